@@ -1,0 +1,137 @@
+# Install rules and the package files: find_package(tenure COMPONENTS ...) and pkg-config.
+#
+# Each library is an export set of its own, so that a program that needs only the elector is not made to find yaml-cpp.
+# What a component needs is read off its link interface; nothing is listed twice.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(TENURE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
+get_property(tenure_libraries GLOBAL PROPERTY TENURE_LIBRARIES)
+
+# Other people's targets: the package that gives each, for CMake and for pkg-config ("-l..." is a plain flag).
+set(package_of_Boost::headers "Boost 1.81")
+set(package_of_Boost::json "Boost 1.81 COMPONENTS json")
+set(package_of_Threads::Threads "Threads")
+set(package_of_SQLite::SQLite3 "SQLite3")
+set(package_of_OpenSSL::SSL "OpenSSL 3.0")
+set(package_of_OpenSSL::Crypto "OpenSSL 3.0")
+set(package_of_yaml-cpp "yaml-cpp")
+set(package_of_fmt::fmt "fmt")
+set(pc_of_Boost::json "-lboost_json")
+set(pc_of_Threads::Threads "-pthread")
+set(pc_of_SQLite::SQLite3 "sqlite3")
+set(pc_of_OpenSSL::SSL "libssl")
+set(pc_of_OpenSSL::Crypto "libcrypto")
+set(pc_of_yaml-cpp "yaml-cpp")
+set(pc_of_fmt::fmt "fmt")
+
+# tenure_link_interface(<target> <out: components> <out: foreign targets>): the direct ones, with those that a static
+# library needs of its users only for linking.
+function(tenure_link_interface target out_components out_foreign)
+  get_target_property(interface ${target} INTERFACE_LINK_LIBRARIES)
+  set(components "")
+  set(foreign "")
+  if(NOT interface)
+    set(interface "")
+  endif()
+  foreach(item IN LISTS interface)
+    string(REGEX REPLACE "^\\$<LINK_ONLY:(.+)>$" "\\1" item "${item}")
+    if(item MATCHES "^\\$<BUILD_INTERFACE:" OR item MATCHES "^::@")
+      continue()
+    endif()
+    if(item MATCHES "^tenure(::|_)(.+)$")
+      list(APPEND components "${CMAKE_MATCH_2}")
+    elseif(DEFINED "package_of_${item}")
+      list(APPEND foreign "${item}")
+    else()
+      message(FATAL_ERROR "${target} needs \"${item}\", of which TenureInstall.cmake does not know the package; "
+        "add it to the table there")
+    endif()
+  endforeach()
+  set(${out_components} "${components}" PARENT_SCOPE)
+  set(${out_foreign} "${foreign}" PARENT_SCOPE)
+endfunction()
+
+# All components that `component` needs, each after those that it needs itself.
+function(tenure_closure component out)
+  tenure_link_interface(tenure_${component} direct unused)
+  set(all "")
+  foreach(needed IN LISTS direct)
+    tenure_closure(${needed} below)
+    list(APPEND all ${below} ${needed})
+  endforeach()
+  list(REMOVE_DUPLICATES all)
+  set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
+function(tenure_install_pkgconfig component direct foreign)
+  set(PC_COMPONENT "${component}")
+  # Found from where the file lies, so the prefix may be chosen when installing and the tree may be moved.
+  file(RELATIVE_PATH PC_UP "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+  set(PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
+  set(PC_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
+  set(requires "")
+  set(PC_LIBS "")
+  foreach(needed IN LISTS direct)
+    list(APPEND requires "tenure-${needed} = ${PROJECT_VERSION}")
+  endforeach()
+  foreach(item IN LISTS foreign)
+    if(pc_of_${item} MATCHES "^-")
+      string(APPEND PC_LIBS "${pc_of_${item}} ")
+    elseif(pc_of_${item})
+      list(APPEND requires "${pc_of_${item}}")
+    endif()
+  endforeach()
+  list(JOIN requires ", " PC_REQUIRES)
+  set(file "${PROJECT_BINARY_DIR}/package/tenure-${component}.pc")
+  configure_file("${PROJECT_SOURCE_DIR}/config/cmake/tenure.pc.in" "${file}" @ONLY)
+  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endfunction()
+
+set(TENURE_COMPONENTS "")
+set(TENURE_COMPONENT_TABLE "")
+foreach(target IN LISTS tenure_libraries)
+  string(REGEX REPLACE "^tenure_" "" component "${target}")
+  install(TARGETS ${target} EXPORT tenure-${component}
+    FILE_SET HEADERS
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(EXPORT tenure-${component} NAMESPACE tenure:: DESTINATION "${TENURE_PACKAGE_DIR}"
+    FILE tenure-${component}-targets.cmake)
+
+  tenure_link_interface(${target} direct foreign)
+  tenure_closure(${component} needs)
+  set(packages "")
+  foreach(item IN LISTS foreign)
+    list(APPEND packages "${package_of_${item}}")
+  endforeach()
+  list(APPEND TENURE_COMPONENTS ${component})
+  string(APPEND TENURE_COMPONENT_TABLE "set(_tenure_needs_${component} \"${needs}\")\n"
+    "set(_tenure_packages_${component} \"${packages}\")\n")
+  tenure_install_pkgconfig(${component} "${direct}" "${foreign}")
+endforeach()
+list(JOIN TENURE_COMPONENTS " " TENURE_COMPONENTS)
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/config/cmake/tenureConfig.cmake.in"
+  "${PROJECT_BINARY_DIR}/package/tenureConfig.cmake" INSTALL_DESTINATION "${TENURE_PACKAGE_DIR}"
+  NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/tenureConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/package/tenureConfig.cmake"
+  "${PROJECT_BINARY_DIR}/package/tenureConfigVersion.cmake" DESTINATION "${TENURE_PACKAGE_DIR}")
+
+if(TARGET tenure_program)
+  if(BUILD_SHARED_LIBS)
+    file(RELATIVE_PATH to_lib "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+    set_target_properties(tenure_program PROPERTIES INSTALL_RPATH "$ORIGIN/${to_lib}")
+  endif()
+  install(TARGETS tenure_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES.md"
+  DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+if(EXISTS "${PROJECT_SOURCE_DIR}/config/reference.yaml")
+  install(FILES "${PROJECT_SOURCE_DIR}/config/reference.yaml" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+endif()

@@ -1,0 +1,59 @@
+# tenure_library(<name> SOURCES ... [PUBLIC_LINK ...] [PRIVATE_LINK ...])
+#   makes target tenure_<name> with alias tenure::<name> and the include root <current dir>/include.
+# tenure_common(<target>) sets what every target of ours has: language level, warnings, sanitizers.
+include(GNUInstallDirs)
+
+find_program(TENURE_CCACHE ccache)
+if(TENURE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${TENURE_CCACHE}")
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+  # Target all_verify_interface_header_sets compiles every public header alone.
+  set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+endif()
+
+function(tenure_common target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+    -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough
+    # g++ 12 at -O3 finds overlaps in `"literal" + std::string` that cannot be (GCC bug 105651), and uninitialised
+    # members of std::variant alternatives that are not there.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+  # Members that a designated initialiser leaves to their defaults are meant so.
+  target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
+  if(TENURE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(TENURE_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${TENURE_SANITIZE} -fno-omit-frame-pointer
+      -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${TENURE_SANITIZE})
+    # Asio has fences, of which ThreadSanitizer knows nothing; its queues are guarded by a mutex besides.
+    if(TENURE_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      target_compile_options(${target} PRIVATE -Wno-tsan)
+    endif()
+  endif()
+  if(TENURE_COVERAGE)
+    target_compile_options(${target} PRIVATE --coverage -fprofile-update=atomic)
+    target_link_options(${target} PUBLIC --coverage)
+  endif()
+endfunction()
+
+function(tenure_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
+  set(target tenure_${name})
+  add_library(${target} ${ARG_SOURCES})
+  add_library(tenure::${name} ALIAS ${target})
+  tenure_common(${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name}
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})  # before 1.0 a minor version may change the interface
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/include/*.hpp")
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}/include" FILES ${headers})
+  target_link_libraries(${target} PUBLIC ${ARG_PUBLIC_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+  set_property(GLOBAL APPEND PROPERTY TENURE_LIBRARIES ${target})
+endfunction()
