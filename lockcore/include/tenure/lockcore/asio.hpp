@@ -1,0 +1,18 @@
+// For programs that have a Boost.Asio loop already: run the library's work on it. The only public header that sees
+// Asio.
+#pragma once
+
+#include <memory>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <tenure/lockcore/scheduler.hpp>
+
+namespace tenure {
+
+/// A scheduler on the caller's executor, e.g. `io.get_executor()`. Its tasks run on a strand of it, so the io_context
+/// may be run by several threads. Keep it running and responsive: a blocked loop renews nothing (leadership then ends
+/// on time all the same, because isLeader() reads the clock).
+[[nodiscard]] std::shared_ptr<Scheduler> makeAsioScheduler(boost::asio::any_io_executor executor);
+
+}  // namespace tenure

@@ -1,0 +1,29 @@
+// Who competes: a configured name made unique per process.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tenure {
+
+class RandomSource;
+
+/// `name` is what people configured and recognise; `incarnation` is 128 random bits (32 hex digits) drawn when the
+/// candidate is made, so that two processes with one name, a restarted process or a cloned machine never share a
+/// lease (pitfalls: identity = host name, prefix compares).
+struct CandidateId {
+  std::string name;
+  std::string incarnation;
+
+  /// The text that is written into records and compared exactly: `name#incarnation`.
+  [[nodiscard]] std::string text() const { return name + '#' + incarnation; }
+
+  friend bool operator==(const CandidateId&, const CandidateId&) = default;
+
+  [[nodiscard]] static CandidateId make(std::string name, RandomSource& random);
+};
+
+/// The configured name inside a holder text, for people: everything before the last '#'.
+[[nodiscard]] std::string_view nameOf(std::string_view holderText) noexcept;
+
+}  // namespace tenure

@@ -1,0 +1,86 @@
+// The rule of a fence, and what a fenced resource answers: shared by all adapters.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <boost/system/result.hpp>
+
+#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure {
+
+/// Under whose term a write is made; every downstream write carries one.
+struct TermStamp {
+  std::string lease;   ///< the lease's name; one fence keeps the tokens of each lease apart
+  FencingToken token;  ///< the term's number
+  std::string holder;  ///< the candidate's unique text, as in the lease record
+
+  friend bool operator==(const TermStamp&, const TermStamp&) = default;
+
+  /// The stamp of anything that has a leaseName(), a fencingToken() and a holder(), such as a Leadership.
+  template <class Term>
+  [[nodiscard]] static TermStamp of(const Term& term) {
+    return {term.leaseName(), term.fencingToken(), term.holder()};
+  }
+};
+
+/// The resource has seen a write of a later term: the writer's term is over, whatever its clock says. Hand
+/// `highestSeen` to Leadership::reportStaleToken, so that the next term's token is above it.
+struct StaleToken {
+  FencingToken mine;
+  FencingToken highestSeen;
+
+  friend bool operator==(const StaleToken&, const StaleToken&) = default;
+};
+
+/// Another holder has written with the very same token. A lease hands out each token once, so two leases (two
+/// databases, a restored copy) go by one name here; nothing but an operator can tell which is the right one.
+struct ForeignTerm {
+  FencingToken token;
+  std::string holder;  ///< who has written with it
+
+  friend bool operator==(const ForeignTerm&, const ForeignTerm&) = default;
+};
+
+/// The resource could not do the write, for a reason that has nothing to do with the term.
+struct WriteTrouble {
+  StoreError error;
+  /// False: certainly nothing was written. True: read back before you repeat it.
+  bool mayBeWritten{false};
+
+  friend bool operator==(const WriteTrouble&, const WriteTrouble&) = default;
+};
+
+/// Why a fenced write was not done.
+struct FenceError {
+  std::variant<StaleToken, ForeignTerm, WriteTrouble> why;
+  std::string message;  ///< one sentence or two for people
+
+  /// Null if that is not the reason.
+  [[nodiscard]] const StaleToken* stale() const noexcept { return std::get_if<StaleToken>(&why); }
+  [[nodiscard]] const ForeignTerm* foreign() const noexcept { return std::get_if<ForeignTerm>(&why); }
+  [[nodiscard]] const WriteTrouble* trouble() const noexcept { return std::get_if<WriteTrouble>(&why); }
+};
+
+/// Makes `result<T, FenceError>::value()` throw std::runtime_error with the message.
+[[noreturn]] void throw_exception_from_error(const FenceError& error, const boost::source_location& where);
+
+template <class T>
+using FenceResult = boost::system::result<T, FenceError>;
+
+/// The rule: a token lower than the highest seen is stale; an equal one must come from the same holder; a higher one
+/// is a new term. `seen` is the highest that the resource has seen for this lease, with an empty holder if it does
+/// not know whose it was. Empty: admitted. To be asked where the write happens, in one atomic step with it; asked
+/// anywhere else it proves nothing, because a process may be paused between the question and the write.
+[[nodiscard]] std::optional<FenceError> fenceRefusal(const TermStamp& mine, const std::optional<TermStamp>& seen);
+
+/// A stamp without lease, token or holder, with a token above maxFencingToken, or with texts that are not UTF-8 or
+/// hold a NUL is never admitted: `misconfigured` trouble that names all faults.
+[[nodiscard]] std::optional<FenceError> refusalOf(const TermStamp& stamp);
+
+[[nodiscard]] FenceError fenceTrouble(StoreError error, bool mayBeWritten = false);
+
+}  // namespace tenure

@@ -1,0 +1,62 @@
+// What can happen to a lease: the inputs of LeaseMachine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+namespace tenure {
+
+/// Numbers the requests of one machine; a reply to any other than the request in flight changes nothing.
+using Attempt = std::uint64_t;
+
+namespace event {
+
+/// Compete from now on. `beacon`: this process's, to be written into its records.
+struct Start {
+  std::optional<Beacon> beacon{};
+};
+/// Give leadership up politely and stay a candidate; not taken again for one lease, so that others get it.
+struct StepDown {
+  std::string why{};
+};
+/// Give leadership up politely (or stop competing), then end for good.
+struct Stop {};
+/// The work of the last term has ended: its callbacks have returned.
+struct WorkEnded {};
+/// The work failed (a callback threw): leadership is given up, reason fatal.
+struct WorkFailed {
+  std::string what;
+};
+/// The work showed that it is alive.
+struct WorkProgressed {};
+/// Time has passed; nothing else.
+struct Wakeup {};
+struct ReadReply {
+  Attempt attempt;
+  ReadOutcome outcome;
+};
+struct WriteReply {
+  Attempt attempt;
+  WriteOutcome outcome;
+};
+/// The store says that the record may have changed.
+struct StoreHint {};
+/// The kernel proved that the process which keeps this beacon (Beacon::id) is gone, and with it whatever it held.
+struct HolderProvenDead {
+  std::string beaconId;
+};
+/// A resource refused a write because it has seen this token.
+struct TokenSeen {
+  FencingToken token;
+};
+
+}  // namespace event
+
+using LeaseEvent = std::variant<event::Start, event::StepDown, event::Stop, event::WorkEnded, event::WorkFailed,
+                                event::WorkProgressed, event::Wakeup, event::ReadReply, event::WriteReply,
+                                event::StoreHint, event::HolderProvenDead, event::TokenSeen>;
+
+}  // namespace tenure

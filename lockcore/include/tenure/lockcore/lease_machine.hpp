@@ -1,0 +1,86 @@
+// The correctness core: one candidate's view of one lease as a pure state machine.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lease_action.hpp>
+#include <tenure/lockcore/lease_event.hpp>
+#include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/random_source.hpp>
+
+namespace tenure {
+
+enum class LeaseState {
+  idle,       ///< not started
+  candidate,  ///< observes the holder and waits for its chance
+  acquiring,  ///< a conditional write is under way
+  leading,    ///< holds a valid term
+  draining,   ///< told the work to stop and waits for it, still renewing
+  releasing,  ///< the work has ended; the release is under way
+  stopped,    ///< ended for good
+};
+
+[[nodiscard]] std::string_view toString(LeaseState state) noexcept;
+std::ostream& operator<<(std::ostream& out, LeaseState state);
+
+/// Constant for the life of a machine.
+struct MachineOptions {
+  LeaseKey key;
+  std::string holder;  ///< the candidate's unique text (CandidateId::text)
+  LeaseTiming timing;
+  /// As in DNS SRV: 0 is the most preferred. Each step waits 2 % of the lease longer before taking a free lease.
+  unsigned priority{0};
+  std::string data{};
+  std::map<std::string, std::string> attributes{};
+  /// Wall-clock milliseconds for people, put into records. Not a decision's input. Null: zero.
+  std::int64_t (*displayClock)() noexcept {nullptr};
+};
+
+inline constexpr unsigned maxPriority = 50;
+
+/// Follows the protocol of the AWS DynamoDB lock client: a holder changes the RVN at each heartbeat; a challenger
+/// takes over once it has seen one RVN for the whole lease duration written in the record, on its own clock. No
+/// I/O, no threads, no clock reads, no logging: time and randomness are arguments, work to do is returned.
+///
+/// The rules, by invariant: a holder's right counts from before its last acknowledged write was sent (I2), a
+/// challenger's wait from after it received the RVN (I3), deadlines are looked at before any event so that a late
+/// success cannot revive a lease (I4), Elected and Revoked alternate strictly (I5), an unanswered write is neither
+/// success nor failure and is resolved by a later read or by a condition that accepts each RVN it may have left
+/// (I8), the work ends before the release is sent (I9), and only Stop ends the candidacy (I10).
+///
+/// Not thread-safe: one owner calls it serially, with `now` never going back on any of its clocks.
+class LeaseMachine {
+ public:
+  LeaseMachine(MachineOptions options, RandomSource& random);
+  ~LeaseMachine();
+  LeaseMachine(LeaseMachine&&) noexcept;
+  LeaseMachine& operator=(LeaseMachine&&) noexcept;
+
+  /// Takes an event in and returns what is to be done, in order. Every event is allowed in every state.
+  [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
+
+  /// When to step with Wakeup at the latest if nothing else happens; zero: now; empty: no need.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWakeup(const Instant& now) const;
+
+  [[nodiscard]] LeaseState state() const noexcept;
+  /// The term as published: judged by the reader's clock.
+  [[nodiscard]] TermState term() const noexcept;
+  [[nodiscard]] bool workRunning() const noexcept;
+  [[nodiscard]] bool inDoubt() const noexcept;
+  [[nodiscard]] const std::optional<LeaderInfo>& leader() const noexcept;
+  /// When the leader was last confirmed by a reply; empty before the first.
+  [[nodiscard]] std::optional<Instant> leaderSeenAt() const noexcept;
+  [[nodiscard]] const std::optional<StoreError>& lastError() const noexcept;
+  [[nodiscard]] std::optional<Instant> lastErrorAt() const noexcept;
+  [[nodiscard]] std::uint64_t terms() const noexcept;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,82 @@
+// The timing of a lease: what a user may set, and the validated form that the engine accepts.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/system/result.hpp>
+
+namespace tenure {
+
+/// What is wrong with one option: its key as in YAML ("lease.heartbeat"), and a sentence with what is allowed.
+struct OptionFault {
+  std::string key;
+  std::string message;
+
+  friend bool operator==(const OptionFault&, const OptionFault&) = default;
+};
+
+/// Every fault of a set of options, never only the first.
+using OptionFaults = std::vector<OptionFault>;
+
+/// Makes `result<T, OptionFaults>::value()` throw std::invalid_argument with all messages.
+[[noreturn]] void throw_exception_from_error(const OptionFaults& faults, const boost::source_location& where);
+
+inline constexpr std::chrono::milliseconds minLeaseDuration{100};
+inline constexpr std::chrono::milliseconds maxLeaseDuration = std::chrono::hours{24};
+
+/// Options as the user gives them. Unset values follow from `duration`.
+struct LeaseOptions {
+  /// How long a silent holder keeps the lease; the time to fail over after a freeze. 100 ms .. 24 h.
+  std::chrono::milliseconds duration{10'000};
+
+  /// How often the holder renews, up to a 32nd earlier, so that near heartbeats of many leases share a wake-up.
+  /// Unset: duration / 3. At least 10 ms. Two heartbeats, the guard and the stop margin
+  /// together must fit into the duration, so that one renewal may fail.
+  std::optional<std::chrono::milliseconds> heartbeat{};
+
+  /// Safety margin for clock rates: the holder's validity ends this much before the lease does. Unset: 0.1 % of the
+  /// duration + 1 ms, which covers rates that differ by 500 parts per million each way. 0 .. duration / 2.
+  std::optional<std::chrono::milliseconds> guard{};
+
+  /// When renewals fail, leadership ends (stop token, onRevoked) this long before validity does, so that the work
+  /// has time to stop before a successor may act. Unset: duration / 10. 0: at the very end.
+  std::optional<std::chrono::milliseconds> stopMargin{};
+
+  /// How long the work may take to end when leadership is given up politely; the lease is renewed meanwhile. If the
+  /// work takes longer, the lease is left to expire and is not released early. Unset: duration. 0 .. 24 h.
+  std::optional<std::chrono::milliseconds> drainTimeout{};
+
+  /// If set, the work must call Leadership::reportProgress() at least this often, else the lease is not renewed
+  /// (work-side watchdog). At least one heartbeat.
+  std::optional<std::chrono::milliseconds> progressTimeout{};
+
+  friend bool operator==(const LeaseOptions&, const LeaseOptions&) = default;
+};
+
+/// Validated timing, all values filled in. Only `from` makes one.
+class LeaseTiming {
+ public:
+  [[nodiscard]] static boost::system::result<LeaseTiming, OptionFaults> from(const LeaseOptions& options);
+
+  [[nodiscard]] std::chrono::milliseconds duration() const noexcept { return duration_; }
+  [[nodiscard]] std::chrono::milliseconds heartbeat() const noexcept { return heartbeat_; }
+  [[nodiscard]] std::chrono::milliseconds guard() const noexcept { return guard_; }
+  [[nodiscard]] std::chrono::milliseconds stopMargin() const noexcept { return stopMargin_; }
+  [[nodiscard]] std::chrono::milliseconds drainTimeout() const noexcept { return drainTimeout_; }
+  [[nodiscard]] std::optional<std::chrono::milliseconds> progressTimeout() const noexcept { return progressTimeout_; }
+
+  /// How long after sending an acknowledged write the holder's right lasts: duration - guard.
+  [[nodiscard]] std::chrono::milliseconds validFor() const noexcept { return duration_ - guard_; }
+  /// How long it leads without a further acknowledged write: validFor - stopMargin.
+  [[nodiscard]] std::chrono::milliseconds leadsFor() const noexcept { return validFor() - stopMargin_; }
+
+ private:
+  LeaseTiming() = default;
+  std::chrono::milliseconds duration_{}, heartbeat_{}, guard_{}, stopMargin_{}, drainTimeout_{};
+  std::optional<std::chrono::milliseconds> progressTimeout_{};
+};
+
+}  // namespace tenure

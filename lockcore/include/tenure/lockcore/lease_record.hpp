@@ -1,0 +1,64 @@
+// What a store keeps for one lease.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/fencing_token.hpp>
+
+namespace tenure {
+
+/// The record version number (RVN): new at each write of the holder, so that a challenger can see the holder live.
+/// Ours are UUID v4 texts; other writers' may be anything, so it is kept as text and compared exactly.
+class RecordVersion {
+ public:
+  RecordVersion() = default;
+  explicit RecordVersion(std::string text) : text_{std::move(text)} {}
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  [[nodiscard]] bool isNone() const noexcept { return text_.empty(); }
+
+  friend auto operator<=>(const RecordVersion&, const RecordVersion&) = default;
+
+ private:
+  std::string text_;
+};
+
+/// Where the holder's beacon lies: a file that the holder keeps locked, so that the kernel itself tells when the
+/// holder is gone (death notice). Meaningful only on the machine and boot that it names.
+struct Beacon {
+  std::string id;      ///< 32 hex digits, also the first line of the file
+  std::string bootId;  ///< /proc/sys/kernel/random/boot_id
+  std::uint64_t device{0};
+  std::uint64_t inode{0};
+
+  friend bool operator==(const Beacon&, const Beacon&) = default;
+};
+
+/// The longest lease that a record may state. A longer one is refused as corrupt, never silently waited for.
+inline constexpr std::chrono::milliseconds maxRecordLease = std::chrono::hours{24 * 7};
+
+/// The complete ownership state of a lease. Every ownership write sets all of it (pitfall: a takeover that left a
+/// stale "released" mark behind made a live lock look free).
+struct LeaseRecord {
+  std::string holder;                               ///< candidate id with its incarnation; compared exactly
+  RecordVersion version;                            ///< RVN
+  std::chrono::milliseconds leaseDuration{0};       ///< 1 ms .. maxRecordLease; what challengers wait for
+  FencingToken token;                               ///< the holder's term; a copy of the fencing counter for people
+  bool released{false};                             ///< true: the holder gave it up; it may be taken at once
+  std::optional<Beacon> beacon{};                   ///< the holder's death notice, if it keeps one
+  std::string data{};                               ///< the user's payload, opaque bytes
+  std::map<std::string, std::string> attributes{};  ///< the user's further attributes; kept across takeovers
+
+  /// Wall-clock milliseconds since 1970 as the writer saw them. For people only; nothing reads them to decide.
+  std::int64_t acquiredAtMillis{0};
+  std::int64_t renewedAtMillis{0};
+
+  friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
+};
+
+}  // namespace tenure

@@ -1,0 +1,132 @@
+// The port that every store implements: a conditional-write register per lease, and a fencing counter beside it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure {
+
+class DeathNotice;
+
+/// How long a call may take, counted from the call. A store that cannot answer by then answers with an error (reads)
+/// or with `Rejected` if it can prove that nothing was applied, else `Unknown` (writes).
+struct CallOptions {
+  std::chrono::nanoseconds timeout{0};
+};
+
+/// One conditional write. The store applies all of it or nothing.
+struct WriteRequest {
+  enum class Purpose {
+    acquire,  ///< take a lease that is absent, released, expired or whose holder is proven dead; advances the counter
+    renew,    ///< heartbeat: new RVN for the same holder and token
+    release,  ///< mark as released; keeps the record and its token
+  };
+
+  LeaseKey key;
+  Purpose purpose{Purpose::acquire};
+
+  /// The RVNs one of which the stored record must have; empty: there must be no record. Several are given when an
+  /// earlier write of this holder has an unknown outcome (invariant I8). Renew and release also require that the
+  /// stored holder equals `record.holder`. Neither ever creates a record.
+  std::vector<RecordVersion> expected;
+
+  /// The new state. For acquire the store fills in `token`; `data` and `attributes` that are empty leave what the
+  /// stored record has.
+  LeaseRecord record;
+
+  /// acquire only: the new token must be greater than this, than the counter and than the stored record's token.
+  FencingToken tokenFloor{};
+};
+
+/// The write is durable.
+struct Applied {
+  FencingToken token;  ///< of the record as it is now
+  /// Somebody asked the holder of this term to step down (see requestStepDown).
+  bool stepDownRequested{false};
+  /// Not empty: something an operator must know, e.g. "the fencing counter was missing and was restored to 41".
+  std::string warning{};
+};
+
+/// The expectation did not hold; nothing was changed. `current` is set if the store could tell the stored state in
+/// the same step: an empty inner optional means that there is no record.
+struct Conflict {
+  std::optional<std::optional<LeaseRecord>> current;
+};
+
+/// Certainly not applied, now or later, for another reason than the expectation.
+struct Rejected {
+  StoreError error;
+};
+
+/// It may have been applied, or may still be. Never treated as success nor as failure.
+struct Unknown {
+  StoreError error;
+};
+
+using WriteOutcome = std::variant<Applied, Conflict, Rejected, Unknown>;
+using ReadOutcome = StoreResult<std::optional<LeaseRecord>>;
+
+/// One entry of a listing; a record that is not understood is reported beside the good ones.
+struct ListedLease {
+  LeaseKey key;
+  StoreResult<LeaseRecord> record;
+};
+using ListOutcome = StoreResult<std::vector<ListedLease>>;
+using StoreStatus = StoreResult<void>;
+
+using ReadHandler = std::function<void(ReadOutcome)>;
+using WriteHandler = std::function<void(WriteOutcome)>;
+using ListHandler = std::function<void(ListOutcome)>;
+using StatusHandler = std::function<void(StoreStatus)>;
+
+/// Contract for implementers (tests/contract checks it for any store):
+/// - Calls return at once and may come from any thread, several at a time. Blocking work happens elsewhere.
+/// - Every handler is called exactly once, from any thread, never inside the call that was given it, also when the
+///   store is destroyed first (then with a transient error). Handlers do not throw and return quickly.
+/// - Reads are linearizable: a read that starts after a write was answered sees that write or a later one.
+/// - A record that the store does not understand is a `corrupt` error naming the record and its likely writer;
+///   it is never overwritten.
+/// - No retry inside: one call is one attempt, because only the caller knows what is left of the lease.
+class LeaseStore {
+ public:
+  virtual ~LeaseStore() = default;
+
+  /// For people, in logs and status: `sqlite ./billing.db`, `memory (single process)`. No secrets.
+  [[nodiscard]] virtual std::string describe() const = 0;
+
+  /// Creates what the store needs if it is missing and checks it if it is there. Safe in several processes at once.
+  /// read, write and list work without it when the schema is in place.
+  virtual void ensureSchema(CallOptions options, StatusHandler handler) = 0;
+
+  virtual void read(const LeaseKey& key, CallOptions options, ReadHandler handler) = 0;
+  virtual void write(WriteRequest request, CallOptions options, WriteHandler handler) = 0;
+
+  /// All leases whose name starts with `prefix`, in key order.
+  virtual void list(std::string prefix, CallOptions options, ListHandler handler) = 0;
+
+  /// Asks the holder of term `token` to step down: its next applied renewal carries `stepDownRequested`. Does not
+  /// change the RVN. `Conflict` if that term is not the current one.
+  virtual void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) = 0;
+
+  /// Calls `hint` soon after another process (or this one) changed the lease, for as long as the returned handle
+  /// lives. Optional: hints may be missed, doubled or late; they only ever trigger an early read. `hint` is called
+  /// from any thread, must return at once, and is not running any more when the handle's destruction returns.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do watch keep it
+  [[nodiscard]] virtual std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> /*hint*/) {
+    return nullptr;
+  }
+
+  /// Kernel proof that a holder on this machine is gone; null if the store has none or it is switched off.
+  [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }
+};
+
+}  // namespace tenure

@@ -1,0 +1,58 @@
+// Where and when the library's own work runs: one serial loop with a clock. Tests and simulation bring their own.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include <tenure/lockcore/clock.hpp>
+
+namespace tenure {
+
+/// What tells the time. Apart from the scheduler, because who holds a term may ask for the time after the scheduler
+/// and the loop below it are gone.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  /// Any thread.
+  [[nodiscard]] virtual Instant now() const noexcept = 0;
+};
+
+/// readClock(), for as long as the process lives.
+[[nodiscard]] std::shared_ptr<const Clock> systemClock();
+
+/// Tasks of one scheduler never run at the same time and never inside the call that posted them. User code never
+/// runs on it. Tasks must not block and must not throw.
+class Scheduler {
+ public:
+  using Task = std::function<void()>;
+  using TimerId = std::uint64_t;
+
+  virtual ~Scheduler() = default;
+
+  /// By which delays are counted. Any thread; it may outlive the scheduler.
+  [[nodiscard]] virtual std::shared_ptr<const Clock> clock() const = 0;
+  /// clock()->now(). Any thread.
+  [[nodiscard]] virtual Instant now() const noexcept = 0;
+
+  /// Runs `task` later, in order of posting. Any thread.
+  virtual void post(Task task) = 0;
+
+  /// Runs `task` once after `delay` (at once if <= 0) unless cancelled; may be late, so tasks read the clock. The
+  /// delay counts suspend. Only from a task of this scheduler.
+  virtual TimerId schedule(std::chrono::nanoseconds delay, Task task) = 0;
+
+  /// No effect if the task ran or was cancelled. Only from a task of this scheduler.
+  virtual void cancel(TimerId id) noexcept = 0;
+
+  /// True on a thread that runs this scheduler's tasks, whatever it runs just now: whoever waits for a task there may
+  /// wait for himself.
+  [[nodiscard]] virtual bool isCurrent() const noexcept = 0;
+};
+
+/// The process's renewal thread: one thread named `tenure-renewal` for any number of leases, started by the first
+/// caller and ended when the last reference is gone.
+[[nodiscard]] std::shared_ptr<Scheduler> sharedScheduler();
+
+}  // namespace tenure

@@ -1,0 +1,28 @@
+// What every store checks before it looks at its data, so that all stores refuse the same calls in the same words.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+namespace tenure {
+
+/// The greatest token: it fits a signed 64-bit column.
+inline constexpr FencingToken maxFencingToken{std::numeric_limits<std::int64_t>::max()};
+
+/// Why no store may serve a call with this key (see faultsOf): a `misconfigured` error with all faults; empty if it
+/// may. A read is answered with it, a write with `Rejected`.
+[[nodiscard]] std::optional<StoreError> refusalOf(const LeaseKey& key);
+
+/// The same for a write: its key; a record without holder or version, or with a lease duration outside of
+/// 1 ms .. maxRecordLease; texts that are not UTF-8 or hold a NUL (`data` may hold any bytes); an empty RVN among the
+/// expected ones; a token floor above maxFencingToken.
+[[nodiscard]] std::optional<StoreError> refusalOf(const WriteRequest& request);
+
+/// For an acquisition whose token would have to be greater than maxFencingToken: answered with `Rejected`. The
+/// counter is never wrapped and never restarted.
+[[nodiscard]] StoreError tokensExhausted(const LeaseKey& key);
+
+}  // namespace tenure

@@ -1,0 +1,39 @@
+// What a store tells when it could not do its work.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include <boost/system/result.hpp>
+
+namespace tenure {
+
+/// What kind of trouble it is, which decides what the library does next.
+enum class ErrorClass {
+  transient,      ///< may pass by itself: busy, time-out, connection; retried with backoff
+  throttled,      ///< the store asks for patience; retried with a longer backoff
+  credentials,    ///< not allowed or no longer allowed; retried slowly, shown loudly
+  misconfigured,  ///< missing table, wrong schema, bad path; retried slowly, shown loudly
+  corrupt,        ///< a record that is not understood; fails closed: never taken over
+};
+
+[[nodiscard]] std::string_view toString(ErrorClass errorClass) noexcept;
+std::ostream& operator<<(std::ostream& out, ErrorClass errorClass);
+
+/// `message` says what was wrong, where (store, lease, file), and what to do. It never holds a secret.
+struct StoreError {
+  ErrorClass errorClass{ErrorClass::transient};
+  std::string message;
+
+  friend bool operator==(const StoreError&, const StoreError&) = default;
+};
+
+/// Makes `result<T, StoreError>::value()` throw std::runtime_error with the message.
+[[noreturn]] void throw_exception_from_error(const StoreError& error, const boost::source_location& where);
+
+template <class T>
+using StoreResult = boost::system::result<T, StoreError>;
+
+}  // namespace tenure

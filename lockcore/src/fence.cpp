@@ -1,0 +1,56 @@
+#include <stdexcept>
+#include <string_view>
+
+#include <tenure/lockcore/fence.hpp>
+#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/store_checks.hpp>
+
+namespace tenure {
+namespace {
+
+std::string quoted(const std::string& lease) { return "lease \"" + toString(LeaseKey{lease}) + '"'; }
+
+bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == std::string_view::npos; }
+
+}  // namespace
+
+void throw_exception_from_error(const FenceError& error, const boost::source_location& /*where*/) {
+  throw std::runtime_error(error.message);
+}
+
+FenceError fenceTrouble(StoreError error, bool mayBeWritten) {
+  std::string message = error.message;
+  return {WriteTrouble{std::move(error), mayBeWritten}, std::move(message)};
+}
+
+std::optional<FenceError> fenceRefusal(const TermStamp& mine, const std::optional<TermStamp>& seen) {
+  if (!seen || seen->token < mine.token) return std::nullopt;
+  const std::string seenHolder = seen->holder.empty() ? "an unnamed holder" : seen->holder;
+  if (mine.token < seen->token) {
+    return FenceError{StaleToken{mine.token, seen->token},
+                      quoted(mine.lease) + ": refused a write of " + mine.holder + " with fencing token " +
+                          toString(mine.token) + ", because " + seenHolder + " has written with token " +
+                          toString(seen->token) + "; the writer's term is over and its work must stop"};
+  }
+  if (seen->holder.empty() || seen->holder == mine.holder) return std::nullopt;
+  return FenceError{ForeignTerm{mine.token, seen->holder},
+                    quoted(mine.lease) + ": refused a write of " + mine.holder + ", because " + seenHolder +
+                        " has written with the same fencing token " + toString(mine.token) +
+                        "; find out whether two groups use one lease name, or an old copy of the store was put back"};
+}
+
+std::optional<FenceError> refusalOf(const TermStamp& stamp) {
+  std::string faults;
+  const auto add = [&](bool wrong, const char* text) {
+    if (wrong) faults += (faults.empty() ? "" : "; ") + std::string{text};
+  };
+  add(stamp.lease.empty(), "it names no lease");
+  add(stamp.holder.empty(), "it names no holder");
+  add(stamp.token.isNone(), "it has no fencing token, so it belongs to no term");
+  add(stamp.token > maxFencingToken, "its fencing token does not fit a signed 64-bit column");
+  add(!isText(stamp.lease) || !isText(stamp.holder), "its lease or holder is not UTF-8 text without NUL");
+  if (faults.empty()) return std::nullopt;
+  return fenceTrouble({ErrorClass::misconfigured, quoted(stamp.lease) + ": the stamp of a write is wrong: " + faults});
+}
+
+}  // namespace tenure

@@ -1,0 +1,11 @@
+#include <ostream>
+
+#include <tenure/lockcore/fencing_token.hpp>
+
+namespace tenure {
+
+std::string toString(FencingToken token) { return std::to_string(token.value()); }
+
+std::ostream& operator<<(std::ostream& out, FencingToken token) { return out << token.value(); }
+
+}  // namespace tenure

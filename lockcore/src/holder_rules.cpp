@@ -1,0 +1,253 @@
+// The rules of a holder: renew in time, resolve what was not answered, and end the term on time and only once.
+#include <algorithm>
+#include <iterator>
+
+#include "lease_machine_impl.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr milliseconds leastRequestTime{2};
+
+/// How much too early a heartbeat may be so that near ones of many leases share a wake-up: the time when it is due is
+/// rounded down to a multiple of this on the clock of all. Waking up costs more than the heartbeat itself.
+nanoseconds slotOf(nanoseconds heartbeat) { return heartbeat / 32; }
+
+}  // namespace
+
+/// Called with the answer to the acquiring write, or with its proof by read-back. The right counts from before the
+/// request was sent; an answer that comes after its end makes no term.
+void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, FencingToken token) {
+  tokenFloor_ = std::max(tokenFloor_, token);
+  version_ = won.version;
+  pending_.clear();
+  term_ = {won.sentAt, options_.timing.leadsFor(), options_.timing.validFor(), token};
+  acquiredAtMillis_ = options_.displayClock != nullptr ? options_.displayClock() : 0;
+  if (stopping_) return beginRelease(now);
+  if (!term_.leadsAt(now)) {
+    endTerm(now, nanoseconds{0});
+    return;
+  }
+  state_ = LeaseState::leading;
+  lostRaces_ = 0;
+  acquireFailures_ = 0;
+  renewFailures_ = 0;
+  retryAfter_ = nanoseconds{0};
+  readBack_ = false;
+  doubt_ = false;
+  workRunning_ = true;
+  progressAt_ = now;
+  lastStep_ = now;
+  ++terms_;
+  follow(std::nullopt);
+  publish(term_);
+  setLeader(now, LeaderInfo{options_.holder, token, true});
+  actions_.push_back(action::Elected{token});
+}
+
+nanoseconds LeaseMachine::Impl::rightLeft(const Instant& now) const {
+  const nanoseconds right = state_ == LeaseState::draining ? options_.timing.validFor() : options_.timing.leadsFor();
+  return right - elapsedForHolder(term_.anchor, now);
+}
+
+bool LeaseMachine::Impl::progressMissing(const Instant& now) const {
+  const auto timeout = options_.timing.progressTimeout();
+  return timeout && state_ == LeaseState::leading && elapsedForHolder(progressAt_, now) > *timeout;
+}
+
+std::string LeaseMachine::Impl::noProgress() const {
+  return "the work has reported no progress for " + std::to_string(options_.timing.progressTimeout()->count()) +
+         " ms, so the lease is not renewed";
+}
+
+/// From a sixteenth of a heartbeat up to a whole one, twice as long after each failure in a row.
+nanoseconds LeaseMachine::Impl::grownRetry() {
+  const nanoseconds first = nanoseconds{options_.timing.heartbeat()} / 16;
+  const nanoseconds grown = first * (1 << renewFailures_);
+  renewFailures_ = std::min(renewFailures_ + 1, 4);
+  return grown;
+}
+
+bool LeaseMachine::Impl::renewalFits(const Instant& now) const { return rightLeft(now) / 2 >= leastRequestTime; }
+
+nanoseconds LeaseMachine::Impl::renewDueIn(const Instant& now) const {
+  if (renewFailures_ > 0 || doubt_ || readBack_) return retryAfter_ - elapsedForHolder(retryFrom_, now);
+  const nanoseconds heartbeat = options_.timing.heartbeat();
+  const nanoseconds early = (term_.anchor.boottime + heartbeat) % slotOf(heartbeat);
+  return heartbeat - early - elapsedForHolder(term_.anchor, now);
+}
+
+void LeaseMachine::Impl::advanceHolder(const Instant& now) {
+  const bool drainOver = elapsedForHolder(drainFrom_, now) >= options_.timing.drainTimeout();
+  if (state_ == LeaseState::draining && drainOver) {
+    log(LogLevel::warn, "the work did not end within the drain timeout; the lease is left to expire");
+    endTerm(now, rightLeft(now));
+    return advanceCandidate(now);
+  }
+  advanceRenewal(now);
+}
+
+void LeaseMachine::Impl::advanceRenewal(const Instant& now) {
+  if (inFlight_ || !renewalFits(now) || renewDueIn(now) > nanoseconds{0}) return;
+  if (progressMissing(now)) {
+    return renewalFailed(now, {ErrorClass::transient, noProgress()});
+  }
+  // Shorter than half of what is left, so that a hung request leaves room for another one.
+  const nanoseconds timeout = std::min<nanoseconds>(options_.timing.heartbeat(), rightLeft(now) / 2);
+  if (readBack_ || pending_.size() >= maxPending) return send(now, Request::read, timeout);
+  sendWrite(now, Request::renew, timeout, ownVersions());
+}
+
+void LeaseMachine::Impl::renewAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome) {
+  if (state_ != LeaseState::leading && state_ != LeaseState::draining && state_ != LeaseState::releasing) {
+    return;  // the term is over; what the record says is found out by the candidate's next read
+  }
+  if (const auto* applied = std::get_if<Applied>(&outcome)) {
+    renewed(now, request.version, request.sentAt);
+    if (!applied->warning.empty()) log(LogLevel::warn, applied->warning);
+    if (applied->stepDownRequested && state_ == LeaseState::leading) {
+      beginDrain(now, RevokeReason::steppedDown, "an operator asked this leader to step down");
+    }
+  } else if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+    renewalConflict(now, request, *conflict);
+  } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    renewalFailed(now, rejected->error);
+  } else {
+    remember(request);
+    renewalFailed(now, std::get<Unknown>(outcome).error);
+  }
+}
+
+/// `version` is what the record has now, by a request sent at `sentAt`: acknowledged, or proven by a read-back.
+void LeaseMachine::Impl::renewed(const Instant& now, const RecordVersion& version, const Instant& sentAt) {
+  version_ = version;
+  pending_.clear();
+  renewFailures_ = 0;
+  readBack_ = false;
+  retryAfter_ = nanoseconds{0};
+  term_.anchor = sentAt;
+  const bool afterDoubt = std::exchange(doubt_, false);
+  if (state_ == LeaseState::releasing) return;
+  publish(term_);
+  if (state_ != LeaseState::leading) return;
+  setLeader(now, leader_);
+  actions_.push_back(action::Renewed{term_.token, afterDoubt});
+}
+
+void LeaseMachine::Impl::renewalFailed(const Instant& now, const StoreError& error) {
+  noteError(now, error);
+  retryFrom_ = now;
+  // Sooner as the end comes near, but not in ever smaller steps: a store in trouble may have holders by the thousand.
+  const nanoseconds least = std::max<nanoseconds>(options_.timing.heartbeat() / 16, leastRetry);
+  retryAfter_ = std::max(jittered(std::min(grownRetry(), rightLeft(now) / 4)), least);
+  if (state_ != LeaseState::leading || std::exchange(doubt_, true)) return;
+  actions_.push_back(action::InDoubt{error, rightLeft(now)});
+}
+
+void LeaseMachine::Impl::renewalConflict(const Instant& now, const InFlight& request, const Conflict& conflict) {
+  remember(request);
+  if (state_ == LeaseState::releasing) return;  // the release itself will show who owns the record
+  if (conflict.current) return judgeOwnRecord(now, *conflict.current);
+  readBack_ = true;
+  retryFrom_ = now;
+  retryAfter_ = nanoseconds{0};
+}
+
+/// The record as it really is, while this candidate holds a term.
+void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const std::optional<LeaseRecord>& current) {
+  if (!current) return revokeLost(now, RevokeReason::recordMissing, "the record is gone from the store");
+  tokenFloor_ = std::max(tokenFloor_, current->token);
+  if (!isOwn(*current)) {
+    revokeLost(now, RevokeReason::lost, "the record now belongs to " + current->holder);
+    return observe(now, current, false);
+  }
+  if (current->released) return revokeLost(now, RevokeReason::lost, "somebody marked the record as released");
+  if (const Pending* landed = findPending(current->version)) {
+    // Renewals sent after that one may still arrive; those before it cannot, because their conditions do not name it.
+    const Pending proven = *landed;
+    std::vector<Pending> later(std::next(pending_.begin(), landed - pending_.data() + 1), pending_.end());
+    renewed(now, proven.version, proven.sentAt);
+    pending_ = std::move(later);
+    return;  // it was sent after the last acknowledged one, so its right is not over either
+  }
+  if (current->version == version_) {
+    // None of the unanswered renewals has arrived. They still may: they stay in the condition of the next one.
+    const bool known = renewFailures_ > 0 && lastError_;
+    renewalFailed(now, known ? *lastError_ : StoreError{ErrorClass::transient, "the renewal did not arrive"});
+    if (pending_.size() >= maxPending) pending_.erase(pending_.begin());
+    return;
+  }
+  revokeLost(now, RevokeReason::lost,
+             "the record has a version that this process did not write; was an old copy of the store put back, or this "
+             "machine cloned?");
+}
+
+void LeaseMachine::Impl::revokeExpired(const Instant& now) {
+  const nanoseconds silence = elapsedForHolder(lastStep_, now);
+  // While it leads it is stepped at least at every heartbeat; a gap far beyond means that the process did not run.
+  const bool paused = silence > options_.timing.heartbeat() + options_.timing.leadsFor() / 4;
+  const std::string millis = std::to_string(silence / milliseconds{1});
+  const bool unreachable = renewFailures_ > 0 || (inFlight_ && !paused);
+  if (progressMissing(now)) {
+    announceRevoked(RevokeReason::expired, noProgress());
+  } else if (paused) {
+    announceRevoked(RevokeReason::expired, "this process did not run for " + millis + " ms");
+  } else if (unreachable) {
+    announceRevoked(RevokeReason::storeUnreachable, renewFailures_ > 0 && lastError_
+                                                        ? lastError_->message
+                                                        : std::string{"the renewal was not answered in time"});
+  } else {
+    announceRevoked(RevokeReason::expired, "the renewal came too late");
+  }
+  endTerm(now, term_.validFor);
+}
+
+void LeaseMachine::Impl::revokeLost(const Instant& now, RevokeReason reason, const std::string& detail) {
+  if (state_ == LeaseState::leading) {
+    announceRevoked(reason, detail);
+  } else {
+    log(LogLevel::warn, "the lease was lost while the work was ending: " + detail);
+  }
+  endTerm(now, nanoseconds{0});
+}
+
+/// Leadership ends for isLeader() before anybody is told of it.
+void LeaseMachine::Impl::announceRevoked(RevokeReason reason, std::string detail) {
+  TermState over = term_;
+  over.leadsFor = nanoseconds{0};
+  if (reason == RevokeReason::lost || reason == RevokeReason::recordMissing) over.validFor = nanoseconds{0};
+  publish(over);
+  actions_.push_back(action::Revoked{reason, std::move(detail), term_.token});
+}
+
+void LeaseMachine::Impl::beginDrain(const Instant& now, RevokeReason reason, const std::string& detail) {
+  state_ = LeaseState::draining;
+  doubt_ = false;
+  drainFrom_ = now;
+  announceRevoked(reason, detail);
+  term_.leadsFor = nanoseconds{0};
+}
+
+/// From holder back to candidate, without a release. `stillValid`: how long the lease may last; the work may use it up.
+/// A term that was being given up politely is given up, also if it could not be released: others come first, for one
+/// lease from when it becomes free.
+void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
+  const Nanos untilFree = std::max(stillValid, Nanos{0});
+  const Nanos cooldown = state_ == LeaseState::draining ? options_.timing.duration() + untilFree : Nanos{0};
+  if (stillValid <= nanoseconds{0}) publish(TermState{});
+  term_ = TermState{};
+  version_ = RecordVersion{};
+  pending_.clear();
+  doubt_ = false;
+  renewFailures_ = 0;
+  inFlight_.reset();
+  observation_.forget();
+  becomeCandidate(now, cooldown);
+  if (!stopping_) drainFrom_ = now;
+}
+
+}  // namespace tenure

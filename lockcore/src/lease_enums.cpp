@@ -1,0 +1,66 @@
+// The names of the enumerators, the same in logs, status, metrics and docs.
+#include <ostream>
+
+#include <tenure/lockcore/lease_machine.hpp>
+
+namespace tenure {
+
+std::string_view toString(RevokeReason reason) noexcept {
+  switch (reason) {
+    case RevokeReason::stopped:
+      return "stopped";
+    case RevokeReason::steppedDown:
+      return "steppedDown";
+    case RevokeReason::expired:
+      return "expired";
+    case RevokeReason::lost:
+      return "lost";
+    case RevokeReason::recordMissing:
+      return "recordMissing";
+    case RevokeReason::storeUnreachable:
+      return "storeUnreachable";
+    case RevokeReason::fatal:
+      return "fatal";
+  }
+  return "invalid";
+}
+
+std::string_view toString(ReleaseResult result) noexcept {
+  switch (result) {
+    case ReleaseResult::notHeld:
+      return "notHeld";
+    case ReleaseResult::released:
+      return "released";
+    case ReleaseResult::notDrained:
+      return "notDrained";
+    case ReleaseResult::unknown:
+      return "unknown";
+  }
+  return "invalid";
+}
+
+std::string_view toString(LeaseState state) noexcept {
+  switch (state) {
+    case LeaseState::idle:
+      return "idle";
+    case LeaseState::candidate:
+      return "candidate";
+    case LeaseState::acquiring:
+      return "acquiring";
+    case LeaseState::leading:
+      return "leading";
+    case LeaseState::draining:
+      return "draining";
+    case LeaseState::releasing:
+      return "releasing";
+    case LeaseState::stopped:
+      return "stopped";
+  }
+  return "invalid";
+}
+
+std::ostream& operator<<(std::ostream& out, RevokeReason reason) { return out << toString(reason); }
+std::ostream& operator<<(std::ostream& out, ReleaseResult result) { return out << toString(result); }
+std::ostream& operator<<(std::ostream& out, LeaseState state) { return out << toString(state); }
+
+}  // namespace tenure

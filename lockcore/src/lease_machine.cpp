@@ -1,0 +1,297 @@
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "lease_machine_impl.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+LeaseMachine::Impl::Impl(MachineOptions options, RandomSource& random)
+    : options_{std::move(options)}, random_{&random}, poll_{options_.timing.heartbeat(), options_.timing.duration()} {}
+
+LeaseActions LeaseMachine::Impl::step(const Instant& now, const LeaseEvent& event) {
+  actions_.clear();
+  checkDeadlines(now);
+  std::visit([&](const auto& e) { handle(now, e); }, event);
+  advance(now);
+  lastStep_ = now;
+  return std::exchange(actions_, {});
+}
+
+/// Before any event is looked at, so that a success which arrives late cannot revive a term (I2, I4).
+void LeaseMachine::Impl::checkDeadlines(const Instant& now) {
+  if (state_ == LeaseState::leading && !term_.leadsAt(now)) revokeExpired(now);
+  if (state_ == LeaseState::draining && !term_.validAt(now)) {
+    log(LogLevel::warn, "the lease ran out while the work was ending");
+    endTerm(now, nanoseconds{0});
+  }
+  giveUpOverdueRequest(now);
+}
+
+/// A store that does not keep its own deadline must not hold a lease up: the request counts as unanswered.
+void LeaseMachine::Impl::giveUpOverdueRequest(const Instant& now) {
+  if (!inFlight_) return;
+  const nanoseconds patience = inFlight_->timeout + inFlight_->timeout / 8 + milliseconds{5};
+  if (elapsedForHolder(inFlight_->sentAt, now) < patience) return;
+  const StoreError error{ErrorClass::transient, "the store did not answer within " +
+                                                    std::to_string(inFlight_->timeout / milliseconds{1}) + " ms"};
+  if (inFlight_->request == Request::read) {
+    handle(now, event::ReadReply{inFlight_->attempt, error});
+  } else {
+    handle(now, event::WriteReply{inFlight_->attempt, Unknown{error}});
+  }
+}
+
+void LeaseMachine::Impl::advance(const Instant& now) {
+  switch (state_) {
+    case LeaseState::candidate:
+      return advanceCandidate(now);
+    case LeaseState::leading:
+    case LeaseState::draining:
+      return advanceHolder(now);
+    case LeaseState::releasing:
+      return advanceRelease(now);
+    case LeaseState::idle:
+    case LeaseState::acquiring:
+    case LeaseState::stopped:
+      return;
+  }
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
+  if (state_ != LeaseState::idle) return;
+  if (event.beacon) beacon_ = std::make_unique<const Beacon>(*event.beacon);
+  becomeCandidate(now, nanoseconds{0});
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::StepDown& event) {
+  if (state_ == LeaseState::leading) beginDrain(now, RevokeReason::steppedDown, event.why);
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::Stop&) {
+  if (stopping_ || state_ == LeaseState::stopped) return;
+  stopping_ = true;
+  switch (state_) {
+    case LeaseState::idle:
+      return finish(ReleaseResult::notHeld);
+    case LeaseState::leading:
+      return beginDrain(now, RevokeReason::stopped, "the elector was stopped");
+    case LeaseState::candidate:
+      drainFrom_ = now;  // the work of a lost term may still be running
+      if (!pending_.empty()) beginRelease(now);
+      return;
+    case LeaseState::acquiring:  // the write is awaited first: it may win a lease that must be released
+    case LeaseState::draining:   // goes on as before and ends there
+    case LeaseState::releasing:
+    case LeaseState::stopped:
+      return;
+  }
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::WorkEnded&) {
+  // While it leads, callbacks that have returned do not end the term: the work may go on elsewhere until onRevoked.
+  if (state_ == LeaseState::leading) return;
+  workRunning_ = false;
+  if (state_ == LeaseState::draining) beginRelease(now);
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::WorkFailed& event) {
+  if (state_ == LeaseState::leading) beginDrain(now, RevokeReason::fatal, event.what);
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::WorkProgressed&) { progressAt_ = now; }
+
+void LeaseMachine::Impl::handle(const Instant& /*now*/, const event::Wakeup&) {}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::ReadReply& event) {
+  if (!inFlight_ || inFlight_->attempt != event.attempt || inFlight_->request != Request::read) return;
+  const bool hinted = inFlight_->hinted;
+  inFlight_.reset();
+  switch (state_) {
+    case LeaseState::candidate:
+      return candidateRead(now, event.outcome, hinted);
+    case LeaseState::leading:
+    case LeaseState::draining:
+      readBack_ = false;
+      if (!event.outcome) return renewalFailed(now, event.outcome.error());
+      return judgeOwnRecord(now, *event.outcome);
+    case LeaseState::idle:
+    case LeaseState::acquiring:
+    case LeaseState::releasing:  // what the record is shows itself in the answer to the release
+    case LeaseState::stopped:
+      return;
+  }
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::WriteReply& event) {
+  if (!inFlight_ || inFlight_->attempt != event.attempt || inFlight_->request == Request::read) return;
+  const InFlight request = *std::exchange(inFlight_, std::nullopt);
+  // Never in the record. A stream of them (connections that are refused) must not push out the version that is.
+  if (std::holds_alternative<Rejected>(event.outcome)) sentVersions_[--nextSent_ % sentVersions_.size()] = {};
+  switch (request.request) {
+    case Request::acquire:
+      return acquireAnswered(now, request, event.outcome);
+    case Request::renew:
+      return renewAnswered(now, request, event.outcome);
+    case Request::release:
+      return releaseAnswered(now, request, event.outcome);
+    case Request::read:
+      return;
+  }
+}
+
+void LeaseMachine::Impl::handle(const Instant& /*now*/, const event::StoreHint&) {
+  hinted_ = hinted_ || state_ == LeaseState::candidate;
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::HolderProvenDead& event) {
+  observation_.provenDead(now, event.beaconId);
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::TokenSeen& event) {
+  tokenFloor_ = std::max(tokenFloor_, event.token);
+  if (state_ != LeaseState::leading || event.token <= term_.token) return;
+  revokeLost(
+      now, RevokeReason::lost,
+      "a resource has seen the token " + toString(event.token) + ", higher than this term's " + toString(term_.token));
+}
+
+void LeaseMachine::Impl::send(const Instant& now, Request request, Nanos timeout) {
+  inFlight_ = InFlight{++lastAttempt_, request, now, timeout};
+  inFlight_->hinted = std::exchange(hinted_, false);
+  actions_.push_back(action::SendRead{lastAttempt_, timeout});
+}
+
+void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos timeout,
+                                   std::vector<RecordVersion> expected) {
+  const RecordVersion version{uuid4(*random_)};
+  inFlight_ = InFlight{++lastAttempt_, request, now, timeout, version};
+  sentVersions_[nextSent_++ % sentVersions_.size()] = packed(version).value_or(PackedVersion{});
+  WriteRequest write{options_.key, WriteRequest::Purpose::renew, std::move(expected),
+                     ownRecord(version, request == Request::release), FencingToken{}};
+  if (request == Request::acquire) {
+    write.purpose = WriteRequest::Purpose::acquire;
+    write.record.data = options_.data;
+    write.record.attributes = options_.attributes;
+    write.record.acquiredAtMillis = write.record.renewedAtMillis;
+    write.record.token = FencingToken{};
+    write.tokenFloor = tokenFloor_;
+  } else if (request == Request::release) {
+    write.purpose = WriteRequest::Purpose::release;
+  }
+  actions_.push_back(action::SendWrite{lastAttempt_, std::move(write), timeout});
+}
+
+LeaseRecord LeaseMachine::Impl::ownRecord(RecordVersion version, bool isReleased) const {
+  LeaseRecord record;
+  record.holder = options_.holder;
+  record.version = std::move(version);
+  record.leaseDuration = options_.timing.duration();
+  record.token = term_.token;
+  record.released = isReleased;
+  if (beacon_) record.beacon = *beacon_;
+  record.acquiredAtMillis = acquiredAtMillis_;
+  record.renewedAtMillis = options_.displayClock != nullptr ? options_.displayClock() : 0;
+  return record;
+}
+
+std::vector<RecordVersion> LeaseMachine::Impl::ownVersions() const {
+  std::vector<RecordVersion> versions;
+  if (!version_.isNone()) versions.push_back(version_);
+  for (const Pending& p : pending_) versions.push_back(p.version);
+  return versions;
+}
+
+const LeaseMachine::Impl::Pending* LeaseMachine::Impl::findPending(const RecordVersion& version) const {
+  const auto it =
+      std::find_if(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.version == version; });
+  return it == pending_.end() ? nullptr : &*it;
+}
+
+bool LeaseMachine::Impl::wrote(const LeaseRecord& record) const {
+  const auto version = packed(record.version);
+  return version && isOwn(record) &&
+         std::find(sentVersions_.begin(), sentVersions_.end(), *version) != sentVersions_.end();
+}
+
+void LeaseMachine::Impl::publish(const TermState& term) {
+  published_ = term;
+  actions_.push_back(action::Publish{term});
+}
+
+void LeaseMachine::Impl::noteError(const Instant& now, const StoreError& error) {
+  lastError_ = error;
+  lastErrorAt_ = now;
+}
+
+void LeaseMachine::Impl::setLeader(const Instant& now, const std::optional<LeaderInfo>& leader) {
+  const bool first = !leaderSeenAt_;
+  leaderSeenAt_ = now;
+  if (!first && leader_ == leader) return;
+  leader_ = leader;
+  actions_.push_back(action::LeaderChanged{leader});
+}
+
+std::optional<nanoseconds> LeaseMachine::Impl::untilWakeup(const Instant& now) const {
+  std::optional<nanoseconds> until;
+  const auto consider = [&](std::optional<nanoseconds> wait) {
+    if (wait && (!until || *wait < *until)) until = wait;
+  };
+  if (inFlight_) {
+    consider(inFlight_->timeout + inFlight_->timeout / 8 + milliseconds{5} - elapsedForHolder(inFlight_->sentAt, now));
+  }
+  const bool idleHands = !inFlight_;
+  switch (state_) {
+    case LeaseState::candidate:
+      if (stopping_) {
+        consider(options_.timing.drainTimeout() - elapsedForHolder(drainFrom_, now));
+      } else if (idleHands) {
+        consider(hinted_ ? nanoseconds{0} : poll_.untilDue(now));
+        if (!workRunning_ && !readFirst_) {
+          const nanoseconds cool = cooldown_ - elapsedForChallenger(cooldownFrom_, now);
+          if (const auto free = observation_.untilFree(now, politeness_)) consider(std::max(*free, cool));
+        }
+      }
+      break;
+    case LeaseState::leading:
+    case LeaseState::draining:
+      consider(rightLeft(now));
+      if (idleHands && renewalFits(now)) consider(renewDueIn(now));
+      if (state_ == LeaseState::draining) {
+        consider(options_.timing.drainTimeout() - elapsedForHolder(drainFrom_, now));
+      }
+      break;
+    case LeaseState::releasing:
+      if (idleHands) consider(retryAfter_ - elapsedForHolder(retryFrom_, now));
+      break;
+    case LeaseState::idle:
+    case LeaseState::acquiring:
+    case LeaseState::stopped:
+      break;
+  }
+  if (until) until = std::max(*until, nanoseconds{0});
+  return until;
+}
+
+LeaseMachine::LeaseMachine(MachineOptions options, RandomSource& random)
+    : impl_{std::make_unique<Impl>(std::move(options), random)} {}
+LeaseMachine::~LeaseMachine() = default;
+LeaseMachine::LeaseMachine(LeaseMachine&&) noexcept = default;
+LeaseMachine& LeaseMachine::operator=(LeaseMachine&&) noexcept = default;
+
+LeaseActions LeaseMachine::step(const Instant& now, const LeaseEvent& event) { return impl_->step(now, event); }
+std::optional<nanoseconds> LeaseMachine::untilWakeup(const Instant& now) const { return impl_->untilWakeup(now); }
+LeaseState LeaseMachine::state() const noexcept { return impl_->state_; }
+TermState LeaseMachine::term() const noexcept { return impl_->published_; }
+bool LeaseMachine::workRunning() const noexcept { return impl_->workRunning_; }
+bool LeaseMachine::inDoubt() const noexcept { return impl_->doubt_; }
+const std::optional<LeaderInfo>& LeaseMachine::leader() const noexcept { return impl_->leader_; }
+std::optional<Instant> LeaseMachine::leaderSeenAt() const noexcept { return impl_->leaderSeenAt_; }
+const std::optional<StoreError>& LeaseMachine::lastError() const noexcept { return impl_->lastError_; }
+std::optional<Instant> LeaseMachine::lastErrorAt() const noexcept { return impl_->lastErrorAt_; }
+std::uint64_t LeaseMachine::terms() const noexcept { return impl_->terms_; }
+
+}  // namespace tenure

@@ -1,0 +1,186 @@
+// The state of a LeaseMachine and its rules, split by role: lease_machine.cpp (events in, deadlines first),
+// candidate_rules.cpp, holder_rules.cpp, release_rules.cpp.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include <tenure/lockcore/lease_machine.hpp>
+
+#include "observation.hpp"
+#include "packed_version.hpp"
+#include "poll_schedule.hpp"
+
+namespace tenure {
+
+class LeaseMachine::Impl {
+ public:
+  Impl(MachineOptions options, RandomSource& random);
+
+  LeaseActions step(const Instant& now, const LeaseEvent& event);
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWakeup(const Instant& now) const;
+
+  using Nanos = std::chrono::nanoseconds;
+  enum class Request { read, acquire, renew, release };
+
+  /// The one request that is under way. One at a time per lease: a release never overtakes a renewal.
+  struct InFlight {
+    Attempt attempt;
+    Request request;
+    Instant sentAt;  ///< before it was sent
+    Nanos timeout;
+    RecordVersion version{};  ///< that a write would leave
+    bool hinted{false};
+  };
+
+  /// A write without an answer: the record may have this version, from a request sent at `sentAt` (I8). A conflict is
+  /// no answer either as long as it does not show the record: a write that the network delivered twice, or that
+  /// somebody below the store sent again, conflicts with its own first copy.
+  struct Pending {
+    RecordVersion version;
+    Instant sentAt;
+  };
+
+  /// A request's condition lists each version that an unanswered write of the term may have left. Beyond this many the
+  /// holder reads the record before it writes again.
+  static constexpr std::size_t maxPending = 8;
+  static constexpr std::chrono::milliseconds leastRetry{1};
+
+  // ---- lease_machine.cpp: common ----
+  void handle(const Instant& now, const event::Start& event);
+  void handle(const Instant& now, const event::StepDown& event);
+  void handle(const Instant& now, const event::Stop&);
+  void handle(const Instant& now, const event::WorkEnded&);
+  void handle(const Instant& now, const event::WorkFailed& event);
+  void handle(const Instant& now, const event::WorkProgressed&);
+  void handle(const Instant& now, const event::Wakeup&);
+  void handle(const Instant& now, const event::ReadReply& event);
+  void handle(const Instant& now, const event::WriteReply& event);
+  void handle(const Instant& now, const event::StoreHint&);
+  void handle(const Instant& now, const event::HolderProvenDead& event);
+  void handle(const Instant& now, const event::TokenSeen& event);
+
+  void checkDeadlines(const Instant& now);
+  void advance(const Instant& now);
+  void giveUpOverdueRequest(const Instant& now);
+  void send(const Instant& now, Request request, Nanos timeout);
+  void sendWrite(const Instant& now, Request request, Nanos timeout, std::vector<RecordVersion> expected);
+  void publish(const TermState& term);
+  void noteError(const Instant& now, const StoreError& error);
+  void setLeader(const Instant& now, const std::optional<LeaderInfo>& leader);
+  void log(LogLevel level, std::string line) { actions_.push_back(action::Log{level, std::move(line)}); }
+  [[nodiscard]] LeaseRecord ownRecord(RecordVersion version, bool released) const;
+  [[nodiscard]] std::vector<RecordVersion> ownVersions() const;
+  [[nodiscard]] const Pending* findPending(const RecordVersion& version) const;
+  void remember(const InFlight& request) { pending_.push_back({request.version, request.sentAt}); }
+  [[nodiscard]] bool wrote(const LeaseRecord& record) const;
+  [[nodiscard]] bool isOwn(const LeaseRecord& record) const { return record.holder == options_.holder; }
+  [[nodiscard]] Nanos jittered(Nanos wait) { return wait / 2 + uniform(*random_, wait / 2); }
+
+  // ---- candidate_rules.cpp ----
+  void becomeCandidate(const Instant& now, Nanos cooldown);
+  void advanceCandidate(const Instant& now);
+  void sendAcquire(const Instant& now);
+  void candidateRead(const Instant& now, const ReadOutcome& outcome, bool hinted);
+  void observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted);
+  void follow(const std::optional<LeaseRecord>& held);
+  void drawPoliteness();
+  [[nodiscard]] Nanos raceJitter();
+  void loseRace(const Instant& now);
+  void acquireAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome);
+  void acquired(const Instant& now, const InFlight& request, const Applied& applied);
+  void rememberAcquire(const InFlight& request);
+  void acquireFailed(const Instant& now, const StoreError& error);
+  void holdOff(const Instant& now, Nanos wait);
+  void acquireLost(const Instant& now, const InFlight& request, const Conflict& conflict);
+  [[nodiscard]] bool adoptOwnAcquire(const Instant& now, const LeaseRecord& record);
+  [[nodiscard]] bool mayLead() const { return !stopping_ && !workRunning_; }
+  [[nodiscard]] bool mayCompete(const Instant& now) const;
+
+  // ---- holder_rules.cpp ----
+  void becomeLeader(const Instant& now, const Pending& won, FencingToken token);
+  void advanceHolder(const Instant& now);
+  void advanceRenewal(const Instant& now);
+  void renewAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome);
+  void renewed(const Instant& now, const RecordVersion& version, const Instant& sentAt);
+  void renewalFailed(const Instant& now, const StoreError& error);
+  void renewalConflict(const Instant& now, const InFlight& request, const Conflict& conflict);
+  void judgeOwnRecord(const Instant& now, const std::optional<LeaseRecord>& current);
+  void revokeLost(const Instant& now, RevokeReason reason, const std::string& detail);
+  void revokeExpired(const Instant& now);
+  void beginDrain(const Instant& now, RevokeReason reason, const std::string& detail);
+  void announceRevoked(RevokeReason reason, std::string detail);
+  void endTerm(const Instant& now, Nanos stillValid);
+  [[nodiscard]] bool progressMissing(const Instant& now) const;
+  [[nodiscard]] std::string noProgress() const;
+  [[nodiscard]] Nanos grownRetry();
+  [[nodiscard]] bool renewalFits(const Instant& now) const;
+  [[nodiscard]] Nanos renewDueIn(const Instant& now) const;
+  [[nodiscard]] Nanos rightLeft(const Instant& now) const;
+
+  // ---- release_rules.cpp ----
+  void beginRelease(const Instant& now);
+  void advanceRelease(const Instant& now);
+  void releaseAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome);
+  void releaseConflict(const Instant& now, const Conflict& conflict);
+  void releaseFailed(const Instant& now, const StoreError& error);
+  void released(const Instant& now, ReleaseResult result);
+  void finish(ReleaseResult result);
+
+  // Constant after construction.
+  MachineOptions options_;
+  RandomSource* random_;
+
+  std::unique_ptr<const Beacon> beacon_{};  ///< constant after Start
+
+  LeaseState state_{LeaseState::idle};
+  LeaseActions actions_{};  ///< of the step under way
+  Attempt lastAttempt_{0};
+  std::optional<InFlight> inFlight_{};
+  std::vector<Pending> pending_{};  ///< oldest first; of the acquisition as a candidate, of the term as a holder
+  /// The last versions that this candidate sent in writes, whatever became of them; the oldest is overwritten. Packed,
+  /// as a process may have leases by the thousand.
+  std::array<PackedVersion, 16> sentVersions_{};  // all zero: none
+  std::size_t nextSent_{0};
+  Instant lastStep_{};
+
+  // As a candidate.
+  Observation observation_{};
+  PollSchedule poll_;
+  bool hinted_{false};     ///< the store's notification asks for a read
+  bool readFirst_{false};  ///< the next acquisition must follow a successful read
+  Nanos politeness_{0};
+  int lostRaces_{0};
+  int acquireFailures_{0};  ///< in a row, without an answer that tells of the record
+  Instant cooldownFrom_{};
+  Nanos cooldown_{0};
+  std::string followedBeacon_{};
+
+  // Of the present or last term.
+  TermState term_{};
+  TermState published_{};    ///< outlives the term while what it says of the lease's validity still holds
+  RecordVersion version_{};  ///< the last one that the store acknowledged
+  std::int64_t acquiredAtMillis_{0};
+  bool workRunning_{false};
+  Instant progressAt_{};
+  bool doubt_{false};
+  int renewFailures_{0};
+  Instant retryFrom_{};
+  Nanos retryAfter_{0};
+  bool readBack_{false};  ///< the next request of the holder must be a read
+  Instant drainFrom_{};
+  std::uint64_t terms_{0};
+
+  // Of giving up.
+  bool stopping_{false};
+  Instant releaseFrom_{};
+
+  FencingToken tokenFloor_{};  ///< the highest token seen anywhere (I7)
+  std::optional<LeaderInfo> leader_{};
+  std::optional<Instant> leaderSeenAt_{};
+  std::optional<StoreError> lastError_{};
+  std::optional<Instant> lastErrorAt_{};
+};
+
+}  // namespace tenure

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <stdexcept>
+
+#include <tenure/lockcore/lease_options.hpp>
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string text(milliseconds value) { return std::to_string(value.count()) + "ms"; }
+
+constexpr milliseconds minHeartbeat{10};
+
+class Checker {
+ public:
+  /// True if the value is in range, or unset.
+  bool range(const char* key, std::optional<milliseconds> value, milliseconds low, milliseconds high) {
+    if (!value || (*value >= low && *value <= high)) return true;
+    fault(key, text(*value) + " is out of range; allowed is " + text(low) + " to " + text(high));
+    return false;
+  }
+  /// One renewal may fail without ending leadership.
+  void sum(const LeaseTiming& timing) {
+    const auto [low, high] = std::minmax({timing.guard(), timing.stopMargin()});
+    if (low < milliseconds{0} || high > maxLeaseDuration) return;  // told already, and the sum might overflow
+    const milliseconds least = 2 * timing.heartbeat() + timing.guard() + timing.stopMargin();
+    if (timing.duration() >= least) return;
+    fault("lease.heartbeat", "two heartbeats of " + text(timing.heartbeat()) + ", the guard of " +
+                                 text(timing.guard()) + " and the stop margin of " + text(timing.stopMargin()) +
+                                 " make " + text(least) + ", more than the lease duration of " +
+                                 text(timing.duration()) +
+                                 ", so that one failed renewal would end leadership; shorten the heartbeat or "
+                                 "lengthen lease.duration");
+  }
+  void fault(const char* key, std::string message) { faults_.push_back({key, std::move(message)}); }
+  [[nodiscard]] OptionFaults take() { return std::move(faults_); }
+  [[nodiscard]] bool clean() const { return faults_.empty(); }
+
+ private:
+  OptionFaults faults_;
+};
+
+}  // namespace
+
+void throw_exception_from_error(const OptionFaults& faults, const boost::source_location& /*where*/) {
+  std::string all;
+  for (const OptionFault& fault : faults) {
+    if (!all.empty()) all += '\n';
+    all += fault.key + ": " + fault.message;
+  }
+  throw std::invalid_argument(all);
+}
+
+boost::system::result<LeaseTiming, OptionFaults> LeaseTiming::from(const LeaseOptions& options) {
+  Checker check;
+  constexpr milliseconds zero{0};
+  const bool makesSense = check.range("lease.duration", options.duration, minLeaseDuration, maxLeaseDuration);
+  // What depends on a duration that makes no sense is only held against what no duration would allow.
+  const milliseconds duration = makesSense ? options.duration : maxLeaseDuration;
+
+  LeaseTiming timing;
+  timing.duration_ = duration;
+  timing.heartbeat_ = options.heartbeat.value_or(makesSense ? std::max(duration / 3, minHeartbeat) : minHeartbeat);
+  // Rates of two clocks that differ by 500 ppm each way need 0.1 % (docs/protocol: wait >= L (1+e)/(1-e)); the
+  // millisecond covers rounding.
+  timing.guard_ = options.guard.value_or((duration + milliseconds{999}) / 1000 + milliseconds{1});
+  timing.stopMargin_ = options.stopMargin.value_or(duration / 10);
+  timing.drainTimeout_ = options.drainTimeout.value_or(duration);
+  timing.progressTimeout_ = options.progressTimeout;
+
+  const bool beats = check.range("lease.heartbeat", timing.heartbeat_, minHeartbeat, maxLeaseDuration);
+  check.range("lease.guard", timing.guard_, zero, duration / 2);
+  check.range("lease.stop_margin", timing.stopMargin_, zero, duration / 2);
+  check.range("lease.drain_timeout", timing.drainTimeout_, zero, maxLeaseDuration);
+  check.range("lease.progress_timeout", timing.progressTimeout_, beats ? timing.heartbeat_ : minHeartbeat,
+              maxLeaseDuration);
+  if (makesSense && beats) check.sum(timing);
+  if (!check.clean()) return check.take();
+  return timing;
+}
+
+}  // namespace tenure

@@ -1,0 +1,78 @@
+#include "observation.hpp"
+
+#include <algorithm>
+
+namespace tenure {
+
+Observation::Sighting::Sighting(const LeaseRecord& record)
+    : version{record.version},
+      holder{record.holder},
+      leaseDuration{record.leaseDuration},
+      token{record.token},
+      released{record.released},
+      beaconId{record.beacon ? record.beacon->id : std::string{}} {}
+
+bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
+  return version == record.version && holder == record.holder && released == record.released && token == record.token &&
+         leaseDuration == record.leaseDuration;
+}
+
+bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written) {
+  const bool same = record_.has_value() == record.has_value() && (!record || record_->shows(*record));
+  const bool news = !known_ || !same;
+  if (news) {
+    firstSeen_ = now;
+    if (record) {
+      vanishedLease_ = std::chrono::milliseconds{0};
+    } else if (record_) {
+      // This library's holders never delete a record, so one that vanishes (TTL, an operator, a table put back) says
+      // nothing of its holder, nor of one who took over since: either finds out at its next renewal only. A record
+      // without a token was written by a client that releases by deleting.
+      vanishedLease_ = record_->token.isNone() ? std::chrono::milliseconds{0} : record_->leaseDuration;
+    }
+  }
+  record_.reset();
+  if (record) record_.emplace(*record);
+  written_ = written;
+  known_ = true;
+  return news;
+}
+
+void Observation::provenDead(const Instant& now, const std::string& beaconId) {
+  if (deadBeacon_ == beaconId) return;
+  deadBeacon_ = beaconId;
+  deadSince_ = now;
+}
+
+std::vector<RecordVersion> Observation::expected() const {
+  if (!record_) return {};
+  return {record_->version};
+}
+
+bool Observation::heldBySelf() const noexcept { return record_ && !record_->released && written_; }
+
+bool Observation::heldByOther() const noexcept { return record_ && !record_->released && !written_; }
+
+void Observation::forget() noexcept {
+  known_ = false;
+  record_.reset();
+  vanishedLease_ = std::chrono::milliseconds{0};
+}
+
+std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& now,
+                                                               std::chrono::nanoseconds politeness) const {
+  if (!known_) return std::nullopt;
+  // A record that this candidate wrote and does not lead by (its term ran out, or the acquiring write was answered too
+  // late) has no other owner to wait for. Its name alone is no proof of that: a virtual machine that was cloned while
+  // it ran is another candidate of the same name, and leads by what it wrote.
+  if (heldBySelf()) return std::chrono::nanoseconds{0};
+  const auto since = elapsedForChallenger(firstSeen_, now);
+  if (!record_) return vanishedLease_ + politeness - since;
+  if (record_->released) return politeness - since;
+  const auto byLease = record_->leaseDuration + politeness - since;
+  const bool dead = !deadBeacon_.empty() && record_->beaconId == deadBeacon_;
+  if (!dead) return byLease;
+  return std::min(byLease, politeness - elapsedForChallenger(deadSince_, now));
+}
+
+}  // namespace tenure

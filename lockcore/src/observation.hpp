@@ -1,0 +1,67 @@
+// What a challenger has seen of a record, and when the record becomes free to take by that knowledge.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lease_record.hpp>
+
+namespace tenure {
+
+/// Outlives single attempts (I3): the wait counts from the instant after this RVN was first received, for the duration
+/// written in the record, and any change of the record starts it anew. (Peers that kept it per call never saw a dead
+/// holder expire: awslabs/amazon-dynamodb-lock-client #93, #99.)
+class Observation {
+ public:
+  /// A reply received at `now` says that the record is `record` (empty: there is none). `written`: this candidate wrote
+  /// that very version. Tells whether that is news.
+  bool confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written);
+
+  /// The kernel proved the end of the process that keeps this beacon.
+  void provenDead(const Instant& now, const std::string& beaconId);
+
+  /// The record was found to be not understood: nothing may be taken until it was seen anew. If it is gone then, it was
+  /// there before.
+  void distrust() noexcept { known_ = false; }
+  /// Nothing is known any more: this candidate held the lease since.
+  void forget() noexcept;
+
+  [[nodiscard]] bool known() const noexcept { return known_; }
+  /// What the acquiring write has to expect.
+  [[nodiscard]] std::vector<RecordVersion> expected() const;
+  /// Somebody else wrote it down as held, and has not released.
+  [[nodiscard]] bool heldByOther() const noexcept;
+  [[nodiscard]] bool heldBySelf() const noexcept;
+
+  /// Time until the lease may be taken, plus `politeness` (jitter and priority) on top; <= 0: now. Empty: not known.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilFree(const Instant& now,
+                                                                  std::chrono::nanoseconds politeness) const;
+
+ private:
+  /// What of a record counts; its data may be long, and candidates are many.
+  struct Sighting {
+    RecordVersion version;
+    std::string holder;
+    std::chrono::milliseconds leaseDuration;
+    FencingToken token;
+    bool released;
+    std::string beaconId;  ///< empty: none
+
+    explicit Sighting(const LeaseRecord& record);
+    /// By everything with which a holder could show life. A record that differs in it starts the wait anew.
+    [[nodiscard]] bool shows(const LeaseRecord& record) const noexcept;
+  };
+
+  bool known_{false};
+  std::optional<Sighting> record_{};
+  bool written_{false};                         ///< by this candidate
+  std::chrono::milliseconds vanishedLease_{0};  ///< to be waited out if there is no record any more
+  Instant firstSeen_{};                         ///< after receiving the first reply that showed this state
+  std::string deadBeacon_{};
+  Instant deadSince_{};
+};
+
+}  // namespace tenure

@@ -1,0 +1,83 @@
+// The rules of letting go: the work has ended, the record is marked as released, retried while it is still ours.
+#include <algorithm>
+
+#include "lease_machine_impl.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+void LeaseMachine::Impl::beginRelease(const Instant& now) {
+  state_ = LeaseState::releasing;
+  releaseFrom_ = now;
+  retryFrom_ = now;
+  retryAfter_ = nanoseconds{0};
+  renewFailures_ = 0;
+  // From here on nobody may act under this term: the record may become free at any moment.
+  publish(TermState{});
+}
+
+void LeaseMachine::Impl::advanceRelease(const Instant& now) {
+  if (inFlight_) return;  // a renewal under way is awaited, so that the release carries the final version
+  const nanoseconds spent = elapsedForHolder(releaseFrom_, now);
+  if (spent >= options_.timing.duration()) {
+    log(LogLevel::warn, "the release was not acknowledged; the lease expires by itself if it did not arrive");
+    return released(now, ReleaseResult::unknown);
+  }
+  if (elapsedForHolder(retryFrom_, now) < retryAfter_) return;
+  const nanoseconds timeout = std::max<nanoseconds>((options_.timing.duration() - spent) / 2, milliseconds{2});
+  sendWrite(now, Request::release, timeout, ownVersions());
+}
+
+void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome) {
+  if (state_ != LeaseState::releasing) return;
+  if (std::holds_alternative<Applied>(outcome)) {
+    released(now, ReleaseResult::released);
+  } else if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+    releaseConflict(now, *conflict);
+  } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    releaseFailed(now, rejected->error);
+  } else {
+    // Beyond that many it need not be accepted by the next one: if it arrived, the record is released.
+    if (pending_.size() < maxPending) remember(request);
+    releaseFailed(now, std::get<Unknown>(outcome).error);
+  }
+}
+
+/// Nothing of ours is there any more, or an unanswered release has arrived after all.
+void LeaseMachine::Impl::releaseConflict(const Instant& now, const Conflict& conflict) {
+  // If the store cannot tell: every version that we may have left is in the condition, so the record is not ours.
+  if (!conflict.current) return released(now, ReleaseResult::notHeld);
+  const std::optional<LeaseRecord>& current = *conflict.current;
+  const bool arrived = current && isOwn(*current) && current->released;
+  released(now, arrived ? ReleaseResult::released : ReleaseResult::notHeld);
+  if (state_ == LeaseState::candidate) observe(now, current, false);
+}
+
+void LeaseMachine::Impl::releaseFailed(const Instant& now, const StoreError& error) {
+  noteError(now, error);
+  retryFrom_ = now;
+  retryAfter_ = std::max<nanoseconds>(jittered(grownRetry()), leastRetry);
+}
+
+void LeaseMachine::Impl::released(const Instant& now, ReleaseResult result) {
+  term_ = TermState{};
+  version_ = RecordVersion{};
+  pending_.clear();
+  renewFailures_ = 0;
+  observation_.forget();  // it is older than the term
+  setLeader(now, std::nullopt);
+  if (stopping_) return finish(result);
+  // Stepping down means that another one gets it: no competing for one lease.
+  becomeCandidate(now, options_.timing.duration());
+}
+
+void LeaseMachine::Impl::finish(ReleaseResult result) {
+  state_ = LeaseState::stopped;
+  inFlight_.reset();
+  actions_.push_back(action::FollowHolder{std::nullopt});
+  actions_.push_back(action::Stopped{result});
+}
+
+}  // namespace tenure

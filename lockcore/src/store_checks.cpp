@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/store_checks.hpp>
+
+namespace tenure {
+namespace {
+
+using Faults = std::vector<std::string>;
+
+std::optional<StoreError> refusal(const LeaseKey& key, const Faults& faults) {
+  if (faults.empty()) return std::nullopt;
+  std::string message = "lease \"" + toString(key) + "\": ";
+  for (std::size_t i = 0; i < faults.size(); ++i) message += (i == 0 ? "" : "; ") + faults[i];
+  return StoreError{ErrorClass::misconfigured, std::move(message)};
+}
+
+bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == std::string_view::npos; }
+
+void checkRecord(const LeaseRecord& record, Faults& faults) {
+  if (record.holder.empty()) faults.emplace_back("the record has no holder");
+  if (record.version.isNone()) faults.emplace_back("the record has no version (RVN)");
+  if (record.leaseDuration < std::chrono::milliseconds{1} || record.leaseDuration > maxRecordLease) {
+    faults.push_back("the record's lease duration is " + std::to_string(record.leaseDuration.count()) +
+                     " ms; it must be 1 ms to " + std::to_string(maxRecordLease.count()) + " ms");
+  }
+  const auto& attributes = record.attributes;
+  const bool attributesAreText = std::all_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
+    return !attribute.first.empty() && isText(attribute.first) && isText(attribute.second);
+  });
+  if (!isText(record.holder) || !isText(record.version.text()) || !attributesAreText) {
+    faults.emplace_back(
+        "the record's holder, version or attributes are not UTF-8 text without NUL, or an attribute has no name");
+  }
+}
+
+}  // namespace
+
+std::optional<StoreError> refusalOf(const LeaseKey& key) { return refusal(key, faultsOf(key)); }
+
+std::optional<StoreError> refusalOf(const WriteRequest& request) {
+  Faults faults = faultsOf(request.key);
+  checkRecord(request.record, faults);
+  const auto& expected = request.expected;
+  if (std::any_of(expected.begin(), expected.end(), [](const RecordVersion& version) { return version.isNone(); })) {
+    faults.emplace_back("an expected version (RVN) is empty");
+  }
+  if (request.tokenFloor > maxFencingToken) {
+    faults.push_back("the token floor " + toString(request.tokenFloor) + " is above the greatest token, " +
+                     toString(maxFencingToken));
+  }
+  return refusal(request.key, faults);
+}
+
+StoreError tokensExhausted(const LeaseKey& key) {
+  return {ErrorClass::misconfigured,
+          "lease \"" + toString(key) + "\": the fencing counter stands at the greatest token, " +
+              toString(maxFencingToken) +
+              ", and cannot rise further; nothing counts that far in use, so look for the resource or the tool that "
+              "made up such a token"};
+}
+
+}  // namespace tenure
