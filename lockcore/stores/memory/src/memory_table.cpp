@@ -1,0 +1,86 @@
+#include "memory_table.hpp"
+
+#include <algorithm>
+
+#include <tenure/lockcore/store_checks.hpp>
+
+namespace tenure {
+namespace {
+
+/// What the row is to be: the request's state whole, but for what an empty payload leaves in place.
+LeaseRecord merged(const LeaseRecord& wanted, const LeaseRecord* stored) {
+  LeaseRecord next = wanted;
+  if (stored != nullptr && next.data.empty()) next.data = stored->data;
+  if (stored != nullptr && next.attributes.empty()) next.attributes = stored->attributes;
+  return next;
+}
+
+}  // namespace
+
+std::optional<LeaseRecord> MemoryTable::read(const LeaseKey& key) const {
+  const auto row = rows_.find(key);
+  if (row == rows_.end()) return std::nullopt;
+  return row->second.record;
+}
+
+WriteOutcome MemoryTable::write(const WriteRequest& request) {
+  if (!holds(request)) return Conflict{read(request.key)};
+  return request.purpose == WriteRequest::Purpose::acquire ? acquire(request) : keepTerm(request);
+}
+
+bool MemoryTable::holds(const WriteRequest& request) const {
+  const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+  const auto row = rows_.find(request.key);
+  if (row == rows_.end()) return acquires && request.expected.empty();
+  const LeaseRecord& stored = row->second.record;
+  if (!acquires && stored.holder != request.record.holder) return false;
+  return std::find(request.expected.begin(), request.expected.end(), stored.version) != request.expected.end();
+}
+
+std::optional<FencingToken> MemoryTable::nextToken(const WriteRequest& request) const {
+  FencingToken highest = request.tokenFloor;
+  if (const auto row = rows_.find(request.key); row != rows_.end())
+    highest = std::max(highest, row->second.record.token);
+  if (highest >= maxFencingToken) return std::nullopt;
+  return highest.next();
+}
+
+WriteOutcome MemoryTable::acquire(const WriteRequest& request) {
+  const auto token = nextToken(request);
+  if (!token) return Rejected{tokensExhausted(request.key)};
+  const auto row = rows_.find(request.key);
+  LeaseRecord next = merged(request.record, row == rows_.end() ? nullptr : &row->second.record);
+  next.token = *token;
+  next.released = false;
+  rows_[request.key] = Row{std::move(next), FencingToken{}};
+  return Applied{*token};
+}
+
+WriteOutcome MemoryTable::keepTerm(const WriteRequest& request) {
+  Row& row = rows_.at(request.key);
+  LeaseRecord next = merged(request.record, &row.record);
+  next.token = row.record.token;
+  next.released = request.purpose == WriteRequest::Purpose::release;
+  row.record = std::move(next);
+  return Applied{row.record.token, row.stepDown == row.record.token};
+}
+
+std::vector<ListedLease> MemoryTable::list(const std::string& prefix) const {
+  std::vector<ListedLease> found;
+  for (auto row = rows_.lower_bound(LeaseKey{prefix}); row != rows_.end(); ++row) {
+    if (!row->first.name.starts_with(prefix)) break;
+    found.push_back({row->first, row->second.record});
+  }
+  return found;
+}
+
+WriteOutcome MemoryTable::requestStepDown(const LeaseKey& key, FencingToken token) {
+  const auto row = rows_.find(key);
+  if (row == rows_.end()) return Conflict{std::optional<LeaseRecord>{}};
+  const LeaseRecord& stored = row->second.record;
+  if (stored.released || stored.token != token) return Conflict{std::optional{stored}};
+  row->second.stepDown = token;
+  return Applied{token, true};
+}
+
+}  // namespace tenure

@@ -1,0 +1,28 @@
+// A store in an SQLite file: one machine, any number of processes, nothing to install.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+namespace tenure {
+
+struct SqliteStoreOptions {
+  /// The database file; created if it is missing, its directory is not. Must be on a local file system.
+  std::string path{};
+  /// Whether a crashed holder is succeeded at once on the kernel's proof (death notice) instead of after a lease.
+  bool deathNotice{true};
+
+  friend bool operator==(const SqliteStoreOptions&, const SqliteStoreOptions&) = default;
+};
+
+/// Makes the store without touching the file: that happens at the first call, off the caller's thread, and again
+/// after any trouble, so a file that is missing or broken now may be put right later. Faults of the environment
+/// (network file system, read-only or missing directory, a file that is no database, a newer schema) come as
+/// `misconfigured` errors of each call. All candidates of a process should share one store object.
+[[nodiscard]] std::shared_ptr<LeaseStore> makeSqliteStore(SqliteStoreOptions options, Logger logger = {});
+
+}  // namespace tenure

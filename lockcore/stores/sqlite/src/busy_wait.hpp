@@ -1,0 +1,49 @@
+// How a connection waits for another process's write lock.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include <tenure/lockcore/random_source.hpp>
+
+#include "deadline.hpp"
+
+struct sqlite3;
+
+namespace tenure::sqlite_store {
+
+/// SQLite's own busy time-out sleeps in steps of up to 100 ms without jitter, so a writer that writes all the time
+/// starves the others for seconds. This one takes short, jittered steps and ends at the deadline of the call.
+/// Belongs to one thread; only `cancel` of the stop flag comes from others.
+class BusyWait {
+ public:
+  /// `cancelled` ends every wait; it must outlive the object.
+  explicit BusyWait(const std::atomic<bool>& cancelled) noexcept : cancelled_{cancelled} {}
+  BusyWait(const BusyWait&) = delete;
+  BusyWait& operator=(const BusyWait&) = delete;
+
+  /// The connection must not outlive the object.
+  void installOn(sqlite3* connection);
+
+  /// The call that is being worked on, for as long as the guard lives. Without one, waiting ends at once.
+  class Guard {
+   public:
+    Guard(BusyWait& wait, const Deadline& deadline) noexcept : wait_{wait} { wait_.deadline_ = deadline; }
+    ~Guard() { wait_.deadline_.reset(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    BusyWait& wait_;
+  };
+
+  /// Waits one step; false if the call's time is over. `round` counts the steps of one wait from 0.
+  [[nodiscard]] bool step(int round);
+
+ private:
+  const std::atomic<bool>& cancelled_;
+  std::optional<Deadline> deadline_{};
+  SystemRandom random_{};
+};
+
+}  // namespace tenure::sqlite_store

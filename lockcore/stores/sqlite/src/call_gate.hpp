@@ -1,0 +1,42 @@
+// Lets somebody else's function be called until it is not wanted any more.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace tenure::sqlite_store {
+
+/// One thread calls through the gate; another may close it, and then knows that the function is not running and will
+/// not run again. No lock is held while it runs.
+class CallGate {
+ public:
+  template <class Function>
+  void call(const Function& function) {
+    {
+      const std::lock_guard lock{mutex_};
+      if (closed_) return;
+      runner_ = std::this_thread::get_id();
+    }
+    function();
+    const std::lock_guard lock{mutex_};
+    runner_ = {};
+    idle_.notify_all();
+  }
+
+  /// Waits for a call that is running, unless it is the caller's own.
+  void close() {
+    std::unique_lock lock{mutex_};
+    closed_ = true;
+    if (runner_ == std::this_thread::get_id()) return;
+    idle_.wait(lock, [this] { return runner_ == std::thread::id{}; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::thread::id runner_{};
+  bool closed_{false};
+};
+
+}  // namespace tenure::sqlite_store

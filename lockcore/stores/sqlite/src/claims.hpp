@@ -1,0 +1,78 @@
+// Terms that living processes hold, written beside the database: what is left of them when the database is deleted.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+#include "beacon_file.hpp"
+
+namespace tenure::sqlite_store {
+
+struct Claim {
+  LeaseKey key;
+  std::string holder;
+  FencingToken token;
+  std::chrono::milliseconds lease{0};
+};
+
+/// If somebody deletes the database under a leader, the leader learns it at its next heartbeat; until then nobody else
+/// may lead. So a claim to the term is left beside the database, tied to the process's beacon, and a newcomer who finds
+/// no row (or a released one that is older than the claim) sees the claim as a record that he must wait for.
+///
+/// Why two leaders on two files cannot be. The holder: (1) stakes the claim, (2) commits, (3) looks whether the path
+/// still names the file, and only then (4) takes the term for won. The newcomer: (a) opens the file that the path names
+/// now, (b) looks for the row, (c) looks for claims; an acquisition does (b) and (c) inside its transaction and ends
+/// with (3) as well. If both win, on different files, say the holder on the older: at his (3) the path named his file,
+/// so the newcomer's (a) came later, and his (c) found the claim of (1). On the same file SQLite decides.
+///
+/// The claim ends with the release, with any conflict, with the process (its beacon is unlocked then), and it counts
+/// for nothing once a row carries its token or a higher one.
+///
+/// Thread-safe.
+class ClaimBook {
+ public:
+  ClaimBook(std::string store, OwnBeacon& beacon) : store_{std::move(store)}, beacon_{beacon} {}
+
+  /// Writes down that the term is about to be won; not settled until the store said so.
+  [[nodiscard]] std::optional<StoreError> stake(const std::string& sidecar, const Claim& claim);
+  /// The store has confirmed a write of this holder.
+  void settle(const LeaseKey& key, const std::string& holder);
+  /// This holder's term is over or never began. No effect on another's claim.
+  void drop(const LeaseKey& key, const std::string& holder);
+  /// Whether there is a claim that was not dropped.
+  [[nodiscard]] bool any() const;
+
+  /// The claim of a living process with the highest token above `above`, in the shape of a record to be waited for;
+  /// its version is `beacon:<id>:<token>`. Not those of `except`, and not the unsettled ones of this process: what is
+  /// in the database now shows that they did not come about.
+  [[nodiscard]] std::optional<LeaseRecord> strongest(const std::string& sidecar, const LeaseKey& key,
+                                                     FencingToken above, const std::string& except = {}) const;
+
+ private:
+  struct Own {
+    Claim claim;
+    std::string file;
+    bool settled{false};
+  };
+
+  [[nodiscard]] std::optional<LeaseRecord> ownClaim(const LeaseKey& key, const std::string& except) const;
+
+  const std::string store_;
+  OwnBeacon& beacon_;
+  mutable std::mutex mutex_;
+  std::map<LeaseKey, Own> own_;  // guarded by mutex_
+};
+
+[[nodiscard]] std::string claimsDirectory(const std::string& sidecar);
+
+/// The token in a version that `strongest` made; empty for any other version.
+[[nodiscard]] std::optional<FencingToken> claimedTokenIn(const RecordVersion& version);
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,99 @@
+#include "holder_watch.hpp"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "beacon_file.hpp"
+#include "errors.hpp"
+#include "filesystem_checks.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// The kernel sends the close event a moment before it drops the lock, and on a busy machine the dying process may
+/// lose the processor in between: after an event the lock is tried at growing intervals, 0.2 s in all.
+constexpr int maxRetries = 13;
+constexpr microseconds retryDelay(int retry) { return microseconds{25} * (1 << retry); }
+
+/// Without a watch (limits of inotify) the lock is tried at this interval: a system call each time.
+constexpr milliseconds pollDelay{50};
+
+}  // namespace
+
+HolderWatch::HolderWatch(std::string store, std::string path, const LeaseRecord& record,
+                         std::function<void(RecordVersion)> proven)
+    : store_{std::move(store)},
+      path_{std::move(path)},
+      beacon_{*record.beacon},
+      version_{record.version},
+      proven_{std::move(proven)} {}
+
+void HolderWatch::begin(WatchLoop& loop) {
+  if (!openBeacon()) {
+    fd_ = {};
+    return;
+  }
+  hasWatch_ = loop.arm(*this, file_);
+  if (!hasWatch_) {
+    loop.warnOnce(store_ + ": inotify cannot watch " + file_ + ": " + errnoText(errno) +
+                  " (see fs.inotify.max_user_watches); it is looked at every " + std::to_string(pollDelay.count()) +
+                  " ms instead");
+  }
+  look(loop);
+}
+
+void HolderWatch::changed(WatchLoop& loop, bool lost) {
+  if (!fd_) return;
+  if (lost) {
+    begin(loop);  // deleted, moved, or events were dropped: look from the start
+    return;
+  }
+  retries_ = 0;
+  look(loop);
+}
+
+void HolderWatch::timeOver(WatchLoop& loop) {
+  if (fd_) look(loop);
+}
+
+void HolderWatch::look(WatchLoop& loop) {
+  if (probeBeacon(fd_) == LockState::held) {
+    if (!hasWatch_) {
+      loop.wakeAfter(*this, pollDelay);
+    } else if (retries_ < maxRetries) {
+      loop.wakeAfter(*this, retryDelay(retries_++));
+    }
+    return;
+  }
+  // A store that ends in order takes its beacon's name away before it unlocks it: its process may live on.
+  const bool proof = namesOurs();
+  fd_ = {};
+  if (proof) gate.call([this] { proven_(version_); });
+}
+
+bool HolderWatch::namesOurs() const {
+  const auto named = identityOf(file_);
+  return named && *named == FileIdentity{beacon_.device, beacon_.inode};
+}
+
+bool HolderWatch::openBeacon() {
+  const StoreResult<CheckedFiles> checked = checkFiles(store_, path_);
+  if (checked.has_error()) return false;
+  file_ = beaconPath(checked->files.sidecar, beacon_.id);
+  fd_ = openBeaconToLook(file_);
+  struct stat found {};
+  if (!fd_ || fstat(fd_.get(), &found) != 0) return false;
+  if (FileIdentity{found.st_dev, found.st_ino} != FileIdentity{beacon_.device, beacon_.inode}) return false;
+  std::array<char, 33> text{};  // the id and the end of its line
+  if (pread(fd_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return false;
+  return std::string_view{text.data(), text.size()} == beacon_.id + '\n';
+}
+
+}  // namespace tenure::sqlite_store

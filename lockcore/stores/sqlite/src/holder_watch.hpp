@@ -1,0 +1,42 @@
+// Waits for the kernel's proof that a holder on this machine is gone.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <tenure/lockcore/lease_record.hpp>
+
+#include "unique_fd.hpp"
+#include "watch_thread.hpp"
+
+namespace tenure::sqlite_store {
+
+/// Follows one beacon. Proof is the lock on the very file of the record (device, inode, id inside, and still under its
+/// name when the lock is had); everything else proves nothing, and then the lease decides.
+class HolderWatch final : public Watched {
+ public:
+  /// The beacon of `record` must be one of this boot.
+  HolderWatch(std::string store, std::string path, const LeaseRecord& record,
+              std::function<void(RecordVersion)> proven);
+
+  void begin(WatchLoop& loop) override;
+  void changed(WatchLoop& loop, bool lost) override;
+  void timeOver(WatchLoop& loop) override;
+
+ private:
+  [[nodiscard]] bool openBeacon();
+  [[nodiscard]] bool namesOurs() const;
+  void look(WatchLoop& loop);
+
+  const std::string store_;
+  const std::string path_;  ///< of the database
+  const Beacon beacon_;
+  const RecordVersion version_;
+  const std::function<void(RecordVersion)> proven_;
+  std::string file_;
+  UniqueFd fd_;  ///< none: nothing more can be proven
+  bool hasWatch_{false};
+  int retries_{0};
+};
+
+}  // namespace tenure::sqlite_store

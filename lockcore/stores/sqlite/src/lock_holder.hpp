@@ -1,0 +1,17 @@
+// Who keeps everybody else from writing?
+#pragma once
+
+#include <string>
+
+#include "file_identity.hpp"
+
+namespace tenure::sqlite_store {
+
+/// "process 4711 (backup), which is stopped", for messages; empty if it cannot be told: the lock was let go meanwhile,
+/// or another connection of this very process has it. Call it on the thread whose connection has the files open.
+[[nodiscard]] std::string writeLockHolder(const StoreFiles& files);
+
+/// "process 4711 (backup), which is stopped": name and state as /proc knows them.
+[[nodiscard]] std::string describeProcess(long pid);
+
+}  // namespace tenure::sqlite_store

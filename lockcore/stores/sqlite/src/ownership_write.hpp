@@ -1,0 +1,54 @@
+// The conditional write of a lease: acquire, renew, release.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "claims.hpp"
+#include "deadline.hpp"
+#include "session.hpp"
+#include "transaction.hpp"
+
+namespace tenure::sqlite_store {
+
+/// One LeaseStore::write, start to end, on the writer's thread. Used once.
+class OwnershipWrite {
+ public:
+  OwnershipWrite(Session& session, ClaimBook& claims, const WriteRequest& request);
+
+  [[nodiscard]] WriteOutcome perform(const Deadline& deadline);
+
+ private:
+  [[nodiscard]] WriteOutcome attempt(const Deadline& deadline);
+
+  using Trouble = std::optional<WriteOutcome>;  // empty: go on
+
+  [[nodiscard]] Trouble inTransaction(const Deadline& deadline);
+  [[nodiscard]] Trouble judge();
+  [[nodiscard]] Trouble judgeClaims();
+  [[nodiscard]] Trouble change();
+  [[nodiscard]] Trouble advanceFence();
+  [[nodiscard]] Trouble writeRow();
+  [[nodiscard]] Trouble stakeClaim();
+  void updateClaim(const WriteOutcome& outcome);
+  [[nodiscard]] WriteOutcome stateOfNewFile();
+
+  [[nodiscard]] bool acquires() const noexcept { return request_.purpose == WriteRequest::Purpose::acquire; }
+  [[nodiscard]] bool expects(const RecordVersion& version) const;
+  [[nodiscard]] Conflict conflict() const;
+
+  Session& session_;
+  ClaimBook& claims_;
+  const WriteRequest& request_;
+  std::string what_;
+  std::optional<StoredRecord> current_{};
+  FencingToken claimed_{};  ///< of the claim that the request waited for
+  FencingToken token_{};
+  bool staked_{false};
+  std::string warning_{};
+};
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,131 @@
+#include "record_codec.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "attributes_json.hpp"
+#include "connection.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+enum Column {
+  state,
+  holder,
+  token,
+  leaseMs,
+  recordVersion,
+  acquiredAt,
+  renewedAt,
+  beaconId,
+  beaconDevice,
+  beaconInode,
+  bootId,
+  data,
+  attributes,
+  stepDownToken,
+};
+
+/// Reads one row column by column; the first one that makes no sense is kept as the fault.
+class RowReader {
+ public:
+  RowReader(const Statement& row, int first) : row_{row}, first_{first} {}
+
+  std::string text(Column column, const char* name) {
+    std::string value = row_.isText(at(column)) ? row_.bytes(at(column)) : std::string{};
+    if (value.empty()) fault(name, row_.isText(at(column)) ? "is empty" : "is not text");
+    return value;
+  }
+
+  std::int64_t integer(Column column, const char* name, std::int64_t low, std::int64_t high) {
+    if (!row_.isInteger(at(column))) {
+      fault(name, "is not an integer");
+      return low;
+    }
+    const std::int64_t value = row_.integer(at(column));
+    if (value >= low && value <= high) return value;
+    fault(name,
+          "holds " + std::to_string(value) + ", allowed is " + std::to_string(low) + " to " + std::to_string(high));
+    return low;
+  }
+
+  /// For columns that decide nothing: whatever is not a number counts as zero.
+  [[nodiscard]] std::int64_t display(Column column) const {
+    return row_.isInteger(at(column)) ? row_.integer(at(column)) : 0;
+  }
+
+  /// A beacon that is not complete proves nothing, which is what no beacon does.
+  [[nodiscard]] std::optional<Beacon> beacon() const {
+    if (!row_.isText(at(beaconId)) || !row_.isText(at(bootId))) return std::nullopt;
+    if (!row_.isInteger(at(beaconDevice)) || !row_.isInteger(at(beaconInode))) return std::nullopt;
+    // SQLite's integers are signed; the numbers are kept bit by bit.
+    return Beacon{row_.bytes(at(beaconId)), row_.bytes(at(bootId)),
+                  std::bit_cast<std::uint64_t>(row_.integer(at(beaconDevice))),
+                  std::bit_cast<std::uint64_t>(row_.integer(at(beaconInode)))};
+  }
+
+  std::string data() {
+    const int column = at(Column::data);
+    if (row_.isNull(column)) return {};
+    if (!row_.isBlob(column) && !row_.isText(column)) fault("data", "is a number");
+    return row_.bytes(column);
+  }
+
+  Attributes attributes() {
+    const int column = at(Column::attributes);
+    if (row_.isNull(column)) return {};
+    auto parsed = attributesFromJson(row_.bytes(column));
+    if (!parsed) fault("attributes", "is not a JSON object of strings");
+    return parsed ? std::move(*parsed) : Attributes{};
+  }
+
+  void fault(const char* column, const std::string& what) {
+    if (fault_.empty()) fault_ = std::string{"column "} + column + ' ' + what;
+  }
+  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
+
+ private:
+  [[nodiscard]] int at(Column column) const noexcept { return first_ + static_cast<int>(column); }
+
+  const Statement& row_;
+  int first_;
+  std::string fault_;
+};
+
+StoreError corruptRow(const std::string& store, const LeaseKey& key, const std::string& fault) {
+  return {ErrorClass::corrupt,
+          store + ": lease " + toString(key) + ": " + fault +
+              " in its row of table tenure_lease. tenure writes no such row: it was probably edited by hand or by "
+              "another program. It is left as it is and nobody can take the lease until the row is put right or "
+              "deleted (the fencing counter is kept in tenure_fence and goes on)"};
+}
+
+}  // namespace
+
+StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& key, const Statement& row,
+                                     int firstColumn) {
+  RowReader reader{row, firstColumn};
+  StoredRecord out;
+  LeaseRecord& record = out.record;
+  const std::string stateText = reader.text(state, "state");
+  if (stateText != "held" && stateText != "released") reader.fault("state", "is neither held nor released");
+  record.released = stateText == "released";
+  record.holder = reader.text(holder, "holder");
+  record.token = FencingToken{static_cast<std::uint64_t>(reader.integer(token, "token", 1, INT64_MAX))};
+  record.leaseDuration =
+      std::chrono::milliseconds{reader.integer(leaseMs, "lease_ms", 1, std::int64_t{maxRecordLease.count()})};
+  record.version = RecordVersion{reader.text(recordVersion, "record_version")};
+  record.acquiredAtMillis = reader.display(acquiredAt);
+  record.renewedAtMillis = reader.display(renewedAt);
+  record.beacon = reader.beacon();
+  record.data = reader.data();
+  record.attributes = reader.attributes();
+  if (const std::int64_t term = reader.display(stepDownToken); term > 0) {
+    out.stepDown = FencingToken{static_cast<std::uint64_t>(term)};
+  }
+  if (!reader.fault().empty()) return corruptRow(store, key, reader.fault());
+  return out;
+}
+
+}  // namespace tenure::sqlite_store

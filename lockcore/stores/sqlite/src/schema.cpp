@@ -1,0 +1,99 @@
+#include "schema.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include <sqlite3.h>
+
+#include "connection.hpp"
+#include "errors.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+// The times in milliseconds are what was written; the readable ones beside them are computed when somebody looks.
+constexpr const char* tables = R"sql(
+CREATE TABLE IF NOT EXISTS tenure_meta(
+  key   TEXT NOT NULL PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS tenure_lease(
+  name            TEXT NOT NULL,
+  sort_key        TEXT NOT NULL DEFAULT '',
+  state           TEXT NOT NULL,     -- held or released
+  holder          TEXT NOT NULL,     -- name#incarnation
+  token           INTEGER NOT NULL,  -- fencing token of the holder's term
+  lease_ms        INTEGER NOT NULL,
+  record_version  TEXT NOT NULL,     -- new at each write of the holder
+  acquired_at     TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', acquired_at_ms / 1000.0, 'unixepoch')),
+  renewed_at      TEXT GENERATED ALWAYS AS (strftime('%Y-%m-%dT%H:%M:%fZ', renewed_at_ms / 1000.0, 'unixepoch')),
+  step_down_token INTEGER,           -- the term that was asked to step down
+  acquired_at_ms  INTEGER NOT NULL DEFAULT 0,
+  renewed_at_ms   INTEGER NOT NULL DEFAULT 0,
+  beacon_id       TEXT,              -- the holder's death notice
+  beacon_device   INTEGER,
+  beacon_inode    INTEGER,
+  boot_id         TEXT,
+  data            BLOB,              -- the user's
+  attributes      TEXT,              -- the user's, a JSON object of strings
+  PRIMARY KEY(name, sort_key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS tenure_fence(  -- never deleted from: tokens rise for the life of the table
+  name     TEXT NOT NULL,
+  sort_key TEXT NOT NULL DEFAULT '',
+  token    INTEGER NOT NULL,
+  PRIMARY KEY(name, sort_key)
+) STRICT, WITHOUT ROWID;
+
+INSERT OR IGNORE INTO tenure_meta(key, value) VALUES('schema_version', '1');
+)sql";
+
+StoreError wrongVersion(const std::string& store, const std::string& found) {
+  return {ErrorClass::misconfigured, store + ": the tables have schema version " + found +
+                                         ", and this version of tenure knows " + std::to_string(schemaVersion) +
+                                         "; upgrade tenure here, or use another file"};
+}
+
+StoreResult<void> checkEncoding(const std::string& store, Connection& connection) {
+  std::optional<std::string> encoding;
+  if (const int code = connection.queryText("PRAGMA encoding", encoding); code != SQLITE_OK) {
+    return sqliteError(store, "reading the text encoding", code, connection);
+  }
+  if (encoding == "UTF-8") return {};
+  // Keys are compared and ordered as bytes of UTF-8.
+  return StoreError{ErrorClass::misconfigured, store + ": the database's text encoding is " +
+                                                   encoding.value_or("unknown") +
+                                                   "; tenure needs UTF-8, so give it a file of its own"};
+}
+
+}  // namespace
+
+StoreResult<bool> hasSchema(const std::string& store, Connection& connection) {
+  std::optional<std::string> found;
+  int code = connection.queryText("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tenure_meta'", found);
+  if (code != SQLITE_OK) return sqliteError(store, "reading the schema", code, connection);
+  if (auto fit = checkEncoding(store, connection); fit.has_error()) return fit.error();
+  if (!found) return false;
+
+  std::optional<std::string> version;
+  code = connection.queryText("SELECT value FROM tenure_meta WHERE key = 'schema_version'", version);
+  if (code != SQLITE_OK) return sqliteError(store, "reading the schema version", code, connection);
+  if (!version) return wrongVersion(store, "(none)");
+  std::int64_t number = 0;
+  const char* const end = version->data() + version->size();
+  const auto [rest, fault] = std::from_chars(version->data(), end, number);
+  if (fault != std::errc{} || rest != end || number != schemaVersion) return wrongVersion(store, *version);
+  return true;
+}
+
+StoreResult<void> createSchema(const std::string& store, Connection& connection) {
+  int code = connection.run("BEGIN IMMEDIATE");
+  if (code == SQLITE_OK) code = connection.run(tables);
+  if (code == SQLITE_OK) code = connection.run("COMMIT");
+  if (code == SQLITE_OK) return {};
+  return sqliteError(store, "creating the tables", code, connection);  // the caller closes, which rolls back
+}
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,190 @@
+#include "session.hpp"
+
+#include <array>
+#include <utility>
+
+#include <sqlite3.h>
+
+#include "errors.hpp"
+#include "filesystem_checks.hpp"
+#include "leftovers.hpp"
+#include "lock_holder.hpp"
+#include "record_codec.hpp"
+#include "schema.hpp"
+#include "sidecar.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+struct Prepared {
+  Statement Statements::*statement;
+  std::string sql;
+};
+
+std::array<Prepared, 11> preparedStatements() {
+  const std::string columns = recordColumns;
+  return {{
+      {&Statements::begin, "BEGIN IMMEDIATE"},
+      {&Statements::commit, "COMMIT"},
+      {&Statements::rollback, "ROLLBACK"},
+      {&Statements::selectLease, "SELECT " + columns + " FROM tenure_lease WHERE name = ?1 AND sort_key = ?2"},
+      {&Statements::selectFence, "SELECT token FROM tenure_fence WHERE name = ?1 AND sort_key = ?2"},
+      {&Statements::listLeases,
+       "SELECT name, sort_key, " + columns + " FROM tenure_lease WHERE name >= ?1 ORDER BY name, sort_key"},
+      {&Statements::countBeaconUses, "SELECT count(*) FROM tenure_lease WHERE beacon_id = ?1 AND state = 'held'"},
+      {&Statements::acquireLease,
+       "INSERT INTO tenure_lease(name, sort_key, state, holder, token, lease_ms, record_version, acquired_at_ms,"
+       " renewed_at_ms, beacon_id, beacon_device, beacon_inode, boot_id, data, attributes)"
+       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"
+       " ON CONFLICT(name, sort_key) DO UPDATE SET state = ?3, holder = ?4, token = ?5, lease_ms = ?6,"
+       " record_version = ?7, acquired_at_ms = ?8, renewed_at_ms = ?9, beacon_id = ?10, beacon_device = ?11,"
+       " beacon_inode = ?12, boot_id = ?13, data = coalesce(?14, data), attributes = coalesce(?15, attributes),"
+       " step_down_token = NULL"},
+      {&Statements::updateLease,
+       "UPDATE tenure_lease SET state = ?3, lease_ms = ?6, record_version = ?7, acquired_at_ms = ?8,"
+       " renewed_at_ms = ?9, beacon_id = ?10, beacon_device = ?11, beacon_inode = ?12, boot_id = ?13,"
+       " data = coalesce(?14, data), attributes = coalesce(?15, attributes) WHERE name = ?1 AND sort_key = ?2"},
+      {&Statements::setFence,
+       "INSERT INTO tenure_fence(name, sort_key, token) VALUES(?1, ?2, ?3)"
+       " ON CONFLICT(name, sort_key) DO UPDATE SET token = ?3"},
+      {&Statements::askStepDown, "UPDATE tenure_lease SET step_down_token = ?3 WHERE name = ?1 AND sort_key = ?2"},
+  }};
+}
+
+}  // namespace
+
+Session::Session(Options options, const std::atomic<bool>& cancelled, std::function<void()> onFilesChanged)
+    : options_{std::move(options)}, busyWait_{cancelled}, onFilesChanged_{std::move(onFilesChanged)} {}
+
+StoreResult<bool> Session::open(Need need) {
+  if (opened_) {
+    if (filesUnchanged()) return true;
+    const OpenedFiles before = *opened_;
+    close();
+    removeLogOfReplacedDatabase(files_, before, busyWait_);
+    if (onFilesChanged_) onFilesChanged_();
+  }
+  for (int round = 0;; ++round) {
+    StoreResult<bool> ready = openOnce(need);
+    if (ready.has_error() || !*ready) {
+      close();
+      return ready;
+    }
+    auto found = OpenedFiles::look(files_);
+    // Not moved after the look: the file that was looked at is the one that is open.
+    if (found && !connection_.hasMoved()) {
+      opened_ = found;
+      return true;
+    }
+    close();
+    // Somebody deletes or exchanges files just now, or another session of this process still has the old ones.
+    if (onFilesChanged_) onFilesChanged_();
+    if (!busyWait_.step(round)) break;
+  }
+  return error(ErrorClass::transient, "the file was replaced while it was being opened");
+}
+
+StoreResult<bool> Session::openOnce(Need need) {
+  StoreResult<CheckedFiles> checked = checkFiles(options_.store, options_.path);
+  if (checked.has_error()) return checked.error();
+  files_ = std::move(checked->files);
+  if (checked->exists) return openFile(need);
+  if (need == Need::existing) return false;
+  if (auto made = makeDirectory(options_.store, files_.sidecar); made.has_error()) return made.error();
+  CreationLock lock;
+  if (!lock.take(files_, busyWait_)) {
+    return error(ErrorClass::transient,
+                 "the lock for making the database, in " + files_.sidecar + ", was not to be had in the call's time");
+  }
+  removeLogOfMissingDatabase(files_);
+  return openFile(need);
+}
+
+StoreResult<bool> Session::openFile(Need need) {
+  if (const int code = connection_.open(files_.database, need == Need::create); code != SQLITE_OK) {
+    return failed("opening " + files_.database, code);
+  }
+  busyWait_.installOn(connection_.raw());
+  if (connection_.isReadOnly()) {
+    return error(ErrorClass::misconfigured, files_.database + " can only be opened for reading; make it writable");
+  }
+  return setUp(need);
+}
+
+StoreResult<bool> Session::setUp(Need need) {
+  if (const int code = connection_.run("PRAGMA synchronous = FULL"); code != SQLITE_OK) {
+    return failed("opening " + files_.database, code);
+  }
+  StoreResult<bool> found = hasSchema(options_.store, connection_);
+  if (found.has_error()) return found;
+  if (!*found && need == Need::existing) return false;
+  if (auto done = useWal(); done.has_error()) return done.error();
+  if (!*found) {
+    if (auto done = createSchema(options_.store, connection_); done.has_error()) return done.error();
+    // Another process may have been quicker, with another version.
+    if (found = hasSchema(options_.store, connection_); found.has_error()) return found;
+  }
+  if (auto done = prepareStatements(); done.has_error()) return done.error();
+  if (!options_.readsOnly) return true;
+  if (const int code = connection_.run("PRAGMA query_only = ON"); code != SQLITE_OK) {
+    return failed("opening " + files_.database, code);
+  }
+  return true;
+}
+
+StoreResult<void> Session::useWal() {
+  std::optional<std::string> mode;
+  int code = SQLITE_BUSY;
+  // SQLite does not ask the busy handler when changing the mode would need an exclusive lock.
+  for (int round = 0; (code & 0xFF) == SQLITE_BUSY; ++round) {
+    code = connection_.queryText("PRAGMA journal_mode = WAL", mode);
+    if ((code & 0xFF) == SQLITE_BUSY && !busyWait_.step(round)) break;
+  }
+  // The first read makes the -wal and -shm files, whose identity is taken next.
+  std::optional<std::string> ignored;
+  if (code == SQLITE_OK) code = connection_.queryText("SELECT count(*) FROM sqlite_schema", ignored);
+  if (code != SQLITE_OK) return failed("switching " + files_.database + " to write-ahead logging", code);
+  if (mode == "wal") return {};
+  return error(ErrorClass::misconfigured,
+               files_.database + " cannot be switched to write-ahead logging (journal mode " +
+                   mode.value_or("unknown") + "); put the file on a local disk, or use a file of its own for tenure");
+}
+
+StoreResult<void> Session::prepareStatements() {
+  for (const auto& [statement, sql] : preparedStatements()) {
+    if (const int code = connection_.prepare(sql.c_str(), statements_.*statement); code != SQLITE_OK) {
+      return failed("preparing statements", code);
+    }
+  }
+  return {};
+}
+
+StoreError Session::failed(const std::string& what, int code) {
+  StoreError out = sqliteError(options_.store, what, code, connection_);
+  if ((code & 0xFF) == SQLITE_BUSY) {
+    const std::string holder = writeLockHolder(files_);
+    out.message = options_.store + ": " + what + ": the database stayed locked until the call's time was over" +
+                  (holder.empty() ? std::string{} : "; the lock is held by " + holder);
+  }
+  if (!connectionSurvives(code)) close();
+  return out;
+}
+
+StoreError Session::error(ErrorClass errorClass, const std::string& text) const {
+  return {errorClass, options_.store + ": " + text};
+}
+
+void Session::dropIfFilesChanged() noexcept {
+  if (opened_ && !filesUnchanged()) close();
+}
+
+void Session::close() noexcept {
+  // What is open may not be what others see: then writing it back, or deleting "its" -wal by name, would damage the
+  // files that are there now.
+  if (!filesUnchanged()) connection_.leaveFilesAloneOnClose();
+  statements_ = {};
+  connection_ = {};
+  opened_.reset();
+}
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,87 @@
+// One thread's connection to the store's database: opened when needed, checked before use, dropped after trouble.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/store_error.hpp>
+
+#include "busy_wait.hpp"
+#include "connection.hpp"
+#include "deadline.hpp"
+#include "file_identity.hpp"
+
+namespace tenure::sqlite_store {
+
+/// What is prepared once and used at every call. Parameters as in session.cpp.
+struct Statements {
+  Statement begin, commit, rollback;
+  Statement selectLease, selectFence, listLeases, countBeaconUses;
+  Statement acquireLease, updateLease, setFence, askStepDown;
+};
+
+class Session {
+ public:
+  struct Options {
+    std::string store;  ///< LeaseStore::describe(), the start of every message
+    std::string path;   ///< absolute
+    bool readsOnly{false};
+  };
+
+  /// `cancelled` ends waits for locks; it must outlive the object. `onFilesChanged`: what was open is not what the
+  /// path names any more, so other sessions of the process should look, too (see dropIfFilesChanged).
+  Session(Options options, const std::atomic<bool>& cancelled, std::function<void()> onFilesChanged = {});
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  enum class Need {
+    existing,  ///< never makes a file or tables
+    create,    ///< makes what is missing
+  };
+
+  /// Ready for statements: true. False: there is no database, or none with our tables (only with Need::existing).
+  /// If the path names other files than those that are open, they are let go of and the new ones are opened.
+  [[nodiscard]] StoreResult<bool> open(Need need);
+
+  /// Whether what is open is still what the path names.
+  [[nodiscard]] bool filesUnchanged() const noexcept { return opened_ && opened_->sameAs(files_); }
+
+  /// Connections of one process to one file share its -shm file: a session that has nothing to do would keep a deleted
+  /// one in use.
+  void dropIfFilesChanged() noexcept;
+
+  /// The error for a failed step; drops the connection unless the fault leaves it usable.
+  [[nodiscard]] StoreError failed(const std::string& what, int code);
+  /// An error of our own making, with the store's name.
+  [[nodiscard]] StoreError error(ErrorClass errorClass, const std::string& text) const;
+
+  /// Lets go of the database; if the files are still the right ones, as its last user SQLite tidies up.
+  void close() noexcept;
+
+  /// Lets waits for locks take until then; see BusyWait::Guard.
+  [[nodiscard]] BusyWait& busyWait() noexcept { return busyWait_; }
+  [[nodiscard]] Connection& connection() noexcept { return connection_; }
+  [[nodiscard]] Statements& statements() noexcept { return statements_; }
+  [[nodiscard]] const std::string& store() const noexcept { return options_.store; }
+  /// Valid after open() gave a value.
+  [[nodiscard]] const StoreFiles& files() const noexcept { return files_; }
+
+ private:
+  [[nodiscard]] StoreResult<bool> openOnce(Need need);
+  [[nodiscard]] StoreResult<bool> openFile(Need need);
+  [[nodiscard]] StoreResult<bool> setUp(Need need);
+  [[nodiscard]] StoreResult<void> useWal();
+  [[nodiscard]] StoreResult<void> prepareStatements();
+
+  Options options_;
+  BusyWait busyWait_;
+  std::function<void()> onFilesChanged_;
+  StoreFiles files_;
+  std::optional<OpenedFiles> opened_;
+  Connection connection_;  // before the statements: they go first
+  Statements statements_;
+};
+
+}  // namespace tenure::sqlite_store

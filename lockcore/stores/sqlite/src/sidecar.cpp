@@ -1,0 +1,58 @@
+#include "sidecar.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "errors.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+constexpr std::string_view hexDigits = "0123456789abcdef";
+
+void mix(std::uint64_t& hash, std::string_view text) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3ULL;
+}
+
+}  // namespace
+
+StoreResult<void> makeDirectory(const std::string& store, const std::string& directory) {
+  if (mkdir(directory.c_str(), 0777) == 0) return {};
+  const int fault = errno;
+  struct stat found {};
+  if (fault == EEXIST && lstat(directory.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return {};
+  return systemError(store, "making directory " + directory, fault == EEXIST ? ENOTDIR : fault);
+}
+
+std::string fileNameOf(const LeaseKey& key) {
+  std::uint64_t hash = 0xCBF29CE484222325ULL;
+  mix(hash, key.name);
+  mix(hash, std::string_view{"\0", 1});  // names hold no NUL, so ("ab","c") and ("a","bc") differ
+  mix(hash, key.sortKey);
+  std::string out(16, '0');
+  for (std::size_t i = out.size(); i-- > 0; hash >>= 4U) out[i] = hexDigits[hash & 0xFU];
+  return out;
+}
+
+bool isBeaconId(std::string_view text) noexcept {
+  return text.size() == 32 && text.find_first_not_of(hexDigits) == std::string_view::npos;
+}
+
+std::string wakeFilePath(const std::string& sidecar, const LeaseKey& key) {
+  return sidecar + "/wake-" + fileNameOf(key);
+}
+
+void touchWakeFile(const std::string& sidecar, const LeaseKey& key) noexcept {
+  const std::string path = wakeFilePath(sidecar, key);
+  if (utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return;
+  // Nobody watches a file that is not there; it is made for those to come.
+  if (mkdir(sidecar.c_str(), 0777) == 0 || errno == EEXIST) static_cast<void>(openWakeFile(path));
+}
+
+UniqueFd openWakeFile(const std::string& path) noexcept {
+  return UniqueFd{open(path.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666)};
+}
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,208 @@
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <system_error>
+#include <utility>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/process_mark.hpp>
+#include <tenure/lockcore/stores/sqlite_store.hpp>
+
+#include "beacon_file.hpp"
+#include "claims.hpp"
+#include "holder_watch.hpp"
+#include "ownership_write.hpp"
+#include "sidecar.hpp"
+#include "sweep.hpp"
+#include "transactions.hpp"
+#include "wake_watch.hpp"
+#include "worker.hpp"
+
+namespace tenure {
+namespace {
+
+using namespace sqlite_store;
+
+/// At most one sweep in this time, however many leases are acquired.
+constexpr std::chrono::seconds sweepInterval{10};
+
+/// Everything of a store that has threads or files. Two connections: in WAL mode readers go on while a writer waits
+/// for another process's lock, so a candidate still sees who leads.
+struct Parts {
+  Parts(const Session::Options& options, const Logger& logger)
+      : store{options.store},
+        path{options.path},
+        beacon{options.store, options.path},
+        claims{options.store, beacon},
+        watches{logger},
+        writer{"tenure-sqlite-w", options},
+        reader{"tenure-sqlite-r", readingOnly(options)} {
+    Worker::makePeers(writer, reader);
+  }
+
+  void stop() {
+    // Called from a handler or a hint (the last reference may go there), nothing may be waited for: the threads end
+    // by themselves.
+    const bool ownThread = writer.isCurrentThread() || reader.isCurrentThread() || watches.isCurrentThread();
+    watches.stop(!ownThread);
+    writer.stop(!ownThread);
+    reader.stop(!ownThread);
+  }
+
+  ~Parts() {
+    if (claims.any()) beacon.keepUntilProcessEnds();
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
+
+  static Session::Options readingOnly(Session::Options options) {
+    options.readsOnly = true;
+    return options;
+  }
+
+  const std::string store;
+  const std::string path;
+  OwnBeacon beacon;
+  ClaimBook claims;
+  WatchThread watches;
+  Worker writer;
+  Worker reader;
+  std::atomic<std::int64_t> sweptAt{-1};  ///< nanoseconds of CLOCK_BOOTTIME; negative: never
+  std::shared_ptr<Parts> keptForEver{};   ///< itself, in a forked child; see ~SqliteStore
+};
+
+class BeaconDeathNotice final : public DeathNotice {
+ public:
+  explicit BeaconDeathNotice(std::shared_ptr<Parts> parts) : parts_{std::move(parts)} {}
+
+  [[nodiscard]] StoreResult<Beacon> beacon() override { return parts_->beacon.get(); }
+  [[nodiscard]] int descriptor() const noexcept override { return parts_->beacon.descriptor(); }
+
+  [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record,
+                                             std::function<void(RecordVersion)> proven) override {
+    if (!record.beacon || !isBeaconId(record.beacon->id)) return nullptr;
+    if (record.beacon->bootId.empty() || record.beacon->bootId != bootId()) return nullptr;
+    return parts_->watches.watch(std::make_shared<HolderWatch>(parts_->store, parts_->path, record, std::move(proven)),
+                                 WatchThread::Without::inotifyPossible);
+  }
+
+ private:
+  const std::shared_ptr<Parts> parts_;
+};
+
+class SqliteStore final : public LeaseStore {
+ public:
+  SqliteStore(SqliteStoreOptions options, const Logger& logger)
+      : options_{std::move(options)},
+        describe_{"sqlite " + options_.path},
+        parts_{std::make_shared<Parts>(Session::Options{.store = describe_, .path = absolute(options_.path)}, logger)} {
+  }
+
+  ~SqliteStore() override {
+    if (mark_.isHere()) {
+      parts_->stop();
+    } else {
+      // The threads exist in the parent only, and SQLite's connections must not be closed here: nothing may run.
+      parts_->keptForEver = parts_;
+    }
+  }
+
+  SqliteStore(const SqliteStore&) = delete;
+  SqliteStore& operator=(const SqliteStore&) = delete;
+
+  [[nodiscard]] std::string describe() const override { return describe_; }
+
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    submit(parts_->writer, options, std::move(handler),
+           [](Session& session, const Deadline&) { return sqlite_store::ensureSchema(session); });
+  }
+
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    submit(parts_->reader, options, std::move(handler),
+           [parts = parts_, key](Session& session, const Deadline&) { return readLease(session, parts->claims, key); });
+  }
+
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    submit(parts_->writer, options, std::move(handler),
+           [parts = parts_, request = std::move(request)](Session& session, const Deadline& deadline) {
+             WriteOutcome outcome = OwnershipWrite{session, parts->claims, request}.perform(deadline);
+             const bool acquired = request.purpose == WriteRequest::Purpose::acquire;
+             if (acquired && std::holds_alternative<Applied>(outcome)) sweepSoon(*parts);
+             return outcome;
+           });
+  }
+
+  void list(std::string prefix, CallOptions options, ListHandler handler) override {
+    submit(parts_->reader, options, std::move(handler),
+           [prefix = std::move(prefix)](Session& session, const Deadline&) { return listLeases(session, prefix); });
+  }
+
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    submit(parts_->writer, options, std::move(handler), [key, token](Session& session, const Deadline& deadline) {
+      return askStepDown(session, key, token, deadline);
+    });
+  }
+
+  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
+    return parts_->watches.watch(std::make_shared<WakeWatch>(parts_->store, parts_->path, key, std::move(hint)),
+                                 WatchThread::Without::inotifyUseless);
+  }
+
+  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
+    return options_.deathNotice ? std::make_shared<BeaconDeathNotice>(parts_) : nullptr;
+  }
+
+ private:
+  /// A successor clears up behind the dead, on the reader's thread: renewals shall not wait for it.
+  static void sweepSoon(Parts& parts) {
+    const std::int64_t now = readClock().boottime.count();
+    const std::int64_t last = parts.sweptAt.load();
+    if (last >= 0 && now - last < std::chrono::nanoseconds{sweepInterval}.count()) return;
+    parts.sweptAt.store(now);
+    parts.reader.post(Job{.deadline = Deadline{readClock(), sweepInterval},
+                          .run = [](Session& session, const Deadline&) { sweepSidecar(session); },
+                          .refuse = [](const StoreError&) {}});
+  }
+
+  /// The working directory may change later (daemons do that); the path is meant as of now.
+  static std::string absolute(const std::string& path) {
+    std::error_code fault;
+    const std::filesystem::path full = std::filesystem::absolute(path, fault);
+    return path.empty() || fault ? path : full.string();
+  }
+
+  /// Queues `work`, whose result (or the reason why it was not attempted) goes to `handler`.
+  template <class Result, class Work>
+  void submit(Worker& worker, CallOptions options, std::function<void(Result)> handler, Work work) {
+    const auto shared = std::make_shared<std::function<void(Result)>>(std::move(handler));
+    worker.post(Job{
+        .deadline = Deadline{readClock(), options.timeout},
+        .run = [shared, work = std::move(work)](Session& session,
+                                                const Deadline& deadline) { (*shared)(work(session, deadline)); },
+        .refuse =
+            [shared](StoreError error) {
+              if constexpr (std::is_same_v<Result, WriteOutcome>) {
+                (*shared)(Rejected{std::move(error)});
+              } else {
+                (*shared)(std::move(error));
+              }
+            },
+    });
+  }
+
+  const ProcessMark mark_{};
+  const SqliteStoreOptions options_;
+  const std::string describe_;
+  const std::shared_ptr<Parts> parts_;
+};
+
+}  // namespace
+
+std::shared_ptr<LeaseStore> makeSqliteStore(SqliteStoreOptions options, Logger logger) {
+  return std::make_shared<SqliteStore>(std::move(options), logger);
+}
+
+}  // namespace tenure

@@ -1,0 +1,40 @@
+#include "transaction.hpp"
+
+#include <sqlite3.h>
+
+namespace tenure::sqlite_store {
+
+Transaction::~Transaction() {
+  if (session_.connection().raw() == nullptr || !session_.connection().inTransaction()) return;
+  // A connection that cannot even roll back is dropped, which ends its transaction.
+  if (session_.statements().rollback.run() != SQLITE_OK) session_.close();
+}
+
+std::optional<StoreError> Transaction::begin(const Deadline& deadline) {
+  if (const int code = session_.statements().begin.run(); code != SQLITE_OK) return failed(code);
+  if (!deadline.passed()) return std::nullopt;
+  return session_.error(ErrorClass::transient, what_ + ": the write lock came only when the call's time was over");
+}
+
+std::optional<WriteOutcome> Transaction::commit() {
+  const int code = session_.statements().commit.run();
+  if (code == SQLITE_OK) return std::nullopt;
+  StoreError error = failed(code);
+  if ((code & 0xFF) == SQLITE_BUSY) return Rejected{std::move(error)};
+  return Unknown{std::move(error)};
+}
+
+StoreResult<std::optional<StoredRecord>> selectLease(Session& session, const LeaseKey& key, const std::string& what) {
+  Statement& select = session.statements().selectLease;
+  const StatementUse use{select};
+  select.bind(1, key.name);
+  select.bind(2, key.sortKey);
+  const int code = select.step();
+  if (code == SQLITE_DONE) return std::optional<StoredRecord>{};
+  if (code != SQLITE_ROW) return session.failed(what, code);
+  StoreResult<StoredRecord> record = recordFrom(session.store(), key, select, 0);
+  if (record.has_error()) return record.error();
+  return std::optional<StoredRecord>{std::move(*record)};
+}
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,81 @@
+#include "transactions.hpp"
+
+#include <utility>
+
+#include <sqlite3.h>
+
+#include <tenure/lockcore/store_checks.hpp>
+
+#include "transaction.hpp"
+
+namespace tenure::sqlite_store {
+
+StoreStatus ensureSchema(Session& session) {
+  const StoreResult<bool> ready = session.open(Session::Need::create);
+  if (ready.has_error()) return ready.error();
+  return {};
+}
+
+ReadOutcome readLease(Session& session, const ClaimBook& claims, const LeaseKey& key) {
+  if (auto refused = refusalOf(key)) return std::move(*refused);
+  const StoreResult<bool> ready = session.open(Session::Need::existing);
+  if (ready.has_error()) return ready.error();
+  std::optional<LeaseRecord> current;
+  if (*ready) {
+    auto found = selectLease(session, key, "reading lease " + toString(key));
+    if (found.has_error()) return found.error();
+    if (*found) current = std::move((*found)->record);
+  }
+  if (current && !current->released) return current;
+  auto claimed = claims.strongest(session.files().sidecar, key, current ? current->token : FencingToken{});
+  return claimed ? claimed : current;
+}
+
+ListOutcome listLeases(Session& session, const std::string& prefix) {
+  const StoreResult<bool> ready = session.open(Session::Need::existing);
+  if (ready.has_error()) return ready.error();
+  std::vector<ListedLease> out;
+  if (!*ready) return out;
+  Statement& list = session.statements().listLeases;
+  const StatementUse use{list};
+  list.bind(1, prefix);
+  int code = list.step();
+  for (; code == SQLITE_ROW; code = list.step()) {
+    LeaseKey key{list.bytes(0), list.bytes(1)};
+    if (!key.name.starts_with(prefix)) return out;  // in the order of bytes, so no later one does
+    auto record = recordFrom(session.store(), key, list, 2);
+    if (record.has_error()) {
+      out.push_back({std::move(key), record.error()});
+    } else {
+      out.push_back({std::move(key), std::move(record->record)});
+    }
+  }
+  if (code != SQLITE_DONE) return session.failed("listing leases", code);
+  return out;
+}
+
+WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token, const Deadline& deadline) {
+  if (auto refused = refusalOf(key)) return Rejected{std::move(*refused)};
+  const StoreResult<bool> ready = session.open(Session::Need::existing);
+  if (ready.has_error()) return Rejected{ready.error()};
+  if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
+
+  Transaction transaction{session, "asking the holder of lease " + toString(key) + " to step down"};
+  if (auto late = transaction.begin(deadline)) return Rejected{std::move(*late)};
+  auto found = selectLease(session, key, transaction.what());
+  if (found.has_error()) return Rejected{found.error()};
+  if (!*found) return Conflict{std::optional<LeaseRecord>{}};
+  LeaseRecord& current = (*found)->record;
+  if (current.released || current.token != token) return Conflict{std::optional{std::move(current)}};
+
+  Statement& ask = session.statements().askStepDown;
+  ask.bind(1, key.name);
+  ask.bind(2, key.sortKey);
+  ask.bind(3, static_cast<std::int64_t>(token.value()));
+  if (const int code = ask.run(); code != SQLITE_OK) return Rejected{transaction.failed(code)};
+  if (auto trouble = transaction.commit()) return std::move(*trouble);
+  if (!session.filesUnchanged()) return Conflict{};  // said to a file that nobody looks at any more
+  return Applied{token, true};
+}
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,21 @@
+// What the store does on a connection: each function is one call of LeaseStore, start to end, on its own thread.
+#pragma once
+
+#include <string>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "claims.hpp"
+#include "deadline.hpp"
+#include "session.hpp"
+
+namespace tenure::sqlite_store {
+
+[[nodiscard]] StoreStatus ensureSchema(Session& session);
+/// A term that a living process claims stands for a missing (or older, released) row; see ClaimBook.
+[[nodiscard]] ReadOutcome readLease(Session& session, const ClaimBook& claims, const LeaseKey& key);
+[[nodiscard]] ListOutcome listLeases(Session& session, const std::string& prefix);
+[[nodiscard]] WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token,
+                                       const Deadline& deadline);
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,128 @@
+// One thread that waits for changes of files, for wake files and beacons alike.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/process_mark.hpp>
+
+#include "call_gate.hpp"
+#include "unique_fd.hpp"
+
+namespace tenure::sqlite_store {
+
+class WatchLoop;
+
+/// Something that waits for a file. Its functions are called on the watch thread, one at a time.
+class Watched {
+ public:
+  Watched() = default;
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  virtual ~Watched() = default;
+
+  virtual void begin(WatchLoop& loop) = 0;
+  /// `lost`: the watch is gone, because the file is, or events were dropped.
+  virtual void changed(WatchLoop& loop, bool lost) = 0;
+  /// The time asked for with WatchLoop::wakeAfter is over.
+  virtual void timeOver(WatchLoop& loop) = 0;
+
+  /// The user's function is called through it.
+  CallGate gate;
+};
+
+/// The loop itself. All but the constructor, add, remove, stop and the thread's body is for Watched objects, on the
+/// thread.
+class WatchLoop {
+ public:
+  explicit WatchLoop(Logger logger);
+
+  /// Any thread.
+  [[nodiscard]] bool hasInotify() const noexcept { return static_cast<bool>(inotify_); }
+  [[nodiscard]] bool canBeWoken() const noexcept { return static_cast<bool>(wakeup_); }
+  void add(std::shared_ptr<Watched> watched);
+  void remove(const Watched* watched);
+  void stop();
+
+  void run();
+  /// Whether the caller is on the thread that is in run().
+  [[nodiscard]] bool isRunningHere() const noexcept { return current_ == this; }
+
+  /// Replaces the watch that `watched` has. False if there can be none; errno says why.
+  [[nodiscard]] bool arm(Watched& watched, const std::string& path);
+  void wakeAfter(Watched& watched, std::chrono::nanoseconds delay);
+  [[nodiscard]] const Logger& logger() const noexcept { return logger_; }
+  /// Logs the first time only: a limit that is reached is reached at every try.
+  void warnOnce(const std::string& line);
+
+ private:
+  struct Entry {
+    std::shared_ptr<Watched> watched;
+    int watch{-1};
+  };
+  struct Command {
+    std::shared_ptr<Watched> add;
+    const Watched* remove{nullptr};
+  };
+
+  void wakeUp() noexcept;
+  [[nodiscard]] bool obey();
+  void waitForSomething();
+  void readEvents();
+  void dispatch(int watch, bool lost);
+  void runTimers();
+  void forget(const Watched* watched);
+  void disarm(Entry& entry);
+
+  const Logger logger_;
+  const UniqueFd inotify_;
+  const UniqueFd wakeup_;
+
+  std::mutex mutex_;
+  std::vector<Command> commands_;  // guarded by mutex_
+  bool stopping_{false};           // guarded by mutex_
+
+  static thread_local const WatchLoop* current_;
+
+  // The thread's own.
+  std::map<const Watched*, Entry> entries_;
+  std::multimap<int, const Watched*> byWatch_;  ///< the kernel gives one number for all watches of one file
+  std::map<const Watched*, std::chrono::nanoseconds> due_;
+  bool warned_{false};
+};
+
+/// The loop with its thread; both begin with the first thing that is to be watched.
+class WatchThread {
+ public:
+  explicit WatchThread(Logger logger) : logger_{std::move(logger)} {}
+
+  enum class Without { inotifyUseless, inotifyPossible };
+
+  /// Watches until the handle goes; see CallGate for what that means. Null if no thread or descriptor is to be had
+  /// (the next call tries again), without inotify if `watched` is useless then, and after stop().
+  [[nodiscard]] std::shared_ptr<void> watch(const std::shared_ptr<Watched>& watched, Without without);
+
+  /// `wait`: as Worker::stop.
+  void stop(bool wait);
+  [[nodiscard]] bool isCurrentThread() const;
+
+ private:
+  [[nodiscard]] std::shared_ptr<WatchLoop> started(Without without);
+
+  const ProcessMark mark_{};
+  const Logger logger_;
+  mutable std::mutex mutex_;
+  bool warned_{false};  // guarded by mutex_, as all below
+  bool stopped_{false};
+  std::shared_ptr<WatchLoop> loop_;  ///< shared with the thread and the handles, which may outlive this object
+  std::thread thread_;
+};
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,127 @@
+#include "worker.hpp"
+
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <tenure/lockcore/detail/thread.hpp>
+
+namespace tenure::sqlite_store {
+namespace {
+
+StoreError timeOver(const std::string& store, const Deadline& deadline) {
+  const auto millis = std::chrono::duration_cast<std::chrono::milliseconds>(deadline.timeout()).count();
+  return {ErrorClass::transient, store + ": the call's time of " + std::to_string(millis) +
+                                     " ms was over before its turn came; it was not attempted"};
+}
+
+StoreError storeGone(const std::string& store) {
+  return {ErrorClass::transient, store + ": the store was closed before the call's turn came; it was not attempted"};
+}
+
+}  // namespace
+
+thread_local const Worker::Core* Worker::current_ = nullptr;
+
+Worker::Worker(const char* name, Session::Options options)
+    : name_{name}, core_{std::make_shared<Core>(std::move(options))} {}
+
+void Worker::post(Job job) {
+  {
+    std::unique_lock lock{core_->mutex};
+    if (core_->stopping.load()) {
+      lock.unlock();  // the answer is the caller's code
+      return job.refuse(storeGone(core_->options.store));
+    }
+    core_->jobs.push_back(std::move(job));
+  }
+  core_->changed.notify_one();
+  if (!started_.load(std::memory_order_acquire)) startThread();
+}
+
+void Worker::startThread() {
+  const std::lock_guard lock{threadMutex_};
+  if (started_.load(std::memory_order_relaxed) || core_->stopping.load()) return;
+  try {
+    thread_ = detail::startThread(name_, [core = core_] {
+      current_ = core.get();
+      run(*core);
+    });
+    started_.store(true, std::memory_order_release);
+  } catch (const std::system_error&) {
+    // No thread to be had just now. The job stays queued; the next call tries again.
+  }
+}
+
+void Worker::run(Core& core) {
+  Session session{core.options, core.stopping, [&core] {
+                    if (const auto peer = core.peer.lock()) letLook(*peer);
+                  }};
+  for (;;) {
+    std::optional<Job> job;
+    {
+      std::unique_lock lock{core.mutex};
+      core.changed.wait(lock, [&] { return core.stopping.load() || core.mustLook || !core.jobs.empty(); });
+      if (core.stopping.load()) break;
+      if (std::exchange(core.mustLook, false)) {
+        lock.unlock();
+        session.dropIfFilesChanged();
+        continue;
+      }
+      job = std::move(core.jobs.front());
+      core.jobs.pop_front();
+    }
+    if (job->deadline.passed()) {
+      job->refuse(timeOver(core.options.store, job->deadline));
+      continue;
+    }
+    const BusyWait::Guard guard{session.busyWait(), job->deadline};
+    job->run(session, job->deadline);
+  }
+  session.close();
+  refuseAll(core);
+}
+
+void Worker::makePeers(Worker& one, Worker& other) {
+  one.core_->peer = other.core_;
+  other.core_->peer = one.core_;
+}
+
+void Worker::letLook(Core& core) {
+  {
+    const std::lock_guard lock{core.mutex};
+    core.mustLook = true;
+  }
+  core.changed.notify_one();
+}
+
+void Worker::refuseAll(Core& core) {
+  std::deque<Job> left;
+  {
+    const std::lock_guard lock{core.mutex};
+    left.swap(core.jobs);
+  }
+  for (const Job& job : left) job.refuse(storeGone(core.options.store));
+}
+
+void Worker::stop(bool wait) {
+  {
+    const std::lock_guard lock{core_->mutex};
+    core_->stopping.store(true);
+  }
+  core_->changed.notify_one();
+  std::thread ending;
+  {
+    const std::lock_guard lock{threadMutex_};
+    ending.swap(thread_);
+  }
+  if (!ending.joinable()) {
+    refuseAll(*core_);  // there never was a thread to do it
+  } else if (wait) {
+    ending.join();
+  } else {
+    ending.detach();
+  }
+}
+
+}  // namespace tenure::sqlite_store
