@@ -1,0 +1,145 @@
+// Internal: HTTP/1.1 over kept-alive connections, with and without TLS, each call with a hard deadline.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/system/result.hpp>
+
+namespace tenure::net {
+
+/// Where connections go. Two origins never share one.
+struct Origin {
+  bool tls{true};
+  std::string host;  ///< a name or an address, without brackets
+  std::uint16_t port{443};
+
+  friend auto operator<=>(const Origin&, const Origin&) = default;
+};
+
+/// `https://host:port`, for people.
+[[nodiscard]] std::string toString(const Origin& origin);
+
+/// An origin and the path and query behind it (at least "/").
+struct Url {
+  Origin origin;
+  std::string target;
+
+  friend bool operator==(const Url&, const Url&) = default;
+};
+
+/// What is wrong with the text, as a sentence without its end.
+struct UrlFault {
+  std::string message;
+};
+[[noreturn]] void throw_exception_from_error(const UrlFault& fault, const boost::source_location& where);
+
+/// `http://` and `https://` only, no user name, no fragment; IPv6 addresses in brackets.
+[[nodiscard]] boost::system::result<Url, UrlFault> parseUrl(std::string_view text);
+
+struct HttpHeader {
+  std::string name;
+  std::string value;
+};
+
+/// Host, Content-Length and Connection are added by the client; the caller's own are left out. A request that would
+/// break the framing (a line break in a header, a space in the target) is answered with `protocol` and not sent.
+struct HttpRequest {
+  std::string method{"POST"};
+  std::string target{"/"};
+  std::vector<HttpHeader> headers{};
+  std::string body{};
+};
+
+struct HttpResponse {
+  int status{0};
+  std::vector<HttpHeader> headers{};
+  std::string body{};
+
+  /// The first header of that name (letter case does not count); empty if there is none.
+  [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
+};
+
+struct HttpError {
+  enum class Kind {
+    timeout,    ///< the deadline passed; the message says in which step
+    resolve,    ///< no address for the name
+    connect,    ///< no connection to any address, or the proxy refused
+    tls,        ///< handshake or certificate; the message says which
+    closed,     ///< the connection ended before the whole reply was there
+    protocol,   ///< the peer does not speak HTTP/1.1
+    tooLarge,   ///< the reply is longer than `maxReply`
+    cancelled,  ///< the client went away
+  };
+
+  Kind kind{Kind::closed};
+  /// False: no byte of the request has left this process, so the server cannot have acted on it.
+  bool maybeSent{true};
+  /// What, where (origin, address, step) and what to do. No header or body of the request is ever in it.
+  std::string message{};
+};
+[[noreturn]] void throw_exception_from_error(const HttpError& error, const boost::source_location& where);
+
+using HttpOutcome = boost::system::result<HttpResponse, HttpError>;
+using HttpHandler = std::function<void(HttpOutcome)>;
+
+/// Proxies as `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (also in lower case) say. For https a tunnel is asked for by
+/// CONNECT; plain http requests go through with an absolute target. NO_PROXY: names, `.suffixes`, addresses, CIDR
+/// blocks, `*`, separated by commas, each with an optional port. A name stands for itself and all below it, a suffix
+/// only for what is below it. A proxy is spoken to without TLS (`http://`); where its URL is wrong, calls fail with
+/// `connect` and do not pass it by.
+struct ProxySettings {
+  std::string https{};  ///< a URL with an optional user:password@; empty: none
+  std::string http{};
+  std::vector<std::string> none{};
+
+  /// Reads the environment through `lookup`, which gives an empty text for what is not set. As curl does, HTTP_PROXY
+  /// in capitals is not read (CGI programs receive it from outside); http_proxy is.
+  [[nodiscard]] static ProxySettings from(const std::function<std::string(const char*)>& lookup);
+};
+
+struct HttpClientOptions {
+  /// A PEM file of certificates to trust instead of the system's; empty: the system's trust store.
+  std::string caFile{};
+  ProxySettings proxy{};
+  std::size_t maxConnections{64};                  ///< to one origin; further calls wait, inside of their deadline
+  std::size_t maxReply{1U << 20U};                 ///< bytes of header and body together
+  std::chrono::milliseconds idleTimeout{50'000};   ///< a connection unused for so long is closed
+  std::chrono::milliseconds resolveEvery{60'000};  ///< how old an address may be when a new connection is made
+  std::string userAgent{"tenure"};
+};
+
+/// One thread ("tenure-net") serves all connections of a client. Contract:
+/// - send() and preconnect() return at once and may be called from any thread. Name lookups run on a thread of their
+///   own, so that a resolver that hangs costs only the calls that need it; known addresses serve on while it hangs or
+///   answers with nothing.
+/// - The handler is called exactly once, on the client's thread, never inside send(); when the client is destroyed
+///   first, with `cancelled`. It must not block. It may destroy the client.
+/// - One attempt: a request is never sent twice. A kept-alive connection that the server has closed meanwhile is
+///   noticed before anything is sent on it, and another one is taken; several addresses of one name are tried in turn
+///   until one of them accepts.
+/// - The deadline covers everything: waiting for a connection, lookup, connect, proxy, handshake, request, reply.
+/// - TLS 1.2 or later, the host's name is verified, and there is no way to switch that off. Redirects are not followed.
+class HttpClient {
+ public:
+  /// Throws std::runtime_error if `caFile` cannot be read or holds no certificate.
+  [[nodiscard]] static std::shared_ptr<HttpClient> make(HttpClientOptions options = {});
+  virtual ~HttpClient() = default;
+
+  virtual void send(const Origin& origin, HttpRequest request, std::chrono::nanoseconds timeout,
+                    HttpHandler handler) = 0;
+
+  /// Sees to it that `connections` kept-alive connections stand ready, now and after each loss, as long as calls to
+  /// that origin come at least once per `idleTimeout`. Failures are silent (the next call meets them itself) and are
+  /// followed by growing pauses of at most 10 s.
+  virtual void preconnect(const Origin& origin, std::size_t connections) = 0;
+};
+
+}  // namespace tenure::net

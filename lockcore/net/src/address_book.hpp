@@ -1,0 +1,81 @@
+// Internal: the addresses of names, looked up on threads of their own.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/system/result.hpp>
+
+#include "alarm_queue.hpp"
+#include "ip_address.hpp"
+
+namespace tenure::net {
+
+using Addresses = std::vector<IpAddress>;
+
+/// The error is a sentence without its end.
+using LookupResult = boost::system::result<Addresses, std::string>;
+
+/// Blocks. Runs on a thread that is nobody else's and that nobody waits for.
+using Lookup = std::function<LookupResult(const std::string& host)>;
+
+/// getaddrinfo().
+[[nodiscard]] LookupResult systemLookup(const std::string& host);
+
+/// Belongs to the client's thread. At most one lookup of a name runs at a time.
+class AddressBook {
+ public:
+  using Found = std::function<void(const LookupResult&)>;
+
+  struct Options {
+    Lookup lookup{systemLookup};
+    std::chrono::nanoseconds renewEvery{std::chrono::seconds{60}};
+    /// Brings a task to the client's thread, from any thread; no effect when the client is gone.
+    std::function<void(std::function<void()>)> post{};
+  };
+
+  /// So long a caller waits for new addresses where old ones are known; then it gets the old ones.
+  static constexpr std::chrono::milliseconds patience{200};
+  /// So long the answer that there is none is believed.
+  static constexpr std::chrono::milliseconds failureKept{200};
+
+  AddressBook(AlarmQueue& alarms, Options options) : alarms_{alarms}, options_{std::move(options)} {}
+
+  /// `found` may be called inside of this call; it is never called if the lookup hangs and nothing is known.
+  void find(const std::string& host, const Found& found);
+
+  /// No address of the host accepts connections any more: the next find() looks it up anew.
+  void doubt(const std::string& host);
+
+  /// This address is tried after all others from now on.
+  void putLast(const std::string& host, const IpAddress& address);
+
+ private:
+  struct Entry final : Alarm {
+    void onAlarm() override;
+
+    AddressBook* book{nullptr};
+    Addresses addresses{};
+    std::chrono::nanoseconds staleAt{0};
+    std::string failure{};
+    std::chrono::nanoseconds failureUntil{0};
+    bool running{false};
+    bool hanging{false};  ///< has run for longer than anybody waits who has old addresses
+    std::vector<Found> waiting{};
+  };
+
+  void start(const std::string& host, Entry& entry);
+  void finish(const std::string& host, const LookupResult& result);
+  static void answer(Entry& entry, const LookupResult& result);
+
+  AlarmQueue& alarms_;
+  Options options_;
+  std::map<std::string, Entry> entries_{};
+};
+
+}  // namespace tenure::net

@@ -1,0 +1,46 @@
+// Internal: one request on its way.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <utility>
+
+#include <tenure/lockcore/net/http_client.hpp>
+
+#include "alarm_queue.hpp"
+
+namespace tenure::net {
+
+struct Call;
+class Connection;
+using CallList = std::list<std::unique_ptr<Call>>;
+
+class CallKeeper {
+ public:
+  /// The call's time is over; it may be gone afterwards.
+  virtual void expire(Call& call) = 0;
+
+ protected:
+  ~CallKeeper() = default;
+};
+
+struct Call final : Alarm {
+  Call(HttpRequest asked, HttpHandler answer, std::chrono::nanoseconds allowed, std::chrono::nanoseconds until)
+      : request{std::move(asked)}, handler{std::move(answer)}, timeout{allowed}, deadline{until} {}
+
+  void onAlarm() override { keeper->expire(*this); }
+
+  HttpRequest request;
+  HttpHandler handler;
+  std::chrono::nanoseconds timeout;
+  std::chrono::nanoseconds deadline;
+  CallKeeper* keeper{nullptr};
+  std::uint64_t number{0};          ///< counts the calls of a pool
+  Connection* connection{nullptr};  ///< the one that serves it; none: it waits
+  CallList::iterator place{};       ///< while it waits
+  bool maybeSent{false};            ///< set when it is given back unanswered
+};
+
+}  // namespace tenure::net

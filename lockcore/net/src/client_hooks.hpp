@@ -1,0 +1,18 @@
+// Internal: a client with parts of it replaced, for tests.
+#pragma once
+
+#include <memory>
+
+#include <tenure/lockcore/net/http_client.hpp>
+
+#include "address_book.hpp"
+
+namespace tenure::net {
+
+struct ClientHooks {
+  Lookup lookup{systemLookup};
+};
+
+[[nodiscard]] std::shared_ptr<HttpClient> makeHttpClient(HttpClientOptions options, ClientHooks hooks);
+
+}  // namespace tenure::net

@@ -1,0 +1,180 @@
+#include "connection.hpp"
+
+#include <utility>
+
+#include "request_text.hpp"
+
+namespace tenure::net {
+
+namespace {
+
+constexpr std::size_t memoryKept = 65536;
+
+void clearAndTrim(std::string& text) {
+  text.clear();
+  if (text.capacity() > memoryKept) text.shrink_to_fit();
+}
+
+}  // namespace
+
+bool Connection::isAlive() {
+  for (;;) {
+    cipher_.clear();
+    const auto glance = wire_->glance(cipher_);
+    if (glance == Wire::Glance::nothing) return true;
+    // Bytes that nobody asked for: only TLS has such (tickets, key updates).
+    if (glance == Wire::Glance::end || !tls_) return false;
+    plain_.clear();
+    std::string received;
+    received.swap(cipher_);
+    const auto state = tls_->read(received, plain_, cipher_);
+    flush();
+    if (state != TlsSession::State::more || !plain_.empty()) return false;
+  }
+}
+
+void Connection::exchange(std::unique_ptr<Call> call) {
+  step_ = Step::busy;
+  call_ = std::move(call);
+  call_->connection = this;
+  reader_.expect(call_->request.method == "HEAD", around_.options.maxReply);
+  takenBefore_ = wire_->taken();
+  clearAndTrim(plain_);
+  appendRequest(plain_, route_, around_.options.userAgent, call_->request);
+  if (!tls_) return wire_->write(plain_);
+  clearAndTrim(cipher_);
+  const bool good = tls_->write(plain_, cipher_);
+  flush();
+  if (!good) failLater(HttpError::Kind::tls, tls_->why());
+}
+
+std::unique_ptr<Call> Connection::takeCall() {
+  if (call_) call_->connection = nullptr;
+  return std::move(call_);
+}
+
+void Connection::close() noexcept {
+  step_ = Step::closed;
+  around_.alarms.clear(*this);
+  if (wire_) wire_->close();
+}
+
+bool Connection::maybeSent() const noexcept { return call_ && wire_->taken() > takenBefore_; }
+
+void Connection::onBytes(std::string_view bytes) {
+  const auto self = shared_from_this();  // an owner that drops it must not end what runs here
+  if (step_ == Step::tunnel) return readTunnel(bytes);
+  if (step_ == Step::handshake) {
+    // A fault that waits for its turn has left no session behind.
+    if (tls_) shakeHands(bytes);
+    if (step_ != Step::idle && step_ != Step::busy) return;
+    bytes = {};  // what came with the end of the handshake is in the session already
+  }
+  if (tls_) return readTls(bytes);
+  readReply(bytes);
+}
+
+void Connection::readTls(std::string_view bytes) {
+  std::string plain;
+  cipher_.clear();
+  const auto state = tls_->read(bytes, plain, cipher_);
+  flush();
+  if (!plain.empty()) readReply(plain);
+  if (step_ == Step::closed || state == TlsSession::State::more) return;
+  streamEnded(state == TlsSession::State::ended, tls_->why());
+}
+
+void Connection::readReply(std::string_view bytes) {
+  if (step_ == Step::idle) return owner_.lost(*this);  // an answer without a question
+  if (step_ != Step::busy || later_) return;
+  switch (reader_.feed(bytes)) {
+    case ReplyReader::State::more:
+      return;
+    case ReplyReader::State::done:
+      return replyDone();
+    case ReplyReader::State::failed:
+      return fail(reader_.failure(), peer() + ": " + reader_.why());
+  }
+}
+
+void Connection::replyDone() {
+  // A server may answer before it has read the whole request; the rest of it would be taken for the next one.
+  const bool goesOn = reader_.mayGoOn() && !wire_->sending();
+  lastUsed_ = around_.alarms.now();
+  ++used_;
+  if (goesOn) {
+    step_ = Step::idle;
+  } else {
+    close();
+  }
+  owner_.answered(*this, reader_.take());
+}
+
+void Connection::onEnd(const std::string& why) {
+  const auto self = shared_from_this();
+  if (later_) return;  // the first fault says more
+  const std::string reason = why.empty() ? "the peer closed it" : why;
+  switch (step_) {
+    case Step::connect:
+      return addressFailed(why);
+    case Step::tunnel:
+      return fail(HttpError::Kind::connect, "the proxy " + toString(*route_.proxy) +
+                                                " ended the connection instead of an answer (" + reason + ")");
+    case Step::handshake:
+      return fail(HttpError::Kind::tls, peer() + ": the connection ended in the TLS handshake (" + reason +
+                                            "); check that TLS 1.2 or later is spoken on this port");
+    default:
+      // Without TLS's own ending anybody could cut a reply short.
+      return streamEnded(why.empty() && !tls_, reason);
+  }
+}
+
+void Connection::streamEnded(bool inOrder, const std::string& why) {
+  if (step_ == Step::idle) return owner_.lost(*this);
+  if (step_ != Step::busy) return;
+  if (reader_.end() == ReplyReader::State::done && inOrder) {
+    close();
+    return owner_.answered(*this, reader_.take());
+  }
+  const std::string cut = reader_.received() == 0 ? "the connection ended before a reply came" : reader_.why();
+  fail(HttpError::Kind::closed, peer() + ": " + cut + (why.empty() ? "" : " (" + why + ")"));
+}
+
+void Connection::fail(HttpError::Kind kind, const std::string& text) {
+  HttpError error{kind, maybeSent(), toString(route_.origin) + ": " + text};
+  close();
+  if (call_) return owner_.answered(*this, std::move(error));
+  owner_.openFailed(*this, error);
+}
+
+void Connection::flush() {
+  if (!cipher_.empty()) wire_->write(cipher_);
+}
+
+std::string Connection::peer() const {
+  std::string text = next_ == 0 ? route_.host() : withPort(addresses_[next_ - 1], route_.port());
+  return route_.proxy ? text + " (a proxy)" : text;
+}
+
+std::string Connection::doing() const {
+  switch (step_) {
+    case Step::lookup:
+      return "while looking up the name " + route_.host();
+    case Step::connect:
+      return "while connecting to " + peer();
+    case Step::tunnel:
+      return "while waiting for the proxy " + toString(*route_.proxy);
+    case Step::handshake:
+      return "in the TLS handshake with " + peer();
+    case Step::busy:
+      if (wire_->sending()) return "while sending the request to " + peer();
+      if (reader_.received() == 0) return "while waiting for the reply of " + peer();
+      return "while reading the reply of " + peer() + " (" + std::to_string(reader_.received()) + " bytes had come)";
+    case Step::idle:
+    case Step::closed:
+      break;
+  }
+  return "between two requests";
+}
+
+}  // namespace tenure::net

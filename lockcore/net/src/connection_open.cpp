@@ -1,0 +1,142 @@
+// How a connection comes to be; connection.cpp has what it does then.
+#include <exception>
+#include <utility>
+
+#include "connection.hpp"
+#include "request_text.hpp"
+
+namespace tenure::net {
+
+namespace {
+
+constexpr std::size_t mostOfTunnelReply = 65536;
+
+std::string tunnelHint(int status) {
+  if (status == 407) return "; give user and password in the proxy's URL";
+  return "; check HTTPS_PROXY and NO_PROXY, and what the proxy allows";
+}
+
+}  // namespace
+
+void Connection::open(std::chrono::nanoseconds deadline) {
+  step_ = Step::lookup;
+  deadline_ = deadline;
+  around_.alarms.set(*this, deadline);
+  around_.book.find(route_.host(), [weak = weak_from_this()](const LookupResult& result) {
+    const auto self = weak.lock();
+    if (self && self->step_ == Step::lookup) self->found(result);
+  });
+}
+
+void Connection::found(const LookupResult& result) {
+  if (!result) return failLater(HttpError::Kind::resolve, result.error());
+  addresses_ = *result;
+  dialNext();
+}
+
+/// Each address gets an equal share of the time that is left, so that one that is silent leaves time for the others.
+void Connection::dialNext() {
+  step_ = Step::connect;
+  const auto now = around_.alarms.now();
+  const auto left = static_cast<std::int64_t>(addresses_.size() - next_);
+  around_.alarms.set(*this, now + (deadline_ - now) / left);
+  wire_ = around_.dialer.dial(addresses_[next_++], route_.port(), *this);
+}
+
+void Connection::addressFailed(const std::string& why) {
+  const IpAddress address = addresses_[next_ - 1];
+  around_.book.putLast(route_.host(), address);
+  refusals_ += (refusals_.empty() ? "" : ", ") + withPort(address, route_.port()) + " (" + why + ")";
+  wire_->close();
+  if (next_ < addresses_.size()) return dialNext();
+  around_.book.doubt(route_.host());
+  const bool late = around_.alarms.now() >= deadline_;
+  fail(late ? HttpError::Kind::timeout : HttpError::Kind::connect,
+       std::string{"no connection to "} + (route_.proxy ? "the proxy at " : "") + refusals_ +
+           "; check the address, and that it is reached from this machine");
+}
+
+void Connection::onOpen() {
+  const auto self = shared_from_this();
+  around_.alarms.set(*this, deadline_);
+  if (!route_.origin.tls) return ready();
+  if (!route_.proxy) return startTls();
+  step_ = Step::tunnel;
+  reader_.expect(true, mostOfTunnelReply);
+  plain_.clear();
+  appendConnect(plain_, route_, around_.options.userAgent);
+  wire_->write(plain_);
+}
+
+void Connection::readTunnel(std::string_view bytes) {
+  const auto state = reader_.feed(bytes);
+  if (state == ReplyReader::State::more) return;
+  const std::string proxy = "the proxy " + toString(*route_.proxy);
+  if (state == ReplyReader::State::failed) return fail(HttpError::Kind::connect, proxy + ": " + reader_.why());
+  const int status = reader_.take().status;
+  if (status / 100 != 2) {
+    return fail(HttpError::Kind::connect,
+                proxy + " refused the tunnel with status " + std::to_string(status) + tunnelHint(status));
+  }
+  startTls();
+}
+
+void Connection::startTls() {
+  step_ = Step::handshake;
+  try {
+    tls_ = around_.tls().session(route_.origin.host, route_.origin.port);
+  } catch (const std::exception& error) {
+    return failLater(HttpError::Kind::tls, error.what());
+  }
+  shakeHands({});
+}
+
+void Connection::shakeHands(std::string_view bytes) {
+  cipher_.clear();
+  const auto state = tls_->handshake(bytes, cipher_);
+  flush();
+  if (state == TlsSession::State::failed) return fail(HttpError::Kind::tls, peer() + ": " + tls_->why());
+  if (state == TlsSession::State::ready) ready();
+}
+
+void Connection::ready() {
+  step_ = Step::idle;
+  lastUsed_ = around_.alarms.now();
+  around_.alarms.set(*this, lastUsed_ + around_.options.idleTimeout);
+  owner_.opened(*this);
+}
+
+bool Connection::isPastIdleTime() const noexcept {
+  return lastUsed_ + around_.options.idleTimeout <= around_.alarms.now();
+}
+
+void Connection::failLater(HttpError::Kind kind, const std::string& text) {
+  later_ = std::make_unique<HttpError>(HttpError{kind, maybeSent(), text});
+  around_.alarms.set(*this, {});
+}
+
+void Connection::onAlarm() {
+  const auto self = shared_from_this();
+  if (later_) {
+    const auto error = std::move(later_);
+    return fail(error->kind, error->message);
+  }
+  const auto now = around_.alarms.now();
+  switch (step_) {
+    case Step::idle:
+    case Step::busy:
+      // The moment is not moved with each call; it is looked at when it has come.
+      if (step_ == Step::idle && isPastIdleTime()) return owner_.lost(*this);
+      return around_.alarms.set(*this, (step_ == Step::idle ? lastUsed_ : now) + around_.options.idleTimeout);
+    case Step::connect:
+      return addressFailed("no answer in its share of the time");
+    case Step::lookup:
+    case Step::tunnel:
+    case Step::handshake:
+      return fail(HttpError::Kind::timeout, "the time was over " + doing());
+    case Step::closed:
+      return;
+  }
+}
+
+}  // namespace tenure::net

@@ -1,0 +1,31 @@
+// Internal: IPv4 and IPv6 addresses as bytes, without a system call and without Asio.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tenure::net {
+
+struct IpAddress {
+  bool v6{false};
+  std::array<unsigned char, 16> bytes{};  ///< an IPv4 address fills the first four
+  std::uint32_t scope{0};                 ///< the interface of a link-local IPv6 address
+
+  friend bool operator==(const IpAddress&, const IpAddress&) = default;
+};
+
+/// Dotted or colon form, without brackets; empty if it is a name or nothing at all.
+[[nodiscard]] std::optional<IpAddress> parseIpAddress(const std::string& text);
+
+[[nodiscard]] std::string toString(const IpAddress& address);
+
+/// `10.0.0.1:443`, `[::1]:443`.
+[[nodiscard]] std::string withPort(const IpAddress& address, std::uint16_t port);
+
+/// Whether the first `prefix` bits are equal. Addresses of two families never are.
+[[nodiscard]] bool inBlock(const IpAddress& address, const IpAddress& block, unsigned prefix) noexcept;
+
+}  // namespace tenure::net

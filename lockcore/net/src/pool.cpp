@@ -1,0 +1,215 @@
+#include "pool.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "request_text.hpp"
+
+namespace tenure::net {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds aheadLimit{10};  // for a connection that no call waits for
+constexpr milliseconds firstPause{250};
+constexpr milliseconds longestPause{10'000};
+
+void answer(std::unique_ptr<Call> call, HttpOutcome outcome) {
+  const HttpHandler handler = std::move(call->handler);
+  call.reset();
+  handler(std::move(outcome));
+}
+
+std::string millis(std::chrono::nanoseconds time) {
+  return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
+}
+
+}  // namespace
+
+Pool::Pool(const Surroundings& around, const Origin& origin)
+    : around_{around}, route_{chooseRoute(origin, around.options.proxy)}, pause_{firstPause} {}
+
+Pool::~Pool() {
+  for (const auto& connection : all_) connection->close();
+}
+
+void Pool::submit(std::unique_ptr<Call> call) {
+  lastCall_ = around_.alarms.now();
+  if (auto error = refusal(*call)) return answer(std::move(call), std::move(*error));
+  call->keeper = this;
+  call->number = ++calls_;
+  around_.alarms.set(*call, call->deadline);
+  if (waiting_.empty()) {
+    if (Connection* connection = takeIdle()) return connection->exchange(std::move(call));
+  }
+  Call& waiter = *call;
+  waiter.place = waiting_.insert(waiting_.end(), std::move(call));
+  dialWhatIsMissing();
+}
+
+std::optional<HttpError> Pool::refusal(const Call& call) const {
+  const std::string where = toString(route_.origin) + ": ";
+  if (call.deadline <= lastCall_) {
+    return HttpError{HttpError::Kind::timeout, false,
+                     where + "the time of " + millis(call.timeout) + " was over before the call's turn came"};
+  }
+  if (!route_.fault.empty()) return HttpError{HttpError::Kind::connect, false, where + route_.fault};
+  if (std::string fault = requestFault(call.request); !fault.empty()) {
+    return HttpError{HttpError::Kind::protocol, false, where + "the request cannot be sent: " + fault};
+  }
+  return std::nullopt;
+}
+
+void Pool::keepReady(std::size_t connections) {
+  lastCall_ = around_.alarms.now();
+  wanted_ = std::min(connections, around_.options.maxConnections);
+  dialWhatIsMissing();
+}
+
+std::vector<std::unique_ptr<Call>> Pool::closeAll() {
+  std::vector<std::unique_ptr<Call>> calls;
+  while (!waiting_.empty()) calls.push_back(takeWaiting(waiting_.begin()));
+  for (const auto& connection : all_) {
+    const bool maybeSent = connection->maybeSent();
+    connection->close();
+    auto call = connection->takeCall();
+    if (!call) continue;
+    call->maybeSent = maybeSent;
+    calls.push_back(std::move(call));
+  }
+  wanted_ = 0;
+  idle_.clear();
+  opening_.clear();
+  all_.clear();
+  return calls;
+}
+
+void Pool::expire(Call& call) {
+  const std::string where = toString(route_.origin) + ": the time of " + millis(call.timeout) + " was over ";
+  if (call.connection == nullptr) {
+    HttpError error{HttpError::Kind::timeout, false, where + whatCallsWaitFor()};
+    for (Connection* connection : opening_) {
+      if (connection->dialledFor < call.number) connection->failedACall = true;
+    }
+    return answer(takeWaiting(call.place), std::move(error));
+  }
+  Connection& connection = *call.connection;
+  HttpError error{HttpError::Kind::timeout, connection.maybeSent(), where + connection.doing()};
+  auto owned = connection.takeCall();
+  drop(connection);  // the reply may still come, and must not be taken for that of the next call
+  dialWhatIsMissing();
+  answer(std::move(owned), std::move(error));
+}
+
+std::string Pool::whatCallsWaitFor() const {
+  std::string text = opening_.empty() ? "while waiting for one of " + std::to_string(all_.size()) +
+                                            " connections, all of which are in use"
+                                      : opening_.front()->doing();
+  return lastFailure_.empty() ? text : text + "; the last attempt to connect failed: " + lastFailure_;
+}
+
+void Pool::opened(Connection& connection) {
+  std::erase(opening_, &connection);
+  lastFailure_.clear();
+  serveOrRest(connection);
+}
+
+/// Calls go on waiting as long as another connection may serve them.
+void Pool::openFailed(Connection& connection, const HttpError& error) {
+  const std::uint64_t dialledFor = connection.dialledFor;
+  drop(connection);
+  lastFailure_ = error.message;
+  pauseAhead();
+  if (!all_.empty()) return;
+  std::vector<std::unique_ptr<Call>> failed;
+  while (!waiting_.empty() && waiting_.front()->number <= dialledFor) failed.push_back(takeWaiting(waiting_.begin()));
+  dialWhatIsMissing();
+  for (auto& call : failed) answer(std::move(call), HttpError{error});
+}
+
+void Pool::pauseAhead() {
+  if (wanted_ <= all_.size() || alarmIsSet()) return;
+  around_.alarms.set(*this, around_.alarms.now() + pause_);
+  pause_ = std::min(pause_ * 2, longestPause);
+}
+
+void Pool::answered(Connection& connection, HttpOutcome outcome) {
+  if (outcome) pause_ = firstPause;
+  auto call = connection.takeCall();
+  if (connection.isIdle()) {
+    serveOrRest(connection);
+  } else {
+    drop(connection);
+    dialWhatIsMissing();
+  }
+  answer(std::move(call), std::move(outcome));  // last: the handler may do anything
+}
+
+/// A peer that accepts connections and ends them unused (a balancer without servers) must not be dialled in a circle.
+void Pool::lost(Connection& connection) {
+  const bool endedUnused = connection.used() == 0 && !connection.isPastIdleTime();
+  drop(connection);
+  if (endedUnused) pauseAhead();
+  dialWhatIsMissing();
+}
+
+void Pool::serveOrRest(Connection& connection) {
+  if (waiting_.empty()) {
+    idle_.push_back(&connection);
+  } else {
+    connection.exchange(takeWaiting(waiting_.begin()));
+  }
+}
+
+Connection* Pool::takeIdle() {
+  while (!idle_.empty()) {
+    Connection& connection = *idle_.back();
+    if (connection.isAlive()) {
+      idle_.pop_back();
+      return &connection;
+    }
+    drop(connection);
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Call> Pool::takeWaiting(CallList::iterator place) {
+  auto call = std::move(*place);
+  waiting_.erase(place);
+  return call;
+}
+
+/// A connection that is made ahead may hang (lost packets, a peer that stands still) for longer than calls have. They
+/// do not all wait for it: once it has cost one call its time, the next one gets an attempt of its own.
+std::size_t Pool::missing() const {
+  const auto hopeful = static_cast<std::size_t>(
+      std::count_if(opening_.begin(), opening_.end(), [](const Connection* one) { return !one->failedACall; }));
+  const std::size_t forCalls = waiting_.size() - std::min(waiting_.size(), hopeful);
+  const bool ahead = !alarmIsSet() && around_.alarms.now() - lastCall_ < around_.options.idleTimeout;
+  const std::size_t forLater = ahead ? wanted_ - std::min(wanted_, all_.size()) : 0;
+  return std::min(std::max(forCalls, forLater), around_.options.maxConnections - all_.size());
+}
+
+void Pool::dialWhatIsMissing() {
+  for (std::size_t left = missing(); left > 0; --left) {
+    dial(waiting_.empty() ? around_.alarms.now() + aheadLimit : waiting_.back()->deadline);
+  }
+}
+
+void Pool::dial(std::chrono::nanoseconds deadline) {
+  const auto connection = std::make_shared<Connection>(around_, route_, *this);
+  connection->dialledFor = calls_;
+  all_.push_back(connection);
+  opening_.push_back(connection.get());
+  connection->open(deadline);
+}
+
+void Pool::drop(Connection& connection) {
+  connection.close();
+  std::erase(idle_, &connection);
+  std::erase(opening_, &connection);
+  std::erase_if(all_, [&](const auto& one) { return one.get() == &connection; });
+}
+
+}  // namespace tenure::net

@@ -1,0 +1,62 @@
+// Internal: the connections to one origin and the calls that wait for one.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "call.hpp"
+#include "connection.hpp"
+#include "proxy.hpp"
+
+namespace tenure::net {
+
+/// Belongs to the client's thread. Calls are served in order of arrival, on the connection that was used last.
+class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
+ public:
+  Pool(const Surroundings& around, const Origin& origin);
+  ~Pool() override;
+
+  void submit(std::unique_ptr<Call> call);
+  void keepReady(std::size_t connections);
+
+  /// Gives all calls back unanswered and closes all connections.
+  [[nodiscard]] std::vector<std::unique_ptr<Call>> closeAll();
+
+ private:
+  void expire(Call& call) override;
+  void opened(Connection& connection) override;
+  void openFailed(Connection& connection, const HttpError& error) override;
+  void answered(Connection& connection, HttpOutcome outcome) override;
+  void lost(Connection& connection) override;
+  void onAlarm() override { dialWhatIsMissing(); }
+
+  [[nodiscard]] std::optional<HttpError> refusal(const Call& call) const;
+  [[nodiscard]] Connection* takeIdle();
+  [[nodiscard]] std::unique_ptr<Call> takeWaiting(CallList::iterator place);
+  void serveOrRest(Connection& connection);
+  void dialWhatIsMissing();
+  void pauseAhead();
+  void dial(std::chrono::nanoseconds deadline);
+  [[nodiscard]] std::size_t missing() const;
+  void drop(Connection& connection);
+  [[nodiscard]] std::string whatCallsWaitFor() const;
+
+  const Surroundings& around_;
+  const Route route_;
+  std::vector<std::shared_ptr<Connection>> all_{};
+  std::vector<Connection*> opening_{};
+  std::vector<Connection*> idle_{};  ///< the one used last is at the end
+  CallList waiting_{};
+  std::uint64_t calls_{0};
+  std::size_t wanted_{0};  ///< connections that are to stand ready
+  std::chrono::nanoseconds lastCall_{0};
+  std::chrono::milliseconds pause_;  ///< before connections are made ahead again, after a failure
+  std::string lastFailure_{};        ///< since the last connection that came to be
+};
+
+}  // namespace tenure::net

@@ -1,0 +1,47 @@
+// Internal: ASCII text as HTTP sees it. No locale takes part.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tenure::net {
+
+[[nodiscard]] constexpr char lower(char c) noexcept {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+[[nodiscard]] constexpr bool sameText(std::string_view a, std::string_view b) noexcept {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+[[nodiscard]] inline std::string lowered(std::string_view text) {
+  std::string out{text};
+  for (char& c : out) c = lower(c);
+  return out;
+}
+
+[[nodiscard]] constexpr std::string_view trimmed(std::string_view text) noexcept {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// Decimal digits only, at most `most`.
+[[nodiscard]] inline std::optional<unsigned> parseNumber(std::string_view text, unsigned most) noexcept {
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value > most) return std::nullopt;
+  return value;
+}
+
+[[nodiscard]] inline std::optional<std::uint16_t> parsePort(std::string_view text) noexcept {
+  const auto value = parseNumber(text, 65535);
+  if (!value || *value == 0) return std::nullopt;
+  return static_cast<std::uint16_t>(*value);
+}
+
+}  // namespace tenure::net
