@@ -1,0 +1,49 @@
+// Internal: signed calls to an AWS service that speaks JSON, such as DynamoDB.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <boost/system/result.hpp>
+
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure::aws {
+
+/// The service answered; also with an error of its own (status 400 and above).
+struct JsonReply {
+  int status{0};
+  std::string body{};
+  std::string requestId{};  ///< x-amzn-RequestId, for messages
+};
+
+/// There was no answer of the service. `error.errorClass` is `credentials` if there were no valid credentials,
+/// `misconfigured` for a region or endpoint that cannot be, else `transient`.
+struct JsonCallError {
+  StoreError error;
+  bool maybeSent{true};  ///< false: the service cannot have seen the request
+};
+[[noreturn]] void throw_exception_from_error(const JsonCallError& error, const boost::source_location& where);
+
+using JsonOutcome = boost::system::result<JsonReply, JsonCallError>;
+using JsonHandler = std::function<void(JsonOutcome)>;
+
+/// Thread-safe. Implementations: makeJsonClient() (HTTP, Signature Version 4, the credential chain); tests bring their
+/// own.
+class JsonClient {
+ public:
+  virtual ~JsonClient() = default;
+
+  /// `target`: the X-Amz-Target header, "DynamoDB_20120810.UpdateItem". Returns at once; the handler is called exactly
+  /// once, on a thread of the client's, never inside the call, and with an error when the client is destroyed first.
+  /// One attempt, with one exception: a reply that proves that the request was refused unread for its signature
+  /// (ExpiredToken, a clock that is wrong) is followed by one further, newly signed request inside the same time.
+  virtual void call(std::string target, std::string body, std::chrono::nanoseconds timeout, JsonHandler handler) = 0;
+
+  /// `https://dynamodb.eu-central-1.amazonaws.com, region eu-central-1`. No secrets.
+  [[nodiscard]] virtual std::string describe() const = 0;
+};
+
+}  // namespace tenure::aws

@@ -1,0 +1,48 @@
+// The credentials in use, kept fresh in the background.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+#include "credentials.hpp"
+
+namespace tenure::aws {
+
+/// A thread ("tenure-aws", started at first need) watches the time; each fetch runs on one of its own
+/// ("tenure-aws-get"), one at a time and shared by all who wait, so that a fetch that hangs delays nobody beyond his
+/// own deadline. While fetches fail, the last credentials serve until they expire. Thread-safe.
+class CredentialCache {
+ public:
+  using Current = std::shared_ptr<const Credentials>;
+  using Fetch = std::function<StoreResult<Credentials>(const std::stop_token&)>;
+  using Ready = std::function<void(StoreResult<Current>)>;
+
+  /// `fetch` may block; it should return soon once stop is requested.
+  CredentialCache(Fetch fetch, Logger logger);
+  /// Answers all who wait with an error, and returns when they have it, except on the cache's own thread.
+  ~CredentialCache();
+  CredentialCache(const CredentialCache&) = delete;
+  CredentialCache& operator=(const CredentialCache&) = delete;
+
+  /// Usable credentials, or null. Never waits for a fetch.
+  [[nodiscard]] Current current() const;
+
+  /// Calls `ready` once, on the cache's thread: with usable credentials as soon as there are some, with the error of
+  /// the fetch that failed, or with a transient error when `timeout` is over.
+  void wait(std::chrono::nanoseconds timeout, Ready ready);
+
+  /// The service refused `refused`: as wait(), but after a new fetch, unless others than these are in use by now. A
+  /// service that goes on refusing brings about one fetch in two seconds at most; between, `ready` gets what there is.
+  void replace(Current refused, std::chrono::nanoseconds timeout, Ready ready);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace tenure::aws

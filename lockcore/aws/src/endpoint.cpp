@@ -1,0 +1,122 @@
+#include "endpoint.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "text.hpp"
+
+namespace tenure::aws {
+namespace {
+
+struct Partition {
+  std::string_view regionPrefix;
+  std::string_view suffix;
+  std::string_view dualStackSuffix;  ///< empty: the partition has none
+};
+
+// From the partitions of AWS's endpoint rules. The first match counts; the last one is the partition "aws".
+constexpr std::array<Partition, 8> partitions{{
+    {"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn"},
+    {"us-gov-", "amazonaws.com", "api.aws"},
+    {"us-iso-", "c2s.ic.gov", ""},
+    {"us-isob-", "sc2s.sgov.gov", ""},
+    {"us-isof-", "csp.hci.ic.gov", ""},
+    {"eu-isoe-", "cloud.adc-e.uk", ""},
+    {"eusc-", "amazonaws.eu", "api.amazonwebservices.eu"},
+    {"", "amazonaws.com", "api.aws"},
+}};
+
+StoreError misconfigured(std::string message) { return {ErrorClass::misconfigured, std::move(message)}; }
+
+struct Found {
+  std::string text{};
+  std::string where{};
+};
+
+Found firstOf(std::initializer_list<Found> candidates) {
+  for (const Found& candidate : candidates) {
+    if (!candidate.text.empty()) return candidate;
+  }
+  return {};
+}
+
+/// A configured endpoint, which AWS_IGNORE_CONFIGURED_ENDPOINT_URLS switches off for all but the program's own.
+Found configuredEndpoint(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes) {
+  if (!wishes.endpoint.empty()) return {wishes.endpoint, "the configured endpoint"};
+  const Profile* profile = config.find(profileName(environment, wishes.profile));
+  const auto inProfile = [&](const char* key) { return profile == nullptr ? std::string{} : profile->get(key); };
+  if (environment.isTrue("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")) return {};
+  if (lower(inProfile("ignore_configured_endpoint_urls")) == "true") return {};
+  const std::string own = "AWS_ENDPOINT_URL_" + upper(wishes.service);
+  const std::string services = inProfile("services");
+  return firstOf(
+      {{environment.get(own), own},
+       {environment.get("AWS_ENDPOINT_URL"), "AWS_ENDPOINT_URL"},
+       {config.serviceEndpoint(services, wishes.service), "[services " + services + "] in " + config.paths()},
+       {inProfile("endpoint_url"), "endpoint_url of the profile in " + config.paths()}});
+}
+
+bool wants(const AwsEnvironment& environment, const Profile* profile, const char* variable, const char* key) {
+  if (!environment.get(variable).empty()) return environment.isTrue(variable);
+  return profile != nullptr && lower(profile->get(key)) == "true";
+}
+
+}  // namespace
+
+std::string findRegion(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes) {
+  const Profile* profile = config.find(profileName(environment, wishes.profile));
+  return firstOf({{wishes.region, {}},
+                  {environment.get("AWS_REGION"), {}},
+                  {environment.get("AWS_DEFAULT_REGION"), {}},
+                  {profile == nullptr ? std::string{} : profile->get("region"), {}}})
+      .text;
+}
+
+StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes,
+                             const std::string& region, const std::string& lookedAt) {
+  const std::string profileText = profileName(environment, wishes.profile);
+  if (region.empty()) {
+    return misconfigured(
+        "no AWS region: neither the option region, nor AWS_REGION, nor AWS_DEFAULT_REGION is set, nor "
+        "has the profile " +
+        profileText + " in " + config.paths() + " one" + lookedAt +
+        "; set AWS_REGION or the option region, for instance to eu-central-1");
+  }
+  if (!isHostLabel(region)) {
+    return misconfigured("\"" + forPeople(region, 80) + "\" is no AWS region; they look like eu-central-1");
+  }
+  const Found given = configuredEndpoint(environment, config, wishes);
+  if (!given.text.empty()) {
+    auto url = net::parseUrl(given.text);
+    if (!url) return misconfigured(given.where + " is not a usable URL: " + url.error().message);
+    return Place{region, *std::move(url)};
+  }
+  if (region == "local") {
+    return misconfigured(
+        "the region \"local\" has no endpoint of its own; give one, for instance the option endpoint "
+        "or AWS_ENDPOINT_URL_" +
+        upper(wishes.service) + " with http://localhost:8000");
+  }
+  const Profile* profile = config.find(profileText);
+  const EndpointVariant variant{wants(environment, profile, "AWS_USE_FIPS_ENDPOINT", "use_fips_endpoint"),
+                                wants(environment, profile, "AWS_USE_DUALSTACK_ENDPOINT", "use_dualstack_endpoint")};
+  const std::string host = regionalHost(wishes.service, region, variant);
+  if (host.empty()) {
+    return misconfigured("AWS has no dual-stack endpoints for the region " + region +
+                         "; unset AWS_USE_DUALSTACK_ENDPOINT (use_dualstack_endpoint)");
+  }
+  return Place{region, net::Url{net::Origin{true, host, 443}, "/"}};
+}
+
+std::string regionalHost(const std::string& service, const std::string& region, EndpointVariant variant) {
+  const auto partition = std::find_if(partitions.begin(), partitions.end(),
+                                      [&](const Partition& one) { return region.starts_with(one.regionPrefix); });
+  const std::string_view suffix = variant.dualStack ? partition->dualStackSuffix : partition->suffix;
+  if (suffix.empty()) return {};
+  // In us-gov the plain endpoints are the FIPS ones.
+  const bool plain = !variant.fips || (partition->regionPrefix == "us-gov-" && !variant.dualStack);
+  return (plain ? service : service + "-fips") + '.' + region + '.' + std::string{suffix};
+}
+
+}  // namespace tenure::aws

@@ -1,0 +1,61 @@
+#include "json_credentials.hpp"
+
+#include <boost/json.hpp>
+
+namespace tenure::aws {
+namespace {
+
+namespace json = boost::json;
+
+std::string textOf(const json::object& object, const char* name) {
+  const json::value* value = object.if_contains(name);
+  if (value == nullptr || !value->is_string()) return {};
+  return std::string{value->get_string()};
+}
+
+std::string missingName(const Keys& keys, const JsonKeyNames& names) {
+  if (keys.accessKeyId.empty()) return "AccessKeyId";
+  if (keys.secretAccessKey.empty()) return "SecretAccessKey";
+  // Metadata services hand out nothing but temporary keys, which are of no use without their token.
+  if (keys.sessionToken.empty() && !names.versionOne) return names.sessionToken;
+  return {};
+}
+
+bool isVersionOne(const json::object& object) {
+  const json::value* version = object.if_contains("Version");
+  return version != nullptr && version->is_number() && version->to_number<double>() == 1.0;
+}
+
+}  // namespace
+
+StoreResult<Credentials> credentialsFromJson(const FetchContext& context, const std::string& source,
+                                             std::string_view text, JsonKeyNames names, std::string_view dateHeader) {
+  const auto wrong = [&](const std::string& what) { return StoreError{ErrorClass::credentials, source + ' ' + what}; };
+  boost::system::error_code unreadable;
+  const json::value parsed = json::parse(text, unreadable);
+  if (unreadable || !parsed.is_object()) {
+    return wrong("gave no JSON object (" + std::to_string(text.size()) + " bytes, not shown: they may hold a secret)");
+  }
+  const json::object& object = parsed.get_object();
+  if (names.versionOne && !isVersionOne(object))
+    return wrong("gave JSON without \"Version\": 1, the only known version");
+  Credentials out{
+      {textOf(object, "AccessKeyId"), textOf(object, "SecretAccessKey"), textOf(object, names.sessionToken)},
+      std::nullopt,
+      source};
+  if (const std::string missing = missingName(out.keys, names); !missing.empty()) {
+    return wrong("gave JSON without \"" + missing + "\"");
+  }
+  const json::value* expiration = object.if_contains("Expiration");
+  if (expiration == nullptr || expiration->is_null()) return out;
+  const auto at = parseIsoTime(textOf(object, "Expiration"));
+  if (!at) return wrong("gave an \"Expiration\" that is no time such as 2026-11-21T12:00:00Z");
+  out.lifetime = context.lifetimeUntil(*at, dateHeader);
+  if (out.lifetime->count() <= 0) {
+    return wrong(
+        "gave credentials that have expired already; check the clock of this machine, and where it has them from");
+  }
+  return out;
+}
+
+}  // namespace tenure::aws

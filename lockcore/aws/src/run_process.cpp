@@ -1,0 +1,183 @@
+#include "run_process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <tenure/lockcore/clock.hpp>
+
+namespace tenure::aws {
+namespace {
+
+constexpr std::size_t mostOutput = 64U << 10U;
+
+class Fd {
+ public:
+  explicit Fd(int fd = -1) noexcept : fd_{fd} {}
+  Fd(Fd&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd() { reset(); }
+  void reset() noexcept {
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+  }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+
+ private:
+  int fd_;
+};
+
+StoreError systemFault(const std::string& what, int systemErrno) {
+  return {ErrorClass::credentials, what + ": " + std::generic_category().message(systemErrno)};
+}
+
+struct Pipe {
+  Fd read{};
+  Fd write{};
+  [[nodiscard]] bool make() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read = Fd{ends[0]};
+    write = Fd{ends[1]};
+    return true;
+  }
+};
+
+class SpawnSettings {
+ public:
+  SpawnSettings(const Pipe& out, const Pipe& err) {
+    posix_spawn_file_actions_init(&files_);
+    posix_spawn_file_actions_addopen(&files_, 0, "/dev/null", O_RDONLY | O_CLOEXEC, 0);
+    posix_spawn_file_actions_adddup2(&files_, 0, 0);  // onto itself: takes close-on-exec off
+    posix_spawn_file_actions_adddup2(&files_, out.write.get(), 1);
+    posix_spawn_file_actions_adddup2(&files_, err.write.get(), 2);
+    posix_spawnattr_init(&attributes_);
+    // Threads of this library block all signals, and programs may ignore some; the command must start as usual.
+    sigset_t none;
+    sigset_t all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &all);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+  }
+  ~SpawnSettings() {
+    posix_spawn_file_actions_destroy(&files_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+
+  [[nodiscard]] int start(pid_t& child, std::string command, std::vector<std::string>& environment) const {
+    std::string shell = "sh";
+    std::string flag = "-c";
+    std::array<char*, 4> arguments{shell.data(), flag.data(), command.data(), nullptr};
+    std::vector<char*> variables;
+    for (std::string& entry : environment) variables.push_back(entry.data());
+    variables.push_back(nullptr);
+    return posix_spawn(&child, "/bin/sh", &files_, &attributes_, arguments.data(), variables.data());
+  }
+
+ private:
+  posix_spawn_file_actions_t files_{};
+  posix_spawnattr_t attributes_{};
+};
+
+/// False at its end.
+bool drain(const Fd& from, std::string& into) {
+  std::array<char, 4096> buffer{};
+  const ssize_t got = read(from.get(), buffer.data(), buffer.size());
+  if (got < 0) return errno == EINTR;
+  const std::size_t room = mostOutput - std::min(mostOutput, into.size());
+  into.append(buffer.data(), std::min(room, static_cast<std::size_t>(got)));
+  return got > 0;
+}
+
+enum class End { finished, timeOver, stopped };
+
+/// Reads both outputs until they are closed, which a command does at its end.
+End collect(Pipe& out, Pipe& err, ProcessOutput& output, std::chrono::milliseconds timeout, const Fd& stopped) {
+  const Instant begin = readClock();
+  while (out.read.get() >= 0 || err.read.get() >= 0) {
+    const auto left = timeout - elapsedForHolder(begin, readClock());
+    if (left.count() <= 0) return End::timeOver;
+    std::array<pollfd, 3> fds{{{out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}, {stopped.get(), POLLIN, 0}}};
+    const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    poll(fds.data(), fds.size(), static_cast<int>(std::min<std::int64_t>(milliseconds, 60'000)));
+    if (fds[2].revents != 0) return End::stopped;
+    if (fds[0].revents != 0 && !drain(out.read, output.out)) out.read.reset();
+    if (fds[1].revents != 0 && !drain(err.read, output.err)) err.read.reset();
+  }
+  return End::finished;
+}
+
+/// The outputs are closed, or the group is about to be killed; a command that lives on without either is killed too.
+void reap(pid_t child, ProcessOutput& output) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status)) output.exitCode = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) output.signal = WTERMSIG(status);
+}
+
+/// Waits for the end of the child itself until the time is over.
+bool endsInTime(pid_t child, std::chrono::milliseconds timeout, const Fd& stopped) {
+  const Instant begin = readClock();
+  for (;;) {
+    siginfo_t info{};
+    if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == child)
+      return true;
+    if (elapsedForHolder(begin, readClock()) >= timeout) return false;
+    pollfd entry{stopped.get(), POLLIN, 0};
+    if (poll(&entry, 1, 5) > 0) return false;
+  }
+}
+
+}  // namespace
+
+StoreResult<ProcessOutput> runShellCommand(const std::string& command,
+                                           const std::map<std::string, std::string>& variables,
+                                           std::chrono::milliseconds timeout, const std::stop_token& stop) {
+  Pipe out;
+  Pipe err;
+  const Fd stopped{eventfd(0, EFD_CLOEXEC)};
+  if (!out.make() || !err.make() || stopped.get() < 0) return systemFault("could not make a pipe", errno);
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : variables) environment.push_back(name + '=' + value);
+  pid_t child = -1;
+  if (const int fault = SpawnSettings{out, err}.start(child, command, environment); fault != 0) {
+    return systemFault("could not start /bin/sh", fault);
+  }
+  out.write.reset();
+  err.write.reset();
+  const std::stop_callback wake{stop, [&stopped] { eventfd_write(stopped.get(), 1); }};
+  ProcessOutput output;
+  End end = collect(out, err, output, timeout, stopped);
+  // Who has closed his outputs has a moment to end; its exit code counts.
+  if (end == End::finished && !endsInTime(child, std::min(timeout, std::chrono::milliseconds{2'000}), stopped)) {
+    end = stop.stop_requested() ? End::stopped : End::timeOver;
+  }
+  if (end != End::finished) kill(-child, SIGKILL);
+  reap(child, output);
+  if (end == End::timeOver) {
+    return StoreError{ErrorClass::credentials,
+                      "did not end within " + std::to_string(timeout.count()) + " ms and was killed"};
+  }
+  if (end == End::stopped) return StoreError{ErrorClass::credentials, "was stopped: the client was closed"};
+  return output;
+}
+
+}  // namespace tenure::aws

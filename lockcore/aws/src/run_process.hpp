@@ -1,0 +1,30 @@
+// Runs a shell command and collects what it prints.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <stop_token>
+#include <string>
+
+#include <boost/system/result.hpp>
+
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure::aws {
+
+struct ProcessOutput {
+  std::string out{};
+  std::string err{};
+  int exitCode{0};
+  int signal{0};  ///< the one that ended it, or 0
+};
+
+/// By `/bin/sh -c`, as AWS's SDKs do, with `variables` as its environment and /dev/null as its input. When the time is
+/// over or `stop` is requested, it and all of its process group are killed. Only its first 64 KiB of each output are
+/// kept. An error (errorClass credentials) says why there is no output: not started, time over, stopped.
+[[nodiscard]] StoreResult<ProcessOutput> runShellCommand(const std::string& command,
+                                                         const std::map<std::string, std::string>& variables,
+                                                         std::chrono::milliseconds timeout,
+                                                         const std::stop_token& stop);
+
+}  // namespace tenure::aws

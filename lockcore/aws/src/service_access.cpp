@@ -1,0 +1,113 @@
+#include "service_access.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "text.hpp"
+
+namespace tenure::aws {
+namespace {
+
+void check(const JsonClientOptions& options) {
+  if (!options.region.empty() && !isHostLabel(options.region)) {
+    throw std::invalid_argument("region: \"" + forPeople(options.region, 80) +
+                                "\" is no AWS region; they look like eu-central-1");
+  }
+  if (!options.endpoint.empty()) {
+    const auto url = net::parseUrl(options.endpoint);
+    if (!url) throw std::invalid_argument("endpoint: " + url.error().message);
+  }
+}
+
+}  // namespace
+
+ServiceAccess::ServiceAccess(JsonClientOptions options, ClientParts parts, Logger logger)
+    : options_{std::move(options)},
+      parts_{std::move(parts)},
+      logger_{std::move(logger)},
+      clock_{parts_.environment.wallClockMillis} {
+  check(options_);
+  // What needs no network is found at once: the first connections stand before the first call.
+  const auto config = loadConfig();
+  if (!config) return;  // it may name the trusted certificates; fetch() goes on when it can be read
+  makeHttp(*config);
+  const std::string region = findRegion(parts_.environment, *config, wishes());
+  if (region.empty()) return;
+  if (auto place = findPlace(parts_.environment, *config, wishes(), region, {})) setTarget(*std::move(place));
+}
+
+StoreResult<Credentials> ServiceAccess::fetch(const std::stop_token& stop) {
+  const auto config = loadConfig();
+  if (!config) return config.error();
+  if (!http_) makeHttp(*config);
+  FetchContext context{parts_.environment, *config, http_, parts_.makeHttp, clock_, stop, logger_, parts_.limits};
+  if (!target()) {
+    auto place = find(context);
+    if (!place) return place.error();
+    setTarget(*std::move(place));
+  }
+  context.region = target()->place.region;
+  std::optional<Keys> keys;
+  if (const auto& given = options_.credentials)
+    keys = {given->accessKeyId, given->secretAccessKey, given->sessionToken};
+  return findCredentials(context, {std::move(keys), options_.profile});
+}
+
+std::shared_ptr<const Target> ServiceAccess::target() const {
+  const std::lock_guard lock{mutex_};
+  return target_;
+}
+
+std::string ServiceAccess::describe() const {
+  const auto known = target();
+  if (!known) return options_.service + ", region and endpoint not known yet";
+  const net::Origin& origin = known->place.endpoint.origin;
+  return (origin.tls ? "https://" : "http://") + hostHeader(origin) + ", region " + known->place.region;
+}
+
+PlaceWishes ServiceAccess::wishes() const {
+  return {options_.service, options_.region, options_.endpoint, options_.profile};
+}
+
+/// A broken file is an error even where it might not matter: it could name the endpoint. A program that brings all by
+/// itself has no use for the files.
+StoreResult<SharedConfig> ServiceAccess::loadConfig() const {
+  if (options_.credentials && !options_.region.empty() && !options_.endpoint.empty()) return SharedConfig{};
+  return SharedConfig::load(parts_.environment);
+}
+
+StoreResult<Place> ServiceAccess::find(FetchContext& context) const {
+  std::string region = findRegion(parts_.environment, context.config, wishes());
+  std::string lookedAt;
+  if (region.empty()) {
+    std::string why;
+    region = regionOfInstance(context, why);
+    if (region.empty()) lookedAt = ", nor does EC2's instance metadata give it (" + why + ')';
+  }
+  return findPlace(parts_.environment, context.config, wishes(), region, lookedAt);
+}
+
+void ServiceAccess::makeHttp(const SharedConfig& config) {
+  const AwsEnvironment& environment = parts_.environment;
+  const Profile* profile = config.find(profileName(environment, options_.profile));
+  net::HttpClientOptions http;
+  http.caFile = options_.caFile;
+  if (http.caFile.empty()) http.caFile = environment.expandHome(environment.get("AWS_CA_BUNDLE"));
+  if (http.caFile.empty() && profile != nullptr) http.caFile = environment.expandHome(profile->get("ca_bundle"));
+  http.proxy = net::ProxySettings::from([&](const char* name) { return environment.get(name); });
+  http.maxConnections = options_.maxConnections;
+  http_ = parts_.makeHttp(std::move(http));
+}
+
+void ServiceAccess::setTarget(Place place) {
+  constexpr std::size_t ready = 2;  // a second one, so that a connection that breaks costs no handshake
+  const net::Origin origin = place.endpoint.origin;
+  auto made = std::make_shared<const Target>(std::move(place), http_, options_);
+  {
+    const std::lock_guard lock{mutex_};
+    target_ = std::move(made);
+  }
+  http_->preconnect(origin, ready);
+}
+
+}  // namespace tenure::aws

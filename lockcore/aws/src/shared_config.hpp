@@ -1,0 +1,50 @@
+// The profiles of ~/.aws/config and ~/.aws/credentials.
+// https://docs.aws.amazon.com/sdkref/latest/guide/file-location.html
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/store_error.hpp>
+
+#include "aws_environment.hpp"
+#include "ini_file.hpp"
+
+namespace tenure::aws {
+
+struct Profile {
+  std::string name{};
+  std::map<std::string, IniValue> values{};
+  std::string where{};  ///< "/home/a/.aws/config:12", for messages
+
+  /// Empty if it is not there.
+  [[nodiscard]] std::string get(const std::string& key) const;
+};
+
+/// Both files, read once. In the config file a profile is `[profile NAME]` (or `[default]`), in the credentials file
+/// `[NAME]`; where both have a value, the credentials file counts.
+class SharedConfig {
+ public:
+  [[nodiscard]] static StoreResult<SharedConfig> load(const AwsEnvironment& environment);
+
+  [[nodiscard]] const Profile* find(const std::string& name) const;
+  /// Of `[services NAME]`, for one service; empty if there is none.
+  [[nodiscard]] std::string serviceEndpoint(const std::string& servicesName, const std::string& service) const;
+
+  /// "/home/a/.aws/config and /home/a/.aws/credentials"
+  [[nodiscard]] const std::string& paths() const { return paths_; }
+
+ private:
+  void addConfigFile(const std::string& path, const IniFile& file);
+  void add(const std::string& name, const std::string& path, const IniSection& section);
+
+  std::map<std::string, Profile> profiles_{};
+  std::map<std::string, IniSection> services_{};
+  std::string paths_{};
+};
+
+/// The profile in use: `wanted` if given, then AWS_PROFILE, then "default".
+[[nodiscard]] std::string profileName(const AwsEnvironment& environment, const std::string& wanted);
+
+}  // namespace tenure::aws

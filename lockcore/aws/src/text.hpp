@@ -1,0 +1,32 @@
+// Small texts: trimming, splitting, percent encoding.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::aws {
+
+/// Without white space (and carriage returns) at its ends.
+[[nodiscard]] std::string_view trim(std::string_view text) noexcept;
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+/// ASCII letters only.
+[[nodiscard]] std::string lower(std::string_view text);
+[[nodiscard]] std::string upper(std::string_view text);
+
+/// RFC 3986: everything but unreserved characters and those of `kept` becomes %XX.
+[[nodiscard]] std::string percentEncode(std::string_view text, std::string_view kept);
+/// What is no %XX stays as it is.
+[[nodiscard]] std::string percentDecode(std::string_view text);
+
+/// Text of others for an error message: one line, at most `most` bytes, control characters out, and without any run of
+/// characters that is long enough to be a secret key or a token.
+[[nodiscard]] std::string forPeople(std::string_view text, std::size_t most = 200);
+
+/// The same for what is known to be no secret: nothing but control characters is taken out.
+[[nodiscard]] std::string oneLine(std::string_view text, std::size_t most = 200);
+
+/// 1 to 63 of a-z 0-9 -, as a part of a host name; other texts must not reach a URL.
+[[nodiscard]] bool isHostLabel(std::string_view text) noexcept;
+
+}  // namespace tenure::aws
