@@ -1,0 +1,55 @@
+// What every call of a store uses, and how it sends its requests.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <tenure/lockcore/aws/json_client.hpp>
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/stores/dynamodb_store.hpp>
+
+#include "layout.hpp"
+
+namespace tenure::dynamodb_store {
+
+/// Until when a call may take; counted as a holder counts, so a call that spent its time suspended is over when the
+/// machine wakes.
+class Deadline {
+ public:
+  Deadline(std::shared_ptr<const Scheduler> clock, std::chrono::nanoseconds timeout)
+      : clock_{std::move(clock)}, start_{clock_->now()}, timeout_{timeout} {}
+
+  [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
+    return timeout_ - elapsedForHolder(start_, clock_->now());
+  }
+
+ private:
+  std::shared_ptr<const Scheduler> clock_;
+  Instant start_;
+  std::chrono::nanoseconds timeout_;
+};
+
+/// Shared by the store and its calls under way. Constant.
+struct Core {
+  DynamoDbStoreOptions options;
+  Layout layout;
+  std::string where;  ///< describes the store
+  Logger logger;
+  std::shared_ptr<Scheduler> scheduler;
+  /// Owned by the store: when that goes, the client answers what is under way and no call starts another request.
+  std::weak_ptr<aws::JsonClient> client;
+  std::function<std::int64_t()> epochSeconds;
+};
+using CorePtr = std::shared_ptr<const Core>;
+
+/// Sends one request with what is left of the call's time. The handler is called once and never inside this call;
+/// without time or client with an error that says that nothing was sent.
+void send(const CorePtr& core, std::string_view operation, std::string body, const Deadline& deadline,
+          aws::JsonHandler handler);
+
+}  // namespace tenure::dynamodb_store

@@ -1,0 +1,126 @@
+#include <stdexcept>
+#include <utility>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/store_checks.hpp>
+#include <tenure/lockcore/stores/dynamodb_store.hpp>
+
+#include "lease_call.hpp"
+#include "options_check.hpp"
+#include "shared_schema.hpp"
+#include "store.hpp"
+#include "table_check.hpp"
+
+namespace tenure {
+namespace dynamodb_store {
+namespace {
+
+std::string_view nameOf(WriteRequest::Purpose purpose) noexcept {
+  switch (purpose) {
+    case WriteRequest::Purpose::acquire:
+      return "acquiring";
+    case WriteRequest::Purpose::renew:
+      return "renewing";
+    case WriteRequest::Purpose::release:
+      return "releasing";
+  }
+  return "writing";
+}
+
+/// A thin shell: calls become requests, and what is under way lives in the handlers, so that it is answered also
+/// when the store is gone.
+class DynamoDbStore final : public LeaseStore {
+ public:
+  DynamoDbStore(DynamoDbStoreOptions options, Surroundings surroundings)
+      : client_{std::move(surroundings.client)},
+        core_{coreFrom(std::move(options), surroundings, client_)},
+        check_{std::make_shared<TableCheck>(core_)},
+        schema_{std::make_shared<SharedSchema>(core_, check_)} {}
+
+  [[nodiscard]] std::string describe() const override { return core_->where; }
+
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    schema_->ensure(deadlineOf(options), std::move(handler));
+  }
+
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    if (auto refused = refusalOfKey(key)) return post(std::move(handler), ReadOutcome{*std::move(refused)});
+    readLease(core_, key, deadlineOf(options), std::move(handler));
+  }
+
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    auto refused = refusalOf(request);
+    if (!refused) refused = core_->layout.refusalOf(request);
+    if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
+    const auto call = std::make_shared<LeaseCall>(
+        LeaseCall{core_, request.key, deadlineOf(options), std::move(handler), nameOf(request.purpose)});
+    check_->pass(call->deadline, [call, request = std::move(request)](std::optional<StoreError> unusable) mutable {
+      if (unusable) return call->handler(Rejected{*std::move(unusable)});
+      writeLease(call, std::move(request));
+    });
+  }
+
+  void list(std::string prefix, CallOptions options, ListHandler handler) override {
+    if (!isUtf8(prefix)) {
+      return post(std::move(handler),
+                  ListOutcome{StoreError{ErrorClass::misconfigured, core_->where + ": the prefix is not UTF-8 text"}});
+    }
+    listLeases(core_, std::move(prefix), deadlineOf(options), std::move(handler));
+  }
+
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    auto refused = refusalOfKey(key);
+    if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
+    const auto call = std::make_shared<LeaseCall>(
+        LeaseCall{core_, key, deadlineOf(options), std::move(handler), "asking for a step-down of"});
+    // No term has such a token, and DynamoDB would be asked to compare with a negative number.
+    if (token.isNone() || token > maxFencingToken) return answerConflict(call, std::nullopt);
+    askToStepDown(call, token);
+  }
+
+ private:
+  static CorePtr coreFrom(DynamoDbStoreOptions options, Surroundings& surroundings,
+                          const std::shared_ptr<aws::JsonClient>& client) {
+    Layout layout{options};
+    std::string where = "dynamodb table " + options.table + " (" + client->describe() + ')';
+    return std::make_shared<const Core>(Core{std::move(options), std::move(layout), std::move(where),
+                                             std::move(surroundings.logger), std::move(surroundings.scheduler), client,
+                                             std::move(surroundings.epochSeconds)});
+  }
+
+  [[nodiscard]] Deadline deadlineOf(CallOptions options) const { return {core_->scheduler, options.timeout}; }
+
+  [[nodiscard]] std::optional<StoreError> refusalOfKey(const LeaseKey& key) const {
+    auto refused = refusalOf(key);
+    return refused ? refused : core_->layout.refusalOf(key);
+  }
+
+  template <class Outcome>
+  void post(std::function<void(Outcome)> handler, Outcome outcome) {
+    core_->scheduler->post(
+        [handler = std::move(handler), outcome = std::move(outcome)]() mutable { handler(std::move(outcome)); });
+  }
+
+  const std::shared_ptr<aws::JsonClient> client_;
+  const CorePtr core_;
+  const std::shared_ptr<TableCheck> check_;
+  const std::shared_ptr<SharedSchema> schema_;
+};
+
+}  // namespace
+
+std::shared_ptr<LeaseStore> makeStore(DynamoDbStoreOptions options, Surroundings surroundings) {
+  checkOptions(options);
+  if (!surroundings.client) throw std::invalid_argument{"DynamoDB store: there is no client"};
+  return std::make_shared<DynamoDbStore>(std::move(options), std::move(surroundings));
+}
+
+}  // namespace dynamodb_store
+
+std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options, std::shared_ptr<aws::JsonClient> client,
+                                              Logger logger) {
+  return dynamodb_store::makeStore(std::move(options), {std::move(client), std::move(logger), sharedScheduler(),
+                                                        [] { return wallClockMillisForDisplay() / 1'000; }});
+}
+
+}  // namespace tenure

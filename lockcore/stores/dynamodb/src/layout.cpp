@@ -1,0 +1,163 @@
+#include "layout.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include "json_text.hpp"
+
+namespace tenure::dynamodb_store {
+namespace {
+
+constexpr std::string_view companionMark = "#fence";
+
+constexpr std::array<std::string_view, attributeCount> aliases{"#k", "#c", "#o", "#l", "#v", "#r", "#d",
+                                                               "#t", "#s", "#a", "#n", "#b", "#x"};
+constexpr std::array<std::string_view, attributeCount> valueAliases{":k", ":c", ":o", ":l", ":v", ":r", ":d",
+                                                                    ":t", ":s", ":a", ":n", ":b", ":x"};
+
+const boost::json::string* memberOf(const boost::json::object& item, std::string_view attribute,
+                                    std::string_view type) noexcept {
+  const auto* value = item.if_contains(attribute);
+  const auto* typed = value != nullptr ? value->if_object() : nullptr;
+  const auto* found = typed != nullptr ? typed->if_contains(type) : nullptr;
+  return found != nullptr ? found->if_string() : nullptr;
+}
+
+/// 64 bits of FNV-1a from a given start.
+std::uint64_t hashOf(std::string_view text, std::uint64_t start) noexcept {
+  std::uint64_t hash = start;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return hash;
+}
+
+void appendHex(std::string& out, std::uint64_t value) {
+  for (unsigned shift = 64; shift > 0; shift -= 4) out += "0123456789abcdef"[(value >> (shift - 4)) & 0xFU];
+}
+
+/// A name so long that the mark does not fit behind it gives its start, a hash of all of it and a filler to exactly the
+/// greatest length, so that no shorter name has the same companion. Two long names that met in one hash would share a
+/// counter, which costs nothing: tokens of both would still rise.
+std::string companionOfLongName(std::string_view name) {
+  constexpr std::size_t hashDigits = 32;
+  const std::size_t room = maxLeaseNameBytes - companionMark.size() - hashDigits - 1;
+  std::size_t kept = std::min(name.size(), room);
+  while (kept > 0 && !isUtf8(name.substr(0, kept))) --kept;
+  std::string out{name.substr(0, kept)};
+  out.append(room - kept, '~');
+  out += '~';
+  appendHex(out, hashOf(name, 0xcbf29ce484222325ULL));
+  appendHex(out, hashOf(name, 0x9e3779b97f4a7c15ULL));
+  return out += companionMark;
+}
+
+StoreError refusal(const LeaseKey& key, const std::string& what) {
+  return {ErrorClass::misconfigured, "lease \"" + toString(key) + "\": " + what};
+}
+
+}  // namespace
+
+std::string_view aliasOf(Attribute attribute) noexcept { return aliases[static_cast<std::size_t>(attribute)]; }
+std::string_view valueAliasOf(Attribute attribute) noexcept {
+  return valueAliases[static_cast<std::size_t>(attribute)];
+}
+
+Layout::Layout(const DynamoDbStoreOptions& options)
+    : table_{options.table},
+      hasSortKey_{!options.sortKey.empty()},
+      sortKeyValue_{options.sortKeyValue},
+      names_{options.partitionKey,  options.sortKey, "ownerName",         "leaseDuration",  "recordVersionNumber",
+             "isReleased",          "data",          "tenureToken",       "tenureStepDown", "tenureAcquiredMillis",
+             "tenureRenewedMillis", "tenureBeacon",  options.ttlAttribute},
+      tableMember_{"\"TableName\":" + inQuotes(options.table)} {
+  for (std::size_t i = 0; i < attributeCount; ++i) {
+    aliasMembers_[i] = '"' + std::string{aliases[i]} + "\":" + inQuotes(names_[i]);
+  }
+}
+
+std::optional<StoreError> Layout::refusalOf(const LeaseKey& key) const {
+  if (!hasSortKey_) {
+    if (key.sortKey.empty()) return std::nullopt;
+    return refusal(key, "it has a sort key, and table " + table_ +
+                            " is used without one; name the table's sort key in the store's options, or leave it out");
+  }
+  if (key.sortKey != sortKeyValue_) return std::nullopt;
+  return refusal(key, "its sort key is \"" + sortKeyValue_ +
+                          "\", which stands for leases without a sort key; give another, or another sort key value in "
+                          "the store's options");
+}
+
+std::optional<StoreError> Layout::refusalOf(const WriteRequest& request) const {
+  for (const auto& [name, value] : request.record.attributes) {
+    if (!isReserved(name)) continue;
+    return refusal(request.key, "an attribute named \"" + name +
+                                    "\" would overwrite a part of the lock itself; give it another name");
+  }
+  return refusalOf(request.key);
+}
+
+ItemKey Layout::keyOf(const LeaseKey& key) const {
+  return {key.name, key.sortKey.empty() ? sortKeyValue_ : key.sortKey};
+}
+
+ItemKey Layout::companionOf(const LeaseKey& key) const {
+  ItemKey companion = keyOf(key);
+  // One byte less than would fit: the greatest length is for the long names.
+  if (key.name.size() + companionMark.size() < maxLeaseNameBytes) {
+    companion.partition += companionMark;
+  } else {
+    companion.partition = companionOfLongName(key.name);
+  }
+  return companion;
+}
+
+void Layout::appendKey(std::string& out, const ItemKey& key) const {
+  out += '{';
+  appendQuoted(out, nameOf(Attribute::partition));
+  out += ':';
+  appendTextValue(out, key.partition);
+  if (hasSortKey_) {
+    out += ',';
+    appendQuoted(out, nameOf(Attribute::sort));
+    out += ':';
+    appendTextValue(out, key.sort);
+  }
+  out += '}';
+}
+
+std::optional<ItemKey> Layout::keyIn(const boost::json::object& item) const {
+  const auto* partition = textIn(item, nameOf(Attribute::partition));
+  const auto* sort = hasSortKey_ ? textIn(item, nameOf(Attribute::sort)) : nullptr;
+  if (partition == nullptr || (hasSortKey_ && sort == nullptr)) return std::nullopt;
+  return ItemKey{std::string{partition->c_str(), partition->size()},
+                 sort != nullptr ? std::string{sort->c_str(), sort->size()} : sortKeyValue_};
+}
+
+LeaseKey Layout::leaseKeyOf(ItemKey key) const {
+  if (!hasSortKey_ || key.sort == sortKeyValue_) return {std::move(key.partition)};
+  return {std::move(key.partition), std::move(key.sort)};
+}
+
+bool Layout::isReserved(std::string_view attribute) const noexcept {
+  constexpr std::string_view own = "tenure";
+  if (attribute.starts_with(own) && attribute.size() > own.size() &&
+      std::isupper(static_cast<unsigned char>(attribute[own.size()])) != 0) {
+    return true;
+  }
+  return !attribute.empty() && std::find(names_.begin(), names_.end(), attribute) != names_.end();
+}
+
+const boost::json::string* textIn(const boost::json::object& item, std::string_view attribute) noexcept {
+  return memberOf(item, attribute, "S");
+}
+const boost::json::string* numberIn(const boost::json::object& item, std::string_view attribute) noexcept {
+  return memberOf(item, attribute, "N");
+}
+const boost::json::string* bytesIn(const boost::json::object& item, std::string_view attribute) noexcept {
+  return memberOf(item, attribute, "B");
+}
+
+}  // namespace tenure::dynamodb_store

@@ -1,0 +1,38 @@
+// The calls about one lease: what they send and how the answers become outcomes.
+#pragma once
+
+#include <string>
+
+#include "core.hpp"
+#include "errors.hpp"
+#include "replies.hpp"
+
+namespace tenure::dynamodb_store {
+
+/// A call that changes a lease. Shared by the handlers of its requests; answers once.
+struct LeaseCall {
+  CorePtr core;
+  LeaseKey key;
+  Deadline deadline;
+  WriteHandler handler;
+  std::string_view doing;  ///< "renewing"
+
+  [[nodiscard]] CallName name() const { return {core->where, doing, &key}; }
+  [[nodiscard]] Subject subject() const { return {core->layout, core->where, key}; }
+};
+using LeaseCallPtr = std::shared_ptr<LeaseCall>;
+
+void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler);
+void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadline, ListHandler handler);
+void askToStepDown(const LeaseCallPtr& call, FencingToken token);
+
+/// The condition of a write did not hold: answers with the state as the service told it, else as it is read now.
+void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::object>& image);
+
+/// A request of a write was answered with an error.
+void answerFault(const LeaseCallPtr& call, const Fault& fault);
+
+/// write() of all three purposes.
+void writeLease(const LeaseCallPtr& call, WriteRequest request);
+
+}  // namespace tenure::dynamodb_store

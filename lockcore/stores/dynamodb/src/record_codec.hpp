@@ -1,0 +1,44 @@
+// Items of the table as records; items that others wrote are recognised and refused.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json/object.hpp>
+
+#include <tenure/lockcore/lease_record.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+#include "layout.hpp"
+
+namespace tenure::dynamodb_store {
+
+/// What an item says.
+struct StoredRecord {
+  LeaseRecord record;
+  FencingToken stepDown{};  ///< the term that was asked to step down
+
+  friend bool operator==(const StoredRecord&, const StoredRecord&) = default;
+};
+
+/// A `corrupt` error naming the table, the lease, the attribute and the likely writer unless the item is a lock of the
+/// AWS Java lock client or of this library. `where` is the store's description.
+[[nodiscard]] StoreResult<StoredRecord> recordFrom(const Layout& layout, const std::string& where, const LeaseKey& key,
+                                                   const boost::json::object& item);
+
+/// The fencing counter's item as it was read.
+struct Companion {
+  bool present{false};
+  FencingToken counter{};  ///< none: the item is absent, or somebody replaced it by one without the counter
+};
+[[nodiscard]] StoreResult<Companion> companionFrom(const Layout& layout, const std::string& where, const LeaseKey& key,
+                                                   const boost::json::object& item);
+
+/// A token in an attribute of type N: digits only, at most 2^63 - 1. Empty for anything else.
+[[nodiscard]] std::optional<FencingToken> tokenFrom(std::string_view digits) noexcept;
+
+/// `device inode bootId id`
+[[nodiscard]] std::string textOf(const Beacon& beacon);
+
+}  // namespace tenure::dynamodb_store

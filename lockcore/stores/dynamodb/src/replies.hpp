@@ -1,0 +1,63 @@
+// What the answers about leases say. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json/object.hpp>
+
+#include "errors.hpp"
+#include "record_codec.hpp"
+
+namespace tenure::dynamodb_store {
+
+/// Whose answers are looked at.
+struct Subject {
+  const Layout& layout;
+  const std::string& where;  ///< the store's description
+  const LeaseKey& key;
+};
+
+using StoredOutcome = StoreResult<std::optional<StoredRecord>>;
+
+/// The answer of readRequest.
+[[nodiscard]] StoredOutcome itemIn(const Subject& subject, const boost::json::object& body);
+
+/// The answer of readPairRequest. `throttled` if the service left an item out.
+struct Pair {
+  std::optional<StoredRecord> stored;
+  Companion companion;
+};
+[[nodiscard]] StoreResult<Pair> pairIn(const Subject& subject, const boost::json::object& body);
+
+/// One page of a listing, without the counters' items; and the key of the next page's start as JSON, empty on the last
+/// page.
+struct Page {
+  std::vector<ListedLease> leases;
+  std::string next;
+};
+[[nodiscard]] StoreResult<Page> pageIn(const Layout& layout, const std::string& where, const boost::json::object& body);
+
+/// The answer of updateRequest or deleteRequest: the state of the item that it changed. Unknown if the answer
+/// is not about that write.
+[[nodiscard]] WriteOutcome writtenIn(const Subject& subject, const CallName& call, const WriteRequest& request,
+                                     const boost::json::object& body);
+
+/// What a refused write is. `image` is the item at that moment, if the service told it.
+struct Refusal {
+  enum class Kind {
+    condition,  ///< the lock item is not as expected
+    busy,       ///< another transaction was at work on the items: whether the expectation holds is not known
+    other,      ///< see `error`
+  };
+  Kind kind{Kind::other};
+  std::optional<boost::json::object> image{};
+  StoreError error{};
+};
+/// Of a Fault that was certainly not applied. For a transaction the first reason is the lock item's, the second the
+/// counter's.
+[[nodiscard]] Refusal refusalIn(const CallName& call, const Fault& fault);
+
+}  // namespace tenure::dynamodb_store

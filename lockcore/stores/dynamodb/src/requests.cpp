@@ -1,0 +1,181 @@
+#include "requests.hpp"
+
+#include "expression.hpp"
+#include "json_text.hpp"
+
+namespace tenure::dynamodb_store {
+namespace {
+
+constexpr std::string_view tellImage = R"(,"ReturnValuesOnConditionCheckFailure":"ALL_OLD")";
+constexpr std::size_t usualBody = 1'024;
+
+std::string started(const Layout& layout) {
+  std::string body;
+  body.reserve(usualBody);
+  body += '{';
+  return body += layout.tableMember();
+}
+
+void appendKeyMember(std::string& body, const Layout& layout, const ItemKey& key) {
+  body += ",\"Key\":";
+  layout.appendKey(body, key);
+}
+
+std::int64_t signedToken(FencingToken token) { return static_cast<std::int64_t>(token.value()); }
+
+/// Every ownership write sets the whole state: a takeover that left `isReleased` behind would make a live lock look
+/// free.
+void setState(Expression& update, const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
+  const LeaseRecord& record = request.record;
+  update.setText(Attribute::lease, std::to_string(record.leaseDuration.count()));
+  update.setText(Attribute::version, record.version.text());
+  update.setNumber(Attribute::acquired, record.acquiredAtMillis);
+  update.setNumber(Attribute::renewed, record.renewedAtMillis);
+  if (layout.hasTtl()) update.setNumber(Attribute::ttl, details.epochSeconds + details.ttl.count());
+  if (request.purpose == WriteRequest::Purpose::release) {
+    update.setText(Attribute::released, "1");
+  } else {
+    update.remove(Attribute::released);
+  }
+  if (record.beacon) {
+    update.setText(Attribute::beacon, textOf(*record.beacon));
+  } else {
+    update.remove(Attribute::beacon);
+  }
+}
+
+void setPayload(Expression& update, const WriteRequest& request, const WriteDetails& details) {
+  const LeaseRecord& record = request.record;
+  if (!record.data.empty()) update.setBytes(Attribute::data, record.data);
+  if (record.attributes.empty()) return;
+  for (const auto& [name, text] : record.attributes) update.setUserText(name, text);
+  for (const auto& [name, text] : details.stored) {
+    if (!record.attributes.contains(name)) update.removeUser(name);
+  }
+}
+
+void requireOwnTerm(Expression& expression, const WriteRequest& request) {
+  expression.requireOneOf(Attribute::version, request.expected);
+  expression.requireText(Attribute::owner, ":o", request.record.holder);
+}
+
+/// Shaped as a released lock, so that scans of the AWS Java lock client can read it. It has no time to live: the
+/// counter must outlast the record.
+void setCompanionShape(Expression& update) {
+  update.setText(Attribute::owner, "tenure fencing counter");
+  update.setText(Attribute::lease, "1000");
+  update.setText(Attribute::version, "tenure-fence");
+  update.setText(Attribute::released, "1");
+}
+
+void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey& key, const Companion& companion,
+                         FencingToken token) {
+  Expression update{layout};
+  update.setNumber(Attribute::token, signedToken(token));
+  if (!companion.present) {
+    setCompanionShape(update);
+    update.requireAbsent(Attribute::partition);
+  } else if (companion.counter.isNone()) {
+    // A foreign client may hold the item as a lock of its own: only the number is added.
+    update.requirePresent(Attribute::partition);
+    update.requireAbsent(Attribute::token);
+  } else {
+    update.requireNumber(Attribute::token, ":q", signedToken(companion.counter));
+  }
+  body += ",{\"Update\":{";
+  body += layout.tableMember();
+  appendKeyMember(body, layout, layout.companionOf(key));
+  update.appendTo(body);
+  body += "}}";
+}
+
+}  // namespace
+
+std::string readRequest(const Layout& layout, const LeaseKey& key) {
+  std::string body = started(layout);
+  appendKeyMember(body, layout, layout.keyOf(key));
+  return body += ",\"ConsistentRead\":true}";
+}
+
+std::string readPairRequest(const Layout& layout, const LeaseKey& key) {
+  std::string body{"{\"RequestItems\":{"};
+  body.reserve(usualBody);
+  appendQuoted(body, layout.table());
+  body += ":{\"Keys\":[";
+  layout.appendKey(body, layout.keyOf(key));
+  body += ',';
+  layout.appendKey(body, layout.companionOf(key));
+  return body += "],\"ConsistentRead\":true}}}";
+}
+
+std::string listRequest(const Layout& layout, std::string_view prefix, std::string_view startKey) {
+  std::string body = started(layout);
+  body += ",\"ConsistentRead\":true";
+  Expression filter{layout};
+  if (!prefix.empty()) filter.filterPrefix(Attribute::partition, prefix);
+  filter.appendTo(body, "FilterExpression");
+  if (!startKey.empty()) body.append(",\"ExclusiveStartKey\":").append(startKey);
+  return body += '}';
+}
+
+std::string updateRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
+  Expression update{layout};
+  setState(update, layout, request, details);
+  // An operator may have removed our attributes from the item: they come back. What is there stays, and comes back
+  // with the answer, which is how a request to step down is learned without a read.
+  update.setMissingNumber(Attribute::token, signedToken(request.record.token));
+  update.setMissingNumber(Attribute::stepDown, 0);
+  setPayload(update, request, details);
+  requireOwnTerm(update, request);
+  std::string body = started(layout);
+  appendKeyMember(body, layout, layout.keyOf(request.key));
+  update.appendTo(body);
+  body += R"(,"ReturnValues":"UPDATED_NEW")";
+  return body.append(tellImage) += '}';
+}
+
+std::string deleteRequest(const Layout& layout, const WriteRequest& request) {
+  Expression condition{layout};
+  requireOwnTerm(condition, request);
+  std::string body = started(layout);
+  appendKeyMember(body, layout, layout.keyOf(request.key));
+  condition.appendTo(body);
+  body += R"(,"ReturnValues":"ALL_OLD")";
+  return body.append(tellImage) += '}';
+}
+
+std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
+                           const Companion& companion, FencingToken token) {
+  Expression update{layout};
+  update.setText(Attribute::owner, request.record.holder);
+  setState(update, layout, request, details);
+  update.setNumber(Attribute::token, signedToken(token));
+  update.setNumber(Attribute::stepDown, 0);
+  setPayload(update, request, details);
+  if (request.expected.empty()) {
+    update.requireAbsent(Attribute::partition);
+  } else {
+    update.requireOneOf(Attribute::version, request.expected);
+  }
+  std::string body{R"({"TransactItems":[{"Update":{)"};
+  body.reserve(2 * usualBody);
+  body += layout.tableMember();
+  appendKeyMember(body, layout, layout.keyOf(request.key));
+  update.appendTo(body);
+  body.append(tellImage).append("}}");
+  appendCounterUpdate(body, layout, request.key, companion, token);
+  return body += "]}";
+}
+
+std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingToken token) {
+  Expression update{layout};
+  update.setNumber(Attribute::stepDown, signedToken(token));
+  update.requireNumber(Attribute::token, ":q", signedToken(token));
+  update.requireAbsent(Attribute::released);
+  std::string body = started(layout);
+  appendKeyMember(body, layout, layout.keyOf(key));
+  update.appendTo(body);
+  return body.append(tellImage) += '}';
+}
+
+}  // namespace tenure::dynamodb_store

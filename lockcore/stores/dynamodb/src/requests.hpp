@@ -1,0 +1,47 @@
+// The bodies of the requests about leases. Pure: the same arguments give the same text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "layout.hpp"
+#include "record_codec.hpp"
+
+namespace tenure::dynamodb_store {
+
+/// GetItem of the lock item, strongly consistent.
+[[nodiscard]] std::string readRequest(const Layout& layout, const LeaseKey& key);
+
+/// BatchGetItem of the lock item and the counter's item, strongly consistent: the one read of an acquisition.
+[[nodiscard]] std::string readPairRequest(const Layout& layout, const LeaseKey& key);
+
+/// Scan, strongly consistent; `startKey` is the JSON of the page before's LastEvaluatedKey, empty for the first page.
+[[nodiscard]] std::string listRequest(const Layout& layout, std::string_view prefix, std::string_view startKey);
+
+using Attributes = std::map<std::string, std::string>;
+
+/// What an ownership write does besides the request itself.
+struct WriteDetails {
+  /// The user's attributes in the item as it was read; those that the request replaces by others are removed. Only
+  /// looked at if the request brings attributes.
+  Attributes stored{};
+  std::int64_t epochSeconds{0};  ///< for the time-to-live attribute
+  std::chrono::seconds ttl{0};
+};
+
+/// UpdateItem for renew and release. `request.expected` is not empty.
+[[nodiscard]] std::string updateRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details);
+
+/// DeleteItem for a release that keeps no record.
+[[nodiscard]] std::string deleteRequest(const Layout& layout, const WriteRequest& request);
+
+/// TransactWriteItems for acquire: the lock item, and the counter moved from what `companion` says to `token`.
+[[nodiscard]] std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
+                                         const Companion& companion, FencingToken token);
+
+[[nodiscard]] std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingToken token);
+
+}  // namespace tenure::dynamodb_store

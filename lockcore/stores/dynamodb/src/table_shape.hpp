@@ -1,0 +1,33 @@
+// The table itself: requests that make it, and whether one that is there can be used. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <boost/json/object.hpp>
+
+#include "layout.hpp"
+
+namespace tenure::dynamodb_store {
+
+[[nodiscard]] std::string describeTableRequest(const Layout& layout);
+[[nodiscard]] std::string createTableRequest(const Layout& layout, const DynamoDbTableOptions& options);
+[[nodiscard]] std::string pointInTimeRecoveryRequest(const Layout& layout);
+[[nodiscard]] std::string enableTtlRequest(const Layout& layout);
+
+enum class TableState { ready, creating };
+
+/// The answer of DescribeTable: whether the table may be used, or an error with everything that is wrong with it.
+/// Global tables are refused. An eventually consistent one judges conditions in each region by itself, so two
+/// regions would both give the lease away; a strongly consistent one has no transactions, which acquisitions need.
+[[nodiscard]] StoreResult<TableState> tableStateIn(const Layout& layout, const std::string& where,
+                                                   const boost::json::object& body);
+
+/// The attribute that the answer of DescribeTimeToLive says is looked at; empty if none.
+[[nodiscard]] std::string ttlAttributeIn(const boost::json::object& body);
+
+/// Why time to live on this attribute would delete leases; empty if it does not.
+[[nodiscard]] std::optional<StoreError> ttlRefusal(const Layout& layout, const std::string& where,
+                                                   const std::string& attribute);
+
+}  // namespace tenure::dynamodb_store
