@@ -1,0 +1,165 @@
+// The one file that sees CLI11.
+#include "arguments.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include <tenure/config/duration.hpp>
+#include <tenure/lockcore/version.hpp>
+
+#include "exit_codes.hpp"
+#include "help_texts.hpp"
+#include "output.hpp"
+
+namespace tenure::cli {
+namespace {
+
+constexpr std::array commandNames{"run", "status", "check", "init", "resign"};
+
+std::chrono::milliseconds durationOf(const std::string& text) {
+  const auto duration = parseDuration(text);
+  if (!duration) throw CLI::ValidationError("--wait", duration.error().message);
+  return *duration;
+}
+
+/// Everything that CLI11 fills in, and the CLI11 object that does. Stays where it is: CLI11 keeps pointers into it.
+class Parser {
+ public:
+  Parser() {
+    app_.set_version_flag("--version", "tenure " + std::string{version});
+    app_.require_subcommand(1);
+    useHelp(&app_, help::program);
+    addRun();
+    addStatus();
+    addCheck();
+    addInit();
+    addResign();
+  }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  std::variant<Arguments, int> parse(std::vector<std::string> words);
+
+ private:
+  /// The texts are written by hand; a test holds them against the options.
+  static void useHelp(CLI::App* app, const char* text) {
+    app->set_help_flag("-h,--help");
+    app->formatter_fn([text](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string{text}; });
+  }
+
+  CLI::App* addCommand(const char* name, const char* text) {
+    CLI::App* command = app_.add_subcommand(name);
+    useHelp(command, text);
+    return command;
+  }
+
+  static void addConfig(CLI::App* command, std::string& config) {
+    command->add_option("-c,--config", config)->envname("TENURE_CONFIG");
+  }
+
+  void addRun() {
+    run_ = addCommand("run", help::run);
+    addConfig(run_, runArguments_.config);
+    run_->add_flag("--once", runArguments_.once);
+    run_->add_option_function<std::string>("--wait",
+                                           [this](const std::string& text) { runArguments_.wait = durationOf(text); });
+  }
+
+  void addStatus() {
+    status_ = addCommand("status", help::status);
+    addConfig(status_, statusArguments_.config);
+    status_->add_flag("--json", statusArguments_.json);
+    status_->add_flag("--watch", statusArguments_.watch);
+  }
+
+  void addCheck() {
+    check_ = addCommand("check", help::check);
+    addConfig(check_, checkArguments_.config);
+    check_->add_flag("--connect", checkArguments_.connect);
+    check_->add_flag("--effective", checkArguments_.effective);
+  }
+
+  void addInit() {
+    init_ = addCommand("init", help::init);
+    init_->add_option("FILE", initArguments_.file);
+    init_->add_flag("--force", initArguments_.force);
+  }
+
+  void addResign() {
+    resign_ = addCommand("resign", help::resign);
+    addConfig(resign_, resignArguments_.config);
+    resign_->add_option_function<std::string>(
+        "--wait", [this](const std::string& text) { resignArguments_.wait = durationOf(text); });
+  }
+
+  [[nodiscard]] const std::string& configOf(const std::string& command) const {
+    if (command == "run") return runArguments_.config;
+    if (command == "status") return statusArguments_.config;
+    return command == "check" ? checkArguments_.config : resignArguments_.config;
+  }
+
+  [[nodiscard]] Arguments chosen() const {
+    if (run_->parsed()) return runArguments_;
+    if (status_->parsed()) return statusArguments_;
+    if (check_->parsed()) return checkArguments_;
+    if (init_->parsed()) return initArguments_;
+    return resignArguments_;
+  }
+
+  CLI::App app_{"", "tenure"};
+  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{};
+  RunArguments runArguments_;
+  StatusArguments statusArguments_;
+  CheckArguments checkArguments_;
+  InitArguments initArguments_;
+  ResignArguments resignArguments_;
+};
+
+int refuse(const std::string& message, const std::string& command) {
+  complain(message);
+  complain("see: tenure " + (command.empty() ? "" : command + ' ') + "--help");
+  return exitUsage;
+}
+
+std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
+  const auto border = std::find(words.begin(), words.end(), "--");
+  const bool bordered = border != words.end();
+  if (bordered) runArguments_.command.assign(std::next(border), words.end());
+  words.erase(border, words.end());
+  const std::string command = words.empty() ? "" : words.front();
+  const bool known = std::find(commandNames.begin(), commandNames.end(), command) != commandNames.end();
+  if (command.empty()) return refuse("give a command: run, status, check, init or resign", "");
+  if (!known && command.front() != '-') {
+    return refuse("there is no command \"" + command + "\"; the commands are run, status, check, init, resign", "");
+  }
+  try {
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app_.parse(words);
+  } catch (const CLI::Success& wish) {
+    app_.exit(wish);
+    return exitOk;
+  } catch (const CLI::ParseError& fault) {
+    return refuse(fault.what(), known ? command : "");
+  }
+  if (known && command != "init" && configOf(command).empty()) {
+    return refuse("give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one", command);
+  }
+  if (command == "run" && runArguments_.command.empty()) {
+    return refuse("give the command to run after --, as in: tenure run --config group.yaml -- ./job", command);
+  }
+  if (command != "run" && bordered) return refuse("only run takes a command after --", command);
+  return chosen();
+}
+
+}  // namespace
+
+std::variant<Arguments, int> parseArguments(std::vector<std::string> words) {
+  Parser parser;
+  return parser.parse(std::move(words));
+}
+
+}  // namespace tenure::cli

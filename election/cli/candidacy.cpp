@@ -1,0 +1,55 @@
+#include "candidacy.hpp"
+
+#include <utility>
+
+namespace tenure::cli {
+
+Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher)
+    : events_{std::move(events)}, tasks_{tasks}, publisher_{publisher} {
+  Listener listener;
+  listener.onElected = [this](const Leadership& term) { work(term); };
+  listener.onRenewed = [this](const Renewal&) {
+    const std::lock_guard lock{mutex_};
+    if (term_) publisher_.publish(*term_);
+  };
+  listener.onLeaderChanged = [this](const std::optional<LeaderInfo>& leader) {
+    tasks_.post([seen = events_.leaderSeen, leader] { seen(leader); });
+  };
+  elector_ = std::make_unique<LeaderElector>(group, std::move(listener));
+  elector_->start();
+}
+
+Candidacy::~Candidacy() {
+  if (stopper_.joinable()) stopper_.join();
+  elector_.reset();
+}
+
+/// On a callback thread, for as long as the job runs. The stop callback must not hang on the main thread, which may
+/// be busy: it tells the guard the new state itself.
+void Candidacy::work(const Leadership& term) {
+  auto handle = std::make_shared<std::promise<void>>();
+  std::future<void> done = handle->get_future();
+  {
+    const std::lock_guard lock{mutex_};
+    term_ = term;
+  }
+  // The only handle goes along: if nobody takes it, the promise is broken and the wait below ends as well.
+  tasks_.post([began = events_.termBegan, term, handle = std::move(handle)] { began(term, handle); });
+  const std::stop_callback onStop{term.stopToken(), [this, term] {
+                                    publisher_.publish(term);
+                                    tasks_.post([ends = events_.termEnds, term] { ends(term.fencingToken()); });
+                                  }};
+  done.wait();
+  const std::lock_guard lock{mutex_};
+  term_.reset();
+}
+
+void Candidacy::stop() {
+  if (stopper_.joinable()) return;
+  stopper_ = std::thread{[this] {
+    const ReleaseResult result = elector_->stop();
+    tasks_.post([stopped = events_.stopped, result] { stopped(result); });
+  }};
+}
+
+}  // namespace tenure::cli

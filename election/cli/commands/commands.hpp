@@ -1,0 +1,15 @@
+// The commands of the program. Each returns the exit code of the program and tells its troubles on stderr.
+#pragma once
+
+#include "arguments.hpp"
+#include "signals.hpp"
+
+namespace tenure::cli {
+
+[[nodiscard]] int runCommand(const RunArguments& arguments, const SignalState& signals);
+[[nodiscard]] int statusCommand(const StatusArguments& arguments);
+[[nodiscard]] int checkCommand(const CheckArguments& arguments);
+[[nodiscard]] int initCommand(const InitArguments& arguments);
+[[nodiscard]] int resignCommand(const ResignArguments& arguments);
+
+}  // namespace tenure::cli

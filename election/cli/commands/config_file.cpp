@@ -1,0 +1,24 @@
+#include "commands/config_file.hpp"
+
+#include <cstdio>
+
+#include <tenure/config/load_group.hpp>
+
+#include "output.hpp"
+
+namespace tenure::cli {
+
+std::optional<GroupConfig> loadOrComplain(const std::string& file) {
+  auto config = loadGroupConfig(file);
+  if (config) return std::move(*config);
+  std::fputs((toString(config.error()) + '\n').c_str(), stderr);
+  const std::size_t count = config.error().size();
+  complain(std::to_string(count) + (count == 1 ? " fault in " : " faults in ") + file + "; nothing was done");
+  return std::nullopt;
+}
+
+LeaseOfGroup leaseOf(const GroupConfig& config) {
+  return {LeaseKey{config.options.group}, makeStore(config.store, Logger::toStderr(LogLevel::warn))};
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,87 @@
+#include <chrono>
+#include <optional>
+#include <poll.h>
+#include <string>
+
+#include <tenure/config/duration.hpp>
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/clock.hpp>
+
+#include "commands/commands.hpp"
+#include "commands/config_file.hpp"
+#include "exit_codes.hpp"
+#include "main_tasks.hpp"
+#include "output.hpp"
+#include "store_calls.hpp"
+#include "wake_timer.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds lookPeriod{200};
+
+std::string storeTrouble(const LeaseOfGroup& lease, const StoreError& error) { return faultText(*lease.store, error); }
+
+bool leads(const std::optional<LeaseRecord>& record, FencingToken token) {
+  return record && !record->released && record->token == token;
+}
+
+int told(const std::string& line) { return say(line + '\n') ? exitOk : exitFailed; }
+
+/// Looks whenever the store hints at a change, and now and then in any case.
+int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, milliseconds bound) {
+  const std::string name{nameOf(asked.holder)};
+  MainTasks changed;
+  WakeTimer timer;
+  const std::shared_ptr<void> hints = lease.store->watch(lease.key, [&changed] { changed.post([] {}); });
+  const Instant began = readClock();
+  for (;;) {
+    const ReadOutcome record = readNow(*lease.store, lease.key);
+    if (record && !leads(*record, asked.token)) {
+      const bool taken = *record && !(*record)->released;
+      return told(name + " has stepped down" +
+                  (taken ? "; " + std::string{nameOf((*record)->holder)} + " leads with fencing token " +
+                               toString((*record)->token)
+                         : std::string{"; nobody leads yet"}));
+    }
+    const nanoseconds left = bound - elapsedForHolder(began, readClock());
+    if (left.count() <= 0) {
+      complain(record
+                   ? name + " was asked, but had not stepped down after " + durationText(bound) + "; see tenure status"
+                   : storeTrouble(lease, record.error()));
+      return record ? exitNotYet : exitStore;
+    }
+    timer.arm(std::min<nanoseconds>(left, lookPeriod));
+    pollfd entries[] = {{changed.descriptor(), POLLIN, 0}, {timer.descriptor(), POLLIN, 0}};
+    poll(entries, std::size(entries), -1);
+    timer.drain();
+    changed.run();
+  }
+}
+
+}  // namespace
+
+int resignCommand(const ResignArguments& arguments) {
+  const auto config = loadOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const LeaseOfGroup lease = leaseOf(*config);
+  const ReadOutcome record = readNow(*lease.store, lease.key);
+  if (!record) return complain(storeTrouble(lease, record.error())), exitStore;
+  if (!*record || (*record)->released) return complain("nobody leads " + lease.key.name), exitNobody;
+  const LeaseRecord& leader = **record;
+  const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, leader.token);
+  if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    return complain(storeTrouble(lease, rejected->error)), exitStore;
+  }
+  if (const auto* unknown = std::get_if<Unknown>(&outcome)) {
+    return complain(storeTrouble(lease, unknown->error)), exitStore;
+  }
+  // A conflict means that this term has just ended: the look that follows tells who leads.
+  if (arguments.wait.count() == 0) return told(std::string{nameOf(leader.holder)} + " was asked to step down");
+  return waitForSuccessor(lease, leader, arguments.wait);
+}
+
+}  // namespace tenure::cli

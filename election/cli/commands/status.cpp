@@ -1,0 +1,97 @@
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <unistd.h>
+
+#include <tenure/lockcore/clock.hpp>
+
+#include "commands/commands.hpp"
+#include "commands/config_file.hpp"
+#include "exit_codes.hpp"
+#include "lease_view.hpp"
+#include "main_tasks.hpp"
+#include "output.hpp"
+#include "signals.hpp"
+#include "store_calls.hpp"
+#include "wake_timer.hpp"
+
+namespace tenure::cli {
+namespace {
+
+constexpr std::chrono::seconds refreshPeriod{1};
+constexpr const char* clearScreen = "\033[H\033[2J";
+
+int codeOf(const LeaseView& view) { return view.state() == LeaseViewState::held ? exitOk : exitNobody; }
+
+/// What a change is to a reader of one line for each: not the mere renewal.
+std::string essence(const LeaseView& view) {
+  const std::string who = view.record ? view.record->holder + '#' + toString(view.record->token) : "";
+  return std::to_string(static_cast<int>(view.state())) + who;
+}
+
+class StatusWatch {
+ public:
+  StatusWatch(const StatusArguments& arguments, const LeaseOfGroup& lease) : arguments_{arguments}, lease_{lease} {}
+
+  /// Until ^C or a terminate signal.
+  int run() {
+    const std::shared_ptr<void> hints = lease_.store->watch(lease_.key, [this] { changed_.post([] {}); });
+    for (SignalEvents events{{SIGINT, SIGTERM, SIGHUP}}; !events.next();) {
+      if (!show()) return exitFailed;
+      timer_.arm(refreshPeriod);
+      pollfd entries[] = {
+          {events.descriptor(), POLLIN, 0}, {changed_.descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
+      poll(entries, std::size(entries), -1);
+      timer_.drain();
+      changed_.run();
+    }
+    return exitOk;
+  }
+
+ private:
+  bool show() {
+    const ReadOutcome record = readNow(*lease_.store, lease_.key);
+    if (!record) return showTrouble(record.error());
+    const LeaseView view = viewOf(lease_.key.name, lease_.store->describe(), *record, wallClockMillisForDisplay());
+    std::string now = essence(view);
+    const bool live = !arguments_.json && isatty(STDOUT_FILENO) == 1;
+    if (!live && now == shown_) return true;
+    shown_ = std::move(now);
+    if (arguments_.json) return say(toJson(view));
+    const std::string text = toTable(view, stdoutHasColours());
+    return say(live ? clearScreen + text : text + '\n');
+  }
+
+  bool showTrouble(const StoreError& error) {
+    if (shown_ != error.message) complain(faultText(*lease_.store, error));
+    shown_ = error.message;
+    return true;
+  }
+
+  const StatusArguments& arguments_;
+  const LeaseOfGroup& lease_;
+  MainTasks changed_;
+  WakeTimer timer_;
+  std::string shown_;
+};
+
+}  // namespace
+
+int statusCommand(const StatusArguments& arguments) {
+  const auto config = loadOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const LeaseOfGroup lease = leaseOf(*config);
+  if (arguments.watch) return StatusWatch{arguments, lease}.run();
+  const ReadOutcome record = readNow(*lease.store, lease.key);
+  if (!record) {
+    complain(faultText(*lease.store, record.error()));
+    return exitStore;
+  }
+  const LeaseView view = viewOf(lease.key.name, lease.store->describe(), *record, wallClockMillisForDisplay());
+  if (!say(arguments.json ? toJson(view) : toTable(view, stdoutHasColours()))) return exitFailed;
+  return codeOf(view);
+}
+
+}  // namespace tenure::cli

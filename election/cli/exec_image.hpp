@@ -1,0 +1,30 @@
+// Everything execve(2) needs, laid out before the fork: a forked child of a threaded process may not allocate.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tenure::cli {
+
+class ExecImage {
+ public:
+  /// `command` is not empty. A name without a slash is looked up in PATH, as execvp(3) does.
+  ExecImage(const std::vector<std::string>& command, const std::map<std::string, std::string>& environment);
+  ExecImage(const ExecImage&) = delete;
+  ExecImage& operator=(const ExecImage&) = delete;
+
+  /// Async-signal-safe. Returns only if it failed, with the errno that says best why: EACCES if a file was found that
+  /// may not be executed. A script without #! is given to /bin/sh.
+  [[nodiscard]] int execute() noexcept;
+
+ private:
+  std::vector<std::string> arguments_;
+  std::vector<std::string> environment_;
+  std::vector<std::string> candidates_;
+  std::vector<char*> argv_;       ///< ends with null
+  std::vector<char*> shellArgv_;  ///< /bin/sh, a slot for the candidate, the arguments
+  std::vector<char*> envp_;
+};
+
+}  // namespace tenure::cli

@@ -1,0 +1,193 @@
+#include "guard.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <fcntl.h>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <utility>
+
+#include <tenure/lockcore/clock.hpp>
+
+#include "guard_channel.hpp"
+#include "guard_protocol.hpp"
+#include "job_processes.hpp"
+#include "wake_timer.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// After SIGKILL: how often to look whether anything is left that could not die yet.
+constexpr nanoseconds killAgainAfter = std::chrono::milliseconds{20};
+
+struct WatchedJob {
+  UniqueFd leader;
+  JobProcesses processes;
+  std::optional<Instant> terminatedAt{};
+  bool killed{false};
+};
+
+class Guard {
+ public:
+  explicit Guard(const GuardDescriptors& descriptors)
+      : control_{descriptors.control},
+        supervisor_{descriptors.supervisor},
+        channel_{GuardChannel::open(UniqueFd{descriptors.memory})} {}
+
+  int run();
+
+ private:
+  void wait();
+  void takeMessages();
+  void watch(ReceivedMessage received);
+  void act();
+  void terminate(const Instant& now);
+  void kill();
+  [[nodiscard]] std::optional<nanoseconds> untilTerminate(const Instant& now, const TermState& term) const;
+  [[nodiscard]] nanoseconds untilKill(const Instant& now, const TermState& term) const;
+  void report() const;
+
+  UniqueFd control_;
+  UniqueFd supervisor_;
+  GuardChannel channel_;
+  WakeTimer timer_;
+  std::optional<WatchedJob> job_;
+  bool supervisorGone_{false};
+};
+
+int Guard::run() {
+  while (!supervisorGone_ || job_) {
+    wait();
+    takeMessages();
+    if (!supervisorGone_ && hasEnded(supervisor_.get())) supervisorGone_ = true;
+    act();
+  }
+  return 0;
+}
+
+void Guard::wait() {
+  // Once the supervisor is gone its two descriptors stay readable for ever.
+  pollfd entries[] = {{supervisorGone_ ? -1 : control_.get(), POLLIN, 0},
+                      {supervisorGone_ ? -1 : supervisor_.get(), POLLIN, 0},
+                      {timer_.descriptor(), POLLIN, 0},
+                      {supervisorGone_ && job_ ? job_->processes.descriptor() : -1, POLLIN, 0}};
+  poll(entries, std::size(entries), -1);
+  timer_.drain();
+}
+
+void Guard::takeMessages() {
+  bool closed = false;
+  while (auto received = receiveMessage(control_.get(), closed)) {
+    if (received->message.kind == GuardMessage::Kind::watch) {
+      watch(std::move(*received));
+    } else {
+      job_.reset();
+    }
+  }
+  if (closed) supervisorGone_ = true;
+}
+
+void Guard::watch(ReceivedMessage received) {
+  const GuardMessage& message = received.message;
+  const ProcessGroup group{received.pidfd.get(), message.group};
+  job_.emplace(WatchedJob{std::move(received.pidfd), JobProcesses{group, message.identity}});
+  GuardMessage answer = message;
+  answer.kind = GuardMessage::Kind::watched;
+  sendMessage(control_.get(), answer);
+}
+
+void Guard::act() {
+  if (!job_) return timer_.arm(std::nullopt);
+  const Instant now = readClock();
+  const TermState term = channel_.term();
+  const auto terminateIn = untilTerminate(now, term);
+  if (terminateIn && terminateIn->count() <= 0) terminate(now);
+  if (untilKill(now, term).count() <= 0) kill();
+  if (supervisorGone_) {
+    job_->processes.refresh();
+    if (job_->processes.empty()) {
+      report();
+      job_.reset();
+      return;
+    }
+  }
+  if (!job_->killed) return timer_.arm(earlier(untilTerminate(now, term), untilKill(now, term)));
+  timer_.arm(supervisorGone_ ? std::optional{killAgainAfter} : std::nullopt);
+}
+
+std::optional<nanoseconds> Guard::untilTerminate(const Instant& now, const TermState& term) const {
+  if (job_->terminatedAt) return std::nullopt;
+  if (supervisorGone_) return nanoseconds{0};
+  if (channel_.terminationClaimed()) return std::nullopt;
+  return term.remainingAt(now);
+}
+
+nanoseconds Guard::untilKill(const Instant& now, const TermState& term) const {
+  const nanoseconds valid = term.token.isNone() ? nanoseconds{0} : term.validFor - elapsedForHolder(term.anchor, now);
+  if (!supervisorGone_ || !job_->terminatedAt) return valid;
+  return std::min(valid, channel_.drainTimeout() - elapsedForHolder(*job_->terminatedAt, now));
+}
+
+void Guard::terminate(const Instant& now) {
+  // A supervisor that claimed it may have died before it sent the signal: then twice is better than never.
+  if (!channel_.claimTermination() && !supervisorGone_) return;
+  job_->terminatedAt = now;
+  job_->processes.refresh();
+  job_->processes.signal(SIGTERM);
+  job_->processes.signal(SIGCONT);  // what is stopped cannot act on it
+}
+
+/// Also while the supervisor lives: frozen, it cannot object, and it will find the job gone and the term over.
+void Guard::kill() {
+  job_->killed = true;
+  job_->processes.kill();
+}
+
+/// Said last, because a full pipe behind stderr may block.
+void Guard::report() const {
+  const std::string how = job_->killed ? "with SIGKILL" : "with SIGTERM";
+  const std::string line = "tenure guard: the supervisor is gone; its job was ended " + how + "\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+void closeAllBut(const GuardDescriptors& kept) {
+  int fds[] = {kept.control, kept.memory, kept.supervisor};
+  std::sort(std::begin(fds), std::end(fds));
+  unsigned next = STDERR_FILENO + 1;
+  for (const int fd : fds) {
+    if (static_cast<unsigned>(fd) > next) close_range(next, static_cast<unsigned>(fd) - 1, 0);
+    next = static_cast<unsigned>(fd) + 1;
+  }
+  close_range(next, ~0U, 0);
+}
+
+void detach(const GuardDescriptors& descriptors) {
+  sigset_t all{};
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  setsid();
+  prctl(PR_SET_NAME, "tenure-guard");
+  closeAllBut(descriptors);
+  const UniqueFd nothing{open("/dev/null", O_RDWR | O_CLOEXEC)};
+  dup2(nothing.get(), STDIN_FILENO);
+  dup2(nothing.get(), STDOUT_FILENO);
+  if (chdir("/") != 0) std::fputs("tenure guard: cannot leave the working directory\n", stderr);
+  setpriority(PRIO_PROCESS, 0, -20);  // a busy machine is when it is needed; a wish, which needs a privilege
+}
+
+}  // namespace
+
+int runGuard(const GuardDescriptors& descriptors) {
+  detach(descriptors);
+  return Guard{descriptors}.run();
+}
+
+}  // namespace tenure::cli

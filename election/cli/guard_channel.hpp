@@ -1,0 +1,57 @@
+// What the supervisor tells its guard without waiting for it: the term, in shared memory.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include <tenure/lockcore/term_cell.hpp>
+
+#include "unique_fd.hpp"
+
+namespace tenure::cli {
+
+/// A page shared by supervisor and guard. The supervisor publishes each renewal here; the guard reads it when it
+/// wakes, also while the supervisor is frozen or dead. `leadsFor` is when the job is to be told to stop, `validFor`
+/// when it must be gone, both by elapsedForHolder, which works across processes of one boot.
+class GuardChannel {
+ public:
+  /// The supervisor's side. Throws std::system_error.
+  [[nodiscard]] static GuardChannel create();
+  /// The guard's side: maps what it inherited. Throws std::system_error.
+  [[nodiscard]] static GuardChannel open(UniqueFd memory);
+
+  GuardChannel(GuardChannel&& other) noexcept;
+  GuardChannel& operator=(GuardChannel&&) = delete;
+  ~GuardChannel();
+
+  /// To be handed to the guard; close-on-exec.
+  [[nodiscard]] int descriptor() const noexcept { return memory_.get(); }
+
+  /// One thread at a time.
+  void publish(const TermState& term) noexcept;
+  [[nodiscard]] TermState term() const noexcept;
+
+  /// Begins a job's time: nobody has told it to stop, and it gets at most `drainTimeout` once somebody has.
+  void beginJob(std::chrono::nanoseconds drainTimeout) noexcept;
+  [[nodiscard]] std::chrono::nanoseconds drainTimeout() const noexcept;
+  /// True for one caller of both processes: that one sends SIGTERM, so that the job gets it once.
+  [[nodiscard]] bool claimTermination() noexcept;
+  [[nodiscard]] bool terminationClaimed() const noexcept;
+
+ private:
+  struct Board {
+    TermCell term;
+    std::atomic<std::int64_t> drainNanoseconds{0};
+    std::atomic<std::uint32_t> terminationClaims{0};
+  };
+  // Atomics are shared between processes only where they need no lock table of the process.
+  static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
+
+  GuardChannel(UniqueFd memory, Board* board) noexcept;
+
+  UniqueFd memory_;
+  Board* board_{nullptr};
+};
+
+}  // namespace tenure::cli

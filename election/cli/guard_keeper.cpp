@@ -1,0 +1,114 @@
+#include "guard_keeper.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <utility>
+
+namespace tenure::cli {
+namespace {
+
+/// More deaths than this within the time are no accident any more.
+constexpr std::size_t maxReplacements = 5;
+constexpr std::chrono::seconds replacementWindow{10};
+
+}  // namespace
+
+GuardKeeper::GuardKeeper(const GuardChannel& channel, std::string program)
+    : channel_{channel}, program_{std::move(program)}, self_{openPidfd(getpid())} {
+  start();
+}
+
+GuardKeeper::~GuardKeeper() {
+  // Nothing is left to guard, and a guard that somebody stopped must not hold up the supervisor's end.
+  if (id_ > 0) kill(id_, SIGKILL);
+  reap();
+}
+
+void GuardKeeper::start() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throwErrno("socketpair for the guard");
+  UniqueFd ours{ends[0]};
+  const UniqueFd theirs{ends[1]};
+  const int inherited[] = {theirs.get(), channel_.descriptor(), self_.get()};
+  std::string numbers[3];
+  for (std::size_t i = 0; i < 3; ++i) numbers[i] = std::to_string(inherited[i]);
+  std::string subcommand = guardSubcommand;
+  char* const argv[] = {program_.data(),   subcommand.data(), numbers[0].data(),
+                        numbers[1].data(), numbers[2].data(), nullptr};
+  const pid_t child = fork();
+  if (child < 0) throwErrno("fork for the guard");
+  if (child == 0) {  // from here on async-signal-safe
+    for (const int fd : inherited) fcntl(fd, F_SETFD, 0);
+    execv(program_.c_str(), argv);
+    _exit(127);
+  }
+  id_ = child;
+  control_ = std::move(ours);
+  try {
+    pidfd_ = openPidfd(child);
+  } catch (...) {
+    kill(child, SIGKILL);
+    reap();
+    throw;
+  }
+}
+
+void GuardKeeper::reap() noexcept {
+  if (id_ < 0) return;
+  while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  id_ = -1;
+}
+
+void GuardKeeper::watch(const ProcessGroup& group, const std::string& identity) {
+  job_.emplace();
+  job_->kind = GuardMessage::Kind::watch;
+  job_->number = ++number_;
+  job_->group = group.id;
+  identity.copy(job_->identity, sizeof job_->identity - 1);
+  leaderPidfd_ = group.leaderPidfd;
+  watching_ = false;
+  sendMessage(control_.get(), *job_, leaderPidfd_);  // if it fails the guard is dead, and its successor is told
+}
+
+void GuardKeeper::forget() noexcept {
+  job_.reset();
+  watching_ = false;
+  sendMessage(control_.get(), GuardMessage{});
+}
+
+void GuardKeeper::takeAnswers() noexcept {
+  bool closed = false;
+  while (const auto received = receiveMessage(control_.get(), closed)) {
+    if (job_ && received->message.number == job_->number) watching_ = true;
+  }
+  // Its death is told by the pidfd; a closed socket would only keep the poll awake.
+  if (closed) control_.reset();
+}
+
+bool GuardKeeper::replace(std::string& why) noexcept {
+  watching_ = false;
+  reap();
+  const Instant now = readClock();
+  replacements_.push_back(now);
+  while (elapsedForHolder(replacements_.front(), now) > replacementWindow) replacements_.pop_front();
+  if (replacements_.size() > maxReplacements) {
+    why = "its guard process ended " + std::to_string(replacements_.size()) + " times in a few seconds";
+    return false;
+  }
+  try {
+    start();
+  } catch (const std::exception& error) {
+    why = std::string{"its guard process cannot be started: "} + error.what();
+    return false;
+  }
+  if (job_) sendMessage(control_.get(), *job_, leaderPidfd_);
+  return true;
+}
+
+}  // namespace tenure::cli

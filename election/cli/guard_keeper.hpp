@@ -1,0 +1,64 @@
+// The supervisor's side of the guard: starts it, tells it of the job, replaces it when it dies.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+#include <tenure/lockcore/clock.hpp>
+
+#include "guard_channel.hpp"
+#include "guard_protocol.hpp"
+#include "process.hpp"
+#include "unique_fd.hpp"
+
+namespace tenure::cli {
+
+class GuardKeeper {
+ public:
+  /// Starts a guard: `program` run with the hidden subcommand. `channel` must outlive the keeper. Main thread only.
+  /// Throws std::system_error.
+  explicit GuardKeeper(const GuardChannel& channel, std::string program = "/proc/self/exe");
+  GuardKeeper(const GuardKeeper&) = delete;
+  GuardKeeper& operator=(const GuardKeeper&) = delete;
+  /// Ends the guard. Not before the job is gone.
+  ~GuardKeeper();
+
+  [[nodiscard]] pid_t id() const noexcept { return id_; }
+  /// Readable when the guard answered.
+  [[nodiscard]] int control() const noexcept { return control_.get(); }
+  /// Readable when the guard ended.
+  [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
+
+  /// Hands a job over; `isWatching` turns true when the guard answered. The group's leader must not be reaped before
+  /// `forget`.
+  void watch(const ProcessGroup& group, const std::string& identity);
+  void forget() noexcept;
+  void takeAnswers() noexcept;
+  [[nodiscard]] bool isWatching() const noexcept { return watching_; }
+
+  /// To be called when the guard has ended: starts another and hands it the present job. False: guards keep dying or
+  /// cannot be started, so the job must not go on. `why` says what happened.
+  [[nodiscard]] bool replace(std::string& why) noexcept;
+
+ private:
+  void start();
+  void reap() noexcept;
+
+  const GuardChannel& channel_;
+  std::string program_;
+  UniqueFd self_;  ///< pidfd of this process, for the guard to inherit
+  pid_t id_{-1};
+  UniqueFd pidfd_;
+  UniqueFd control_;
+  std::uint32_t number_{0};
+  std::optional<GuardMessage> job_;
+  int leaderPidfd_{-1};
+  bool watching_{false};
+  std::deque<Instant> replacements_;
+};
+
+}  // namespace tenure::cli

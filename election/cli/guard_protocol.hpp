@@ -1,0 +1,41 @@
+// The few messages between a supervisor and its guard, on a socket pair that keeps message borders.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+#include "unique_fd.hpp"
+
+namespace tenure::cli {
+
+/// The hidden subcommand that makes the program a guard.
+inline constexpr const char* guardSubcommand = "__guard";
+
+/// Both ends are the same binary, so the layout needs no version.
+struct GuardMessage {
+  enum class Kind : std::uint32_t {
+    watch,    ///< to the guard, with the leader's pidfd: this job's life is yours to end
+    watched,  ///< the answer: from now on it is
+    forget,   ///< to the guard: the job is gone
+  };
+  Kind kind{Kind::forget};
+  std::uint32_t number{0};  ///< of the job, so that a late answer is not taken for another's
+  pid_t group{0};
+  char identity[33]{};
+};
+
+struct ReceivedMessage {
+  GuardMessage message;
+  UniqueFd pidfd;
+};
+
+/// Never blocks. False: the other side is gone or does not read.
+bool sendMessage(int socket, const GuardMessage& message, int pidfd = -1) noexcept;
+
+/// Never blocks. Empty: nothing came, or (`closed`) nothing will.
+[[nodiscard]] std::optional<ReceivedMessage> receiveMessage(int socket, bool& closed) noexcept;
+
+}  // namespace tenure::cli

@@ -1,0 +1,159 @@
+#include "help_texts.hpp"
+
+namespace tenure::cli::help {
+
+const char* const program = R"(tenure - leader election: of several copies of a program, exactly one acts
+
+Usage: tenure COMMAND [OPTIONS]
+
+Commands:
+  init      write a commented sample configuration file
+  check     validate a configuration file, and reach its store
+  run       compete, and run a program while this copy leads
+  status    show who leads
+  resign    ask the leader to step down, so that another copy takes over
+
+Options:
+  -h, --help    print this help and exit; tenure COMMAND --help tells more
+  --version     print the version and exit
+
+The first steps:
+  tenure init group.yaml
+  tenure check --config group.yaml
+  tenure run --config group.yaml -- ./job       (in two or more terminals)
+  tenure status --config group.yaml
+
+Exit codes: 0 done, 1 failed, 2 wrong arguments or configuration; each command's
+help lists its own. The whole manual is docs/reference/program.md.
+)";
+
+const char* const run = R"(tenure run - compete for a lease, and run a program while this copy leads
+
+Usage: tenure run --config FILE [--once] [--wait DURATION] -- COMMAND [ARGS...]
+
+COMMAND is started when this copy is elected and ended when leadership ends: it
+gets SIGTERM, and SIGKILL after lease.drain_timeout or when the lease ends,
+whichever comes first. If it ends by itself, the lease is released at once and
+this copy competes again after a pause of one lease duration (longer after
+repeated failures).
+
+Options:
+  -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
+  --once               run COMMAND in one term only; exit with its exit code
+  --wait DURATION      exit with code 82 if not elected within this time (30s);
+                       0s: as soon as somebody else is seen leading
+  -h, --help           print this help and exit
+
+COMMAND finds in its environment:
+  TENURE_FENCING_TOKEN    number of this term; stamp every write with it, so
+                          that the resource can refuse a former leader
+  TENURE_LEASE, TENURE_GROUP, TENURE_CANDIDATE, TENURE_STORE, TENURE_CONFIG,
+  TENURE_LEASE_DURATION, TENURE_DRAIN_TIMEOUT, TENURE_JOB
+  TENURE_PROGRESS_FD      only with lease.progress_timeout: write a byte to this
+                          descriptor at least that often, else the lease ends
+
+Signals: SIGTERM, SIGINT and SIGHUP stop politely (end COMMAND, release, exit);
+a second one, or SIGQUIT, hurries (SIGKILL). SIGUSR1 and SIGUSR2 go to COMMAND.
+
+Exit codes:
+  0    stopped by a signal; with --once: what COMMAND returned (128 + N if it
+       was ended by signal N)
+  1    failed              2    wrong arguments or configuration
+  80   on_lost: terminate, and the work did not end in time
+  81   --once: leadership was lost while COMMAND ran, and it was ended
+  82   --wait: not elected in time, somebody else leads
+  83   --wait: not elected in time, the store cannot be reached
+  126  COMMAND cannot be executed
+  127  COMMAND was not found
+
+Examples:
+  tenure run --config group.yaml -- ./scheduler --verbose
+  tenure run -c group.yaml --once --wait 0s -- /usr/local/bin/nightly-report
+)";
+
+const char* const status = R"(tenure status - show who leads
+
+Usage: tenure status --config FILE [--json] [--watch]
+
+Reads the store and changes nothing. The times in it are wall clock times of the
+leader's machine, for people; no decision of the election uses them.
+
+Options:
+  -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
+  --json               one JSON object on one line, with stable keys
+  --watch              again at each change, until ^C
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    somebody leads      2    wrong arguments or configuration
+  83   the store cannot be reached
+  84   nobody leads, or the holder has been silent for longer than its lease
+
+Examples:
+  tenure status --config group.yaml
+  tenure status --config group.yaml --json | jq .fencing_token
+)";
+
+const char* const check = R"(tenure check - validate a configuration file
+
+Usage: tenure check --config FILE [--connect] [--effective]
+
+Reports every fault at once, as FILE:LINE:COLUMN: KEY: what is wrong and what is
+allowed. Touches nothing, unless --connect is given.
+
+Options:
+  -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
+  --connect            reach the store too, and create what it needs if missing
+  --effective          print the whole configuration with every default
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    the file is good, and with --connect the store is usable
+  2    the file has faults; they are on stderr
+  83   the store cannot be reached or used
+
+Example:
+  tenure check --config group.yaml --connect
+)";
+
+const char* const init = R"(tenure init - write a commented sample configuration file
+
+Usage: tenure init [FILE] [--force]
+
+Options:
+  FILE          the file to write, group.yaml if not given; - is stdout
+  --force       replace FILE if it exists
+  -h, --help    print this help and exit
+
+Exit codes:
+  0    written             1    FILE exists, or cannot be written
+
+Example:
+  tenure init billing.yaml && tenure check --config billing.yaml
+)";
+
+const char* const resign = R"(tenure resign - ask the leader to step down, so that another copy takes over
+
+Usage: tenure resign --config FILE [--wait DURATION]
+
+The leader sees the wish at its next heartbeat, ends its work, releases the
+lease and does not compete for one lease duration. If no other copy is running,
+it leads again after that.
+
+Options:
+  -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
+  --wait DURATION      how long to wait until it has (default 1m; 0s: only ask)
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    it has stepped down (with --wait 0s: it was asked to)
+  2    wrong arguments or configuration
+  83   the store cannot be reached
+  84   nobody leads
+  85   it had not stepped down in time; it was asked and may still do so
+
+Example:
+  tenure resign --config group.yaml --wait 30s
+)";
+
+}  // namespace tenure::cli::help

@@ -1,0 +1,13 @@
+// What --help prints, written for somebody who sees the program for the first time.
+#pragma once
+
+namespace tenure::cli::help {
+
+extern const char* const program;
+extern const char* const run;
+extern const char* const status;
+extern const char* const check;
+extern const char* const init;
+extern const char* const resign;
+
+}  // namespace tenure::cli::help

@@ -1,0 +1,58 @@
+// The command that runs while this copy leads: a child process that stands at a gate until its guard knows it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "process.hpp"
+#include "signals.hpp"
+#include "unique_fd.hpp"
+
+namespace tenure::cli {
+
+struct JobSpec {
+  std::vector<std::string> command;                ///< not empty; a name without a slash is looked up in PATH
+  std::map<std::string, std::string> environment;  ///< added to this process's own, replacing equal names
+  std::vector<int> inherited;                      ///< descriptors that lose close-on-exec, in the job only
+};
+
+/// Leads a process group of its own. After the fork it waits at a gate and executes the command only when the gate is
+/// opened; if this process dies meanwhile it just exits, so no job ever runs that the guard does not know.
+///
+/// The kernel sends it SIGTERM when the *thread* that called `start` ends (PR_SET_PDEATHSIG), so start jobs from the
+/// main thread only. The leader is reaped last, when the object goes: until then its group's number is not reused.
+class Job {
+ public:
+  /// Throws std::system_error if there can be no process.
+  [[nodiscard]] static Job start(const JobSpec& spec, const SignalState& signals);
+
+  Job(Job&&) noexcept = default;
+  Job& operator=(Job&&) = delete;
+  /// Kills what is left of the group and reaps the leader.
+  ~Job();
+
+  [[nodiscard]] pid_t id() const noexcept { return id_; }
+  /// Readable when the leader has ended.
+  [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
+  [[nodiscard]] ProcessGroup group() const noexcept { return {pidfd_.get(), id_}; }
+  /// How the leader ended; empty while it runs.
+  [[nodiscard]] std::optional<ExitStatus> status() const noexcept;
+
+  void openGate() noexcept;
+  /// Readable when the command was executed or could not be; -1 afterwards.
+  [[nodiscard]] int execDescriptor() const noexcept { return gate_.get(); }
+  /// To be called when it is. Zero: the command runs; else the errno of exec.
+  [[nodiscard]] int takeExecResult() noexcept;
+
+ private:
+  Job(pid_t id, UniqueFd pidfd, UniqueFd gate) noexcept;
+
+  pid_t id_{-1};
+  UniqueFd pidfd_;
+  UniqueFd gate_;
+};
+
+}  // namespace tenure::cli

@@ -1,0 +1,57 @@
+// Everything that belongs to a job: its process group, and descendants that left the group.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "process.hpp"
+#include "unique_fd.hpp"
+
+namespace tenure::cli {
+
+/// The environment variable that marks a job's descent: the identities of the jobs that a process runs under,
+/// outermost first, separated by colons.
+inline constexpr const char* jobVariable = "TENURE_JOB";
+
+/// Finds the live processes of a job by reading /proc: those whose process group is the job's and those whose
+/// environment carries the job's identity (a daemon that called setsid, a shell's own job control). Each is held by a
+/// pidfd, so that no signal can hit a stranger that got the number later. Beyond reach: a process that left the group
+/// and also cleared its environment, or runs as another user.
+class JobProcesses {
+ public:
+  /// `identity`: 32 hex digits, unique per job. Throws std::system_error.
+  JobProcesses(ProcessGroup group, std::string identity);
+
+  /// Looks again, and tells how many processes were not known before. Those that ended (zombies too) are left out; so
+  /// is the group's leader if it ended.
+  std::size_t refresh();
+  [[nodiscard]] bool empty() const noexcept { return members_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
+
+  /// Readable when a process that the last refresh found has ended; look again then.
+  [[nodiscard]] int descriptor() const noexcept { return endings_.get(); }
+
+  /// Sends a signal to the group at one stroke and to each other process.
+  void signal(int signal);
+
+  /// SIGKILL to all, again until a look finds nobody new, so that forks do not escape.
+  void kill();
+
+ private:
+  struct Member {
+    pid_t id;
+    bool inGroup;
+    UniqueFd pidfd;
+  };
+
+  [[nodiscard]] bool belongs(pid_t process, bool& inGroup) const;
+  bool add(pid_t process);
+
+  ProcessGroup group_;
+  std::string identity_;
+  UniqueFd endings_;
+  std::vector<Member> members_;
+};
+
+}  // namespace tenure::cli

@@ -1,0 +1,141 @@
+#include "job_run.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include <tenure/lockcore/random_source.hpp>
+
+#include "environment.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// After SIGKILL: how often to look whether anything is left that could not die yet.
+constexpr nanoseconds killAgainAfter = std::chrono::milliseconds{20};
+
+std::string newIdentity() {
+  SystemRandom random;
+  return hex128(random);
+}
+
+/// A job under a job's supervisor belongs to both.
+JobSpec marked(JobSpec spec, const std::string& identity) {
+  const std::string outer = environmentText(jobVariable);
+  spec.environment[jobVariable] = outer.empty() ? identity : outer + ':' + identity;
+  return spec;
+}
+
+}  // namespace
+
+JobRun::JobRun(JobSpec spec, nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
+               const SignalState& signals, Logger logger)
+    : identity_{newIdentity()},
+      channel_{channel},
+      guard_{guard},
+      logger_{std::move(logger)},
+      drainTimeout_{drainTimeout},
+      job_{Job::start(marked(std::move(spec), identity_), signals)},
+      processes_{job_.group(), identity_} {
+  channel_.beginJob(drainTimeout);
+  guard_.watch(job_.group(), identity_);
+}
+
+JobRun::~JobRun() {
+  if (!over_) processes_.kill();
+  guard_.forget();
+}
+
+void JobRun::stop(const std::string& why) {
+  if (!stopWhy_) stopWhy_ = why;
+}
+
+void JobRun::forward(int signal) const noexcept {
+  if (gateOpen_) signalProcess(job_.pidfd(), signal);
+}
+
+std::vector<pollfd> JobRun::descriptors() const {
+  const int leader = status_ ? -1 : job_.pidfd();  // once ended it stays readable
+  const int rest = status_ ? processes_.descriptor() : -1;
+  return {{leader, POLLIN, 0}, {rest, POLLIN, 0}, {gateOpen_ ? job_.execDescriptor() : -1, POLLIN, 0}};
+}
+
+nanoseconds JobRun::untilKill(const Instant& now) const {
+  const TermState term = channel_.term();
+  const nanoseconds valid = term.token.isNone() ? nanoseconds{0} : term.validFor - elapsedForHolder(term.anchor, now);
+  if (!terminatedAt_) return valid;
+  return std::min(valid, drainTimeout_ - elapsedForHolder(*terminatedAt_, now));
+}
+
+std::optional<nanoseconds> JobRun::untilWake(const Instant& now) const {
+  if (over_) return std::nullopt;
+  if (killed_) return killAgainAfter;
+  return terminatedAt_ ? untilKill(now) : std::min(untilKill(now), channel_.term().remainingAt(now));
+}
+
+void JobRun::act(const Instant& now) {
+  if (over_) return;
+  passGate();
+  noteEnding();
+  if (over_) return;
+  if (!terminatedAt_) {
+    if (status_) {
+      terminate(now, "its first process has ended");
+    } else if (stopWhy_) {
+      terminate(now, *stopWhy_);
+    } else if (channel_.term().remainingAt(now).count() == 0) {
+      terminate(now, "leadership has ended");
+    }
+  }
+  if (hurried_ || killed_) {
+    kill("asked to hurry");
+  } else if (untilKill(now).count() <= 0) {
+    kill("its time is over");
+  }
+}
+
+void JobRun::passGate() {
+  if (!gateOpen_ && guard_.isWatching() && !stopWhy_) {
+    gateOpen_ = true;
+    job_.openGate();
+  }
+  takeExecResult();
+}
+
+void JobRun::takeExecResult() {
+  pollfd answer{gateOpen_ ? job_.execDescriptor() : -1, POLLIN, 0};
+  if (poll(&answer, 1, 0) == 1) execError_ = job_.takeExecResult();
+}
+
+void JobRun::noteEnding() {
+  if (!status_) {
+    status_ = job_.status();
+    if (!status_) return;
+    takeExecResult();  // a command that cannot be executed may end between one look and the other
+    stopped_ = terminatedAt_.has_value() || channel_.terminationClaimed();
+  }
+  processes_.refresh();
+  over_ = processes_.empty();
+}
+
+void JobRun::terminate(const Instant& now, const std::string& why) {
+  terminatedAt_ = now;
+  logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is told to stop: " + why);
+  if (!gateOpen_) return kill("it had not begun");
+  if (!channel_.claimTermination()) return;  // the guard did, because this process was not on time
+  processes_.refresh();
+  processes_.signal(SIGTERM);
+  processes_.signal(SIGCONT);  // what is stopped cannot act on it
+}
+
+void JobRun::kill(const std::string& why) {
+  if (!std::exchange(killed_, true)) {
+    logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is killed: " + why);
+  }
+  processes_.kill();
+  noteEnding();
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,85 @@
+// The life of one job in one term: from the gate to the end of its last process.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+#include "guard_channel.hpp"
+#include "guard_keeper.hpp"
+#include "job.hpp"
+#include "job_processes.hpp"
+
+namespace tenure::cli {
+
+/// Runs a job and ends it on time, judged by what is published in the guard channel: so supervisor and guard follow
+/// one rule. Not thread-safe: the supervisor's main thread owns it. It never waits: `descriptors` and `untilWake` say
+/// when to call `act`.
+///
+/// A job is over when all its processes are gone. If its first process ends and others are left, they are told to stop
+/// as if leadership had been given up.
+class JobRun {
+ public:
+  /// Starts the job behind its gate and hands it to the guard. The term must have been published. Throws
+  /// std::system_error if there can be no process.
+  JobRun(JobSpec spec, std::chrono::nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
+         const SignalState& signals, Logger logger);
+  ~JobRun();
+  JobRun(const JobRun&) = delete;
+  JobRun& operator=(const JobRun&) = delete;
+
+  [[nodiscard]] pid_t id() const noexcept { return job_.id(); }
+
+  /// SIGTERM, then the drain timeout or the end of validity, then SIGKILL.
+  void stop(const std::string& why);
+  /// SIGKILL at the next `act`.
+  void hurry() noexcept { hurried_ = true; }
+  /// Any other signal, to the job's first process only.
+  void forward(int signal) const noexcept;
+
+  /// What to wait for besides the time; entries may be -1.
+  [[nodiscard]] std::vector<pollfd> descriptors() const;
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWake(const Instant& now) const;
+  void act(const Instant& now);
+
+  /// True when nothing of the job is left.
+  [[nodiscard]] bool isOver() const noexcept { return over_; }
+  /// How its first process ended; set once it did.
+  [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept { return status_; }
+  /// The errno of exec if the command could not be executed, else zero.
+  [[nodiscard]] int execError() const noexcept { return execError_; }
+  /// It was told to stop (by either process) before its first process ended.
+  [[nodiscard]] bool wasStopped() const noexcept { return stopped_; }
+
+ private:
+  void passGate();
+  void takeExecResult();
+  void noteEnding();
+  void terminate(const Instant& now, const std::string& why);
+  void kill(const std::string& why);
+  [[nodiscard]] std::chrono::nanoseconds untilKill(const Instant& now) const;
+
+  std::string identity_;
+  GuardChannel& channel_;
+  GuardKeeper& guard_;
+  Logger logger_;
+  std::chrono::nanoseconds drainTimeout_;
+  Job job_;
+  JobProcesses processes_;
+  bool gateOpen_{false};
+  int execError_{0};
+  std::optional<std::string> stopWhy_;
+  bool hurried_{false};
+  std::optional<Instant> terminatedAt_;
+  bool stopped_{false};
+  bool killed_{false};
+  bool over_{false};
+  std::optional<ExitStatus> status_;
+};
+
+}  // namespace tenure::cli

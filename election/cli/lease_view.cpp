@@ -1,0 +1,125 @@
+#include "lease_view.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <tenure/config/duration.hpp>
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/clock.hpp>
+
+#include "output.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t shownIncarnation = 8;
+
+std::string incarnationOf(const std::string& holder) {
+  const std::size_t name = nameOf(holder).size();
+  return name < holder.size() ? holder.substr(name + 1) : "";
+}
+
+std::string_view toString(LeaseViewState state) {
+  switch (state) {
+    case LeaseViewState::none:
+      return "none";
+    case LeaseViewState::released:
+      return "released";
+    case LeaseViewState::held:
+      return "held";
+    case LeaseViewState::silent:
+      return "silent";
+  }
+  return "invalid";
+}
+
+/// Milliseconds say nothing once it is hours.
+std::string ago(milliseconds time) {
+  if (time.count() < 0) return fmt::format("{} in the future of this machine's clock", durationText(-time));
+  using std::chrono::seconds;
+  return durationText(time < seconds{10} ? time : std::chrono::floor<seconds>(time)) + " ago";
+}
+
+std::string stateText(const LeaseView& view, bool colours) {
+  switch (view.state()) {
+    case LeaseViewState::none:
+      return coloured("nobody leads; nobody has led yet", Colour::warning, colours);
+    case LeaseViewState::released:
+      return coloured("nobody leads; the last leader has released the lease", Colour::warning, colours);
+    case LeaseViewState::held:
+      return coloured("held", Colour::good, colours);
+    case LeaseViewState::silent:
+      break;
+  }
+  return coloured("silent: not renewed for longer than the lease, so the holder is probably gone", Colour::bad,
+                  colours);
+}
+
+std::string person(const std::string& holder) {
+  const std::string incarnation = incarnationOf(holder).substr(0, shownIncarnation);
+  return std::string{nameOf(holder)} + (incarnation.empty() ? "" : " (" + incarnation + ")");
+}
+
+std::string jsonTime(std::int64_t millis) { return millis == 0 ? "null" : jsonString(wallClockTextForDisplay(millis)); }
+
+}  // namespace
+
+LeaseViewState LeaseView::state() const noexcept {
+  if (!record) return LeaseViewState::none;
+  if (record->released) return LeaseViewState::released;
+  return renewedAgo > record->leaseDuration ? LeaseViewState::silent : LeaseViewState::held;
+}
+
+LeaseView viewOf(std::string group, std::string store, std::optional<LeaseRecord> record, std::int64_t nowMillis) {
+  LeaseView view{std::move(group), std::move(store), std::move(record)};
+  // Zero means that the writer gave no time; then nothing can be said about its silence.
+  const bool timed = view.record && view.record->renewedAtMillis != 0;
+  view.renewedAgo = milliseconds{timed ? nowMillis - view.record->renewedAtMillis : 0};
+  return view;
+}
+
+std::string toTable(const LeaseView& view, bool colours) {
+  std::vector<std::pair<std::string, std::string>> rows{{"group", view.group}, {"state", stateText(view, colours)}};
+  if (view.record) {
+    const LeaseRecord& record = *view.record;
+    rows.emplace_back(record.released ? "last leader" : "leader", person(record.holder));
+    rows.emplace_back("fencing token", toString(record.token));
+    rows.emplace_back("since", wallClockTextForDisplay(record.acquiredAtMillis));
+    rows.emplace_back(record.released ? "released" : "last renewal",
+                      wallClockTextForDisplay(record.renewedAtMillis) + ", " + ago(view.renewedAgo));
+    rows.emplace_back("lease", durationText(record.leaseDuration));
+  }
+  rows.emplace_back("store", view.store);
+  std::string out = table(rows);
+  if (view.record) out += coloured("(times by the wall clock of the writer, for people only)\n", Colour::dim, colours);
+  return out;
+}
+
+std::string toJson(const LeaseView& view) {
+  const bool leads = view.state() == LeaseViewState::held || view.state() == LeaseViewState::silent;
+  std::string holder = "null", token = "null", duration = "null", acquired = "null", renewed = "null", ago = "null";
+  std::string version = "null";
+  if (view.record) {
+    const LeaseRecord& record = *view.record;
+    holder = fmt::format(R"({{"name":{},"incarnation":{},"id":{}}})", jsonString(nameOf(record.holder)),
+                         jsonString(incarnationOf(record.holder)), jsonString(record.holder));
+    token = toString(record.token);
+    duration = std::to_string(record.leaseDuration.count());
+    acquired = jsonTime(record.acquiredAtMillis);
+    renewed = jsonTime(record.renewedAtMillis);
+    if (record.renewedAtMillis != 0) ago = std::to_string(view.renewedAgo.count());
+    version = jsonString(record.version.text());
+  }
+  return fmt::format(
+      R"({{"group":{},"state":"{}","leader":{},"last_leader":{},"fencing_token":{},"lease_duration_ms":{},)"
+      R"("acquired_at":{},"renewed_at":{},"renewed_ago_ms":{},"record_version":{},"store":{}}})"
+      "\n",
+      jsonString(view.group), toString(view.state()), leads ? holder : "null", leads ? "null" : holder, token, duration,
+      acquired, renewed, ago, version, jsonString(view.store));
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,39 @@
+// A lease as `tenure status` shows it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_record.hpp>
+
+namespace tenure::cli {
+
+enum class LeaseViewState {
+  none,      ///< there is no record: nobody has led yet
+  released,  ///< the last leader gave it up
+  held,      ///< somebody leads
+  silent,    ///< held, but not renewed for longer than the lease by the wall clocks: the holder is probably gone
+};
+
+struct LeaseView {
+  std::string group;
+  std::string store;
+  std::optional<LeaseRecord> record;
+  /// Since the last renewal, by the wall clocks of the writer and of this machine. For people; may be negative.
+  std::chrono::milliseconds renewedAgo{0};
+
+  [[nodiscard]] LeaseViewState state() const noexcept;
+};
+
+/// `nowMillis`: the wall clock.
+[[nodiscard]] LeaseView viewOf(std::string group, std::string store, std::optional<LeaseRecord> record,
+                               std::int64_t nowMillis);
+
+/// For people: a table.
+[[nodiscard]] std::string toTable(const LeaseView& view, bool colours);
+/// One line with a line break; docs/reference/program.md tells the keys.
+[[nodiscard]] std::string toJson(const LeaseView& view);
+
+}  // namespace tenure::cli

@@ -1,0 +1,43 @@
+// The tenure program.
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "commands/commands.hpp"
+#include "exit_codes.hpp"
+#include "guard.hpp"
+#include "guard_protocol.hpp"
+#include "output.hpp"
+
+namespace tenure::cli {
+namespace {
+
+struct Dispatch {
+  int operator()(const RunArguments& arguments) const { return runCommand(arguments, SignalState::takeOver()); }
+  int operator()(const StatusArguments& arguments) const { return statusCommand(arguments); }
+  int operator()(const CheckArguments& arguments) const { return checkCommand(arguments); }
+  int operator()(const InitArguments& arguments) const { return initCommand(arguments); }
+  int operator()(const ResignArguments& arguments) const { return resignCommand(arguments); }
+};
+
+int mainOf(const std::vector<std::string>& words) {
+  if (words.size() == 4 && words[0] == guardSubcommand) {
+    return runGuard({std::stoi(words[1]), std::stoi(words[2]), std::stoi(words[3])});
+  }
+  const auto parsed = parseArguments(words);
+  if (const int* code = std::get_if<int>(&parsed)) return *code;
+  return std::visit(Dispatch{}, std::get<Arguments>(parsed));
+}
+
+}  // namespace
+}  // namespace tenure::cli
+
+int main(int argc, char** argv) {
+  try {
+    return tenure::cli::mainOf({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    tenure::cli::complain(error.what());
+    return tenure::cli::exitFailed;
+  }
+}

@@ -1,0 +1,31 @@
+// What the program says to people and to other programs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tenure::cli {
+
+/// `tenure: <message>` on stderr, in one write.
+void complain(const std::string& message);
+
+/// On stdout; false if it could not be written (a full disk, a closed pipe), which was then told on stderr.
+[[nodiscard]] bool say(const std::string& text);
+
+enum class Colour { none, good, warning, bad, dim };
+
+/// Colours only where stdout is a terminal that can show them, and NO_COLOR (no-color.org) is not set.
+[[nodiscard]] bool stdoutHasColours();
+
+/// `text` in a colour if `wanted`, else as it is.
+[[nodiscard]] std::string coloured(std::string_view text, Colour colour, bool wanted);
+
+/// Two columns, the first padded; lines end with a line break. Values may hold colours.
+[[nodiscard]] std::string table(const std::vector<std::pair<std::string, std::string>>& rows);
+
+/// A JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 become U+FFFD.
+[[nodiscard]] std::string jsonString(std::string_view text);
+
+}  // namespace tenure::cli

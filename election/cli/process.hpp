@@ -1,0 +1,49 @@
+// Processes by descriptor: what pidfds, process groups and exit statuses need.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+#include "unique_fd.hpp"
+
+namespace tenure::cli {
+
+/// Throws std::system_error: `what` names the call and its purpose.
+[[noreturn]] void throwErrno(const std::string& what);
+
+/// A close-on-exec descriptor that becomes readable when the process ends. Throws std::system_error.
+[[nodiscard]] UniqueFd openPidfd(pid_t process);
+/// The same; empty if there is no such process (any more).
+[[nodiscard]] UniqueFd tryOpenPidfd(pid_t process) noexcept;
+
+/// False: it has been reaped, or may not be signalled.
+bool signalProcess(int pidfd, int signal) noexcept;
+
+/// True once the process behind the descriptor has ended, reaped or not.
+[[nodiscard]] bool hasEnded(int pidfd) noexcept;
+
+/// A process group, named so that a number that the kernel gave to others meanwhile is never hit.
+struct ProcessGroup {
+  int leaderPidfd{-1};
+  pid_t id{0};
+};
+
+/// Sends `signal` to every process of the group (0: only asks). False: the group is empty or cannot be told any more
+/// from a stranger's.
+bool signalGroup(const ProcessGroup& group, int signal) noexcept;
+
+/// "signal 15 (Terminated)".
+[[nodiscard]] std::string signalText(int signal);
+
+/// How a process ended.
+struct ExitStatus {
+  bool bySignal{false};
+  int value{0};  ///< exit code or signal number
+
+  /// As a shell tells it: the exit code, or 128 + the signal.
+  [[nodiscard]] int shellCode() const noexcept { return bySignal ? 128 + value : value; }
+  /// "ended with exit code 3", "was ended by signal 9 (Killed)".
+  [[nodiscard]] std::string text() const;
+};
+
+}  // namespace tenure::cli

@@ -1,0 +1,51 @@
+#include "signals.hpp"
+
+#include <pthread.h>
+#include <sys/signalfd.h>
+
+#include "process.hpp"
+
+namespace tenure::cli {
+
+SignalState SignalState::takeOver() noexcept {
+  SignalState state;
+  pthread_sigmask(SIG_SETMASK, nullptr, &state.mask_);
+  sigemptyset(&state.ignored_);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT}) {
+    struct sigaction present {};
+    sigaction(signal, nullptr, &present);
+    if (present.sa_handler == SIG_IGN) sigaddset(&state.ignored_, signal);
+  }
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &state.pipe_);
+  struct sigaction standard {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &standard, &state.child_);
+  return state;
+}
+
+void SignalState::restore() const noexcept {
+  sigaction(SIGPIPE, &pipe_, nullptr);
+  sigaction(SIGCHLD, &child_, nullptr);
+  pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
+}
+
+bool SignalState::wasIgnored(int signal) const noexcept { return sigismember(&ignored_, signal) == 1; }
+
+SignalEvents::SignalEvents(const std::vector<int>& signals) {
+  sigset_t set{};
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  if (pthread_sigmask(SIG_BLOCK, &set, nullptr) != 0) throwErrno("blocking signals");
+  events_.reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!events_) throwErrno("signalfd");
+}
+
+std::optional<int> SignalEvents::next() noexcept {
+  signalfd_siginfo info{};
+  if (read(events_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return std::nullopt;
+  return static_cast<int>(info.ssi_signo);
+}
+
+}  // namespace tenure::cli

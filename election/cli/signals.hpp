@@ -1,0 +1,48 @@
+// Signals of the supervisor as events, and the signal state that the job is to get.
+#pragma once
+
+#include <csignal>
+#include <optional>
+#include <vector>
+
+#include "unique_fd.hpp"
+
+namespace tenure::cli {
+
+/// The dispositions and the mask that this process was started with; a job gets them back.
+class SignalState {
+ public:
+  /// Remembers and then prepares this process: SIGPIPE is ignored (a closed stderr must not end a supervisor),
+  /// SIGCHLD is not (an ignoring parent would hide how the job ended).
+  [[nodiscard]] static SignalState takeOver() noexcept;
+
+  /// Async-signal-safe: for a forked child before exec.
+  void restore() const noexcept;
+
+  /// True for SIGHUP, SIGINT and SIGQUIT if whoever started this process told it to ignore them, as nohup(1) does with
+  /// SIGHUP and a shell does with the other two for its background jobs.
+  [[nodiscard]] bool wasIgnored(int signal) const noexcept;
+
+ private:
+  SignalState() = default;
+  sigset_t mask_{};
+  struct sigaction pipe_ {};
+  struct sigaction child_ {};
+  sigset_t ignored_{};
+};
+
+/// Blocks signals in this thread, and in the threads that it starts afterwards, and gives them as events.
+class SignalEvents {
+ public:
+  /// Throws std::system_error.
+  explicit SignalEvents(const std::vector<int>& signals);
+
+  [[nodiscard]] int descriptor() const noexcept { return events_.get(); }
+  /// The next signal that came, empty if none is pending.
+  [[nodiscard]] std::optional<int> next() noexcept;
+
+ private:
+  UniqueFd events_;
+};
+
+}  // namespace tenure::cli

@@ -1,0 +1,43 @@
+#include "store_calls.hpp"
+
+#include <future>
+#include <memory>
+#include <utility>
+
+namespace tenure::cli {
+namespace {
+
+/// A store answers exactly once, so there is no need for a bound of our own.
+template <class Outcome, class Call>
+Outcome answerTo(const Call& call, std::chrono::seconds patience = storePatience) {
+  const auto promise = std::make_shared<std::promise<Outcome>>();
+  std::future<Outcome> answer = promise->get_future();
+  call(CallOptions{patience}, [promise](Outcome outcome) { promise->set_value(std::move(outcome)); });
+  return answer.get();
+}
+
+}  // namespace
+
+StoreStatus ensureSchemaNow(LeaseStore& store) {
+  return answerTo<StoreStatus>(
+      [&](CallOptions options, StatusHandler handler) { store.ensureSchema(options, std::move(handler)); },
+      schemaPatience);
+}
+
+ReadOutcome readNow(LeaseStore& store, const LeaseKey& key) {
+  return answerTo<ReadOutcome>(
+      [&](CallOptions options, ReadHandler handler) { store.read(key, options, std::move(handler)); });
+}
+
+WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token) {
+  return answerTo<WriteOutcome>([&](CallOptions options, WriteHandler handler) {
+    store.requestStepDown(key, token, options, std::move(handler));
+  });
+}
+
+std::string faultText(const LeaseStore& store, const StoreError& error) {
+  const std::string name = store.describe();
+  return error.message.starts_with(name) ? error.message : name + ": " + error.message;
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,23 @@
+// Store calls that wait for their answer, for commands that do one thing after the other.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+namespace tenure::cli {
+
+/// Long enough for a busy store, short enough for a person who waits.
+inline constexpr std::chrono::seconds storePatience{5};
+/// A table in a cloud may take that long to come to be.
+inline constexpr std::chrono::seconds schemaPatience{60};
+
+[[nodiscard]] StoreStatus ensureSchemaNow(LeaseStore& store);
+[[nodiscard]] ReadOutcome readNow(LeaseStore& store, const LeaseKey& key);
+[[nodiscard]] WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token);
+
+/// The error with its store in front, once.
+[[nodiscard]] std::string faultText(const LeaseStore& store, const StoreError& error);
+
+}  // namespace tenure::cli

@@ -1,0 +1,281 @@
+#include "supervisor.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include <tenure/config/duration.hpp>
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/death_notice.hpp>
+
+#include "output.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+std::vector<int> heededSignals(const SignalState& state) {
+  std::vector<int> out{SIGTERM, SIGUSR1, SIGUSR2};
+  for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
+    if (!state.wasIgnored(signal)) out.push_back(signal);
+  }
+  return out;
+}
+
+Logger prefixed(const Logger& logger, const std::string& name) {
+  return Logger{LogLevel::trace, [logger, name](LogLevel level, std::string_view line) {
+                  if (logger.wants(level)) logger.log(level, name + ": " + std::string{line});
+                }};
+}
+
+std::string seconds(nanoseconds time) {
+  return durationText(std::chrono::duration_cast<milliseconds>(std::max(time, nanoseconds{0})));
+}
+
+}  // namespace
+
+Supervisor::Supervisor(Group group, SupervisorOptions options, const SignalState& signals)
+    : group_{std::move(group)},
+      options_{std::move(options)},
+      logger_{prefixed(group_.logger(), group_.name())},
+      signalState_{signals},
+      signals_{heededSignals(signals)},
+      channel_{GuardChannel::create()},
+      guard_{channel_},
+      publisher_{channel_, group_.timing()},
+      restartDelay_{group_.timing().duration()},
+      waitLimit_{options_.wait, readClock()} {
+  if (group_.timing().progressTimeout()) progress_.emplace();
+}
+
+Supervisor::~Supervisor() {
+  job_.reset();
+  work_.reset();
+}
+
+int Supervisor::run() {
+  compete();
+  while (!finished_) {
+    wait();
+    tasks_.run();
+    takeSignals();
+    keepGuard();
+    if (progress_ && progress_->take() && term_) term_->reportProgress();
+    advance(readClock());
+  }
+  tasks_.run();  // a term that began in the last moment is let go
+  return exitCode_.value_or(exitOk);
+}
+
+void Supervisor::compete() {
+  pausedAt_.reset();
+  candidacy_ = std::make_unique<Candidacy>(group_, events(), tasks_, publisher_);
+}
+
+CandidacyEvents Supervisor::events() {
+  CandidacyEvents events;
+  events.termBegan = [this](const Leadership& term, WorkHandle handle) { beginTerm(term, std::move(handle)); };
+  events.termEnds = [this](FencingToken token) {
+    if (job_ && term_->fencingToken() == token) job_->stop("leadership has ended");
+  };
+  events.leaderSeen = [this](const std::optional<LeaderInfo>& leader) {
+    waitLimit_.leaderSeen(leader && !leader->self, readClock());
+  };
+  events.stopped = [this](ReleaseResult result) { stopped_ = result; };
+  return events;
+}
+
+void Supervisor::wait() {
+  const Instant now = readClock();
+  std::optional<nanoseconds> left = job_ ? job_->untilWake(now) : std::nullopt;
+  left = earlier(left, waitLimit_.untilLook(now));
+  if (pausedAt_) left = earlier(left, restartDelay_.present() - elapsedForHolder(*pausedAt_, now));
+  timer_.arm(left);
+  std::vector<pollfd> entries = job_ ? job_->descriptors() : std::vector<pollfd>{};
+  const int progress = progress_ ? progress_->descriptor() : -1;
+  for (const int fd :
+       {signals_.descriptor(), tasks_.descriptor(), timer_.descriptor(), guard_.control(), guard_.pidfd(), progress}) {
+    entries.push_back({fd, POLLIN, 0});
+  }
+  poll(entries.data(), entries.size(), -1);
+  timer_.drain();
+}
+
+void Supervisor::takeSignals() {
+  while (const auto signal = signals_.next()) {
+    if (*signal == SIGUSR1 || *signal == SIGUSR2) {
+      if (job_) job_->forward(*signal);
+    } else if (*signal == SIGQUIT) {
+      stopPolitely(*signal);
+      hurry();
+    } else if (stopAsked_) {
+      hurry();
+    } else {
+      stopPolitely(*signal);
+    }
+  }
+}
+
+void Supervisor::stopPolitely(int signal) {
+  if (!std::exchange(stopAsked_, true)) logger_.log(LogLevel::info, "asked to stop by " + signalText(signal));
+  if (job_) job_->stop("the supervisor was asked to stop");
+  if (!job_ || !options_.once) leave(exitOk);
+  if (candidacy_) candidacy_->stop();
+}
+
+void Supervisor::hurry() {
+  if (job_) {
+    logger_.log(LogLevel::warn, "asked to hurry: the job is killed");
+    job_->hurry();
+    return;
+  }
+  // Waiting for the store is all that is left. Nothing acts any more, so the lease may just as well expire.
+  logger_.log(LogLevel::warn, "asked to hurry: leaves without waiting for the release");
+  std::_Exit(exitCode_.value_or(exitOk));
+}
+
+void Supervisor::keepGuard() {
+  guard_.takeAnswers();
+  if (!hasEnded(guard_.pidfd())) return;
+  std::string why;
+  if (guard_.replace(why)) return logger_.log(LogLevel::warn, "the guard process ended and was replaced");
+  complain("stops, because " + why);
+  if (job_) job_->stop(why);
+  leave(exitFailed);
+}
+
+void Supervisor::advance(const Instant& now) {
+  if (job_) {
+    publisher_.publish(*term_);
+    job_->act(now);
+    if (job_->isOver()) endTerm();
+  }
+  if (!job_ && candidacy_ && !stopped_) {
+    const LeaseStatus lease = candidacy_->status().lease;
+    if (waitLimit_.isOver(now, lease)) giveUpWaiting(lease);
+  }
+  settle(now);
+  if (pausedAt_ && elapsedForHolder(*pausedAt_, now) >= restartDelay_.present()) compete();
+}
+
+void Supervisor::beginTerm(const Leadership& term, WorkHandle handle) {
+  if (exitCode_ || stopAsked_) return;  // letting the handle go ends the work that never began
+  waitLimit_.lift();
+  term_ = term;
+  publisher_.publish(term);
+  jobBegan_ = readClock();
+  try {
+    job_ = std::make_unique<JobRun>(jobSpec(term), jobDrainTimeout(group_.timing()), channel_, guard_, signalState_,
+                                    logger_);
+    work_ = std::move(handle);
+    logger_.log(LogLevel::info, "the job starts as process " + std::to_string(job_->id()) + " with fencing token " +
+                                    toString(term.fencingToken()));
+  } catch (const std::exception& error) {
+    complain(std::string{"the job cannot be started: "} + error.what());
+    term_.reset();
+    pauseAndCompete(ExitStatus{false, exitFailed});
+  }
+}
+
+JobSpec Supervisor::jobSpec(const Leadership& term) const {
+  JobSpec spec;
+  spec.command = options_.command;
+  spec.environment = {{"TENURE_FENCING_TOKEN", toString(term.fencingToken())},
+                      {"TENURE_GROUP", group_.name()},
+                      {"TENURE_LEASE", term.leaseName()},
+                      {"TENURE_CANDIDATE", term.holder()},
+                      {"TENURE_STORE", group_.store()->describe()},
+                      {"TENURE_CONFIG", options_.configFile},
+                      {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
+                      {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
+  // An orphan of the job must count as this holder being alive.
+  const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
+  if (notice && notice->descriptor() >= 0) spec.inherited.push_back(notice->descriptor());
+  if (progress_) {
+    spec.inherited.push_back(progress_->jobEnd());
+    spec.environment["TENURE_PROGRESS_FD"] = std::to_string(progress_->jobEnd());
+  }
+  return spec;
+}
+
+/// Nothing of the job is left. Only now may the elector go on to the release (I9).
+void Supervisor::endTerm() {
+  const ExitStatus status = job_->status().value_or(ExitStatus{});
+  logger_.log(LogLevel::info, "the job (process " + std::to_string(job_->id()) + ") " + status.text());
+  judgeEnd(status);
+  job_.reset();
+  term_.reset();
+  work_.reset();
+}
+
+void Supervisor::judgeEnd(const ExitStatus& status) {
+  if (const int error = job_->execError(); error != 0) {
+    complain(options_.command.front() + ": " + std::generic_category().message(error));
+    return leave(error == ENOENT ? exitNotFound : exitNotExecutable);
+  }
+  const bool byItself = !job_->wasStopped();
+  if (options_.once && (byItself || stopAsked_)) return leave(status.shellCode());
+  if (options_.once) {
+    complain("leadership ended while the job ran; it was ended and " + status.text());
+    return leave(exitLost);
+  }
+  if (byItself && !exitCode_) pauseAndCompete(status);
+}
+
+void Supervisor::pauseAndCompete(const ExitStatus& status) {
+  const bool failed = status.shellCode() != 0;
+  const nanoseconds ran = elapsedForHolder(jobBegan_, readClock());
+  const nanoseconds delay = restartDelay_.afterEnd(failed, ran);
+  logger_.log(failed ? LogLevel::warn : LogLevel::info,
+              "gives leadership up, because the job ended by itself; competes again in " + seconds(delay));
+  candidacy_->stop();  // released at once; onStopped begins the pause
+}
+
+void Supervisor::leave(int code) {
+  if (!exitCode_) exitCode_ = code;
+  waitLimit_.lift();
+  if (candidacy_) {
+    candidacy_->stop();
+  } else {
+    finished_ = true;
+  }
+}
+
+/// The elector has stopped: leaves, or pauses before it competes anew.
+void Supervisor::settle(const Instant& now) {
+  if (!stopped_ || job_) return;
+  if (*stopped_ == ReleaseResult::unknown || *stopped_ == ReleaseResult::notDrained) {
+    logger_.log(LogLevel::warn,
+                "the lease was not released (" + std::string{toString(*stopped_)} + "); it expires by itself");
+  }
+  stopped_.reset();
+  candidacy_.reset();
+  if (exitCode_) {
+    finished_ = true;
+  } else {
+    pausedAt_ = now;
+  }
+}
+
+void Supervisor::giveUpWaiting(const LeaseStatus& lease) {
+  if (lease.leader && !lease.leader->self) {
+    complain("busy: " + std::string{nameOf(lease.leader->holder)} + " leads " + group_.name() + " with fencing token " +
+             toString(lease.leader->token));
+    return leave(exitBusy);
+  }
+  if (lease.lastError) {
+    complain("not elected: " + lease.lastError->message);
+    return leave(exitStore);
+  }
+  complain("not elected within " + durationText(*options_.wait) + "; nobody leads " + group_.name() + " yet");
+  leave(exitBusy);
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,100 @@
+// `tenure run`: competes, and runs a job while this copy leads.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/election/group.hpp>
+
+#include "candidacy.hpp"
+#include "exit_codes.hpp"
+#include "guard_channel.hpp"
+#include "guard_keeper.hpp"
+#include "job_run.hpp"
+#include "main_tasks.hpp"
+#include "progress_pipe.hpp"
+#include "restart_delay.hpp"
+#include "signals.hpp"
+#include "term_publisher.hpp"
+#include "wait_limit.hpp"
+#include "wake_timer.hpp"
+
+namespace tenure::cli {
+
+struct SupervisorOptions {
+  std::vector<std::string> command;
+  bool once{false};
+  std::optional<std::chrono::milliseconds> wait{};  ///< for leadership; zero: leave as soon as somebody else leads
+  std::string configFile;                           ///< absolute, for the job's environment
+};
+
+/// One thread, one loop: everything happens on the thread that calls `run`, which must be the main thread and must not
+/// end before the process (the job's parent-death signal hangs on it). The elector's threads only post tasks.
+class Supervisor {
+ public:
+  /// Starts the guard. Throws std::system_error.
+  Supervisor(Group group, SupervisorOptions options, const SignalState& signals);
+  ~Supervisor();
+  Supervisor(const Supervisor&) = delete;
+  Supervisor& operator=(const Supervisor&) = delete;
+
+  /// Returns the exit code of the program.
+  [[nodiscard]] int run();
+
+ private:
+  // What wakes the loop, in the order of the loop.
+  void wait();
+  void takeSignals();
+  void keepGuard();
+  void advance(const Instant& now);
+
+  void compete();
+  [[nodiscard]] CandidacyEvents events();
+  void beginTerm(const Leadership& term, WorkHandle handle);
+  void endTerm();
+  void judgeEnd(const ExitStatus& status);
+  void settle(const Instant& now);
+
+  /// Ends the program with this code once the job is gone and the lease is released. The first call decides.
+  void leave(int code);
+  void stopPolitely(int signal);
+  void hurry();
+  void pauseAndCompete(const ExitStatus& status);
+
+  void giveUpWaiting(const LeaseStatus& lease);
+
+  [[nodiscard]] JobSpec jobSpec(const Leadership& term) const;
+
+  // Constant after construction.
+  const Group group_;
+  const SupervisorOptions options_;
+  const Logger logger_;  ///< puts the group's name before each line
+  const SignalState& signalState_;
+
+  SignalEvents signals_;
+  MainTasks tasks_;
+  WakeTimer timer_;
+  GuardChannel channel_;
+  GuardKeeper guard_;
+  TermPublisher publisher_;
+  std::optional<ProgressPipe> progress_;
+  RestartDelay restartDelay_;
+
+  std::unique_ptr<Candidacy> candidacy_;
+  std::optional<Leadership> term_;
+  WorkHandle work_;
+  std::unique_ptr<JobRun> job_;
+  Instant jobBegan_{};
+
+  WaitLimit waitLimit_;
+  std::optional<ReleaseResult> stopped_;
+  std::optional<Instant> pausedAt_;
+  std::optional<int> exitCode_;
+  bool stopAsked_{false};
+  bool finished_{false};
+};
+
+}  // namespace tenure::cli

@@ -1,0 +1,36 @@
+// Brings a term from the elector to the guard channel.
+#pragma once
+
+#include <mutex>
+
+#include <tenure/election/leadership.hpp>
+#include <tenure/lockcore/lease_options.hpp>
+
+#include "guard_channel.hpp"
+
+namespace tenure::cli {
+
+/// The job must be gone when validity ends, and a SIGKILL takes a moment, more so when the machine is busy. So it is
+/// sent this much earlier: half of the stop margin, at most 25 ms (timers are up to 10 to 60 ms late once in a
+/// thousand times).
+[[nodiscard]] std::chrono::nanoseconds killLead(const LeaseTiming& timing) noexcept;
+
+/// SIGKILL comes this much before the elector's own drain timeout ends, so that the lease can still be released: a
+/// tenth of it, at most 250 ms.
+[[nodiscard]] std::chrono::nanoseconds jobDrainTimeout(const LeaseTiming& timing) noexcept;
+
+/// Any thread may publish; the newest state wins.
+class TermPublisher {
+ public:
+  TermPublisher(GuardChannel& channel, const LeaseTiming& timing) noexcept
+      : channel_{channel}, lead_{killLead(timing)} {}
+
+  void publish(const Leadership& term);
+
+ private:
+  std::mutex mutex_;
+  GuardChannel& channel_;
+  std::chrono::nanoseconds lead_;
+};
+
+}  // namespace tenure::cli

@@ -1,0 +1,39 @@
+#include "wait_limit.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// With --wait 0s: how long the store may take to answer, how long a leader may take to turn out dead, and how often
+/// to look for an error, which nobody announces.
+constexpr milliseconds firstAnswerTimeout{5'000};
+constexpr milliseconds deathProofTime{200};
+constexpr milliseconds lookPeriod{50};
+
+}  // namespace
+
+void WaitLimit::leaderSeen(bool other, const Instant& now) noexcept {
+  if (!other) {
+    othersLeadSince_.reset();
+  } else if (!othersLeadSince_) {
+    othersLeadSince_ = now;
+  }
+}
+
+std::optional<nanoseconds> WaitLimit::untilLook(const Instant& now) const noexcept {
+  if (!wait_) return std::nullopt;
+  if (wait_->count() == 0) return lookPeriod;
+  return *wait_ - elapsedForHolder(since_, now);
+}
+
+bool WaitLimit::isOver(const Instant& now, const LeaseStatus& status) const noexcept {
+  if (!wait_) return false;
+  const nanoseconds waited = elapsedForHolder(since_, now);
+  if (wait_->count() > 0) return waited >= *wait_;
+  const bool othersLead = othersLeadSince_ && elapsedForHolder(*othersLeadSince_, now) >= deathProofTime;
+  return othersLead || status.lastError || waited >= firstAnswerTimeout;
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,66 @@
+// A group: the candidates of one lease, as one YAML file or one options struct describes them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <boost/system/result.hpp>
+
+#include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+namespace tenure {
+
+/// What happens when leadership is lost and the work does not end in time (before validity ends).
+enum class OnLost {
+  callback,   ///< the stop token fires and onRevoked is called; nothing more
+  terminate,  ///< besides, the process ends itself with lostExitCode: for those who cannot fence
+};
+
+/// Exit code of a process that ends itself because of OnLost::terminate (EX_TEMPFAIL + 5).
+inline constexpr int lostExitCode = 80;
+
+struct CandidateOptions {
+  /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and '#'. Made unique per process
+  /// by 128 random bits, so two processes may share it. Empty: the host name.
+  std::string id{};
+  /// As in DNS SRV: 0 is the most preferred; each step waits 2 % of the lease longer before taking a free lease.
+  /// 0..50.
+  unsigned priority{0};
+
+  friend bool operator==(const CandidateOptions&, const CandidateOptions&) = default;
+};
+
+/// Options as the user gives them; see config/reference.yaml for the same keys in YAML.
+struct GroupOptions {
+  std::string group{};  ///< the lease's name; required
+  CandidateOptions candidate{};
+  LeaseOptions lease{};
+  OnLost onLost{OnLost::callback};
+};
+
+/// A validated group with its store. Only `make` (and loadGroup of tenure::config) makes one. Cheap to copy.
+class Group {
+ public:
+  /// All faults together, nothing done if there is one. `store` must not be null.
+  [[nodiscard]] static boost::system::result<Group, OptionFaults> make(GroupOptions options,
+                                                                       std::shared_ptr<LeaseStore> store,
+                                                                       Logger logger = {});
+
+  [[nodiscard]] const std::string& name() const noexcept { return options_.group; }
+  [[nodiscard]] LeaseKey key() const { return LeaseKey{options_.group}; }
+  [[nodiscard]] const GroupOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const LeaseTiming& timing() const noexcept { return timing_; }
+  [[nodiscard]] const std::shared_ptr<LeaseStore>& store() const noexcept { return store_; }
+  [[nodiscard]] const Logger& logger() const noexcept { return logger_; }
+
+ private:
+  Group(GroupOptions options, LeaseTiming timing, std::shared_ptr<LeaseStore> store, Logger logger);
+  GroupOptions options_;
+  LeaseTiming timing_;
+  std::shared_ptr<LeaseStore> store_;
+  Logger logger_;
+};
+
+}  // namespace tenure

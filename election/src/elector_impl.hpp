@@ -1,0 +1,111 @@
+// The inside of LeaderElector: brings the driver's notices to the listeners, in order and never on the scheduler.
+// elector_impl.cpp: its life. elector_notices.cpp: what it is told and tells.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include <tenure/election/leader_elector.hpp>
+#include <tenure/lockcore/process_mark.hpp>
+
+#include "callback_lane.hpp"
+#include "listener_set.hpp"
+#include "notice_queue.hpp"
+#include "term_handle.hpp"
+#include "thread_pool.hpp"
+
+namespace tenure {
+
+class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  [[nodiscard]] static std::shared_ptr<Impl> make(Group group, Listener listener, ElectorRuntime runtime);
+  Impl(Group group, Listener listener, ElectorRuntime runtime, const std::shared_ptr<Scheduler>& scheduler);
+
+  void addListener(Listener listener);
+  void start();
+  void stepDown(std::string why) { driver_->submit(event::StepDown{std::move(why)}); }
+  void requestStop();
+  ReleaseResult stop();
+  /// The handle of the user is gone.
+  void abandon();
+
+  /// The child of a fork neither believes nor renews.
+  [[nodiscard]] bool isOriginalProcess() const noexcept { return mark_.isHere(); }
+  [[nodiscard]] TermState termState() const noexcept { return mark_.isHere() ? cell_->load() : TermState{}; }
+  [[nodiscard]] Instant now() const noexcept { return clock_->now(); }
+  [[nodiscard]] ElectorStatus status() const;
+  /// The part of it that takes no lock.
+  [[nodiscard]] ElectorStatus statusWithoutLease() const;
+  [[nodiscard]] const std::string& candidate() const noexcept { return candidate_; }
+
+ private:
+  enum class Phase { fresh, started, stopping };
+  class Patience;
+
+  void connect(std::shared_ptr<Scheduler> scheduler);
+  [[nodiscard]] Executor containing(Executor executor) const;
+  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() const;
+  [[nodiscard]] std::optional<Beacon> beaconOf(DeathNotice& notice) const;
+  [[nodiscard]] std::optional<ReleaseResult> awaitStopped(const Patience& patience);
+
+  // On the scheduler.
+  void take(const LeaseNotice& notice);
+  void on(const action::Elected& elected);
+  void on(const action::Renewed& renewed);
+  void on(const action::InDoubt& doubt);
+  void on(const action::Revoked& revoked);
+  void on(const action::LeaderChanged& changed);
+  void on(const action::Stopped& stopped);
+  void watchLostWork(const std::shared_ptr<TermHandle>& term);
+  template <class Callback>
+  void tell(Callback Listener::*callback, Notice notice);
+
+  [[nodiscard]] std::shared_ptr<TermHandle> takeTerm();
+  void endTerm(const std::shared_ptr<TermHandle>& term, Revocation why);
+
+  // On a lane.
+  void runElected(const std::shared_ptr<TermHandle>& term);
+  void runRevoked(const std::shared_ptr<TermHandle>& term, const Revocation& why);
+  void runNotices();
+  void run(const Doubt& doubt) { listeners_.call("onInDoubt", &Listener::onInDoubt, doubt); }
+  void run(const Renewal& renewal) { listeners_.call("onRenewed", &Listener::onRenewed, renewal); }
+  void run(const LeaderNotice& notice) {
+    listeners_.call("onLeaderChanged", &Listener::onLeaderChanged, notice.leader);
+  }
+
+  /// Waiting here would wait for the caller itself.
+  [[nodiscard]] bool mustNotBlock() const {
+    return termLane_->isCurrent() || noticeLane_->isCurrent() || driver_->isOnScheduler();
+  }
+  void log(LogLevel level, const std::string& line) const { logger_.log(level, group_.name() + ": " + line); }
+
+  // Constant after construction (listeners_: after start, until the end).
+  const ProcessMark mark_{};
+  const Group group_;
+  const Logger logger_;
+  const std::weak_ptr<Scheduler> scheduler_;  ///< to be locked by its own tasks only: its loop may be gone elsewhere
+  const std::shared_ptr<const Clock> clock_;
+  const std::shared_ptr<ThreadPool> pool_;
+  const std::shared_ptr<ThreadPool> stopTokens_;
+  const std::shared_ptr<CallbackLane> termLane_;    ///< onElected, onRevoked
+  const std::shared_ptr<CallbackLane> noticeLane_;  ///< the others
+  std::string candidate_;
+  std::unique_ptr<RandomSource> random_{};  ///< until connect() hands it to the driver
+  ListenerSet listeners_;
+  std::shared_ptr<LeaseDriver> driver_{};
+  std::shared_ptr<const TermCell> cell_{};
+
+  NoticeQueue notices_{};
+  /// The highest token of a term whose onRevoked has returned.
+  std::atomic<std::uint64_t> endedTerm_{0};
+
+  mutable std::mutex mutex_;  ///< guards what follows; never held while user code runs
+  std::condition_variable stopped_{};
+  Phase phase_{Phase::fresh};
+  std::optional<ReleaseResult> result_{};
+  std::shared_ptr<TermHandle> term_{};  ///< whose work was not told to stop yet
+  std::shared_ptr<Impl> keepAlive_{};   ///< until Stopped, if the handle was destroyed inside a callback
+};
+
+}  // namespace tenure

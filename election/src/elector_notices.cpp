@@ -1,0 +1,126 @@
+// What the elector is told by its driver, on the scheduler, and what it tells its listeners, on the lanes.
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "elector_impl.hpp"
+
+namespace tenure {
+
+using std::chrono::nanoseconds;
+
+void LeaderElector::Impl::take(const LeaseNotice& notice) {
+  std::visit([this](const auto& n) { on(n); }, notice);
+}
+
+void LeaderElector::Impl::on(const action::Elected& elected) {
+  const auto term = std::make_shared<TermHandle>(group_.name(), candidate_, elected.token, cell_, driver_, clock_);
+  {
+    const std::lock_guard lock{mutex_};
+    term_ = term;
+  }
+  log(LogLevel::info, "elected with fencing token " + toString(elected.token));
+  termLane_->post([self = shared_from_this(), term] { self->runElected(term); });
+}
+
+void LeaderElector::Impl::on(const action::Revoked& revoked) {
+  const std::shared_ptr<TermHandle> term = takeTerm();
+  if (!term) return;  // the destructor, tired of waiting, was quicker
+  endTerm(term, {revoked.reason, revoked.detail, revoked.token});
+  if (group_.options().onLost == OnLost::terminate) watchLostWork(term);
+}
+
+/// Whoever gets it tells the work to stop: exactly once (I5).
+std::shared_ptr<TermHandle> LeaderElector::Impl::takeTerm() {
+  const std::lock_guard lock{mutex_};
+  return std::exchange(term_, nullptr);
+}
+
+void LeaderElector::Impl::endTerm(const std::shared_ptr<TermHandle>& term, Revocation why) {
+  const bool polite = why.reason == RevokeReason::stopped || why.reason == RevokeReason::steppedDown;
+  log(polite ? LogLevel::info : LogLevel::warn, "revoked (" + std::string{toString(why.reason)} +
+                                                    (why.detail.empty() ? "" : ": " + why.detail) +
+                                                    "), fencing token " + toString(why.token));
+  // The stop token fires on a thread of its own: user code may hang on it, and a blocked lane must not delay it (I6).
+  stopTokens_->post([term] { term->stop.fire(); });
+  termLane_->post([self = shared_from_this(), term, why = std::move(why)] { self->runRevoked(term, why); });
+}
+
+/// OnLost::terminate: the process ends itself if work of the term is still running when the lease's validity ends.
+/// Looks at every heartbeat, because validity may also end early: another owner may be found.
+void LeaderElector::Impl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
+  if (endedTerm_.load() >= term->token.value()) return;
+  const TermState state = term->state();
+  const Instant now = clock_->now();
+  if (!state.validAt(now)) {
+    log(LogLevel::error, "the work still runs and the lease is over: this process ends itself (on_lost: terminate)");
+    std::_Exit(lostExitCode);
+  }
+  const nanoseconds left = state.validFor - elapsedForHolder(state.anchor, now);
+  const std::shared_ptr<Scheduler> scheduler = scheduler_.lock();
+  if (!scheduler) return;
+  scheduler->schedule(std::min<nanoseconds>(left, group_.timing().heartbeat()), [weak = weak_from_this(), term] {
+    if (const auto self = weak.lock()) self->watchLostWork(term);
+  });
+}
+
+void LeaderElector::Impl::on(const action::Renewed& renewed) {
+  tell(&Listener::onRenewed, Renewal{renewed.token, renewed.afterDoubt});
+}
+
+void LeaderElector::Impl::on(const action::InDoubt& doubt) {
+  log(LogLevel::warn, "in doubt: " + doubt.error.message + "; leads for " +
+                          std::to_string(doubt.remaining / std::chrono::milliseconds{1}) + " ms more");
+  tell(&Listener::onInDoubt, Doubt{doubt.error, doubt.remaining});
+}
+
+void LeaderElector::Impl::on(const action::LeaderChanged& changed) {
+  if (!changed.leader || !changed.leader->self) {
+    log(LogLevel::info, changed.leader ? "the leader is " + changed.leader->holder + " with fencing token " +
+                                             toString(changed.leader->token)
+                                       : std::string{"nobody leads"});
+  }
+  tell(&Listener::onLeaderChanged, LeaderNotice{changed.leader});
+}
+
+/// A thousand leaders renew all the time: what nobody listens to must not wake a thread.
+template <class Callback>
+void LeaderElector::Impl::tell(Callback Listener::*callback, Notice notice) {
+  if (!listeners_.wants(callback)) return;
+  const NoticeQueue::Pushed pushed = notices_.push(std::move(notice));
+  if (pushed.beganToDrop) log(LogLevel::warn, "a callback blocks; notices are dropped, the oldest first");
+  if (pushed.mustRun) noticeLane_->post([self = shared_from_this()] { self->runNotices(); });
+}
+
+void LeaderElector::Impl::on(const action::Stopped& stopped) {
+  log(LogLevel::info, "stopped (" + std::string{toString(stopped.result)} + ")");
+  std::shared_ptr<Impl> last;  // let go after the lock, if this was the last reference
+  {
+    const std::lock_guard lock{mutex_};
+    last = std::move(keepAlive_);
+    result_ = stopped.result;
+    stopped_.notify_all();
+  }
+  if (last) driver_->close();  // the user's handle is gone
+}
+
+void LeaderElector::Impl::runElected(const std::shared_ptr<TermHandle>& term) {
+  if (const auto failure = listeners_.call("onElected", &Listener::onElected, Leadership{term})) {
+    driver_->submit(event::WorkFailed{*failure});
+  }
+}
+
+void LeaderElector::Impl::runRevoked(const std::shared_ptr<TermHandle>& term, const Revocation& why) {
+  term->stop.awaitFired(std::chrono::seconds{1});  // fired before onRevoked in any case
+  listeners_.call("onRevoked", &Listener::onRevoked, why);
+  endedTerm_.store(term->token.value());
+  driver_->submit(event::WorkEnded{});
+}
+
+void LeaderElector::Impl::runNotices() {
+  while (const auto notice = notices_.pop()) {
+    std::visit([this](const auto& n) { run(n); }, *notice);
+  }
+}
+
+}  // namespace tenure

@@ -1,0 +1,66 @@
+#include <utility>
+
+#include <tenure/election/leader_elector.hpp>
+
+#include "elector_impl.hpp"
+
+namespace tenure {
+
+LeaderElector::LeaderElector(Group group, Listener listener, ElectorRuntime runtime)
+    : impl_{Impl::make(std::move(group), std::move(listener), std::move(runtime))} {}
+
+LeaderElector::~LeaderElector() {
+  if (!impl_) return;
+  if (!impl_->isOriginalProcess()) {
+    // In a forked child none of the threads exists and every descriptor is shared with the parent: touch nothing.
+    [[maybe_unused]] const auto* leaked =
+        new std::shared_ptr<Impl>{std::move(impl_)};  // lint-allow(raw-new): see above
+    return;
+  }
+  impl_->abandon();
+}
+
+LeaderElector::LeaderElector(LeaderElector&&) noexcept = default;
+
+LeaderElector& LeaderElector::operator=(LeaderElector&& other) noexcept {
+  LeaderElector gone{std::move(*this)};
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+
+void LeaderElector::addListener(Listener listener) { impl_->addListener(std::move(listener)); }
+
+void LeaderElector::start() {
+  if (impl_->isOriginalProcess()) impl_->start();
+}
+
+void LeaderElector::stepDown(std::string why) { impl_->stepDown(std::move(why)); }
+
+ReleaseResult LeaderElector::stop() {
+  if (!impl_->isOriginalProcess()) return ReleaseResult::notHeld;
+  return impl_->stop();
+}
+
+void LeaderElector::requestStop() {
+  if (impl_->isOriginalProcess()) impl_->requestStop();
+}
+
+bool LeaderElector::isLeader() const noexcept { return impl_->termState().leadsAt(impl_->now()); }
+
+std::optional<FencingToken> LeaderElector::fencingToken() const noexcept {
+  const TermState state = impl_->termState();
+  return state.leadsAt(impl_->now()) ? std::optional{state.token} : std::nullopt;
+}
+
+std::chrono::nanoseconds LeaderElector::remaining() const noexcept {
+  return impl_->termState().remainingAt(impl_->now());
+}
+
+ElectorStatus LeaderElector::status() const {
+  return impl_->isOriginalProcess() ? impl_->status()
+                                    : impl_->statusWithoutLease();  // a lock may be held for ever there
+}
+
+const std::string& LeaderElector::candidate() const noexcept { return impl_->candidate(); }
+
+}  // namespace tenure

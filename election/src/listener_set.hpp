@@ -1,0 +1,55 @@
+// The listeners of one elector: calls them, contains what they throw, and stops calling them for good.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/election/listener.hpp>
+
+namespace tenure {
+
+class ListenerSet {
+ public:
+  using Report = std::function<void(const std::string&)>;
+
+  /// `report` is told of each exception, on the thread of the callback.
+  explicit ListenerSet(Report report) : report_{std::move(report)} {}
+
+  /// Before the first call only.
+  void add(Listener listener) { listeners_.push_back(std::move(listener)); }
+
+  template <class Callback>
+  [[nodiscard]] bool wants(Callback Listener::*callback) const {
+    return std::any_of(listeners_.begin(), listeners_.end(), [&](const Listener& l) { return bool{l.*callback}; });
+  }
+
+  /// One after the other, in the order of adding, whether one throws or not. Returns what the last one that threw said.
+  template <class Callback, class Argument>
+  std::optional<std::string> call(const char* name, Callback Listener::*callback, const Argument& argument) {
+    return callEach(name, [&](const Listener& listener) {
+      if (listener.*callback) (listener.*callback)(argument);
+    });
+  }
+
+  /// Once it has returned no call begins any more. False: one is under way.
+  [[nodiscard]] bool mute();
+
+  /// Destroys the listeners with all that they own. Muted, none under way, and nobody asks any more.
+  void clear() { std::vector<Listener>{}.swap(listeners_); }
+
+ private:
+  class UnderWay;
+  std::optional<std::string> callEach(const char* name, const std::function<void(const Listener&)>& call);
+
+  const Report report_;
+  std::vector<Listener> listeners_{};
+  std::mutex mutex_;  ///< guards what follows; never held while a callback runs
+  int underWay_{0};
+  bool muted_{false};
+};
+
+}  // namespace tenure

@@ -1,0 +1,55 @@
+// The threads that run callbacks when the user gives no executor.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace tenure {
+
+/// One thread always stands ready for the next task: the one that takes a task sees to a successor first, if it was the
+/// last. So a callback that blocks for a whole term holds up nobody else, short tasks need few threads however many
+/// come at once, and whoever posts pays for no thread. Threads that stay idle end after a while, but for one.
+class ThreadPool {
+ public:
+  /// At most 15 characters of the name are seen. Throws std::system_error if the system gives not even one thread.
+  explicit ThreadPool(std::string name);
+  /// Idle threads end at once; running tasks go on on their own, as nobody is left to wait for them.
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  /// Any thread. If the system gives no further thread the task waits for one that becomes free.
+  void post(std::function<void()> task);
+
+  [[nodiscard]] int threads() const;
+
+  /// The pools that all electors of this process share; each ends with its last user.
+  [[nodiscard]] static std::shared_ptr<ThreadPool> forCallbacks();
+  /// Fires stop tokens. Apart, so that callbacks which block cannot keep a token from firing even where the system
+  /// gives no further thread (I6).
+  [[nodiscard]] static std::shared_ptr<ThreadPool> forStopTokens();
+
+ private:
+  struct State {
+    explicit State(std::string threadName) : name{std::move(threadName)} {}
+    const std::string name;
+    std::mutex mutex;  ///< guards what follows
+    std::condition_variable wake;
+    std::deque<std::function<void()>> tasks{};
+    int idle{0};
+    int starting{0};
+    int threads{0};
+    bool closed{false};
+  };
+  static void startThread(const std::shared_ptr<State>& state, std::unique_lock<std::mutex>& lock);
+  static void run(const std::shared_ptr<State>& state);
+  static bool takeTask(State& state, std::unique_lock<std::mutex>& lock, std::function<void()>& task);
+
+  std::shared_ptr<State> state_;  ///< shared with the threads, which may outlive the pool
+};
+
+}  // namespace tenure
