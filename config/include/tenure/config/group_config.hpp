@@ -1,0 +1,56 @@
+// What a group's YAML file says, as plain data.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include <boost/system/result.hpp>
+
+#include <tenure/election/group.hpp>
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/stores/dynamodb_store.hpp>
+#include <tenure/lockcore/stores/sqlite_store.hpp>
+
+namespace tenure {
+
+/// `store: { type: memory }`; it has no options.
+struct MemoryStoreConfig {
+  friend bool operator==(const MemoryStoreConfig&, const MemoryStoreConfig&) = default;
+};
+
+/// The store section; one alternative for each `store.type`.
+using StoreConfig = std::variant<MemoryStoreConfig, SqliteStoreOptions, DynamoDbStoreOptions>;
+
+struct LogConfig {
+  LogLevel level{LogLevel::info};
+
+  friend bool operator==(const LogConfig&, const LogConfig&) = default;
+};
+
+/// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that follow from
+/// others (heartbeat, guard, ...) stay unset.
+struct GroupConfig {
+  GroupOptions options{};
+  StoreConfig store{SqliteStoreOptions{}};  ///< has no path yet, so it must be given
+  LogConfig log{};
+
+  friend bool operator==(const GroupConfig& a, const GroupConfig& b);
+};
+
+/// Every fault of the values, with keys as in YAML; empty if makeGroup would succeed. Touches nothing.
+[[nodiscard]] OptionFaults faultsOf(const GroupConfig& config);
+
+/// The store that the section describes. Makes no request and opens no file; that happens at its first use. Each
+/// call makes a new object; candidates in one process should share one. The section must have no faults.
+[[nodiscard]] std::shared_ptr<LeaseStore> makeStore(const StoreConfig& store, Logger logger = {});
+
+/// A validated group with its store. Without a logger: lines of `log.level` and above go to stderr.
+[[nodiscard]] boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config);
+[[nodiscard]] boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config, Logger logger);
+
+/// The configuration as a YAML file that says every value, for people and for tools. Values that are not set but
+/// follow from others stand in comments (`# heartbeat: 3333ms`), so loading the text again gives an equal config.
+[[nodiscard]] std::string effectiveYaml(const GroupConfig& config);
+
+}  // namespace tenure

@@ -1,0 +1,42 @@
+// YAML -> a validated group with its store.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/system/result.hpp>
+
+#include <tenure/config/config_fault.hpp>
+#include <tenure/config/group_config.hpp>
+#include <tenure/election/group.hpp>
+
+namespace tenure {
+
+/// Gives the value of a variable for `${VAR}`; empty optional: not set.
+using VariableSource = std::function<std::optional<std::string>(const std::string& name)>;
+
+/// The environment of the process. HOSTNAME, which shells set but often do not export, is the machine's host name if
+/// the environment lacks it. Reads the environment at each call: do not call setenv at the same time.
+[[nodiscard]] VariableSource environmentVariables();
+
+/// Reads and validates a file of at most 1 MiB and touches nothing else: no file is created, no request made, no
+/// store opened. Variables come from the environment. A relative path in the store section is taken from the
+/// directory of the file, and made absolute.
+[[nodiscard]] boost::system::result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& file);
+
+/// The same for text that was read elsewhere; `name` stands for the file in messages. A relative path in the store
+/// section is left as it is (so it counts from the working directory).
+[[nodiscard]] boost::system::result<GroupConfig, ConfigFaults> loadGroupConfigFromText(
+    std::string_view text, const std::string& name, const VariableSource& variables = environmentVariables());
+
+/// loadGroupConfig, then makeGroup: the store object is made, but touched only at the first use of the group.
+[[nodiscard]] boost::system::result<Group, ConfigFaults> loadGroup(const std::filesystem::path& file);
+
+/// loadGroupConfigFromText, then makeGroup.
+[[nodiscard]] boost::system::result<Group, ConfigFaults> loadGroupFromText(
+    std::string_view text, const std::string& name, const VariableSource& variables = environmentVariables());
+
+}  // namespace tenure

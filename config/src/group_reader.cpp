@@ -1,0 +1,276 @@
+#include "group_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "store_types.hpp"
+#include "variables.hpp"
+#include "words.hpp"
+
+namespace tenure::config {
+namespace {
+
+std::string pathOf(const std::string& section, const std::string& name) {
+  return section.empty() ? name : section + "." + name;
+}
+
+const SectionSpec* sectionNamed(std::string_view name) {
+  const auto& all = sections();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const SectionSpec& s) { return s.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// A key as it may be shown in a path: as it is, if it is short and plain.
+std::string shown(const std::string& key) {
+  const std::string escaped = inQuotes(key);
+  const bool plain = escaped.size() == key.size() + 2 && key.find_first_of(" .:\"") == std::string::npos;
+  return plain && !key.empty() ? key : escaped;
+}
+
+std::string_view kindName(YamlNode::Kind kind) {
+  switch (kind) {
+    case YamlNode::Kind::list:
+      return "a list";
+    case YamlNode::Kind::map:
+      return "a map";
+    default:
+      return "a single value";
+  }
+}
+
+/// The path of the key of that name in another section, if there is just one.
+std::optional<std::string> elsewhere(std::string_view name, const std::string& section) {
+  std::optional<std::string> found;
+  for (const KeySpec& spec : keySpecs()) {
+    if (nameIn(spec.key.path) != name || sectionOf(spec.key.path) == section) continue;
+    if (found && *found != spec.key.path) return std::nullopt;
+    found = spec.key.path;
+  }
+  return found;
+}
+
+bool isKeyOf(const std::string& section, const std::string& name) {
+  return std::any_of(keySpecs().begin(), keySpecs().end(),
+                     [&](const KeySpec& spec) { return spec.key.path == pathOf(section, name); });
+}
+
+/// Whether that store type has a key of this path too.
+bool sharedWithType(const std::string& path, const std::string& storeType) {
+  return std::any_of(keySpecs().begin(), keySpecs().end(),
+                     [&](const KeySpec& spec) { return spec.key.path == path && spec.key.storeType == storeType; });
+}
+
+}  // namespace
+
+void GroupReader::read(const YamlNode& root) {
+  offsets_[""] = root.offset;
+  if (root.kind == YamlNode::Kind::refused) return;
+  if (root.kind != YamlNode::Kind::map) {
+    const std::string what = root.kind == YamlNode::Kind::nothing ? "nothing" : std::string{kindName(root.kind)};
+    return fault(root.offset, "",
+                 "the file holds " + what + " where keys are expected, such as group: billing-scheduler");
+  }
+  const Entries entries = entriesOf(root, "");
+  for (const KeySpec& spec : keySpecs()) {
+    if (!sectionOf(spec.key.path).empty()) continue;
+    if (const auto found = entries.known.find(spec.key.path); found != entries.known.end())
+      readKey(spec, *found->second);
+  }
+  for (const SectionSpec& section : sections()) {
+    if (const auto found = entries.known.find(section.name); found != entries.known.end()) {
+      readSection(section, *found->second);
+    }
+  }
+  for (const YamlNode* key : entries.unknownKeys) unknownKey(*key, "");
+  missingKeys(entries, "", root.offset);
+  checkTogether();
+}
+
+/// Faults of the keys themselves end here: given twice, not text.
+GroupReader::Entries GroupReader::entriesOf(const YamlNode& map, const std::string& section) {
+  Entries entries;
+  std::map<std::string, std::size_t, std::less<>> seen;
+  for (const YamlEntry& entry : map.entries) {
+    const YamlNode& key = entry.key;
+    if (key.kind == YamlNode::Kind::refused) continue;
+    if (key.kind != YamlNode::Kind::scalar) {
+      fault(key.offset, section, "a key must be a single word, such as group");
+      continue;
+    }
+    const auto [first, isNew] = seen.emplace(key.text, key.offset);
+    if (!isNew) {
+      fault(key.offset, pathOf(section, shown(key.text)),
+            "is given twice; the first is in line " + std::to_string(source_.placeOf(first->second).line));
+      continue;
+    }
+    const bool isSection = section.empty() && sectionNamed(key.text) != nullptr;
+    if (isSection || isKeyOf(section, key.text)) {
+      entries.known.emplace(key.text, &entry);
+    } else {
+      entries.unknownKeys.push_back(&key);
+    }
+  }
+  return entries;
+}
+
+/// The keys that may stand in a section (on the top level with the sections), as far as the store type is known.
+std::vector<std::string> GroupReader::allowedIn(const std::string& section) const {
+  std::vector<std::string> allowed;
+  for (const KeySpec& spec : keySpecs()) {
+    const std::string own = sectionOf(spec.key.path);
+    if (own != section && !section.empty()) continue;
+    if (storeTypeKnown_ && !applies(spec)) continue;
+    std::string name = own == section ? nameIn(spec.key.path) : own;
+    if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) allowed.push_back(std::move(name));
+  }
+  return allowed;
+}
+
+void GroupReader::unknownKey(const YamlNode& key, const std::string& section) {
+  const std::string path = pathOf(section, shown(key.text));
+  if (key.text == "<<") return fault(key.offset, path, "a merge key is not taken here; write the keys out");
+  const std::vector<std::string> allowed = allowedIn(section);
+  std::optional<std::string> meant = closest(key.text, allowed);
+  if (meant) {
+    suggested_.insert(pathOf(section, *meant));
+  } else {
+    meant = elsewhere(key.text, section);
+  }
+  fault(key.offset, path,
+        std::string{"is not a known key; allowed here "} + (allowed.size() == 1 ? "is " : "are ") + listed(allowed) +
+            didYouMean(meant));
+}
+
+void GroupReader::missingKeys(const Entries& entries, const std::string& section, std::size_t offset) {
+  const auto missing = [&](const std::string& path, const std::string& example) {
+    const std::string name = nameIn(path);
+    if (entries.known.count(name) != 0 || suggested_.count(path) != 0) return;
+    fault(offset, path, "is missing; give it, such as " + name + ": " + example);
+  };
+  for (const KeySpec& spec : keySpecs()) {
+    const bool applicable = spec.key.storeType.empty() || (storeTypeKnown_ && applies(spec));
+    if (sectionOf(spec.key.path) == section && spec.key.required && applicable)
+      missing(spec.key.path, spec.key.example);
+  }
+  if (!section.empty()) return;
+  for (const SectionSpec& spec : sections()) {
+    if (spec.required) missing(spec.name, spec.example);
+  }
+}
+
+void GroupReader::readSection(const SectionSpec& section, const YamlEntry& entry) {
+  offsets_[section.name] = entry.key.offset;
+  const std::string example = "such as " + section.name + ": " + section.example;
+  switch (entry.value.kind) {
+    case YamlNode::Kind::map:
+      return readKeys(section.name, entry.value);
+    case YamlNode::Kind::refused:
+      return;
+    case YamlNode::Kind::nothing:
+      return fault(entry.key.offset, section.name,
+                   "has no value; give it keys, " + example + (section.required ? "" : ", or leave it out"));
+    default:
+      return fault(entry.value.offset, section.name,
+                   "is " + std::string{kindName(entry.value.kind)} + "; it must be a map, " + example);
+  }
+}
+
+/// In the order of the schema, so that store.type comes before the keys that depend on it.
+void GroupReader::readKeys(const std::string& section, const YamlNode& map) {
+  const Entries entries = entriesOf(map, section);
+  for (const KeySpec& spec : keySpecs()) {
+    if (sectionOf(spec.key.path) != section) continue;
+    const auto found = entries.known.find(nameIn(spec.key.path));
+    if (found != entries.known.end()) readKey(spec, *found->second);
+  }
+  for (const YamlNode* key : entries.unknownKeys) unknownKey(*key, section);
+  missingKeys(entries, section, map.offset);
+}
+
+/// Keys of one store type are judged only if the type is known.
+void GroupReader::readKey(const KeySpec& spec, const YamlEntry& entry) {
+  if (spec.key.storeType.empty() || (storeTypeKnown_ && applies(spec))) return readValue(spec, entry);
+  if (!storeTypeKnown_ || sharedWithType(spec.key.path, typeOf(config_.store).name)) return;
+  fault(entry.key.offset, spec.key.path,
+        "belongs to store.type " + spec.key.storeType + ", not to " + typeOf(config_.store).name +
+            "; remove it or change the type");
+}
+
+void GroupReader::readValue(const KeySpec& spec, const YamlEntry& entry) {
+  const YamlNode& value = entry.value;
+  const std::string& path = spec.key.path;
+  offsets_[path] = value.offset;
+  switch (value.kind) {
+    case YamlNode::Kind::refused:
+      return;
+    case YamlNode::Kind::nothing:
+      offsets_[path] = entry.key.offset;  // where a value is missing yaml-cpp points at what comes next
+      return fault(
+          entry.key.offset, path,
+          "has no value; allowed is " + spec.key.allowed + (spec.key.required ? "" : ", or leave the key out"));
+    case YamlNode::Kind::list:
+    case YamlNode::Kind::map:
+      return fault(
+          value.offset, path,
+          "is " + std::string{kindName(value.kind)} + "; it must be a single value; allowed is " + spec.key.allowed);
+    case YamlNode::Kind::scalar:
+      break;
+  }
+  const auto text = expanded(spec, value);
+  if (!text) return;
+  if (auto wrong = spec.set(*text, config_)) {
+    if (*text != value.text) wrong->message += "; the file says " + inQuotes(value.text);
+    return fault(value.offset, path, std::move(wrong->message));
+  }
+  if (path == "store.type") storeTypeKnown_ = true;
+}
+
+std::optional<std::string> GroupReader::expanded(const KeySpec& spec, const YamlNode& value) {
+  Expansion expansion = expandVariables(value.text, variables_);
+  if (expansion.faults.empty()) return std::move(expansion.text);
+  // The place of the $ itself, if the text stands in the file as it was read (no escapes, no folded lines).
+  const std::string_view raw = std::string_view{source_.text()}.substr(value.offset);
+  const std::size_t quote = raw.starts_with('"') || raw.starts_with('\'') ? 1 : 0;
+  const bool asWritten = raw.substr(quote, value.text.size()) == value.text;
+  for (VariableFault& wrong : expansion.faults) {
+    fault(value.offset + (asWritten ? quote + wrong.offset : 0), spec.key.path, std::move(wrong.message));
+  }
+  return std::nullopt;
+}
+
+/// What no single value shows: the rules of the engine and of the store, each at the key that it is about.
+void GroupReader::checkTogether() {
+  OptionFaults wrong = faultsOf(config_);
+  wrong.erase(std::remove_if(wrong.begin(), wrong.end(), [&](const OptionFault& f) { return !mayBeJudged(f.key); }),
+              wrong.end());
+  for (OptionFault& each : wrong) fault(offsetFor(each.key), each.key, std::move(each.message));
+}
+
+/// Not if the key has a fault already, or if it is compared with a key that has one.
+bool GroupReader::mayBeJudged(const std::string& key) const {
+  const std::string section = sectionOf(key);
+  if (section == "store" && !storeTypeKnown_) return false;
+  if (suggested_.count(key) != 0) return false;
+  return std::none_of(faults_.begin(), faults_.end(), [&](const ReaderFault& fault) {
+    if (fault.key == key) return true;
+    return !section.empty() && (fault.key == section || (section == "lease" && sectionOf(fault.key) == section));
+  });
+}
+
+std::size_t GroupReader::offsetFor(const std::string& key) const {
+  const std::string section = sectionOf(key);
+  for (const std::string& candidate : {key, section == "lease" ? std::string{"lease.duration"} : key, section}) {
+    if (const auto found = offsets_.find(candidate); found != offsets_.end()) return found->second;
+  }
+  return offsets_.at("");
+}
+
+bool GroupReader::applies(const KeySpec& spec) const {
+  return spec.key.storeType.empty() || spec.key.storeType == typeOf(config_.store).name;
+}
+
+void GroupReader::fault(std::size_t offset, std::string key, std::string message) {
+  faults_.push_back({source_.placeOf(offset), std::move(key), std::move(message)});
+}
+
+}  // namespace tenure::config

@@ -1,0 +1,69 @@
+// From the tree of a file to a GroupConfig, by the schema.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tenure/config/load_group.hpp>
+
+#include "schema.hpp"
+#include "source_text.hpp"
+#include "yaml_tree.hpp"
+
+namespace tenure::config {
+
+struct ReaderFault {
+  Place place;
+  std::string key;
+  std::string message;
+};
+
+/// Reads one file, then is done. Collects every fault and goes on; a value that depends on a faulty one is not judged.
+class GroupReader {
+ public:
+  GroupReader(const SourceText& source, const VariableSource& variables) : source_{source}, variables_{variables} {}
+
+  void read(const YamlNode& root);
+
+  [[nodiscard]] const GroupConfig& config() const noexcept { return config_; }
+  [[nodiscard]] const std::vector<ReaderFault>& faults() const noexcept { return faults_; }
+
+ private:
+  /// The entries of a map that are read once each, and those whose keys are not in the schema.
+  struct Entries {
+    std::map<std::string, const YamlEntry*, std::less<>> known{};
+    std::vector<const YamlNode*> unknownKeys{};
+  };
+
+  [[nodiscard]] Entries entriesOf(const YamlNode& map, const std::string& section);
+  void readSection(const SectionSpec& section, const YamlEntry& entry);
+  void readKeys(const std::string& section, const YamlNode& map);
+  void readKey(const KeySpec& spec, const YamlEntry& entry);
+  void readValue(const KeySpec& spec, const YamlEntry& entry);
+  void unknownKey(const YamlNode& key, const std::string& section);
+  void missingKeys(const Entries& entries, const std::string& section, std::size_t offset);
+  void checkTogether();
+
+  [[nodiscard]] std::vector<std::string> allowedIn(const std::string& section) const;
+  [[nodiscard]] std::optional<std::string> expanded(const KeySpec& spec, const YamlNode& value);
+  [[nodiscard]] bool applies(const KeySpec& spec) const;
+  [[nodiscard]] bool mayBeJudged(const std::string& key) const;
+  [[nodiscard]] std::size_t offsetFor(const std::string& key) const;
+  void fault(std::size_t offset, std::string key, std::string message);
+
+  // Constant while reading.
+  const SourceText& source_;
+  const VariableSource& variables_;
+
+  GroupConfig config_;
+  std::vector<ReaderFault> faults_;
+  std::map<std::string, std::size_t, std::less<>> offsets_;  ///< of each key's value, by its path; "" is the file
+  std::set<std::string> suggested_;                          ///< paths that an unknown key was probably meant to be
+  bool storeTypeKnown_{false};
+};
+
+}  // namespace tenure::config

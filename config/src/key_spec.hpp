@@ -1,0 +1,77 @@
+// One key of the schema: its description, and how it reads from and writes to a GroupConfig.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <tenure/config/config_keys.hpp>
+#include <tenure/config/duration.hpp>
+#include <tenure/config/group_config.hpp>
+
+#include "value_codec.hpp"
+
+namespace tenure::config {
+
+struct KeySpec {
+  ConfigKey key;
+  /// Takes the value in; a fault if the text is not of the key's kind or out of its range.
+  std::function<std::optional<ValueFault>(std::string_view text, GroupConfig& config)> set;
+  /// The value as it stands in YAML; empty if it is not set.
+  std::function<std::optional<std::string>(const GroupConfig& config)> get;
+  /// What an unset value comes out as, for people; empty function: it is always set.
+  std::function<std::string(const GroupConfig& config)> derived{};
+};
+
+/// The words of a key that do not follow from its type.
+struct KeyText {
+  std::string path;
+  std::string fallback;  ///< the default in words if the struct's default is "not set"
+  std::string example;   ///< if there is no default to show
+  std::string about;
+};
+
+template <typename T>
+[[nodiscard]] const T* setValue(const T& field) {
+  return &field;
+}
+template <typename T>
+[[nodiscard]] const T* setValue(const std::optional<T>& field) {
+  return field ? &*field : nullptr;
+}
+/// An empty text means "not set"; no key takes an empty text from YAML.
+[[nodiscard]] inline const std::string* setValue(const std::string& field) { return field.empty() ? nullptr : &field; }
+
+/// `access` gives the field (a T or an optional<T>) of a GroupConfig, const or not.
+template <typename T, typename Access>
+[[nodiscard]] KeySpec keySpec(KeyText text, Codec<T> codec, Access access) {
+  KeySpec spec;
+  spec.key = {
+      std::move(text.path), {}, codec.kind, codec.allowed, false, std::move(text.fallback), std::move(text.example),
+      std::move(text.about)};
+  spec.set = [codec, access](std::string_view value, GroupConfig& config) -> std::optional<ValueFault> {
+    auto parsed = codec.parse(value);
+    if (!parsed) return parsed.error();
+    access(config) = *std::move(parsed);
+    return std::nullopt;
+  };
+  spec.get = [codec, access](const GroupConfig& config) -> std::optional<std::string> {
+    const auto* value = setValue(access(config));
+    if (value == nullptr) return std::nullopt;
+    return codec.write(*value);
+  };
+  return spec;
+}
+
+/// The same for a key that every file must have.
+template <typename T, typename Access>
+[[nodiscard]] KeySpec requiredKeySpec(KeyText text, Codec<T> codec, Access access) {
+  KeySpec spec = keySpec(std::move(text), std::move(codec), access);
+  spec.key.required = true;
+  return spec;
+}
+
+}  // namespace tenure::config

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <utility>
+
+#include <tenure/config/load_group.hpp>
+
+#include "group_reader.hpp"
+#include "read_file.hpp"
+#include "source_text.hpp"
+#include "store_types.hpp"
+#include "yaml_tree.hpp"
+
+namespace tenure {
+namespace {
+
+using boost::system::result;
+
+void add(ConfigFaults& faults, const std::string& name, config::Place place, std::string key, std::string message) {
+  faults.push_back({name, place.line, place.column, std::move(key), std::move(message)});
+}
+
+void sortByPlace(ConfigFaults& faults) {
+  std::stable_sort(faults.begin(), faults.end(), [](const ConfigFault& a, const ConfigFault& b) {
+    return std::pair{a.line, a.column} < std::pair{b.line, b.column};
+  });
+}
+
+result<GroupConfig, ConfigFaults> readDocument(const config::SourceText& source, const std::string& name,
+                                               const VariableSource& variables) {
+  const config::YamlDocument document = config::parseYaml(source);
+  ConfigFaults faults;
+  for (const config::YamlFault& wrong : document.faults) {
+    add(faults, name, source.placeOf(wrong.offset), "", wrong.message);
+  }
+  config::GroupReader reader{source, variables};
+  if (document.root && !document.fatal) {
+    reader.read(*document.root);
+    for (const config::ReaderFault& wrong : reader.faults()) add(faults, name, wrong.place, wrong.key, wrong.message);
+  } else if (!document.fatal) {
+    add(faults, name, {}, "", "the file is empty; it needs at least group and store");
+  }
+  if (faults.empty()) return reader.config();
+  sortByPlace(faults);
+  return faults;
+}
+
+/// The group of a config, with the faults (there can be none after a load) as those of the file.
+result<Group, ConfigFaults> groupOf(const result<GroupConfig, ConfigFaults>& config, const std::string& name) {
+  if (!config) return config.error();
+  auto group = makeGroup(*config);
+  if (group) return *std::move(group);
+  ConfigFaults faults;
+  for (const OptionFault& wrong : group.error()) add(faults, name, {}, wrong.key, wrong.message);
+  return faults;
+}
+
+}  // namespace
+
+result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text, const std::string& name,
+                                                          const VariableSource& variables) {
+  if (text.size() > config::maxFileBytes) {
+    return ConfigFaults{{name, 0, 0, "", "the text is larger than 1 MiB; is it the right one?"}};
+  }
+  const config::SourceText source{text};
+  if (auto wrong = source.fault()) {
+    return ConfigFaults{{name, wrong->place.line, wrong->place.column, "", std::move(wrong->message)}};
+  }
+  return readDocument(source, name, variables);
+}
+
+result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& file) {
+  auto text = config::readSmallFile(file);
+  if (!text) return ConfigFaults{{file.string(), 0, 0, "", text.error().message}};
+  auto config = loadGroupConfigFromText(*text, file.string());
+  if (!config) return config;
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(file, error);
+  if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + error.message()}};
+  config::typeOf(config->store).resolvePaths(config->store, absolute.parent_path());
+  return config;
+}
+
+result<Group, ConfigFaults> loadGroup(const std::filesystem::path& file) {
+  return groupOf(loadGroupConfig(file), file.string());
+}
+
+result<Group, ConfigFaults> loadGroupFromText(std::string_view text, const std::string& name,
+                                              const VariableSource& variables) {
+  return groupOf(loadGroupConfigFromText(text, name, variables), name);
+}
+
+}  // namespace tenure

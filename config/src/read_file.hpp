@@ -1,0 +1,19 @@
+// Reading a small file whole.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include <boost/system/result.hpp>
+
+#include <tenure/config/duration.hpp>
+
+namespace tenure::config {
+
+inline constexpr std::size_t maxFileBytes = std::size_t{1} << 20U;
+
+/// Only regular files (nothing that could block or never end), of at most maxFileBytes.
+[[nodiscard]] boost::system::result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file);
+
+}  // namespace tenure::config

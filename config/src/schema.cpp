@@ -1,0 +1,187 @@
+#include "schema.hpp"
+
+#include <tenure/lockcore/lease_machine.hpp>
+
+#include "store_types.hpp"
+
+namespace tenure::config {
+namespace {
+
+using std::chrono::milliseconds;
+
+KeySpec groupKey() {
+  return requiredKeySpec<std::string>(
+      {"group", "", "billing-scheduler",
+       "The name of the lease. All candidates that give the same name in the same store compete for it."},
+      textCodec("1 to 2048 bytes"), [](auto& config) -> auto& { return config.options.group; });
+}
+
+void addCandidateKeys(std::vector<KeySpec>& out) {
+  out.push_back(keySpec<std::string>(
+      {"candidate.id", "the host name", "\"${HOSTNAME}\"",
+       "A name by which people recognise this candidate. Each process adds random bits of its own, so several may "
+       "share one name."},
+      textCodec("1 to 200 bytes without control characters and '#'"),
+      [](auto& config) -> auto& { return config.options.candidate.id; }));
+  out.back().derived = [](const GroupConfig&) { return "the host name"; };
+  out.push_back(keySpec<unsigned>(
+      {"candidate.priority", "", "",
+       "Who goes first when the lease is free: 0 does. Each step waits 2 % of the lease longer. It never takes the "
+       "lease from a living leader."},
+      wholeNumberCodec(0, maxPriority), [](auto& config) -> auto& { return config.options.candidate.priority; }));
+}
+
+/// What an unset timing comes out as, if the others make sense together.
+std::function<std::string(const GroupConfig&)> fromTiming(milliseconds (LeaseTiming::*value)() const noexcept) {
+  return [value](const GroupConfig& config) {
+    const auto timing = LeaseTiming::from(config.options.lease);
+    return timing ? durationText(((*timing).*value)()) : std::string{"not known"};
+  };
+}
+
+void addLeaseKeys(std::vector<KeySpec>& out) {
+  constexpr milliseconds zero{0};
+  constexpr milliseconds minHeartbeat{10};
+  const auto add = [&](KeyText text, milliseconds low, milliseconds high, auto access) {
+    out.push_back(keySpec<milliseconds>(std::move(text), durationCodec(low, high), access));
+  };
+  add(
+      {"lease.duration", "", "",
+       "How long a leader that has fallen silent keeps the lease, so the time to fail over after a freeze. It must "
+       "hold two heartbeats, the guard and the stop margin together."},
+      minLeaseDuration, maxLeaseDuration, [](auto& config) -> auto& { return config.options.lease.duration; });
+  add(
+      {"lease.heartbeat", "a third of lease.duration", "",
+       "How often the leader renews the lease. Up to a 32nd earlier, so that near heartbeats of many leases share a "
+       "wake-up."},
+      minHeartbeat, maxLeaseDuration, [](auto& config) -> auto& { return config.options.lease.heartbeat; });
+  out.back().derived = fromTiming(&LeaseTiming::heartbeat);
+  add(
+      {"lease.guard", "0.1 % of lease.duration and 1ms", "",
+       "Safety margin for clocks that run at different rates: the leader's right ends this much before the lease does. "
+       "At most half of lease.duration."},
+      zero, maxLeaseDuration / 2, [](auto& config) -> auto& { return config.options.lease.guard; });
+  out.back().derived = fromTiming(&LeaseTiming::guard);
+  add(
+      {"lease.stop_margin", "a tenth of lease.duration", "",
+       "When renewals fail, the work is told to stop this long before the leader's right ends. At most half of "
+       "lease.duration."},
+      zero, maxLeaseDuration / 2, [](auto& config) -> auto& { return config.options.lease.stopMargin; });
+  out.back().derived = fromTiming(&LeaseTiming::stopMargin);
+  add(
+      {"lease.drain_timeout", "lease.duration", "",
+       "How long the work may take to end when leadership is given up politely. The lease is renewed meanwhile; after "
+       "that it is left to expire."},
+      zero, maxLeaseDuration, [](auto& config) -> auto& { return config.options.lease.drainTimeout; });
+  out.back().derived = fromTiming(&LeaseTiming::drainTimeout);
+  add(
+      {"lease.progress_timeout", "off", "30s",
+       "If set, the work must report progress at least this often, else the lease is not renewed. At least one "
+       "heartbeat."},
+      minHeartbeat, maxLeaseDuration, [](auto& config) -> auto& { return config.options.lease.progressTimeout; });
+  out.back().derived = [](const GroupConfig&) { return "off"; };
+}
+
+KeySpec storeTypeKey() {
+  std::vector<std::pair<std::string, std::size_t>> choices;
+  for (const StoreType& type : storeTypes()) choices.emplace_back(type.name, type.defaults.index());
+  const Codec<std::size_t> codec = choiceCodec(std::move(choices));
+  KeySpec spec;
+  spec.key = {"store.type", {}, codec.kind, codec.allowed, true, {}, "sqlite", "Which store holds the lease."};
+  for (const StoreType& type : storeTypes()) spec.key.about += "\n" + type.name + ": " + type.about;
+  spec.set = [codec](std::string_view text, GroupConfig& config) -> std::optional<ValueFault> {
+    const auto index = codec.parse(text);
+    if (!index) return index.error();
+    for (const StoreType& type : storeTypes()) {
+      if (type.defaults.index() == *index) config.store = type.defaults;
+    }
+    return std::nullopt;
+  };
+  spec.get = [codec](const GroupConfig& config) { return codec.write(config.store.index()); };
+  return spec;
+}
+
+void addStoreKeys(std::vector<KeySpec>& out) {
+  out.push_back(storeTypeKey());
+  for (const StoreType& type : storeTypes()) out.insert(out.end(), type.keys.begin(), type.keys.end());
+}
+
+void addRemainingKeys(std::vector<KeySpec>& out) {
+  out.push_back(keySpec<OnLost>(
+      {"on_lost", "", "",
+       "What happens when leadership is lost and the work does not end in time: callback tells the work and no more; "
+       "terminate besides ends the process (exit code 80), for work that cannot be fenced."},
+      choiceCodec<OnLost>({{"callback", OnLost::callback}, {"terminate", OnLost::terminate}}),
+      [](auto& config) -> auto& { return config.options.onLost; }));
+  std::vector<std::pair<std::string, LogLevel>> levels;
+  for (const LogLevel level :
+       {LogLevel::trace, LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {
+    levels.emplace_back(toString(level), level);
+  }
+  out.push_back(keySpec<LogLevel>(
+      {"log.level", "", "", "The least level of lines that are written to stderr."}, choiceCodec(std::move(levels)),
+      [](auto& config) -> auto& { return config.log.level; }));
+}
+
+/// The struct's default is the default: where it has one, the words and the example follow from it.
+void fillInDefaults(std::vector<KeySpec>& specs) {
+  for (KeySpec& spec : specs) {
+    GroupConfig defaults;
+    for (const StoreType& type : storeTypes()) {
+      if (type.name == spec.key.storeType) defaults.store = type.defaults;
+    }
+    const auto value = spec.key.required ? std::nullopt : spec.get(defaults);
+    if (value) spec.key.fallback = *value;
+    if (spec.key.example.empty()) spec.key.example = value ? *value : spec.derived(defaults);
+  }
+}
+
+}  // namespace
+
+const std::vector<SectionSpec>& sections() {
+  static const std::vector<SectionSpec> all{
+      {"candidate", false, "{ id: \"${HOSTNAME}\" }", "This process as one of those who compete."},
+      {"lease", false, "{ duration: 10s }", "The timing of the lease."},
+      {"store", true, "{ type: sqlite, path: ./tenure.db }", "Where the lease is kept."},
+      {"log", false, "{ level: info }", "The lines that the library writes."},
+  };
+  return all;
+}
+
+const std::vector<KeySpec>& keySpecs() {
+  static const std::vector<KeySpec> all = [] {
+    std::vector<KeySpec> specs{groupKey()};
+    addCandidateKeys(specs);
+    addLeaseKeys(specs);
+    addStoreKeys(specs);
+    addRemainingKeys(specs);
+    fillInDefaults(specs);
+    return specs;
+  }();
+  return all;
+}
+
+std::string sectionOf(std::string_view path) {
+  const std::size_t dot = path.find('.');
+  return std::string{dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot)};
+}
+
+std::string nameIn(std::string_view path) {
+  const std::size_t dot = path.find('.');
+  return std::string{dot == std::string_view::npos ? path : path.substr(dot + 1)};
+}
+
+}  // namespace tenure::config
+
+namespace tenure {
+
+const std::vector<ConfigKey>& configKeys() {
+  static const std::vector<ConfigKey> all = [] {
+    std::vector<ConfigKey> keys;
+    for (const config::KeySpec& spec : config::keySpecs()) keys.push_back(spec.key);
+    return keys;
+  }();
+  return all;
+}
+
+}  // namespace tenure

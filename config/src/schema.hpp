@@ -1,0 +1,28 @@
+// The schema: every key of a group's file and every section, in the order of config/reference.yaml.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "key_spec.hpp"
+
+namespace tenure::config {
+
+/// A top-level key whose value is a map.
+struct SectionSpec {
+  std::string name;
+  bool required{false};
+  std::string example;  ///< for a message: `{ type: sqlite, path: ./tenure.db }`
+  std::string about;
+};
+
+[[nodiscard]] const std::vector<SectionSpec>& sections();
+[[nodiscard]] const std::vector<KeySpec>& keySpecs();
+
+/// "lease" of "lease.heartbeat"; empty for a key of the top level.
+[[nodiscard]] std::string sectionOf(std::string_view path);
+/// "heartbeat" of "lease.heartbeat".
+[[nodiscard]] std::string nameIn(std::string_view path);
+
+}  // namespace tenure::config

@@ -1,0 +1,100 @@
+#include "source_text.hpp"
+
+#include <algorithm>
+
+#include <tenure/lockcore/lease_key.hpp>
+
+namespace tenure::config {
+namespace {
+
+constexpr std::string_view byteOrderMark{"\xEF\xBB\xBF"};
+
+std::string hex(char c) {
+  static constexpr std::string_view digits{"0123456789abcdef"};
+  const auto byte = static_cast<unsigned char>(c);
+  return {'0', 'x', digits[byte >> 4U], digits[byte & 0xFU]};
+}
+
+/// Length of the well-formed character at the start, 0 if there is none.
+std::size_t characterLength(std::string_view text) {
+  for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
+    if (isUtf8(text.substr(0, length))) return length;
+  }
+  return 0;
+}
+
+bool isForbidden(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return (byte < 0x20 && c != '\n' && c != '\r' && c != '\t') || byte == 0x7F;
+}
+
+bool looksLikeUtf16(std::string_view text) {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
+         (text.size() > 1 && (text[0] == '\0') != (text[1] == '\0'));
+}
+
+}  // namespace
+
+SourceText::SourceText(std::string_view text)
+    : text_{text.starts_with(byteOrderMark) ? text.substr(byteOrderMark.size()) : text}, lineStarts_{0} {
+  for (std::size_t i = 0; i < text_.size(); ++i) {
+    if (text_[i] == '\n') lineStarts_.push_back(i + 1);
+  }
+}
+
+std::size_t SourceText::lineIndex(std::size_t offset) const {
+  const auto after = std::upper_bound(lineStarts_.begin(), lineStarts_.end(), offset);
+  return static_cast<std::size_t>(after - lineStarts_.begin()) - 1;
+}
+
+Place SourceText::placeOf(std::size_t offset) const {
+  offset = std::min(offset, text_.size());
+  const std::size_t line = lineIndex(offset);
+  const auto first = text_.begin() + static_cast<std::ptrdiff_t>(lineStarts_[line]);
+  const auto last = text_.begin() + static_cast<std::ptrdiff_t>(offset);
+  const auto characters =
+      std::count_if(first, last, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
+  return {static_cast<int>(line + 1), static_cast<int>(characters + 1)};
+}
+
+std::string_view SourceText::lineAt(std::size_t offset) const {
+  const std::size_t first = lineStarts_[lineIndex(std::min(offset, text_.size()))];
+  const std::string_view rest = std::string_view{text_}.substr(first);
+  return rest.substr(0, rest.find('\n'));
+}
+
+std::optional<TextFault> SourceText::fault() const {
+  if (auto found = badByte()) return found;
+  if (auto found = badCharacter()) return found;
+  return badIndentation();
+}
+
+std::optional<TextFault> SourceText::badByte() const {
+  constexpr std::string_view utf16Advice = "the file seems to be UTF-16; save it as UTF-8";
+  if (looksLikeUtf16(text_)) return TextFault{{1, 1}, std::string{utf16Advice}};
+  if (isUtf8(text_)) return std::nullopt;
+  std::size_t at = 0;
+  while (const std::size_t length = characterLength(std::string_view{text_}.substr(at))) at += length;
+  return TextFault{placeOf(at), "the byte " + hex(text_[at]) + " is not UTF-8; save the file as UTF-8"};
+}
+
+std::optional<TextFault> SourceText::badCharacter() const {
+  const auto found = std::find_if(text_.begin(), text_.end(), isForbidden);
+  if (found == text_.end()) return std::nullopt;
+  return TextFault{placeOf(static_cast<std::size_t>(found - text_.begin())),
+                   "the control character " + hex(*found) + " is not allowed; remove it"};
+}
+
+std::optional<TextFault> SourceText::badIndentation() const {
+  const std::string_view text{text_};
+  for (const std::size_t start : lineStarts_) {
+    const std::size_t first = text.find_first_not_of(" \t", start);
+    if (first == std::string_view::npos || text[first] == '\n' || text[first] == '\r' || text[first] == '#') continue;
+    const std::size_t tab = text.substr(start, first - start).find('\t');
+    if (tab != std::string_view::npos)
+      return TextFault{placeOf(start + tab), "a tab indents this line; indent with spaces"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace tenure::config

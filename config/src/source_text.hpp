@@ -1,0 +1,47 @@
+// The bytes of a configuration file and where in it each of them is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::config {
+
+/// Line and column, both from 1; the column counts characters, so that it is what an editor shows.
+struct Place {
+  int line{0};
+  int column{0};
+
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+
+struct TextFault {
+  Place place;
+  std::string message;
+};
+
+class SourceText {
+ public:
+  /// A byte order mark at the start is left out.
+  explicit SourceText(std::string_view text);
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+  /// Offsets past the end count as the end.
+  [[nodiscard]] Place placeOf(std::size_t offset) const;
+  [[nodiscard]] std::string_view lineAt(std::size_t offset) const;
+
+  /// What keeps the text from being read as YAML at all: not UTF-8, control characters, tabs that indent.
+  [[nodiscard]] std::optional<TextFault> fault() const;
+
+ private:
+  [[nodiscard]] std::size_t lineIndex(std::size_t offset) const;
+  [[nodiscard]] std::optional<TextFault> badByte() const;
+  [[nodiscard]] std::optional<TextFault> badCharacter() const;
+  [[nodiscard]] std::optional<TextFault> badIndentation() const;
+
+  std::string text_;
+  std::vector<std::size_t> lineStarts_;
+};
+
+}  // namespace tenure::config

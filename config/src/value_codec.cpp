@@ -1,0 +1,105 @@
+#include "value_codec.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace tenure::config {
+namespace {
+
+/// Other spellings of a boolean, of YAML 1.1 and of habit: refused, but understood.
+std::string meantBool(std::string_view text) {
+  static constexpr std::array<std::string_view, 5> yes{"true", "yes", "on", "y", "1"};
+  static constexpr std::array<std::string_view, 5> no{"false", "no", "off", "n", "0"};
+  std::string lower{text};
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+  if (std::find(yes.begin(), yes.end(), lower) != yes.end()) return "; did you mean \"true\"?";
+  if (std::find(no.begin(), no.end(), lower) != no.end()) return "; did you mean \"false\"?";
+  return didYouMean(closest(text, {"true", "false"}));
+}
+
+bool isPlainSafe(std::string_view text) {
+  const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  const auto safe = [&](char c) {
+    return letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '/' || c == '-';
+  };
+  static constexpr std::array<std::string_view, 8> words{"null", "true", "false", "yes", "no", "on", "off", "nan"};
+  if (text.empty() || !(letter(text[0]) || text[0] == '/' || text.starts_with("./"))) return false;
+  std::string lower{text};
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+  return std::all_of(text.begin(), text.end(), safe) && std::find(words.begin(), words.end(), lower) == words.end();
+}
+
+}  // namespace
+
+Codec<std::string> textCodec(std::string allowed) {
+  const auto parse = [allowed](std::string_view text) -> boost::system::result<std::string, ValueFault> {
+    if (text.empty()) return ValueFault{"is empty; allowed is " + allowed};
+    return {boost::system::in_place_value, text};
+  };
+  return {"text", std::move(allowed), parse, [](const std::string& value) { return yamlScalar(value); }};
+}
+
+Codec<bool> boolCodec() {
+  const auto parse = [](std::string_view text) -> boost::system::result<bool, ValueFault> {
+    if (text == "true") return true;
+    if (text == "false") return false;
+    return ValueFault{inQuotes(text) + " is not allowed; allowed is true or false" + meantBool(text)};
+  };
+  return {"true or false", "true or false", parse, [](const bool& value) { return value ? "true" : "false"; }};
+}
+
+Codec<unsigned> wholeNumberCodec(unsigned low, unsigned high) {
+  const std::string allowed = std::to_string(low) + " to " + std::to_string(high);
+  const auto parse = [low, high, allowed](std::string_view text) -> boost::system::result<unsigned, ValueFault> {
+    const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+    const bool isNumber =
+        !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (!isNumber) return ValueFault{inQuotes(text) + " is not a whole number; allowed is " + allowed};
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || value < low || value > high) {
+      return ValueFault{inQuotes(text) + " is out of range; allowed is " + allowed};
+    }
+    return value;
+  };
+  return {"whole number", allowed, parse, [](const unsigned& value) { return std::to_string(value); }};
+}
+
+Codec<std::chrono::milliseconds> durationCodec(std::chrono::milliseconds low, std::chrono::milliseconds high) {
+  using Result = boost::system::result<std::chrono::milliseconds, ValueFault>;
+  const std::string allowed = durationText(low) + " to " + durationText(high);
+  const auto parse = [low, high, allowed](std::string_view text) -> Result {
+    auto value = parseDuration(text);
+    if (!value) return ValueFault{value.error().message + "; allowed is " + allowed};
+    if (*value < low || *value > high) return ValueFault{inQuotes(text) + " is out of range; allowed is " + allowed};
+    return value;
+  };
+  return {"duration", allowed, parse, [](const std::chrono::milliseconds& value) { return durationText(value); }};
+}
+
+std::string yamlScalar(std::string_view text) {
+  if (isPlainSafe(text)) return std::string{text};
+  static constexpr std::string_view digits{"0123456789abcdef"};
+  std::string out = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      out.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 0xFU]);
+      continue;
+    }
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '$') out += '$';
+    out += c;
+  }
+  return out += '"';
+}
+
+ValueFault notOneOf(std::string_view text, const std::vector<std::string>& allowed) {
+  return {inQuotes(text) + " is not allowed; allowed is " + listed(allowed, "or") + didYouMean(closest(text, allowed))};
+}
+
+}  // namespace tenure::config

@@ -1,0 +1,108 @@
+#include "words.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include <tenure/lockcore/lease_key.hpp>
+
+namespace tenure::config {
+namespace {
+
+constexpr std::size_t longestShown = 60;
+constexpr std::size_t longestCompared = 64;  // bounds the work that a hostile key can cause
+
+void appendEscaped(std::string& out, char c, bool isText) {
+  static constexpr std::string_view digits{"0123456789abcdef"};
+  const auto byte = static_cast<unsigned char>(c);
+  if (c == '\n') {
+    out += "\\n";
+  } else if (c == '\t') {
+    out += "\\t";
+  } else if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !isText)) {
+    out.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 0xFU]);
+  } else {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+}
+
+bool continuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+/// Case and the usual word separators do not count: stopMargin, stop-margin and STOP_MARGIN are the same word.
+std::string folded(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c != '_' && c != '-' && c != ' ') out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string inQuotes(std::string_view text) {
+  std::size_t end = text.size();
+  if (end > longestShown) {
+    end = longestShown;
+    while (end > 0 && continuesCharacter(text[end])) --end;
+  }
+  std::string out = "\"";
+  const bool isText = isUtf8(text);
+  for (const char c : text.substr(0, end)) appendEscaped(out, c, isText);
+  out += end < text.size() ? "...\"" : "\"";
+  return out;
+}
+
+std::string listed(const std::vector<std::string>& words, std::string_view last) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0 && i + 1 == words.size()) {
+      out.append(" ").append(last).append(" ");
+    } else if (i > 0) {
+      out += ", ";
+    }
+    out += words[i];
+  }
+  return out;
+}
+
+std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& allowed) {
+  if (word.size() > longestCompared) return std::nullopt;
+  const std::string wanted = folded(word);
+  std::optional<std::string> best;
+  std::size_t bestDistance = 0;
+  for (const std::string& candidate : allowed) {
+    const std::string other = folded(candidate);
+    const std::size_t distance = editDistance(wanted, other);
+    // A third of the longer word: more changes than that make nearly any short word any other.
+    if (distance > std::max<std::size_t>(1, std::max(wanted.size(), other.size()) / 3)) continue;
+    if (distance >= std::max(wanted.size(), other.size())) continue;  // nothing in common
+    if (!best || distance < bestDistance) best = candidate, bestDistance = distance;
+  }
+  return best;
+}
+
+std::string didYouMean(const std::optional<std::string>& meant) {
+  return meant ? "; did you mean \"" + *meant + "\"?" : std::string{};
+}
+
+std::size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> beforeLast(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    beforeLast.swap(last);
+    last.swap(row);
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replace = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, replace});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], beforeLast[j - 2] + 1);
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace tenure::config

@@ -1,0 +1,27 @@
+// Putting values and lists into messages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenure::config {
+
+/// In quotes, safe to print: control characters escaped, shortened if it is long.
+[[nodiscard]] std::string inQuotes(std::string_view text);
+
+/// "a", "a and b", "a, b and c" (with another last word if given).
+[[nodiscard]] std::string listed(const std::vector<std::string>& words, std::string_view last = "and");
+
+/// The allowed word that `word` was probably meant to be. Case, `_` and `-` do not count.
+[[nodiscard]] std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& allowed);
+
+/// `; did you mean "x"?`, or nothing.
+[[nodiscard]] std::string didYouMean(const std::optional<std::string>& meant);
+
+/// The number of insertions, deletions, replacements and swaps of neighbours that turn one into the other (optimal
+/// string alignment). Bytes, not characters: keys are ASCII.
+[[nodiscard]] std::size_t editDistance(std::string_view a, std::string_view b);
+
+}  // namespace tenure::config

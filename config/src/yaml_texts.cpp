@@ -1,0 +1,179 @@
+#include <sstream>
+
+#include <tenure/config/config_keys.hpp>
+#include <tenure/config/group_config.hpp>
+
+#include "schema.hpp"
+#include "store_types.hpp"
+
+namespace tenure {
+namespace {
+
+using config::KeySpec;
+using config::nameIn;
+using config::sectionOf;
+using config::SectionSpec;
+using config::StoreType;
+
+constexpr std::size_t lineWidth = 100;
+constexpr std::string_view switchedOff = "#| ";
+
+constexpr std::string_view referenceHead =
+    "Every key of a group's file: its meaning, what is allowed, its default. This is itself a valid file in which each "
+    "key that has a default has it. Only group and store are required.\n"
+    "Durations need a unit (ms, s, m, h): 10s, 1500ms, 1m30s. ${VAR} and ${VAR:-default} take values from the "
+    "environment; $$ is a dollar sign. What \"#|\" switches off has no default or is an alternative.\n"
+    "This text comes from the code (referenceYaml); a test keeps the two equal.";
+
+/// `text` as comment lines, broken between words; line breaks in it are kept.
+std::string commentLines(std::string_view text, const std::string& indentation) {
+  std::istringstream paragraphs{std::string{text}};
+  std::string out;
+  for (std::string paragraph; std::getline(paragraphs, paragraph);) {
+    std::istringstream words{paragraph};
+    std::string line = indentation + "#";
+    for (std::string word; words >> word;) {
+      if (line.size() + 1 + word.size() > lineWidth) {
+        out += line + "\n";
+        line = indentation + "#";
+      }
+      line += " " + word;
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string startedWithCapital(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+std::string rulesOf(const ConfigKey& key) {
+  std::string out = startedWithCapital(key.kind) + ": " + key.allowed + ". ";
+  if (key.kind == key.allowed || key.kind == "one of") out = startedWithCapital("allowed: " + key.allowed + ". ");
+  out += key.required ? "Required" : "Default: " + key.fallback;
+  if (!key.storeType.empty()) out += " (store.type " + key.storeType + ")";
+  return out + ".";
+}
+
+std::string referenceEntry(const ConfigKey& key) {
+  const std::string indentation = sectionOf(key.path).empty() ? "" : "  ";
+  std::string out = commentLines(key.about + "\n" + rulesOf(key), indentation) + indentation;
+  const bool hasNoDefault = !key.required && key.fallback == "off";
+  if (hasNoDefault) out += switchedOff;
+  return out + nameIn(key.path) + ": " + key.example + "\n";
+}
+
+/// The sections of the stores besides the first, switched off.
+std::string otherStores() {
+  std::string out;
+  for (std::size_t i = 1; i < config::storeTypes().size(); ++i) {
+    const StoreType& type = config::storeTypes()[i];
+    out += "\n" + commentLines("Instead of the store above, store.type " + type.name + ": " + type.about, "");
+    std::string entries = "store:\n  type: " + type.name + "\n";
+    for (const ConfigKey& key : configKeys()) {
+      if (key.storeType == type.name) entries += referenceEntry(key);
+    }
+    std::istringstream lines{entries};
+    for (std::string line; std::getline(lines, line);) out.append(switchedOff).append(line).append("\n");
+  }
+  return out;
+}
+
+std::string sectionHead(const std::string& name) {
+  for (const SectionSpec& section : config::sections()) {
+    if (section.name == name) return "\n" + commentLines(section.about, "") + name + ":\n";
+  }
+  return "\n";
+}
+
+/// `key: value` if it is set, else what it comes out as in a comment.
+std::string effectiveEntry(const KeySpec& spec, const GroupConfig& config) {
+  const std::string indentation = sectionOf(spec.key.path).empty() ? "" : "  ";
+  const std::string name = nameIn(spec.key.path);
+  if (const auto value = spec.get(config)) return indentation + name + ": " + *value + "\n";
+  if (!spec.derived) return indentation + "# " + name + ": missing\n";
+  const std::string value = spec.derived(config);
+  const std::string why = value == spec.key.fallback ? "default" : "default: " + spec.key.fallback;
+  return indentation + "# " + name + ": " + value + "  (" + why + ")\n";
+}
+
+}  // namespace
+
+std::string referenceYaml() {
+  std::string out = commentLines(referenceHead, "");
+  std::string section;
+  bool first = true;
+  for (const KeySpec& spec : config::keySpecs()) {
+    const std::string own = sectionOf(spec.key.path);
+    const bool ofOtherStore = !spec.key.storeType.empty() && spec.key.storeType != config::storeTypes()[0].name;
+    if (ofOtherStore) continue;
+    if (section == "store" && own != section) out += otherStores();
+    if (own.empty()) {
+      out += "\n";
+    } else if (own != section || first) {
+      out += sectionHead(own);
+    }
+    out += referenceEntry(spec.key);
+    section = own;
+    first = false;
+  }
+  return out;
+}
+
+std::string effectiveYaml(const GroupConfig& config) {
+  std::string out;
+  std::string section;
+  for (const KeySpec& spec : config::keySpecs()) {
+    if (!spec.key.storeType.empty() && spec.key.storeType != config::typeOf(config.store).name) continue;
+    const std::string own = sectionOf(spec.key.path);
+    if (own != section && !own.empty()) out += own + ":\n";
+    out += effectiveEntry(spec, config);
+    section = own;
+  }
+  return out;
+}
+
+std::string configKeysMarkdown() {
+  std::string out = "| Key | Kind | Allowed | Default | Meaning |\n|---|---|---|---|---|\n";
+  for (const ConfigKey& key : configKeys()) {
+    std::string about = key.about;
+    for (std::size_t at = 0; (at = about.find('\n', at)) != std::string::npos; at += 4) about.replace(at, 1, "<br>");
+    const std::string store = key.storeType.empty() ? "" : " (store.type " + key.storeType + ")";
+    const std::string fallback = key.required ? "**required**" : key.fallback;
+    out.append("| `").append(key.path).append("`").append(store).append(" | ").append(key.kind).append(" | ");
+    out.append(key.allowed).append(" | ").append(fallback).append(" | ").append(about).append(" |\n");
+  }
+  return out;
+}
+
+std::string sampleGroupYaml() {
+  return R"(# A group: the candidates of one lease. Give every candidate the same file.
+# Check it with: tenure check --config FILE. All keys: config/reference.yaml.
+
+# The name of the lease; exactly one candidate leads under it.
+group: my-group
+
+# Where the lease is kept: an SQLite file, for any number of processes on one machine.
+# A relative path starts at the directory of this file.
+store:
+  type: sqlite
+  path: ./tenure.db
+
+# How people recognise this candidate; each process adds random bits of its own.
+candidate:
+  id: "${HOSTNAME}"
+
+# A leader that falls silent loses the lease after `duration`; it renews every `heartbeat`.
+lease:
+  duration: 10s
+  heartbeat: 3s
+
+# What happens when leadership is lost and the work does not stop in time:
+# callback tells it and no more; terminate also ends the process.
+on_lost: callback
+)";
+}
+
+}  // namespace tenure

@@ -1,0 +1,230 @@
+#include "yaml_tree.hpp"
+
+#include <algorithm>
+#include <array>
+#include <istream>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include "words.hpp"
+
+namespace tenure::config {
+namespace {
+
+// Ours has two levels; the rest is for people who will see "not a known key" instead.
+constexpr std::size_t deepest = 32;
+
+std::size_t offsetOf(const YAML::Mark& mark) { return mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos); }
+
+/// Where the quote that `text` starts with is closed. Inside "..." a backslash escapes, inside '...' a second quote.
+std::size_t closingQuote(std::string_view text) {
+  const char quote = text.front();
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    const bool doubled = quote == '\'' && text.substr(at).starts_with("''");
+    const bool escaped = quote == '"' && text[at] == '\\';
+    if (doubled || escaped) {
+      ++at;
+    } else if (text[at] == quote) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+/// Builds the tree from yaml-cpp's events.
+class TreeBuilder final : public YAML::EventHandler {
+ public:
+  TreeBuilder(const SourceText& source, YamlDocument& document) : source_{source}, document_{document} {}
+
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentEnd() override {}
+
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+    complete({YamlNode::Kind::nothing, offsetOf(mark)});
+  }
+
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+    refuse(mark, "an alias (*name) is not taken here; write the value out");
+    complete({YamlNode::Kind::refused, offsetOf(mark)});
+  }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t /*anchor*/,
+                const std::string& value) override {
+    checkTag(mark, tag);
+    checkQuotes(mark);
+    complete({YamlNode::Kind::scalar, offsetOf(mark), value});
+  }
+
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t /*anchor*/,
+                       YAML::EmitterStyle::value /*style*/) override {
+    checkTag(mark, tag);
+    open(mark, YamlNode::Kind::list);
+  }
+  void OnSequenceEnd() override { close(); }
+
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {
+    checkTag(mark, tag);
+    open(mark, YamlNode::Kind::map);
+  }
+  void OnMapEnd() override { close(); }
+
+  void OnAnchor(const YAML::Mark& mark, const std::string& /*name*/) override {
+    refuse(mark, "an anchor (&name) is not taken here; remove it and write each value out");
+  }
+
+ private:
+  struct Level {
+    YamlNode node;
+    std::optional<YamlNode> key{};  ///< of a map: waits for its value
+  };
+
+  void refuse(const YAML::Mark& mark, std::string message) {
+    if (tooDeep_ == 0) document_.faults.push_back({offsetOf(mark), std::move(message)});
+  }
+
+  void checkTag(const YAML::Mark& mark, const std::string& tag) {
+    if (tag != "?" && tag != "!" && !tag.empty()) {
+      refuse(mark, "a tag (" + inQuotes(tag) + ") is not taken here; write the value without it");
+    }
+  }
+
+  /// yaml-cpp 0.7 takes a quote that is never closed as closed by the end of the file.
+  void checkQuotes(const YAML::Mark& mark) {
+    const std::string_view text =
+        std::string_view{source_.text()}.substr(std::min(offsetOf(mark), source_.text().size()));
+    if (text.empty() || (text.front() != '"' && text.front() != '\'')) return;
+    if (closingQuote(text) != std::string_view::npos) return;
+    document_.faults.push_back({offsetOf(mark), "not valid YAML: the quote that opens here is never closed"});
+    document_.fatal = true;
+  }
+
+  void open(const YAML::Mark& mark, YamlNode::Kind kind) {
+    if (tooDeep_ == 0 && levels_.size() < deepest) {
+      levels_.push_back({YamlNode{kind, offsetOf(mark)}});
+      return;
+    }
+    refuse(mark, "nested more than " + std::to_string(deepest) + " levels deep");
+    ++tooDeep_;
+    skippedOffset_ = offsetOf(mark);
+  }
+
+  void close() {
+    if (tooDeep_ > 0) {
+      if (--tooDeep_ == 0) complete({YamlNode::Kind::refused, skippedOffset_});
+      return;
+    }
+    YamlNode node = std::move(levels_.back().node);
+    levels_.pop_back();
+    complete(std::move(node));
+  }
+
+  void complete(YamlNode node) {
+    if (tooDeep_ > 0) return;
+    if (levels_.empty()) {
+      document_.root = std::move(node);
+      return;
+    }
+    Level& level = levels_.back();
+    if (level.node.kind != YamlNode::Kind::map) return;
+    if (!level.key) {
+      level.key = std::move(node);
+    } else {
+      level.node.entries.push_back({std::move(*level.key), std::move(node)});
+      level.key.reset();
+    }
+  }
+
+  const SourceText& source_;
+  YamlDocument& document_;
+  std::vector<Level> levels_;
+  std::size_t tooDeep_{0};  ///< levels below the deepest that are open and left out
+  std::size_t skippedOffset_{0};
+};
+
+/// Takes in any further document without a look at it.
+class IgnoreEvents final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override { offset = offsetOf(mark); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                       YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+
+  std::size_t offset{0};
+};
+
+/// yaml-cpp's words (exceptions.h, ErrorMsg) in plainer ones.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> plainWords{{
+    {"end of map flow not found", "the { before this is not closed, or a comma is missing"},
+    {"end of sequence flow not found", "the [ before this is not closed, or a comma is missing"},
+    {"end of map not found", "this does not belong to the lines before it; check the indentation and the quotes"},
+    {"end of sequence not found", "this does not belong to the list before it; check the indentation"},
+    {"illegal map value", "a colon is not expected here; check the indentation, or put the value into quotes"},
+    {"unknown token", "a value cannot start with this character; put the value into quotes"},
+    {"the referenced anchor is not defined", "an alias (*name) is not taken here; write the value out"},
+    {"unknown escape character", "a backslash inside \"...\" starts an escape; double it or use single quotes"},
+    {"illegal EOF in scalar", "the file ends inside quotes"},
+    {"bad file", "nested too deeply"},  // what yaml-cpp 0.7 says at its own limit of 500 levels
+}};
+
+std::string inPlainWords(const std::string& message, std::string_view line) {
+  std::string out = "not valid YAML: ";
+  const auto known = std::find_if(plainWords.begin(), plainWords.end(),
+                                  [&](const auto& row) { return message.starts_with(row.first); });
+  out += known != plainWords.end() ? std::string{known->second} : message;
+  const bool unquotedVariable = line.find("${") != std::string_view::npos && line.find('{') < line.find("${");
+  if (unquotedVariable) out += "; inside { } a ${VARIABLE} needs quotes: \"${VARIABLE}\"";
+  return out;
+}
+
+YamlFault furtherDocument(const SourceText& source, std::size_t offset) {
+  const bool marked = source.lineAt(offset).starts_with("---");
+  return {offset, marked ? "a second document starts here; a file holds one group"
+                         : "not valid YAML: this line is indented less than the first one; start both in one column"};
+}
+
+}  // namespace
+
+YamlNode::YamlNode() = default;
+
+YamlNode::YamlNode(Kind kindOfNode, std::size_t firstByte, std::string textOfScalar)
+    : kind{kindOfNode}, offset{firstByte}, text{std::move(textOfScalar)} {}
+
+YamlDocument parseYaml(const SourceText& source) {
+  YamlDocument document;
+  std::istringstream stream{source.text()};
+  const auto fail = [&](std::size_t offset, std::string message) {
+    document.faults.push_back({offset, std::move(message)});
+    document.fatal = true;
+  };
+  try {
+    YAML::Parser parser{stream};
+    TreeBuilder builder{source, document};
+    if (!parser.HandleNextDocument(builder)) return document;
+    IgnoreEvents further;
+    if (parser.HandleNextDocument(further)) {
+      document.faults.push_back(furtherDocument(source, further.offset));
+      document.fatal = true;
+    }
+  } catch (const YAML::Exception& e) {
+    const std::size_t offset = offsetOf(e.mark);
+    fail(offset, inPlainWords(e.msg, source.lineAt(offset)));
+  }
+  return document;
+}
+
+}  // namespace tenure::config
