@@ -1,0 +1,86 @@
+// A fenced writer for your own SQLite database: the check of the fencing token and the write are one transaction.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include <tenure/lockcore/fence.hpp>
+
+struct sqlite3;
+
+namespace tenure {
+
+struct SqliteFenceOptions {
+  /// How long one call waits for other writers' locks, in short steps with jitter. 0: not at all. The connection
+  /// should have no busy handler of its own: SQLite's would be waited for on top of this, and starves writers.
+  std::chrono::milliseconds busyTimeout{1'000};
+};
+
+/// Keeps former leaders out of a database. Each write carries the stamp of its term; the fence remembers the highest
+/// token of each lease in a table beside your data and refuses writes with a lower one, inside the transaction that
+/// writes. Whoever is paused, however long and wherever, can therefore never overwrite what a successor has written.
+///
+/// This check is the guarantee. `Leadership::leads()`, asked before a write, only saves a refusal: between any check
+/// in the client and the write the process may be paused for longer than the lease. The fence in turn only sees what
+/// goes through it; see sqlite_fence_sql.hpp for tables that refuse all other writers.
+///
+///     auto fence = tenure::SqliteFence::open(database).value();
+///     auto written = fence.write(tenure::TermStamp::of(term), [](sqlite3* db) {
+///       return sqlite3_exec(db, "INSERT INTO ledger(entry) VALUES('paid')", nullptr, nullptr, nullptr);
+///     });
+///     if (written.has_error() && written.error().stale()) term.reportStaleToken(written.error().stale()->highestSeen);
+///
+/// The connection stays the caller's: it must outlive the fence, and both are used by one thread at a time. The
+/// database may be in any journal mode; how durable a write is follows from its `synchronous` setting.
+class SqliteFence {
+ public:
+  /// Makes the table `tenure_fence_guard` in the main database if it is missing. Outside of a transaction only.
+  [[nodiscard]] static FenceResult<SqliteFence> open(sqlite3* database, SqliteFenceOptions options = {});
+
+  ~SqliteFence();
+  SqliteFence(SqliteFence&&) noexcept;
+  SqliteFence& operator=(SqliteFence&&) noexcept;
+
+  /// BEGIN IMMEDIATE; check the stamp and remember its token; work(database); COMMIT. All of it happens or nothing:
+  /// a refusal comes before `work` is called, and a failed or throwing `work` is rolled back, the remembered token
+  /// included. An exception passes through.
+  ///
+  /// `work` returns nothing, or an SQLite result code: SQLITE_OK, SQLITE_ROW and SQLITE_DONE commit, any other code
+  /// rolls back and comes back as WriteTrouble. It must not end the transaction; that is found out and reported as
+  /// trouble with `mayBeWritten`, but what it did after that was not fenced.
+  ///
+  /// Within a transaction of the caller's the write joins it by a savepoint: the write and the remembered token
+  /// become durable, or vanish, with the caller's COMMIT or ROLLBACK. Refused or failed, it leaves the caller's
+  /// transaction as it was: what that has written before is *not* fenced unless the caller then rolls it back.
+  template <class Work>
+  [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, Work&& work) {
+    using Result = std::invoke_result_t<Work&, sqlite3*>;
+    static_assert(std::is_void_v<Result> || std::is_same_v<Result, int>,
+                  "the work returns void or an SQLite result code (int)");
+    if constexpr (std::is_void_v<Result>) {
+      return writeCoded(stamp, [&work](sqlite3* database) {
+        work(database);
+        return 0;  // SQLITE_OK
+      });
+    } else {
+      return writeCoded(stamp, [&work](sqlite3* database) { return work(database); });
+    }
+  }
+
+  /// The highest token that was written with; empty if this lease has not written yet. The holder is empty if only
+  /// plain SQL has written with that token (sqlite_fence_sql.hpp).
+  [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
+
+ private:
+  class Impl;
+  explicit SqliteFence(std::unique_ptr<Impl> impl) noexcept;
+  [[nodiscard]] FenceResult<void> writeCoded(const TermStamp& stamp, const std::function<int(sqlite3*)>& work);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenure

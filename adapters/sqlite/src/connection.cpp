@@ -1,0 +1,113 @@
+#include "connection.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include <tenure/lockcore/random_source.hpp>
+
+namespace tenure::sqlite_fence {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// A fenced write holds the lock for some 0.1 ms and up, so the first steps are about as long.
+constexpr nanoseconds firstStep = std::chrono::microseconds{100};
+constexpr nanoseconds lastStep = std::chrono::milliseconds{3};
+
+void pauseFor(nanoseconds duration) {
+  timespec wanted{};
+  wanted.tv_nsec = static_cast<long>(duration.count());  // below a second: lastStep bounds it
+  nanosleep(&wanted, nullptr);                           // lint-allow(sleep): SQLite offers nothing to wait on
+}
+
+ErrorClass classOf(int code) {
+  switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_NOMEM:
+    case SQLITE_INTERRUPT:
+    case SQLITE_IOERR:
+    case SQLITE_FULL:
+    case SQLITE_PROTOCOL:
+      return ErrorClass::transient;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return ErrorClass::corrupt;
+    default:
+      return ErrorClass::misconfigured;
+  }
+}
+
+}  // namespace
+
+Statement& Statement::bind(int parameter, std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), parameter, value);
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, const std::string& text) {
+  // A failure (out of memory) leaves NULL, which the NOT NULL columns and the comparisons refuse.
+  sqlite3_bind_text(statement_.get(), parameter, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+  return *this;
+}
+
+int Statement::run() {
+  int code = SQLITE_ROW;
+  while (code == SQLITE_ROW) code = step();
+  reset();
+  sqlite3_clear_bindings(statement_.get());
+  return code == SQLITE_DONE ? SQLITE_OK : code;
+}
+
+std::string Statement::text(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+int Connection::prepare(std::string_view sql, Statement& out) {
+  sqlite3_stmt* raw = nullptr;
+  const int code =
+      sqlite3_prepare_v3(database_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &raw, nullptr);
+  out = Statement{raw};
+  return code;
+}
+
+int Connection::patiently(const Instant& start, const std::function<int()>& step) {
+  SystemRandom random;
+  nanoseconds longest = firstStep;
+  for (;;) {
+    const int code = step();
+    // A snapshot that others have written past never becomes writable again; waiting is of no use.
+    const bool worthWaiting =
+        (code & 0xFF) == SQLITE_BUSY && sqlite3_extended_errcode(database_) != SQLITE_BUSY_SNAPSHOT;
+    const nanoseconds left = busyTimeout_ - elapsedForHolder(start, readClock());
+    if (!worthWaiting || left <= nanoseconds{0}) return code;
+    pauseFor(std::min(left, longest / 2 + uniform(random, longest / 2)));
+    longest = std::min(longest * 2, lastStep);
+  }
+}
+
+FenceError Connection::trouble(const std::string& what, int code, bool mayBeWritten) const {
+  std::string text = what + " failed: " + sqlite3_errmsg(database_);
+  // The code may be the caller's own, in which case SQLite's message is of something else.
+  if ((sqlite3_errcode(database_) & 0xFF) != (code & 0xFF)) text = what + " failed: " + sqlite3_errstr(code);
+  if ((code & 0xFF) == SQLITE_BUSY) {
+    text += sqlite3_extended_errcode(database_) == SQLITE_BUSY_SNAPSHOT
+                ? "; others have written since the transaction began to read, so roll it back and begin again"
+                : "; another connection had the lock all the " + std::to_string(busyTimeout_.count()) +
+                      " ms of busyTimeout";
+  }
+  return fenceTrouble({classOf(code), name() + ": " + text}, mayBeWritten);
+}
+
+FenceError Connection::misuse(const std::string& text, bool mayBeWritten) const {
+  return fenceTrouble({ErrorClass::misconfigured, name() + ": " + text}, mayBeWritten);
+}
+
+std::string Connection::name() const {
+  const char* file = sqlite3_db_filename(database_, "main");
+  return "SQLite database " + (file == nullptr || *file == '\0' ? std::string{"in memory"} : std::string{file});
+}
+
+}  // namespace tenure::sqlite_fence

@@ -1,0 +1,155 @@
+#include "fence_sql.hpp"
+
+#include <stdexcept>
+#include <string_view>
+
+#include <tenure/adapters/sqlite_fence_sql.hpp>
+#include <tenure/lockcore/lease_key.hpp>
+
+namespace tenure {
+namespace sqlite_fence {
+
+// The trigger is for those who write the guard by hand: not even they can let a former leader in again by mistake.
+const char* const guardTableSql = R"sql(
+CREATE TABLE IF NOT EXISTS tenure_fence_guard(
+  lease  TEXT NOT NULL PRIMARY KEY,
+  token  INTEGER NOT NULL CHECK(token >= 0),  -- the highest fencing token seen; lower ones are refused
+  holder TEXT NOT NULL,                       -- whose term it is; empty if only plain SQL has written with it
+  since  TEXT NOT NULL,                       -- when the token was first seen; for people
+  ticket INTEGER NOT NULL DEFAULT 0           -- not 0 only while a fenced write is under way
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS tenure_fence_guard_rises BEFORE UPDATE OF token ON tenure_fence_guard
+WHEN NEW.token < OLD.token
+BEGIN
+  SELECT RAISE(ABORT, 'tenure: the token of a fence only rises');
+END;
+)sql";
+
+}  // namespace sqlite_fence
+
+namespace {
+
+std::string quoted(std::string_view text, char quote) {
+  std::string out{quote};
+  for (const char c : text) out += c == quote ? std::string(2, c) : std::string{c};
+  return out + quote;
+}
+
+bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == std::string_view::npos; }
+
+/// Replaces each {name} of the templates below.
+class Template {
+ public:
+  explicit Template(const FencedTable& fenced) : fenced_{fenced} {}
+
+  [[nodiscard]] std::string fill(std::string_view text) const {
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t open = text.find('{', at);
+      out += text.substr(at, open - at);
+      if (open == std::string_view::npos) break;
+      const std::size_t close = text.find('}', open);
+      out += value(text.substr(open + 1, close - open - 1));
+      at = close + 1;
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::string value(std::string_view name) const {
+    if (name == "table") return quoted(fenced_.table, '"');
+    if (name == "column") return quoted(fenced_.tokenColumn, '"');
+    if (name == "lease") return quoted(fenced_.lease, '\'');
+    if (name == "ticket") return fill("(SELECT ticket FROM tenure_fence_guard WHERE lease = {lease})");
+    const std::string fencedBy = "tenure: table " + fenced_.table + " is fenced by lease " + fenced_.lease;
+    if (name == "unfenced") return quoted(fencedBy + ": write inside SqliteFence::write", '\'');
+    if (name == "undeletable") return quoted(fencedBy + ": delete inside SqliteFence::write", '\'');
+    if (name == "uncarried") {
+      return quoted(fencedBy + ": each INSERT and UPDATE must set " + fenced_.tokenColumn + " to its fencing token",
+                    '\'');
+    }
+    if (name == "stale") {
+      return quoted("tenure: stale fencing token: a later leader of lease " + fenced_.lease + " has written", '\'');
+    }
+    // Triggers of one fenced table: tenure_fence_insert_<table> and so on.
+    return quoted("tenure_fence_" + std::string{name} + '_' + fenced_.table, '"');
+  }
+
+  const FencedTable& fenced_;
+};
+
+// A lease without a guard row refuses everything: NULL <> 1 is not true, hence the coalesce.
+constexpr std::string_view prologue = R"sql(
+INSERT OR IGNORE INTO tenure_fence_guard(lease, token, holder, since)
+VALUES({lease}, 0, '', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'));
+DROP TRIGGER IF EXISTS {insert};
+DROP TRIGGER IF EXISTS {update};
+DROP TRIGGER IF EXISTS {updated};
+DROP TRIGGER IF EXISTS {delete};
+CREATE TRIGGER {delete} BEFORE DELETE ON {table}
+WHEN coalesce({ticket}, 0) <> 1
+BEGIN
+  SELECT RAISE(ABORT, {undeletable});
+END;
+)sql";
+
+constexpr std::string_view closedTable = R"sql(
+CREATE TRIGGER {insert} BEFORE INSERT ON {table}
+WHEN coalesce({ticket}, 0) <> 1
+BEGIN
+  SELECT RAISE(ABORT, {unfenced});
+END;
+CREATE TRIGGER {update} BEFORE UPDATE ON {table}
+WHEN coalesce({ticket}, 0) <> 1
+BEGIN
+  SELECT RAISE(ABORT, {unfenced});
+END;
+)sql";
+
+// A trigger cannot see which columns an UPDATE names, but one that fires only for a named column can leave a ticket for
+// the one that fires after every row. (An UPDATE OR IGNORE that skips a row leaves the ticket for the next row.)
+constexpr std::string_view tokenTable = R"sql(
+CREATE TRIGGER {insert} BEFORE INSERT ON {table}
+WHEN coalesce({ticket}, 0) <> 1
+BEGIN
+  SELECT RAISE(ABORT, {uncarried}) WHERE typeof(NEW.{column}) <> 'integer' OR NEW.{column} < 1;
+  SELECT RAISE(ABORT, {stale})
+   WHERE coalesce(NEW.{column} < (SELECT token FROM tenure_fence_guard WHERE lease = {lease}), 1);
+  UPDATE tenure_fence_guard
+     SET token = NEW.{column}, holder = '', since = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+   WHERE lease = {lease} AND token < NEW.{column};
+END;
+CREATE TRIGGER {update} BEFORE UPDATE OF {column} ON {table}
+WHEN coalesce({ticket}, 0) <> 1
+BEGIN
+  SELECT RAISE(ABORT, {uncarried}) WHERE typeof(NEW.{column}) <> 'integer' OR NEW.{column} < 1;
+  SELECT RAISE(ABORT, {stale})
+   WHERE coalesce(NEW.{column} < (SELECT token FROM tenure_fence_guard WHERE lease = {lease}), 1);
+  UPDATE tenure_fence_guard
+     SET token = NEW.{column}, holder = '', since = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+   WHERE lease = {lease} AND token < NEW.{column};
+  UPDATE tenure_fence_guard SET ticket = 2 WHERE lease = {lease};
+END;
+CREATE TRIGGER {updated} AFTER UPDATE ON {table}
+WHEN coalesce({ticket}, 0) <> 1
+BEGIN
+  SELECT RAISE(ABORT, {uncarried}) WHERE coalesce({ticket}, 0) <> 2;
+  UPDATE tenure_fence_guard SET ticket = 0 WHERE lease = {lease};
+END;
+)sql";
+
+}  // namespace
+
+std::string sqliteFenceSql(const FencedTable& fenced) {
+  if (fenced.table.empty() || fenced.lease.empty()) {
+    throw std::invalid_argument{"sqliteFenceSql: the table or the lease is empty"};
+  }
+  if (!isText(fenced.table) || !isText(fenced.lease) || !isText(fenced.tokenColumn)) {
+    throw std::invalid_argument{"sqliteFenceSql: the table, lease or column is not UTF-8 text without NUL"};
+  }
+  const Template filled{fenced};
+  return sqlite_fence::guardTableSql + filled.fill(prologue) +
+         filled.fill(fenced.tokenColumn.empty() ? closedTable : tokenTable);
+}
+
+}  // namespace tenure

@@ -1,0 +1,186 @@
+#include <utility>
+
+#include <tenure/adapters/sqlite_fence.hpp>
+#include <tenure/lockcore/clock.hpp>
+
+#include "connection.hpp"
+#include "fence_sql.hpp"
+#include "transaction.hpp"
+
+namespace tenure {
+
+using sqlite_fence::Connection;
+using sqlite_fence::Statement;
+using sqlite_fence::Transaction;
+
+namespace {
+
+bool commits(int code) { return code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE; }
+
+}  // namespace
+
+class SqliteFence::Impl {
+ public:
+  Impl(sqlite3* database, SqliteFenceOptions options) : connection_{database, options.busyTimeout} {}
+
+  [[nodiscard]] std::optional<FenceError> open();
+  [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const std::function<int(sqlite3*)>& work);
+  [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
+
+ private:
+  struct Seen {
+    std::optional<TermStamp> term;  // empty: no token yet
+    std::int64_t ticket{sqlite_fence::noTicket};
+  };
+
+  [[nodiscard]] std::optional<FenceError> makeTable();
+  [[nodiscard]] int look(const std::string& lease, Seen& seen);
+  [[nodiscard]] std::optional<FenceError> admit(const TermStamp& stamp, Seen& seen, const Instant& start);
+  [[nodiscard]] std::optional<FenceError> finish(const TermStamp& stamp, const Seen& seen, int code,
+                                                 Transaction& transaction, const Instant& start);
+  [[nodiscard]] FenceError transactionEnded(const TermStamp& stamp, int code);
+  [[nodiscard]] int setTicket(const std::string& lease, std::int64_t ticket);
+
+  Connection connection_;
+  Statement select_, remember_, setTicket_;
+};
+
+std::optional<FenceError> SqliteFence::Impl::open() {
+  if (connection_.inTransaction()) return connection_.misuse("a fence is opened outside of transactions only");
+  if (auto error = makeTable()) return error;
+  const std::pair<const char*, Statement*> statements[] = {
+      {"SELECT token, holder, ticket FROM main.tenure_fence_guard WHERE lease = ?1", &select_},
+      // The holder is filled in also for a token that only plain SQL has written with so far.
+      {"INSERT INTO main.tenure_fence_guard(lease, token, holder, since, ticket) VALUES(?1, ?2, ?3, ?4, 1) "
+       "ON CONFLICT(lease) DO UPDATE SET since = iif(excluded.token > token, excluded.since, since), "
+       "token = excluded.token, holder = excluded.holder, ticket = 1",
+       &remember_},
+      {"UPDATE main.tenure_fence_guard SET ticket = ?2 WHERE lease = ?1", &setTicket_}};
+  for (const auto& [sql, statement] : statements) {
+    if (const int code = connection_.prepare(sql, *statement); code != SQLITE_OK) {
+      return connection_.trouble("preparing the fence's statements", code);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<FenceError> SqliteFence::Impl::makeTable() {
+  const Instant start = readClock();
+  int code = connection_.patiently(start, [this] { return connection_.exec("BEGIN IMMEDIATE"); });
+  if (code != SQLITE_OK) return connection_.trouble("locking the database to make the fence's table", code);
+  code = connection_.exec(sqlite_fence::guardTableSql);
+  // Whoever could have a ticket would have the lock: what is there was left by a work that ended its transaction.
+  if (code == SQLITE_OK) code = connection_.exec("UPDATE main.tenure_fence_guard SET ticket = 0 WHERE ticket <> 0");
+  if (code == SQLITE_OK) code = connection_.patiently(start, [this] { return connection_.exec("COMMIT"); });
+  if (code == SQLITE_OK) return std::nullopt;
+  FenceError error = connection_.trouble("making the fence's table tenure_fence_guard", code);
+  if (connection_.inTransaction()) (void)connection_.exec("ROLLBACK");
+  return error;
+}
+
+int SqliteFence::Impl::look(const std::string& lease, Seen& seen) {
+  const int code = select_.bind(1, lease).step();
+  if (code == SQLITE_ROW && select_.integer(0) > 0) {
+    seen.term = TermStamp{lease, FencingToken{static_cast<std::uint64_t>(select_.integer(0))}, select_.text(1)};
+  }
+  if (code == SQLITE_ROW) seen.ticket = select_.integer(2);
+  select_.reset();
+  return commits(code) ? SQLITE_OK : code;
+}
+
+int SqliteFence::Impl::setTicket(const std::string& lease, std::int64_t ticket) {
+  return setTicket_.bind(1, lease).bind(2, ticket).run();
+}
+
+std::optional<FenceError> SqliteFence::Impl::admit(const TermStamp& stamp, Seen& seen, const Instant& start) {
+  if (const int code = look(stamp.lease, seen); code != SQLITE_OK) {
+    return connection_.trouble("reading the fence's table tenure_fence_guard", code);
+  }
+  if (auto refusal = fenceRefusal(stamp, seen.term)) return refusal;
+  const std::string since = wallClockTextForDisplay(wallClockMillisForDisplay());
+  const auto token = static_cast<std::int64_t>(stamp.token.value());
+  const int code = connection_.patiently(start, [&] {  // in a part of the caller's this may be the first write
+    return remember_.bind(1, stamp.lease).bind(2, token).bind(3, stamp.holder).bind(4, since).run();
+  });
+  if (code != SQLITE_OK) return connection_.trouble("writing the fence's table tenure_fence_guard", code);
+  return std::nullopt;
+}
+
+FenceResult<void> SqliteFence::Impl::write(const TermStamp& stamp, const std::function<int(sqlite3*)>& work) {
+  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  const Instant start = readClock();
+  Transaction transaction{connection_};
+  if (const int code = transaction.begin(start); code != SQLITE_OK) {
+    return connection_.trouble("locking the database for a fenced write", code);
+  }
+  Seen seen;
+  if (auto refusal = admit(stamp, seen, start)) return *std::move(refusal);
+  int code = SQLITE_OK;
+  try {
+    code = work(connection_.raw());
+  } catch (...) {
+    if (!connection_.inTransaction()) (void)setTicket(stamp.lease, sqlite_fence::noTicket);
+    throw;
+  }
+  if (auto error = finish(stamp, seen, code, transaction, start)) return *std::move(error);
+  return {};
+}
+
+std::optional<FenceError> SqliteFence::Impl::finish(const TermStamp& stamp, const Seen& seen, int code,
+                                                    Transaction& transaction, const Instant& start) {
+  if (!connection_.inTransaction()) return transactionEnded(stamp, code);
+  if (!commits(code)) return connection_.trouble("the work of a fenced write", code);
+  if (const int closed = setTicket(stamp.lease, seen.ticket); closed != SQLITE_OK) {
+    return connection_.trouble("writing the fence's table tenure_fence_guard", closed);
+  }
+  if (!transaction.endWork()) {
+    transaction.rollBack();
+    return transactionEnded(stamp, SQLITE_OK);
+  }
+  if (const int committed = transaction.commit(start); committed != SQLITE_OK) {
+    // A commit that met a lock has not begun. After any other fault the disk may or may not have all of it.
+    return connection_.trouble("committing a fenced write", committed, (committed & 0xFF) != SQLITE_BUSY);
+  }
+  return std::nullopt;
+}
+
+/// The transaction of the check is gone: SQLite itself rolls back after some errors; else it was the work.
+FenceError SqliteFence::Impl::transactionEnded(const TermStamp& stamp, int code) {
+  FenceError error = connection_.trouble("the work of a fenced write", code);
+  Seen left;
+  const bool committed = look(stamp.lease, left) != SQLITE_OK || left.ticket != sqlite_fence::noTicket;
+  if (!committed && !commits(code)) return error;
+  (void)setTicket(stamp.lease, sqlite_fence::noTicket);
+  return connection_.misuse(
+      "the work of a fenced write has ended the transaction that fenced it; what it wrote after that may be stale, so "
+      "take COMMIT and ROLLBACK out of it",
+      true);
+}
+
+FenceResult<std::optional<TermStamp>> SqliteFence::Impl::highestSeen(const std::string& lease) {
+  Seen seen;
+  const int code = connection_.patiently(readClock(), [&] { return look(lease, seen); });
+  if (code != SQLITE_OK) return connection_.trouble("reading the fence's table tenure_fence_guard", code);
+  return seen.term;
+}
+
+FenceResult<SqliteFence> SqliteFence::open(sqlite3* database, SqliteFenceOptions options) {
+  auto impl = std::make_unique<Impl>(database, options);
+  if (auto error = impl->open()) return *std::move(error);
+  return SqliteFence{std::move(impl)};
+}
+
+SqliteFence::SqliteFence(std::unique_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
+SqliteFence::~SqliteFence() = default;
+SqliteFence::SqliteFence(SqliteFence&&) noexcept = default;
+SqliteFence& SqliteFence::operator=(SqliteFence&&) noexcept = default;
+
+FenceResult<void> SqliteFence::writeCoded(const TermStamp& stamp, const std::function<int(sqlite3*)>& work) {
+  return impl_->write(stamp, work);
+}
+
+FenceResult<std::optional<TermStamp>> SqliteFence::highestSeen(const std::string& lease) {
+  return impl_->highestSeen(lease);
+}
+
+}  // namespace tenure
