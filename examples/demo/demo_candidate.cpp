@@ -1,0 +1,130 @@
+// The candidate of scripts/demo: while it leads, its job appends rows to a ledger through the fence. It tells what
+// happens to it as JSON lines in a file of its own, which survives a SIGKILL.
+//
+//   tenure-demo-candidate GROUP.yaml LEDGER.db EVENTS
+#include <chrono>
+#include <cstdio>
+#include <fcntl.h>
+#include <memory>
+#include <signal.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include <tenure/adapters/sqlite_fence.hpp>
+#include <tenure/config/load_group.hpp>
+#include <tenure/election/leader_elector.hpp>
+
+namespace {
+
+using tenure::Leadership;
+
+/// Each event is one write(2): whole or not there, whatever happens to the process.
+class Events {
+ public:
+  explicit Events(const char* path) : fd_{open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)} {}
+  ~Events() { close(fd_); }
+  Events(const Events&) = delete;
+  Events& operator=(const Events&) = delete;
+
+  void tell(const std::string& event, const std::string& more = {}) const {
+    const std::string line =
+        fmt::format("{{\"t\":{},\"e\":\"{}\"{}}}\n", tenure::readClock().boottime.count(), event, more);
+    [[maybe_unused]] const ssize_t written = write(fd_, line.data(), line.size());
+  }
+
+ private:
+  int fd_;
+};
+
+using Database = std::unique_ptr<sqlite3, decltype(&sqlite3_close)>;
+
+Database openLedger(const char* path) {
+  sqlite3* db = nullptr;
+  if (sqlite3_open(path, &db) != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db));
+  sqlite3_busy_timeout(db, 2000);  // for the set-up only: five processes may do it at once
+  const char* setUp =
+      "PRAGMA journal_mode=WAL;"
+      "CREATE TABLE IF NOT EXISTS ledger(id INTEGER PRIMARY KEY AUTOINCREMENT, token INTEGER, holder TEXT)";
+  if (sqlite3_exec(db, setUp, nullptr, nullptr, nullptr) != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db));
+  sqlite3_busy_timeout(db, 0);
+  return {db, &sqlite3_close};
+}
+
+int insertRow(sqlite3* db, const Leadership& term) {
+  const std::string sql =
+      fmt::format("INSERT INTO ledger(token, holder) VALUES({}, '{}')", term.fencingToken().value(), term.holder());
+  return sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr);
+}
+
+/// True while the fence lets this term write.
+bool appendRow(sqlite3* db, const Leadership& term, const Events& events) {
+  auto fence = tenure::SqliteFence::open(db);
+  if (fence.has_error()) return true;
+  const auto written = fence->write(tenure::TermStamp::of(term), [&](sqlite3* d) { return insertRow(d, term); });
+  if (!written.has_error() || written.error().stale() == nullptr) return true;
+  const auto seen = written.error().stale()->highestSeen;
+  events.tell("refused", fmt::format(",\"token\":{},\"seen\":{}", term.fencingToken().value(), seen.value()));
+  term.reportStaleToken(seen);
+  return false;
+}
+
+/// The job. It does not look at the clock before it writes, as careless jobs do, and after it was told to stop it
+/// writes once more: that is what the fence is for.
+void appendRows(sqlite3* db, const Leadership& term, const Events& events) {
+  const std::string token = fmt::format(",\"token\":{}", term.fencingToken().value());
+  events.tell("elected", token);
+  const std::stop_token stop = term.stopToken();
+  bool admitted = true;
+  while (admitted && !stop.stop_requested()) {
+    if (term.leads()) events.tell("led", token);
+    admitted = appendRow(db, term, events);
+    std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  }
+  if (admitted) appendRow(db, term, events);
+}
+
+int runCandidate(char** argv) {
+  sigset_t end;
+  sigemptyset(&end);
+  sigaddset(&end, SIGTERM);
+  sigprocmask(SIG_BLOCK, &end, nullptr);
+
+  const Events events{argv[3]};
+  const Database ledger = openLedger(argv[2]);
+  tenure::LeaderElector elector{
+      tenure::loadGroup(argv[1]).value(),
+      {.onElected = [&](const Leadership& term) { appendRows(ledger.get(), term, events); },
+       .onRevoked =
+           [&](const tenure::Revocation& why) {
+             events.tell("revoked",
+                         fmt::format(",\"token\":{},\"reason\":\"{}\"", why.token.value(), toString(why.reason)));
+           },
+       .onInDoubt =
+           [&](const tenure::Doubt& doubt) {
+             events.tell("doubt", fmt::format(",\"error\":\"{}\"", toString(doubt.error.errorClass)));
+           }}};
+  elector.start();
+  int which = 0;
+  sigwait(&end, &which);
+  elector.stop();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    fmt::print(stderr, "usage: tenure-demo-candidate GROUP.yaml LEDGER.db EVENTS\n");
+    return 2;
+  }
+  try {
+    return runCandidate(argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tenure-demo-candidate: {}\n", error.what());
+    return 1;
+  }
+}
