@@ -1,0 +1,218 @@
+#include <stdexcept>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <tenure/adapters/sqlite_fence.hpp>
+#include <tenure/adapters/sqlite_fence_sql.hpp>
+
+#include "adapters/test_database.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure {
+namespace {
+
+TermStamp stamp(std::uint64_t token, std::string holder = "a#1") {
+  return {"billing", FencingToken{token}, std::move(holder)};
+}
+
+class SqliteFenceSqlTest : public testing::Test {
+ protected:
+  SqliteFenceSqlTest() {
+    database_.exec("CREATE TABLE jobs(id INTEGER PRIMARY KEY, state TEXT NOT NULL, token INTEGER)");
+    database_.exec("INSERT INTO jobs VALUES(1, 'new', NULL), (2, 'new', NULL)");
+  }
+
+  void protect(const FencedTable& fenced) const { database_.exec("BEGIN;" + sqliteFenceSql(fenced) + "COMMIT"); }
+
+  /// SQLite itself refused the statement, with this in its message.
+  [[nodiscard]] testing::AssertionResult refuses(const std::string& sql, const std::string& why) const {
+    const std::string before = content();
+    if (plain_.tryExec(sql) == SQLITE_OK) return testing::AssertionFailure() << "accepted: " << sql;
+    if (sqlite3_extended_errcode(plain_.raw()) != SQLITE_CONSTRAINT_TRIGGER ||
+        plain_.message().find(why) == std::string::npos) {
+      return testing::AssertionFailure() << sql << ": " << plain_.message();
+    }
+    if (content() != before) return testing::AssertionFailure() << "refused, but changed: " << content();
+    return testing::AssertionSuccess();
+  }
+  [[nodiscard]] testing::AssertionResult accepts(const std::string& sql) const {
+    if (plain_.tryExec(sql) != SQLITE_OK) return testing::AssertionFailure() << sql << ": " << plain_.message();
+    return testing::AssertionSuccess();
+  }
+  [[nodiscard]] std::string content() const {
+    return plain_.text("SELECT coalesce(group_concat(id || state || coalesce(token, '-'), ' '), '') FROM jobs");
+  }
+  [[nodiscard]] std::int64_t highest() const {
+    return plain_.number("SELECT token FROM tenure_fence_guard WHERE lease = 'billing'");
+  }
+
+  const test::TempDir directory_;
+  const std::string file_ = directory_.file("user.db");
+  const test::TestDatabase database_{file_};
+  const test::TestDatabase plain_{file_};  // a writer that does not use this library
+};
+
+TEST_F(SqliteFenceSqlTest, aClosedTableIsChangedByFencedWritesOnly) {
+  protect({.table = "jobs", .lease = "billing"});
+  const std::string why = "tenure: table jobs is fenced by lease billing";
+  EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(3, 'new', 99)", why));
+  EXPECT_TRUE(refuses("INSERT OR IGNORE INTO jobs VALUES(3, 'new', 99)", why));
+  EXPECT_TRUE(refuses("INSERT OR REPLACE INTO jobs VALUES(1, 'new', 99)", why));
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'done', token = 99", why));
+  EXPECT_TRUE(refuses("UPDATE OR IGNORE jobs SET state = 'done' WHERE id = 1", why));
+  EXPECT_TRUE(refuses("DELETE FROM jobs WHERE id = 1", why));
+  EXPECT_TRUE(refuses("DELETE FROM jobs", why));
+
+  SqliteFence fence = SqliteFence::open(database_.raw()).value();
+  const auto written = fence.write(stamp(5), [](sqlite3* database) {
+    return sqlite3_exec(database,
+                        "INSERT INTO jobs VALUES(3, 'new', NULL);"
+                        "UPDATE jobs SET state = 'done' WHERE id = 1;"
+                        "DELETE FROM jobs WHERE id = 2",
+                        nullptr, nullptr, nullptr);
+  });
+  ASSERT_TRUE(written.has_value()) << written.error().message;
+  EXPECT_EQ(content(), "1done- 3new-");
+  EXPECT_TRUE(refuses("DELETE FROM jobs", why)) << "the fence stayed open";
+  EXPECT_TRUE(fence.write(stamp(4), [](sqlite3*) {}).has_error());
+}
+
+TEST_F(SqliteFenceSqlTest, aFencedWriteInsideAnotherLeavesTheTableOpenForTheOuterOne) {
+  protect({.table = "jobs", .lease = "billing"});
+  SqliteFence fence = SqliteFence::open(database_.raw()).value();
+  const auto outer = fence.write(stamp(5), [&](sqlite3* database) {
+    EXPECT_TRUE(fence.write(stamp(5), [](sqlite3*) {}).has_value());
+    EXPECT_TRUE(fence.write({"reports", FencingToken{1}, "a#1"}, [](sqlite3*) {}).has_value());
+    return sqlite3_exec(database, "DELETE FROM jobs WHERE id = 1", nullptr, nullptr, nullptr);
+  });
+  ASSERT_TRUE(outer.has_value()) << outer.error().message;
+  EXPECT_EQ(content(), "2new-");
+  EXPECT_TRUE(refuses("DELETE FROM jobs", "tenure: table jobs is fenced by lease billing"));
+}
+
+TEST_F(SqliteFenceSqlTest, aWriteUnderAnotherLeaseDoesNotOpenTheTable) {
+  protect({.table = "jobs", .lease = "billing"});
+  SqliteFence fence = SqliteFence::open(database_.raw()).value();
+  const auto written = fence.write({"reports", FencingToken{5}, "a#1"}, [](sqlite3* database) {
+    return sqlite3_exec(database, "DELETE FROM jobs", nullptr, nullptr, nullptr);
+  });
+  ASSERT_TRUE(written.has_error());
+  EXPECT_NE(written.error().message.find("fenced by lease billing"), std::string::npos) << written.error().message;
+  EXPECT_EQ(content(), "1new- 2new-");
+}
+
+TEST_F(SqliteFenceSqlTest, plainInsertsCarryTheirToken) {
+  protect({.table = "jobs", .lease = "billing", .tokenColumn = "token"});
+  EXPECT_TRUE(accepts("INSERT INTO jobs VALUES(3, 'new', 5)"));
+  EXPECT_EQ(highest(), 5);
+  EXPECT_TRUE(accepts("INSERT INTO jobs VALUES(4, 'new', 5)"));
+  EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(5, 'new', 4)", "stale fencing token"));
+  EXPECT_TRUE(refuses("INSERT OR REPLACE INTO jobs VALUES(3, 'old', 4)", "stale fencing token"));
+  EXPECT_TRUE(accepts("INSERT INTO jobs VALUES(5, 'new', 7)"));
+  EXPECT_EQ(highest(), 7);
+  EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(6, 'new', 6)", "stale fencing token"));
+  for (const char* none : {"NULL", "0", "-1", "'soon'", "7.5", "x'07'"}) {
+    EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(6, 'new', " + std::string{none} + ")", "must set token"));
+  }
+  EXPECT_TRUE(refuses("INSERT INTO jobs(id, state) VALUES(6, 'new')", "each INSERT and UPDATE must set token"));
+}
+
+TEST_F(SqliteFenceSqlTest, plainUpdatesNameTheirToken) {
+  protect({.table = "jobs", .lease = "billing", .tokenColumn = "token"});
+  EXPECT_TRUE(accepts("UPDATE jobs SET state = 'busy', token = 5"));
+  EXPECT_EQ(content(), "1busy5 2busy5");
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost'", "must set token")) << "the rows have the highest token already";
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost', token = 4 WHERE id = 1", "stale fencing token"));
+  EXPECT_TRUE(refuses("UPDATE jobs SET token = NULL WHERE id = 1", "must set token"));
+  EXPECT_TRUE(accepts("UPDATE jobs SET state = 'done', token = 6 WHERE id = 1"));
+  EXPECT_EQ(highest(), 6);
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost', token = 5 WHERE id = 2", "stale fencing token"));
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost' WHERE id = 2", "must set token"));
+  EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(1, 'x', 6) ON CONFLICT(id) DO UPDATE SET state = 'x'", "must set"));
+  EXPECT_TRUE(accepts("INSERT INTO jobs VALUES(1, 'x', 6) ON CONFLICT(id) DO UPDATE SET state = 'x', token = 6"));
+  EXPECT_EQ(content(), "1x6 2busy5");
+}
+
+TEST_F(SqliteFenceSqlTest, plainDeletesAreRefusedWhateverTheRowSays) {
+  protect({.table = "jobs", .lease = "billing", .tokenColumn = "token"});
+  EXPECT_TRUE(accepts("UPDATE jobs SET token = 5"));
+  EXPECT_TRUE(refuses("DELETE FROM jobs WHERE id = 1", "delete inside SqliteFence::write"));
+  EXPECT_TRUE(refuses("DELETE FROM jobs", "delete inside SqliteFence::write"));
+}
+
+TEST_F(SqliteFenceSqlTest, plainSqlAndTheFenceShareOneCounter) {
+  protect({.table = "jobs", .lease = "billing", .tokenColumn = "token"});
+  SqliteFence fence = SqliteFence::open(database_.raw()).value();
+  EXPECT_EQ(fence.highestSeen("billing").value(), std::nullopt);
+  EXPECT_TRUE(accepts("UPDATE jobs SET state = 'busy', token = 5"));
+  EXPECT_EQ(fence.highestSeen("billing").value(), stamp(5, "")) << "whose token it is is not known";
+  const auto stale = fence.write(stamp(4), [](sqlite3*) {});
+  ASSERT_TRUE(stale.has_error());
+  EXPECT_NE(stale.error().stale(), nullptr);
+  EXPECT_TRUE(fence.write(stamp(5, "b#2"), [](sqlite3*) {}).has_value());
+  EXPECT_EQ(fence.highestSeen("billing").value(), stamp(5, "b#2"));
+  EXPECT_TRUE(fence.write(stamp(5, "c#3"), [](sqlite3*) {}).has_error());
+  EXPECT_TRUE(fence
+                  .write(stamp(8, "c#3"),
+                         [](sqlite3* database) {
+                           return sqlite3_exec(database, "UPDATE jobs SET state = 'done'", nullptr, nullptr, nullptr);
+                         })
+                  .has_value())
+      << "inside the fence nothing has to be named";
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost', token = 5", "stale fencing token"));
+  EXPECT_TRUE(accepts("UPDATE jobs SET state = 'busy', token = 9 WHERE id = 1"));
+  EXPECT_EQ(fence.highestSeen("billing").value(), stamp(9, "")) << "the holder of token 8 is not that of 9";
+}
+
+TEST_F(SqliteFenceSqlTest, aRefusedStatementLeavesNoTicket) {
+  protect({.table = "jobs", .lease = "billing", .tokenColumn = "token"});
+  database_.exec("CREATE UNIQUE INDEX one_busy ON jobs(state) WHERE state = 'busy'");
+  EXPECT_NE(plain_.tryExec("UPDATE jobs SET state = 'busy', token = 5"), SQLITE_OK) << "not unique";
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost'", "must set token"));
+  plain_.exec("BEGIN");
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost', token = 0", "must set token"));
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost'", "must set token"));
+  plain_.exec("COMMIT");
+  EXPECT_EQ(plain_.number("SELECT ticket FROM tenure_fence_guard"), 0);
+}
+
+TEST_F(SqliteFenceSqlTest, withRecursiveTriggersNothingChanges) {
+  plain_.exec("PRAGMA recursive_triggers = ON");
+  protect({.table = "jobs", .lease = "billing", .tokenColumn = "token"});
+  EXPECT_TRUE(accepts("UPDATE jobs SET state = 'busy', token = 5"));
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'lost'", "must set token"));
+  EXPECT_TRUE(refuses("INSERT OR REPLACE INTO jobs VALUES(1, 'new', 6)", "delete inside SqliteFence::write"));
+}
+
+TEST_F(SqliteFenceSqlTest, aDeletedGuardRowClosesTheTable) {
+  protect({.table = "jobs", .lease = "billing", .tokenColumn = "token"});
+  database_.exec("DELETE FROM tenure_fence_guard");
+  EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(3, 'new', 99)", "stale fencing token"));
+  EXPECT_TRUE(refuses("UPDATE jobs SET state = 'done', token = 99", "stale fencing token"));
+  EXPECT_TRUE(refuses("DELETE FROM jobs", "delete inside"));
+}
+
+TEST_F(SqliteFenceSqlTest, mayBeRunAgainAndForOddNames) {
+  const FencedTable odd{
+      .table = "it's \"odd\"; DROP TABLE jobs; --", .lease = "le'ase\"", .tokenColumn = "to{ken} \"x\""};
+  database_.exec(
+      R"(CREATE TABLE "it's ""odd""; DROP TABLE jobs; --"(id INTEGER PRIMARY KEY, "to{ken} ""x""" INTEGER))");
+  protect(odd);
+  protect({.table = odd.table, .lease = odd.lease});
+  protect(odd);
+  const std::string insert = R"(INSERT INTO "it's ""odd""; DROP TABLE jobs; --" VALUES)";
+  EXPECT_TRUE(accepts(insert + "(1, 5)"));
+  EXPECT_TRUE(refuses(insert + "(2, 4)", "stale fencing token"));
+  EXPECT_EQ(content(), "1new- 2new-");
+}
+
+TEST_F(SqliteFenceSqlTest, refusesNamesThatAreNone) {
+  EXPECT_THROW((void)sqliteFenceSql({.table = "", .lease = "billing"}), std::invalid_argument);
+  EXPECT_THROW((void)sqliteFenceSql({.table = "jobs", .lease = ""}), std::invalid_argument);
+  EXPECT_THROW((void)sqliteFenceSql({.table = std::string{"jo\0bs", 5}, .lease = "billing"}), std::invalid_argument);
+  EXPECT_THROW((void)sqliteFenceSql({.table = "jobs", .lease = "b", .tokenColumn = "\xFF"}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tenure

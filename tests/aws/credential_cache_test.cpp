@@ -1,0 +1,173 @@
+#include "credential_cache.hpp"
+
+#include <future>
+#include <thread>
+
+#include "aws_world.hpp"
+
+namespace tenure::aws::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using Result = StoreResult<CredentialCache::Current>;
+
+/// What the fetch gives is put in by the test; while the gate is shut it hangs until stop is requested.
+class CacheTest : public AwsTest {
+ protected:
+  StoreResult<Credentials> fetch(const std::stop_token& stop) {
+    ++fetches_;
+    while (shut_ && !stop.stop_requested()) std::this_thread::yield();
+    const std::lock_guard lock{mutex_};
+    return next_;
+  }
+  void setNext(StoreResult<Credentials> next) {
+    const std::lock_guard lock{mutex_};
+    next_ = std::move(next);
+  }
+  std::unique_ptr<CredentialCache> make() {
+    return std::make_unique<CredentialCache>([this](const std::stop_token& stop) { return fetch(stop); }, logger());
+  }
+  static Credentials keys(const std::string& id, std::optional<std::chrono::seconds> lifetime = {}) {
+    return {{id, secretKey, tokenText}, lifetime, "test"};
+  }
+  static std::future<Result> wait(CredentialCache& cache, std::chrono::nanoseconds timeout = 20s) {
+    auto promise = std::make_shared<std::promise<Result>>();
+    cache.wait(timeout, [promise](Result result) { promise->set_value(std::move(result)); });
+    return promise->get_future();
+  }
+  static std::future<Result> replace(CredentialCache& cache, CredentialCache::Current refused,
+                                     std::chrono::nanoseconds timeout = 20s) {
+    auto promise = std::make_shared<std::promise<Result>>();
+    cache.replace(std::move(refused), timeout, [promise](Result result) { promise->set_value(std::move(result)); });
+    return promise->get_future();
+  }
+  template <class Condition>
+  static bool eventually(Condition condition) {
+    const auto end = Clock::now() + 20s;
+    while (!condition() && Clock::now() < end) std::this_thread::yield();
+    return condition();
+  }
+
+  std::atomic<int> fetches_{0};
+  std::atomic<bool> shut_{false};
+  std::mutex mutex_{};
+  StoreResult<Credentials> next_{keys("one")};
+};
+
+TEST_F(CacheTest, isEmptyUntilSomebodyAsks) {
+  const auto cache = make();
+  EXPECT_EQ(cache->current(), nullptr);
+  EXPECT_EQ(fetches_, 0);
+  EXPECT_EQ((*wait(*cache).get())->keys.accessKeyId, "one");
+  EXPECT_EQ(cache->current()->keys.accessKeyId, "one");
+}
+
+TEST_F(CacheTest, oneFetchServesAllWhoWait) {
+  shut_ = true;
+  const auto cache = make();
+  std::vector<std::future<Result>> all;
+  for (int i = 0; i < 50; ++i) all.push_back(wait(*cache));
+  EXPECT_TRUE(eventually([&] { return fetches_ == 1; }));
+  shut_ = false;
+  for (auto& one : all) EXPECT_EQ((*one.get())->keys.accessKeyId, "one");
+  EXPECT_EQ(fetches_, 1);
+}
+
+TEST_F(CacheTest, aFetchThatHangsCostsNoMoreThanTheCallsTime) {
+  shut_ = true;
+  const auto cache = make();
+  const auto begin = Clock::now();
+  const Result got = wait(*cache, 50ms).get();
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().errorClass, ErrorClass::transient);
+  EXPECT_NE(got.error().message.find("still under way"), std::string::npos);
+  EXPECT_LT(Clock::now() - begin, 10s);
+}
+
+TEST_F(CacheTest, failuresAreSharedAndPaced) {
+  setNext(StoreError{ErrorClass::credentials, "nothing here"});
+  const auto cache = make();
+  for (int i = 0; i < 200; ++i) {
+    const Result got = wait(*cache).get();
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().message, "nothing here");
+  }
+  EXPECT_LT(fetches_, 20) << "200 calls, each at once after the other's failure, must not be 200 fetches";
+  EXPECT_NE(logged().find("could not be fetched: nothing here"), std::string::npos);
+  setNext(keys("late"));
+  EXPECT_TRUE(eventually([&] { return wait(*cache).get().has_value(); }));
+}
+
+TEST_F(CacheTest, refreshesInTheBackground) {
+  setNext(keys("one", 1s));
+  const auto cache = make();
+  ASSERT_TRUE(wait(*cache).get());
+  setNext(keys("two", 1h));
+  // Nobody waits, and at no moment is there nothing to sign with.
+  EXPECT_TRUE(eventually([&] {
+    const auto now = cache->current();
+    EXPECT_NE(now, nullptr);
+    return now == nullptr || now->keys.accessKeyId == "two";
+  }));
+}
+
+TEST_F(CacheTest, oldOnesServeOnWhileTheRefreshFails) {
+  setNext(keys("one", 3s));
+  const auto cache = make();
+  ASSERT_TRUE(wait(*cache).get());
+  setNext(StoreError{ErrorClass::credentials, "issuer is down"});
+  const auto begin = Clock::now();
+  EXPECT_TRUE(eventually([&] { return fetches_ >= 3; }));
+  if (Clock::now() - begin < 2500ms) {
+    EXPECT_NE(cache->current(), nullptr);
+  }
+  EXPECT_NE(logged().find("issuer is down"), std::string::npos);
+  EXPECT_TRUE(eventually([&] { return cache->current() == nullptr; })) << "expired";
+  EXPECT_FALSE(wait(*cache).get());
+}
+
+TEST_F(CacheTest, refusedOnesAreReplaced) {
+  setNext(keys("old", 1h));
+  const auto cache = make();
+  const auto old = *wait(*cache).get();
+  setNext(keys("new", 1h));
+  // A service that refuses what was fetched just now gets it once more: no storm of fetches.
+  EXPECT_EQ(*replace(*cache, old).get(), old);
+  EXPECT_EQ(fetches_, 1);
+  EXPECT_TRUE(eventually([&] { return (*replace(*cache, old).get())->keys.accessKeyId == "new"; }));
+  EXPECT_EQ(fetches_, 2);
+  EXPECT_EQ((*replace(*cache, old).get())->keys.accessKeyId, "new") << "others are in use by now: no fetch";
+  EXPECT_EQ(fetches_, 2);
+}
+
+TEST_F(CacheTest, whoWaitsIsToldWhenItGoes) {
+  shut_ = true;
+  auto cache = make();
+  auto waiting = wait(*cache);
+  EXPECT_TRUE(eventually([&] { return fetches_ == 1; }));
+  cache.reset();
+  const Result got = waiting.get();
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().message, "the client was closed");
+}
+
+TEST_F(CacheTest, mayBeDestroyedByWhoWasWaiting) {
+  std::promise<void> gone;
+  auto* cache = make().release();
+  cache->wait(20s, [&, cache](const Result&) {
+    const std::unique_ptr<CredentialCache> last{cache};
+    gone.set_value();
+  });
+  EXPECT_EQ(gone.get_future().wait_for(20s), std::future_status::ready);
+  EXPECT_TRUE(eventually([&] { return fetches_ == 1; }));
+}
+
+TEST_F(CacheTest, aFetchThatThrowsIsAnError) {
+  CredentialCache cache{[](const std::stop_token&) -> StoreResult<Credentials> { throw std::runtime_error{"oh"}; },
+                        logger()};
+  EXPECT_EQ(wait(cache).get().error().message, "fetching AWS credentials: oh");
+}
+
+}  // namespace
+}  // namespace tenure::aws::test

@@ -1,0 +1,105 @@
+#include "endpoint.hpp"
+
+#include "aws_world.hpp"
+
+namespace tenure::aws::test {
+namespace {
+
+class EndpointTest : public AwsTest {
+ protected:
+  StoreResult<Place> place(const PlaceWishes& wishes = {"dynamodb", {}, {}, {}}) {
+    const SharedConfig config = SharedConfig::load(environment_).value();
+    return findPlace(environment_, config, wishes, findRegion(environment_, config, wishes), "");
+  }
+  std::string url(const PlaceWishes& wishes = {"dynamodb", {}, {}, {}}) {
+    const auto got = place(wishes);
+    return got ? net::toString(got->endpoint.origin) + got->endpoint.target + ' ' + got->region : got.error().message;
+  }
+  std::string misconfigured(const PlaceWishes& wishes = {"dynamodb", {}, {}, {}}) {
+    const auto got = place(wishes);
+    if (got) return "(no error)";
+    EXPECT_EQ(got.error().errorClass, ErrorClass::misconfigured);
+    return got.error().message;
+  }
+};
+
+TEST_F(EndpointTest, regionsInTheirOrder) {
+  writeConfig("[default]\nregion = eu-west-1\n[profile p]\nregion = eu-west-2\n");
+  EXPECT_EQ(place()->region, "eu-west-1");
+  EXPECT_EQ(place({"dynamodb", {}, {}, "p"})->region, "eu-west-2");
+  set("AWS_PROFILE", "p");
+  EXPECT_EQ(place()->region, "eu-west-2");
+  set("AWS_DEFAULT_REGION", "eu-west-3");
+  EXPECT_EQ(place()->region, "eu-west-3");
+  set("AWS_REGION", "eu-south-1");
+  EXPECT_EQ(place()->region, "eu-south-1");
+  EXPECT_EQ(place({"dynamodb", "us-east-2", {}, {}})->region, "us-east-2");
+}
+
+TEST_F(EndpointTest, aMissingRegionListsWhatWasLookedAt) {
+  const std::string message = misconfigured();
+  for (const char* part : {"option region", "AWS_REGION", "AWS_DEFAULT_REGION", "profile default", "set AWS_REGION"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+  EXPECT_NE(message.find(path("config")), std::string::npos) << message;
+  set("AWS_REGION", "eu-central-1.evil.example/");
+  EXPECT_NE(misconfigured().find("is no AWS region"), std::string::npos);
+  set("AWS_REGION", "local");
+  EXPECT_NE(misconfigured().find("http://localhost:8000"), std::string::npos);
+}
+
+TEST_F(EndpointTest, hostsOfThePartitions) {
+  const EndpointVariant plain{};
+  const EndpointVariant fips{true, false};
+  const EndpointVariant dual{false, true};
+  EXPECT_EQ(regionalHost("dynamodb", "eu-central-1", plain), "dynamodb.eu-central-1.amazonaws.com");
+  EXPECT_EQ(regionalHost("dynamodb", "us-east-1", fips), "dynamodb-fips.us-east-1.amazonaws.com");
+  EXPECT_EQ(regionalHost("dynamodb", "us-east-1", dual), "dynamodb.us-east-1.api.aws");
+  EXPECT_EQ(regionalHost("dynamodb", "us-east-1", {true, true}), "dynamodb-fips.us-east-1.api.aws");
+  EXPECT_EQ(regionalHost("dynamodb", "cn-north-1", plain), "dynamodb.cn-north-1.amazonaws.com.cn");
+  EXPECT_EQ(regionalHost("dynamodb", "cn-north-1", dual), "dynamodb.cn-north-1.api.amazonwebservices.com.cn");
+  EXPECT_EQ(regionalHost("dynamodb", "us-gov-west-1", fips), "dynamodb.us-gov-west-1.amazonaws.com");
+  EXPECT_EQ(regionalHost("dynamodb", "us-iso-east-1", plain), "dynamodb.us-iso-east-1.c2s.ic.gov");
+  EXPECT_EQ(regionalHost("dynamodb", "us-isob-east-1", plain), "dynamodb.us-isob-east-1.sc2s.sgov.gov");
+  EXPECT_EQ(regionalHost("dynamodb", "us-iso-east-1", dual), "");
+}
+
+TEST_F(EndpointTest, endpointsInTheirOrder) {
+  set("AWS_REGION", "eu-central-1");
+  EXPECT_EQ(url(), "https://dynamodb.eu-central-1.amazonaws.com:443/ eu-central-1");
+  writeConfig("[default]\nendpoint_url = http://profile:1\n");
+  EXPECT_EQ(url(), "http://profile:1/ eu-central-1");
+  writeConfig(
+      "[default]\nendpoint_url = http://profile:1\nservices = s\n[services s]\ndynamodb =\n endpoint_url = "
+      "http://services:2\n");
+  EXPECT_EQ(url(), "http://services:2/ eu-central-1");
+  set("AWS_ENDPOINT_URL", "http://everything:3");
+  EXPECT_EQ(url(), "http://everything:3/ eu-central-1");
+  set("AWS_ENDPOINT_URL_DYNAMODB", "http://dynamo:4/path");
+  EXPECT_EQ(url(), "http://dynamo:4/path eu-central-1");
+  EXPECT_EQ(url({"sts", {}, {}, {}}), "http://everything:3/ eu-central-1");
+  EXPECT_EQ(url({"dynamodb", {}, "https://mine:5", {}}), "https://mine:5/ eu-central-1");
+  set("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "TRUE");
+  EXPECT_EQ(url(), "https://dynamodb.eu-central-1.amazonaws.com:443/ eu-central-1");
+  EXPECT_EQ(url({"dynamodb", {}, "https://mine:5", {}}), "https://mine:5/ eu-central-1");
+}
+
+TEST_F(EndpointTest, aBadUrlNamesItsPlace) {
+  set("AWS_REGION", "eu-central-1");
+  set("AWS_ENDPOINT_URL_DYNAMODB", "localhost:8000");
+  EXPECT_EQ(misconfigured().find("AWS_ENDPOINT_URL_DYNAMODB is not a usable URL: "), 0U) << misconfigured();
+}
+
+TEST_F(EndpointTest, variantsComeFromEnvironmentAndProfile) {
+  set("AWS_REGION", "us-east-1");
+  writeConfig("[default]\nuse_fips_endpoint = true\n");
+  EXPECT_EQ(url(), "https://dynamodb-fips.us-east-1.amazonaws.com:443/ us-east-1");
+  set("AWS_USE_FIPS_ENDPOINT", "false");
+  set("AWS_USE_DUALSTACK_ENDPOINT", "true");
+  EXPECT_EQ(url(), "https://dynamodb.us-east-1.api.aws:443/ us-east-1");
+  set("AWS_REGION", "us-iso-east-1");
+  EXPECT_NE(misconfigured().find("no dual-stack"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenure::aws::test

@@ -1,0 +1,228 @@
+// Web identity, containers, EC2: what is asked and what comes of each answer.
+#include "aws_world.hpp"
+
+namespace tenure::aws::test {
+namespace {
+
+class MetadataTest : public AwsTest {
+ protected:
+  std::size_t count(const std::string& method, const std::string& target) const {
+    std::size_t out = 0;
+    for (const auto& entry : requests_->all()) out += entry.request.method == method && entry.request.target == target;
+    return out;
+  }
+  void serveOnly(int status, const std::string& body) {
+    responder_ = [status, body](const auto&, const auto&) { return reply(status, body, {{"Date", httpDate(noon)}}); };
+  }
+};
+
+using WebIdentityTest = MetadataTest;
+using ContainerTest = MetadataTest;
+
+TEST_F(WebIdentityTest, asksStsWithTheTokenOfTheFile) {
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", path("token"));
+  set("AWS_ROLE_ARN", "arn:aws:iam::1:role/W");
+  set("AWS_ROLE_SESSION_NAME", "pod-1");
+  write("token", "one+two\n");
+  serveOnly(200, stsReply("ASIAW", std::chrono::seconds{900}));
+  const auto got = find();
+  ASSERT_TRUE(got) << error(got);
+  EXPECT_EQ(got->keys.accessKeyId, "ASIAW");
+  EXPECT_EQ(requests_->all()[0].request.body,
+            "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2FW"
+            "&RoleSessionName=pod-1&WebIdentityToken=one%2Btwo");
+  write("token", "three");  // projected tokens are replaced all the time
+  ASSERT_TRUE(find());
+  EXPECT_NE(requests_->all()[1].request.body.find("WebIdentityToken=three"), std::string::npos);
+}
+
+TEST_F(WebIdentityTest, saysWhatIsMissing) {
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", path("token"));
+  EXPECT_NE(error(find()).find("without AWS_ROLE_ARN"), std::string::npos);
+  set("AWS_ROLE_ARN", "arn:aws:iam::1:role/W");
+  EXPECT_NE(error(find()).find(path("token") + ": No such file or directory"), std::string::npos);
+  write("token", "\n");
+  EXPECT_NE(error(find()).find("is empty"), std::string::npos);
+  write("token", tokenText);
+  serveOnly(400, "<Error><Code>InvalidIdentityToken</Code><Message>bad " + tokenText + "</Message></Error>");
+  EXPECT_NE(error(find()).find("InvalidIdentityToken"), std::string::npos);
+}
+
+TEST_F(ContainerTest, relativeUriIsEcs) {
+  set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/abc?id=1");
+  serveOnly(200, metadataKeys("ASIAC", isoTime(noon + 3600)));
+  const auto got = find();
+  ASSERT_TRUE(got) << error(got);
+  EXPECT_EQ(got->keys, (Keys{"ASIAC", secretKey, tokenText}));
+  EXPECT_EQ(got->lifetime, std::chrono::hours{1});
+  const auto asked = requests_->all().at(0);
+  EXPECT_EQ(net::toString(asked.origin) + asked.request.target, "http://169.254.170.2:80/v2/credentials/abc?id=1");
+}
+
+TEST_F(ContainerTest, tokensFromVariableAndFile) {
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1/credentials");
+  set("AWS_CONTAINER_AUTHORIZATION_TOKEN", "Basic " + tokenText);
+  serveOnly(200, metadataKeys("ASIAC", isoTime(noon + 3600)));
+  ASSERT_TRUE(find());
+  EXPECT_EQ(headerOf(requests_->all()[0].request, "Authorization"), "Basic " + tokenText);
+  set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", path("token"));
+  EXPECT_NE(error(find()).find("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE cannot be read"), std::string::npos);
+  write("token", "from file\n");
+  ASSERT_TRUE(find());
+  EXPECT_EQ(headerOf(requests_->all()[1].request, "Authorization"), "from file") << "the file goes first";
+  write("token", "a\r\nX-Injected: " + tokenText);
+  EXPECT_NE(error(find()).find("line break"), std::string::npos);
+}
+
+TEST_F(ContainerTest, hostsThatMayBePlain) {
+  serveOnly(200, metadataKeys("ASIAC", isoTime(noon + 3600)));
+  for (const char* url : {"http://127.0.0.1/x", "http://127.1.2.3:80/x", "http://localhost:1/x", "http://[::1]/x",
+                          "http://[fd00:ec2::23]/x", "http://169.254.170.2/x", "https://anywhere.example/x"}) {
+    set("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
+    EXPECT_TRUE(find()) << url;
+  }
+  for (const char* url :
+       {"http://anywhere.example/x", "http://10.0.0.1/x", "http://127.evil.example/x", "http://[::2]/x"}) {
+    set("AWS_CONTAINER_CREDENTIALS_FULL_URI", url);
+    EXPECT_NE(error(find()).find("need https://"), std::string::npos) << url;
+  }
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "nonsense");
+  EXPECT_NE(error(find()).find("is not a usable URL"), std::string::npos);
+  set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "x@evil.example/");
+  EXPECT_NE(error(find()).find("does not begin with /"), std::string::npos);
+}
+
+TEST_F(ContainerTest, faults) {
+  set("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1/x");
+  EXPECT_NE(error(find()).find("was not reached: lost on the way"), std::string::npos);
+  serveOnly(403, secretKey);
+  EXPECT_NE(error(find()).find("HTTP status 403; is the authorization token right?"), std::string::npos);
+  serveOnly(200, secretKey);
+  EXPECT_NE(error(find()).find("gave no JSON object"), std::string::npos);
+  serveOnly(200, R"({"AccessKeyId":"A","SecretAccessKey":")" + secretKey + "\"}");
+  EXPECT_NE(error(find()).find("without \"Token\""), std::string::npos);
+  const std::size_t before = requests_->count();
+  serveOnly(500, "");
+  EXPECT_NE(error(find()).find("HTTP status 500"), std::string::npos);
+  EXPECT_EQ(requests_->count(), before + 2) << "one more try after a 5xx";
+}
+
+class ImdsTest : public MetadataTest {
+ protected:
+  void serve(int tokenStatus = 200, int roleStatus = 200, int keysStatus = 200) {
+    responder_ = [=](const net::Origin&, const net::HttpRequest& request) -> net::HttpOutcome {
+      if (request.method == "PUT" && request.target == "/latest/api/token") {
+        return reply(headerOf(request, "X-aws-ec2-metadata-token-ttl-seconds") == "21600" ? tokenStatus : 400,
+                     "session-1");
+      }
+      if (headerOf(request, "X-aws-ec2-metadata-token") != "session-1") return reply(401, "");
+      const std::string roles = "/latest/meta-data/iam/security-credentials/";
+      if (request.target == roles) return reply(roleStatus, "my-role\n");
+      if (request.target == roles + "my-role") {
+        return reply(keysStatus, metadataKeys("ASIAI", isoTime(noon + 7200)), {{"Date", httpDate(noon)}});
+      }
+      if (request.target == "/latest/meta-data/placement/region") return reply(200, "ap-south-1");
+      return reply(404, "");
+    };
+  }
+};
+
+TEST_F(ImdsTest, tokenRoleKeys) {
+  serve();
+  wall_ = noon + 10'000;  // a wrong clock does not make the keys look expired
+  const auto got = find();
+  ASSERT_TRUE(got) << error(got);
+  EXPECT_EQ(got->keys, (Keys{"ASIAI", secretKey, tokenText}));
+  EXPECT_EQ(got->lifetime, std::chrono::seconds{7200});
+  EXPECT_EQ(net::toString(requests_->all()[0].origin), "http://169.254.169.254:80");
+  EXPECT_EQ(requests_->count(), 3U);
+}
+
+TEST_F(ImdsTest, endpointsOfTheEnvironment) {
+  serve();
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE", "IPv6");
+  ASSERT_TRUE(find());
+  EXPECT_EQ(requests_->all()[0].origin.host, "fd00:ec2::254");
+  set("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://127.0.0.1:1338/");
+  ASSERT_TRUE(find());
+  EXPECT_EQ(requests_->all()[3].origin.port, 1338);
+  set("AWS_EC2_METADATA_DISABLED", "true");
+  EXPECT_NE(error(find()).find("switched off by AWS_EC2_METADATA_DISABLED"), std::string::npos);
+  EXPECT_EQ(requests_->count(), 6U);
+}
+
+TEST_F(ImdsTest, withoutVersionTwoNothingIsTaken) {
+  for (const int status : {400, 403, 404, 500}) {
+    serve(status);
+    const std::string message = error(find());
+    EXPECT_NE(message.find("gives no token (HTTP status " + std::to_string(status)), std::string::npos) << message;
+  }
+  EXPECT_EQ(count("GET", "/latest/meta-data/iam/security-credentials/"), 0U) << "version 1 must not be tried";
+}
+
+TEST_F(ImdsTest, faults) {
+  serve(200, 404);
+  EXPECT_NE(error(find()).find("the instance has no role"), std::string::npos);
+  serve(200, 500);
+  EXPECT_NE(error(find()).find("the name of the instance's role: HTTP status 500"), std::string::npos);
+  serve(200, 200, 404);
+  EXPECT_NE(error(find()).find("the credentials of role my-role: HTTP status 404"), std::string::npos);
+}
+
+TEST_F(ImdsTest, region) {
+  serve();
+  const SharedConfig config;
+  FetchContext with = context(config);
+  std::string why;
+  EXPECT_EQ(regionOfInstance(with, why), "ap-south-1");
+  responder_ = [](const auto&, const auto&) -> net::HttpOutcome { return lost(); };
+  EXPECT_EQ(regionOfInstance(with, why), "");
+  EXPECT_EQ(why, "no answer: lost on the way");
+}
+
+using ChainTest = MetadataTest;
+
+TEST_F(ChainTest, theFirstLinkThatIsSetUpWins) {
+  // From the last link to the first; each new one takes over.
+  responder_ = [](const net::Origin& origin, const net::HttpRequest& request) -> net::HttpOutcome {
+    if (request.method == "POST") return reply(200, stsReply("web", std::chrono::hours{1}));
+    if (origin.host == "169.254.170.2") return reply(200, metadataKeys("container", isoTime(noon + 3600)));
+    if (request.target == "/latest/meta-data/iam/security-credentials/") return reply(200, "r");
+    return reply(200, request.method == "PUT" ? "t" : metadataKeys("instance", isoTime(noon + 3600)));
+  };
+  EXPECT_EQ(find()->keys.accessKeyId, "instance");
+  set("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/x");
+  EXPECT_EQ(find()->keys.accessKeyId, "container");
+  writeCredentials(
+      "[default]\naws_access_key_id = profile\naws_secret_access_key = s\n[other]\naws_access_key_id = "
+      "other\naws_secret_access_key = s\n");
+  EXPECT_EQ(find()->keys.accessKeyId, "profile");
+  write("token", "t");
+  set("AWS_WEB_IDENTITY_TOKEN_FILE", path("token"));
+  set("AWS_ROLE_ARN", "arn:aws:iam::1:role/W");
+  EXPECT_EQ(find()->keys.accessKeyId, "web");
+  set("AWS_ACCESS_KEY_ID", "environment");
+  set("AWS_SECRET_ACCESS_KEY", "s");
+  EXPECT_EQ(find()->keys.accessKeyId, "environment");
+  EXPECT_EQ(find({std::nullopt, "other"})->keys.accessKeyId, "other") << "what the program asks for goes before it";
+  EXPECT_EQ(find({Keys{"explicit", "s", ""}, "other"})->keys.accessKeyId, "explicit");
+}
+
+TEST_F(ChainTest, aLinkThatIsSetUpAndBrokenEndsTheSearch) {
+  set("AWS_ACCESS_KEY_ID", "AKIA");
+  writeCredentials("[default]\naws_access_key_id = profile\naws_secret_access_key = s\n");
+  EXPECT_EQ(error(find()), "environment: AWS_ACCESS_KEY_ID is set without AWS_SECRET_ACCESS_KEY; set both or none");
+}
+
+TEST_F(ChainTest, nothingFoundListsAllThatWasAsked) {
+  const std::string message = error(find());
+  for (const char* part :
+       {"no AWS credentials found", "environment: AWS_ACCESS_KEY_ID is not set",
+        "web identity: AWS_WEB_IDENTITY_TOKEN_FILE is not set", "profile: there is no profile default",
+        "container: AWS_CONTAINER", "EC2 instance metadata: no answer: lost on the way"}) {
+    EXPECT_NE(message.find(part), std::string::npos) << part << " in " << message;
+  }
+}
+
+}  // namespace
+}  // namespace tenure::aws::test

@@ -1,0 +1,49 @@
+#include "refresh_plan.hpp"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include <support/seeded_random.hpp>
+
+namespace tenure::aws {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(RefreshPlan, refreshesWellAheadAndNotAllAtOnce) {
+  test::SeededRandom random{1};
+  std::set<std::int64_t> seen;
+  for (int i = 0; i < 1000; ++i) {
+    const auto hour = refreshAfter(1h, random);
+    EXPECT_LE(hour, 45min);
+    EXPECT_GE(hour, 45min - 225s);
+    seen.insert(hour.count());
+    const auto second = refreshAfter(1s, random);
+    EXPECT_LE(second, 500ms);
+    EXPECT_GE(second, 375ms);
+  }
+  EXPECT_GT(seen.size(), 900U);
+}
+
+TEST(RefreshPlan, usesCredentialsAlmostToTheirEnd) {
+  EXPECT_EQ(usableFor(1h), 1h - 10s);
+  EXPECT_EQ(usableFor(10s), 9s);
+  EXPECT_EQ(usableFor(0s), 0s);
+}
+
+TEST(RefreshPlan, retriesEverMoreSlowlyButInTimeForTheEnd) {
+  test::SeededRandom random{2};
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_GE(retryAfter(1, {}, random), 250ms);
+    EXPECT_LE(retryAfter(1, {}, random), 500ms);
+    EXPECT_GE(retryAfter(3, {}, random), 1s);
+    EXPECT_LE(retryAfter(3, {}, random), 2s);
+    EXPECT_LE(retryAfter(1000, {}, random), 10s);
+    EXPECT_GE(retryAfter(1000, {}, random), 5s);
+    EXPECT_LE(retryAfter(1000, 4s, random), 1s);
+  }
+}
+
+}  // namespace
+}  // namespace tenure::aws

@@ -1,0 +1,71 @@
+#include "times.hpp"
+
+#include <gtest/gtest.h>
+
+#include "signing_clock.hpp"
+#include "text.hpp"
+
+namespace tenure::aws {
+namespace {
+
+using std::chrono::seconds;
+constexpr seconds noon{1'795'262'400};
+
+TEST(Times, areWrittenAsAwsWantsThem) {
+  EXPECT_EQ(amzDate(noon), "20261121T120000Z");
+  EXPECT_EQ(amzDate(seconds{0}), "19700101T000000Z");
+  EXPECT_EQ(amzDate(seconds{1'709'210'096}), "20240229T123456Z");
+}
+
+TEST(Times, areReadInTheFormsOfTheIssuers) {
+  for (const char* text : {"2026-11-21T12:00:00Z", "2026-11-21T12:00:00.123456Z", "2026-11-21T12:00:00+00:00",
+                           "2026-11-21T13:30:00+0130", "2026-11-21 10:00:00-02:00"}) {
+    EXPECT_EQ(parseIsoTime(text), noon) << text;
+  }
+  for (const char* text :
+       {"", "2026-11-21", "2026-11-21T12:00:00", "2026-13-21T12:00:00Z", "2026-02-30T12:00:00Z", "2026-11-21T24:00:00Z",
+        "2026-11-21T12:00:00Zx", "1795262400", "2026-11-21T12:00:00*00:00"}) {
+    EXPECT_EQ(parseIsoTime(text), std::nullopt) << text;
+  }
+  EXPECT_EQ(parseHttpDate("Sat, 21 Nov 2026 12:00:00 GMT"), noon);
+  for (const char* text :
+       {"", "Sat, 21 Nov 2026 12:00:00", "Sat, 21 Nob 2026 12:00:00 GMT", "soon", "Saturday, 21-Nov-26 12:00:00 GMT"}) {
+    EXPECT_EQ(parseHttpDate(text), std::nullopt) << text;
+  }
+}
+
+TEST(SigningClock, followsTheServerOnlyWhenItIsFarOff) {
+  std::int64_t wall = noon.count() * 1000;
+  SigningClock clock{[&] { return wall; }};
+  using Correction = SigningClock::Correction;
+  constexpr seconds none{0};
+  EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 12:01:30 GMT", none), Correction::none);
+  EXPECT_EQ(clock.correctBy("no date", none), Correction::none);
+  EXPECT_EQ(clock.now(), noon);
+  EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 12:16:00 GMT", none), Correction::justMade);
+  EXPECT_EQ(clock.now(), noon + seconds{960});
+  EXPECT_EQ(clock.read().offset, seconds{960});
+  EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 12:16:01 GMT", none), Correction::known);
+  EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 12:16:01 GMT", seconds{960}), Correction::none);
+  wall += 960'000;  // the machine's clock is put right: the correction must be taken back
+  EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 12:16:00 GMT", seconds{960}), Correction::justMade);
+  EXPECT_EQ(clock.now(), noon + seconds{960});
+  EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 11:44:00 GMT", none), Correction::justMade);
+  EXPECT_EQ(clock.now(), noon - seconds{960});
+}
+
+TEST(Text, forPeopleHoldsNothingThatCouldBeASecret) {
+  EXPECT_EQ(forPeople("sh: 1: helper: not found\n"), "sh: 1: helper: not found");
+  EXPECT_EQ(forPeople("key wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY bad"), "key [left out] bad");
+  EXPECT_EQ(forPeople("a\x1b[31mb\nc"), "a [31mb c");
+  EXPECT_EQ(forPeople(std::string(500, ' ') + "x y"), "x y");
+  EXPECT_LE(forPeople("words " + std::string(900, ' ') + "end", 20).size(), 20U);
+}
+
+TEST(Text, hostLabels) {
+  EXPECT_TRUE(isHostLabel("eu-central-1"));
+  for (const char* text : {"", "-a", "a-", "eu.central", "EU", "a/b", "a@b"}) EXPECT_FALSE(isHostLabel(text)) << text;
+}
+
+}  // namespace
+}  // namespace tenure::aws

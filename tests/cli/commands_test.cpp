@@ -1,0 +1,198 @@
+// The commands that do not compete, with their messages and exit codes, and the help texts.
+#include <filesystem>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "cli/group_fixture.hpp"
+#include "exit_codes.hpp"
+
+namespace tenure::test {
+namespace {
+
+using CommandsTest = GroupFixture;
+
+TEST_F(CommandsTest, InitWritesAFileThatCheckAccepts) {
+  const std::string file = directory_.file("sample.yaml");
+  const Finished written = finish({"init", file});
+  EXPECT_EQ(written.code, cli::exitOk) << written.errors;
+  EXPECT_EQ(written.output, "wrote " + file + "; next: tenure check --config " + file + "\n");
+  const Finished checked = finish({"check", "--config", file});
+  EXPECT_EQ(checked.code, cli::exitOk) << checked.errors;
+  EXPECT_EQ(checked.output.find(file + ": OK: group "), 0U) << checked.output;
+}
+
+TEST_F(CommandsTest, InitDoesNotOverwriteUnlessForced) {
+  directory_.write("sample.yaml", "mine\n");
+  const std::string file = directory_.file("sample.yaml");
+  const Finished refused = finish({"init", file});
+  EXPECT_EQ(refused.code, cli::exitFailed);
+  EXPECT_EQ(refused.errors, "tenure: " + file + ": is there already; give another name, or --force to replace it\n");
+  EXPECT_EQ(contentOf(file), "mine\n");
+  EXPECT_EQ(finish({"init", "--force", file}).code, cli::exitOk);
+  EXPECT_EQ(contentOf(file), finish({"init", "-"}).output) << "- is stdout";
+  const Finished nowhere = finish({"init", directory_.file("no/such/directory.yaml")});
+  EXPECT_EQ(nowhere.code, cli::exitFailed);
+  EXPECT_NE(nowhere.errors.find("cannot be written: No such file or directory"), std::string::npos) << nowhere.errors;
+}
+
+TEST_F(CommandsTest, CheckTellsEveryFaultAndTouchesNothing) {
+  directory_.write("bad.yaml",
+                   "group: g\nstore: { type: sqlite, path: ./x.db }\nlease: { durration: 10s, heartbeat: 5 }\n");
+  const Finished bad = finish({"check", "--connect", "--config", directory_.file("bad.yaml")});
+  EXPECT_EQ(bad.code, cli::exitUsage);
+  EXPECT_EQ(bad.output, "");
+  EXPECT_NE(bad.errors.find("bad.yaml:3:10: lease.durration: "), std::string::npos) << bad.errors;
+  EXPECT_NE(bad.errors.find("bad.yaml:3:37: lease.heartbeat: "), std::string::npos) << bad.errors;
+  EXPECT_NE(bad.errors.find("tenure: 2 faults in "), std::string::npos) << bad.errors;
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("x.db")));
+  const Finished missing = finish({"check", "--config", directory_.file("none.yaml")});
+  EXPECT_EQ(missing.code, cli::exitUsage);
+  EXPECT_NE(missing.errors.find("none.yaml"), std::string::npos) << missing.errors;
+}
+
+TEST_F(CommandsTest, EveryCommandRefusesABadFileBeforeItDoesAnything) {
+  directory_.write("bad.yaml", "group: g\n");
+  const std::string bad = directory_.file("bad.yaml");
+  for (const char* command : {"status", "resign", "check"}) {
+    EXPECT_EQ(finish({command, "--config", bad}).code, cli::exitUsage) << command;
+  }
+  EXPECT_EQ(finish({"run", "--config", bad, "--", "touch", directory_.file("touched")}).code, cli::exitUsage);
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("touched")));
+}
+
+TEST_F(CommandsTest, CheckConnectsOnlyWhenAsked) {
+  configure();
+  EXPECT_EQ(finish({"check", "--config", config()}).code, cli::exitOk);
+  EXPECT_FALSE(std::filesystem::exists(database()));
+  const Finished connected = finish({"check", "--connect", "--config", config()});
+  EXPECT_EQ(connected.code, cli::exitOk) << connected.errors;
+  EXPECT_NE(connected.output.find(", which is reached and ready\n"), std::string::npos) << connected.output;
+  EXPECT_TRUE(std::filesystem::exists(database()));
+}
+
+TEST_F(CommandsTest, StoreTroubleHasAnExitCodeOfItsOwn) {
+  configure();
+  directory_.write("leases.db",
+                   "this is certainly no database, and no database ever will it be, as far as one can see\n");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"check", "--connect"}, {"status"}, {"resign"}}) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--config", config()});
+    const Finished failed = finish(all);
+    EXPECT_EQ(failed.code, cli::exitStore) << words.front() << ": " << failed.errors;
+    EXPECT_EQ(failed.errors.find("tenure: sqlite " + database() + ": "), 0U) << failed.errors;
+  }
+}
+
+TEST_F(CommandsTest, CheckPrintsTheEffectiveConfigurationWhichLoadsAgain) {
+  configure();
+  const Finished effective = finish({"check", "--effective", "--config", config()});
+  EXPECT_EQ(effective.code, cli::exitOk) << effective.errors;
+  EXPECT_NE(effective.output.find("heartbeat: 300ms"), std::string::npos) << effective.output;
+  directory_.write("again.yaml", effective.output);
+  EXPECT_EQ(finish({"check", "--effective", "--config", directory_.file("again.yaml")}).output, effective.output);
+}
+
+TEST_F(CommandsTest, NobodyLeadsIsAnAnswer) {
+  configure();
+  const Finished status = finish({"status", "--config", config()});
+  EXPECT_EQ(status.code, cli::exitNobody) << status.errors;
+  EXPECT_NE(status.output.find("nobody leads; nobody has led yet"), std::string::npos) << status.output;
+  const Finished json = finish({"status", "--json", "--config", config()});
+  EXPECT_EQ(json.code, cli::exitNobody);
+  EXPECT_EQ(json.output.find(R"({"group":"test-group","state":"none","leader":null,"last_leader":null,)"), 0U)
+      << json.output;
+  const Finished resign = finish({"resign", "--config", config()});
+  EXPECT_EQ(resign.code, cli::exitNobody);
+  EXPECT_EQ(resign.errors, "tenure: nobody leads test-group\n");
+}
+
+TEST_F(CommandsTest, ConfigMayComeFromTheEnvironment) {
+  configure();
+  SubprocessOptions options = as("a");
+  options.environment["TENURE_CONFIG"] = config();
+  EXPECT_EQ(runToEnd(tenure({"check"}), options).code, cli::exitOk);
+}
+
+struct Wrong {
+  std::vector<std::string> words;
+  std::string says;
+};
+
+TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
+  configure();
+  const std::vector<Wrong> all{
+      {{}, "give a command: run, status, check, init or resign"},
+      {{"statsu"}, "there is no command \"statsu\"; the commands are run, status, check, init, resign"},
+      {{"status"}, "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one"},
+      {{"status", "--config"}, "--config"},
+      {{"status", "--config", config(), "--jsno"}, "--jsno"},
+      {{"run", "--config", config()}, "give the command to run after --"},
+      {{"run", "--config", config(), "--"}, "give the command to run after --"},
+      {{"run", "--config", config(), "job"}, "job"},
+      {{"run", "--config", config(), "--wait", "10", "--", "true"}, "unit"},
+      {{"resign", "--config", config(), "--wait", "soon"}, "soon"},
+      {{"check", "--config", config(), "--", "true"}, "only run takes a command after --"},
+  };
+  for (const Wrong& wrong : all) {
+    const Finished refused = finish(wrong.words);
+    EXPECT_EQ(refused.code, cli::exitUsage) << wrong.says;
+    EXPECT_EQ(refused.output, "");
+    EXPECT_NE(refused.errors.find(wrong.says), std::string::npos) << refused.errors;
+    EXPECT_NE(refused.errors.find("tenure: see: tenure "), std::string::npos) << refused.errors;
+  }
+  EXPECT_FALSE(std::filesystem::exists(database()));
+}
+
+TEST_F(CommandsTest, VersionIsTold) {
+  const Finished told = finish({"--version"});
+  EXPECT_EQ(told.code, cli::exitOk);
+  EXPECT_EQ(told.output, std::string{"tenure "} + TENURE_VERSION + "\n");
+}
+
+std::vector<std::string> optionsIn(const std::string& help) {
+  std::vector<std::string> out;
+  std::istringstream words{help.substr(0, help.find("\nExit codes"))};
+  for (std::string word; words >> word;) {
+    const std::size_t end = word.find_last_not_of("],.;)");
+    const std::size_t begin = word.find_first_not_of("[(");
+    if (end == std::string::npos || begin == std::string::npos) continue;
+    word = word.substr(begin, end + 1 - begin);
+    if (word.starts_with("--") && word.size() > 2 && word != "--help") out.push_back(word);
+  }
+  return out;
+}
+
+class HelpTest : public GroupFixture, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(HelpTest, IsAsAgreed) {
+  const std::string command = GetParam();
+  std::vector<std::string> words{"--help"};
+  if (command != "program") words.insert(words.begin(), command);
+  const Finished help = finish(words);
+  EXPECT_EQ(help.code, cli::exitOk);
+  EXPECT_EQ(help.errors, "");
+  EXPECT_EQ(help.output, contentOf(std::string{CLI_GOLDEN} + "/help_" + command + ".txt"));
+  std::istringstream lines{help.output};
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
+}
+
+/// The texts are written by hand: each option in them must be one that the parser knows.
+TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
+  const std::string command = GetParam();
+  if (command == "program") return;
+  const std::string help = finish({command, "--help"}).output;
+  const std::vector<std::string> options = optionsIn(help);
+  EXPECT_FALSE(options.empty());
+  for (const std::string& option : options) {
+    const Finished tried = finish({command, option, "--help"});
+    EXPECT_EQ(tried.errors.find("not expected"), std::string::npos) << option << ": " << tried.errors;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, HelpTest, ::testing::Values("program", "run", "status", "check", "init", "resign"),
+                         [](const auto& instance) { return std::string{instance.param}; });
+
+}  // namespace
+}  // namespace tenure::test

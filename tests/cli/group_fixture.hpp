@@ -1,0 +1,43 @@
+// Real candidates of one group over one real SQLite file: `tenure run` processes whose jobs show when they act.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "cli/subprocess.hpp"
+#include "cli/temporary_directory.hpp"
+
+namespace tenure::test {
+
+class GroupFixture : public ::testing::Test {
+ protected:
+  /// A lease of two seconds and what else the text says at the top level or (indented) in `lease`.
+  void configure(const std::string& lease = {}, const std::string& others = {}) const;
+  [[nodiscard]] std::string config() const { return directory_.file("group.yaml"); }
+  [[nodiscard]] std::string database() const { return directory_.file("leases.db"); }
+
+  /// `tenure <words>` with NAME, the candidate's id, in the environment.
+  [[nodiscard]] SubprocessOptions as(const std::string& name) const;
+  [[nodiscard]] std::vector<std::string> tenure(const std::vector<std::string>& words) const;
+  [[nodiscard]] std::vector<std::string> run(const std::vector<std::string>& options,
+                                             const std::vector<std::string>& command) const;
+  [[nodiscard]] Finished finish(const std::vector<std::string>& words, const std::string& name = "tester") const;
+
+  /// A job that acts: its acts go to `acts.<fencing token>`.
+  [[nodiscard]] std::vector<std::string> actingJob(const std::string& options = {}) const;
+  [[nodiscard]] std::string actsOf(int token) const { return directory_.file("acts." + std::to_string(token)); }
+  [[nodiscard]] bool begins(int token, milliseconds bound = patience) const;
+  [[nodiscard]] bool goesOn(int token) const;
+  /// CLOCK_MONOTONIC nanoseconds; zero: it has not acted.
+  [[nodiscard]] long long firstAct(int token) const;
+  [[nodiscard]] long long lastAct(int token) const;
+  /// The process that has written its id into acts.<token>.pid.
+  [[nodiscard]] pid_t jobOf(int token) const;
+
+  TemporaryDirectory directory_;
+};
+
+}  // namespace tenure::test

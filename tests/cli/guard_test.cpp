@@ -1,0 +1,198 @@
+// The guard with real processes: supervisors killed, frozen and robbed of their guard; the judge is what the job wrote.
+#include <csignal>
+#include <iostream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "cli/subprocess.hpp"
+#include "cli/temporary_directory.hpp"
+
+namespace tenure::test {
+namespace {
+
+/// How late a kill may be on a busy machine. `tenure run` publishes an end of validity that is earlier than the lease's
+/// own by more than this is ever needed on an idle one.
+constexpr double lateMillis = 50;
+
+/// The last whole line of a ticker's file; zero if there is none.
+long long lastAct(const std::string& file) {
+  std::istringstream lines{contentOf(file)};
+  long long last = 0;
+  for (std::string line; std::getline(lines, line) && !lines.eof();) last = std::stoll(line);
+  return last;
+}
+
+/// Never a group, never everybody.
+void killOne(pid_t process) {
+  if (process > 1) kill(process, SIGKILL);
+}
+
+class GuardTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> rig(const std::string& leads, const std::string& valid, const std::string& drain,
+                               const std::string& renew, const std::vector<std::string>& options = {}) const {
+    std::vector<std::string> out{GUARD_RIG, leads, valid, drain, renew, TICKER, acts()};
+    out.insert(out.end(), options.begin(), options.end());
+    return out;
+  }
+  [[nodiscard]] std::string acts() const { return directory_.file("acts"); }
+
+  static Witness witness(Subprocess& rig, const std::string& name) {
+    const auto id = rig.lineAfter(name + ' ');
+    return Witness{id ? std::stoi(*id) : -1};
+  }
+  [[nodiscard]] bool actsAgain(const std::string& suffix = {}) const {
+    const std::string file = acts() + suffix;
+    const long long before = lastAct(file);
+    return eventually([&] { return lastAct(file) > before; });
+  }
+  /// Milliseconds from the published end of validity to the job's last act; negative: it stopped before.
+  double lateness(Subprocess& rig, const std::string& suffix = {}) {
+    const auto deadline = rig.lineAfter("deadline ");
+    const double late = static_cast<double>(lastAct(acts() + suffix) - std::stoll(deadline.value_or("0"))) / 1e6;
+    std::cout << "last act " << late << " ms after the published end of validity\n";
+    RecordProperty("last_act_after_deadline_ms", std::to_string(late));
+    return late;
+  }
+
+  TemporaryDirectory directory_;
+};
+
+TEST_F(GuardTest, KilledSupervisorsJobIsToldToStopAtOnce) {
+  Subprocess rig{this->rig("8000", "9000", "9000", "200")};
+  const Witness job = witness(rig, "job");
+  const Witness guard = witness(rig, "guard");
+  ASSERT_TRUE(actsAgain());
+  rig.signal(SIGKILL);
+  EXPECT_TRUE(job.ended(milliseconds{4000})) << "SIGTERM ends it long before the deadline";
+  EXPECT_TRUE(guard.ended()) << "there is nothing left to guard";
+  rig.wait();
+  EXPECT_LT(lateness(rig), 0);
+}
+
+TEST_F(GuardTest, KilledSupervisorsJobThatIgnoresSigtermIsGoneAtTheDeadline) {
+  Subprocess rig{this->rig("800", "1000", "9000", "100", {"ignore-term", "children"})};
+  const Witness job = witness(rig, "job");
+  const Witness guard = witness(rig, "guard");
+  ASSERT_TRUE(actsAgain());
+  ASSERT_TRUE(actsAgain(".child"));
+  rig.signal(SIGKILL);
+  EXPECT_TRUE(job.ended());
+  EXPECT_TRUE(guard.ended());
+  rig.wait();
+  EXPECT_LT(lateness(rig), lateMillis);
+  EXPECT_LT(lateness(rig, ".child"), lateMillis) << "what the job started in its group ends with it";
+}
+
+TEST_F(GuardTest, KilledSupervisorsJobGetsNoMoreThanTheDrainTimeout) {
+  Subprocess rig{this->rig("55000", "60000", "300", "100", {"ignore-term"})};
+  const Witness job = witness(rig, "job");
+  ASSERT_TRUE(actsAgain());
+  rig.signal(SIGKILL);
+  EXPECT_TRUE(job.ended()) << "validity would have lasted for a minute";
+}
+
+TEST_F(GuardTest, FrozenSupervisorsJobIsToldToStopWhenLeadershipEnds) {
+  Subprocess rig{this->rig("600", "8000", "9000", "100")};
+  const Witness job = witness(rig, "job");
+  ASSERT_TRUE(actsAgain());
+  rig.signal(SIGSTOP);
+  EXPECT_TRUE(job.ended(milliseconds{5000})) << "SIGTERM at the end of leadership, not at that of validity";
+  EXPECT_LT(lateness(rig), 0);
+  rig.signal(SIGCONT);
+  EXPECT_EQ(rig.wait(), 0);
+  EXPECT_EQ(rig.lineAfter("end "), "143");
+}
+
+TEST_F(GuardTest, FrozenSupervisorsJobIsKilledAtTheDeadline) {
+  Subprocess rig{this->rig("800", "1000", "9000", "100", {"ignore-term", "children", "stray"})};
+  const Witness job = witness(rig, "job");
+  ASSERT_TRUE(actsAgain());
+  ASSERT_TRUE(actsAgain(".child"));
+  ASSERT_TRUE(actsAgain(".stray"));
+  rig.signal(SIGSTOP);
+  EXPECT_TRUE(job.ended());
+  EXPECT_LT(lateness(rig), lateMillis);
+  EXPECT_LT(lateness(rig, ".child"), lateMillis);
+  EXPECT_LT(lateness(rig, ".stray"), lateMillis) << "a session of its own is no way out";
+  rig.signal(SIGCONT);
+  EXPECT_EQ(rig.wait(), 0) << "after waking it sees that the job is gone";
+  EXPECT_EQ(rig.lineAfter("end "), "137");
+}
+
+TEST_F(GuardTest, FrozenSupervisorThatWakesInTimeKeepsItsJob) {
+  Subprocess rig{this->rig("6000", "8000", "9000", "100")};
+  const Witness job = witness(rig, "job");
+  ASSERT_TRUE(actsAgain());
+  rig.signal(SIGSTOP);
+  ASSERT_TRUE(actsAgain());
+  const auto before = rig.lineAfter("deadline ");
+  rig.signal(SIGCONT);
+  EXPECT_TRUE(eventually([&] { return rig.lineAfter("deadline ") != before; }));
+  EXPECT_TRUE(actsAgain());
+  EXPECT_TRUE(job.lives());
+}
+
+TEST_F(GuardTest, RenewedTermsJobGoesOnAndAnEndedTermsIsEnded) {
+  Subprocess renewed{this->rig("300", "500", "9000", "100")};
+  const Witness job = witness(renewed, "job");
+  const auto first = renewed.lineAfter("deadline ");
+  ASSERT_TRUE(first.has_value());
+  ASSERT_TRUE(eventually([&] { return monotonicNow() > std::stoll(*first) + 1'000'000'000LL; }));
+  EXPECT_TRUE(job.lives()) << "the renewals were seen by both processes";
+
+  Subprocess ended{this->rig("300", "500", "9000", "0", {"ignore-term"})};
+  EXPECT_EQ(ended.wait(), 0);
+  EXPECT_EQ(ended.lineAfter("end "), "137");
+}
+
+TEST_F(GuardTest, KilledGuardIsReplacedAndTheNewOneGuards) {
+  Subprocess rig{this->rig("2500", "3000", "9000", "100", {"ignore-term"})};
+  const Witness job = witness(rig, "job");
+  const auto first = rig.lineAfter("guard ");
+  ASSERT_TRUE(first.has_value());
+  ASSERT_TRUE(actsAgain());
+  Witness{std::stoi(*first)}.signal(SIGKILL);
+  ASSERT_TRUE(eventually([&] { return rig.lineAfter("guard ") != first; }));
+  const Witness second = witness(rig, "guard");
+  EXPECT_TRUE(actsAgain()) << "the job was not disturbed";
+  // The new guard may not have been told yet: the supervisor learns that it was, and renews for as long.
+  const auto deadline = rig.lineAfter("deadline ");
+  ASSERT_TRUE(eventually([&] { return rig.lineAfter("deadline ") != deadline; }));
+  rig.signal(SIGSTOP);
+  EXPECT_TRUE(job.ended());
+  EXPECT_LT(lateness(rig), lateMillis);
+  rig.signal(SIGCONT);
+  EXPECT_EQ(rig.wait(), 0);
+  EXPECT_TRUE(second.ended());
+}
+
+TEST_F(GuardTest, JobEndsWhenNoGuardStaysAlive) {
+  Subprocess rig{this->rig("55000", "60000", "9000", "1000")};
+  ASSERT_TRUE(actsAgain());
+  for (std::optional<std::string> last; !rig.lineAfter("end ", milliseconds{0});) {
+    ASSERT_TRUE(eventually([&] { return rig.lineAfter("guard ", milliseconds{0}) != last || !rig.running(); }));
+    last = rig.lineAfter("guard ");
+    if (rig.running()) killOne(std::stoi(*last));
+  }
+  EXPECT_EQ(rig.lineAfter("end "), "143") << rig.errors();
+  EXPECT_NE(rig.errors().find("guard process ended"), std::string::npos) << rig.errors();
+}
+
+TEST_F(GuardTest, GuardIsDeafToTheTerminalAndToSigterm) {
+  Subprocess rig{this->rig("2500", "3000", "9000", "100")};
+  const auto id = rig.lineAfter("guard ");
+  ASSERT_TRUE(actsAgain());
+  const pid_t guard = std::stoi(id.value_or("0"));
+  EXPECT_EQ(contentOf("/proc/" + *id + "/comm"), "tenure-guard\n");
+  EXPECT_EQ(getsid(guard), guard) << "a session of its own";
+  const Witness witness{guard};
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1}) witness.signal(signal);
+  EXPECT_TRUE(actsAgain());
+  EXPECT_TRUE(witness.lives());
+  EXPECT_EQ(rig.lineAfter("guard "), id);
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,178 @@
+#include "job.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <poll.h>
+
+#include <gtest/gtest.h>
+
+#include "cli/subprocess.hpp"
+#include "cli/temporary_directory.hpp"
+#include "exec_image.hpp"
+#include "job_processes.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using test::contentOf;
+using test::eventually;
+using test::TemporaryDirectory;
+
+class JobTest : public ::testing::Test {
+ protected:
+  Job start(const std::vector<std::string>& command, std::map<std::string, std::string> environment = {}) {
+    return Job::start({command, std::move(environment), {}}, signals_);
+  }
+  static ExitStatus end(const Job& job) {
+    EXPECT_TRUE(eventually([&] { return job.status().has_value(); }));
+    return job.status().value_or(ExitStatus{});
+  }
+  int execError(Job& job) {
+    job.openGate();
+    pollfd answer{job.execDescriptor(), POLLIN, 0};
+    EXPECT_EQ(poll(&answer, 1, static_cast<int>(test::patience.count())), 1);
+    return job.takeExecResult();
+  }
+
+  TemporaryDirectory directory_;
+  SignalState signals_{SignalState::takeOver()};
+};
+
+TEST_F(JobTest, NothingIsExecutedBeforeTheGateIsOpened) {
+  Job job = start({"/bin/sh", "-c", "echo ran > " + directory_.file("mark")});
+  EXPECT_FALSE(job.status().has_value());
+  EXPECT_EQ(getpgid(job.id()), job.id()) << "it leads its own group from the beginning";
+  EXPECT_EQ(contentOf(directory_.file("mark")), "");
+  EXPECT_EQ(execError(job), 0);
+  EXPECT_EQ(end(job).shellCode(), 0);
+  EXPECT_EQ(contentOf(directory_.file("mark")), "ran\n");
+}
+
+TEST_F(JobTest, TellsHowItEnded) {
+  Job coded = start({"sh", "-c", "exit 3"});
+  coded.openGate();
+  EXPECT_EQ(end(coded).shellCode(), 3);
+  EXPECT_EQ(end(coded).text(), "ended with exit code 3");
+  Job killed = start({"sh", "-c", "kill -9 $$"});
+  killed.openGate();
+  EXPECT_EQ(end(killed).shellCode(), 137);
+  EXPECT_EQ(end(killed).text(), "was ended by signal 9 (Killed)");
+}
+
+TEST_F(JobTest, TellsWhyACommandCannotBeExecuted) {
+  Job missing = start({"no-such-command-anywhere"});
+  EXPECT_EQ(execError(missing), ENOENT);
+  directory_.write("plain.txt", "x");
+  Job plain = start({directory_.file("plain.txt")});
+  EXPECT_EQ(execError(plain), EACCES);
+  EXPECT_EQ(end(plain).shellCode(), 126);
+}
+
+TEST_F(JobTest, AScriptWithoutAnInterpreterLineIsGivenToTheShell) {
+  directory_.write("script", "echo \"$1\" > " + directory_.file("said") + "\n");
+  std::filesystem::permissions(directory_.file("script"), std::filesystem::perms::owner_all);
+  Job job = start({directory_.file("script"), "hello"});
+  EXPECT_EQ(execError(job), 0);
+  EXPECT_EQ(end(job).shellCode(), 0);
+  EXPECT_EQ(contentOf(directory_.file("said")), "hello\n");
+}
+
+TEST_F(JobTest, GetsTheSignalStateThatThisProcessWasStartedWith) {
+  const SignalEvents blocked{{SIGTERM, SIGINT}};
+  Job job = start({"sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status > " + directory_.file("signals")});
+  job.openGate();
+  end(job);
+  // takeOver() ignores SIGPIPE (bit 12) and this test blocks two more; the job must see neither.
+  EXPECT_NE(contentOf(directory_.file("signals")).find("SigBlk:\t0000000000000000"), std::string::npos)
+      << contentOf(directory_.file("signals"));
+  EXPECT_EQ(contentOf(directory_.file("signals")).find("SigIgn:\t0000000000001000"), std::string::npos);
+}
+
+TEST_F(JobTest, InheritsOnlyTheDescriptorsThatItIsGiven) {
+  const UniqueFd given{open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  const UniqueFd kept{open("/dev/null", O_RDONLY | O_CLOEXEC)};
+  Job job = Job::start({{"sh", "-c", "ls /proc/$$/fd > " + directory_.file("fds")}, {}, {given.get()}}, signals_);
+  job.openGate();
+  end(job);
+  const std::string fds = '\n' + contentOf(directory_.file("fds"));
+  EXPECT_NE(fds.find('\n' + std::to_string(given.get()) + '\n'), std::string::npos) << fds;
+  EXPECT_EQ(fds.find('\n' + std::to_string(kept.get()) + '\n'), std::string::npos) << fds;
+  EXPECT_NE(fcntl(given.get(), F_GETFD) & FD_CLOEXEC, 0) << "in the job only";
+}
+
+TEST_F(JobTest, EnvironmentIsAddedAndReplaced) {
+  setenv("TENURE_TEST_OLD", "old", 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  Job job = start({"sh", "-c", "echo \"$TENURE_TEST_OLD $TENURE_TEST_NEW\" > " + directory_.file("env")},
+                  {{"TENURE_TEST_OLD", "replaced"}, {"TENURE_TEST_NEW", "new"}});
+  job.openGate();
+  end(job);
+  EXPECT_EQ(contentOf(directory_.file("env")), "replaced new\n");
+  unsetenv("TENURE_TEST_OLD");  // NOLINT(concurrency-mt-unsafe): one thread
+}
+
+TEST_F(JobTest, DestructionKillsAJobAtItsGate) {
+  std::optional<pid_t> id;
+  {
+    Job job = start({"sh", "-c", "echo ran > " + directory_.file("mark")});
+    id = job.id();
+  }
+  EXPECT_FALSE(tryOpenPidfd(*id)) << "killed and reaped";
+  EXPECT_EQ(contentOf(directory_.file("mark")), "");
+}
+
+const std::string identity(32, 'a');
+
+TEST_F(JobTest, ProcessesOfTheGroupAndStraysAreFound) {
+  Job job = start({TICKER, directory_.file("acts"), "children", "stray"}, {{jobVariable, "outer:" + identity}});
+  job.openGate();
+  JobProcesses processes{job.group(), identity};
+  EXPECT_TRUE(eventually([&] {
+    processes.refresh();
+    return processes.size() == 3;
+  }));
+  ASSERT_TRUE(signalProcess(job.pidfd(), SIGKILL));
+  end(job);
+  processes.refresh();
+  EXPECT_EQ(processes.size(), 2U) << "a zombie counts as gone";
+  processes.kill();
+  EXPECT_TRUE(eventually([&] {
+    processes.refresh();
+    return processes.empty();
+  }));
+}
+
+TEST_F(JobTest, ProcessesOfOthersAreNotFound) {
+  Job job = start({"sleep", "60"}, {{jobVariable, std::string(32, 'b')}});
+  Job other = start({"sleep", "60"}, {{"NOT_" + std::string{jobVariable}, identity}});
+  job.openGate();
+  EXPECT_EQ(execError(other), 0);
+  JobProcesses processes{job.group(), identity};
+  EXPECT_TRUE(eventually([&] {
+    processes.refresh();
+    return processes.size() == 1;
+  }));
+  processes.kill();
+  EXPECT_TRUE(end(job).bySignal);
+  EXPECT_FALSE(other.status().has_value());
+}
+
+TEST_F(JobTest, ForksDoNotEscapeAKill) {
+  // Each process of the chain starts the next and ends: a fork bomb of width one, in the group and outside.
+  const std::string chain = "f() { (f &); }; f; sleep 60";
+  Job job = start({"sh", "-c", chain}, {{jobVariable, identity}});
+  job.openGate();
+  JobProcesses processes{job.group(), identity};
+  EXPECT_TRUE(eventually([&] {
+    processes.refresh();
+    return processes.size() >= 2;
+  }));
+  processes.kill();
+  EXPECT_TRUE(eventually([&] {
+    processes.refresh();
+    return processes.empty();
+  }));
+}
+
+}  // namespace
+}  // namespace tenure::cli

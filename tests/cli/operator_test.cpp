@@ -1,0 +1,69 @@
+// What an operator does while candidates run: status and resign.
+#include <algorithm>
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "cli/group_fixture.hpp"
+#include "exit_codes.hpp"
+
+namespace tenure::test {
+namespace {
+
+using OperatorTest = GroupFixture;
+
+TEST_F(OperatorTest, ResignedLeadersSuccessorLeads) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  const Finished resigned = finish({"resign", "--config", config()});
+  EXPECT_EQ(resigned.code, cli::exitOk) << resigned.errors;
+  EXPECT_EQ(resigned.output.find("alice has stepped down; "), 0U) << resigned.output;
+  ASSERT_TRUE(begins(2)) << bob.errors();
+  EXPECT_GT(firstAct(2), lastAct(1));
+  EXPECT_TRUE(alice.running()) << "it is a candidate still";
+}
+
+TEST_F(OperatorTest, ResignTellsWhenTheLeaderDoesNotAnswer) {
+  configure("  drain_timeout: 1m\n");
+  Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const Finished late = finish({"resign", "--config", config(), "--wait", "500ms"});
+  EXPECT_EQ(late.code, cli::exitNotYet) << late.errors;
+  EXPECT_NE(late.errors.find("alice was asked, but had not stepped down after 500ms"), std::string::npos)
+      << late.errors;
+}
+
+TEST_F(OperatorTest, StatusNamesTheLeaderForPeopleAndForPrograms) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const Finished table = finish({"status", "--config", config()});
+  EXPECT_EQ(table.code, cli::exitOk) << table.errors;
+  EXPECT_NE(table.output.find("leader         alice ("), std::string::npos) << table.output;
+  EXPECT_NE(table.output.find("fencing token  1\n"), std::string::npos) << table.output;
+  EXPECT_EQ(table.output.find('\033'), std::string::npos) << "no colours where there is no terminal";
+  const Finished json = finish({"status", "--config", config(), "--json"});
+  EXPECT_EQ(json.code, cli::exitOk) << json.errors;
+  EXPECT_EQ(json.output.find(R"({"group":"test-group","state":"held","leader":{"name":"alice","incarnation":")"), 0U)
+      << json.output;
+}
+
+TEST_F(OperatorTest, StatusWatchTellsEachChangeUntilInterrupted) {
+  configure();
+  Subprocess watch{tenure({"status", "--config", config(), "--watch", "--json"}), as("tester")};
+  ASSERT_TRUE(watch.lineAfter(R"({"group":"test-group","state":"none")").has_value()) << watch.errors();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(watch.lineAfter(R"({"group":"test-group","state":"held")").has_value()) << watch.errors();
+  alice.signal(SIGTERM);
+  ASSERT_TRUE(watch.lineAfter(R"({"group":"test-group","state":"released")").has_value()) << watch.errors();
+  watch.signal(SIGINT);
+  EXPECT_EQ(watch.wait(), cli::exitOk);
+  std::string text = watch.output();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << "a line a change, not a line a renewal: " << text;
+}
+
+}  // namespace
+}  // namespace tenure::test

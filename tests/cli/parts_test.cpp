@@ -1,0 +1,143 @@
+// The parts that need no process: how things are shown, and when.
+#include <gtest/gtest.h>
+
+#include "lease_view.hpp"
+#include "output.hpp"
+#include "restart_delay.hpp"
+#include "term_publisher.hpp"
+#include "wait_limit.hpp"
+#include "wake_timer.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+LeaseRecord record() {
+  LeaseRecord out;
+  out.holder = "alice \"x\"#0123456789abcdef0123456789abcdef";
+  out.version = RecordVersion{"a-version"};
+  out.leaseDuration = 10s;
+  out.token = FencingToken{42};
+  out.acquiredAtMillis = 1'000;
+  out.renewedAtMillis = 61'000;
+  return out;
+}
+
+TEST(LeaseView, StateFollowsTheRecord) {
+  EXPECT_EQ(viewOf("g", "s", std::nullopt, 0).state(), LeaseViewState::none);
+  EXPECT_EQ(viewOf("g", "s", record(), 62'000).state(), LeaseViewState::held);
+  EXPECT_EQ(viewOf("g", "s", record(), 71'001).state(), LeaseViewState::silent);
+  LeaseRecord released = record();
+  released.released = true;
+  EXPECT_EQ(viewOf("g", "s", released, 990'000).state(), LeaseViewState::released);
+  LeaseRecord untimed = record();
+  untimed.renewedAtMillis = 0;
+  EXPECT_EQ(viewOf("g", "s", untimed, 990'000).state(), LeaseViewState::held) << "no time says nothing";
+}
+
+TEST(LeaseView, TableIsForPeople) {
+  EXPECT_EQ(toTable(viewOf("g", "sqlite x.db", record(), 62'500), false),
+            "group          g\n"
+            "state          held\n"
+            "leader         alice \"x\" (01234567)\n"
+            "fencing token  42\n"
+            "since          1970-01-01T00:00:01.000Z\n"
+            "last renewal   1970-01-01T00:01:01.000Z, 1500ms ago\n"
+            "lease          10s\n"
+            "store          sqlite x.db\n"
+            "(times by the wall clock of the writer, for people only)\n");
+  EXPECT_NE(toTable(viewOf("g", "s", record(), 60'000), false).find("1s in the future of this machine's clock"),
+            std::string::npos);
+  EXPECT_NE(toTable(viewOf("g", "s", record(), 62'500), true).find("\033[32mheld\033[0m"), std::string::npos);
+}
+
+TEST(LeaseView, JsonHasStableKeys) {
+  EXPECT_EQ(
+      toJson(viewOf("g", "sqlite x.db", record(), 62'500)),
+      R"({"group":"g","state":"held","leader":{"name":"alice \"x\"","incarnation":"0123456789abcdef0123456789abcdef",)"
+      R"("id":"alice \"x\"#0123456789abcdef0123456789abcdef"},"last_leader":null,"fencing_token":42,)"
+      R"("lease_duration_ms":10000,"acquired_at":"1970-01-01T00:00:01.000Z","renewed_at":"1970-01-01T00:01:01.000Z",)"
+      R"("renewed_ago_ms":1500,"record_version":"a-version","store":"sqlite x.db"})"
+      "\n");
+  EXPECT_EQ(toJson(viewOf("g", "s", std::nullopt, 5)),
+            R"({"group":"g","state":"none","leader":null,"last_leader":null,"fencing_token":null,)"
+            R"("lease_duration_ms":null,"acquired_at":null,"renewed_at":null,"renewed_ago_ms":null,)"
+            R"("record_version":null,"store":"s"})"
+            "\n");
+}
+
+TEST(Output, JsonStringsAreEscaped) {
+  EXPECT_EQ(jsonString("a\"\\\n\t\r\x01 ü"), "\"a\\\"\\\\\\n\\t\\r\\u0001 ü\"");
+  EXPECT_EQ(jsonString("a\xFF\xC3z"), "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\"") << "bytes that are no UTF-8";
+}
+
+TEST(RestartDelay, DoublesWithEachFailureInARowUpToFiveMinutes) {
+  RestartDelay delay{10s};
+  EXPECT_EQ(delay.afterEnd(true, 0s), 10s);
+  EXPECT_EQ(delay.afterEnd(true, 0s), 20s);
+  EXPECT_EQ(delay.afterEnd(true, 0s), 40s);
+  for (int i = 0; i < 10; ++i) static_cast<void>(delay.afterEnd(true, 0s));
+  EXPECT_EQ(delay.present(), 5min);
+  EXPECT_EQ(delay.afterEnd(true, 6min), 10s) << "it ran for longer than it had waited";
+  EXPECT_EQ(delay.afterEnd(true, 0s), 20s);
+  EXPECT_EQ(delay.afterEnd(false, 0s), 10s) << "it had succeeded";
+  RestartDelay longLease{1h};
+  EXPECT_EQ(longLease.afterEnd(true, 0s), 1h);
+  EXPECT_EQ(longLease.afterEnd(true, 0s), 1h) << "never shorter than a lease";
+}
+
+TEST(WaitLimit, IsOverWhenTheTimeIs) {
+  const Instant start{};
+  WaitLimit limit{10s, start};
+  EXPECT_EQ(limit.untilLook(start + 4s), 6s);
+  LeaseStatus trouble;
+  trouble.lastError = StoreError{};
+  limit.leaderSeen(true, start);
+  EXPECT_FALSE(limit.isOver(start + 9'999ms, trouble));
+  EXPECT_TRUE(limit.isOver(start + 10s, {}));
+  limit.lift();
+  EXPECT_FALSE(limit.isOver(start + 10s, {}));
+  EXPECT_FALSE(limit.untilLook(start).has_value());
+  EXPECT_FALSE(WaitLimit(std::nullopt, start).isOver(start + 24h, trouble));
+}
+
+TEST(WaitLimit, OfZeroIsOverOnceSomebodyElseLeadsOrTheStoreFails) {
+  const Instant start{};
+  WaitLimit limit{0ms, start};
+  EXPECT_FALSE(limit.isOver(start + 1s, {}));
+  limit.leaderSeen(true, start + 1s);
+  EXPECT_FALSE(limit.isOver(start + 1'100ms, {})) << "it may turn out dead in a moment";
+  limit.leaderSeen(false, start + 1'100ms);
+  EXPECT_FALSE(limit.isOver(start + 2s, {})) << "it did";
+  limit.leaderSeen(true, start + 2s);
+  limit.leaderSeen(true, start + 2'100ms);
+  EXPECT_TRUE(limit.isOver(start + 2'200ms, {}));
+  LeaseStatus trouble;
+  trouble.lastError = StoreError{};
+  EXPECT_TRUE(WaitLimit(0ms, start).isOver(start + 1ms, trouble));
+  EXPECT_TRUE(WaitLimit(0ms, start).isOver(start + 5s, {})) << "a store that never answers";
+}
+
+TEST(TermPublisher, MarginsFitTheLease) {
+  const auto timing = [](std::chrono::milliseconds duration) {
+    LeaseOptions options;
+    options.duration = duration;
+    return LeaseTiming::from(options).value();
+  };
+  EXPECT_EQ(killLead(timing(10s)), 25ms);
+  EXPECT_EQ(killLead(timing(100ms)), nanoseconds{timing(100ms).stopMargin()} / 2);
+  EXPECT_EQ(jobDrainTimeout(timing(10s)), 9'750ms);
+  EXPECT_EQ(jobDrainTimeout(timing(1s)), 900ms);
+}
+
+TEST(WakeTimer, TheEarlierOfTwoWaits) {
+  EXPECT_EQ(earlier(std::nullopt, std::nullopt), std::nullopt);
+  EXPECT_EQ(earlier(1s, std::nullopt), 1s);
+  EXPECT_EQ(earlier(std::nullopt, 2s), 2s);
+  EXPECT_EQ(earlier(1s, 2s), 1s);
+}
+
+}  // namespace
+}  // namespace tenure::cli

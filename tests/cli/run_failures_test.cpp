@@ -1,0 +1,128 @@
+// `tenure run` when things break: supervisors killed and frozen, guards killed, the store blocked. The judge is what
+// the jobs wrote.
+#include <csignal>
+#include <iostream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "cli/group_fixture.hpp"
+#include "exit_codes.hpp"
+
+namespace tenure::test {
+namespace {
+
+constexpr long long leaseNanos = 2'000'000'000;
+
+using RunFailuresTest = GroupFixture;
+
+TEST_F(RunFailuresTest, KilledSupervisorsJobDiesAndAnotherCandidateTakesOver) {
+  configure();
+  Subprocess alice{run({}, actingJob("children")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  const Witness job{jobOf(1)};
+  alice.signal(SIGKILL);
+  EXPECT_TRUE(job.ended());
+  ASSERT_TRUE(begins(2)) << bob.errors();
+  const long long gap = firstAct(2) - lastAct(1);
+  std::cout << "after SIGKILL, last act to first act: " << static_cast<double>(gap) / 1e6 << " ms\n";
+  EXPECT_GT(gap, 0);
+}
+
+TEST_F(RunFailuresTest, FrozenSupervisorsJobIsGoneBeforeTheNextOneActs) {
+  configure();
+  Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  const Witness job{jobOf(1)};
+  alice.signal(SIGSTOP);
+  EXPECT_TRUE(job.ended()) << "the guard ends it";
+  ASSERT_TRUE(begins(2)) << bob.errors();
+  const long long gap = firstAct(2) - lastAct(1);
+  std::cout << "after SIGSTOP, last act to first act: " << static_cast<double>(gap) / 1e6 << " ms\n";
+  EXPECT_GT(gap, 0) << "both acted at the same time";
+  alice.signal(SIGCONT);
+  EXPECT_TRUE(alice.saysOnStderr("revoked (")) << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr("the leader is bob#")) << "it competes again";
+  EXPECT_TRUE(goesOn(2));
+}
+
+TEST_F(RunFailuresTest, OnceTellsThatLeadershipWasLost) {
+  configure();
+  Subprocess alice{run({"--once"}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  alice.signal(SIGSTOP);
+  ASSERT_TRUE(Witness{jobOf(1)}.ended());
+  alice.signal(SIGCONT);
+  EXPECT_EQ(alice.wait(), cli::exitLost) << alice.errors();
+  EXPECT_NE(alice.errors().find("tenure: leadership ended while the job ran"), std::string::npos) << alice.errors();
+}
+
+TEST_F(RunFailuresTest, BlockedStoreEndsTheJobBeforeTheLeaseAndLettingGoElectsAgain) {
+  configure();
+  Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  sqlite3* blocker = nullptr;
+  ASSERT_EQ(sqlite3_open(database().c_str(), &blocker), SQLITE_OK);
+  sqlite3_busy_timeout(blocker, 5000);
+  ASSERT_EQ(sqlite3_exec(blocker, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(blocker);
+  const long long blocked = monotonicNow();  // every acknowledged renewal was sent before this
+  EXPECT_TRUE(Witness{jobOf(1)}.ended());
+  EXPECT_TRUE(alice.saysOnStderr("revoked (storeUnreachable"));
+  const long long early = blocked + leaseNanos - lastAct(1);
+  std::cout << "last act " << static_cast<double>(early) / 1e6 << " ms before the latest end of the lease\n";
+  EXPECT_GT(early, 0);
+  ASSERT_EQ(sqlite3_exec(blocker, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(blocker);
+  EXPECT_TRUE(begins(2)) << "the candidacy went on: " << alice.errors();
+}
+
+/// The guard among a supervisor's children; -1: none.
+pid_t guardOf(pid_t supervisor) {
+  const std::string id = std::to_string(supervisor);
+  std::istringstream children{contentOf("/proc/" + id + "/task/" + id + "/children")};
+  for (std::string child; children >> child;) {
+    if (contentOf("/proc/" + child + "/comm") == "tenure-guard\n") return std::stoi(child);
+  }
+  return -1;
+}
+
+TEST_F(RunFailuresTest, KilledGuardIsReplacedAndTheJobGoesOn) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const pid_t first = guardOf(alice.id());
+  Witness{first}.signal(SIGKILL);
+  ASSERT_TRUE(alice.saysOnStderr("the guard process ended and was replaced"));
+  EXPECT_TRUE(eventually([&] { return guardOf(alice.id()) != -1 && guardOf(alice.id()) != first; }));
+  EXPECT_TRUE(goesOn(1));
+  const Witness job{jobOf(1)};
+  alice.signal(SIGSTOP);
+  EXPECT_TRUE(job.ended()) << "the new guard guards";
+}
+
+TEST_F(RunFailuresTest, OrphanedJobCountsAsAliveUntilTheLeaseEnds) {
+  configure();
+  Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  const Witness job{jobOf(1)};
+  const Witness guard{guardOf(alice.id())};
+  alice.signal(SIGSTOP);  // so that it cannot replace the guard
+  const long long frozen = monotonicNow();
+  guard.signal(SIGKILL);
+  alice.signal(SIGKILL);
+  ASSERT_TRUE(begins(2)) << bob.errors();
+  const double later = static_cast<double>(firstAct(2) - frozen) / 1e6;
+  std::cout << "taken over " << later << " ms after both were killed\n";
+  EXPECT_GT(later, 1200) << "the beacon that the job inherited must forbid a death notice";
+  EXPECT_TRUE(job.lives()) << "else this proves nothing";
+}
+
+}  // namespace
+}  // namespace tenure::test

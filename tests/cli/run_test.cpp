@@ -1,0 +1,201 @@
+// `tenure run` as people use it: real processes over a real SQLite file.
+#include <csignal>
+#include <iostream>
+
+#include <gtest/gtest.h>
+
+#include "cli/group_fixture.hpp"
+#include "exit_codes.hpp"
+
+namespace tenure::test {
+namespace {
+
+constexpr long long nanosPerMilli = 1'000'000;
+constexpr long long leaseNanos = 2'000'000'000;
+
+using RunTest = GroupFixture;
+
+TEST_F(RunTest, ElectsExactlyOneOfThreeAndTheNextWhenItStops) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  Subprocess carol{run({}, actingJob()), as("carol")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  ASSERT_TRUE(carol.saysOnStderr("the leader is alice#"));
+  EXPECT_EQ(firstAct(2), 0);
+  alice.signal(SIGTERM);
+  EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
+  ASSERT_TRUE(begins(2));
+  const long long gap = firstAct(2) - lastAct(1);
+  std::cout << "polite hand-over, last act to first act: " << static_cast<double>(gap) / 1e6 << " ms\n";
+  EXPECT_GT(gap, 0) << "the successor acted before the predecessor's work had ended";
+  EXPECT_EQ(firstAct(3), 0);
+  EXPECT_NE(bob.errors().find("elected with") != std::string::npos,
+            carol.errors().find("elected with") != std::string::npos)
+      << "exactly one of the two";
+}
+
+TEST_F(RunTest, JobFindsItsTermInTheEnvironment) {
+  configure("  drain_timeout: 1500ms\n");
+  const Finished done = runToEnd(run({"--once"}, {"sh", "-c", "env | grep ^TENURE_ | sort"}), as("alice"));
+  EXPECT_EQ(done.code, 0) << done.errors;
+  EXPECT_NE(done.output.find("TENURE_FENCING_TOKEN=1\n"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("TENURE_GROUP=test-group\n"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("TENURE_LEASE=test-group\n"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("TENURE_CANDIDATE=alice#"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("TENURE_STORE=sqlite " + database() + "\n"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("TENURE_CONFIG=" + config() + "\n"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("TENURE_LEASE_DURATION=2s\n"), std::string::npos) << done.output;
+  EXPECT_NE(done.output.find("TENURE_DRAIN_TIMEOUT=1500ms\n"), std::string::npos) << done.output;
+  EXPECT_EQ(done.output.find("TENURE_PROGRESS_FD"), std::string::npos) << "only with lease.progress_timeout";
+}
+
+TEST_F(RunTest, OnceExitsWithTheJobsExitCodeAndReleases) {
+  configure();
+  EXPECT_EQ(runToEnd(run({"--once"}, {"true"}), as("a")).code, 0);
+  EXPECT_EQ(runToEnd(run({"--once"}, {"sh", "-c", "exit 7"}), as("a")).code, 7);
+  EXPECT_EQ(runToEnd(run({"--once"}, {"sh", "-c", "kill -SEGV $$"}), as("a")).code, 128 + SIGSEGV);
+  const Finished status = finish({"status", "--config", config()});
+  EXPECT_NE(status.output.find("released the lease"), std::string::npos) << status.output;
+}
+
+TEST_F(RunTest, CommandThatCannotRunIsTheShellsExitCodeAndReleases) {
+  configure();
+  const Finished missing = runToEnd(run({}, {"no-such-command-anywhere"}), as("a"));
+  EXPECT_EQ(missing.code, cli::exitNotFound);
+  EXPECT_NE(missing.errors.find("tenure: no-such-command-anywhere: No such file or directory\n"), std::string::npos);
+  const Finished plain = runToEnd(run({}, {config()}), as("a"));
+  EXPECT_EQ(plain.code, cli::exitNotExecutable);
+  EXPECT_NE(plain.errors.find("Permission denied"), std::string::npos) << plain.errors;
+  EXPECT_NE(finish({"status", "--config", config()}).output.find("released the lease"), std::string::npos);
+}
+
+TEST_F(RunTest, WaitOfZeroLeavesAtOnceAndNamesTheLeader) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const long long before = monotonicNow();
+  const Finished busy = runToEnd(run({"--once", "--wait", "0s"}, {"true"}), as("bob"));
+  const double took = static_cast<double>(monotonicNow() - before) / 1e6;
+  EXPECT_EQ(busy.code, cli::exitBusy);
+  EXPECT_NE(busy.errors.find("tenure: busy: alice leads test-group with fencing token 1\n"), std::string::npos)
+      << busy.errors;
+  std::cout << "busy after " << took << " ms\n";
+  EXPECT_LT(took, 1000);
+  EXPECT_TRUE(goesOn(1));
+}
+
+TEST_F(RunTest, WaitOfZeroTakesAFreeLease) {
+  configure();
+  EXPECT_EQ(runToEnd(run({"--once", "--wait", "0s"}, {"sh", "-c", "exit 4"}), as("a")).code, 4) << "nobody ever led";
+  EXPECT_EQ(runToEnd(run({"--once", "--wait", "0s"}, {"sh", "-c", "exit 5"}), as("b")).code, 5) << "it was released";
+}
+
+TEST_F(RunTest, WaitIsBoundedAndEndsWithLeadership) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const long long before = monotonicNow();
+  EXPECT_EQ(runToEnd(run({"--wait", "700ms"}, {"true"}), as("bob")).code, cli::exitBusy);
+  EXPECT_GE(monotonicNow() - before, 700 * nanosPerMilli);
+  Subprocess carol{run({"--once", "--wait", "60s"}, {"sh", "-c", "exit 6"}), as("carol")};
+  ASSERT_TRUE(carol.saysOnStderr("the leader is alice#"));
+  alice.signal(SIGTERM);
+  EXPECT_EQ(carol.wait(), 6) << carol.errors();
+}
+
+TEST_F(RunTest, StoreThatCannotBeUsedIsToldWhenTheWaitIsOver) {
+  configure();
+  directory_.write("leases.db",
+                   "this is certainly no database, and no database ever will it be, as far as one can see\n");
+  const Finished refused = runToEnd(run({"--wait", "0s"}, {"true"}), as("a"));
+  EXPECT_EQ(refused.code, cli::exitStore) << refused.errors;
+  EXPECT_NE(refused.errors.find("tenure: not elected: "), std::string::npos) << refused.errors;
+}
+
+TEST_F(RunTest, SigtermEndsTheJobPolitely) {
+  configure();
+  const std::string script = "trap 'echo ending; exit 9' TERM; echo begun; while :; do sleep 0.02; done";
+  Subprocess alice{run({"--once"}, {"sh", "-c", script}), as("alice")};
+  ASSERT_TRUE(alice.lineAfter("begun").has_value()) << alice.errors();
+  alice.signal(SIGTERM);
+  EXPECT_EQ(alice.wait(), 9) << "with --once the job's own code";
+  EXPECT_NE(alice.output().find("ending\n"), std::string::npos);
+  EXPECT_NE(alice.errors().find("stopped (released)"), std::string::npos) << alice.errors();
+}
+
+TEST_F(RunTest, JobThatIgnoresSigtermIsKilledBeforeTheDrainTimeoutEndsAndTheLeaseIsReleased) {
+  configure("  drain_timeout: 1s\n");
+  Subprocess alice{run({}, actingJob("ignore-term children stray")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const long long asked = monotonicNow();
+  alice.signal(SIGTERM);
+  EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
+  const double took = static_cast<double>(lastAct(1) - asked) / 1e6;
+  std::cout << "killed " << took << " ms after SIGTERM\n";
+  EXPECT_GE(took, 800);
+  EXPECT_NE(alice.errors().find("stopped (released)"), std::string::npos) << alice.errors();
+}
+
+TEST_F(RunTest, SecondSignalHurries) {
+  configure("  drain_timeout: 1m\n");
+  Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  alice.signal(SIGINT);
+  ASSERT_TRUE(alice.saysOnStderr("told to stop"));
+  ASSERT_TRUE(goesOn(1));
+  alice.signal(SIGINT);
+  EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
+  EXPECT_NE(alice.errors().find("stopped (released)"), std::string::npos) << alice.errors();
+}
+
+TEST_F(RunTest, PoliteDrainKeepsTheLeaseForAsLongAsItTakes) {
+  configure("  drain_timeout: 30s\n");
+  // Winds up for twice the lease; nobody may lead meanwhile.
+  const std::string script = "echo begun; trap 'sleep 4; echo ended; exit 0' TERM; while :; do sleep 0.02; done";
+  Subprocess alice{run({}, {"sh", "-c", script}), as("alice")};
+  ASSERT_TRUE(alice.lineAfter("begun").has_value()) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  alice.signal(SIGTERM);
+  EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
+  EXPECT_NE(alice.output().find("ended\n"), std::string::npos) << "it was not killed while the lease was renewed";
+  EXPECT_NE(alice.errors().find("stopped (released)"), std::string::npos) << alice.errors();
+  EXPECT_TRUE(begins(2));
+}
+
+TEST_F(RunTest, JobThatEndsByItselfReleasesAndIsRunAgainInALaterTerm) {
+  configure();
+  Subprocess alice{run({}, {"sh", "-c", "echo term $TENURE_FENCING_TOKEN; exit 1"}), as("alice")};
+  ASSERT_TRUE(alice.lineAfter("term 1").has_value()) << alice.errors();
+  const long long ended = monotonicNow();
+  ASSERT_TRUE(alice.saysOnStderr("stopped (released)")) << alice.errors();
+  ASSERT_TRUE(alice.lineAfter("term 2").has_value()) << alice.errors();
+  EXPECT_GE(monotonicNow() - ended, leaseNanos * 9 / 10) << "it stays away for one lease, so that others get a turn";
+  EXPECT_TRUE(alice.saysOnStderr("competes again in 4s")) << "longer after a second failure";
+}
+
+TEST_F(RunTest, SignalsForTheJobReachItOnly) {
+  configure();
+  const std::string script = "trap 'echo usr1' USR1; trap 'exit 0' TERM; echo begun; while :; do sleep 0.02; done";
+  Subprocess alice{run({}, {"sh", "-c", script}), as("alice")};
+  ASSERT_TRUE(alice.lineAfter("begun").has_value()) << alice.errors();
+  alice.signal(SIGUSR1);
+  EXPECT_TRUE(alice.lineAfter("usr1").has_value());
+  EXPECT_TRUE(alice.running());
+}
+
+TEST_F(RunTest, ProgressIsReportedThroughTheJobsDescriptor) {
+  configure("  progress_timeout: 600ms\n");
+  // Alive for two leases, then silent.
+  const std::string script =
+      "i=0; while [ $i -lt 20 ]; do echo . >&$TENURE_PROGRESS_FD; sleep 0.2; i=$((i+1)); done; echo silent; sleep 60";
+  Subprocess alice{run({"--once"}, {"bash", "-c", script}), as("alice")};
+  ASSERT_TRUE(alice.lineAfter("silent").has_value()) << "revoked too early: " << alice.errors();
+  EXPECT_EQ(alice.wait(), cli::exitLost) << alice.errors();
+  EXPECT_NE(alice.errors().find("no progress"), std::string::npos) << alice.errors();
+}
+
+}  // namespace
+}  // namespace tenure::test

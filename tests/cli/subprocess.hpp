@@ -1,0 +1,86 @@
+// Runs real processes for tests, with bounds on every wait, and leaves none behind.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace tenure::test {
+
+using std::chrono::milliseconds;
+
+/// Generous: only a hang reaches it.
+inline constexpr milliseconds patience{20'000};
+
+/// Looks again and again until `condition` holds; false if it did not in time.
+[[nodiscard]] bool eventually(const std::function<bool()>& condition, milliseconds bound = patience);
+
+struct SubprocessOptions {
+  std::map<std::string, std::string> environment{};  ///< added
+  std::string workingDirectory{};                    ///< empty: the present one
+};
+
+/// A child with stdout and stderr captured and stdin from /dev/null.
+class Subprocess {
+ public:
+  explicit Subprocess(const std::vector<std::string>& command, const SubprocessOptions& options = {});
+  Subprocess(const Subprocess&) = delete;
+  Subprocess& operator=(const Subprocess&) = delete;
+  /// SIGCONT and SIGKILL if it still runs.
+  ~Subprocess();
+
+  [[nodiscard]] pid_t id() const noexcept { return id_; }
+  void signal(int signal) const;
+
+  /// What it has written so far.
+  [[nodiscard]] const std::string& output();
+  [[nodiscard]] const std::string& errors();
+  /// Waits for a line of stdout that starts with `prefix` and gives the rest of the last such line; empty: none came.
+  [[nodiscard]] std::optional<std::string> lineAfter(const std::string& prefix, milliseconds bound = patience);
+  /// True once stderr holds `text`.
+  [[nodiscard]] bool saysOnStderr(const std::string& text, milliseconds bound = patience);
+
+  /// Waits for its end: the exit code, or 128 + the signal. -1: it still runs.
+  int wait(milliseconds bound = patience);
+  [[nodiscard]] bool running();
+
+ private:
+  void drain();
+
+  pid_t id_{-1};
+  int out_{-1}, err_{-1};
+  std::string output_, errors_;
+  std::optional<int> result_;
+};
+
+/// What a finished program left.
+struct Finished {
+  int code{-1};
+  std::string output, errors;
+};
+[[nodiscard]] Finished runToEnd(const std::vector<std::string>& command, const SubprocessOptions& options = {},
+                                milliseconds bound = patience);
+
+/// A process that is not our child, held by pidfd.
+class Witness {
+ public:
+  explicit Witness(pid_t process);
+  Witness(Witness&& other) noexcept;
+  Witness& operator=(Witness&&) = delete;
+  ~Witness();
+  [[nodiscard]] bool ended(milliseconds bound = patience) const;
+  [[nodiscard]] bool lives() const { return !ended(milliseconds{0}); }
+  void signal(int signal) const;
+
+ private:
+  int pidfd_{-1};
+};
+
+/// Nanoseconds of CLOCK_MONOTONIC, as the helper programs print them.
+[[nodiscard]] long long monotonicNow();
+
+}  // namespace tenure::test

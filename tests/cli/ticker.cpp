@@ -1,0 +1,42 @@
+// A job for tests that shows when it acts: it writes CLOCK_MONOTONIC nanoseconds over and over into a file, one line
+// about each half millisecond.
+//   ticker FILE [ignore-term] [children] [stray]
+// ignore-term: SIGTERM does not end it. children: a child in the group ticks too, into FILE.child. stray: a grandchild
+// in a session of its own ticks too, into FILE.stray.
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <fcntl.h>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+[[noreturn]] void tick(const std::string& file) {
+  const int out = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  for (;;) {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    char line[64];
+    const int length = std::snprintf(line, sizeof line, "%lld\n", now.tv_sec * 1'000'000'000LL + now.tv_nsec);
+    if (write(out, line, static_cast<std::size_t>(length)) != length) _exit(1);
+    timespec pause{0, 500'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string file = argv[1];
+  for (int i = 2; i < argc; ++i) {
+    const std::string option = argv[i];
+    if (option == "ignore-term") std::signal(SIGTERM, SIG_IGN);
+    if (option == "children" && fork() == 0) tick(file + ".child");
+    if (option == "stray" && fork() == 0) {
+      setsid();
+      tick(file + ".stray");
+    }
+  }
+  tick(file);
+}

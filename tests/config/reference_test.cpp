@@ -1,0 +1,225 @@
+// config/reference.yaml, docs/reference/configuration.md and the samples say what the code does.
+// TENURE_UPDATE=1 writes the generated texts into the tree.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include <tenure/config/config_keys.hpp>
+#include <tenure/config/duration.hpp>
+#include <tenure/config/load_group.hpp>
+
+#include "config/test_files.hpp"
+#include "store_types.hpp"
+#include "yaml_tree.hpp"
+
+namespace tenure {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr std::string_view switchedOff = "#| ";
+
+fs::path referenceFile() { return test::sourceDirectory() / "config" / "reference.yaml"; }
+fs::path handbook() { return test::sourceDirectory() / "docs" / "reference" / "configuration.md"; }
+
+/// The reference file with the lines that "#|" switches off switched on (then it has several stores).
+std::string allSwitchedOn() {
+  std::string text = test::textOf(referenceFile());
+  for (std::size_t at = 0; (at = text.find(switchedOff, at)) != std::string::npos;) text.erase(at, switchedOff.size());
+  return text;
+}
+
+void collect(const config::YamlNode& node, const std::string& path, std::multimap<std::string, std::string>& out) {
+  if (node.kind != config::YamlNode::Kind::map) {
+    out.emplace(path, node.text);
+    return;
+  }
+  for (const config::YamlEntry& entry : node.entries) {
+    collect(entry.value, path.empty() ? entry.key.text : path + "." + entry.key.text, out);
+  }
+}
+
+/// Every key of the reference file with its value as written.
+std::multimap<std::string, std::string> keysOfTheFile() {
+  const config::SourceText source{allSwitchedOn()};
+  const config::YamlDocument document = config::parseYaml(source);
+  std::multimap<std::string, std::string> keys;
+  if (document.root) collect(*document.root, "", keys);
+  EXPECT_TRUE(document.faults.empty());
+  return keys;
+}
+
+TEST(Reference, IsTheTextThatTheCodeGives) {
+  if (test::updating()) test::writeFile(referenceFile(), referenceYaml());
+  EXPECT_EQ(test::textOf(referenceFile()), referenceYaml());
+}
+
+TEST(Reference, HasEveryKeyOfTheCodeAndNoOther) {
+  std::set<std::string> inCode;
+  for (const ConfigKey& key : configKeys()) inCode.insert(key.path);
+  std::set<std::string> inFile;
+  for (const auto& [path, value] : keysOfTheFile()) inFile.insert(path);
+  EXPECT_EQ(inFile, inCode);
+}
+
+TEST(Reference, LoadsAndHasTheDefaultsOfTheStructs) {
+  const auto config = loadGroupConfigFromText(test::textOf(referenceFile()), "reference.yaml");
+  ASSERT_TRUE(config) << toString(config.error());
+  const GroupConfig defaults;
+  EXPECT_EQ(config->options.candidate.priority, defaults.options.candidate.priority);
+  EXPECT_EQ(config->options.onLost, defaults.options.onLost);
+  EXPECT_EQ(config->log, defaults.log);
+  const auto& store = std::get<SqliteStoreOptions>(config->store);
+  EXPECT_EQ(store.deathNotice, SqliteStoreOptions{}.deathNotice);
+}
+
+TEST(Reference, ShowsTheTimingThatFollowsFromTheDefaultDuration) {
+  const auto config = loadGroupConfigFromText(test::textOf(referenceFile()), "reference.yaml");
+  ASSERT_TRUE(config) << toString(config.error());
+  const auto shown = LeaseTiming::from(config->options.lease).value();
+  const auto derived = LeaseTiming::from(LeaseOptions{}).value();
+  EXPECT_EQ(shown.duration(), derived.duration());
+  EXPECT_EQ(shown.heartbeat(), derived.heartbeat());
+  EXPECT_EQ(shown.guard(), derived.guard());
+  EXPECT_EQ(shown.stopMargin(), derived.stopMargin());
+  EXPECT_EQ(shown.drainTimeout(), derived.drainTimeout());
+  EXPECT_EQ(shown.progressTimeout(), derived.progressTimeout());
+}
+
+TEST(Reference, ShowsTheDefaultOfEachKeyInTheLineBeforeIt) {
+  std::istringstream text{allSwitchedOn()};
+  std::map<std::string, std::string> lineBefore;
+  std::string before;
+  for (std::string line; std::getline(text, line); before = line) {
+    lineBefore.emplace(line.substr(std::min(line.size(), line.find_first_not_of(' '))), before);
+  }
+  for (const ConfigKey& key : configKeys()) {
+    const std::string line = key.path.substr(key.path.find('.') + 1) + ": " + key.example;
+    ASSERT_EQ(lineBefore.count(line), 1U) << key.path;
+    const std::string expected = key.required ? "Required" : "Default: " + key.fallback;
+    EXPECT_NE(lineBefore[line].find(expected), std::string::npos) << key.path << ": " << lineBefore[line];
+  }
+}
+
+TEST(Reference, ShowsEveryStoreType) {
+  const auto keys = keysOfTheFile();
+  std::set<std::string> inFile;
+  const auto [first, last] = keys.equal_range("store.type");
+  for (auto it = first; it != last; ++it) inFile.insert(it->second);
+  std::set<std::string> inCode;
+  for (const config::StoreType& type : config::storeTypes()) inCode.insert(type.name);
+  EXPECT_EQ(inFile, inCode);
+  EXPECT_EQ(inCode.size(), std::variant_size_v<StoreConfig>);
+}
+
+/// Whether the engine itself says that the key is out of range.
+bool outOfRange(const std::string& key, const LeaseOptions& options) {
+  const auto timing = LeaseTiming::from(options);
+  if (timing) return false;
+  const OptionFaults faults = timing.error();
+  return std::any_of(faults.begin(), faults.end(), [&](const OptionFault& fault) {
+    return fault.key == key && fault.message.find("out of range") != std::string::npos;
+  });
+}
+
+std::pair<milliseconds, milliseconds> limitsOf(const std::string& path) {
+  for (const ConfigKey& key : configKeys()) {
+    if (key.path != path) continue;
+    const std::size_t to = key.allowed.find(" to ");
+    return {parseDuration(key.allowed.substr(0, to)).value(), parseDuration(key.allowed.substr(to + 4)).value()};
+  }
+  throw std::logic_error("no key " + path);
+}
+
+TEST(Reference, RangesAreThoseOfTheEngine) {
+  const std::pair<const char*, std::function<LeaseOptions(milliseconds)>> rows[] = {
+      {"lease.duration", [](milliseconds v) { return LeaseOptions{.duration = v}; }},
+      {"lease.heartbeat", [](milliseconds v) { return LeaseOptions{.duration = 24h, .heartbeat = v}; }},
+      {"lease.guard", [](milliseconds v) { return LeaseOptions{.duration = 24h, .guard = v}; }},
+      {"lease.stop_margin", [](milliseconds v) { return LeaseOptions{.duration = 24h, .stopMargin = v}; }},
+      {"lease.drain_timeout", [](milliseconds v) { return LeaseOptions{.drainTimeout = v}; }},
+      {"lease.progress_timeout",
+       [](milliseconds v) { return LeaseOptions{.duration = 1s, .heartbeat = 10ms, .progressTimeout = v}; }},
+  };
+  for (const auto& [path, with] : rows) {
+    const auto [low, high] = limitsOf(path);
+    EXPECT_FALSE(outOfRange(path, with(low))) << path;
+    EXPECT_FALSE(outOfRange(path, with(high))) << path;
+    EXPECT_TRUE(outOfRange(path, with(low - 1ms))) << path;
+    EXPECT_TRUE(outOfRange(path, with(high + 1ms))) << path;
+  }
+}
+
+TEST(Handbook, HasTheTableOfTheCode) {
+  constexpr std::string_view begin = "<!-- keys: begin (a test writes this table with TENURE_UPDATE=1) -->\n";
+  constexpr std::string_view end = "<!-- keys: end -->";
+  std::string text = test::textOf(handbook());
+  ASSERT_NE(text.find(begin), std::string::npos);
+  ASSERT_NE(text.find(end), std::string::npos);
+  const std::size_t start = text.find(begin) + begin.size();
+  if (test::updating()) {
+    text.replace(start, text.find(end) - start, configKeysMarkdown());
+    test::writeFile(handbook(), text);
+  }
+  EXPECT_EQ(text.substr(start, text.find(end) - start), configKeysMarkdown());
+}
+
+/// The YAML blocks of a document that are marked `<!-- loaded: name -->` (scripts/doc_blocks.py), by their names.
+std::map<std::string, std::string> loadedBlocks(const std::string& text) {
+  constexpr std::string_view mark = "<!-- loaded: ";
+  constexpr std::string_view fence = " -->\n```yaml\n";
+  std::map<std::string, std::string> blocks;
+  for (std::size_t at = 0; (at = text.find(mark, at)) != std::string::npos;) {
+    at += mark.size();
+    const std::size_t nameEnd = text.find(fence, at);
+    if (nameEnd == std::string::npos) break;
+    const std::size_t start = nameEnd + fence.size();
+    blocks.emplace(text.substr(at, nameEnd - at), text.substr(start, text.find("```", start) - start));
+  }
+  return blocks;
+}
+
+std::vector<fs::path> documents() {
+  std::vector<fs::path> files{test::sourceDirectory() / "README.md"};
+  for (const auto& entry : fs::recursive_directory_iterator{test::sourceDirectory() / "docs"}) {
+    if (entry.path().extension() == ".md") files.push_back(entry.path());
+  }
+  return files;
+}
+
+TEST(Documents, YamlThatIsMarkedLoads) {
+  std::size_t blocks = 0;
+  for (const fs::path& document : documents()) {
+    for (const auto& [name, yaml] : loadedBlocks(test::textOf(document))) {
+      const auto config = loadGroupConfigFromText(yaml, name + ".yaml");
+      if (!config) ADD_FAILURE() << document << "\n" << toString(config.error()) << "\n" << yaml;
+      ++blocks;
+    }
+  }
+  EXPECT_GE(blocks, 2U);
+}
+
+TEST(Samples, EachLoads) {
+  int samples = 0;
+  for (const auto& entry : fs::directory_iterator{test::sourceDirectory() / "config" / "samples"}) {
+    const auto config = loadGroupConfig(entry.path());
+    if (!config) ADD_FAILURE() << toString(config.error());
+    ++samples;
+  }
+  EXPECT_GE(samples, 3);
+}
+
+TEST(Samples, TheStarterFileLoads) {
+  const auto config = loadGroupConfigFromText(sampleGroupYaml(), "sample");
+  ASSERT_TRUE(config) << toString(config.error());
+  EXPECT_EQ(config->options.group, "my-group");
+}
+
+}  // namespace
+}  // namespace tenure

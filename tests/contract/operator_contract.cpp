@@ -1,0 +1,98 @@
+// What others do to the data behind the store's back: the counter never restarts in silence (invariant I7), and what
+// is not understood is never overwritten (invariant I11).
+#include "contract/store_contract.hpp"
+
+namespace tenure::contract {
+namespace {
+
+/// Neither applied nor left open.
+bool isRefused(const WriteOutcome& outcome) {
+  if (std::holds_alternative<Conflict>(outcome)) return true;
+  const auto* rejected = std::get_if<Rejected>(&outcome);
+  return rejected != nullptr && rejected->error.errorClass == ErrorClass::corrupt;
+}
+
+}  // namespace
+
+// A store that knows of a living holder may make newcomers wait for it, so the holder is told first, as by its next
+// heartbeat.
+TEST_P(StoreOperatorContract, tokensGoOnRisingAfterTheRecordWasDeleted) {
+  const LeaseKey key{"lease"};
+  FencingToken last = store().apply(acquire(key, "a")).token;
+  for (int round = 0; round < 3; ++round) {
+    const LeaseRecord record = store().record(key);
+    StoreCalls& holder = round == 0 ? store() : other();
+    fixture().eraseRecord(key);
+    EXPECT_TRUE(isConflictWith(holder.write(renew(key, record.holder, {record.version})), std::nullopt));
+    ASSERT_EQ(store().read(key), std::nullopt);
+    const Applied taken = other().apply(acquire(key, "b"));
+    EXPECT_GT(taken.token, last);
+    last = taken.token;
+  }
+}
+
+TEST_P(StoreOperatorContract, aHolderWhoseRecordWasDeletedIsToldAndCreatesNone) {
+  const LeaseKey key{"lease"};
+  const Applied term = store().apply(acquire(key, "a"));
+  const RecordVersion version = store().record(key).version;
+  fixture().eraseRecord(key);
+  EXPECT_TRUE(isConflictWith(store().write(renew(key, "a", {version})), std::nullopt));
+  EXPECT_TRUE(isConflictWith(store().write(release(key, "a", {version})), std::nullopt));
+  EXPECT_TRUE(isConflictWith(store().requestStepDown(key, term.token), std::nullopt));
+  EXPECT_EQ(store().read(key), std::nullopt);
+}
+
+TEST_P(StoreOperatorContract, aDeletedCounterIsRestoredFromTheRecordAndSaidSo) {
+  const LeaseKey key{"lease"};
+  WriteRequest first = acquire(key, "a");
+  first.tokenFloor = FencingToken{41};
+  const FencingToken before = store().apply(std::move(first)).token;
+  fixture().eraseCounter(key);
+  store().apply(renew(key, "a", {store().record(key).version}));
+  const Applied taken = other().apply(acquire(key, "b", {store().record(key).version}));
+  EXPECT_GT(taken.token, before);
+  EXPECT_NE(taken.warning, "") << "a lost counter must not be restored in silence";
+  EXPECT_EQ(other().apply(acquire(key, "c", {store().record(key).version})).warning, "") << "once is enough";
+}
+
+TEST_P(StoreOperatorContract, whenRecordAndCounterAreGoneTheFloorHolds) {
+  const LeaseKey key{"lease"};
+  const FencingToken before = store().apply(acquire(key, "a")).token;
+  const RecordVersion version = store().record(key).version;
+  fixture().eraseRecord(key);
+  fixture().eraseCounter(key);
+  EXPECT_TRUE(isConflictWith(store().write(renew(key, "a", {version})), std::nullopt));
+  WriteRequest again = acquire(key, "b");
+  again.tokenFloor = before;
+  EXPECT_GT(store().apply(std::move(again)).token, before);
+}
+
+TEST_P(StoreOperatorContract, aRecordThatIsNotUnderstoodIsNamedAndNeverOverwritten) {
+  const LeaseKey key{"lease-bad", "it's"};
+  const Applied term = store().apply(acquire(key, "a"));
+  const RecordVersion version = store().record(key).version;
+  store().apply(acquire({"lease-a"}, "a"));
+  store().apply(acquire({"lease-c"}, "a"));
+  fixture().corruptRecord(key);
+  for (int round = 0; round < 2; ++round) {
+    const ReadOutcome read = other().startRead(key)->get();
+    ASSERT_TRUE(read.has_error());
+    EXPECT_EQ(read.error().errorClass, ErrorClass::corrupt) << read.error().message;
+    EXPECT_NE(read.error().message.find("lease-bad"), std::string::npos) << read.error().message;
+    for (const WriteOutcome& outcome :
+         {other().write(acquire(key, "b")), other().write(acquire(key, "b", {version})),
+          store().write(renew(key, "a", {version})), store().write(release(key, "a", {version})),
+          other().requestStepDown(key, term.token)}) {
+      EXPECT_TRUE(isRefused(outcome)) << describe(outcome);
+    }
+  }
+  const std::vector<ListedLease> listed = other().list("lease-");
+  ASSERT_EQ(listed.size(), 3U) << "one bad record must not hide the good ones";
+  EXPECT_TRUE(listed[0].record.has_value());
+  ASSERT_EQ(listed[1].key, key);
+  ASSERT_TRUE(listed[1].record.has_error());
+  EXPECT_EQ(listed[1].record.error().errorClass, ErrorClass::corrupt);
+  EXPECT_TRUE(listed[2].record.has_value());
+}
+
+}  // namespace tenure::contract

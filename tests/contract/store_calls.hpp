@@ -1,0 +1,149 @@
+// Calls to a store for tests: blocking, or started now and looked at later; every answer is counted.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+namespace tenure::contract {
+
+/// How long a test waits for what must happen, on however loaded a machine.
+inline constexpr std::chrono::seconds patience{30};
+
+/// For people who read a failed test.
+[[nodiscard]] std::string describe(const LeaseRecord& record);
+[[nodiscard]] std::string describe(const WriteOutcome& outcome);
+
+/// One call, as its handler saw it.
+class Call {
+ public:
+  explicit Call(std::string what) : what_{std::move(what)} {}
+  virtual ~Call() = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  [[nodiscard]] const std::string& what() const noexcept { return what_; }
+  [[nodiscard]] std::size_t answers() const;
+  [[nodiscard]] bool answeredInline() const noexcept { return inline_; }
+  /// False if there was no answer by `patience`.
+  [[nodiscard]] bool waitAnswered() const;
+
+  /// The calling thread is inside the call between these two.
+  void enter() noexcept { caller_ = std::this_thread::get_id(); }
+  void leave() noexcept { caller_ = std::thread::id{}; }
+
+ protected:
+  /// `keepFirst` is called under the lock, for the first answer only.
+  void countAnswer(const std::function<void()>& keepFirst);
+
+ private:
+  const std::string what_;
+  std::atomic<std::thread::id> caller_{};
+  std::atomic<bool> inline_{false};
+  mutable std::mutex mutex_;
+  mutable std::condition_variable answered_;
+  std::size_t answers_{0};  // guarded by mutex_
+};
+
+template <class Outcome>
+class Reply final : public Call {
+ public:
+  using Call::Call;
+
+  /// Waits for the answer; throws, which fails the test, if none comes.
+  [[nodiscard]] Outcome get() const {
+    if (!waitAnswered()) throw std::runtime_error{what() + " was not answered"};
+    return *outcome_;
+  }
+  void answer(Outcome outcome) {
+    countAnswer([&] { outcome_.emplace(std::move(outcome)); });
+  }
+
+ private:
+  std::optional<Outcome> outcome_;  // constant after the first answer
+};
+
+template <class Outcome>
+using Pending = std::shared_ptr<const Reply<Outcome>>;
+
+/// Every call that a test made. Thread-safe.
+class CallLedger {
+ public:
+  void add(std::shared_ptr<const Call> call);
+  /// Waits until each call is answered; one line for each that was answered never, twice or inline.
+  [[nodiscard]] std::vector<std::string> faults() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<const Call>> calls_;
+};
+
+/// One handle on a store. Thread-safe like the store; copies share the handle.
+class StoreCalls {
+ public:
+  StoreCalls(std::shared_ptr<LeaseStore> store, std::shared_ptr<CallLedger> ledger)
+      : store_{std::move(store)}, ledger_{std::move(ledger)} {}
+
+  using Timeout = std::chrono::nanoseconds;
+  [[nodiscard]] Pending<StoreStatus> startEnsureSchema(Timeout timeout = patience) const;
+  [[nodiscard]] Pending<ReadOutcome> startRead(const LeaseKey& key, Timeout timeout = patience) const;
+  [[nodiscard]] Pending<WriteOutcome> startWrite(WriteRequest request, Timeout timeout = patience) const;
+  [[nodiscard]] Pending<ListOutcome> startList(std::string prefix, Timeout timeout = patience) const;
+  [[nodiscard]] Pending<WriteOutcome> startStepDown(const LeaseKey& key, FencingToken token,
+                                                    Timeout timeout = patience) const;
+
+  /// The blocking forms throw, which fails the test, where the store has an error instead of an answer.
+  void ensureSchema() const;
+  [[nodiscard]] std::optional<LeaseRecord> read(const LeaseKey& key) const;
+  /// The record that must be there.
+  [[nodiscard]] LeaseRecord record(const LeaseKey& key) const;
+  [[nodiscard]] WriteOutcome write(WriteRequest request) const { return startWrite(std::move(request))->get(); }
+  /// A write that must be applied.
+  Applied apply(WriteRequest request) const;
+  [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const;
+  [[nodiscard]] std::vector<LeaseKey> listKeys(const std::string& prefix) const;
+  [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token) const;
+
+  [[nodiscard]] LeaseStore& raw() const noexcept { return *store_; }
+  /// Lets the handle go; calls that are under way stay in the ledger.
+  void drop() noexcept { store_.reset(); }
+
+ private:
+  template <class Outcome, class Start>
+  Pending<Outcome> start(std::string what, const Start& call) const;
+
+  std::shared_ptr<LeaseStore> store_;
+  std::shared_ptr<CallLedger> ledger_;
+};
+
+/// A version that no other call of this process gives. Thread-safe.
+[[nodiscard]] RecordVersion newVersion();
+
+/// A record as a live holder writes it, with a new version and every field set but for data and attributes.
+[[nodiscard]] LeaseRecord recordOf(std::string holder);
+
+/// `expected` empty: only if there is no record.
+[[nodiscard]] WriteRequest acquire(LeaseKey key, std::string holder, std::vector<RecordVersion> expected = {});
+[[nodiscard]] WriteRequest renew(LeaseKey key, std::string holder, std::vector<RecordVersion> expected);
+[[nodiscard]] WriteRequest release(LeaseKey key, std::string holder, std::vector<RecordVersion> expected);
+
+/// True if the outcome is a conflict that tells no other state than `current`.
+[[nodiscard]] testing::AssertionResult isConflictWith(const WriteOutcome& outcome,
+                                                      const std::optional<LeaseRecord>& current);
+[[nodiscard]] testing::AssertionResult sameRecord(const LeaseRecord& actual, const LeaseRecord& expected);
+
+}  // namespace tenure::contract

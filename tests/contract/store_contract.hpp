@@ -1,0 +1,106 @@
+// The contract of tenure::LeaseStore as a test suite, for our stores and for yours.
+//
+// To test a store of your own, write one file and link it with `tenure::store_contract` and gtest_main:
+//
+//   #include "contract/store_contract.hpp"
+//
+//   class MyFixture final : public tenure::contract::StoreFixture {
+//    public:
+//     std::shared_ptr<tenure::LeaseStore> open() override { return makeMyStore(table_); }
+//    private:
+//     MyTable table_ = makeFreshTable();
+//   };
+//
+//   namespace tenure::contract {
+//   const StoreUnderTest mine{"Mine", [] { return std::make_unique<MyFixture>(); }};
+//   INSTANTIATE_TEST_SUITE_P(Mine, StoreContract, testing::Values(mine), storeName);
+//   }
+//
+// StoreContract is what every store must keep. The further suites below test what only some stores offer; instantiate
+// those that apply and override what they need of StoreFixture. Each test gets a new fixture, so leases of one test
+// are never seen by another. Every call that any test makes is checked to be answered exactly once and never inside
+// the call, also the calls of tests that are about something else.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "contract/store_calls.hpp"
+
+namespace tenure::contract {
+
+/// Fresh, empty data for one test, and ways to reach it. Made and used on the test's thread only.
+class StoreFixture {
+ public:
+  virtual ~StoreFixture() = default;
+
+  /// A store on this fixture's data. Each call gives another handle, as another process would have it: nothing
+  /// shared in memory, if the store can do so. A store for one process gives the same object each time.
+  [[nodiscard]] virtual std::shared_ptr<LeaseStore> open() = 0;
+
+  /// StoreOperatorContract: what an operator, a clean-up job or a foreign program may do to the data, behind the
+  /// store's back. The record and the fencing counter of a lease are deleted one without the other.
+  virtual void eraseRecord(const LeaseKey& key);
+  virtual void eraseCounter(const LeaseKey& key);
+  /// StoreOperatorContract: makes the stored record one that the store must not understand.
+  virtual void corruptRecord(const LeaseKey& key);
+
+  /// StoreStallContract: no write is served while the returned handle lives (a foreign process holds the write lock,
+  /// the server does not answer).
+  [[nodiscard]] virtual std::shared_ptr<void> stall();
+};
+
+struct StoreUnderTest {
+  std::string name;  ///< letters and digits
+  std::function<std::unique_ptr<StoreFixture>()> make;
+
+  friend std::ostream& operator<<(std::ostream& out, const StoreUnderTest& store) { return out << store.name; }
+};
+
+/// Names the instances of a suite.
+[[nodiscard]] inline std::string storeName(const testing::TestParamInfo<StoreUnderTest>& info) {
+  return info.param.name;
+}
+
+class StoreContract : public testing::TestWithParam<StoreUnderTest> {
+ protected:
+  void SetUp() override;
+  /// Drops all handles and checks the answers of every call that was made.
+  void TearDown() override;
+
+  [[nodiscard]] StoreFixture& fixture() { return *fixture_; }
+  /// The first handle; the schema is in place.
+  [[nodiscard]] StoreCalls& store() { return handles_.at(0); }
+  /// The second handle on the same data.
+  [[nodiscard]] StoreCalls& other() { return handles_.at(1); }
+  /// One more handle that this test may drop on its own; its calls are checked like all others.
+  [[nodiscard]] StoreCalls openMore() { return StoreCalls{fixture_->open(), ledger_}; }
+  /// Lets store() and other() go; they may not be used any more.
+  void dropHandles() { handles_.clear(); }
+
+ private:
+  std::shared_ptr<CallLedger> ledger_ = std::make_shared<CallLedger>();
+  std::unique_ptr<StoreFixture> fixture_;
+  std::vector<StoreCalls> handles_;
+};
+
+/// Stores whose watch() gives hints.
+class StoreWatchContract : public StoreContract {};
+
+/// Stores whose data others can reach: eraseRecord(), eraseCounter(), corruptRecord().
+class StoreOperatorContract : public StoreContract {};
+
+/// Stores that can be kept waiting: stall().
+class StoreStallContract : public StoreContract {};
+
+/// Stores whose data outlives all handles.
+class StoreDurableContract : public StoreContract {};
+
+}  // namespace tenure::contract

@@ -1,0 +1,136 @@
+// The fencing counter (invariant I7), and asking a term to end.
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include <tenure/lockcore/store_checks.hpp>
+
+#include "contract/store_contract.hpp"
+
+namespace tenure::contract {
+
+TEST_P(StoreContract, tokensRiseStrictlyWithEachAcquisition) {
+  const LeaseKey key{"lease"};
+  FencingToken last = store().apply(acquire(key, "a")).token;
+  for (int round = 0; round < 30; ++round) {
+    const StoreCalls& handle = round % 2 == 0 ? other() : store();
+    const LeaseRecord seen = handle.record(key);
+    if (round % 3 == 0) {
+      handle.apply(release(key, seen.holder, {seen.version}));
+      ASSERT_EQ(handle.record(key).token, last);
+    }
+    const Applied taken = handle.apply(acquire(key, round % 5 == 0 ? seen.holder : "b", {handle.record(key).version}));
+    ASSERT_GT(taken.token, last);
+    last = taken.token;
+    ASSERT_EQ(store().record(key).token, last);
+  }
+}
+
+TEST_P(StoreContract, tokensNeverRepeatWhenManyTakeTheLeaseAtOnce) {
+  const LeaseKey key{"lease"};
+  std::mutex mutex;
+  std::vector<FencingToken> tokens{store().apply(acquire(key, "first")).token};
+  const auto contend = [&](const StoreCalls& handle, const std::string& holder) {
+    for (int won = 0; won < 50;) {
+      const WriteOutcome outcome = handle.write(acquire(key, holder, {handle.record(key).version}));
+      const auto* applied = std::get_if<Applied>(&outcome);
+      if (applied == nullptr) continue;
+      ++won;
+      const std::lock_guard lock{mutex};
+      tokens.push_back(applied->token);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] { contend(i % 2 == 0 ? store() : other(), "holder-" + std::to_string(i)); });
+  }
+  for (auto& thread : threads) thread.join();
+  ASSERT_EQ(tokens.size(), 201U);
+  std::sort(tokens.begin(), tokens.end());
+  EXPECT_EQ(std::adjacent_find(tokens.begin(), tokens.end()), tokens.end()) << "two terms with one token";
+  EXPECT_EQ(store().record(key).token, tokens.back()) << "the last term has not the greatest token";
+}
+
+TEST_P(StoreContract, aLostRaceDoesNotMoveTheCounter) {
+  const LeaseKey key{"lease"};
+  store().apply(acquire(key, "a"));
+  WriteRequest lost = acquire(key, "b");
+  lost.tokenFloor = FencingToken{1'000'000};
+  EXPECT_TRUE(std::holds_alternative<Conflict>(store().write(lost)));
+  EXPECT_LT(store().apply(acquire(key, "b", {store().record(key).version})).token, FencingToken{1'000'000})
+      << "a write must be applied whole or not at all";
+}
+
+TEST_P(StoreContract, newTokensAreAboveTheFloor) {
+  const LeaseKey key{"lease"};
+  WriteRequest first = acquire(key, "a");
+  first.tokenFloor = FencingToken{41};
+  const FencingToken token = store().apply(std::move(first)).token;
+  EXPECT_GT(token, FencingToken{41});
+  WriteRequest below = acquire(key, "b", {store().record(key).version});
+  below.tokenFloor = FencingToken{7};
+  EXPECT_GT(store().apply(std::move(below)).token, token) << "a floor must never lower the counter";
+  WriteRequest far = acquire(key, "c", {store().record(key).version});
+  far.tokenFloor = FencingToken{5'000'000'000'000'000'000};
+  const FencingToken high = store().apply(std::move(far)).token;
+  EXPECT_GT(high, FencingToken{5'000'000'000'000'000'000});
+  EXPECT_GT(store().apply(acquire(key, "d", {store().record(key).version})).token, high);
+}
+
+TEST_P(StoreContract, theFloorIsForAcquisitionsOnly) {
+  const LeaseKey key{"lease"};
+  const Applied taken = store().apply(acquire(key, "a"));
+  WriteRequest heartbeat = renew(key, "a", {store().record(key).version});
+  heartbeat.tokenFloor = FencingToken{1'000};
+  heartbeat.record.token = FencingToken{1'000};  // what the caller has there changes nothing either
+  EXPECT_EQ(store().apply(std::move(heartbeat)).token, taken.token);
+  EXPECT_EQ(store().record(key).token, taken.token);
+}
+
+TEST_P(StoreContract, refusesAnAcquisitionRatherThanWrapTheCounter) {
+  const LeaseKey key{"lease"};
+  store().apply(acquire(key, "a"));
+  WriteRequest last = acquire(key, "b", {store().record(key).version});
+  last.tokenFloor = FencingToken{maxFencingToken.value() - 1};
+  EXPECT_EQ(store().apply(std::move(last)).token, maxFencingToken);
+  const LeaseRecord before = store().record(key);
+  const WriteOutcome outcome = store().write(acquire(key, "c", {before.version}));
+  EXPECT_TRUE(std::holds_alternative<Rejected>(outcome)) << describe(outcome);
+  EXPECT_TRUE(sameRecord(store().record(key), before));
+  store().apply(renew(key, "b", {before.version}));
+}
+
+TEST_P(StoreContract, stepDownIsSeenByEachRenewalOfThatTermAndByNoOther) {
+  const LeaseKey key{"lease"};
+  const Applied term = store().apply(acquire(key, "a"));
+  const LeaseRecord before = store().record(key);
+  const WriteOutcome asked = other().requestStepDown(key, term.token);
+  EXPECT_TRUE(std::holds_alternative<Applied>(asked)) << describe(asked);
+  EXPECT_TRUE(sameRecord(store().record(key), before)) << "the RVN must not move: the holder's next renewal names it";
+  // More than one, because the answer to the first may be lost.
+  EXPECT_TRUE(store().apply(renew(key, "a", {before.version})).stepDownRequested);
+  EXPECT_TRUE(store().apply(renew(key, "a", {store().record(key).version})).stepDownRequested);
+  store().apply(release(key, "a", {store().record(key).version}));
+  EXPECT_FALSE(store().apply(acquire(key, "b", {store().record(key).version})).stepDownRequested);
+  EXPECT_FALSE(store().apply(renew(key, "b", {store().record(key).version})).stepDownRequested);
+  EXPECT_FALSE(store().apply(acquire(key, "a", {store().record(key).version})).stepDownRequested);
+  EXPECT_FALSE(store().apply(renew(key, "a", {store().record(key).version})).stepDownRequested);
+}
+
+TEST_P(StoreContract, stepDownOfAnotherTermIsAConflict) {
+  const LeaseKey key{"lease"};
+  EXPECT_TRUE(isConflictWith(store().requestStepDown(key, FencingToken{1}), std::nullopt));
+  EXPECT_EQ(store().read(key), std::nullopt);
+  const Applied first = store().apply(acquire(key, "a"));
+  const Applied second = store().apply(acquire(key, "b", {store().record(key).version}));
+  const LeaseRecord current = store().record(key);
+  EXPECT_TRUE(isConflictWith(other().requestStepDown(key, first.token), current));
+  EXPECT_TRUE(isConflictWith(other().requestStepDown(key, second.token.next()), current));
+  EXPECT_TRUE(isConflictWith(other().requestStepDown(key, FencingToken{}), current));
+  EXPECT_FALSE(store().apply(renew(key, "b", {current.version})).stepDownRequested);
+  store().apply(release(key, "b", {store().record(key).version}));
+  EXPECT_TRUE(isConflictWith(other().requestStepDown(key, second.token), store().record(key)))
+      << "a released term is not the current one";
+}
+
+}  // namespace tenure::contract

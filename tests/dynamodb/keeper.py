@@ -1,0 +1,109 @@
+"""The process that owns the DynamoDB Local of one ctest run; see launcher.py."""
+
+import contextlib
+import os
+import select
+import signal
+import sys
+import time
+
+import dynamodb_server
+
+STOP_PATIENCE_S = 20
+
+
+def start(directory, path, ctest):
+    """Starts a keeper and waits until its server answers: the endpoint."""
+    jars = dynamodb_server.fetch()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        # A grandchild in a session of its own: neither ctest's time limit for this test nor ^C reaches it.
+        os.setsid()
+        if os.fork() == 0:
+            _become_keeper(directory, path, ctest, jars, writer)
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with open(reader, encoding="utf-8") as pipe:
+        answer = pipe.read()
+    if not answer.startswith("http://"):
+        raise dynamodb_server.Trouble(answer or f"the server's keeper died; see {path}.log")
+    return answer
+
+
+def _become_keeper(directory, path, ctest, jars, writer):
+    """Never returns. Keeps nothing of the test's open but the log: ctest waits until all have closed its pipes."""
+    code = 1
+    try:
+        log = os.open(path + ".log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+        null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        os.dup2(null, 0)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        # The lock's descriptor, too: whoever waits for it must not wait for this process.
+        for name in os.listdir("/proc/self/fd"):
+            if int(name) > 2 and int(name) != writer:
+                with contextlib.suppress(OSError):
+                    os.close(int(name))
+        _keep(path, ctest, jars, writer)
+        code = 0
+    except dynamodb_server.Trouble as trouble:
+        with contextlib.suppress(OSError):
+            os.write(writer, str(trouble).encode())
+    except BaseException as fault:  # nobody above here could report it
+        print(f"keeper: {fault!r}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(code)
+
+
+def _keep(path, ctest, jars, writer):
+    watched = os.pidfd_open(ctest[0])
+    asked, ask = os.pipe()
+    os.set_blocking(ask, False)
+    signal.set_wakeup_fd(ask)
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        with dynamodb_server.Server(jars) as server:
+            with open(path + ".new", "w", encoding="ascii") as file:
+                file.write(f"{server.endpoint} {os.getpid()}\n")
+            os.rename(path + ".new", path)
+            os.write(writer, server.endpoint.encode())
+            os.close(writer)
+            ends = os.pidfd_open(server.process.pid)
+            select.select([watched, asked, ends], [], [])
+            if server.process.poll() is not None:
+                print(f"the server ended by itself:\n{server.output()}", flush=True)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        if not os.path.getsize(path + ".log"):
+            os.unlink(path + ".log")
+
+
+def stop(path):
+    """Ends this ctest run's server, and returns when it is gone: an exit code."""
+    try:
+        with open(path, encoding="ascii") as file:
+            endpoint, pid = file.read().split()
+    except FileNotFoundError:
+        print("there is none")
+        return 0
+    with contextlib.suppress(ProcessLookupError):
+        keeper = os.pidfd_open(int(pid))
+        signal.pidfd_send_signal(keeper, signal.SIGTERM)
+        if not select.select([keeper], [], [], STOP_PATIENCE_S)[0]:
+            print(f"the keeper (process {pid}) has not ended in {STOP_PATIENCE_S} s", file=sys.stderr)
+            return 1
+    deadline = time.monotonic() + STOP_PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            dynamodb_server.call(endpoint, "ListTables", {}, timeout=1)
+        except ConnectionRefusedError:
+            return 0
+        except OSError:
+            pass
+        time.sleep(0.02)
+    print(f"something still answers at {endpoint}", file=sys.stderr)
+    return 1

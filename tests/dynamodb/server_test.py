@@ -1,0 +1,155 @@
+"""The server that scripts/dynamodb_local and the launcher give is a real DynamoDB, for this command only, and ends."""
+
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import dynamodb_server
+
+SCRIPT = str(ROOT / "scripts" / "dynamodb_local")
+SHOW = [sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
+PATIENCE = 30
+
+
+def clean():
+    return {k: v for k, v in os.environ.items() if k != dynamodb_server.ENDPOINT and not k.startswith("AWS_")}
+
+
+def answers(endpoint):
+    where = urllib.parse.urlsplit(endpoint)
+    with socket.socket() as probe:
+        return probe.connect_ex((where.hostname, where.port)) == 0
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {PATIENCE} s for {what}")
+        time.sleep(0.02)
+
+
+class Shared(unittest.TestCase):
+    """What the launcher gave to this very test."""
+
+    def test_answers_as_dynamodb(self):
+        endpoint = os.environ[dynamodb_server.ENDPOINT]
+        table = f"server-test-{os.getpid()}"
+        status, reply = dynamodb_server.call(endpoint, "CreateTable", {
+            "TableName": table, "BillingMode": "PAY_PER_REQUEST",
+            "KeySchema": [{"AttributeName": "key", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "key", "AttributeType": "S"}]})
+        self.assertEqual(status, 200, reply)
+        dynamodb_server.call(endpoint, "PutItem", {"TableName": table, "Item": {"key": {"S": "k"}, "n": {"N": "1"}}})
+        status, reply = dynamodb_server.call(endpoint, "UpdateItem", {
+            "TableName": table, "Key": {"key": {"S": "k"}}, "UpdateExpression": "SET n = :two",
+            "ConditionExpression": "n = :two", "ExpressionAttributeValues": {":two": {"N": "2"}},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD"})
+        self.assertEqual((status, reply["__type"].split("#")[1]), (400, "ConditionalCheckFailedException"))
+        self.assertEqual(reply["Item"], {"key": {"S": "k"}, "n": {"N": "1"}})
+        dynamodb_server.call(endpoint, "DeleteTable", {"TableName": table})
+
+    def test_hides_the_users_settings(self):
+        self.assertEqual(os.environ["AWS_ACCESS_KEY_ID"], "tenuretest")
+        self.assertEqual(os.environ["AWS_CONFIG_FILE"], os.devnull)
+        self.assertNotIn("AWS_PROFILE", os.environ)
+
+
+class OwnServer(unittest.TestCase):
+    """scripts/dynamodb_local."""
+
+    def test_runs_a_command_and_ends_the_server_after_it(self):
+        done = subprocess.run([SCRIPT, "--", *SHOW], env=dict(clean(), AWS_PROFILE="mine"), capture_output=True, text=True,
+                              timeout=PATIENCE * 2)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        seen = json.loads(done.stdout)
+        self.assertNotIn("AWS_PROFILE", seen)
+        self.assertFalse(answers(seen[dynamodb_server.ENDPOINT]))
+
+    def test_exits_with_the_commands_code(self):
+        for command, code in ((["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137), (["/nowhere"], 127)):
+            done = subprocess.run([SCRIPT, "--", *command], env=clean(), capture_output=True, timeout=PATIENCE * 2)
+            self.assertEqual(done.returncode, code, command)
+
+    def test_ends_with_a_killed_script(self):
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            with subprocess.Popen([SCRIPT], env=clean(), stdout=subprocess.PIPE, text=True) as script:
+                endpoint = script.stdout.readline().strip()
+                self.assertTrue(answers(endpoint))
+                script.send_signal(number)
+                self.assertEqual(script.wait(PATIENCE), 0 if number == signal.SIGTERM else -number)
+            wait_until(lambda at=endpoint: not answers(at), "the server's end")
+
+    def test_uses_a_server_that_is_given(self):
+        given = dict(clean(), AWS_PROFILE="mine", **{dynamodb_server.ENDPOINT: "http://127.0.0.1:1"})
+        done = subprocess.run([SCRIPT, "--", *SHOW], env=given, capture_output=True, text=True, timeout=PATIENCE)
+        seen = json.loads(done.stdout)
+        self.assertEqual((seen[dynamodb_server.ENDPOINT], seen["AWS_PROFILE"]), ("http://127.0.0.1:1", "mine"))
+
+    def test_says_what_to_do_if_nothing_can_be_fetched(self):
+        def fetch(**environment):
+            with tempfile.TemporaryDirectory() as cache:
+                done = subprocess.run([sys.executable, SCRIPT, "--fetch"], env={**clean(), "TENURE_CACHE": cache, **environment},
+                                      capture_output=True, text=True, timeout=PATIENCE)
+                self.assertEqual((done.returncode, os.listdir(cache)), (1, ["dynamodb-local.lock"]))
+                return done.stderr
+
+        self.assertRegex(fetch(PATH="/nonexistent"), "^dynamodb_local: .* needs mvn and java.*scripts/setup")
+        with tempfile.TemporaryDirectory() as tools:
+            maven = pathlib.Path(tools) / "mvn"
+            maven.write_text("#!/bin/sh\necho '[ERROR] Could not transfer artifact: repo.maven.apache.org'\nexit 1\n")
+            maven.chmod(0o755)
+            told = fetch(PATH=f"{tools}:{os.environ['PATH']}")
+        self.assertRegex(told, r"^dynamodb_local: Fetching DynamoDB Local failed:\n\[ERROR\] Could not transfer")
+        self.assertIn("If Maven Central (https://repo.maven.apache.org) cannot be reached", told)
+
+
+class SharedByCtest(unittest.TestCase):
+    """The launcher, under a ctest of this test's own."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.home = pathlib.Path(directory.name)
+        self.endpoints = self.home / "endpoints"
+        self.endpoints.touch()
+
+    def ctest(self, *commands):
+        launcher = f'"{sys.executable}" -B "{ROOT / "tests/dynamodb/launcher.py"}" "{self.home}" --'
+        (self.home / "CTestTestfile.cmake").write_text("".join(
+            f'add_test(case{n} {launcher} sh -c "{command}")\n' for n, command in enumerate(commands)))
+        environment = dict(clean(), ENDPOINTS=str(self.endpoints))
+        return subprocess.Popen(["ctest", "-j", "4", "-V"], cwd=self.home, env=environment, stdout=subprocess.PIPE, text=True)
+
+    NOTE = f"echo ${dynamodb_server.ENDPOINT} >> $ENDPOINTS"
+
+    def test_tests_of_one_run_share_a_server_that_ends_with_it(self):
+        with self.ctest(*[self.NOTE] * 6) as ctest:
+            output = ctest.communicate(timeout=PATIENCE * 2)[0]
+        self.assertEqual(ctest.returncode, 0, output)
+        endpoints = self.endpoints.read_text().split()
+        self.assertEqual((len(endpoints), len(set(endpoints))), (6, 1))
+        wait_until(lambda: not answers(endpoints[0]), "the server's end")
+        wait_until(lambda: {p.name for p in self.home.glob("server*")} == set(), "the keeper's end")
+
+    def test_the_server_ends_with_a_killed_run(self):
+        with self.ctest(self.NOTE + " && exec sleep 3") as ctest:
+            wait_until(lambda: self.endpoints.read_text().endswith("\n"), "the test's start")
+            endpoint = self.endpoints.read_text().strip()
+            self.assertTrue(answers(endpoint))
+            ctest.kill()
+            wait_until(lambda: not answers(endpoint), "the server's end")
+
+
+if __name__ == "__main__":
+    unittest.main()

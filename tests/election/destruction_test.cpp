@@ -1,0 +1,185 @@
+// The destructor: what it waits for, how long, and that nothing is called after it.
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "election/stage.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Lines = std::vector<std::string>;
+
+class Destruction : public testing::Test {
+ protected:
+  Stage stage_;
+};
+
+TEST_F(Destruction, ofALeaderIsAStop) {
+  Candidate a = stage_.leader("a");
+  a.elector.reset();
+  EXPECT_EQ(a.record->lines(), (Lines{"elected 1", "revoked 1 stopped"}));
+  EXPECT_TRUE(stage_.stored()->released);
+}
+
+TEST_F(Destruction, withoutStartAsksNothingOfTheStore) {
+  Candidate a = stage_.candidate("a");
+  const auto store = a.store;
+  a.elector.reset();
+  stage_.settle();
+  EXPECT_EQ(store->calls(), 0);
+}
+
+TEST_F(Destruction, waitsForACallbackThatIsRunning) {
+  for (const bool notice : {false, true}) {
+    Stage stage;
+    std::promise<void> entered;
+    std::promise<void> release;
+    std::atomic<bool> left{false};
+    const auto block = [&](const auto&) {
+      entered.set_value();
+      release.get_future().wait();
+      left = true;
+    };
+    Listener listener;
+    if (notice) {
+      listener.onRenewed = [&, once = false](const Renewal&) mutable {
+        if (!std::exchange(once, true)) block(0);
+      };
+    } else {
+      listener.onRevoked = block;
+    }
+    Candidate a = stage.threaded("a", std::move(listener));
+    a->start();
+    ASSERT_TRUE(stage.advanceUntil([&] { return a->isLeader(); }));
+    stage.advance(1'100ms);
+    LeaderElector* raw = a.elector.release();
+    std::atomic<bool> destroyed{false};
+    std::thread destroyer{[&] {
+      delete raw;
+      EXPECT_TRUE(left);
+      destroyed = true;
+    }};
+    auto wait = entered.get_future();
+    while (wait.wait_for(1ms) != std::future_status::ready) stage.settle();
+    for (int i = 0; i < 20; ++i) stage.settle();
+    EXPECT_FALSE(destroyed);
+    release.set_value();
+    EXPECT_TRUE(eventually([&] {
+      stage.settle();
+      return destroyed.load();
+    }));
+    destroyer.join();
+  }
+}
+
+/// What the drain timeout did not suffice for is waited for still, as long as stop() might have taken.
+TEST_F(Destruction, waitsForWorkThatEndsAfterTheDrainTimeout) {
+  const Adjust brief = [](GroupOptions& options) { options.lease.drainTimeout = 0ms; };
+  std::promise<void> release;
+  std::atomic<bool> left{false};
+  Listener listener;
+  listener.onElected = [&](const Leadership&) {
+    release.get_future().wait();
+    left = true;
+  };
+  std::atomic<bool> revoked{false};
+  listener.onRevoked = [&](const Revocation&) { revoked = true; };
+  Candidate a = stage_.threaded("a", std::move(listener), brief);
+  a->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }));
+  LeaderElector* raw = a.elector.release();
+  std::thread destroyer{[&] {
+    delete raw;
+    EXPECT_TRUE(left);
+    EXPECT_TRUE(revoked) << "never one without the other";
+  }};
+  // Stopped without a drain: from here on only the callback keeps the destructor.
+  EXPECT_TRUE(eventually([&] {
+    stage_.settle();
+    return stage_.logged("stopped (notDrained)");
+  }));
+  release.set_value();
+  destroyer.join();
+}
+
+/// Real time: the work never ends, so the destructor gives up, says so, and nothing is called any more.
+TEST_F(Destruction, doesNotWaitForeverAndThenMutesTheListeners) {
+  const Adjust brief = [](GroupOptions& options) { options.lease = {.duration = 100ms}; };
+  std::promise<void> release;
+  std::atomic<int> revoked{0};
+  std::atomic<bool> left{false};
+  Listener listener;
+  listener.onElected = [&, pending = std::make_shared<std::future<void>>(release.get_future())](const Leadership&) {
+    pending->wait();
+    left = true;
+  };
+  listener.onRevoked = [&](const Revocation&) { ++revoked; };
+  Candidate a = stage_.threaded("a", std::move(listener), brief);
+  a->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }));
+  a.elector.reset();
+  EXPECT_TRUE(stage_.logged("destroyed while"));
+  release.set_value();
+  ASSERT_TRUE(eventually([&] { return left.load(); }));
+  for (int i = 0; i < 20; ++i) stage_.advance(100ms);
+  EXPECT_EQ(revoked, 0);
+}
+
+/// What the listeners own dies with the elector, on the thread that destroys it, not some time later on another.
+TEST_F(Destruction, destroysTheListeners) {
+  for (int round = 0; round < 100; ++round) {
+    Stage stage;
+    auto owned = std::make_shared<int>(1);
+    const std::weak_ptr<int> watch{owned};
+    Listener listener;
+    listener.onRevoked = [owned](const Revocation&) {};
+    owned.reset();
+    Candidate a = stage.threaded("a", std::move(listener));
+    a->start();
+    ASSERT_TRUE(stage.advanceUntil([&] { return a->isLeader(); }));
+    std::atomic<bool> gone{false};
+    LeaderElector* raw = a.elector.release();
+    std::thread destroyer{[&] {
+      delete raw;
+      gone = watch.expired();
+    }};
+    ASSERT_TRUE(eventually([&] {
+      stage.settle();
+      return stage.logged("stopped (released)");
+    }));
+    destroyer.join();
+    EXPECT_TRUE(gone);
+    EXPECT_FALSE(stage.logged("destroyed while")) << "a false alarm";
+  }
+}
+
+/// The program stopped its loop first. Nothing can be written any more, but the work must be told.
+TEST_F(Destruction, tellsTheWorkAlsoIfTheSchedulerStandsStill) {
+  const Adjust brief = [](GroupOptions& options) { options.lease = {.duration = 100ms}; };
+  Record record;
+  Candidate a = stage_.threaded("a", record.terms(), brief);
+  a->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return record.count("elected") == 1; }));
+  const Leadership term = record.term();
+  delete a.elector.release();  // nobody runs the stage meanwhile
+  EXPECT_TRUE(term.stopToken().stop_requested());
+  EXPECT_EQ(record.lines(), (Lines{"elected 1", "revoked 1 stopped"}));
+  stage_.settle();
+  EXPECT_EQ(record.count("revoked"), 1);
+}
+
+TEST_F(Destruction, leavesNoTimerAndAsksNothingMore) {
+  Candidate a = stage_.leader("a");
+  const auto store = a.store;
+  a.elector.reset();
+  stage_.settle();
+  const int calls = store->calls();
+  stage_.advance(60s);
+  EXPECT_EQ(store->calls(), calls);
+  EXPECT_EQ(stage_.clock->timers(), 0U);
+}
+
+}  // namespace
+}  // namespace tenure::test

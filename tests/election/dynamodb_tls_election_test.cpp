@@ -1,0 +1,83 @@
+// An elector over https whose new handshakes fail while a connection that stands goes on working.
+#include "election/dynamodb_table.hpp"
+#include "election/tls_front.hpp"
+
+namespace tenure::test {
+namespace {
+
+struct BrokenHandshakes {
+  const char* name;
+  void (*breakThem)(TlsFront&);
+};
+
+class DynamoDbTlsElection : public DynamoDbTable, public testing::WithParamInterface<BrokenHandshakes> {
+ protected:
+  DynamoDbTlsElection() {
+    options_.endpoint = front_.endpoint();
+    options_.caFile = front_.caFile();
+  }
+
+  /// Leads over connections that stand ready, and new ones fail from now on.
+  void lead() {
+    elector_ = elector("only", store(), record_);
+    ASSERT_TRUE(eventually([&] { return record_.count("elected 1") == 1 && front_.standing() == 2; }));
+    GetParam().breakThem(front_);
+  }
+  /// The term goes on for further heartbeats, three leases' worth.
+  void expectTheTermToGoOn() {
+    const int renewed = record_.count("renewed 1");
+    ASSERT_TRUE(eventually([&] { return record_.count("renewed 1") >= renewed + 12 || record_.count("revoked") > 0; }));
+    EXPECT_EQ(record_.count("revoked"), 0);
+    EXPECT_TRUE(elector_->isLeader());
+    EXPECT_EQ(elector_->fencingToken(), FencingToken{1});
+  }
+
+  TlsFront front_{makeSocketClient(dynamoDbEndpoint())};
+  Record record_;
+  std::unique_ptr<LeaderElector> elector_{};
+};
+
+TEST_P(DynamoDbTlsElection, TheTermSurvivesThatOneOfTwoConnectionsEndsAndNoneCanBeMade) {
+  lead();
+  const int accepted = front_.accepted();
+  front_.cutLastUsed();
+  ASSERT_TRUE(eventually([&] { return front_.standing() == 1 && front_.accepted() > accepted; }))
+      << "another one was tried";
+  expectTheTermToGoOn();
+  EXPECT_EQ(front_.standing(), 1U);
+  EXPECT_EQ(record_.count("in doubt"), 0) << "not one renewal may have failed";
+}
+
+TEST_P(DynamoDbTlsElection, TheTermSurvivesThatAConnectionEndsUnderARenewalAndNoneCanBeMade) {
+  lead();
+  front_.cutNextRequest();
+  ASSERT_TRUE(eventually([&] { return front_.standing() == 1; }));
+  expectTheTermToGoOn();
+}
+
+TEST_P(DynamoDbTlsElection, WithoutAnyConnectionTheTermEndsOnTimeAndTheNextOneFollowsWhenHandshakesWork) {
+  lead();
+  front_.cutAll();
+  const Instant cut = readClock();
+  ASSERT_TRUE(eventually([&] { return record_.count("revoked") == 1; }));
+  EXPECT_LT(elapsedForHolder(cut, readClock()), lease + margin);
+  EXPECT_EQ(record_.why().reason, RevokeReason::storeUnreachable) << record_.why().detail;
+  EXPECT_EQ(record_.count("in doubt"), 1);
+  front_.answerHandshakes();
+  const Instant over = readClock();
+  ASSERT_TRUE(eventually([&] { return record_.count("elected 2") == 1; }));
+  // A poll that is not answered any more, the wait after it, and the next poll.
+  EXPECT_LT(elapsedForHolder(over, readClock()), heartbeat + heartbeat * 5 / 4 + margin);
+}
+
+const BrokenHandshakes handshakes[] = {
+    {"Stalled", [](TlsFront& front) { front.stallHandshakes(); }},
+    {"Expired", [](TlsFront& front) { front.presentExpired(); }},
+    {"WrongName", [](TlsFront& front) { front.presentWrongName(); }},
+    {"Untrusted", [](TlsFront& front) { front.presentUntrusted(); }},
+};
+INSTANTIATE_TEST_SUITE_P(Handshakes, DynamoDbTlsElection, testing::ValuesIn(handshakes),
+                         [](const auto& chosen) { return chosen.param.name; });
+
+}  // namespace
+}  // namespace tenure::test

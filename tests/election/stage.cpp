@@ -1,0 +1,219 @@
+#include "election/stage.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <thread>
+
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
+
+#include "support/seeded_random.hpp"
+
+namespace tenure::test {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+bool eventually(const std::function<bool()>& done, milliseconds bound) {
+  const Instant from = readClock();
+  while (!done()) {
+    if (elapsedForHolder(from, readClock()) > bound) return false;
+    std::this_thread::sleep_for(milliseconds{1});
+  }
+  return true;
+}
+
+void ManualExecutor::post(std::function<void()> task) {
+  const std::lock_guard lock{mutex_};
+  tasks_.push_back(std::move(task));
+}
+
+int ManualExecutor::run() {
+  for (int ran = 0;; ++ran) {
+    std::function<void()> task;
+    {
+      const std::lock_guard lock{mutex_};
+      if (tasks_.empty()) return ran;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+    }
+    task();
+  }
+}
+
+std::size_t ManualExecutor::waiting() const {
+  const std::lock_guard lock{mutex_};
+  return tasks_.size();
+}
+
+Listener Record::terms() {
+  Listener listener;
+  listener.onElected = [this](const Leadership& term) {
+    {
+      const std::lock_guard lock{mutex_};
+      term_ = term;
+    }
+    add("elected " + toString(term.fencingToken()));
+  };
+  listener.onRevoked = [this](const Revocation& why) {
+    {
+      const std::lock_guard lock{mutex_};
+      why_ = why;
+    }
+    add("revoked " + toString(why.token) + ' ' + std::string{toString(why.reason)});
+  };
+  return listener;
+}
+
+Listener Record::notices() {
+  Listener listener;
+  listener.onInDoubt = [this](const Doubt&) { add("in doubt"); };
+  listener.onRenewed = [this](const Renewal& renewal) {
+    add("renewed " + toString(renewal.token) + (renewal.afterDoubt ? " after doubt" : ""));
+  };
+  listener.onLeaderChanged = [this](const std::optional<LeaderInfo>& leader) {
+    add(leader ? "leader " + std::string{nameOf(leader->holder)} + ' ' + toString(leader->token) : "nobody leads");
+  };
+  return listener;
+}
+
+void Record::add(std::string line) {
+  const std::lock_guard lock{mutex_};
+  lines_.push_back(std::move(line));
+}
+
+std::vector<std::string> Record::lines() const {
+  const std::lock_guard lock{mutex_};
+  return lines_;
+}
+
+int Record::count(const std::string& prefix) const {
+  const std::lock_guard lock{mutex_};
+  const auto begins = [&](const std::string& line) { return line.starts_with(prefix); };
+  return static_cast<int>(std::count_if(lines_.begin(), lines_.end(), begins));
+}
+
+Leadership Record::term() const {
+  const std::lock_guard lock{mutex_};
+  return term_.value();
+}
+
+Revocation Record::why() const {
+  const std::lock_guard lock{mutex_};
+  return why_.value();
+}
+
+void PumpedDelete::operator()(LeaderElector* elector) const {
+  std::unique_ptr<LeaderElector> owned{elector};
+  stage->drive<bool>([&] { return owned.reset(), true; }, milliseconds{10});
+}
+
+Stage::Stage() : memory{makeMemoryStore(clock)} {}
+
+Stage::~Stage() { settle(); }
+
+Group Stage::group(const std::string& name, std::shared_ptr<LeaseStore> store, const Adjust& adjust) {
+  GroupOptions options{.group = key.name, .candidate = {.id = name}};
+  options.lease = {.duration = milliseconds{3000}, .heartbeat = milliseconds{1000}};
+  if (adjust) adjust(options);
+  Logger logger{LogLevel::trace, [log = log_](LogLevel, std::string_view line) {
+                  const std::lock_guard lock{log->mutex};
+                  log->lines.emplace_back(line);
+                }};
+  return Group::make(std::move(options), std::move(store), std::move(logger)).value();
+}
+
+ElectorRuntime Stage::runtime() {
+  ElectorRuntime runtime;
+  runtime.scheduler = clock;
+  runtime.executor = [run = executor](std::function<void()> task) { run->post(std::move(task)); };
+  runtime.random = std::make_unique<SeededRandom>(++seed_);
+  return runtime;
+}
+
+Candidate Stage::candidateWith(const std::string& name, Listener listener, const Adjust& adjust) {
+  return make(name, std::move(listener), adjust, runtime());
+}
+
+Candidate Stage::threaded(const std::string& name, Listener listener, const Adjust& adjust) {
+  ElectorRuntime own = runtime();
+  own.executor = {};
+  return make(name, std::move(listener), adjust, std::move(own));
+}
+
+Candidate Stage::make(const std::string& name, Listener listener, const Adjust& adjust, ElectorRuntime where) {
+  auto store = std::make_shared<FaultStore>(memory, clock);
+  auto elector = std::make_unique<LeaderElector>(group(name, store, adjust), std::move(listener), std::move(where));
+  return {std::move(store), nullptr, {elector.release(), PumpedDelete{this}}};
+}
+
+Candidate Stage::candidate(const std::string& name, const Adjust& adjust) {
+  const auto record = std::make_shared<Record>();
+  Candidate made = candidateWith(name, record->terms(), adjust);
+  made.record = record;
+  return made;
+}
+
+Candidate Stage::leader(const std::string& name, const Adjust& adjust) {
+  Candidate made = candidate(name, adjust);
+  made->start();
+  if (!advanceUntil([&] { return made->isLeader() && made.record->count("elected") == 1; })) {
+    throw std::runtime_error{name + " does not lead"};
+  }
+  return made;
+}
+
+void Stage::settle() {
+  for (;;) {
+    const std::size_t ran = clock->runReady();
+    if (executor->run() == 0 && ran == 0 && clock->postedTasks() == 0) return;
+  }
+}
+
+void Stage::advance(nanoseconds by) {
+  settle();
+  while (by.count() > 0) {
+    const nanoseconds step = std::clamp(clock->untilNextTimer().value_or(by), nanoseconds{1}, by);
+    clock->advance(step);
+    by -= step;
+    settle();
+  }
+}
+
+bool Stage::advanceUntil(const std::function<bool()>& done, nanoseconds limit) {
+  settle();
+  for (nanoseconds left = limit; !done() && left.count() > 0; left -= milliseconds{1}) advance(milliseconds{1});
+  return done();
+}
+
+ReleaseResult Stage::stop(const Candidate& candidate, nanoseconds perRound) {
+  return drive<ReleaseResult>([&] { return candidate.elector->stop(); }, perRound);
+}
+
+std::optional<LeaseRecord> Stage::stored() {
+  std::optional<LeaseRecord> record;
+  memory->read(key, {}, [&](const ReadOutcome& outcome) { record = outcome.value(); });
+  settle();
+  return record;
+}
+
+void Stage::usurp(const std::string& holder) {
+  const auto present = stored();
+  WriteRequest request{key, WriteRequest::Purpose::acquire, {}, {}};
+  if (present) request.expected = {present->version};
+  request.record.holder = holder;
+  request.record.version = RecordVersion{"written-by-" + holder};
+  request.record.leaseDuration = milliseconds{3000};
+  std::optional<WriteOutcome> answer;
+  memory->write(std::move(request), {}, [&](WriteOutcome outcome) { answer = std::move(outcome); });
+  settle();
+  if (!std::holds_alternative<Applied>(answer.value())) throw std::runtime_error{"the usurper was refused"};
+}
+
+bool Stage::logged(const std::string& part) const {
+  const std::lock_guard lock{log_->mutex};
+  return std::any_of(log_->lines.begin(), log_->lines.end(),
+                     [&](const std::string& line) { return line.find(part) != std::string::npos; });
+}
+
+}  // namespace tenure::test

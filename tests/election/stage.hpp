@@ -1,0 +1,140 @@
+// The stage of the elector tests: one store and one clock that stands still, callbacks that run when the test says so.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/election/leader_elector.hpp>
+
+#include "election/fault_store.hpp"
+#include "support/manual_scheduler.hpp"
+
+namespace tenure::test {
+
+/// Waits for what other threads do: true as soon as `done`, false if it did not come within a bound that only a
+/// broken program reaches.
+[[nodiscard]] bool eventually(const std::function<bool()>& done,
+                              std::chrono::milliseconds bound = std::chrono::seconds{30});
+
+/// Runs callbacks on the thread of the test, when it asks for it.
+class ManualExecutor {
+ public:
+  void post(std::function<void()> task);
+  /// Runs all, also what they post; returns how many.
+  int run();
+  [[nodiscard]] std::size_t waiting() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<std::function<void()>> tasks_{};
+};
+
+/// Writes down what an elector's listener is told, one line for each call. Thread-safe.
+class Record {
+ public:
+  /// Lines: `elected 1`, `revoked 1 stopped`, `in doubt`, `renewed 1`, `renewed 1 after doubt`, `leader a 1`,
+  /// `nobody leads`. The listener must not outlive this.
+  [[nodiscard]] Listener terms();    ///< onElected, onRevoked
+  [[nodiscard]] Listener notices();  ///< the other three
+
+  void add(std::string line);
+  [[nodiscard]] std::vector<std::string> lines() const;
+  [[nodiscard]] int count(const std::string& prefix) const;
+  /// Of the last onElected and onRevoked; there must have been one.
+  [[nodiscard]] Leadership term() const;
+  [[nodiscard]] Revocation why() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_{};
+  std::optional<Leadership> term_{};
+  std::optional<Revocation> why_{};
+};
+
+class Stage;
+
+/// Destroys an elector while its stage goes on, as the destructor waits for both.
+struct PumpedDelete {
+  Stage* stage;
+  void operator()(LeaderElector* elector) const;
+};
+
+struct Candidate {
+  std::shared_ptr<FaultStore> store;
+  std::shared_ptr<Record> record;
+  std::unique_ptr<LeaderElector, PumpedDelete> elector;
+
+  LeaderElector* operator->() const { return elector.get(); }
+};
+
+using Adjust = std::function<void(GroupOptions&)>;
+
+/// Lease 3 s, heartbeat 1 s, guard 4 ms, stop margin 300 ms: leads for 2,696 ms and is valid for 2,996 ms after the
+/// last good send.
+class Stage {
+ public:
+  Stage();
+  ~Stage();
+
+  /// A candidate with store faults of its own, a Record that is told of terms, and its callbacks on the stage's
+  /// executor. Not started.
+  [[nodiscard]] Candidate candidate(const std::string& name, const Adjust& adjust = {});
+  /// The same, started and leading.
+  [[nodiscard]] Candidate leader(const std::string& name, const Adjust& adjust = {});
+  /// The same with a listener of the test's.
+  [[nodiscard]] Candidate candidateWith(const std::string& name, Listener listener, const Adjust& adjust = {});
+  /// The same with callbacks on threads of the library's own.
+  [[nodiscard]] Candidate threaded(const std::string& name, Listener listener, const Adjust& adjust = {});
+  [[nodiscard]] Group group(const std::string& name, std::shared_ptr<LeaseStore> store, const Adjust& adjust = {});
+  [[nodiscard]] ElectorRuntime runtime();
+
+  /// Runs what is ready, on the scheduler and on the executor, without moving time.
+  void settle();
+  /// Moves time, timer by timer, and settles after each.
+  void advance(std::chrono::nanoseconds by);
+  /// Moves time in steps of a millisecond until `done`; false if it did not come within `limit`.
+  [[nodiscard]] bool advanceUntil(const std::function<bool()>& done,
+                                  std::chrono::nanoseconds limit = std::chrono::seconds{30});
+  /// All clocks go on and nothing of the library runs: SIGSTOP.
+  void pause(std::chrono::nanoseconds by) { clock->moveClocks({by, by, by}); }
+
+  /// Runs `blocking` on another thread, and the stage on this one until it returns; in each round time moves by
+  /// `perRound`.
+  template <class Result>
+  Result drive(std::function<Result()> blocking, std::chrono::nanoseconds perRound = {}) {
+    std::future<Result> result = std::async(std::launch::async, std::move(blocking));
+    while (result.wait_for(std::chrono::milliseconds{1}) != std::future_status::ready) advance(perRound);
+    return result.get();
+  }
+  ReleaseResult stop(const Candidate& candidate, std::chrono::nanoseconds perRound = {});
+
+  /// The record in the store behind all faults.
+  [[nodiscard]] std::optional<LeaseRecord> stored();
+  /// A foreign writer takes the lease, whatever is there.
+  void usurp(const std::string& holder);
+
+  [[nodiscard]] bool logged(const std::string& part) const;
+
+  const std::shared_ptr<ManualScheduler> clock{std::make_shared<ManualScheduler>()};
+  const std::shared_ptr<LeaseStore> memory;
+  const std::shared_ptr<ManualExecutor> executor{std::make_shared<ManualExecutor>()};
+  const LeaseKey key{"stage"};
+
+ private:
+  Candidate make(const std::string& name, Listener listener, const Adjust& adjust, ElectorRuntime where);
+
+  struct LogLines {
+    std::mutex mutex;
+    std::vector<std::string> lines{};
+  };
+  std::shared_ptr<LogLines> log_{std::make_shared<LogLines>()};
+  std::uint64_t seed_{0};
+};
+
+}  // namespace tenure::test

@@ -1,0 +1,67 @@
+import contextlib
+import socket
+import unittest
+
+from program import PATIENCE, ExampleTest, first_to_print
+
+ACTIVE = r"active on port \d+, fencing token (\d+)"
+
+
+def free_port():
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as probe:
+        return probe.getsockname()[1]
+
+
+def read_all(connection):
+    with contextlib.closing(connection):
+        try:
+            return connection.makefile().read()
+        except ConnectionResetError:
+            return ""
+
+
+class ActivePassive(ExampleTest):
+    example = "active_passive"
+
+    def setUp(self):
+        super().setUp()
+        self.port = free_port()
+        self.nodes = {self.start(self.port, NODE=name): name for name in ("left", "right")}
+        self.active, (self.passive,) = first_to_print(list(self.nodes), ACTIVE)
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+
+    def ask(self):
+        return read_all(self.connect())
+
+    def answer_of(self, program, token):
+        return f"{self.nodes[program]}, fencing token {token}\n"
+
+    def test_the_active_one_answers_and_a_polite_stop_hands_over(self):
+        self.assertEqual(self.ask(), self.answer_of(self.active, 1))
+        self.assertEqual(self.active.stop(), 0)
+        self.passive.wait_for(ACTIVE)
+        self.assertEqual(self.ask(), self.answer_of(self.passive, 2))
+        self.assertEqual(self.passive.stop(), 0)
+
+    def test_a_killed_one_is_succeeded_on_the_same_port(self):
+        self.active.kill()
+        self.passive.wait_for(ACTIVE)
+        self.assertEqual(self.ask(), self.answer_of(self.passive, 2))
+
+    def test_a_frozen_one_answers_nobody_on_waking_and_gives_up_the_port(self):
+        self.freeze(self.active)
+        waiting = self.connect()  # the kernel takes it into the frozen one's queue
+        self.passive.wait_for(r".*elected with fencing token 2", log=True)
+        self.active.thaw()
+        self.assertEqual(read_all(waiting), "")
+
+        self.passive.wait_for(ACTIVE)
+        self.assertEqual(self.ask(), self.answer_of(self.passive, 2))
+        # storeUnreachable: it was frozen while the store owed it an answer.
+        self.active.wait_for(r"passive \((expired|storeUnreachable)\)")
+
+
+if __name__ == "__main__":
+    unittest.main()

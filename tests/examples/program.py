@@ -1,0 +1,151 @@
+"""Real processes for the tests of the examples: what they print is what is waited for."""
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+BIN = pathlib.Path(os.environ["EXAMPLES_BIN"])
+SOURCE = pathlib.Path(os.environ["EXAMPLES_SOURCE"])
+PATIENCE = 30  # seconds; only a test that fails takes so long
+
+_printed = threading.Condition()  # one for all programs, so that a test can wait for whichever comes first
+
+
+class Program:
+    """One running copy of an example with the lines that it has printed."""
+
+    def __init__(self, name, arguments, directory, environment):
+        self._process = subprocess.Popen([BIN / name, *map(str, arguments)], cwd=directory, text=True,
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                         env={**os.environ, **environment})
+        self.pid = self._process.pid
+        self._lines, self._log = [], []
+        self._readers = [threading.Thread(target=self._collect, args=collected, daemon=True) for collected in
+                         ((self._process.stdout, self._lines), (self._process.stderr, self._log))]
+        for reader in self._readers:
+            reader.start()
+
+    @staticmethod
+    def _collect(stream, lines):
+        with stream:
+            for line in stream:
+                with _printed:
+                    lines.append(line.rstrip("\n"))
+                    _printed.notify_all()
+        with _printed:
+            _printed.notify_all()
+
+    @property
+    def lines(self):
+        """What came on stdout."""
+        with _printed:
+            return list(self._lines)
+
+    @property
+    def log(self):
+        """What came on stderr, where the library's own lines go."""
+        with _printed:
+            return list(self._log)
+
+    def __repr__(self):
+        last = "\n  ".join(["", *self.lines[-20:], "log:", *self.log[-20:]])
+        return f"\nprocess {self.pid}, its last lines:{last}"
+
+    def matches(self, pattern, log=False):
+        return [match for line in (self.log if log else self.lines) if (match := re.fullmatch(pattern, line))]
+
+    def wait_for(self, pattern, count=1, log=False):
+        """The count-th line that matches as a whole."""
+        wait_until(lambda: len(self.matches(pattern, log)) >= count, f"{count} x {pattern!r}", [self])
+        return self.matches(pattern, log)[count - 1]
+
+    def is_over(self):
+        return self._process.poll() is not None and not any(reader.is_alive() for reader in self._readers)
+
+    def kill(self):
+        """Ends it as a crash would."""
+        os.kill(self.pid, signal.SIGKILL)
+        return self.exit_code()
+
+    def freeze(self):
+        os.kill(self.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED)
+
+    def thaw(self):
+        os.kill(self.pid, signal.SIGCONT)
+
+    def stop(self):
+        """Asks it to end and gives its exit code."""
+        os.kill(self.pid, signal.SIGTERM)
+        return self.exit_code()
+
+    def exit_code(self):
+        code = self._process.wait(PATIENCE)
+        for reader in self._readers:
+            reader.join(PATIENCE)
+        return code
+
+    def end(self):
+        if self._process.poll() is None:
+            self.kill()
+
+
+def wait_until(condition, what, programs):
+    """Looks again whenever a program prints something. All over without it, or too late, is a failure."""
+    with _printed:
+        _printed.wait_for(lambda: condition() or all(program.is_over() for program in programs), PATIENCE)
+        if not condition():
+            raise AssertionError(f"waited for {what}, in vain: {programs}")
+
+
+def first_to_print(programs, pattern):
+    """The program that prints such a line first, and the others."""
+    wait_until(lambda: any(program.matches(pattern) for program in programs), pattern, programs)
+    first = next(program for program in programs if program.matches(pattern))
+    return first, [program for program in programs if program is not first]
+
+
+class ExampleTest(unittest.TestCase):
+    """Runs copies of one example in a new directory that has the example's own YAML file."""
+
+    example = ""
+
+    def setUp(self):
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.example}."))
+        self.addCleanup(shutil.rmtree, self.directory)
+        shutil.copy(SOURCE / self.example / "group.yaml", self.directory)
+
+    def start(self, *arguments, **environment):
+        program = Program(self.example, ["group.yaml", *arguments], self.directory, environment)
+        self.addCleanup(program.end)
+        return program
+
+    def freeze(self, program):
+        """Between its transactions: one that is frozen inside of a transaction lets nobody write (docs/how-it-works.md,
+        Limits), so that nobody could succeed it."""
+        deadline = time.monotonic() + PATIENCE
+        program.freeze()
+        while any(is_locked(path) for path in self.directory.glob("*.db")):
+            if time.monotonic() > deadline:
+                raise AssertionError("a database stays locked")
+            program.thaw()
+            program.freeze()
+
+
+def is_locked(database):
+    with contextlib.closing(sqlite3.connect(database, timeout=0.1, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+            return False
+        except sqlite3.OperationalError:
+            return True

@@ -1,0 +1,73 @@
+"""AWS's Java lock client and `tenure` take turns on one lock: each waits for the other, and tokens rise all the same."""
+
+import pathlib
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import java_program
+from tenure_program import LEASE_MS, TableTest, the_endpoint, wait_until
+
+
+class JavaAndTenure(TableTest):
+    def java(self, key=None, **more):
+        return self.enterContext(java_program.Holder(the_endpoint(), self.table, key or self.group, **more))
+
+    def test_java_lists_the_rows_that_tenure_wrote(self):
+        process, _ = self.start_holding()
+        held = java_program.list_locks(the_endpoint(), self.table)
+        self.assertEqual((held[self.group]["lease_ms"], held[self.group]["expired"]), (LEASE_MS, False))
+        self.assertTrue(held[self.group]["owner"].startswith("someone#"))
+        self.assertTrue(held[self.group + "#fence"]["expired"])
+        process.communicate("\n")
+        self.assertTrue(java_program.list_locks(the_endpoint(), self.table)[self.group]["expired"])
+
+    def test_java_takes_a_released_lease_and_tokens_rise_after_it(self):
+        first = self.win_once()
+        for delete in (True, False):  # by its Put it erases what it does not know; by default its release deletes the row
+            java = self.java(delete=delete)
+            java.wait_for("acquired")
+            self.assertNotIn("tenureToken", self.item(self.group))
+            self.assertTrue(java.release())
+            self.assertEqual(self.item(self.group) is None, delete)
+            second = self.win_once()
+            self.assertGreater(second, first)
+            first = second
+
+    def test_tenure_waits_for_java_and_takes_over_after_its_death(self):
+        self.win_once()
+        java = self.java()
+        java.wait_for("acquired")
+        java.wait_for("heartbeat")
+        done = self.tenure("run", "--config", self.config(), "--wait", "2s", "--once", "--", "true")
+        self.assertEqual(done.returncode, 82, done.stderr)
+        java.kill()
+        killed = time.monotonic()
+        self.win_once()
+        # Not before the lease that Java wrote is over: its last heartbeat came up to 250 ms before its death.
+        self.assertGreater(time.monotonic() - killed, LEASE_MS / 1000 - 0.3)
+
+    def test_java_waits_for_tenure_and_takes_over_after_its_death(self):
+        process, _ = self.start_holding()
+        java = self.java()
+        java.wait_for("waiting")
+        self.assertNotIn("acquired", [e["e"] for e in java.events])
+        process.kill()
+        killed = time.monotonic_ns()
+        self.assertGreater(java.wait_for("acquired")["t"] - killed, (LEASE_MS - 300) * 1_000_000)
+
+    def test_tokens_rise_though_java_took_and_deleted_the_counter(self):
+        """I7: the copy in the lock's row restores it."""
+        first = max(self.win_once() for _ in range(3))
+        java = self.java(self.group + "#fence")
+        java.wait_for("acquired")
+        second = self.win_once()  # while Java holds the counter's row as a lock of its own
+        self.assertGreater(second, first)
+        java.release()
+        wait_until(lambda: self.item(self.group + "#fence") is None, "Java's release, which deletes the row")
+        self.assertGreater(self.win_once(), second)
+
+
+if __name__ == "__main__":
+    unittest.main()

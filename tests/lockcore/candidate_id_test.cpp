@@ -1,0 +1,35 @@
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/random_source.hpp>
+
+#include "support/seeded_random.hpp"
+
+namespace tenure::test {
+namespace {
+
+TEST(CandidateIdTest, isTheNameWithAnIncarnation) {
+  SeededRandom random{1};
+  SeededRandom same{1};
+  const CandidateId id = CandidateId::make("host-1", random);
+  EXPECT_EQ(id.name, "host-1");
+  EXPECT_EQ(id.incarnation, hex128(same));
+  EXPECT_EQ(id.text(), "host-1#" + id.incarnation);
+  EXPECT_EQ(nameOf(id.text()), "host-1");
+}
+
+TEST(CandidateIdTest, oneNameTwiceIsTwoCandidates) {
+  SystemRandom random;
+  EXPECT_NE(CandidateId::make("host-1", random), CandidateId::make("host-1", random));
+}
+
+TEST(CandidateIdTest, theNameIsAllBeforeTheLastHash) {
+  EXPECT_EQ(nameOf("a#b#0123"), "a#b");
+  EXPECT_EQ(nameOf("no incarnation"), "no incarnation");
+  EXPECT_EQ(nameOf("#0123"), "");
+  EXPECT_EQ(nameOf("a#"), "a");
+  EXPECT_EQ(nameOf(""), "");
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,183 @@
+// Every state of the machine x every event: what it becomes and what it does. Situations with a request under way are
+// rows of their own, because a reply means something only there.
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lockcore/machine_harness.hpp"
+
+namespace tenure::test {
+namespace {
+
+using Enter = void (*)(MachineHarness&);
+using Make = LeaseEvent (*)(const MachineHarness&);
+
+struct Situation {
+  std::string name;  // the state, and the request under way if there is one
+  Enter enter;
+};
+
+struct Event {
+  std::string name;
+  Make make;
+};
+
+const std::vector<Situation>& situations() {
+  static const std::vector<Situation> all{
+      {"idle", [](MachineHarness&) {}},
+      {"candidate", [](MachineHarness& m) { m.becomeCandidate(); }},
+      {"candidate/reading", [](MachineHarness& m) { m.becomeReading(); }},
+      {"acquiring", [](MachineHarness& m) { m.becomeAcquiring(); }},
+      {"leading", [](MachineHarness& m) { m.becomeLeading(); }},
+      {"leading/renewing", [](MachineHarness& m) { m.becomeRenewing(); }},
+      {"draining", [](MachineHarness& m) { m.becomeDraining(); }},
+      {"draining/renewing", [](MachineHarness& m) { m.becomeDrainingWhileRenewing(); }},
+      {"releasing", [](MachineHarness& m) { m.becomeReleasing(); }},
+      {"releasing/renewing", [](MachineHarness& m) { m.becomeReleasingBehindRenewal(); }},
+      {"stopped", [](MachineHarness& m) { m.becomeStopped(); }},
+  };
+  return all;
+}
+
+// Replies answer the request that was sent last; where none is under way that is one which was answered before.
+const std::vector<Event>& events() {
+  using H = const MachineHarness&;
+  static const std::vector<Event> all{
+      {"Start", [](H) -> LeaseEvent { return event::Start{}; }},
+      {"StepDown", [](H) -> LeaseEvent { return event::StepDown{}; }},
+      {"Stop", [](H) -> LeaseEvent { return event::Stop{}; }},
+      {"WorkEnded", [](H) -> LeaseEvent { return event::WorkEnded{}; }},
+      {"WorkFailed", [](H) -> LeaseEvent { return event::WorkFailed{"it threw"}; }},
+      {"WorkProgressed", [](H) -> LeaseEvent { return event::WorkProgressed{}; }},
+      {"Wakeup", [](H) -> LeaseEvent { return event::Wakeup{}; }},
+      {"ReadReply",
+       [](H m) -> LeaseEvent {
+         return event::ReadReply{m.attempt(), std::optional{othersRecord("other-2")}};
+       }},
+      {"WriteReply",
+       [](H m) -> LeaseEvent {
+         return event::WriteReply{m.attempt(), Applied{FencingToken{1}}};
+       }},
+      {"StoreHint", [](H) -> LeaseEvent { return event::StoreHint{}; }},
+      {"HolderProvenDead", [](H) -> LeaseEvent { return event::HolderProvenDead{"0123"}; }},
+      {"TokenSeen", [](H) -> LeaseEvent { return event::TokenSeen{FencingToken{9}}; }},
+  };
+  return all;
+}
+
+struct Expected {
+  std::string state;
+  std::string actions;
+};
+
+/// The pairs in which something happens. In every other pair the state stays and nothing is done.
+const std::map<std::pair<std::string, std::string>, Expected>& table() {
+  static const std::map<std::pair<std::string, std::string>, Expected> expected{
+      {{"idle", "Start"}, {"candidate", "read"}},
+      {{"idle", "Stop"}, {"stopped", "unfollow stopped(notHeld)"}},
+
+      {{"candidate", "Stop"}, {"stopped", "unfollow stopped(notHeld)"}},
+      {{"candidate", "StoreHint"}, {"candidate", "read"}},
+      {{"candidate/reading", "Stop"}, {"stopped", "unfollow stopped(notHeld)"}},
+      {{"candidate/reading", "ReadReply"}, {"candidate", "leader(b#2)"}},
+
+      {{"acquiring", "WriteReply"}, {"leading", "publish(leads) leader(self) elected(1)"}},
+
+      {{"leading", "StepDown"}, {"draining", "publish(ends) revoked(steppedDown)"}},
+      {{"leading", "Stop"}, {"draining", "publish(ends) revoked(stopped)"}},
+      {{"leading", "WorkFailed"}, {"draining", "publish(ends) revoked(fatal)"}},
+      {{"leading", "TokenSeen"}, {"candidate", "publish(lost) revoked(lost) publish(none) read"}},
+      {{"leading/renewing", "StepDown"}, {"draining", "publish(ends) revoked(steppedDown)"}},
+      {{"leading/renewing", "Stop"}, {"draining", "publish(ends) revoked(stopped)"}},
+      {{"leading/renewing", "WorkFailed"}, {"draining", "publish(ends) revoked(fatal)"}},
+      {{"leading/renewing", "WriteReply"}, {"leading", "publish(leads) renewed"}},
+      {{"leading/renewing", "TokenSeen"}, {"candidate", "publish(lost) revoked(lost) publish(none) read"}},
+
+      {{"draining", "WorkEnded"}, {"releasing", "publish(none) release"}},
+      {{"draining/renewing", "WorkEnded"}, {"releasing", "publish(none)"}},  // the renewal is awaited first
+      {{"draining/renewing", "WriteReply"}, {"draining", "publish(ends)"}},
+
+      {{"releasing", "WriteReply"}, {"candidate", "leader(none) read"}},
+      {{"releasing/renewing", "WriteReply"}, {"releasing", "release"}},
+  };
+  return expected;
+}
+
+Expected expectedFor(const std::string& situation, const std::string& event) {
+  const auto found = table().find({situation, event});
+  if (found != table().end()) return found->second;
+  return {situation.substr(0, situation.find('/')), ""};
+}
+
+TEST(LeaseMachineTable, everyStateTimesEveryEvent) {
+  std::size_t pairsThatDo = 0;
+  for (const auto& [situation, enter] : situations()) {
+    for (const auto& [name, make] : events()) {
+      SCOPED_TRACE(situation + " x " + name);
+      MachineHarness m;
+      enter(m);
+      ASSERT_EQ(toString(m.state()), situation.substr(0, situation.find('/')));
+      const Expected expected = expectedFor(situation, name);
+      EXPECT_EQ(m.step(make(m)), expected.actions);
+      EXPECT_EQ(toString(m.state()), expected.state);
+      pairsThatDo += table().count({situation, name});
+    }
+  }
+  EXPECT_EQ(situations().size() * events().size(), 132U);
+  EXPECT_EQ(pairsThatDo, table().size()) << "a row of the table names no situation or event";
+}
+
+/// Without a change of time a machine that was woken when it asked for it must not ask again at once: that would spin.
+TEST(LeaseMachineTable, noStateAsksTwiceToBeWokenAtOnce) {
+  for (const auto& [situation, enter] : situations()) {
+    for (const auto& [name, make] : events()) {
+      SCOPED_TRACE(situation + " x " + name);
+      MachineHarness m;
+      enter(m);
+      m.step(make(m));
+      int wakeups = 0;
+      for (; wakeups < 3 && m.machine.untilWakeup(m.now) == std::chrono::nanoseconds{0}; ++wakeups) m.wake();
+      EXPECT_LE(wakeups, 1);
+    }
+  }
+}
+
+/// A reply to any other request than the one under way changes nothing, whatever it says and whenever it comes.
+TEST(LeaseMachineTable, noStateTakesAReplyToAnotherAttempt) {
+  const std::vector<WriteOutcome> outcomes{Applied{FencingToken{99}, true},
+                                           Conflict{std::optional<LeaseRecord>{}},
+                                           Conflict{std::optional{othersRecord()}},
+                                           Conflict{},
+                                           Rejected{transientError()},
+                                           Unknown{transientError()}};
+  for (const auto& [situation, enter] : situations()) {
+    SCOPED_TRACE(situation);
+    for (const Attempt wrong : {Attempt{0}, Attempt{1000}}) {
+      MachineHarness m;
+      enter(m);
+      const LeaseState before = m.state();
+      for (const WriteOutcome& outcome : outcomes) EXPECT_EQ(m.step(event::WriteReply{wrong, outcome}), "");
+      EXPECT_EQ(m.step(event::ReadReply{wrong, std::optional<LeaseRecord>{}}), "");
+      EXPECT_EQ(m.step(event::ReadReply{wrong, transientError()}), "");
+      EXPECT_EQ(m.state(), before);
+    }
+  }
+}
+
+/// An answer of the other kind than the request (a broken store) is no answer.
+TEST(LeaseMachineTable, noStateTakesAnAnswerOfTheOtherKind) {
+  MachineHarness reading;
+  reading.becomeReading();
+  EXPECT_EQ(reading.answerWrite(Applied{FencingToken{1}}), "");
+  EXPECT_EQ(reading.state(), LeaseState::candidate);
+  MachineHarness acquiring;
+  acquiring.becomeAcquiring();
+  EXPECT_EQ(acquiring.answerRead(std::optional<LeaseRecord>{}), "");
+  EXPECT_EQ(acquiring.state(), LeaseState::acquiring);
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,215 @@
+// What a challenger knows, and when a lease is free by that knowledge (I3).
+#include "observation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "lockcore/machine_harness.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+class ObservationTest : public ::testing::Test {
+ protected:
+  bool see(const std::optional<LeaseRecord>& record, bool written = false) {
+    return observation.confirm(now, record, written);
+  }
+  [[nodiscard]] std::optional<nanoseconds> untilFree(nanoseconds politeness = 0ms) const {
+    return observation.untilFree(now, politeness);
+  }
+  void pass(nanoseconds d) { now = now + d; }
+
+  Instant now{1h, 2h, 3h};
+  Observation observation;
+};
+
+TEST_F(ObservationTest, nothingIsKnownAtFirst) {
+  EXPECT_FALSE(observation.known());
+  EXPECT_EQ(untilFree(), std::nullopt);
+}
+
+TEST_F(ObservationTest, theWaitIsTheDurationInTheRecordFromTheFirstSighting) {
+  EXPECT_TRUE(see(othersRecord("v1", 1, 7s)));
+  EXPECT_EQ(untilFree(), 7s);
+  pass(3s);
+  EXPECT_FALSE(see(othersRecord("v1", 1, 7s))) << "the same version is no news";
+  EXPECT_EQ(untilFree(), 4s);
+  EXPECT_EQ(untilFree(250ms), 4250ms) << "politeness comes on top";
+  pass(5s);
+  EXPECT_EQ(untilFree(), -1s);
+}
+
+TEST_F(ObservationTest, anyChangeStartsTheWaitAnew) {
+  const LeaseRecord first = othersRecord("v1", 1, 7s);
+  const auto changed = [&](auto change) {
+    LeaseRecord record = first;
+    change(record);
+    return record;
+  };
+  const LeaseRecord changes[] = {
+      changed([](LeaseRecord& r) { r.version = RecordVersion{"v2"}; }),
+      changed([](LeaseRecord& r) { r.holder = "c#3"; }),
+      changed([](LeaseRecord& r) { r.token = FencingToken{2}; }),
+      changed([](LeaseRecord& r) { r.leaseDuration = 8s; }),
+  };
+  for (const LeaseRecord& record : changes) {
+    observation.forget();
+    see(first);
+    pass(6s);
+    EXPECT_TRUE(see(record));
+    EXPECT_EQ(untilFree(), record.leaseDuration);
+  }
+}
+
+TEST_F(ObservationTest, displayTimesAndPayloadAreNoSignOfLife) {
+  LeaseRecord record = othersRecord();
+  see(record);
+  pass(1s);
+  record.renewedAtMillis += 1000;
+  record.data = "x";
+  EXPECT_FALSE(see(record));
+}
+
+TEST_F(ObservationTest, theChallengersClockRuleMeasures) {
+  see(othersRecord());
+  const Instant seen = now;
+  now = {seen.raw + 9s, seen.monotonic + 11s, seen.boottime + 100s};
+  EXPECT_EQ(untilFree(), 1s);
+  now = {seen.raw + 11s, seen.monotonic + 9s, seen.boottime + 100s};
+  EXPECT_EQ(untilFree(), 1s);
+}
+
+TEST_F(ObservationTest, absentOrReleasedIsFreeAtOnce) {
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(5ms), 5ms);
+  EXPECT_TRUE(observation.expected().empty());
+  see(releasedRecord("v9"));
+  EXPECT_EQ(untilFree(5ms), 5ms);
+  EXPECT_EQ(observation.expected(), std::vector{RecordVersion{"v9"}});
+  EXPECT_FALSE(observation.heldByOther());
+}
+
+TEST_F(ObservationTest, proofOfDeathFreesTheLeaseOfThatBeaconOnly) {
+  LeaseRecord record = othersRecord();
+  record.beacon = Beacon{"beacon-1", "boot", 1, 2};
+  see(record);
+  pass(1s);
+  observation.provenDead(now, "beacon-2");
+  EXPECT_EQ(untilFree(), 9s);
+  observation.provenDead(now, "beacon-1");
+  EXPECT_EQ(untilFree(5ms), 5ms);
+  pass(3ms);
+  observation.provenDead(now, "beacon-1");
+  EXPECT_EQ(untilFree(5ms), 2ms) << "told twice, it still counts from the first time";
+  record.beacon->id = "beacon-3";
+  record.version = RecordVersion{"other-2"};
+  see(record);
+  EXPECT_EQ(untilFree(), 10s) << "another process holds it now";
+  record.beacon.reset();
+  see(record);
+  EXPECT_EQ(untilFree(), 10s);
+}
+
+TEST_F(ObservationTest, aBeaconWithoutAnIdProvesNothing) {
+  LeaseRecord record = othersRecord();
+  record.beacon = Beacon{};
+  see(record);
+  EXPECT_EQ(untilFree(), 10s);
+  observation.provenDead(now, "");
+  EXPECT_EQ(untilFree(), 10s);
+}
+
+TEST_F(ObservationTest, whatThisCandidateWroteHasNoOtherOwnerToWaitFor) {
+  see(othersRecord(), true);
+  EXPECT_TRUE(observation.heldBySelf());
+  EXPECT_FALSE(observation.heldByOther());
+  EXPECT_EQ(untilFree(5ms), 0s);
+}
+
+TEST_F(ObservationTest, forgottenMeansThatTheWaitBeginsAgain) {
+  see(othersRecord());
+  pass(9s);
+  observation.forget();
+  EXPECT_EQ(untilFree(), std::nullopt);
+  EXPECT_TRUE(see(othersRecord()));
+  EXPECT_EQ(untilFree(), 10s);
+}
+
+// ---- the record of a living holder vanishes (TTL, an operator, a replaced table) ----
+
+/// Our writers never delete a record, so its end says nothing of its holder, which learns of it at its next renewal
+/// only.
+TEST_F(ObservationTest, aVanishedRecordIsWaitedOutBecauseItsHolderMayStillLead) {
+  see(othersRecord("v1", 5, 10s));
+  pass(2s);
+  EXPECT_TRUE(see(std::nullopt));
+  EXPECT_FALSE(observation.heldByOther());
+  EXPECT_EQ(untilFree(5ms), 10s + 5ms) << "it may have been renewed just before";
+  pass(4s);
+  EXPECT_FALSE(see(std::nullopt));
+  EXPECT_EQ(untilFree(), 6s);
+}
+
+TEST_F(ObservationTest, aVanishedRecordWithoutATokenWasReleased) {
+  see(othersRecord("v1", 0, 10s));  // the Java client: no token, and it releases by deleting
+  pass(2s);
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(5ms), 5ms);
+}
+
+/// Somebody may have taken over since the record was seen last, and lead now.
+TEST_F(ObservationTest, aVanishedRecordIsWaitedOutAlsoIfItWasFree) {
+  see(releasedRecord());
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(), 10s);
+
+  observation.forget();
+  LeaseRecord record = othersRecord();
+  record.beacon = Beacon{"beacon-1", "boot", 1, 2};
+  see(record);
+  observation.provenDead(now, "beacon-1");
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(), 10s);
+
+  observation.forget();
+  see(othersRecord(), true);
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(), 10s);
+}
+
+/// An operator deletes a row that nobody could read any more: its holder may still lead.
+TEST_F(ObservationTest, aRecordThatVanishedWhileItWasNotUnderstoodIsWaitedOut) {
+  see(othersRecord());
+  pass(20s);
+  observation.distrust();
+  EXPECT_EQ(untilFree(), std::nullopt);
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(), 10s);
+  pass(6s);
+  observation.distrust();
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(), 10s) << "whatever was not understood may have been a record again";
+
+  observation.forget();
+  see(othersRecord());
+  pass(20s);
+  observation.distrust();
+  EXPECT_TRUE(see(othersRecord()));
+  EXPECT_EQ(untilFree(), 10s) << "seen anew";
+}
+
+TEST_F(ObservationTest, aRecordThatComesBackEndsTheWaitForTheVanishedOne) {
+  see(othersRecord("v1", 5, 10s));
+  see(std::nullopt);
+  see(releasedRecord("v2", 6));
+  EXPECT_EQ(untilFree(), 0s);
+  see(othersRecord("v3", 7, 4s));
+  observation.forget();
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(), 0s) << "nothing was known";
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,157 @@
+// When a waiting candidate reads next.
+#include "poll_schedule.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/seeded_random.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+class PollScheduleTest : public ::testing::Test {
+ protected:
+  void pass(nanoseconds d) { now = now + d; }
+  void toNext() { pass(std::max(poll.untilDue(now), nanoseconds{0})); }
+
+  /// Polls as told a holder that renews every `period`, for `renewals` of them, and returns for each how old it was
+  /// when it was seen.
+  std::vector<nanoseconds> follow(nanoseconds period, int renewals) {
+    const Instant start = now;
+    std::vector<nanoseconds> ages;
+    std::int64_t seen = 0;
+    for (reads = 0; static_cast<int>(ages.size()) < renewals; ++reads) {
+      toNext();
+      const nanoseconds elapsed = elapsedForHolder(start, now);
+      const std::int64_t newest = elapsed / period;
+      const bool news = newest != seen;
+      if (news) ages.push_back(elapsed % period);
+      seen = newest;
+      poll.answered(now, news, false);
+    }
+    return ages;
+  }
+
+  Instant now{1h, 2h, 3h};
+  SeededRandom random{1};
+  PollSchedule poll{3s, 10s};
+  int reads{0};
+};
+
+TEST_F(PollScheduleTest, aHurryIsDueAtOnceAndAPostponementIsNot) {
+  poll.hurry(now);
+  EXPECT_EQ(poll.untilDue(now), 0s);
+  poll.postpone(now, 4s);
+  EXPECT_EQ(poll.untilDue(now), 4s);
+  pass(5s);
+  EXPECT_EQ(poll.untilDue(now), -1s);
+}
+
+TEST_F(PollScheduleTest, fallsIntoPhaseWithTheHolder) {
+  for (const nanoseconds period : {3000ms, 3001ms, 3010ms, 4000ms}) {
+    poll = PollSchedule{3s, 10s};
+    poll.hurry(now);
+    const std::vector<nanoseconds> ages = follow(period, 60);
+    const int readsInAll = reads;
+    nanoseconds sum{0};
+    for (std::size_t i = 30; i < ages.size(); ++i) sum += ages[i];
+    EXPECT_LE(sum / 30, period / 16) << "each renewal is seen while it is fresh; a fixed grid gives period / 2";
+    EXPECT_LE(readsInAll, 60 * 3) << "for about one to two reads in each period of " << period / 1ms << " ms";
+  }
+}
+
+TEST_F(PollScheduleTest, aSilentHolderCostsAboutOneReadInAPeriod) {
+  poll.hurry(now);
+  follow(3s, 10);
+  const Instant silentFrom = now;
+  int silentReads = 0;
+  while (elapsedForHolder(silentFrom, now) < 300s) {
+    toNext();
+    poll.answered(now, false, false);
+    ++silentReads;
+  }
+  EXPECT_LE(silentReads, 120);
+  EXPECT_GE(silentReads, 80);
+}
+
+TEST_F(PollScheduleTest, withHintsThePollIsOnlyTheFallback) {
+  poll.hurry(now);
+  poll.answered(now, true, true);
+  EXPECT_EQ(poll.untilDue(now), 3750ms);
+}
+
+/// A store that tells of every commit to a file which holds many leases must not make each waiting candidate poll
+/// faster.
+TEST_F(PollScheduleTest, aHintForNothingLeavesThePlan) {
+  poll.hurry(now);
+  poll.answered(now, true, true);
+  pass(1s);
+  poll.answered(now, false, true);
+  EXPECT_EQ(poll.untilDue(now), 2750ms);
+  pass(3s);
+  poll.answered(now, false, true);
+  EXPECT_LE(poll.untilDue(now), 200ms) << "the poll was due anyway: now it is a read that came early";
+}
+
+TEST_F(PollScheduleTest, anOutageOfTheHolderTeachesNoPeriod) {
+  poll.hurry(now);
+  follow(3s, 20);
+  pass(60s);
+  poll.answered(now, false, false);
+  pass(1s);
+  poll.answered(now, true, false);
+  EXPECT_LE(poll.untilDue(now), 3500ms);
+  EXPECT_GE(poll.untilDue(now), 2500ms);
+}
+
+TEST_F(PollScheduleTest, failuresBackOffAndASuccessEndsThat) {
+  nanoseconds last{0};
+  for (int i = 0; i < 20; ++i) {
+    poll.failed(now, ErrorClass::transient, random);
+    last = poll.untilDue(now);
+    EXPECT_GE(last, 375ms);
+    EXPECT_LE(last, 3'750ms);
+  }
+  EXPECT_GE(last, 1500ms);
+  poll.answered(now, true, false);
+  poll.failed(now, ErrorClass::transient, random);
+  EXPECT_LE(poll.untilDue(now), 938ms);
+}
+
+TEST(Backoff, growsToACapThatDependsOnTheTrouble) {
+  SeededRandom random{1};
+  const auto meanOf = [&](ErrorClass passing, nanoseconds most) {
+    nanoseconds sum{0};
+    for (int i = 0; i < 200; ++i) {
+      const nanoseconds wait = backoff(1000, passing, 3s, 10s, random);
+      EXPECT_GE(wait, most * 3 / 4);
+      EXPECT_LT(wait, most * 5 / 4);
+      sum += wait;
+    }
+    return sum / 200;
+  };
+  EXPECT_LE(backoff(0, ErrorClass::transient, 3s, 10s, random), 938ms);
+  EXPECT_GE(meanOf(ErrorClass::transient, 3s), 2'900ms) << "no more than one request in each heartbeat, as in health";
+  EXPECT_GE(meanOf(ErrorClass::throttled, 6s), 5'800ms) << "a store that asks for patience gets it";
+  for (const ErrorClass lasting : {ErrorClass::credentials, ErrorClass::misconfigured, ErrorClass::corrupt}) {
+    for (int i = 0; i < 50; ++i) {
+      const nanoseconds wait = backoff(8, lasting, 3s, 10s, random);
+      EXPECT_GE(wait, 7'500ms);
+      EXPECT_LT(wait, 12'500ms);
+    }
+  }
+}
+
+TEST(Backoff, isNeverVeryShort) {
+  SeededRandom random{1};
+  EXPECT_GE(backoff(0, ErrorClass::transient, 10ms, 100ms, random), 1875us);
+  EXPECT_GE(backoff(8, ErrorClass::transient, 10ms, 100ms, random), 75ms);
+  EXPECT_GE(backoff(8, ErrorClass::credentials, 10ms, 100ms, random), 320ms);
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,189 @@
+#include "address_book.hpp"
+
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/manual_scheduler.hpp"
+
+namespace tenure::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What the resolver does is decided by the test, lookup by lookup.
+struct AddressBookTest : testing::Test {
+  struct Shared {
+    std::mutex mutex;
+    std::deque<std::promise<LookupResult>> running;
+  };
+  std::shared_ptr<Shared> shared{std::make_shared<Shared>()};
+  std::shared_ptr<test::ManualScheduler> scheduler{std::make_shared<test::ManualScheduler>()};
+  AlarmQueue alarms{scheduler};
+  AddressBook book{alarms,
+                   {.lookup =
+                        [shared = shared](const std::string&) {
+                          std::future<LookupResult> answer;
+                          {
+                            const std::lock_guard lock{shared->mutex};
+                            answer = shared->running.emplace_back().get_future();
+                          }
+                          return answer.get();
+                        },
+                    .renewEvery = 60s,
+                    .post = [scheduler = scheduler](std::function<void()> task) { scheduler->post(std::move(task)); }}};
+  std::vector<LookupResult> found{};
+
+  ~AddressBookTest() override {
+    while (running() > 0) finish(std::string{"the test is over"});
+  }
+
+  [[nodiscard]] std::size_t running() const {
+    const std::lock_guard lock{shared->mutex};
+    return shared->running.size();
+  }
+  template <class Condition>
+  [[nodiscard]] static bool eventually(const Condition& condition) {
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  void find() {
+    scheduler->post([this] { book.find("a.test", [this](const LookupResult& result) { found.push_back(result); }); });
+    scheduler->runReady();
+  }
+  /// Lets the oldest lookup that runs answer, and the book hear of it.
+  void finish(const LookupResult& result) {
+    const auto posted = scheduler->postedTasks();
+    {
+      const std::lock_guard lock{shared->mutex};
+      shared->running.front().set_value(result);
+      shared->running.pop_front();
+    }
+    ASSERT_TRUE(eventually([&] { return scheduler->postedTasks() > posted; }));
+    scheduler->runReady();
+  }
+  static Addresses list(const std::vector<const char*>& texts) {
+    Addresses all;
+    for (const char* text : texts) all.push_back(parseIpAddress(text).value());
+    return all;
+  }
+};
+
+TEST_F(AddressBookTest, addressesNeedNoLookup) {
+  book.find("10.0.0.1", [this](const LookupResult& result) { found.push_back(result); });
+  book.find("::1", [this](const LookupResult& result) { found.push_back(result); });
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(*found[0], list({"10.0.0.1"}));
+  EXPECT_EQ(*found[1], list({"::1"}));
+}
+
+TEST_F(AddressBookTest, oneLookupServesAllWhoWaitAndIsKept) {
+  find();
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.1", "10.0.0.2"}));
+  ASSERT_EQ(found.size(), 2U);
+  scheduler->advance(59s);
+  find();
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(*found[2], list({"10.0.0.1", "10.0.0.2"}));
+  EXPECT_EQ(running(), 0U);
+}
+
+TEST_F(AddressBookTest, oldAddressesAreLookedUpAnew) {
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.1"}));
+  scheduler->advance(60s);
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  EXPECT_EQ(found.size(), 1U);
+  finish(list({"10.0.0.9"}));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(*found[1], list({"10.0.0.9"}));
+}
+
+TEST_F(AddressBookTest, oldAddressesServeWhileTheResolverHangs) {
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.1"}));
+  scheduler->advance(60s);
+  find();
+  scheduler->advance(AddressBook::patience - 1ms);
+  EXPECT_EQ(found.size(), 1U);
+  scheduler->advance(1ms);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(*found[1], list({"10.0.0.1"}));
+  find();
+  EXPECT_EQ(found.size(), 3U);  // from now on without waiting
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.2"}));
+  find();
+  EXPECT_EQ(*found.back(), list({"10.0.0.2"}));
+}
+
+TEST_F(AddressBookTest, oldAddressesServeWhenTheResolverAnswersWithNothing) {
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.1"}));
+  for (const LookupResult& nothing : {LookupResult{std::string{"SERVFAIL"}}, LookupResult{Addresses{}}}) {
+    scheduler->advance(60s);
+    find();
+    ASSERT_TRUE(eventually([&] { return running() == 1; }));
+    finish(nothing);
+    EXPECT_EQ(*found.back(), list({"10.0.0.1"}));
+  }
+  EXPECT_EQ(found.size(), 3U);
+}
+
+TEST_F(AddressBookTest, aFailureIsBelievedForAMomentOnly) {
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(std::string{"no such name"});
+  find();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[1].error(), "no such name");
+  EXPECT_EQ(running(), 0U);
+  scheduler->advance(AddressBook::failureKept);
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+}
+
+TEST_F(AddressBookTest, anAddressThatFailedComesLastAndStaysThere) {
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.1", "10.0.0.2", "10.0.0.3"}));
+  book.putLast("a.test", *parseIpAddress("10.0.0.1"));
+  find();
+  EXPECT_EQ(*found.back(), list({"10.0.0.2", "10.0.0.3", "10.0.0.1"}));
+  scheduler->advance(60s);
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.1", "10.0.0.2", "10.0.0.4"}));
+  EXPECT_EQ(*found.back(), list({"10.0.0.2", "10.0.0.1", "10.0.0.4"}));
+}
+
+TEST_F(AddressBookTest, doubtLooksUpAnew) {
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.1"}));
+  book.doubt("a.test");
+  find();
+  ASSERT_TRUE(eventually([&] { return running() == 1; }));
+  finish(list({"10.0.0.2"}));
+  EXPECT_EQ(*found.back(), list({"10.0.0.2"}));
+}
+
+}  // namespace
+}  // namespace tenure::net

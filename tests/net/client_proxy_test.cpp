@@ -1,0 +1,122 @@
+// Requests through a proxy: tunnels, absolute targets, refusals.
+#include <atomic>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "net/client_calls.hpp"
+#include "net/test_server.hpp"
+
+namespace tenure::test {
+namespace {
+
+using net::HttpClient;
+using net::makeHttpClient;
+
+std::string urlOf(const TestServer& proxy, const std::string& user = "") {
+  return "http://" + user + "127.0.0.1:" + std::to_string(proxy.port());
+}
+
+net::Lookup noNames() {
+  return [](const std::string& host) { return net::LookupResult{"the name " + host + " was looked up"}; };
+}
+
+/// A proxy that opens tunnels to itself: what comes behind CONNECT is the server's part.
+TEST(HttpProxy, tunnelsTlsAndKeepsTheTunnel) {
+  const TestAuthority authority;
+  std::string asked;
+  TestServer proxy{[&](Peer& peer) {
+                     asked = peer.readRequest();
+                     peer.write("HTTP/1.1 200 Connection established\r\nX: y\r\n\r\n");
+                     if (peer.startTls()) echo(peer);
+                   },
+                   {.identity = authority.issue({"DNS:lease.test"}), .scriptStartsTls = true}};
+  const auto client = makeHttpClient({.caFile = authority.caFile(), .proxy = {.https = urlOf(proxy, "me:p%40ss@")}},
+                                     {.lookup = noNames()});
+  for (int i = 0; i < 3; ++i) {
+    const auto outcome = call(*client, tlsAt(8443, "lease.test"), withBody("through"));
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->body, "through");
+  }
+  EXPECT_EQ(proxy.accepted(), 1);
+  EXPECT_EQ(asked,
+            "CONNECT lease.test:8443 HTTP/1.1\r\nHost: lease.test:8443\r\nUser-Agent: tenure\r\n"
+            "Proxy-Authorization: Basic bWU6cEBzcw==\r\n\r\n");
+}
+
+TEST(HttpProxy, sendsPlainRequestsWithAnAbsoluteTarget) {
+  std::string asked;
+  TestServer proxy{[&](Peer& peer) {
+    asked = peer.readRequest();
+    peer.reply("via");
+    peer.waitForEnd();
+  }};
+  const auto client = makeHttpClient({.proxy = {.http = urlOf(proxy, "me:secret@")}}, {.lookup = noNames()});
+  const auto outcome = call(*client, plainAt(8000, "lease.test"), {"GET", "/x?y", {}, {}});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(asked,
+            "GET http://lease.test:8000/x?y HTTP/1.1\r\nHost: lease.test:8000\r\nUser-Agent: tenure\r\n"
+            "Proxy-Authorization: Basic bWU6c2VjcmV0\r\nConnection: keep-alive\r\n\r\n");
+}
+
+TEST(HttpProxy, tellsARefusalWithoutTheSecret) {
+  for (const std::string status : {"407 Proxy Authentication Required", "403 Forbidden", "502 Bad Gateway"}) {
+    TestServer proxy{[&](Peer& peer) {
+      if (peer.readRequest().empty()) return;
+      peer.write("HTTP/1.1 " + status + "\r\nContent-Length: 4\r\n\r\noops");
+      peer.waitForEnd();
+    }};
+    const auto client = HttpClient::make({.proxy = {.https = urlOf(proxy, "me:geheim@")}});
+    const auto outcome = call(*client, tlsAt(443, "lease.test"));
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().kind, HttpError::Kind::connect);
+    EXPECT_FALSE(outcome.error().maybeSent);
+    EXPECT_NE(outcome.error().message.find(status.substr(0, 3)), std::string::npos) << outcome.error().message;
+    EXPECT_EQ(outcome.error().message.find("geheim"), std::string::npos);
+  }
+}
+
+TEST(HttpProxy, tellsAProxyThatIsNone) {
+  const auto port = closedPort();
+  const auto nobody = HttpClient::make({.proxy = {.https = "http://127.0.0.1:" + std::to_string(port)}});
+  const auto refused = call(*nobody, tlsAt(443, "lease.test"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, HttpError::Kind::connect);
+  EXPECT_NE(refused.error().message.find("the proxy at"), std::string::npos) << refused.error().message;
+
+  for (const bool speaks : {true, false}) {
+    TestServer other{[&](Peer& peer) {
+      if (!peer.readRequest().empty() && speaks) peer.write("220 mail.test ESMTP\r\n");
+      peer.close();
+    }};
+    const auto client = HttpClient::make({.proxy = {.https = urlOf(other)}});
+    const auto outcome = call(*client, tlsAt(443, "lease.test"));
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().kind, HttpError::Kind::connect) << outcome.error().message;
+  }
+}
+
+/// Nothing may pass a proxy by because its URL is wrong.
+TEST(HttpProxy, aWrongUrlFailsTheCalls) {
+  TestServer server{echo};
+  const auto client = HttpClient::make({.proxy = {.http = "socks5://me:geheim@127.0.0.1:1080"}});
+  const auto outcome = call(*client, plainAt(server.port()));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, HttpError::Kind::connect);
+  EXPECT_NE(outcome.error().message.find("socks5"), std::string::npos) << outcome.error().message;
+  EXPECT_EQ(outcome.error().message.find("geheim"), std::string::npos);
+  EXPECT_EQ(server.accepted(), 0);
+}
+
+TEST(HttpProxy, exceptionsGoStraight) {
+  TestServer server{echo};
+  TestServer proxy{[](Peer& peer) { peer.waitForEnd(); }};
+  const auto client = HttpClient::make({.proxy = {.http = urlOf(proxy), .none = {"10.0.0.0/8", "127.0.0.0/8"}}});
+  const auto outcome = call(*client, plainAt(server.port()), withBody("straight"));
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->body, "straight");
+  EXPECT_EQ(proxy.accepted(), 0);
+}
+
+}  // namespace
+}  // namespace tenure::test

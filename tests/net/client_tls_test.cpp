@@ -1,0 +1,200 @@
+// What the client demands of a server's certificate, and what it tells when it is not met.
+#include <atomic>
+#include <fstream>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "net/client_calls.hpp"
+#include "net/test_server.hpp"
+
+namespace tenure::test {
+namespace {
+
+using net::HttpClient;
+using net::makeHttpClient;
+
+net::Lookup loopback() {
+  return [](const std::string&) { return net::Addresses{ip("127.0.0.1")}; };
+}
+
+class HttpTls : public testing::Test {
+ protected:
+  [[nodiscard]] std::shared_ptr<HttpClient> client() const {
+    return makeHttpClient({.caFile = authority_.caFile()}, {.lookup = loopback()});
+  }
+
+  /// A call to such a server must fail by the client's refusal, with these words and nothing sent.
+  void expectRefused(const Identity& identity, const std::string& words, const std::string& host = "lease.test",
+                     int newestTls = TLS1_3_VERSION) const {
+    std::atomic<bool> gotRequest{false};
+    TestServer server{[&](Peer& peer) { gotRequest = gotRequest.load() || !peer.readRequest().empty(); },
+                      {.identity = identity, .newestTls = newestTls}};
+    const auto made = client();
+    const auto outcome = call(*made, tlsAt(server.port(), host));
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().kind, HttpError::Kind::tls) << outcome.error().message;
+    EXPECT_FALSE(outcome.error().maybeSent);
+    EXPECT_NE(outcome.error().message.find(words), std::string::npos) << outcome.error().message;
+    EXPECT_FALSE(gotRequest.load());
+  }
+
+  TestAuthority authority_{};
+};
+
+TEST_F(HttpTls, speaksToAServerWithTheRightName) {
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    TestServer server{echo, {.identity = authority_.issue({"DNS:lease.test"}), .newestTls = version}};
+    const auto made = client();
+    for (int i = 0; i < 20; ++i) {
+      const auto outcome = call(*made, tlsAt(server.port(), "lease.test"), withBody(std::to_string(i)));
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      EXPECT_EQ(outcome->body, std::to_string(i));
+    }
+    EXPECT_EQ(server.accepted(), 1);
+  }
+}
+
+TEST_F(HttpTls, carriesLargeBodiesBothWays) {
+  TestServer server{echo, {.identity = authority_.issue({"DNS:lease.test"})}};
+  const auto made = makeHttpClient({.caFile = authority_.caFile(), .maxReply = 4U << 20U}, {.lookup = loopback()});
+  const std::string body(3U << 20U, 'z');
+  const auto outcome = call(*made, tlsAt(server.port(), "lease.test"), withBody(body), 20s);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_TRUE(outcome->body == body);
+}
+
+TEST_F(HttpTls, sendsTheNameAheadOfTheHandshake) {
+  std::string name;
+  TestServer server{[&](Peer& peer) {
+                      name = peer.serverName();
+                      echo(peer);
+                    },
+                    {.identity = authority_.issue({"DNS:*.lease.test"})}};
+  const auto made = client();
+  const auto outcome = call(*made, tlsAt(server.port(), "a.lease.test"));
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(name, "a.lease.test");
+}
+
+TEST_F(HttpTls, anAddressMustStandInTheCertificate) {
+  {
+    TestServer server{echo, {.identity = authority_.issue({"IP:127.0.0.1"})}};
+    const auto outcome = call(*client(), tlsAt(server.port()));
+    EXPECT_TRUE(outcome) << outcome.error().message;
+  }
+  expectRefused(authority_.issue({"IP:127.0.0.2"}), "IP address mismatch", "127.0.0.1");
+  expectRefused(authority_.issue({"DNS:127.0.0.1"}), "IP address mismatch", "127.0.0.1");
+}
+
+TEST_F(HttpTls, refusesAnotherName) {
+  expectRefused(authority_.issue({"DNS:other.test"}), "must bear the name lease.test");
+  expectRefused(authority_.issue({"DNS:a*.lease.test"}), "must bear the name ab.lease.test", "ab.lease.test");
+  expectRefused(authority_.issue({"DNS:lease.test"}), "must bear the name a.lease.test", "a.lease.test");
+}
+
+TEST_F(HttpTls, refusesAnExpiredCertificate) {
+  expectRefused(authority_.issue({"DNS:lease.test"}, -2), "certificate has expired");
+}
+
+TEST_F(HttpTls, refusesAnIssuerThatItDoesNotTrust) {
+  const TestAuthority stranger;
+  expectRefused(stranger.issue({"DNS:lease.test"}), "issuer");
+  TestServer server{echo, {.identity = authority_.issue({"DNS:lease.test"})}};
+  const auto systemTrust = makeHttpClient({}, {.lookup = loopback()});
+  const auto outcome = call(*systemTrust, tlsAt(server.port(), "lease.test"));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, HttpError::Kind::tls) << outcome.error().message;
+}
+
+TEST_F(HttpTls, refusesOldVersions) {
+  expectRefused(authority_.issue({"DNS:lease.test"}), "handshake", "lease.test", TLS1_1_VERSION);
+}
+
+TEST_F(HttpTls, doesNotFallBackToPlainText) {
+  std::string seen;
+  TestServer server{[&](Peer& peer) {
+    seen += peer.readSome();
+    peer.write("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    peer.close();
+  }};
+  const auto outcome = call(*client(), tlsAt(server.port(), "lease.test"));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, HttpError::Kind::tls) << outcome.error().message;
+  EXPECT_EQ(server.accepted(), 1);
+}
+
+TEST_F(HttpTls, aHandshakeThatIsCutIsTold) {
+  TestServer server{[](Peer& peer) { peer.close(); }};
+  const auto outcome = call(*client(), tlsAt(server.port(), "lease.test"));
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().kind, HttpError::Kind::tls) << outcome.error().message;
+  EXPECT_FALSE(outcome.error().maybeSent);
+}
+
+/// A reply that ends with the stream is whole only if TLS says that the stream ended.
+TEST_F(HttpTls, aStreamThatIsCutShortIsNoReply) {
+  for (const bool farewell : {true, false}) {
+    TestServer server{[&](Peer& peer) {
+                        if (peer.readRequest().empty()) return;
+                        peer.write("HTTP/1.1 200 OK\r\n\r\nhalf");
+                        if (farewell) peer.close();
+                      },
+                      {.identity = authority_.issue({"DNS:lease.test"})}};
+    const auto outcome = call(*client(), tlsAt(server.port(), "lease.test"));
+    EXPECT_EQ(outcome.has_value(), farewell);
+    if (outcome) continue;
+    EXPECT_EQ(outcome.error().kind, HttpError::Kind::closed) << outcome.error().message;
+    EXPECT_TRUE(outcome.error().maybeSent);
+  }
+}
+
+TEST_F(HttpTls, noticesAConnectionThatEndedWhileIdle) {
+  std::atomic<int> closed{0};
+  TestServer server{[&](Peer& peer) {
+                      if (!peer.readRequest().empty()) peer.reply("once");
+                      peer.close();
+                      ++closed;
+                    },
+                    {.identity = authority_.issue({"DNS:lease.test"})}};
+  const auto made = client();
+  for (int i = 0; i < 30; ++i) {
+    const auto outcome = call(*made, tlsAt(server.port(), "lease.test"));
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    ASSERT_TRUE(eventually([&] { return closed.load() == i + 1; }));
+  }
+}
+
+TEST_F(HttpTls, takesUpTheSessionOfAnEarlierConnection) {
+  std::atomic<int> resumed{0};
+  TestServer server{[&](Peer& peer) {
+                      if (peer.resumed()) ++resumed;
+                      if (!peer.readRequest().empty()) peer.reply("once");
+                      peer.close();
+                    },
+                    {.identity = authority_.issue({"DNS:lease.test"})}};
+  const auto made = client();
+  for (int i = 0; i < 5; ++i) {
+    const auto outcome = call(*made, tlsAt(server.port(), "lease.test"));
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    ASSERT_TRUE(eventually([&] { return server.open() == 0; }));
+  }
+  EXPECT_EQ(server.accepted(), 5);
+  EXPECT_EQ(resumed.load(), 4);
+}
+
+TEST_F(HttpTls, aWrongCaFileIsToldAtOnce) {
+  const TempDir directory;
+  std::ofstream{directory.file("empty.pem")} << "no certificate\n";
+  for (const std::string& file : {directory.file("absent.pem"), directory.file("empty.pem")}) {
+    try {
+      (void)HttpClient::make({.caFile = file});
+      FAIL() << file;
+    } catch (const std::runtime_error& error) {
+      EXPECT_NE(std::string{error.what()}.find(file), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenure::test

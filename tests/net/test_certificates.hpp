@@ -1,0 +1,32 @@
+// Certificates made while the test runs.
+#pragma once
+
+#include <memory>
+#include <openssl/ssl.h>
+#include <string>
+#include <vector>
+
+#include "support/temp_dir.hpp"
+
+namespace tenure::test {
+
+struct Identity {
+  std::shared_ptr<X509> certificate{};
+  std::shared_ptr<EVP_PKEY> key{};
+};
+
+/// An authority of its own; what it issues is good only for those who trust caFile().
+class TestAuthority {
+ public:
+  TestAuthority();
+
+  /// `names`: entries as in openssl.cnf, "DNS:localhost" or "IP:127.0.0.1". Valid from yesterday until `days` from now.
+  [[nodiscard]] Identity issue(const std::vector<std::string>& names, int days = 1) const;
+  [[nodiscard]] std::string caFile() const { return directory_.file("ca.pem"); }
+
+ private:
+  TempDir directory_{};
+  Identity self_{};
+};
+
+}  // namespace tenure::test

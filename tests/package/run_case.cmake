@@ -1,0 +1,74 @@
+# One case of the package tests; see CMakeLists.txt for what is passed in.
+set(prefix "${SCRATCH}/prefix")
+set(consumer "${CMAKE_CURRENT_LIST_DIR}/consumer")
+
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${what} failed (${code}):\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# Configures, builds and runs the consumer in a fresh build tree.
+function(build_consumer dir)
+  file(REMOVE_RECURSE "${dir}")
+  run("configuring the consumer" "${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${consumer}" -B "${dir}"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" ${ARGN})
+  run("building the consumer" "${CMAKE_COMMAND}" --build "${dir}" -j 2)
+  run("running the consumer" "${dir}/consumer")
+  if(NOT output MATCHES "tenure ${TENURE_VERSION}")
+    message(FATAL_ERROR "the consumer says\n${output}")
+  endif()
+endfunction()
+
+function(expect_refusal dir message)
+  file(REMOVE_RECURSE "${dir}")
+  execute_process(COMMAND "${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${consumer}" -B "${dir}"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}" ${ARGN}
+    RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(code EQUAL 0 OR NOT output MATCHES "${message}")
+    message(FATAL_ERROR "expected a refusal with \"${message}\", got code ${code}:\n${output}")
+  endif()
+endfunction()
+
+if(CASE STREQUAL "install")
+  file(REMOVE_RECURSE "${prefix}")
+  run("installing" "${CMAKE_COMMAND}" --install "${TENURE_BUILD}" --config "${CONFIG}" --prefix "${prefix}")
+  foreach(file include/tenure/lockcore/version.hpp include/tenure/election/leader_elector.hpp)
+    if(NOT EXISTS "${prefix}/${file}")
+      message(FATAL_ERROR "not installed: ${file}")
+    endif()
+  endforeach()
+
+elseif(CASE STREQUAL "find_package")
+  # The prefix is moved first: nothing in it may name the place that it was installed to.
+  file(REMOVE_RECURSE "${SCRATCH}/moved")
+  file(COPY "${prefix}/" DESTINATION "${SCRATCH}/moved")
+  build_consumer("${SCRATCH}/find_package" "-DCMAKE_PREFIX_PATH=${SCRATCH}/moved" -DUSE_INSTALLED=ON)
+
+elseif(CASE STREQUAL "find_package_refusals")
+  expect_refusal("${SCRATCH}/refusal" "has no component \"teleport\"" -DUSE_INSTALLED=ON -DMORE_COMPONENTS=teleport)
+  expect_refusal("${SCRATCH}/refusal" "requested version \"99.0\"" -DUSE_INSTALLED=ON -DWANTED_VERSION=99.0)
+
+elseif(CASE STREQUAL "pkg_config")
+  file(GLOB_RECURSE found "${prefix}/*/tenure-election.pc")
+  get_filename_component(directory "${found}" DIRECTORY)
+  set(ENV{PKG_CONFIG_PATH} "${directory}")
+  set(dir "${SCRATCH}/pkg_config")
+  file(MAKE_DIRECTORY "${dir}")
+  run("pkg-config" pkg-config --cflags --libs tenure-election tenure-store_memory)
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run("compiling with pkg-config's flags"
+    ${LAUNCHER} "${COMPILER}" "${consumer}/main.cpp" -c -o "${dir}/main.o" ${flags})
+  run("linking with pkg-config's flags" "${COMPILER}" "${dir}/main.o" -o "${dir}/consumer" ${flags})
+  run("running the consumer" "${dir}/consumer")
+
+elseif(CASE STREQUAL "add_subdirectory")
+  # Shared libraries here, static ones in the installed tree; without the DynamoDB store here, with it there.
+  build_consumer("${SCRATCH}/add_subdirectory" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DBUILD_SHARED_LIBS=ON
+    -DTENURE_WITH_DYNAMODB=OFF)
+
+else()
+  message(FATAL_ERROR "no such case: ${CASE}")
+endif()

@@ -1,0 +1,120 @@
+"""Each rule of scripts/lint.py finds a breach of it, and leaves what is right alone."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import lint
+
+
+def errors(files):
+    """The findings for a tree of these files, as (rule, file:line)."""
+    with tempfile.TemporaryDirectory() as directory:
+        root = pathlib.Path(directory)
+        for name, text in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        findings, _ = lint.lint(root, list(files))
+    return [(line.rsplit("[", 1)[1].rstrip("]"), ":".join(line.split(":")[:2])) for line in findings.errors]
+
+
+class Rules(unittest.TestCase):
+    def finds(self, rule, name, text, line=1):
+        self.assertEqual(errors({name: text}), [(rule, f"{name}:{line}")])
+
+    def accepts(self, name, text):
+        self.assertEqual(errors({name: text}), [])
+
+    def test_clock(self):
+        for code in ("auto t = std::chrono::steady_clock::now();", "clock_gettime(CLOCK_REALTIME, &t);",
+                     "auto t = std::time(nullptr);", "auto t = time(0);", "gettimeofday(&t, nullptr);"):
+            self.finds("clock", "election/src/a.cpp", f"\n{code}\n", 2)
+            self.accepts("lockcore/src/clock.cpp", f"{code}\n")
+            self.accepts("tests/a_test.cpp", f"{code}\n")
+        self.accepts("election/src/a.cpp", '// not steady_clock::now()\nauto s = "time(0)";\nauto t = m.time(x);\n')
+
+    def test_raw_new(self):
+        self.finds("raw-new", "lockcore/src/a.cpp", "auto* p = new int{1};\n")
+        self.finds("raw-new", "lockcore/src/a.cpp", "delete p;\n")
+        self.finds("raw-new", "lockcore/src/a.cpp", "void* p = malloc(3);\n")
+        self.accepts("lockcore/src/a.cpp",
+                     '#include <new>\nauto s = R"sql(\n-- a new row\n)sql";\n'
+                     "A(const A&) = delete;\nauto* p = new (page) int{1};\n")
+
+    def test_allowance_needs_its_rule_and_a_reason(self):
+        self.accepts("lockcore/src/a.cpp", "auto* p = new int{1};  // lint-allow(raw-new): handed to a C library\n")
+        self.finds("raw-new", "lockcore/src/a.cpp", "auto* p = new int{1};  // lint-allow(clock): no\n")
+        self.finds("raw-new", "lockcore/src/a.cpp", "auto* p = new int{1};  // lint-allow(raw-new):\n")
+
+    def test_sleep(self):
+        self.finds("sleep", "tests/a_test.cpp", "std::this_thread::sleep_for(1s);\n")
+        self.finds("sleep", "election/src/a.cpp", "usleep(10);\n")
+        self.accepts("tests/support/wait_until.cpp", "std::this_thread::sleep_for(1ms);\n")
+
+    def test_functions_for_one_thread(self):
+        self.finds("threads", "lockcore/src/a.cpp", "auto text = std::strerror(errno);\n")
+        self.finds("threads", "tests/a_test.cpp", "auto* t = localtime(&now);\n")
+        self.accepts("lockcore/src/a.cpp", "auto* t = gmtime_r(&now, &parts);\nauto r = random.rand(3);\n")
+
+    def test_skipped_test(self):
+        self.finds("skipped-test", "tests/a_test.cpp", "GTEST_SKIP();\n")
+        self.finds("skipped-test", "tests/a_test.cpp", "TEST(A, DISABLED_b) {}\n")
+
+    def test_cloexec(self):
+        self.finds("cloexec", "lockcore/src/a.cpp", "int fd = ::open(path, O_RDONLY);\n")
+        self.accepts("lockcore/src/a.cpp", "int fd = ::open(path, O_RDONLY | O_CLOEXEC);\n")
+
+    def test_layers(self):
+        upwards = "#include <tenure/election/group.hpp>\n"
+        self.finds("layers", "lockcore/src/a.cpp", upwards)
+        self.finds("layers", "adapters/sqlite/src/a.cpp", upwards)
+        self.finds("layers", "election/src/a.cpp", "#include <tenure/config/load_group.hpp>\n")
+        self.finds("layers", "lockcore/src/a.cpp", '#include "../../election/src/elector_impl.hpp"\n')
+        self.accepts("election/src/a.cpp", upwards)
+        self.accepts("election/cli/a.cpp", "#include <tenure/config/load_group.hpp>\n")
+        self.accepts("config/src/stores/a.cpp", '#include "../store_types.hpp"\n')
+
+    def test_public_header(self):
+        header = "lockcore/include/tenure/lockcore/a.hpp"
+        self.finds("public-header", header, "#pragma once\n#include <unistd.h>\n", 2)
+        self.finds("public-header", header, '#pragma once\n#include "b.hpp"\n', 2)
+        self.finds("public-header", header, "#pragma once\n#include <tenure/lockcore/asio.hpp>\n", 2)
+        self.accepts(header, "#pragma once\n#include <map>\n#include <boost/system/result.hpp>\n"
+                             "#include <tenure/lockcore/clock.hpp>\n")
+        self.accepts("lockcore/include/tenure/lockcore/asio.hpp",
+                     "#pragma once\n#include <boost/asio/any_io_executor.hpp>\n")
+
+    def test_pragma_once(self):
+        self.finds("pragma-once", "election/src/a.hpp", "int a();\n")
+
+    def test_heavy_header(self):
+        self.finds("heavy-header", "election/src/a.cpp", "#include <yaml-cpp/yaml.h>\n")
+        self.finds("heavy-header", "config/src/a.cpp", "#include <CLI/CLI.hpp>\n")
+        self.accepts("config/src/a.cpp", "#include <yaml-cpp/yaml.h>\n")
+        count = lint.MOST_FILES["boost/asio"] + 1
+        many = {f"lockcore/src/a{i}.cpp": "#include <boost/asio/post.hpp>\n" for i in range(count)}
+        self.assertEqual([rule for rule, _ in errors(many)], ["heavy-header"])
+
+    def test_text(self):
+        self.finds("unfinished", "lockcore/src/a.cpp", "int a;  // TO" "DO: more\n")
+        self.finds("whitespace", "README.md", "a \n")
+        self.finds("whitespace", "README.md", "a")
+        self.accepts("tests/golden/a.yaml", "broken: \nas it must be")
+
+    def test_scripts(self):
+        self.assertIn(("shell", "scripts/a.sh:1"), errors({"scripts/a.sh": "if true; then\n"}))
+        self.finds("python", "scripts/a.py", "def f(:\n")
+
+    def test_long_file_is_a_warning(self):
+        with tempfile.TemporaryDirectory() as directory:
+            root = pathlib.Path(directory)
+            (root / "a.cpp").write_text("int a;\n" * (lint.LONG_FILE + 1))
+            findings, _ = lint.lint(root, ["a.cpp"])
+        self.assertEqual((len(findings.warnings), findings.errors), (1, []))
+
+
+if __name__ == "__main__":
+    unittest.main()

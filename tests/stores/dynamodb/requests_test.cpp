@@ -1,0 +1,154 @@
+// The exact text of each request.
+#include "requests.hpp"
+
+#include <gtest/gtest.h>
+
+#include "stores/dynamodb/scripted_client.hpp"
+
+namespace tenure::dynamodb_store {
+namespace {
+
+using test::request;
+using Purpose = WriteRequest::Purpose;
+
+const Layout plain{DynamoDbStoreOptions{.table = "locks"}};
+const Layout sorted{DynamoDbStoreOptions{.table = "locks", .partitionKey = "id", .sortKey = "range"}};
+const Layout withTtl{DynamoDbStoreOptions{.table = "locks", .ttlAttribute = "expires"}};
+const LeaseKey billing{"billing"};
+
+TEST(DynamoDbRequests, readIsOneConsistentGetItem) {
+  EXPECT_EQ(readRequest(plain, billing),
+            R"j({"TableName":"locks","Key":{"key":{"S":"billing"}},"ConsistentRead":true})j");
+  EXPECT_EQ(readRequest(sorted, {"it's \"b\"\n", "s"}),
+            R"j({"TableName":"locks","Key":{"id":{"S":"it's \"b\"\u000a"},"range":{"S":"s"}},"ConsistentRead":true})j");
+  EXPECT_EQ(readRequest(sorted, billing),
+            R"j({"TableName":"locks","Key":{"id":{"S":"billing"},"range":{"S":"-"}},"ConsistentRead":true})j");
+}
+
+TEST(DynamoDbRequests, anAcquisitionReadsBothItemsAtOnce) {
+  EXPECT_EQ(readPairRequest(plain, billing),
+            R"j({"RequestItems":{"locks":{"Keys":[{"key":{"S":"billing"}},{"key":{"S":"billing#fence"}}],)j"
+            R"j("ConsistentRead":true}}})j");
+}
+
+TEST(DynamoDbRequests, renewal) {
+  EXPECT_EQ(
+      updateRequest(plain, request(Purpose::renew, {"one", "two"}), {}),
+      R"j({"TableName":"locks","Key":{"key":{"S":"billing"}},)j"
+      R"j("UpdateExpression":"SET #l=:l,#v=:v,#a=:a,#n=:n,#t=if_not_exists(#t,:t),#s=if_not_exists(#s,:s) )j"
+      R"j(REMOVE #r,#b","ConditionExpression":"#v IN (:e0,:e1) AND #o=:o",)j"
+      R"j("ExpressionAttributeNames":{"#l":"leaseDuration","#v":"recordVersionNumber","#a":"tenureAcquiredMillis",)j"
+      R"j("#n":"tenureRenewedMillis","#r":"isReleased","#b":"tenureBeacon","#t":"tenureToken",)j"
+      R"j("#s":"tenureStepDown","#o":"ownerName"},)j"
+      R"j("ExpressionAttributeValues":{":l":{"S":"10000"},":v":{"S":"new"},":a":{"N":"1"},":n":{"N":"2"},)j"
+      R"j(":t":{"N":"7"},":s":{"N":"0"},":e0":{"S":"one"},":e1":{"S":"two"},":o":{"S":"me"}},)j"
+      R"j("ReturnValues":"UPDATED_NEW","ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j");
+}
+
+TEST(DynamoDbRequests, releaseMarksTheItem) {
+  EXPECT_EQ(
+      updateRequest(plain, request(Purpose::release, {"one"}), {}),
+      R"j({"TableName":"locks","Key":{"key":{"S":"billing"}},)j"
+      R"j("UpdateExpression":"SET #l=:l,#v=:v,#a=:a,#n=:n,#r=:r,#t=if_not_exists(#t,:t),#s=if_not_exists(#s,:s) )j"
+      R"j(REMOVE #b","ConditionExpression":"#v IN (:e0) AND #o=:o",)j"
+      R"j("ExpressionAttributeNames":{"#l":"leaseDuration","#v":"recordVersionNumber","#a":"tenureAcquiredMillis",)j"
+      R"j("#n":"tenureRenewedMillis","#r":"isReleased","#b":"tenureBeacon","#t":"tenureToken",)j"
+      R"j("#s":"tenureStepDown","#o":"ownerName"},)j"
+      R"j("ExpressionAttributeValues":{":l":{"S":"10000"},":v":{"S":"new"},":a":{"N":"1"},":n":{"N":"2"},)j"
+      R"j(":r":{"S":"1"},":t":{"N":"7"},":s":{"N":"0"},":e0":{"S":"one"},":o":{"S":"me"}},)j"
+      R"j("ReturnValues":"UPDATED_NEW","ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j");
+}
+
+TEST(DynamoDbRequests, releaseByDeletion) {
+  EXPECT_EQ(deleteRequest(plain, request(Purpose::release, {"one"})),
+            R"j({"TableName":"locks","Key":{"key":{"S":"billing"}},"ConditionExpression":"#v IN (:e0) AND #o=:o",)j"
+            R"j("ExpressionAttributeNames":{"#v":"recordVersionNumber","#o":"ownerName"},)j"
+            R"j("ExpressionAttributeValues":{":e0":{"S":"one"},":o":{"S":"me"}},)j"
+            R"j("ReturnValues":"ALL_OLD","ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j");
+}
+
+TEST(DynamoDbRequests, theFirstAcquisitionMakesBothItems) {
+  EXPECT_EQ(
+      acquireRequest(plain, request(Purpose::acquire, {}), {}, {}, FencingToken{1}),
+      R"j({"TransactItems":[{"Update":{"TableName":"locks","Key":{"key":{"S":"billing"}},)j"
+      R"j("UpdateExpression":"SET #o=:o,#l=:l,#v=:v,#a=:a,#n=:n,#t=:t,#s=:s REMOVE #r,#b",)j"
+      R"j("ConditionExpression":"attribute_not_exists(#k)",)j"
+      R"j("ExpressionAttributeNames":{"#o":"ownerName","#l":"leaseDuration","#v":"recordVersionNumber",)j"
+      R"j("#a":"tenureAcquiredMillis","#n":"tenureRenewedMillis","#r":"isReleased","#b":"tenureBeacon",)j"
+      R"j("#t":"tenureToken","#s":"tenureStepDown","#k":"key"},)j"
+      R"j("ExpressionAttributeValues":{":o":{"S":"me"},":l":{"S":"10000"},":v":{"S":"new"},":a":{"N":"1"},)j"
+      R"j(":n":{"N":"2"},":t":{"N":"1"},":s":{"N":"0"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}},)j"
+      R"j({"Update":{"TableName":"locks","Key":{"key":{"S":"billing#fence"}},)j"
+      R"j("UpdateExpression":"SET #t=:t,#o=:o,#l=:l,#v=:v,#r=:r","ConditionExpression":"attribute_not_exists(#k)",)j"
+      R"j("ExpressionAttributeNames":{"#t":"tenureToken","#o":"ownerName","#l":"leaseDuration",)j"
+      R"j("#v":"recordVersionNumber","#r":"isReleased","#k":"key"},)j"
+      R"j("ExpressionAttributeValues":{":t":{"N":"1"},":o":{"S":"tenure fencing counter"},":l":{"S":"1000"},)j"
+      R"j(":v":{"S":"tenure-fence"},":r":{"S":"1"}}}}]})j");
+}
+
+TEST(DynamoDbRequests, aTakeoverNamesTheVersionsAndTheCounterThatWereRead) {
+  const std::string body =
+      acquireRequest(plain, request(Purpose::acquire, {"one", "two"}), {}, {true, FencingToken{41}}, FencingToken{42});
+  EXPECT_NE(body.find(R"j("ConditionExpression":"#v IN (:e0,:e1)")j"), std::string::npos) << body;
+  EXPECT_NE(body.find(R"j("Key":{"key":{"S":"billing#fence"}},"UpdateExpression":"SET #t=:t",)j"
+                      R"j("ConditionExpression":"#t=:q","ExpressionAttributeNames":{"#t":"tenureToken"},)j"
+                      R"j("ExpressionAttributeValues":{":t":{"N":"42"},":q":{"N":"41"}})j"),
+            std::string::npos)
+      << body;
+}
+
+TEST(DynamoDbRequests, aCounterItemThatAForeignClientTookGetsOnlyItsNumberBack) {
+  const std::string body = acquireRequest(plain, request(Purpose::acquire, {"one"}), {}, {true, {}}, FencingToken{42});
+  EXPECT_NE(body.find(R"j("UpdateExpression":"SET #t=:t","ConditionExpression":)j"
+                      R"j("attribute_exists(#k) AND attribute_not_exists(#t)")j"),
+            std::string::npos)
+      << body;
+}
+
+TEST(DynamoDbRequests, stepDownNamesTheTermAndLeavesTheVersion) {
+  EXPECT_EQ(stepDownRequest(plain, billing, FencingToken{7}),
+            R"j({"TableName":"locks","Key":{"key":{"S":"billing"}},"UpdateExpression":"SET #s=:s",)j"
+            R"j("ConditionExpression":"#t=:q AND attribute_not_exists(#r)",)j"
+            R"j("ExpressionAttributeNames":{"#s":"tenureStepDown","#t":"tenureToken","#r":"isReleased"},)j"
+            R"j("ExpressionAttributeValues":{":s":{"N":"7"},":q":{"N":"7"}},)j"
+            R"j("ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j");
+}
+
+TEST(DynamoDbRequests, listIsAConsistentScan) {
+  EXPECT_EQ(listRequest(plain, "", ""), R"j({"TableName":"locks","ConsistentRead":true})j");
+  EXPECT_EQ(listRequest(plain, "bil", R"j({"key":{"S":"x"}})j"),
+            R"j({"TableName":"locks","ConsistentRead":true,"FilterExpression":"begins_with(#k,:p)",)j"
+            R"j("ExpressionAttributeNames":{"#k":"key"},"ExpressionAttributeValues":{":p":{"S":"bil"}},)j"
+            R"j("ExclusiveStartKey":{"key":{"S":"x"}}})j");
+}
+
+TEST(DynamoDbRequests, payloadReplacesAttributesWholeAndKeepsWhatIsNotBrought) {
+  WriteRequest write = request(Purpose::renew, {"one"});
+  write.record.data = std::string{"\0\xFF", 2};
+  write.record.attributes = {{"kept", "1"}, {"new \"name\"", "2"}};
+  write.record.beacon = Beacon{"id", "boot", 1, 2};
+  const std::string body = updateRequest(plain, write, {{{"kept", "0"}, {"old", "0"}}, 0, {}});
+  EXPECT_NE(body.find(R"j(#d=:d,#u0=:u0,#u1=:u1 REMOVE #r,#u2")j"), std::string::npos) << body;
+  EXPECT_NE(body.find(R"j("#u0":"kept","#u1":"new \"name\"","#u2":"old")j"), std::string::npos) << body;
+  EXPECT_NE(body.find(R"j(":d":{"B":"AP8="},":u0":{"S":"1"},":u1":{"S":"2"})j"), std::string::npos) << body;
+  EXPECT_NE(body.find(R"j(":b":{"S":"1 2 boot id"})j"), std::string::npos) << body;
+}
+
+TEST(DynamoDbRequests, timeToLiveIsEpochSecondsOnTheLockItemOnly) {
+  const WriteDetails details{{}, 1'795'000'000, std::chrono::hours{24 * 7}};
+  EXPECT_NE(updateRequest(withTtl, request(Purpose::release, {"one"}), details).find(R"j(":x":{"N":"1795604800"})j"),
+            std::string::npos);
+  const std::string body = acquireRequest(withTtl, request(Purpose::acquire, {}), details, {}, FencingToken{1});
+  EXPECT_NE(body.find(R"j("#x":"expires")j"), std::string::npos);
+  EXPECT_EQ(body.find("#x", body.find("#fence")), std::string::npos) << "the counter outlasts the record";
+}
+
+TEST(DynamoDbRequests, moreVersionsThanOneListHolds) {
+  std::vector<std::string> many;
+  for (int i = 0; i < 101; ++i) many.push_back(std::to_string(i));
+  const std::string body = updateRequest(plain, request(Purpose::renew, many), {});
+  EXPECT_NE(body.find(":e99) OR #v IN (:e100)) AND #o=:o"), std::string::npos) << body;
+}
+
+}  // namespace
+}  // namespace tenure::dynamodb_store

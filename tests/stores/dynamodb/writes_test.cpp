@@ -1,0 +1,229 @@
+// What a write becomes, for each answer of the service.
+#include <boost/json/serialize.hpp>
+#include <gtest/gtest.h>
+
+#include "stores/dynamodb/scripted_client.hpp"
+
+namespace tenure::test {
+namespace {
+
+using Purpose = WriteRequest::Purpose;
+using Names = std::vector<std::string>;
+
+std::string renewed(const std::string& rvn, int token = 7, int stepDown = 0) {
+  return R"({"Attributes":{"leaseDuration":{"S":"10000"},"recordVersionNumber":{"S":")" + rvn +
+         R"("},"tenureToken":{"N":")" + std::to_string(token) + R"("},"tenureStepDown":{"N":")" +
+         std::to_string(stepDown) + R"("}}})";
+}
+
+std::string pairOf(const std::string& items) {
+  return R"({"Responses":{"locks":[)" + items + R"(]},"UnprocessedKeys":{}})";
+}
+
+std::string counterItem(int token) {
+  return R"({"key":{"S":"billing#fence"},"ownerName":{"S":"x"},"tenureToken":{"N":")" + std::to_string(token) + "\"}}";
+}
+
+std::string cancelled(const std::string& first, const std::string& second) {
+  return R"(,"CancellationReasons":[)" + first + ',' + second + ']';
+}
+const std::string none = R"({"Code":"None"})";
+const std::string failed = R"({"Code":"ConditionalCheckFailed","Message":"The conditional request failed"})";
+
+const LeaseRecord& currentOf(const WriteOutcome& outcome) {
+  const auto* conflict = std::get_if<Conflict>(&outcome);
+  if (conflict == nullptr || !conflict->current || !*conflict->current)
+    throw std::runtime_error{"no conflict with a record"};
+  return **conflict->current;
+}
+
+bool isConflictWithNothing(const WriteOutcome& outcome) {
+  const auto* conflict = std::get_if<Conflict>(&outcome);
+  return conflict != nullptr && conflict->current && !*conflict->current;
+}
+
+TEST(DynamoDbRenewal, isOneRequestAndLearnsOfAStepDown) {
+  ScriptedStore store;
+  store.ok(renewed("new"));
+  store.ok(renewed("new", 7, 7));
+  store.ok(renewed("new", 7, 6));
+  const auto first = std::get<Applied>(store.write(request(Purpose::renew, {"one"})));
+  EXPECT_EQ(first.token, FencingToken{7});
+  EXPECT_FALSE(first.stepDownRequested);
+  EXPECT_TRUE(std::get<Applied>(store.write(request(Purpose::renew, {"one"}))).stepDownRequested);
+  EXPECT_FALSE(std::get<Applied>(store.write(request(Purpose::renew, {"one"}))).stepDownRequested) << "of another term";
+  EXPECT_EQ(store.operations(), (Names{"UpdateItem", "UpdateItem", "UpdateItem"}));
+}
+
+TEST(DynamoDbRenewal, conflictWithTheImageNeedsNoSecondRequest) {
+  ScriptedStore store;
+  store.fails(serviceError("ConditionalCheckFailedException", 400, ",\"Item\":" + lockItem("theirs", "them", 8)));
+  EXPECT_EQ(currentOf(store.write(request(Purpose::renew, {"one"}))).holder, "them");
+  EXPECT_EQ(store.operations(), Names{"UpdateItem"});
+}
+
+TEST(DynamoDbRenewal, conflictWithoutTheImageIsReadInsideTheSameTime) {
+  ScriptedStore store;
+  store.fails(serviceError("ConditionalCheckFailedException"));
+  store.ok("{\"Item\":" + lockItem("theirs", "them", 8) + '}');
+  EXPECT_EQ(currentOf(store.write(request(Purpose::renew, {"one"}))).version.text(), "theirs");
+  store.fails(serviceError("ConditionalCheckFailedException"));
+  store.ok("{}");
+  EXPECT_TRUE(isConflictWithNothing(store.write(request(Purpose::renew, {"one"}))));
+  store.fails(serviceError("ConditionalCheckFailedException"));
+  store.fails(noAnswer(true));
+  const WriteOutcome open = store.write(request(Purpose::renew, {"one"}));
+  ASSERT_TRUE(std::holds_alternative<Conflict>(open));
+  EXPECT_FALSE(std::get<Conflict>(open).current) << "it is a conflict, with a state that nobody told";
+  EXPECT_EQ(store.operations(), (Names{"UpdateItem", "GetItem", "UpdateItem", "GetItem", "UpdateItem", "GetItem"}));
+}
+
+TEST(DynamoDbRenewal, aForeignItemIsCorruptAndSaidSo) {
+  ScriptedStore store;
+  store.fails(serviceError("ConditionalCheckFailedException", 400, ",\"Item\":" + golden("go_dynamolock_v5")));
+  const auto refused = std::get<Rejected>(store.write(request(Purpose::renew, {"one"})));
+  EXPECT_EQ(refused.error.errorClass, ErrorClass::corrupt);
+  EXPECT_NE(refused.error.message.find("dynamolock"), std::string::npos);
+}
+
+TEST(DynamoDbRenewal, anAnswerThatIsNotUnderstoodIsNoSuccess) {
+  for (const char* body : {"", "{}", "[]", "<html>login</html>", R"({"Attributes":{}})",
+                           "{\"Attributes\":", R"({"Attributes":{"recordVersionNumber":{"S":"another"}}})"}) {
+    ScriptedStore store;
+    store.ok(body);
+    EXPECT_TRUE(std::holds_alternative<Unknown>(store.write(request(Purpose::renew, {"one"})))) << body;
+  }
+}
+
+TEST(DynamoDbRenewal, withoutAnExpectationNothingIsWritten) {
+  ScriptedStore store;
+  store.ok("{\"Item\":" + lockItem("one") + '}');
+  EXPECT_EQ(currentOf(store.write(request(Purpose::renew, {}))).version.text(), "one");
+  EXPECT_EQ(store.operations(), Names{"GetItem"});
+}
+
+TEST(DynamoDbRenewal, newAttributesAreReadBeforeSoThatOldOnesGo) {
+  ScriptedStore store;
+  store.ok("{\"Item\":" + lockItem("one", "me", 7, R"(,"old":{"S":"x"})") + '}');
+  store.ok(renewed("new"));
+  WriteRequest write = request(Purpose::renew, {"one"});
+  write.record.attributes = {{"fresh", "1"}};
+  EXPECT_TRUE(std::holds_alternative<Applied>(store.write(write)));
+  ASSERT_EQ(store.operations(), (Names{"GetItem", "UpdateItem"}));
+  EXPECT_NE(store.client().sent[1].body.find(R"("#u1":"old")"), std::string::npos);
+}
+
+TEST(DynamoDbRelease, deletesWhereThatIsConfigured) {
+  ScriptedStore store{{.table = "locks", .deleteOnRelease = true}};
+  store.ok("{\"Attributes\":" + lockItem("one") + '}');
+  WriteRequest write = request(Purpose::release, {"one"});
+  EXPECT_EQ(std::get<Applied>(store.write(write)).token, FencingToken{7});
+  EXPECT_EQ(store.operations(), Names{"DeleteItem"});
+}
+
+TEST(DynamoDbAcquire, isOneReadAndOneTransaction) {
+  ScriptedStore store;
+  store.ok(pairOf(counterItem(41) + ',' + lockItem("one", "them", 41)));
+  store.ok("{}");
+  const auto applied = std::get<Applied>(store.write(request(Purpose::acquire, {"one"})));
+  EXPECT_EQ(applied.token, FencingToken{42});
+  EXPECT_EQ(applied.warning, "");
+  EXPECT_EQ(store.operations(), (Names{"BatchGetItem", "TransactWriteItems"}));
+  EXPECT_NE(store.client().sent[1].body.find(R"(":q":{"N":"41"})"), std::string::npos);
+}
+
+TEST(DynamoDbAcquire, aConflictThatTheReadShowsIsNotWritten) {
+  ScriptedStore store;
+  store.ok(pairOf(lockItem("theirs", "them", 8)));
+  EXPECT_EQ(currentOf(store.write(request(Purpose::acquire, {"one"}))).holder, "them");
+  store.ok(pairOf(lockItem("theirs", "them", 8)));
+  EXPECT_EQ(currentOf(store.write(request(Purpose::acquire, {}))).holder, "them");
+  store.ok(pairOf(""));
+  EXPECT_TRUE(isConflictWithNothing(store.write(request(Purpose::acquire, {"one"}))));
+  EXPECT_EQ(store.operations(), (Names{"BatchGetItem", "BatchGetItem", "BatchGetItem"}));
+}
+
+TEST(DynamoDbAcquire, neverOverwritesAForeignItem) {
+  for (const char* row : {"go_dynamolock_v5", "go_dynamolock_v5_released", "from_source/rust_delta"}) {
+    boost::json::object item = parsed(golden(row));
+    item["key"] = parsed(R"({"S":"billing"})");
+    const std::string version{item["recordVersionNumber"].at("S").as_string().c_str()};
+    ScriptedStore store;
+    store.ok(pairOf(boost::json::serialize(item)));
+    const auto refused = std::get<Rejected>(store.write(request(Purpose::acquire, {version})));
+    EXPECT_EQ(refused.error.errorClass, ErrorClass::corrupt) << row;
+    EXPECT_EQ(store.operations(), Names{"BatchGetItem"}) << row;
+  }
+}
+
+TEST(DynamoDbAcquire, takesOverFromJavaWithItsVersion) {
+  boost::json::object item = parsed(golden("aws_java_1_4_released"));
+  item["key"] = parsed(R"({"S":"billing"})");
+  const std::string version{item["recordVersionNumber"].at("S").as_string().c_str()};
+  ScriptedStore store;
+  store.ok(pairOf(boost::json::serialize(item) + ',' + counterItem(9)));
+  store.ok("{}");
+  EXPECT_EQ(std::get<Applied>(store.write(request(Purpose::acquire, {version}))).token, FencingToken{10});
+}
+
+TEST(DynamoDbAcquire, whatATransactionIsCancelledFor) {
+  const auto acquireAgainst = [](const std::string& reasons, const std::string& readBack) {
+    ScriptedStore store;
+    store.ok(pairOf(lockItem("one", "them", 41) + ',' + counterItem(41)));
+    store.fails(serviceError("TransactionCanceledException", 400, reasons));
+    if (!readBack.empty()) store.ok(readBack);
+    return store.write(request(Purpose::acquire, {"one"}));
+  };
+  const std::string image = R"({"Code":"ConditionalCheckFailed","Item":)" + lockItem("theirs", "rival", 42) + '}';
+  EXPECT_EQ(currentOf(acquireAgainst(cancelled(image, none), "")).holder, "rival");
+  EXPECT_EQ(currentOf(acquireAgainst(cancelled(image, failed), "")).holder, "rival");
+  const std::string rival = "{\"Item\":" + lockItem("theirs", "rival", 42) + '}';
+  const std::string unchanged = "{\"Item\":" + lockItem("one", "them", 41) + '}';
+  EXPECT_EQ(currentOf(acquireAgainst(cancelled(failed, none), rival)).holder, "rival") << "without the image";
+  const std::string busy = R"({"Code":"TransactionConflict"})";
+  EXPECT_EQ(currentOf(acquireAgainst(cancelled(busy, none), rival)).holder, "rival") << "the other one has won";
+  for (const auto& reasons : {cancelled(busy, none), cancelled(none, busy), cancelled(none, failed)}) {
+    const auto refused = std::get<Rejected>(acquireAgainst(reasons, unchanged));
+    EXPECT_EQ(refused.error.errorClass, ErrorClass::transient) << reasons;
+  }
+  const auto classOf = [&](const std::string& code) {
+    return std::get<Rejected>(acquireAgainst(cancelled(R"({"Code":")" + code + "\"}", none), "")).error.errorClass;
+  };
+  EXPECT_EQ(classOf("ThrottlingError"), ErrorClass::throttled);
+  EXPECT_EQ(classOf("ProvisionedThroughputExceeded"), ErrorClass::throttled);
+  EXPECT_EQ(classOf("ItemCollectionSizeLimitExceeded"), ErrorClass::throttled);
+  EXPECT_EQ(classOf("ValidationError"), ErrorClass::misconfigured);
+  EXPECT_EQ(classOf("SomethingNew"), ErrorClass::transient);
+  EXPECT_TRUE(std::holds_alternative<Rejected>(acquireAgainst("", ""))) << "no reasons at all";
+}
+
+TEST(DynamoDbAcquire, readsThatAreNotCompleteWriteNothing) {
+  for (const char* body :
+       {"{}", R"({"Responses":{"locks":[{}]}})", R"({"Responses":{"locks":[7]}})",
+        R"({"Responses":{"locks":[]},"UnprocessedKeys":{"locks":{"Keys":[{"key":{"S":"billing"}}]}}})"}) {
+    ScriptedStore store;
+    store.ok(body);
+    EXPECT_TRUE(std::holds_alternative<Rejected>(store.write(request(Purpose::acquire, {})))) << body;
+    EXPECT_EQ(store.operations(), Names{"BatchGetItem"}) << body;
+  }
+}
+
+TEST(DynamoDbAcquire, aCounterThatIsDamagedFailsClosed) {
+  ScriptedStore store;
+  store.ok(pairOf(R"({"key":{"S":"billing#fence"},"tenureToken":{"S":"seven"}})"));
+  EXPECT_EQ(std::get<Rejected>(store.write(request(Purpose::acquire, {}))).error.errorClass, ErrorClass::corrupt);
+}
+
+TEST(DynamoDbStepDown, outcomes) {
+  ScriptedStore store;
+  store.ok("{}");
+  EXPECT_TRUE(std::holds_alternative<Applied>(store.stepDown({"billing"}, FencingToken{7})));
+  store.fails(serviceError("ConditionalCheckFailedException", 400, ",\"Item\":" + lockItem("theirs", "them", 8)));
+  EXPECT_EQ(currentOf(store.stepDown({"billing"}, FencingToken{7})).token, FencingToken{8});
+  store.ok("{}");
+  EXPECT_TRUE(isConflictWithNothing(store.stepDown({"billing"}, FencingToken{})));
+  EXPECT_EQ(store.operations(), (Names{"UpdateItem", "UpdateItem", "GetItem"}));
+}
+
+}  // namespace
+}  // namespace tenure::test

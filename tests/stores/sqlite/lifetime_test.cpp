@@ -1,0 +1,136 @@
+// Stores that end in inconvenient places: in their own handlers, and in forked children.
+#include <filesystem>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/death_notice.hpp>
+
+#include "actor.hpp"
+#include "beacon_file.hpp"
+#include "sqlite_support.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure::sqlite_test {
+namespace {
+
+class SqliteLifetime : public testing::Test {
+ protected:
+  [[nodiscard]] std::shared_ptr<LeaseStore> open() const { return makeSqliteStore({.path = path_}); }
+
+  test::TempDir directory_;
+  const std::string path_ = directory_.file("leases.db");
+  const CallOptions options_{patience};
+};
+
+TEST_F(SqliteLifetime, theLastReferenceMayGoInAHandler) {
+  for (int round = 0; round < 20; ++round) {
+    auto held = std::make_shared<std::shared_ptr<LeaseStore>>(open());
+    Signal done;
+    Signal others;
+    LeaseStore& store = **held;
+    const auto drop = [held, &done] {
+      held->reset();
+      done.set();
+    };
+    // The others are queued behind or run beside the one that drops the store; each must be answered all the same.
+    store.read({"x"}, options_, [&](const ReadOutcome&) { others.set(); });
+    store.write(acquire({"x"}, "a"), options_, [&](const WriteOutcome&) { others.set(); });
+    if (round % 2 == 0) {
+      store.read({"lease"}, options_, [drop](const ReadOutcome&) { drop(); });
+    } else {
+      store.write(acquire({"lease" + std::to_string(round)}, "a"), options_, [drop](const WriteOutcome&) { drop(); });
+    }
+    held.reset();  // `drop` has the last one
+    ASSERT_TRUE(done.wait());
+    EXPECT_TRUE(eventually([&] { return others.count() == 2; }));
+  }
+}
+
+TEST_F(SqliteLifetime, theLastReferenceMayBeWhatAHandlerHolds) {
+  Signal done;
+  auto store = open();
+  LeaseStore* const raw = store.get();
+  struct Tell {
+    explicit Tell(Signal* toSet) : signal{toSet} {}
+    Signal* signal;
+    ~Tell() { signal->set(); }
+  };
+  raw->read({"lease"}, options_,
+            [store = std::move(store), tell = std::make_shared<Tell>(&done)](const ReadOutcome&) {});
+  EXPECT_TRUE(done.wait());
+}
+
+TEST_F(SqliteLifetime, theLastReferenceMayGoInAHint) {
+  auto held = std::make_shared<std::shared_ptr<LeaseStore>>(open());
+  Signal called;
+  Signal done;
+  const std::shared_ptr<void> handle = (*held)->watch({"lease"}, [held, &called, &done] {
+    if (!called.wait()) return;  // the store must outlive the call itself
+    held->reset();
+    done.set();
+  });
+  called.set();
+  EXPECT_TRUE(done.wait());
+}
+
+TEST_F(SqliteLifetime, aHintMayDropItsOwnHandle) {
+  const auto store = open();
+  const auto handle = std::make_shared<std::shared_ptr<void>>();
+  Signal armed;
+  Signal done;
+  *handle = store->watch({"lease"}, [&, handle] {
+    if (!armed.wait()) return;
+    handle->reset();
+    done.set();
+  });
+  armed.set();
+  ASSERT_TRUE(done.wait());
+  store->write(acquire({"lease"}, "a"), options_, [](const WriteOutcome&) {});
+  Signal other;
+  const auto last = store->watch({"other"}, [&] { other.set(); });
+  ASSERT_TRUE(other.wait());
+  EXPECT_EQ(done.count(), 1);
+}
+
+TEST_F(SqliteLifetime, aHandleMayOutliveItsStore) {
+  Signal hints;
+  auto store = open();
+  auto handle = store->watch({"lease"}, [&] { hints.set(); });
+  auto notice = store->deathNotice();
+  ASSERT_TRUE(hints.wait());
+  store.reset();
+  EXPECT_EQ(notice->follow(recordOf("a"), [](const RecordVersion&) {}), nullptr);
+  handle.reset();
+  notice.reset();
+}
+
+// In a forked child nothing of the store runs, and its end harms the parent in nothing.
+TEST_F(SqliteLifetime, aForkedChildHarmsNothing) {
+  auto store = std::make_unique<Store>(path_);
+  auto handle = store->raw().watch({"lease"}, [] {});
+  const Beacon beacon = store->raw().deathNotice()->beacon().value();
+  (*store)->apply(acquire({"lease"}, "a"));
+  const std::string file = sqlite_store::beaconPath(sidecarOf(path_), beacon.id);
+  const pid_t child = fork();
+  if (child == 0) {
+    handle.reset();
+    store->raw().deathNotice().reset();
+    store.reset();
+    _exit(std::filesystem::exists(file) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::exists(file));
+  EXPECT_TRUE(std::filesystem::exists(path_ + "-wal")) << "the child must not have closed the database";
+  (*store)->apply(renew({"lease"}, "a", {(*store)->record({"lease"}).version}));
+  Store other{path_};
+  EXPECT_EQ(other->record({"lease"}).holder, "a");
+  const sqlite_store::UniqueFd look = sqlite_store::openBeaconToLook(file);
+  EXPECT_EQ(sqlite_store::probeBeacon(look), sqlite_store::LockState::held) << "still the parent's";
+}
+
+}  // namespace
+}  // namespace tenure::sqlite_test

@@ -1,0 +1,172 @@
+// Faults of the environment: refused in plain words, and noticed when they are put right.
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include "actor.hpp"
+#include "sqlite_support.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure::sqlite_test {
+namespace {
+
+class SqliteRefusal : public testing::Test {
+ protected:
+  /// Every call must be refused as misconfigured, with these parts in its message.
+  static void expectRefusal(Store& store, const std::vector<std::string>& parts) {
+    const StoreStatus status = store->startEnsureSchema()->get();
+    const ReadOutcome read = store->startRead({"lease"})->get();
+    const ListOutcome list = store->startList("")->get();
+    ASSERT_TRUE(status.has_error() && read.has_error() && list.has_error());
+    for (const StoreError& error :
+         {status.error(), read.error(), list.error(), errorOf(store->write(acquire({"lease"}, "a")))}) {
+      EXPECT_EQ(error.errorClass, ErrorClass::misconfigured) << error.message;
+      for (const std::string& part : parts)
+        EXPECT_TRUE(contains(error.message, part)) << error.message << "\nlacks " << part;
+    }
+  }
+
+  static void expectWorks(Store& store) { EXPECT_EQ(store->apply(acquire({"lease"}, "a")).token, FencingToken{1}); }
+
+  test::TempDir directory_;
+  const std::string path_ = directory_.file("leases.db");
+};
+
+TEST_F(SqliteRefusal, missingDirectory) {
+  const std::string path = directory_.file("sub/leases.db");
+  Store store{path};
+  expectRefusal(store, {path, "directory " + directory_.file("sub") + " does not exist", "create it"});
+  std::filesystem::create_directory(directory_.file("sub"));
+  expectWorks(store);
+}
+
+TEST_F(SqliteRefusal, aFileInPlaceOfTheDirectory) {
+  std::ofstream{directory_.file("file")} << "x";
+  Store store{directory_.file("file/leases.db")};
+  expectRefusal(store, {"is not a directory"});
+}
+
+TEST_F(SqliteRefusal, aDirectoryInPlaceOfTheFile) {
+  std::filesystem::create_directory(path_);
+  Store store{path_};
+  expectRefusal(store, {path_ + " is a directory", "give the path of a file"});
+  std::filesystem::remove(path_);
+  expectWorks(store);
+}
+
+TEST_F(SqliteRefusal, noNameAtAll) {
+  for (const std::string& path :
+       {std::string{}, directory_.path().string() + "/", directory_.file("."), directory_.file("..")}) {
+    Store store{path};
+    expectRefusal(store, {"names no file", "./tenure.db"});
+  }
+}
+
+TEST_F(SqliteRefusal, aFileThatIsNoDatabase) {
+  std::ofstream{path_} << "group: billing\nlease: { duration: 10s }\n" << std::string(5000, '#');
+  const auto size = std::filesystem::file_size(path_);
+  Store store{path_};
+  expectRefusal(store, {path_, "not an SQLite database"});
+  EXPECT_EQ(std::filesystem::file_size(path_), size) << "left as it was";
+  std::filesystem::remove(path_);
+  expectWorks(store);
+}
+
+TEST_F(SqliteRefusal, aPipe) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0666), 0);
+  Store store{path_};
+  expectRefusal(store, {"is not a regular file"});
+}
+
+TEST_F(SqliteRefusal, aLinkToNothing) {
+  std::filesystem::create_symlink(directory_.file("nowhere"), path_);
+  Store store{path_};
+  expectRefusal(store, {path_ + " is a symbolic link to nothing"});
+}
+
+TEST_F(SqliteRefusal, aFileWithTwoNames) {
+  {
+    Store store{path_};
+    store->ensureSchema();
+  }
+  std::filesystem::create_hard_link(path_, directory_.file("second"));
+  Store store{path_};
+  expectRefusal(store, {"has 2 names (hard links)", "remove the other names"});
+  std::filesystem::remove(directory_.file("second"));
+  expectWorks(store);
+}
+
+TEST_F(SqliteRefusal, aReadOnlyDirectory) {
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
+  Actor actor{path_};
+  ASSERT_EQ(actor.ask("nobody"), "ok");
+  EXPECT_EQ(actor.ask("acquire lease a"), "rejected");
+  const std::string message = actor.ask("error");
+  EXPECT_TRUE(contains(message, directory_.path().string() + " is not writable")) << message;
+  EXPECT_TRUE(contains(actor.ask("read lease"), "is not writable"));
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0777});
+  EXPECT_TRUE(contains(actor.ask("acquire lease a"), "applied 1 "));
+}
+
+TEST_F(SqliteRefusal, aReadOnlyFile) {
+  {
+    Store store{path_};
+    store->ensureSchema();
+  }
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0777});
+  std::filesystem::permissions(sidecarOf(path_), std::filesystem::perms{0777});
+  std::filesystem::permissions(path_, std::filesystem::perms{0444});
+  Actor actor{path_};
+  ASSERT_EQ(actor.ask("nobody"), "ok");
+  EXPECT_EQ(actor.ask("acquire lease a"), "rejected");
+  const std::string message = actor.ask("error");
+  EXPECT_TRUE(contains(message, path_ + " is not readable and writable")) << message;
+  EXPECT_TRUE(contains(message, "change its permissions")) << message;
+  std::filesystem::permissions(path_, std::filesystem::perms{0666});
+  EXPECT_TRUE(contains(actor.ask("acquire lease a"), "applied 1 "));
+}
+
+TEST_F(SqliteRefusal, aSymbolicLinkToAFileIsFollowed) {
+  std::filesystem::create_directory(directory_.file("data"));
+  const std::string target = directory_.file("data/real.db");
+  Store direct{target};
+  direct->ensureSchema();
+  std::filesystem::create_symlink(target, path_);
+  Store linked{path_};
+  expectWorks(linked);
+  EXPECT_EQ(direct->record({"lease"}).holder, "a");
+  EXPECT_TRUE(std::filesystem::exists(sidecarOf(target)));
+  EXPECT_FALSE(std::filesystem::exists(sidecarOf(path_))) << "one sidecar directory for all names of the file";
+}
+
+TEST_F(SqliteRefusal, aRelativePathMeansTheDirectoryOfTheStart) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory_.path());
+  Store store{"leases.db"};
+  std::filesystem::current_path(before);
+  expectWorks(store);
+  EXPECT_EQ(store.raw().describe(), "sqlite leases.db");
+  EXPECT_TRUE(std::filesystem::exists(path_));
+}
+
+TEST_F(SqliteRefusal, aFullDiskIsToldAndPasses) {
+  Store store{path_};
+  Actor actor{path_};
+  const std::string acquired = actor.ask("acquire lease a");
+  ASSERT_TRUE(contains(acquired, "applied 1 ")) << acquired;
+  const std::string version = acquired.substr(std::string{"applied 1 "}.size());
+  ASSERT_EQ(actor.ask("limit " + std::to_string(std::filesystem::file_size(path_ + "-wal"))), "ok");
+  const std::string outcome = actor.ask("renew lease a " + version);
+  EXPECT_TRUE(outcome == "rejected" || outcome == "unknown") << outcome;
+  const std::string message = actor.ask("error");
+  EXPECT_TRUE(contains(message, "full")) << message;
+  EXPECT_EQ(store->record({"lease"}).version.text(), version) << "nothing acknowledged is lost";
+  ASSERT_EQ(actor.ask("limit 100000000"), "ok");
+  EXPECT_TRUE(contains(actor.ask("renew lease a " + version), "applied 1 ")) << actor.ask("error");
+}
+
+}  // namespace
+}  // namespace tenure::sqlite_test

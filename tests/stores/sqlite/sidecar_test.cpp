@@ -1,0 +1,46 @@
+#include "sidecar.hpp"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "claims.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+// Processes of different versions must agree on the names for ever.
+TEST(Sidecar, theNamesOfFilesNeverChange) {
+  EXPECT_EQ(fileNameOf({"billing"}), "78e5356459c27254");
+  EXPECT_EQ(fileNameOf({"billing", "eu"}), "d5e8b52eafc7a6c2");
+  EXPECT_EQ(wakeFilePath("/dir/.db.tenure", {"billing"}), "/dir/.db.tenure/wake-78e5356459c27254");
+}
+
+TEST(Sidecar, differentLeasesHaveDifferentFiles) {
+  const std::set<std::string> names{fileNameOf({"ab", "c"}), fileNameOf({"a", "bc"}), fileNameOf({"abc"}),
+                                    fileNameOf({"ABC"}),     fileNameOf({"a/b"}),     fileNameOf({"../../etc/passwd"})};
+  EXPECT_EQ(names.size(), 6U);
+  for (const std::string& name : names) EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
+}
+
+TEST(Sidecar, onlyIdsMayBecomePartOfAPath) {
+  EXPECT_TRUE(isBeaconId("0123456789abcdef0123456789abcdef"));
+  EXPECT_FALSE(isBeaconId("0123456789abcdef0123456789abcde"));
+  EXPECT_FALSE(isBeaconId("0123456789ABCDEF0123456789abcdef"));
+  EXPECT_FALSE(isBeaconId("../../../../../../../../etc/pass"));
+  EXPECT_FALSE(isBeaconId(""));
+}
+
+TEST(Claims, theTokenIsReadFromTheVersionsOfClaimsOnly) {
+  const std::string id = "0123456789abcdef0123456789abcdef";
+  EXPECT_EQ(claimedTokenIn(RecordVersion{"beacon:" + id + ":41"}), FencingToken{41});
+  for (const std::string& text :
+       {std::string{}, "beacon:" + id, "beacon:" + id + ":", "beacon:" + id + ":0", "beacon:" + id + ":-1",
+        "beacon:" + id + ":1x", "beacon:" + id + ":99999999999999999999", "beacon:" + id.substr(1) + ":41",
+        "beacon:" + id + "041", std::string{"3b241101-e2bb-4255-8caf-4136c566a962"}}) {
+    EXPECT_EQ(claimedTokenIn(RecordVersion{text}), std::nullopt) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tenure::sqlite_store

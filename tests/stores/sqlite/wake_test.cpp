@@ -1,0 +1,135 @@
+// Hints about other processes' commits.
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "actor.hpp"
+#include "sidecar.hpp"
+#include "sqlite_support.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure::sqlite_test {
+namespace {
+
+class SqliteWake : public testing::Test {
+ protected:
+  /// Waits until the watch is armed: that gives a hint of its own.
+  [[nodiscard]] std::shared_ptr<void> watch(Signal& hints) {
+    auto handle = store_.raw().watch(key_, [&hints] { hints.set(); });
+    EXPECT_NE(handle, nullptr);
+    EXPECT_TRUE(hints.wait());
+    return handle;
+  }
+
+  [[nodiscard]] std::string wakeFile() const { return sqlite_store::wakeFilePath(sidecarOf(path_), key_); }
+
+  std::string commit(Actor& actor) {
+    const auto version = store_->read(key_);
+    return actor.ask("acquire lease a" + (version ? ' ' + version->version.text() : std::string{}));
+  }
+
+  test::TempDir directory_;
+  const std::string path_ = directory_.file("leases.db");
+  const LeaseKey key_{"lease"};
+  Store store_{path_};
+};
+
+TEST_F(SqliteWake, anotherProcesssCommitWakes) {
+  Actor writer{path_};
+  Signal hints;
+  const auto handle = watch(hints);
+  for (int round = 0; round < 20; ++round) {
+    const int before = hints.count();
+    ASSERT_TRUE(contains(commit(writer), "applied"));
+    EXPECT_TRUE(eventually([&] { return hints.count() > before; }));
+  }
+}
+
+TEST_F(SqliteWake, aRefusedWriteWakesNobody) {
+  store_->apply(acquire(key_, "a"));
+  Signal hints;
+  const auto handle = watch(hints);
+  Signal other;
+  const int before = hints.count();
+  ASSERT_TRUE(std::holds_alternative<Conflict>(store_->write(acquire(key_, "b"))));
+  const auto last = store_.raw().watch({"other"}, [&other] { other.set(); });
+  ASSERT_TRUE(other.wait()) << "what came before has been dealt with on that thread";
+  EXPECT_EQ(hints.count(), before);
+}
+
+TEST_F(SqliteWake, aDeletedWakeFileIsMadeAgain) {
+  Actor writer{path_};
+  Signal hints;
+  const auto handle = watch(hints);
+  for (int round = 0; round < 5; ++round) {
+    int before = hints.count();
+    if (round % 2 == 0) {
+      std::filesystem::remove(wakeFile());
+    } else {
+      std::filesystem::rename(wakeFile(), directory_.file("elsewhere"));
+    }
+    ASSERT_TRUE(eventually([&] { return hints.count() > before && std::filesystem::exists(wakeFile()); }));
+    before = hints.count();
+    ASSERT_TRUE(contains(commit(writer), "applied"));
+    EXPECT_TRUE(eventually([&] { return hints.count() > before; })) << "round " << round;
+  }
+}
+
+TEST_F(SqliteWake, aDeletedSidecarDirectoryIsMadeAgain) {
+  Actor writer{path_};
+  Signal hints;
+  const auto handle = watch(hints);
+  int before = hints.count();
+  std::error_code busy;  // the directory itself may stay, if its watcher is quick
+  std::filesystem::remove_all(sidecarOf(path_), busy);
+  ASSERT_TRUE(eventually([&] { return hints.count() > before && std::filesystem::exists(wakeFile()); }));
+  before = hints.count();
+  ASSERT_TRUE(contains(commit(writer), "applied"));
+  EXPECT_TRUE(eventually([&] { return hints.count() > before; }));
+}
+
+TEST_F(SqliteWake, aCommitMakesTheFileForThoseToCome) {
+  store_->apply(acquire(key_, "a"));
+  EXPECT_TRUE(std::filesystem::exists(wakeFile()));
+}
+
+TEST_F(SqliteWake, aWatchWithoutADirectoryBeginsWhenThereIsOne) {
+  const std::string sub = directory_.file("sub");
+  Store store{sub + "/leases.db"};
+  Signal hints;
+  const auto handle = store.raw().watch(key_, [&] { hints.set(); });
+  ASSERT_NE(handle, nullptr);
+  EXPECT_EQ(hints.count(), 0);
+  std::filesystem::create_directory(sub);
+  EXPECT_TRUE(hints.wait());
+}
+
+TEST_F(SqliteWake, severalWatchersOfOneLeaseAreAllToldAndEndAlone) {
+  Signal first;
+  Signal second;
+  auto one = watch(first);
+  const auto two = watch(second);
+  one.reset();
+  const int firstBefore = first.count();
+  const int secondBefore = second.count();
+  store_->apply(acquire(key_, "a"));
+  EXPECT_TRUE(eventually([&] { return second.count() > secondBefore; }));
+  EXPECT_EQ(first.count(), firstBefore);
+}
+
+TEST_F(SqliteWake, withoutInotifyThereIsNoWatchAndOneWarning) {
+  Actor actor{path_};
+  ASSERT_EQ(actor.ask("no-inotify"), "ok");
+  EXPECT_EQ(actor.ask("watch lease"), "none, 1 warning");
+  EXPECT_TRUE(contains(actor.ask("acquire lease a"), "applied")) << "all else works";
+}
+
+TEST_F(SqliteWake, aWatchThatCannotBeArmedWarnsOnce) {
+  Actor actor{path_};
+  ASSERT_EQ(actor.ask("no-watches"), "ok");
+  EXPECT_EQ(actor.ask("watch lease"), "a handle, 1 warning");
+}
+
+}  // namespace
+}  // namespace tenure::sqlite_test

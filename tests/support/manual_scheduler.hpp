@@ -1,0 +1,89 @@
+// A scheduler whose time stands still until the test moves it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <tenure/lockcore/scheduler.hpp>
+
+namespace tenure::test {
+
+/// Deterministic: tasks run only inside runReady() and advance(), on the thread that calls them, posted tasks in
+/// order of posting, timers by due time and then by id. now() and post() may be called from any thread; the rest
+/// belongs to the test's thread.
+///
+/// It enforces the contract of Scheduler: schedule() and cancel() from outside a task throw std::logic_error (cancel
+/// is noexcept, so the process ends there), and so does running tasks from inside a task.
+class ManualScheduler final : public Scheduler {
+ public:
+  /// Clocks start at values that differ, so that code which mixes them up is found out.
+  static constexpr Instant defaultStart{std::chrono::hours{1}, std::chrono::hours{2}, std::chrono::hours{3}};
+
+  explicit ManualScheduler(Instant start = defaultStart);
+  ~ManualScheduler() override;
+
+  [[nodiscard]] std::shared_ptr<const Clock> clock() const override { return clock_; }
+  [[nodiscard]] Instant now() const noexcept override { return clock_->now(); }
+  void post(Task task) override;
+  TimerId schedule(std::chrono::nanoseconds delay, Task task) override;
+  void cancel(TimerId id) noexcept override;
+  [[nodiscard]] bool isCurrent() const noexcept override;
+
+  /// Runs posted tasks and timers that are due until there are none, without moving time. Returns how many ran.
+  std::size_t runReady();
+
+  /// Runs what is ready, then moves all clocks by `by`, stopping at the due time of each timer to run it and what it
+  /// posts. A task thus sees the very instant for which it was scheduled. Returns how many tasks ran.
+  std::size_t advance(std::chrono::nanoseconds by);
+
+  /// Advances to the next timer and runs it; false (and time unmoved) if there is none.
+  bool advanceToNextTimer();
+
+  /// Moves each clock by its own amount and runs nothing: slewed clocks, a stopped process (all clocks go on, no
+  /// task runs). Timers that became due run late, at the next runReady() or advance().
+  void moveClocks(const Instant& by);
+
+  /// The machine was suspended: only CLOCK_BOOTTIME went on, and nothing ran.
+  void suspend(std::chrono::nanoseconds by) { moveClocks({.boottime = by}); }
+
+  [[nodiscard]] std::size_t postedTasks() const;
+  [[nodiscard]] std::size_t timers() const;
+  /// Until the next timer is due; not positive if it is overdue; empty if there is none.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilNextTimer() const;
+
+ private:
+  using Due = std::pair<std::chrono::nanoseconds, TimerId>;  // on CLOCK_BOOTTIME: delays count suspend
+
+  class Running;
+  [[nodiscard]] Task takeReady();
+  std::size_t drainReady();
+  void requireTask(const char* call) const;
+
+  /// Stands still by itself.
+  class ManualClock final : public Clock {
+   public:
+    explicit ManualClock(Instant start) : now_{start} {}
+    [[nodiscard]] Instant now() const noexcept override;
+    void move(const Instant& by);
+
+   private:
+    mutable std::mutex mutex_;  // guards now_
+    Instant now_;
+  };
+
+  const std::shared_ptr<ManualClock> clock_;
+  mutable std::mutex mutex_;  // guards all below; never held while a task runs
+  std::deque<Task> posted_;
+  std::map<Due, Task> timers_;
+  TimerId lastTimer_{0};
+  std::thread::id runner_;  // default-made: no task is running
+};
+
+}  // namespace tenure::test

@@ -1,0 +1,24 @@
+// A directory that goes with the test.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace tenure::test {
+
+/// A new, empty directory under the system's place for temporary files; removed with all that is in it.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace tenure::test
