@@ -1,0 +1,15 @@
+// The floor of a heartbeat: the same signed bytes, posted with nothing but Boost.Beast.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace tenure::bench {
+
+/// Posts `request` (a whole HTTP request) to 127.0.0.1:`port` over kept-alive connections, `perPeriod` times in each
+/// `period`, evenly spread, a timer for each; for `span`. Returns how many replies came.
+std::int64_t postBarely(const std::string& request, std::uint16_t port, int perPeriod, std::chrono::milliseconds period,
+                        std::chrono::milliseconds span);
+
+}  // namespace tenure::bench

@@ -1,0 +1,43 @@
+// The benches of tenure-bench. Each prints its figures beside their bounds and tells whether all hold.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+
+namespace tenure::bench {
+
+struct Options {
+  std::chrono::milliseconds lease{2000};
+  std::chrono::milliseconds heartbeat{500};
+  int processes{5};
+  int rounds{50};
+  std::uint64_t seed{1};
+};
+
+/// Random delays that a seed replays.
+class SeededPhases {
+ public:
+  explicit SeededPhases(std::uint64_t seed) : engine_{seed} {}
+  /// Uniform in [0, bound).
+  std::chrono::microseconds next(std::chrono::microseconds bound) {
+    return std::chrono::microseconds{std::uniform_int_distribution<std::int64_t>{0, bound.count() - 1}(engine_)};
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+bool benchFailover(const Options& options);
+bool benchHandover(const Options& options);
+bool benchPause(const Options& options);
+/// A renewal through the store against the same compare-and-swap written by hand against SQLite's C API.
+bool benchRenew(const Options& options);
+/// 1,000 leases of one process on one file, lease 10 s, heartbeat 3 s, for 60 s.
+bool benchLeases(const Options& options);
+/// CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes, for 100, 1,000 and 10,000 leases.
+bool benchHeartbeat(const Options& options);
+/// 10,000 leases of one process on DynamoDB, lease 10 s, heartbeat 3 s, a server 5 ms away, for two minutes.
+bool benchCrowd(const Options& options);
+
+}  // namespace tenure::bench

@@ -1,0 +1,26 @@
+// One candidate process of a bench: the same program, started again with `candidate` as its first argument.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace tenure::bench {
+
+struct CandidateSettings {
+  std::string board;
+  int index{0};
+  std::string database;
+  std::string ledger{};  ///< empty: no work but leading
+  std::chrono::milliseconds lease{2000};
+  std::chrono::milliseconds heartbeat{500};
+  bool deathNotice{true};
+
+  [[nodiscard]] std::vector<std::string> toArguments() const;
+  [[nodiscard]] static CandidateSettings fromArguments(const std::vector<std::string>& arguments);
+};
+
+/// Competes until the board says quit or SIGTERM comes (a polite stop). The exit code of the process.
+int runCandidate(const CandidateSettings& settings);
+
+}  // namespace tenure::bench

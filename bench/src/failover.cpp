@@ -1,0 +1,78 @@
+// How long nobody leads after the leader was killed.
+#include <signal.h>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "benches.hpp"
+#include "fleet.hpp"
+#include "stats.hpp"
+
+namespace tenure::bench {
+namespace {
+
+double millis(std::int64_t nanos) { return static_cast<double>(nanos) / 1e6; }
+
+struct Result {
+  Sample fromRenewal{};
+  Sample fromKill{};
+};
+
+Result killLeaders(const Options& options, bool deathNotice) {
+  const Scratch scratch;
+  CandidateSettings settings;
+  settings.board = scratch.path("board");
+  settings.database = scratch.path("leases.db");
+  settings.lease = options.lease;
+  settings.heartbeat = options.heartbeat;
+  settings.deathNotice = deathNotice;
+  Fleet fleet{options.processes, settings};
+  fleet.awaitReady();
+  SeededPhases phases{options.seed};
+  Result result;
+  for (int i = 0; i < options.rounds; ++i) {
+    // Past the first renewal, then at a random phase of the heartbeat.
+    std::this_thread::sleep_for(options.heartbeat + std::chrono::milliseconds{50} + phases.next(options.heartbeat));
+    const int leader = fleet.leader();
+    const std::int64_t term = fleet.slot(leader).token.load();
+    const std::int64_t killedAt = boottimeNow();
+    fleet.send(leader, SIGKILL);
+    const int successor = fleet.awaitSuccessor(term);
+    const std::int64_t electedAt = fleet.slot(successor).electedAt.load();
+    result.fromRenewal.add(millis(electedAt - fleet.slot(leader).appliedAt.load()));
+    result.fromKill.add(millis(electedAt - killedAt));
+    fleet.restart(leader);
+    progress(i + 1, options.rounds, "SIGKILLs of the leader");
+  }
+  fleet.quit();
+  return result;
+}
+
+}  // namespace
+
+bool benchFailover(const Options& options) {
+  const double lease = static_cast<double>(options.lease.count());
+  fmt::print("failover: {} processes, lease {} ms, heartbeat {} ms, {} SIGKILLs at random phases\n", options.processes,
+             options.lease.count(), options.heartbeat.count(), options.rounds);
+
+  fmt::print("death notice off: the lease decides\n");
+  const Result off = killLeaders(options, false);
+  off.fromRenewal.print("last applied renewal -> successor's onElected");
+  Sample excess;
+  for (double share = 0.001; share <= 1.0; share += 0.001) excess.add(off.fromRenewal.percentile(share) - lease);
+  excess.print("  over the earliest safe instant (last renewal + 1 lease)");
+  off.fromKill.print("SIGKILL -> successor's onElected");
+  bool holds = verdict("p50, in leases", off.fromRenewal.percentile(0.5) / lease, 1.01, "leases");
+  holds &= verdict("p99, in leases", off.fromRenewal.percentile(0.99) / lease, 1.05, "leases");
+  holds &= verdict("p50 of the excess", off.fromRenewal.percentile(0.5) - lease, 5, "ms");
+  holds &= verdict("p99 of the excess", off.fromRenewal.percentile(0.99) - lease, 30, "ms");
+
+  fmt::print("death notice on: the kernel's proof decides\n");
+  const Result on = killLeaders(options, true);
+  on.fromKill.print("SIGKILL -> successor's onElected");
+  holds &= verdict("p50", on.fromKill.percentile(0.5), 5, "ms");
+  holds &= verdict("p99", on.fromKill.percentile(0.99), 30, "ms");
+  return holds;
+}
+
+}  // namespace tenure::bench

@@ -1,0 +1,43 @@
+// How long nobody leads after the leader was stopped politely.
+#include <signal.h>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "benches.hpp"
+#include "fleet.hpp"
+#include "stats.hpp"
+
+namespace tenure::bench {
+
+bool benchHandover(const Options& options) {
+  fmt::print("handover: {} processes, lease {} ms, heartbeat {} ms, {} polite stops\n", options.processes,
+             options.lease.count(), options.heartbeat.count(), options.rounds);
+  const Scratch scratch;
+  CandidateSettings settings;
+  settings.board = scratch.path("board");
+  settings.database = scratch.path("leases.db");
+  settings.lease = options.lease;
+  settings.heartbeat = options.heartbeat;
+  Fleet fleet{options.processes, settings};
+  fleet.awaitReady();
+  SeededPhases phases{options.seed};
+  Sample gap;
+  for (int i = 0; i < options.rounds; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{50} + phases.next(options.heartbeat));
+    const int leader = fleet.leader();
+    const std::int64_t term = fleet.slot(leader).token.load();
+    fleet.send(leader, SIGTERM);
+    const int successor = fleet.awaitSuccessor(term);
+    gap.add(static_cast<double>(fleet.slot(successor).electedAt.load() - fleet.slot(leader).releasedAt.load()) / 1e6);
+    fleet.restart(leader);
+    progress(i + 1, options.rounds, "polite stops of the leader");
+  }
+  fleet.quit();
+  gap.print("release acknowledged -> successor's onElected");
+  bool holds = verdict("p50", gap.percentile(0.5), 5, "ms");
+  holds &= verdict("p99", gap.percentile(0.99), 30, "ms");
+  return holds;
+}
+
+}  // namespace tenure::bench

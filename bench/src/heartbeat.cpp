@@ -1,0 +1,209 @@
+// What heartbeats over HTTP cost this process, beside bare POSTs of the same bytes; and ten thousand of them on time.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <tenure/election/leader_elector.hpp>
+#include <tenure/lockcore/stores/dynamodb_store.hpp>
+
+#include "bare_post.hpp"
+#include "benches.hpp"
+#include "cpu_time.hpp"
+#include "fleet.hpp"
+#include "stats.hpp"
+#include "stub_server.hpp"
+
+namespace tenure::bench {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::shared_ptr<LeaseStore> storeAt(const StubServer& server) {
+  // No credentials of whoever runs the bench.
+  for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}) ::setenv(name, "bench", 1);
+  for (const char* name : {"AWS_SESSION_TOKEN", "AWS_PROFILE", "HTTP_PROXY", "http_proxy"}) ::unsetenv(name);
+  DynamoDbStoreOptions options;
+  options.table = "locks";
+  options.region = "eu-central-1";
+  options.endpoint = server.endpoint();
+  return makeDynamoDbStore(options);
+}
+
+/// Leads `count` leases, begun evenly over one heartbeat.
+class Leaders {
+ public:
+  Leaders(int count, milliseconds lease, milliseconds heartbeat, const std::shared_ptr<LeaseStore>& store) {
+    for (int i = 0; i < count; ++i) {
+      GroupOptions options;
+      options.group = fmt::format("lease-{}", i);
+      options.candidate.id = "bench";
+      options.lease.duration = lease;
+      options.lease.heartbeat = heartbeat;
+      Listener listener;
+      listener.onRevoked = [this](const Revocation&) { ++revoked_; };
+      electors_.push_back(
+          std::make_unique<LeaderElector>(Group::make(std::move(options), store).value(), std::move(listener)));
+      electors_.back()->start();
+      std::this_thread::sleep_for(std::chrono::nanoseconds{heartbeat} / count);
+    }
+    await([&] { return std::all_of(electors_.begin(), electors_.end(), [](const auto& e) { return e->isLeader(); }); },
+          "all leases to be won");
+  }
+  ~Leaders() {
+    for (const auto& elector : electors_) elector->requestStop();
+  }
+  Leaders(const Leaders&) = delete;
+  Leaders& operator=(const Leaders&) = delete;
+
+  [[nodiscard]] int revoked() const { return revoked_; }
+
+ private:
+  std::atomic<int> revoked_{0};
+  std::vector<std::unique_ptr<LeaderElector>> electors_;
+};
+
+struct Cost {
+  double micros{0};  ///< CPU, user and system, for each
+  double perSecond{0};
+};
+
+Cost costOf(double cpuSeconds, std::int64_t count, seconds span) {
+  return {cpuSeconds * 1e6 / static_cast<double>(count),
+          static_cast<double>(count) / static_cast<double>(span.count())};
+}
+
+Cost measureTenure(const StubServer& server, int leases, const Options& options, seconds span) {
+  const Leaders leaders{leases, options.lease, options.heartbeat, storeAt(server)};
+  std::this_thread::sleep_for(options.heartbeat);
+  const std::int64_t before = server.updates();
+  const double cpuBefore = cpuSeconds();
+  std::this_thread::sleep_for(span);
+  const double cpu = cpuSeconds() - cpuBefore;
+  return costOf(cpu, server.updates() - before, span);
+}
+
+bool compare(int leases, const Options& options, seconds span) {
+  const StubServer server{milliseconds{0}};
+  const Cost ours = measureTenure(server, leases, options, span);
+  const std::string request = server.firstUpdate();
+  const double cpuBefore = cpuSeconds();
+  const std::int64_t replies = postBarely(request, server.port(), leases, options.heartbeat, span);
+  const Cost bare = costOf(cpuSeconds() - cpuBefore, replies, span);
+  fmt::print("  {:6} leases: {:7.0f} heartbeats/s, {:6.1f} us of CPU each;  bare Beast: {:7.0f}/s, {:6.1f} us\n",
+             leases, ours.perSecond, ours.micros, bare.perSecond, bare.micros);
+  return verdict(fmt::format("CPU of a heartbeat, {} leases", leases), ours.micros / bare.micros, 1.5, "x bare");
+}
+
+/// Notes when each lease's renewals were acknowledged.
+class WatchedStore final : public LeaseStore {
+ public:
+  struct Beats {
+    std::atomic<std::int64_t> last{0};
+    std::atomic<std::int64_t> longestGap{0};
+  };
+
+  WatchedStore(std::shared_ptr<LeaseStore> inner, std::size_t leases) : inner_{std::move(inner)}, beats_(leases) {}
+
+  [[nodiscard]] std::string describe() const override { return inner_->describe(); }
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    inner_->ensureSchema(options, std::move(handler));
+  }
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    inner_->read(key, options, std::move(handler));
+  }
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    if (request.purpose == WriteRequest::Purpose::release) return inner_->write(std::move(request), options, handler);
+    Beats& beats = beats_.at(std::stoul(request.key.name.substr(request.key.name.find('-') + 1)));
+    inner_->write(std::move(request), options, [&beats, handler = std::move(handler)](WriteOutcome outcome) {
+      if (std::holds_alternative<Applied>(outcome)) note(beats);
+      handler(std::move(outcome));
+    });
+  }
+  void list(std::string prefix, CallOptions options, ListHandler handler) override {
+    inner_->list(std::move(prefix), options, std::move(handler));
+  }
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    inner_->requestStepDown(key, token, options, std::move(handler));
+  }
+
+  /// Forgets what was; gaps count from the last renewal of each.
+  void begin() {
+    for (Beats& beats : beats_) beats.longestGap = 0;
+  }
+  [[nodiscard]] Sample gaps() const {
+    Sample sample;
+    const std::int64_t now = readClock().boottime.count();
+    for (const Beats& beats : beats_) {
+      sample.add(static_cast<double>(std::max(beats.longestGap.load(), now - beats.last.load())) / 1e6);
+    }
+    return sample;
+  }
+
+ private:
+  static void note(Beats& beats) {
+    const std::int64_t now = readClock().boottime.count();
+    const std::int64_t last = beats.last.exchange(now);
+    if (last != 0) beats.longestGap = std::max(beats.longestGap.load(), now - last);
+  }
+
+  const std::shared_ptr<LeaseStore> inner_;
+  std::vector<Beats> beats_;
+};
+
+double residentKiB() {
+  std::ifstream file{"/proc/self/statm"};
+  double total = 0;
+  double resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024;
+}
+
+}  // namespace
+
+bool benchHeartbeat(const Options& options) {
+  const seconds span{options.rounds};
+  fmt::print("heartbeat: lease {} ms, heartbeat {} ms, {} s each; a server on loopback that agrees to everything\n",
+             options.lease.count(), options.heartbeat.count(), span.count());
+  bool holds = true;
+  for (const int leases : {100, 1'000, 10'000}) holds &= compare(leases, options, span);
+  return holds;
+}
+
+bool benchCrowd(const Options& options) {
+  constexpr int leaseCount = 10'000;
+  constexpr milliseconds delay{5};
+  fmt::print("crowd: {} leases in one process, lease {} ms, heartbeat {} ms, server {} ms away, {} s\n", leaseCount,
+             options.lease.count(), options.heartbeat.count(), delay.count(), options.rounds);
+  const StubServer server{delay};
+  const auto store = std::make_shared<WatchedStore>(storeAt(server), leaseCount);
+  { const Leaders warmUp{64, options.lease, options.heartbeat, store}; }
+  const double before = residentKiB();
+  const Leaders leaders{leaseCount, options.lease, options.heartbeat, store};
+  store->begin();
+  const std::int64_t updatesBefore = server.updates();
+  const double cpuBefore = cpuSeconds();
+  for (int second = 0; second < options.rounds; ++second) {
+    std::this_thread::sleep_for(seconds{1});
+    progress(second + 1, options.rounds, "seconds");
+  }
+  const Cost cost = costOf(cpuSeconds() - cpuBefore, server.updates() - updatesBefore, seconds{options.rounds});
+  const Sample gaps = store->gaps();
+  gaps.print("longest time between two heartbeats of a lease");
+  fmt::print("  {:.0f} heartbeats/s, {:.1f} us of CPU each\n", cost.perSecond, cost.micros);
+  // Missed: an acknowledged renewal came more than half a heartbeat after it was due.
+  bool holds =
+      verdict("longest time, in heartbeats", gaps.max() / static_cast<double>(options.heartbeat.count()), 1.5, "");
+  holds &= verdict("leases lost", leaders.revoked(), 0, "");
+  holds &= verdict("memory of a lease", (residentKiB() - before) / leaseCount, 3, "KiB");
+  return holds;
+}
+
+}  // namespace tenure::bench

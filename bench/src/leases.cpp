@@ -1,0 +1,99 @@
+// Many leases of one process on one file: is any heartbeat late?
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <tenure/election/leader_elector.hpp>
+#include <tenure/lockcore/stores/sqlite_store.hpp>
+
+#include "benches.hpp"
+#include "cpu_time.hpp"
+#include "fleet.hpp"
+#include "stats.hpp"
+
+namespace tenure::bench {
+namespace {
+
+constexpr int leaseCount = 1000;
+
+struct Counters {
+  std::atomic<int> elected{0};
+  std::atomic<int> revoked{0};
+  std::atomic<int> doubts{0};
+};
+
+/// Renewals as the store sees them: the longest time between two acknowledged ones of a lease.
+struct Beats {
+  std::atomic<std::int64_t> last{0};
+  std::atomic<std::int64_t> longestGap{0};
+  std::atomic<int> count{0};
+};
+
+std::unique_ptr<LeaderElector> competeFor(int index, const Options& options, const std::shared_ptr<LeaseStore>& store,
+                                          Counters& counters, Beats& beats) {
+  LeaseOptions lease;
+  lease.duration = options.lease;
+  lease.heartbeat = options.heartbeat;
+  Listener listener;
+  listener.onElected = [&](const Leadership&) { ++counters.elected; };
+  listener.onRevoked = [&](const Revocation&) { ++counters.revoked; };
+  listener.onInDoubt = [&](const Doubt&) { ++counters.doubts; };
+  listener.onRenewed = [&beats](const Renewal&) {
+    const std::int64_t now = readClock().boottime.count();
+    const std::int64_t last = beats.last.exchange(now);
+    if (last != 0) beats.longestGap.store(std::max(beats.longestGap.load(), now - last));
+    ++beats.count;
+  };
+  const Group group = Group::make({"lease-" + std::to_string(index), {"bench"}, lease}, store).value();
+  auto elector = std::make_unique<LeaderElector>(group, std::move(listener));
+  elector->start();
+  return elector;
+}
+
+}  // namespace
+
+bool benchLeases(const Options& options) {
+  fmt::print("leases: {} leases in one process on one file, lease {} ms, heartbeat {} ms, {} s\n", leaseCount,
+             options.lease.count(), options.heartbeat.count(), options.rounds);
+  const Scratch scratch;
+  const auto store = makeSqliteStore({scratch.path("leases.db"), true});
+  Counters counters;
+  std::vector<Beats> beats(leaseCount);
+  std::vector<std::unique_ptr<LeaderElector>> electors;
+  for (int i = 0; i < leaseCount; ++i) {
+    electors.push_back(competeFor(i, options, store, counters, beats.at(static_cast<std::size_t>(i))));
+  }
+  await([&] { return counters.elected.load() == leaseCount; }, "all leases to be won");
+  const double cpuBefore = cpuSeconds();
+  for (int second = 0; second < options.rounds; ++second) {
+    std::this_thread::sleep_for(std::chrono::seconds{1});
+    progress(second + 1, options.rounds, "seconds");
+  }
+  const double cpu = cpuSeconds() - cpuBefore;
+
+  Sample longest;
+  std::int64_t renewals = 0;
+  int missed = 0;
+  // Missed: an acknowledged renewal came more than half a heartbeat after it was due.
+  const double due = static_cast<double>(options.heartbeat.count()) * 1.5;
+  for (const Beats& lease : beats) {
+    const double gap = static_cast<double>(lease.longestGap.load()) / 1e6;
+    longest.add(gap);
+    renewals += lease.count.load();
+    missed += gap > due || lease.count.load() < options.rounds * 1000 / options.heartbeat.count() - 1 ? 1 : 0;
+  }
+  longest.print("longest time between two heartbeats of a lease");
+  fmt::print("  {} renewals, {:.0f} us of CPU each\n", renewals, cpu * 1e6 / static_cast<double>(renewals));
+  bool holds = verdict("leases with a missed heartbeat", missed, 0, "");
+  holds &= verdict("leases lost", counters.revoked.load(), 0, "");
+  holds &= verdict("doubts", counters.doubts.load(), 0, "");
+  for (const auto& elector : electors) elector->requestStop();
+  electors.clear();
+  return holds;
+}
+
+}  // namespace tenure::bench

@@ -1,0 +1,102 @@
+// tenure-bench: measures whole processes that elect over one SQLite file. `scripts/bench` builds and runs it.
+#include <cstring>
+#include <exception>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "benches.hpp"
+#include "candidate.hpp"
+#include "stub_server.hpp"
+
+namespace {
+
+using tenure::bench::Options;
+
+constexpr const char* usage =
+    R"(usage: tenure-bench BENCH [--rounds N] [--lease MS] [--heartbeat MS] [--processes N] [--seed N]
+
+  failover   SIGKILL the leader; how long until a successor is elected, death notice off and on
+  handover   stop the leader politely; how long until a successor is elected
+  pause      SIGSTOP the leader for 0.1 to 3 leases; what it believes and writes after it wakes
+  renew      a renewal through the store beside the same transaction written by hand
+  leases     1,000 leases in one process (--rounds: seconds)
+  heartbeat  CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes (--rounds: seconds)
+  crowd      10,000 leases in one process on DynamoDB (--rounds: seconds)
+
+Exit code 0: every figure is within its bound; 1: one is not; 2: usage.
+)";
+
+struct Bench {
+  bool (*run)(const Options&);
+  Options defaults;
+};
+
+const std::map<std::string, Bench>& benches() {
+  using namespace std::chrono_literals;
+  static const std::map<std::string, Bench> all{
+      {"failover", {tenure::bench::benchFailover, {2000ms, 500ms, 5, 50, 1}}},
+      {"handover", {tenure::bench::benchHandover, {2000ms, 500ms, 5, 50, 1}}},
+      {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1}}},
+      {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1}}},
+      {"leases", {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1}}},
+#ifdef TENURE_WITH_DYNAMODB
+      {"heartbeat", {tenure::bench::benchHeartbeat, {10'000ms, 3000ms, 1, 15, 1}}},
+      {"crowd", {tenure::bench::benchCrowd, {10'000ms, 3000ms, 1, 120, 1}}},
+#endif
+  };
+  return all;
+}
+
+bool apply(Options& options, const std::string& name, const std::string& value) {
+  if (name == "--rounds") {
+    options.rounds = std::stoi(value);
+  } else if (name == "--lease") {
+    options.lease = std::chrono::milliseconds{std::stoi(value)};
+  } else if (name == "--heartbeat") {
+    options.heartbeat = std::chrono::milliseconds{std::stoi(value)};
+  } else if (name == "--processes") {
+    options.processes = std::stoi(value);
+  } else if (name == "--seed") {
+    options.seed = std::stoull(value);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments[0] == "candidate") {
+    return tenure::bench::runCandidate(
+        tenure::bench::CandidateSettings::fromArguments({arguments.begin() + 1, arguments.end()}));
+  }
+#ifdef TENURE_WITH_DYNAMODB
+  if (arguments.size() == 2 && arguments[0] == "stub-server") {
+    return tenure::bench::runStubServer({arguments.begin() + 1, arguments.end()});
+  }
+#endif
+  const auto bench = arguments.empty() ? benches().end() : benches().find(arguments[0]);
+  bool understood = bench != benches().end() && arguments.size() % 2 == 1;
+  Options options = understood ? bench->second.defaults : Options{};
+  for (std::size_t i = 1; understood && i < arguments.size(); i += 2) {
+    understood = apply(options, arguments[i], arguments[i + 1]);
+  }
+  if (!understood) {
+    fmt::print(stderr, "{}", usage);
+    return 2;
+  }
+  return bench->second.run(options) ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tenure-bench: {}\n", error.what());
+    return 1;
+  }
+}

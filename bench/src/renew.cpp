@@ -1,0 +1,131 @@
+// A renewal through the store, beside the same compare-and-swap transaction written by hand against SQLite's C API.
+#include <future>
+#include <stdexcept>
+
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/stores/sqlite_store.hpp>
+
+#include "benches.hpp"
+#include "fleet.hpp"
+#include "stats.hpp"
+
+namespace tenure::bench {
+namespace {
+
+/// The floor: one connection, prepared statements, WAL, synchronous=FULL, on the caller's own thread.
+class ByHand {
+ public:
+  explicit ByHand(const std::string& path) {
+    check(sqlite3_open(path.c_str(), &db_));
+    run("PRAGMA journal_mode=WAL");
+    run("PRAGMA synchronous=FULL");
+    run("CREATE TABLE lease(name TEXT PRIMARY KEY, holder TEXT, version TEXT, lease_ms INTEGER, token INTEGER)");
+    run("INSERT INTO lease VALUES('bench', 'me', 'v0', 10000, 1)");
+    check(sqlite3_prepare_v2(db_, "UPDATE lease SET version=?1, lease_ms=?2 WHERE name=?3 AND version=?4 AND holder=?5",
+                             -1, &update_, nullptr));
+    check(sqlite3_prepare_v2(db_, "BEGIN IMMEDIATE", -1, &begin_, nullptr));
+    check(sqlite3_prepare_v2(db_, "COMMIT", -1, &commit_, nullptr));
+  }
+  ~ByHand() {
+    for (sqlite3_stmt* statement : {update_, begin_, commit_}) sqlite3_finalize(statement);
+    sqlite3_close(db_);
+  }
+  ByHand(const ByHand&) = delete;
+  ByHand& operator=(const ByHand&) = delete;
+
+  void renew(const std::string& from, const std::string& to) {
+    step(begin_);
+    sqlite3_bind_text(update_, 1, to.c_str(), -1, SQLITE_STATIC);
+    sqlite3_bind_int64(update_, 2, 10'000);
+    sqlite3_bind_text(update_, 3, "bench", -1, SQLITE_STATIC);
+    sqlite3_bind_text(update_, 4, from.c_str(), -1, SQLITE_STATIC);
+    sqlite3_bind_text(update_, 5, "me", -1, SQLITE_STATIC);
+    step(update_);
+    if (sqlite3_changes(db_) != 1) throw std::runtime_error("the hand-written renewal changed nothing");
+    step(commit_);
+  }
+
+ private:
+  void check(int code) {
+    if (code != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(db_));
+  }
+  void run(const char* sql) { check(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr)); }
+  void step(sqlite3_stmt* statement) {
+    if (sqlite3_step(statement) != SQLITE_DONE) throw std::runtime_error(sqlite3_errmsg(db_));
+    check(sqlite3_reset(statement));
+  }
+
+  sqlite3* db_{nullptr};
+  sqlite3_stmt* update_{nullptr};
+  sqlite3_stmt* begin_{nullptr};
+  sqlite3_stmt* commit_{nullptr};
+};
+
+/// The store as its users see it: asynchronous, on its own thread.
+class ThroughStore {
+ public:
+  explicit ThroughStore(const std::string& path) : store_{makeSqliteStore({path, false})} {
+    LeaseRecord record = ours("v0");
+    token_ = apply({key_, WriteRequest::Purpose::acquire, {}, record});
+  }
+  void renew(const std::string& from, const std::string& to) {
+    LeaseRecord record = ours(to);
+    record.token = token_;
+    (void)apply({key_, WriteRequest::Purpose::renew, {RecordVersion{from}}, record});
+  }
+
+ private:
+  static LeaseRecord ours(const std::string& version) {
+    LeaseRecord record;
+    record.holder = "me#0";
+    record.version = RecordVersion{version};
+    record.leaseDuration = std::chrono::milliseconds{10'000};
+    return record;
+  }
+  FencingToken apply(WriteRequest request) {
+    std::promise<WriteOutcome> promise;
+    store_->write(std::move(request), {std::chrono::seconds{10}},
+                  [&](WriteOutcome outcome) { promise.set_value(std::move(outcome)); });
+    const WriteOutcome outcome = promise.get_future().get();
+    const auto* applied = std::get_if<Applied>(&outcome);
+    if (applied == nullptr) throw std::runtime_error("the store did not apply a renewal");
+    return applied->token;
+  }
+
+  LeaseKey key_{"bench"};
+  std::shared_ptr<LeaseStore> store_;
+  FencingToken token_{};
+};
+
+double microsOf(const Instant& from) { return static_cast<double>(elapsedForHolder(from, readClock()).count()) / 1e3; }
+
+}  // namespace
+
+bool benchRenew(const Options& options) {
+  fmt::print("renew: {} renewals of each kind, taken in turns (WAL, synchronous=FULL)\n", options.rounds);
+  const Scratch scratch;
+  ByHand byHand{scratch.path("by-hand.db")};
+  ThroughStore store{scratch.path("store.db")};
+  SystemRandom random;
+  Sample hand;
+  Sample ours;
+  std::string version = "v0";
+  for (int i = 0; i < options.rounds; ++i) {
+    const std::string next = uuid4(random);
+    // In turns and in changing order, so that a busy disk meets both alike.
+    for (const bool first : {i % 2 == 0, i % 2 != 0}) {
+      const Instant from = readClock();
+      first ? byHand.renew(version, next) : store.renew(version, next);
+      (first ? hand : ours).add(microsOf(from) / 1e3);
+    }
+    version = next;
+  }
+  hand.print("by hand, on the caller's thread");
+  ours.print("through the store, with its own thread");
+  return verdict("ratio of the medians", ours.percentile(0.5) / hand.percentile(0.5), 1.25, "x");
+}
+
+}  // namespace tenure::bench

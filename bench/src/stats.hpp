@@ -1,0 +1,28 @@
+// Percentiles and a table that people can read.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tenure::bench {
+
+/// Values in milliseconds.
+class Sample {
+ public:
+  void add(double milliseconds) { values_.push_back(milliseconds); }
+  [[nodiscard]] std::size_t count() const noexcept { return values_.size(); }
+  /// Nearest rank: the smallest value that at least this share (0..1) of all values does not exceed.
+  [[nodiscard]] double percentile(double share) const;
+  [[nodiscard]] double max() const { return percentile(1.0); }
+
+  /// `name   n=50  p50 2.1 ms  p90 ...  p99 ...  max ...`
+  void print(const std::string& name) const;
+
+ private:
+  std::vector<double> values_;
+};
+
+/// Prints `ok` or `MISSED` with the figure and its bound; tells whether it holds.
+bool verdict(const std::string& what, double value, double bound, const std::string& unit);
+
+}  // namespace tenure::bench

@@ -1,0 +1,44 @@
+// A DynamoDB that agrees to everything, as a process of its own: the client's cost is all that is left.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace tenure::bench {
+
+/// Answers each call after `delay`: an empty item, an empty success, an ACTIVE table; `GET /count` with the
+/// number of UpdateItem calls, `GET /first` with the bytes of the first. Lives as long as the object.
+class StubServer {
+ public:
+  explicit StubServer(std::chrono::milliseconds delay);
+  ~StubServer();
+  StubServer(const StubServer&) = delete;
+  StubServer& operator=(const StubServer&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return running_.port; }
+  /// `http://127.0.0.1:port`
+  [[nodiscard]] std::string endpoint() const;
+  /// UpdateItem calls that it has received.
+  [[nodiscard]] std::int64_t updates() const;
+  /// The first of them, with all its bytes.
+  [[nodiscard]] std::string firstUpdate() const;
+
+ private:
+  struct Running {
+    pid_t process;
+    int lifeline;  ///< the server ends when its other end reads to the end
+    std::uint16_t port;
+  };
+  explicit StubServer(Running running) : running_{running} {}
+  [[nodiscard]] static Running start(std::chrono::milliseconds delay);
+
+  const Running running_;
+};
+
+/// The server's own process: `tenure-bench stub-server DELAY_MS`. Prints its port as a line; ends when stdin does.
+int runStubServer(const std::vector<std::string>& arguments);
+
+}  // namespace tenure::bench
