@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# What the scripts share: where the tree lies, how many jobs fit, phases with their times. Sourced, not run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit 2
+# A path that a caller exported must not reach compilers through relative includes of another tree.
+unset CDPATH CPATH CPLUS_INCLUDE_PATH LIBRARY_PATH
+
+# Objects of another clone are as good as ours, wherever it lies.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+export CTEST_OUTPUT_ON_FAILURE=1
+
+presets=(dev release asan tsan coverage fuzz)
+
+# shellcheck disable=SC2034  # colours are for those who source this
+if [[ -t 1 && -z ${NO_COLOR:-} ]]; then
+  bold=$'\e[1m' red=$'\e[31m' green=$'\e[32m' plain=$'\e[0m'
+else
+  bold='' red='' green='' plain=''
+fi
+
+die() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 2
+}
+
+# One job per processor, but only as many as find 1.2 GiB of memory each: what the biggest file takes with sanitizers.
+job_count() {
+  local cores available_kib by_memory
+  cores=$(nproc)
+  available_kib=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo 2>/dev/null || echo 0)
+  by_memory=$((available_kib / 1258291))
+  if ((by_memory < 1)); then by_memory=1; fi
+  echo $((cores < by_memory ? cores : by_memory))
+}
+
+phase_names=()
+phase_results=()
+
+seconds_since() {  # <$EPOCHREALTIME>: with one decimal
+  local now=${EPOCHREALTIME/[.,]/} then=${1/[.,]/}
+  local tenths=$(((now - then) / 100000))
+  echo "$((tenths / 10)).$((tenths % 10))"
+}
+
+# phase <name> <command...>: runs it, says how long it took, keeps the result for the summary. Its return code is the
+# command's.
+phase() {
+  local name=$1 started=$EPOCHREALTIME code=0 result
+  shift
+  printf '%s== %s%s\n' "$bold" "$name" "$plain"
+  "$@" || code=$?
+  result="$(seconds_since "$started") s"
+  ((code == 0)) || result+="  ${red}FAILED${plain}"
+  phase_names+=("$name")
+  phase_results+=("$result")
+  return "$code"
+}
+
+print_phases() {
+  local i
+  for i in "${!phase_names[@]}"; do printf '  %-28s %s\n' "${phase_names[i]}" "${phase_results[i]}"; done
+}
+
+# quiet <log> <command...>: on a terminal the command shows itself; elsewhere its output is kept in the log and shown
+# only if it fails.
+quiet() {
+  local log=$1
+  shift
+  if [[ -t 1 ]]; then
+    "$@"
+  else
+    "$@" >"$log" 2>&1 || { local code=$?; cat "$log"; return "$code"; }
+  fi
+}
+
+# configure <preset>: only when there is something new; ninja itself notices changed CMakeLists.txt files.
+configure() {
+  local dir=build/$1
+  mkdir -p "$dir"
+  if [[ -f $dir/build.ninja && ! CMakePresets.json -nt $dir/build.ninja ]]; then return 0; fi
+  quiet "$dir/configure.log" cmake --preset "$1"
+}
+
+# compile <preset> <target...>
+compile() {
+  local dir=build/$1
+  shift
+  quiet "$dir/build.log" cmake --build "$dir" -j "$(job_count)" --target "$@"
+}
+
+check_preset() {
+  local known
+  for known in "${presets[@]}"; do
+    [[ $1 != "$known" ]] || return 0
+  done
+  die "unknown preset \"$1\"; there are: ${presets[*]}"
+}

@@ -1,0 +1,219 @@
+"""Amazon's DynamoDB Local as a child process: fetched once with Maven, ended with whoever started it.
+
+scripts/dynamodb_local is this module as a command; tests/dynamodb/launcher.py shares one server among the tests of a
+ctest run. Both make the same environment for what they run: see environment().
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import hashlib
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+POM = ROOT / "tests" / "dynamodb" / "pom.xml"
+CACHE = pathlib.Path(os.environ.get("TENURE_CACHE", ROOT / "build" / ".cache")) / "dynamodb-local"
+MAIN_CLASS = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
+ENDPOINT = "TENURE_TEST_DYNAMODB_ENDPOINT"
+START_PATIENCE_S = 60
+HEAP_MIB = 512
+
+
+class Trouble(Exception):
+    """What went wrong and what to do, for people."""
+
+
+def environment(endpoint, base=None):
+    """The environment for a command that shall use this server: the endpoint, and credentials that are none. Profiles,
+    proxies and instance credentials of the user must have no part in a test."""
+    made = dict(os.environ if base is None else base)
+    for name in [n for n in made if n.startswith("AWS_")]:
+        del made[name]
+    made.update({
+        ENDPOINT: endpoint,
+        # DynamoDB Local takes letters and digits only.
+        "AWS_ACCESS_KEY_ID": "tenuretest",
+        "AWS_SECRET_ACCESS_KEY": "tenuretestsecret",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    })
+    for name in ("NO_PROXY", "no_proxy"):
+        made[name] = ",".join(filter(None, (made.get(name), "127.0.0.1,localhost")))
+    return made
+
+
+# -- fetching -----------------------------------------------------------------------------------------------------------
+
+
+def run_maven(arguments, what):
+    """Maven, quietly; its output is shown only if it fails."""
+    if not shutil.which("mvn") or not shutil.which("java"):
+        raise Trouble(f"{what} needs mvn and java. On Debian: scripts/setup --for dynamodb, or: apt-get install maven "
+                      "openjdk-17-jdk-headless")
+    command = ["nice", "-n", "19", "mvn", "-B", "-q", *arguments]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", check=False)
+    if done.returncode:
+        raise Trouble(f"{what} failed:\n{done.stdout.strip()}\nIf Maven Central (https://repo.maven.apache.org) cannot be "
+                      "reached from here, name a mirror or proxy in ~/.m2/settings.xml, copy build/.cache from a machine "
+                      f"that has it, or set {ENDPOINT} to a DynamoDB that runs already.")
+
+
+@contextlib.contextmanager
+def locked(path):
+    """One at a time, over all processes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def cached(directory, inputs, build):
+    """Calls build(new directory) unless `directory` was made from just these files. At once if there is nothing to do."""
+    digest = hashlib.sha256()
+    for path in inputs:
+        digest.update(path.read_bytes())
+    stamp = directory / ".made-from"
+    wanted = digest.hexdigest()
+
+    def there():
+        return stamp.is_file() and stamp.read_text(encoding="ascii") == wanted
+
+    if there():
+        return
+    with locked(directory.with_name(directory.name + ".lock")):
+        if there():
+            return
+        fresh = directory.with_name(directory.name + ".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        try:
+            build(fresh)
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+        (fresh / ".made-from").write_text(wanted, encoding="ascii")
+        shutil.rmtree(directory, ignore_errors=True)
+        fresh.rename(directory)
+
+
+def fetch():
+    """The folder with the jars and native libraries."""
+    cached(CACHE, [POM], lambda fresh: run_maven(
+        ["-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={fresh}"],
+        "Fetching DynamoDB Local"))
+    return CACHE
+
+
+# -- running ------------------------------------------------------------------------------------------------------------
+
+
+def die_with_parent():
+    """In a new child: the kernel ends it when the thread that started it ends, however that comes about."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def listens(pid, port):
+    """Whether this very process listens there: another one may have taken the port in the meantime."""
+    inodes = set()
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/net/{table}", encoding="ascii") as file:
+            for fields in map(str.split, list(file)[1:]):
+                if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                    inodes.add(f"socket:[{fields[9]}]")
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                if os.readlink(entry.path) in inodes:
+                    return True
+    return False
+
+
+def call(endpoint, operation, body, timeout=10):
+    """One unchecked call to a local server: (status, reply). It does not verify signatures, but wants one."""
+    host, port = endpoint.removeprefix("http://").rstrip("/").rsplit(":", 1)
+    connection = http.client.HTTPConnection(host, int(port), timeout=timeout)
+    with contextlib.closing(connection):
+        connection.request("POST", "/", json.dumps(body), {
+            "Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"DynamoDB_20120810.{operation}",
+            "X-Amz-Date": "20260101T000000Z",
+            "Authorization": "AWS4-HMAC-SHA256 Credential=tenuretest/20260101/us-east-1/dynamodb/aws4_request, "
+                             "SignedHeaders=host, Signature=0"})
+        reply = connection.getresponse()
+        return reply.status, json.loads(reply.read() or b"{}")
+
+
+class Server:
+    """A running DynamoDB Local with nothing in it. Data are kept in memory and gone with it."""
+
+    def __init__(self, jars, heap_mib=HEAP_MIB):
+        self._directory = tempfile.TemporaryDirectory(prefix="tenure-dynamodb.")
+        self.log = pathlib.Path(self._directory.name) / "log"
+        self.process = None
+        try:
+            for attempt in range(3):
+                self.port = free_port()
+                if self._start(jars, heap_mib):
+                    return
+                if "Address already in use" not in self.output() or attempt == 2:
+                    raise Trouble(f"DynamoDB Local did not start:\n{self.output().strip()}")
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def endpoint(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def output(self):
+        return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+
+    def _start(self, jars, heap_mib):
+        """True once it answers, False if it ended instead."""
+        command = ["java", f"-Xmx{heap_mib}m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                   "-XX:MaxMetaspaceSize=192m", "-Djava.net.preferIPv4Stack=true", f"-Djava.library.path={jars}",
+                   "-cp", f"{jars}/*", MAIN_CLASS, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self.port)]
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(command, cwd=self._directory.name, stdin=subprocess.DEVNULL, stdout=log,
+                                            stderr=log, preexec_fn=die_with_parent, start_new_session=True)
+        deadline = time.monotonic() + START_PATIENCE_S
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                return False
+            if listens(self.process.pid, self.port):
+                with contextlib.suppress(OSError, http.client.HTTPException):
+                    if call(self.endpoint, "ListTables", {})[0] == 200:
+                        return True
+            time.sleep(0.05)
+        raise Trouble(f"DynamoDB Local has not answered for {START_PATIENCE_S} s:\n{self.output().strip()}")
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()  # nothing of it is kept, so it need not end in order
+            self.process.wait()
+        self._directory.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()

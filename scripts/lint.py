@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Rules of this tree that no compiler knows: who may include what, who may read a clock, and the like.
+
+Reads the files that git tracks (or would: new files that are not ignored). A line that must break a rule says so and
+why: `// lint-allow(<rule>): <reason>`.
+"""
+
+import argparse
+import pathlib
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+
+COMPONENTS = ("lockcore", "election", "config", "adapters")
+PRODUCT = COMPONENTS  # examples are users' code; tests and benchmarks may do what the product may not
+
+# Dependencies point one way. The program (election/cli) stands on top.
+MAY_INCLUDE = {
+    "lockcore": {"lockcore"},
+    "election": {"lockcore", "election"},
+    "adapters": {"lockcore", "adapters"},
+    "config": {"lockcore", "election", "config"},
+    "election/cli": {"lockcore", "election", "config", "adapters"},
+}
+
+# Headers that cost seconds per translation unit, and the files that may include them.
+HEAVY = {
+    "boost/asio": ("lockcore/src/", "lockcore/net/src/", "election/src/", "election/cli/", "adapters/", "examples/", "tests/", "bench/"),
+    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/aws/", "tests/", "bench/"),
+    "boost/beast": ("lockcore/net/src/", "bench/"),
+    "openssl/": ("lockcore/net/src/", "lockcore/aws/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
+    "yaml-cpp/": ("config/src/", "tests/config/"),
+    "CLI/": ("election/cli/", "bench/"),
+    "sqlite3.h": ("lockcore/stores/sqlite/", "adapters/sqlite/", "tests/", "bench/", "examples/"),
+}
+# Public headers that hold an Asio type, for those who bring their own executor; no other header may include them.
+OPT_IN_HEADERS = {"lockcore/include/tenure/lockcore/asio.hpp": "boost/asio/"}
+MOST_FILES = {"boost/asio": 8, "yaml-cpp/": 10, "CLI/": 4}  # of the product
+
+LONG_FILE = 300
+
+CLOCK_READ = re.compile(
+    r"_clock\s*::\s*now\s*\(|\bclock_gettime\s*\(|\bgettimeofday\s*\(|\btimespec_get\s*\("
+    r"|(?<![\w.>])(?:std::|::)?time\s*\(\s*(?:nullptr|NULL|0|&\s*\w+)\s*\)")
+RAW_NEW = re.compile(r"\bnew\b(?!\s*\()|(?<!=)(?<!= )\bdelete\b(?!\s*[;,]\s*(?://|$))|\b(?:malloc|calloc|realloc)\s*\(")
+SLEEP = re.compile(r"\bsleep_(?:for|until)\s*\(|\bu?sleep\s*\(|\bnanosleep\s*\(")
+ONE_THREAD_ONLY = re.compile(r"(?<![\w.>])(?:std::|::)?(?:strerror|localtime|gmtime|asctime|ctime|strtok|s?rand)\s*\(")
+SKIPPED = re.compile(r"\bGTEST_SKIP\b|\bDISABLED_\w")
+OPEN_FLAGS = re.compile(r"\bO_(?:RDONLY|WRONLY|RDWR)\b")
+UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+ALLOW = re.compile(r"lint-allow\(([a-z-]+)\): \S")
+
+
+class Tree:
+    """The files to look at, read once."""
+
+    def __init__(self, root, names):
+        self.root = root
+        self.text = {}
+        for name in names:
+            path = root / name
+            if path.is_file() and not path.is_symlink():
+                try:
+                    self.text[name] = path.read_text(encoding="utf-8")
+                except UnicodeDecodeError:
+                    continue  # a binary file, or a test's input that is broken on purpose
+
+    def named(self, *suffixes, under=("",)):
+        return sorted(n for n in self.text if n.endswith(suffixes) and n.startswith(tuple(under)))
+
+    def lines(self, name):
+        return enumerate(self.text[name].splitlines(), 1)
+
+    def code(self, name):
+        """Lines with comments and literals blanked out, so that prose about a clock is not taken for reading one."""
+        text = re.sub(r'R"([^(\s]*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'',
+                      lambda m: re.sub(r"[^\n]", " ", m.group()), self.text[name], flags=re.S)
+        return zip(range(1, len(text) + 2), text.splitlines(), self.text[name].splitlines())
+
+
+class Findings:
+    def __init__(self):
+        self.errors = []
+        self.warnings = []
+
+    def error(self, rule, name, number, message, line=""):
+        allowed = ALLOW.search(line)
+        if not (allowed and allowed.group(1) == rule):
+            self.errors.append(f"{name}:{number}: {message} [{rule}]")
+
+    def warning(self, rule, name, message):
+        self.warnings.append(f"{name}: {message} [{rule}]")
+
+
+def cpp_files(tree, under=("",)):
+    return tree.named(".cpp", ".hpp", under=under)
+
+
+def in_product(name):
+    return name.split("/")[0] in PRODUCT
+
+
+def component_of(name):
+    if name.startswith("election/cli/"):
+        return "election/cli"
+    first = name.split("/")[0]
+    return first if first in MAY_INCLUDE else None
+
+
+def check_code_patterns(tree, findings):
+    for name in cpp_files(tree):
+        for number, code, line in tree.code(name):
+            if code.lstrip().startswith("#"):
+                continue
+            if in_product(name) and name != "lockcore/src/clock.cpp" and CLOCK_READ.search(code):
+                findings.error("clock", name, number, "reads a clock; use readClock() of lockcore/src/clock.cpp", line)
+            if in_product(name) and RAW_NEW.search(code):
+                findings.error("raw-new", name, number, "owns memory by hand; use a container or std::unique_ptr", line)
+            if (in_product(name) or name.endswith("_test.cpp")) and SLEEP.search(code):
+                findings.error("sleep", name, number, "sleeps; wait for a condition with a bound instead", line)
+            if ONE_THREAD_ONLY.search(code):
+                findings.error("threads", name, number, "keeps its result in memory that all threads share", line)
+            if SKIPPED.search(code):
+                findings.error("skipped-test", name, number, "a test that does not run tells nothing", line)
+
+
+def check_cloexec(tree, findings):
+    for name in cpp_files(tree):
+        for number, code, line in tree.code(name):
+            if OPEN_FLAGS.search(code) and "O_CLOEXEC" not in code:
+                findings.error("cloexec", name, number, "opens without O_CLOEXEC: a child would inherit the file", line)
+
+
+def includes(tree, name):
+    for number, line in tree.lines(name):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match.group(1), match.group(2), line
+
+
+def check_layers(tree, findings):
+    for name in cpp_files(tree):
+        component = component_of(name)
+        for number, bracket, header, line in includes(tree, name):
+            if bracket == '"' and component:
+                target = posixpath.normpath(posixpath.join(posixpath.dirname(name), header))
+                if ".." in header.split("/") and component_of(target) != component:
+                    findings.error("layers", name, number, f"reaches out of {component} for {header}", line)
+            if component is None or not header.startswith("tenure/"):
+                continue
+            other = header.split("/")[1]
+            if other not in MAY_INCLUDE[component]:
+                findings.error("layers", name, number,
+                               f"{component} must not know {other} (lockcore <- election <- config <- cli)", line)
+
+
+def check_public_headers(tree, findings):
+    """A program that includes lockcore or election compiles std, Boost.System and nothing heavier."""
+    roots = [n for n in tree.named(".hpp") if "/include/tenure/" in n]
+    for name in roots:
+        for number, bracket, header, line in includes(tree, name):
+            std = "/" not in header and not header.endswith((".h", ".hpp"))
+            light = std or header.startswith(("boost/system/", "boost/assert/source_location", "tenure/"))
+            if any(opt_in.endswith(f"/include/{header}") for opt_in in OPT_IN_HEADERS):
+                light = False
+            if name in OPT_IN_HEADERS and header.startswith(OPT_IN_HEADERS[name]):
+                light = True
+            if not (bracket == "<" and light):
+                findings.error("public-header", name, number,
+                               f"includes {header}; public headers take std, Boost.System and tenure only", line)
+    for name in tree.named(".hpp"):
+        if "#pragma once" not in tree.text[name]:
+            findings.error("pragma-once", name, 1, "has no #pragma once")
+
+
+def check_heavy_headers(tree, findings):
+    seen = {heavy: set() for heavy in HEAVY}
+    for name in cpp_files(tree):
+        for number, _, header, line in includes(tree, name):
+            for heavy, allowed in HEAVY.items():
+                if not header.startswith(heavy):
+                    continue
+                if name.startswith(allowed) or header.startswith(OPT_IN_HEADERS.get(name, "none")):
+                    seen[heavy].add(name)
+                else:
+                    findings.error("heavy-header", name, number, f"includes {header}; may only: {' '.join(allowed)}",
+                                   line)
+    for heavy, most in MOST_FILES.items():
+        product = sorted(n for n in seen[heavy] if in_product(n))
+        if len(product) > most:
+            findings.error("heavy-header", product[0], 1, f"{len(product)} files of the product include {heavy}*, more "
+                           f"than {most}: {', '.join(product)}")
+
+
+def check_text(tree, findings):
+    for name in tree.text:
+        if name == "LICENSE" or name.startswith("tests/") and not name.endswith((".cpp", ".hpp", ".py", ".txt")):
+            continue  # golden files and broken inputs are as they must be
+        for number, line in tree.lines(name):
+            if UNFINISHED.search(line) and not name.endswith(("lint.py", "lint_test.py")):
+                findings.error("unfinished", name, number, "is marked as unfinished", line)
+            if line != line.rstrip():
+                findings.error("whitespace", name, number, "trailing white space")
+        if tree.text[name] and not tree.text[name].endswith("\n"):
+            findings.error("whitespace", name, len(tree.text[name].splitlines()), "no newline at the end")
+    for name in cpp_files(tree):
+        length = len(tree.text[name].splitlines())
+        if length > LONG_FILE:
+            findings.warning("long-file", name, f"{length} lines; one idea a file, at most about {LONG_FILE}")
+
+
+def check_scripts(tree, findings):
+    shells = [n for n in tree.text if n.endswith(".sh") or re.match(r"#!.*\b(?:ba)?sh\b", tree.text[n])]
+    for name in shells:
+        result = subprocess.run(["bash", "-n", name], cwd=tree.root, capture_output=True, text=True)
+        if result.returncode:
+            findings.error("shell", name, 1, result.stderr.strip())
+    if shells and shutil.which("shellcheck"):
+        command = ["shellcheck", "-x", "-P", "SCRIPTDIR", "-S", "warning", "-f", "gcc", *shells]
+        result = subprocess.run(command, cwd=tree.root, capture_output=True, text=True)
+        findings.errors += [f"{line} [shellcheck]" for line in result.stdout.splitlines() if line.strip()]
+    for name in tree.text:
+        if name.endswith(".py") or re.match(r"#!.*\bpython3?\b", tree.text[name]):
+            try:
+                compile(tree.text[name], name, "exec")
+            except SyntaxError as fault:
+                findings.error("python", name, fault.lineno, fault.msg)
+
+
+CHECKS = (check_code_patterns, check_cloexec, check_layers, check_public_headers, check_heavy_headers, check_text,
+          check_scripts)
+
+
+def tracked(root):
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
+                            capture_output=True, text=True)
+    if listed.returncode == 0:
+        return [n for n in listed.stdout.split("\0") if n]
+    # Not a git clone (a source archive): everything but the build trees.
+    return [str(p.relative_to(root)) for p in root.rglob("*")
+            if p.is_file() and p.relative_to(root).parts[0] not in ("build", ".git")]
+
+
+def lint(root, names=None):
+    findings = Findings()
+    tree = Tree(root, tracked(root) if names is None else names)
+    for check in CHECKS:
+        check(tree, findings)
+    return findings, len(tree.text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    options = parser.parse_args()
+    findings, count = lint(options.root)
+    for line in findings.warnings:
+        print(f"warning: {line}")
+    for line in findings.errors:
+        print(line)
+    if findings.errors:
+        print(f"{len(findings.errors)} findings in {count} files")
+    return 1 if findings.errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
