@@ -68,7 +68,7 @@ TEST_F(ClientEndTest, whileAFetchHangs) {
   limits_.metadata = 60s;
   auto client = make({}, true);
   JsonClient& used = *client;
-  ASSERT_EQ(call(used)->status, 200);
+  ASSERT_EQ(call(used).value().status, 200);
   // Half of their life is left when the refresh begins, and hangs.
   ASSERT_TRUE(eventually([&] { return asked == 2; }));
   std::atomic<int> ended{0};

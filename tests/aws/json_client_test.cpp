@@ -32,7 +32,7 @@ TEST_F(JsonClientTest, anErrorOfTheServiceIsAReply) {
     return reply(400, R"({"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"})");
   };
   const auto client = make();
-  EXPECT_EQ(call(*client)->status, 400);
+  EXPECT_EQ(call(*client).value().status, 400);
   EXPECT_EQ(requests_->count(), 1U);
 }
 
@@ -125,11 +125,11 @@ TEST_F(JsonClientTest, anExpiredTokenIsReplacedInsideOfTheCall) {
   };
   put(first);
   const auto client = make();
-  ASSERT_EQ(call(*client)->status, 200);
+  ASSERT_EQ(call(*client).value().status, 200);
   dynamo_.expireAll();
   put(second);
   // The first refusals may come so soon after the fetch that no other one is made.
-  EXPECT_TRUE(eventually([&] { return call(*client)->status == 200; }));
+  EXPECT_TRUE(eventually([&] { return call(*client).value().status == 200; }));
   const auto sent = requests_->all();
   EXPECT_NE(headerOf(sent[sent.size() - 2].request, "Authorization").find("AKIA1"), std::string::npos);
   EXPECT_NE(headerOf(sent.back().request, "Authorization").find("AKIA2"), std::string::npos);
@@ -153,9 +153,9 @@ TEST_F(JsonClientTest, aWrongClockIsCorrectedForSigning) {
     SCOPED_TRACE(skew);
     serverWall_ = noon + skew;
     const std::size_t before = requests_->count();
-    EXPECT_EQ(call(*client)->status, 200);
+    EXPECT_EQ(call(*client).value().status, 200);
     EXPECT_EQ(requests_->count(), before + 2);
-    EXPECT_EQ(call(*client)->status, 200);
+    EXPECT_EQ(call(*client).value().status, 200);
     EXPECT_EQ(requests_->count(), before + 3) << "from then on at the first try";
   }
   EXPECT_NE(logged().find("the wall clock of this machine is wrong: the service's is 960 s ahead"), std::string::npos);
@@ -164,7 +164,7 @@ TEST_F(JsonClientTest, aWrongClockIsCorrectedForSigning) {
 TEST_F(JsonClientTest, callsThatMeetAWrongClockTogetherAreAllSignedAgain) {
   useKeys(first);
   const auto client = make();
-  ASSERT_EQ(call(*client)->status, 200);
+  ASSERT_EQ(call(*client).value().status, 200);
   // Each request waits until all are there: all are signed before the first refusal.
   constexpr int all = 8;
   serverWall_ = noon + 960;
@@ -186,7 +186,7 @@ TEST_F(JsonClientTest, aBadSignatureUnderARightClockIsTheReply) {
   useKeys(first);
   set("AWS_SECRET_ACCESS_KEY", "another");
   const auto client = make();
-  EXPECT_NE(call(*client)->body.find("InvalidSignatureException"), std::string::npos);
+  EXPECT_NE(call(*client).value().body.find("InvalidSignatureException"), std::string::npos);
   EXPECT_EQ(requests_->count(), 1U);
 }
 
@@ -197,7 +197,7 @@ TEST_F(JsonClientTest, oneFurtherRequestAndNoMore) {
     return reply(400, R"({"__type":"x#InvalidSignatureException"})", {{"Date", httpDate(serverWall_)}});
   };
   const auto client = make();
-  EXPECT_EQ(call(*client)->status, 400);
+  EXPECT_EQ(call(*client).value().status, 400);
   EXPECT_EQ(requests_->count(), 2U);
 }
 

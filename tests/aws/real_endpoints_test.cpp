@@ -134,11 +134,11 @@ TEST_F(RealEndpointsTest, containerByFullUriWithATokenFileThatIsReplaced) {
   set("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", path("token"));
   write("token", "token-1\n");
   const auto client = make({}, true);
-  ASSERT_EQ(call(*client)->status, 200);
+  ASSERT_EQ(call(*client).value().status, 200);
   valid = 2;
   write("token", "token-2\n");
   dynamo_.expireAll();
-  EXPECT_TRUE(eventually([&] { return call(*client)->status == 200; })) << "with the token as it is now";
+  EXPECT_TRUE(eventually([&] { return call(*client).value().status == 200; })) << "with the token as it is now";
   EXPECT_EQ(issued_, 2);
 }
 

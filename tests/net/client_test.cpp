@@ -1,5 +1,6 @@
 // The client over plain loopback: replies of all shapes, reuse of connections, what is told when a connection breaks.
 #include <atomic>
+#include <future>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -186,17 +187,22 @@ TEST(HttpClient, carriesLargeBodiesBothWays) {
 }
 
 TEST(HttpClient, takesAnAnswerThatComesBeforeTheRequestIsThrough) {
-  TestServer server{[](Peer& peer) {
+  std::promise<void> answerTaken;
+  const auto taken = answerTaken.get_future().share();
+  TestServer server{[taken](Peer& peer) {
     if (peer.readSome().empty()) return;
     peer.write("HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig");
+    // A request that is through after all would leave a connection that can be used again.
+    taken.wait();
     peer.waitForEnd();
   }};
   const auto client = HttpClient::make();
   const auto outcome = call(*client, plainAt(server.port()), withBody(std::string(20U << 20U, 'z')));
+  answerTaken.set_value();
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->status, 413);
   // The rest of the request must not be taken for the next one.
-  EXPECT_EQ(call(*client, plainAt(server.port()))->status, 413);
+  EXPECT_EQ(call(*client, plainAt(server.port())).value().status, 413);
   EXPECT_EQ(server.accepted(), 2);
 }
 

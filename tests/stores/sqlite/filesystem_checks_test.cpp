@@ -1,6 +1,14 @@
 #include "filesystem_checks.hpp"
 
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+
 #include <gtest/gtest.h>
+
+#include <tenure/lockcore/detail/thread.hpp>
+
+#include "support/temp_dir.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
@@ -24,6 +32,33 @@ TEST(NetworkFileSystem, localOnesAreAllowed) {
         0x794C7630U /* overlayfs */, 0x2FC12FC1U /* zfs */, 0xF2F52010U /* f2fs */, 0x858458F6U /* ramfs */}) {
     EXPECT_EQ(networkFileSystem(local), std::nullopt) << std::hex << local;
   }
+}
+
+// Candidates that start together look at the path while one of them makes the file.
+TEST(CheckFiles, aFileThatComesOrGoesBetweenTwoLooksIsNoFault) {
+  const test::TempDir directory;
+  const std::string path = directory.file("leases.db");
+  std::atomic<bool> done{false};
+  std::thread other = detail::startThread("test-other", [&] {
+    while (!done.load()) {
+      std::ofstream{path} << "x";
+      std::remove(path.c_str());
+    }
+  });
+  bool seen[2]{false, false};
+  int refused = 0;
+  for (int i = 0; i < 20000 && refused == 0; ++i) {
+    const auto checked = checkFiles("sqlite", path);
+    if (checked.has_error()) {
+      ++refused;
+      ADD_FAILURE() << checked.error().message;
+    } else {
+      seen[checked.value().exists ? 1 : 0] = true;
+    }
+  }
+  done = true;
+  other.join();
+  EXPECT_TRUE(seen[0] && seen[1]) << "the file was never there, or always";
 }
 
 }  // namespace

@@ -91,9 +91,14 @@ std::optional<StoreError> faultOfFile(const std::string& store, const std::strin
     return refusal(store, file + " has " + std::to_string(found.st_nlink) +
                               " names (hard links), and SQLite keeps a separate log for each; remove the other names");
   }
-  if (faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0) return std::nullopt;
+  if (faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT) return std::nullopt;
   return refusal(store, file + " is not readable and writable for this user (" + errnoText(errno) +
                             "); change its permissions, or give another path");
+}
+
+bool isLink(const std::string& path) {
+  struct stat found {};
+  return lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
 }
 
 std::pair<std::string, std::string> split(const std::string& path) {
@@ -117,13 +122,19 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
   if (name.empty() || name == "." || name == "..") {
     return refusal(store, "the path names no file; give one, such as ./tenure.db");
   }
-  struct stat found {};
-  const bool exists = stat(path.c_str(), &found) == 0;
-  if (!exists && errno != ENOENT && errno != ENOTDIR) return systemError(store, "looking at " + path, errno);
-  if (!exists && lstat(path.c_str(), &found) == 0) {
-    return refusal(store, path + " is a symbolic link to nothing; make what it points to, or remove the link");
+  // Other processes may make or remove the file between any two looks; neither is a fault.
+  std::string real = realPath(path);
+  if (real.empty() && errno != ENOENT && errno != ENOTDIR) return systemError(store, "looking at " + path, errno);
+  if (real.empty() && isLink(path)) {
+    real = realPath(path);
+    if (real.empty()) {
+      return refusal(store, path + " is a symbolic link to nothing; make what it points to, or remove the link");
+    }
   }
-  if (exists) std::tie(directory, name) = split(realPath(path));
+  struct stat found {};
+  const bool exists = !real.empty() && stat(real.c_str(), &found) == 0;
+  if (!real.empty() && !exists && errno != ENOENT) return systemError(store, "looking at " + path, errno);
+  if (!real.empty()) std::tie(directory, name) = split(real);
   std::string realDirectory = realPath(directory);
   if (realDirectory.empty()) {
     return refusal(store, "directory " + directory + " does not exist (" + errnoText(errno) +
