@@ -28,6 +28,8 @@ store: {{ type: dynamodb, table: {table}, region: us-east-1, endpoint: "{endpoin
 """
 JOB = [sys.executable, "-E", "-S", "-B", str(HERE.parent / "interop" / "holder_job.py")]
 FOR_EVER_MS = 10**10
+# A sanitizer keeps memory of its own, which grows with what it has seen.
+SANITIZED = bool(os.environ.get("TENURE_SANITIZED"))
 
 # What a candidate waits at most between two polls of a store that fails: a heartbeat and the jitter, and while a request
 # is not answered at all, the time for that request as well. Two round trips and this machine's scheduling come on top.
@@ -229,7 +231,8 @@ class Outage(TableTest):
         self.assertLess(took, POLL_S + MARGIN_S)
         self.expect_two_terms()
         for n in range(CANDIDATES):
-            self.assertLess(samples[-1][n].rss_kib, first_round[n].rss_kib + (512 if rounds > 1 else 4096))
+            if not SANITIZED:
+                self.assertLess(samples[-1][n].rss_kib, first_round[n].rss_kib + (512 if rounds > 1 else 4096))
             self.assertLessEqual(max(s[n].fds for s in samples), before[n].fds + 2)
             self.assertLessEqual(max(s[n].connections for s in samples), before[n].connections + 2)
 
