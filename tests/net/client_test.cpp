@@ -153,6 +153,7 @@ TEST(HttpClient, tellsWhatIsWrongWithAReply) {
   const std::string ok = "HTTP/1.1 200 OK\r\n";
   EXPECT_EQ(kindOf("SSH-2.0-OpenSSH_9.2\r\n", 1000), HttpError::Kind::protocol);
   EXPECT_EQ(kindOf("HTTP/2 200\r\n\r\n", 1000), HttpError::Kind::protocol);
+  EXPECT_EQ(kindOf("HTTP/1.1 000 Odd\r\n\r\n", 1000), HttpError::Kind::protocol);
   EXPECT_EQ(kindOf("HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n", 1000), HttpError::Kind::protocol);
   EXPECT_EQ(kindOf(ok + "Content-Length: 1000001\r\n\r\n", 1000000), HttpError::Kind::tooLarge);
   EXPECT_EQ(kindOf(ok + "\r\n" + std::string(2000, 'x'), 1000), HttpError::Kind::tooLarge);

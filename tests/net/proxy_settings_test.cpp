@@ -49,8 +49,9 @@ TEST(Proxy, urlsAreTakenApart) {
 }
 
 TEST(Proxy, whatIsWrongIsRefusedWithoutTheSecret) {
-  for (const char* text : {"https://me:geheim@p:1", "socks5://p", "http://", "http://me:geheim@p:x",
-                           "http://me:geheim%@p", "http://me:geheim%zz@p", "http://p q"}) {
+  for (const char* text :
+       {"https://me:geheim@p:1", "socks5://p", "http://", "http://me:geheim@p:x", "http://me:geheim%@p",
+        "http://me:geheim%zz@p", "http://p q", "me:geheim@p://", "geheim and more://p"}) {
     const auto proxy = parseProxy(text);
     ASSERT_FALSE(proxy) << text;
     EXPECT_EQ(proxy.error().message.find("geheim"), std::string::npos) << proxy.error().message;

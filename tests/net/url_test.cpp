@@ -61,6 +61,14 @@ TEST(Url, aPasswordIsInNoMessage) {
   }
 }
 
+TEST(Url, whatWouldBreakALineIsInNoMessage) {
+  EXPECT_NE(parseUrl("example.com").error().message.find("example.com"), std::string::npos);
+  for (const std::string& text : {std::string{"a\nb"}, std::string{"\x1b[2J"}, std::string(3000, 'x')}) {
+    const std::string message = parseUrl(text).error().message;
+    EXPECT_EQ(message, "the URL does not begin with https:// or http://");
+  }
+}
+
 TEST(Url, originsAreShownWithTheirPort) {
   EXPECT_EQ(toString(Origin{true, "a.b", 443}), "https://a.b:443");
   EXPECT_EQ(toString(Origin{false, "::1", 80}), "http://[::1]:80");

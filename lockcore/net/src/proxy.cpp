@@ -24,6 +24,12 @@ std::string base64(std::string_view in) {
   return out;
 }
 
+/// RFC 3986, 3.1, and short: what is not may be a part of a password.
+bool isScheme(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= 10 &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string_view::npos;
+}
+
 std::optional<std::string> percentDecoded(std::string_view in) {
   std::string out;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -63,7 +69,8 @@ boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text) {
   if (const auto end = text.find("://"); end != std::string_view::npos) {
     const std::string scheme = lowered(text.substr(0, end));
     if (scheme != "http") {
-      return UrlFault{"the proxy's URL begins with " + scheme + "://; only http:// proxies are understood"};
+      return UrlFault{"the proxy's URL begins with " + (isScheme(scheme) ? scheme + "://" : "something else") +
+                      "; only http:// proxies are understood"};
     }
     text.remove_prefix(end + 3);
   }

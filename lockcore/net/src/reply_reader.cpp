@@ -24,7 +24,10 @@ class ReplyReader::Parser final : public http::basic_parser<false> {
  private:
   void on_request_impl(http::verb /*method*/, View /*name*/, View /*target*/, int /*version*/,
                        error_code& /*ec*/) override {}
-  void on_response_impl(int code, View /*reason*/, int /*version*/, error_code& /*ec*/) override { out_.status = code; }
+  void on_response_impl(int code, View /*reason*/, int /*version*/, error_code& ec) override {
+    out_.status = code;
+    if (code < 100) ec = http::error::bad_status;  // Beast takes any three digits
+  }
   void on_field_impl(http::field /*field*/, View name, View value, error_code& /*ec*/) override {
     out_.headers.push_back({std::string{name.data(), name.size()}, std::string{value.data(), value.size()}});
   }

@@ -18,14 +18,15 @@ bool isName(std::string_view host) noexcept {
   return host.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_") == std::string_view::npos;
 }
 
-/// A URL with an '@' may hold a password, which belongs into no message.
-UrlFault fault(std::string_view url, const std::string& what) {
-  const bool mayHoldSecret = url.find('@') != std::string_view::npos;
-  return {mayHoldSecret ? "the URL " + what : "\"" + std::string{url} + "\" " + what};
-}
-
 bool isPrintable(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
+/// A URL with an '@' may hold a password, which belongs into no message; nor does what would break its line.
+UrlFault fault(std::string_view url, const std::string& what) {
+  constexpr std::size_t longestQuoted = 200;
+  const bool quoted = url.find('@') == std::string_view::npos && url.size() <= longestQuoted && isPrintable(url);
+  return {quoted ? "\"" + std::string{url} + "\" " + what : "the URL " + what};
 }
 
 }  // namespace
