@@ -17,7 +17,7 @@ bool operator==(const GroupConfig& a, const GroupConfig& b) {
 
 OptionFaults faultsOf(const GroupConfig& config) {
   OptionFaults faults;
-  if (auto group = Group::make(config.options, nullptr); !group) faults = std::move(group.error());
+  if (auto group = Group::make(config.options, nullptr); !group) faults = group.error();
   // That there is no store yet is not the configuration's fault.
   faults.erase(std::remove_if(faults.begin(), faults.end(), [](const OptionFault& f) { return f.key == "store"; }),
                faults.end());

@@ -168,7 +168,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
       ++failures;
       const auto left = at < usableUntil && usableUntil != never ? std::optional{usableUntil - at} : std::nullopt;
       retryAt = later(at, retryAfter(failures, left, random));
-      lastError = std::move(got.error());
+      lastError = got.error();
       return;
     }
     failures = 0;

@@ -51,7 +51,7 @@ class Session : public std::enable_shared_from_this<Session> {
     const auto [access, cache] = parts();
     if (CredentialCache::Current credentials = cache->current()) return send(call, *access, std::move(credentials));
     cache->wait(call->timeout, [self = shared_from_this(), call](StoreResult<CredentialCache::Current> got) {
-      if (!got) return call->handler(JsonCallError{std::move(got.error()), false});
+      if (!got) return call->handler(JsonCallError{got.error(), false});
       self->sendIfOpen(call, *std::move(got));
     });
   }
