@@ -181,6 +181,8 @@ TEST(DynamoDbOptions, faultsAreToldTogetherAndByName) {
   DynamoDbStoreOptions bad{.table = "a b", .partitionKey = "", .sortKey = "data", .sortKeyValue = ""};
   bad.ttlAttribute = "isReleased";
   bad.ttl = std::chrono::hours{1};
+  bad.region = "EU West";
+  bad.endpoint = "localhost:8000";
   bad.tableOptions = {.readCapacity = 0, .tags = {{"aws:x", "1"}}};
   try {
     checkOptions(bad);
@@ -188,7 +190,8 @@ TEST(DynamoDbOptions, faultsAreToldTogetherAndByName) {
   } catch (const std::invalid_argument& fault) {
     const std::string text = fault.what();
     for (const char* name : {"table is", "partition_key", "sort_key is \"data\"", "sort_key_value", "ttl_attribute",
-                             "ttl is", "read_capacity and write_capacity go together", "at least 1", "aws:x"}) {
+                             "ttl is", "read_capacity and write_capacity go together", "at least 1", "aws:x",
+                             "region is no name", "endpoint \"localhost:8000\" does not begin with https://"}) {
       EXPECT_NE(text.find(name), std::string::npos) << name << " in: " << text;
     }
   }
@@ -197,6 +200,7 @@ TEST(DynamoDbOptions, faultsAreToldTogetherAndByName) {
 TEST(DynamoDbOptions, whatCanBeIsTaken) {
   EXPECT_NO_THROW(checkOptions(plainOptions));
   EXPECT_NO_THROW(checkOptions({.table = std::string(255, 'a'), .partitionKey = "LockKey#1", .sortKey = "order"}));
+  EXPECT_NO_THROW(checkOptions({.table = "locks", .region = "local", .endpoint = "http://localhost:8000"}));
   EXPECT_THROW(checkOptions({.table = "ab"}), std::invalid_argument);
   EXPECT_THROW(checkOptions({.table = "locks", .sortKey = "key"}), std::invalid_argument);
   EXPECT_THROW(checkOptions({.table = "locks", .ttlAttribute = "key"}), std::invalid_argument);

@@ -7,6 +7,7 @@
 
 #include "lease_call.hpp"
 #include "options_check.hpp"
+#include "retry_quota.hpp"
 #include "shared_schema.hpp"
 #include "store.hpp"
 #include "table_check.hpp"
@@ -27,6 +28,26 @@ std::string_view nameOf(WriteRequest::Purpose purpose) noexcept {
   return "writing";
 }
 
+ReadHandler counted(const std::shared_ptr<RetryQuota>& quota, const LeaseKey& key, ReadHandler handler) {
+  return [quota, key, handler = std::move(handler)](ReadOutcome outcome) {
+    outcome.has_error() ? quota->failed(key, outcome.error()) : quota->served(key);
+    handler(std::move(outcome));
+  };
+}
+
+WriteHandler counted(const std::shared_ptr<RetryQuota>& quota, const LeaseKey& key, WriteHandler handler) {
+  return [quota, key, handler = std::move(handler)](WriteOutcome outcome) {
+    if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+      quota->failed(key, rejected->error);
+    } else if (const auto* unknown = std::get_if<Unknown>(&outcome)) {
+      quota->failed(key, unknown->error);
+    } else {
+      quota->served(key);
+    }
+    handler(std::move(outcome));
+  };
+}
+
 /// A thin shell: calls become requests, and what is under way lives in the handlers, so that it is answered also
 /// when the store is gone.
 class DynamoDbStore final : public LeaseStore {
@@ -44,16 +65,21 @@ class DynamoDbStore final : public LeaseStore {
   }
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    if (auto refused = refusalOfKey(key)) return post(std::move(handler), ReadOutcome{*std::move(refused)});
-    readLease(core_, key, deadlineOf(options), std::move(handler));
+    auto refused = refusalOfKey(key);
+    if (!refused) refused = quotaRefusalOf(key);
+    if (refused) return post(std::move(handler), ReadOutcome{*std::move(refused)});
+    readLease(core_, key, deadlineOf(options), counted(quota_, key, std::move(handler)));
   }
 
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     auto refused = refusalOf(request);
     if (!refused) refused = core_->layout.refusalOf(request);
+    const bool canWait = request.purpose == WriteRequest::Purpose::acquire;
+    if (!refused && canWait) refused = quotaRefusalOf(request.key);
     if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
-    const auto call = std::make_shared<LeaseCall>(
-        LeaseCall{core_, request.key, deadlineOf(options), std::move(handler), nameOf(request.purpose)});
+    const auto call = std::make_shared<LeaseCall>(LeaseCall{core_, request.key, deadlineOf(options),
+                                                            counted(quota_, request.key, std::move(handler)),
+                                                            nameOf(request.purpose)});
     check_->pass(call->deadline, [call, request = std::move(request)](std::optional<StoreError> unusable) mutable {
       if (unusable) return call->handler(Rejected{*std::move(unusable)});
       writeLease(call, std::move(request));
@@ -95,6 +121,12 @@ class DynamoDbStore final : public LeaseStore {
     return refused ? refused : core_->layout.refusalOf(key);
   }
 
+  [[nodiscard]] std::optional<StoreError> quotaRefusalOf(const LeaseKey& key) const {
+    auto refused = quota_->refusalOf(key, core_->scheduler->now());
+    if (refused) refused->message = core_->where + ": " + refused->message;
+    return refused;
+  }
+
   template <class Outcome>
   void post(std::function<void(Outcome)> handler, Outcome outcome) {
     core_->scheduler->post(
@@ -105,6 +137,7 @@ class DynamoDbStore final : public LeaseStore {
   const CorePtr core_;
   const std::shared_ptr<TableCheck> check_;
   const std::shared_ptr<SharedSchema> schema_;
+  const std::shared_ptr<RetryQuota> quota_{std::make_shared<RetryQuota>()};
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/net/http_client.hpp>
 
 namespace tenure {
 namespace {
@@ -65,6 +66,17 @@ void checkTtl(const DynamoDbStoreOptions& options, OptionFaults& faults) {
   }
 }
 
+/// Empty ones follow from the environment.
+void checkPlace(const DynamoDbStoreOptions& options, OptionFaults& faults) {
+  constexpr std::string_view inRegions = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  const std::string& region = options.region;
+  if (region.size() > 63 || region.find_first_not_of(inRegions) != std::string::npos) {
+    faults.push_back({"region", "is no name of a region such as eu-central-1; it has a-z, 0-9 and \"-\" only"});
+  }
+  if (options.endpoint.empty()) return;
+  if (const auto url = net::parseUrl(options.endpoint); !url) faults.push_back({"endpoint", url.error().message});
+}
+
 void checkTableOptions(const DynamoDbTableOptions& options, OptionFaults& faults) {
   if (options.readCapacity.has_value() != options.writeCapacity.has_value()) {
     faults.push_back({options.readCapacity ? "write_capacity" : "read_capacity",
@@ -89,6 +101,7 @@ OptionFaults faultsOf(const DynamoDbStoreOptions& options) {
   checkTable(options.table, faults);
   checkKeys(options, faults);
   checkTtl(options, faults);
+  checkPlace(options, faults);
   checkTableOptions(options.tableOptions, faults);
   return faults;
 }
