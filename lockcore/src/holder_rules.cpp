@@ -33,6 +33,7 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
     return;
   }
   state_ = LeaseState::leading;
+  observation_.forget();
   lostRaces_ = 0;
   acquireFailures_ = 0;
   renewFailures_ = 0;

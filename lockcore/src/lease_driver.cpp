@@ -37,7 +37,6 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   Impl(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
        std::unique_ptr<RandomSource> random, std::shared_ptr<Gate> gate)
       : gate_{std::move(gate)},
-        key_{options.machine.key},
         logger_{std::move(options.logger)},
         onNotice_{std::move(options.onNotice)},
         store_{std::move(store)},
@@ -71,14 +70,15 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void perform(const action::Publish& publish) { term_->publish(publish.term); }
   void perform(const action::FollowHolder& follow);
   [[nodiscard]] std::shared_ptr<void> orNull(const char* what, const std::function<std::shared_ptr<void>()>& make);
-  void perform(const action::Log& line) { logger_.log(line.level, toString(key_) + ": " + line.line); }
+  void perform(const action::Log& line) { logger_.log(line.level, toString(machine_.key()) + ": " + line.line); }
   template <class Notice>
   void perform(const Notice& notice) {
     if (onNotice_) onNotice_(notice);
   }
   void rearm(const Instant& now);
   void keepWatch();
-  void takeSnapshot();
+  [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
+  void setSchemaFault(std::optional<StoreError> fault);
 
   /// Things that a record's watcher learns are told from any thread; this brings them onto the scheduler.
   template <class Event>
@@ -88,7 +88,6 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
 
   // Constant after construction.
   const std::shared_ptr<Gate> gate_;
-  const LeaseKey key_;
   const Logger logger_;
   const std::function<void(const LeaseNotice&)> onNotice_;
   const std::shared_ptr<LeaseStore> store_;
@@ -98,30 +97,32 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<const TermCell> readTerm_{term_};
 
   // Touched on the scheduler only.
-  LeaseMachine machine_;
   std::optional<Scheduler::TimerId> timer_{};
   std::shared_ptr<void> watch_{};
   bool watchAsked_{false};  ///< once for each candidacy, whether there was something to be had or not
   std::shared_ptr<void> follow_{};
-  std::optional<StoreError> schemaFault_{};  ///< as it was told last
-  std::chrono::seconds schemaPause_{2};      ///< before it is looked at again after a trouble that passes by itself
+  std::chrono::seconds schemaPause_{2};  ///< before it is looked at again after a trouble that passes by itself
 
   std::atomic<bool> closed_{false};
 
-  mutable std::mutex mutex_;  ///< guards what follows; held for a copy only
-  LeaseStatus snapshot_{};
-  std::optional<Instant> leaderSeenAt_{};
-  std::optional<Instant> lastErrorAt_{};
+  // Changed on the scheduler under the lock, so read there without it.
+  mutable std::mutex mutex_;  ///< held for one step of the machine, or for a copy of what it shows
+  LeaseMachine machine_;
+  std::optional<StoreError> schemaFault_{};  ///< as it was told last
 };
 
 void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (closed_.load()) return;
   const Instant now = scheduler_->now();
   if (std::holds_alternative<event::Start>(event)) ensureSchema();
-  if (gate_->takeProgress()) take(machine_.step(now, event::WorkProgressed{}));
-  take(machine_.step(now, event));
-  takeSnapshot();
+  if (gate_->takeProgress()) take(step(now, event::WorkProgressed{}));
+  take(step(now, event));
   rearm(scheduler_->now());
+}
+
+LeaseActions LeaseDriver::Impl::step(const Instant& now, const LeaseEvent& event) {
+  const std::lock_guard lock{mutex_};
+  return machine_.step(now, event);
 }
 
 void LeaseDriver::Impl::take(const LeaseActions& actions) {
@@ -148,16 +149,12 @@ void LeaseDriver::Impl::ensureSchema() {
 
 void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
   if (closed_.load()) return;
-  if (status) {
-    schemaFault_.reset();
-    return takeSnapshot();
-  }
+  if (status) return setSchemaFault(std::nullopt);
   const StoreError& error = status.error();
   const bool news = schemaFault_ != error;
-  schemaFault_ = error;
-  takeSnapshot();
+  setSchemaFault(error);
   logger_.log(news ? LogLevel::warn : LogLevel::debug,
-              toString(key_) + ": the store is not ready, which is tried again: " + error.message);
+              toString(machine_.key()) + ": the store is not ready, which is tried again: " + error.message);
   constexpr std::chrono::seconds longest{15};
   const bool passes = error.errorClass == ErrorClass::transient || error.errorClass == ErrorClass::throttled;
   // In a long outage it must not add much to the polls.
@@ -167,13 +164,18 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
   });
 }
 
+void LeaseDriver::Impl::setSchemaFault(std::optional<StoreError> fault) {
+  const std::lock_guard lock{mutex_};
+  schemaFault_ = std::move(fault);
+}
+
 /// A store is the user's code: what it throws is an answer like any other.
 void LeaseDriver::Impl::perform(const action::SendRead& send) {
   const auto answer = [gate = gate_, attempt = send.attempt](ReadOutcome outcome) {
     gate->submit(event::ReadReply{attempt, std::move(outcome)});
   };
   try {
-    store_->read(key_, {send.timeout}, answer);
+    store_->read(machine_.key(), {send.timeout}, answer);
   } catch (const std::exception& error) {
     answer(StoreError{ErrorClass::transient, std::string{"the store threw: "} + error.what()});
   } catch (...) {
@@ -213,7 +215,7 @@ std::shared_ptr<void> LeaseDriver::Impl::orNull(const char* what, const std::fun
     why = error.what();
   } catch (...) {
   }
-  logger_.log(LogLevel::warn, toString(key_) + ": no " + what + ": the store threw: " + why);
+  logger_.log(LogLevel::warn, toString(machine_.key()) + ": no " + what + ": the store threw: " + why);
   return nullptr;
 }
 
@@ -225,7 +227,8 @@ void LeaseDriver::Impl::keepWatch() {
     watch_.reset();
     watchAsked_ = false;
   } else if (!std::exchange(watchAsked_, true)) {
-    watch_ = orNull("notification of changes", [this] { return store_->watch(key_, teller(event::StoreHint{})); });
+    watch_ =
+        orNull("notification of changes", [this] { return store_->watch(machine_.key(), teller(event::StoreHint{})); });
   }
 }
 
@@ -241,29 +244,23 @@ void LeaseDriver::Impl::rearm(const Instant& now) {
   });
 }
 
-void LeaseDriver::Impl::takeSnapshot() {
-  const std::lock_guard lock{mutex_};
-  snapshot_.state = machine_.state();
-  snapshot_.leader = machine_.leader();
-  snapshot_.lastError = machine_.lastError();
+LeaseStatus LeaseDriver::Impl::status() const {
+  const Instant now = scheduler_->now();
+  const auto ago = [&now](const std::optional<Instant>& then) {
+    return then ? std::max(elapsedForHolder(*then, now), nanoseconds{0}) : nanoseconds{-1};
+  };
   // Reads of a table of another shape fail in words of the server's; the look at the schema says what differs.
   const auto isMisconfigured = [](const std::optional<StoreError>& error) {
     return error && error->errorClass == ErrorClass::misconfigured;
   };
-  if (isMisconfigured(snapshot_.lastError) && isMisconfigured(schemaFault_)) snapshot_.lastError = schemaFault_;
-  snapshot_.inDoubt = machine_.inDoubt();
-  snapshot_.workRunning = machine_.workRunning();
-  snapshot_.terms = machine_.terms();
-  leaderSeenAt_ = machine_.leaderSeenAt();
-  lastErrorAt_ = machine_.lastErrorAt();
-}
-
-LeaseStatus LeaseDriver::Impl::status() const {
-  const Instant now = scheduler_->now();
   const std::lock_guard lock{mutex_};
-  LeaseStatus status = snapshot_;
-  if (leaderSeenAt_) status.leaderSeenAgo = std::max(elapsedForHolder(*leaderSeenAt_, now), nanoseconds{0});
-  if (lastErrorAt_) status.lastErrorAgo = std::max(elapsedForHolder(*lastErrorAt_, now), nanoseconds{0});
+  LeaseStatus status{machine_.state(), machine_.leader(), ago(machine_.leaderSeenAt())};
+  const bool schemaTellsMore = isMisconfigured(machine_.lastError()) && isMisconfigured(schemaFault_);
+  status.lastError = schemaTellsMore ? schemaFault_ : machine_.lastError();
+  status.lastErrorAgo = ago(machine_.lastErrorAt());
+  status.inDoubt = machine_.inDoubt();
+  status.workRunning = machine_.workRunning();
+  status.terms = machine_.terms();
   return status;
 }
 

@@ -284,6 +284,7 @@ LeaseMachine& LeaseMachine::operator=(LeaseMachine&&) noexcept = default;
 
 LeaseActions LeaseMachine::step(const Instant& now, const LeaseEvent& event) { return impl_->step(now, event); }
 std::optional<nanoseconds> LeaseMachine::untilWakeup(const Instant& now) const { return impl_->untilWakeup(now); }
+const LeaseKey& LeaseMachine::key() const noexcept { return impl_->options_.key; }
 LeaseState LeaseMachine::state() const noexcept { return impl_->state_; }
 TermState LeaseMachine::term() const noexcept { return impl_->published_; }
 bool LeaseMachine::workRunning() const noexcept { return impl_->workRunning_; }

@@ -18,7 +18,7 @@ bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
 }
 
 bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written) {
-  const bool same = record_.has_value() == record.has_value() && (!record || record_->shows(*record));
+  const bool same = (record_ != nullptr) == record.has_value() && (!record || record_->shows(*record));
   const bool news = !known_ || !same;
   if (news) {
     firstSeen_ = now;
@@ -31,8 +31,7 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
       vanishedLease_ = record_->token.isNone() ? std::chrono::milliseconds{0} : record_->leaseDuration;
     }
   }
-  record_.reset();
-  if (record) record_.emplace(*record);
+  record_ = record ? std::make_unique<const Sighting>(*record) : nullptr;
   written_ = written;
   known_ = true;
   return news;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,7 +57,7 @@ class Observation {
   };
 
   bool known_{false};
-  std::optional<Sighting> record_{};
+  std::unique_ptr<const Sighting> record_{};    ///< apart: a holder has none, and holders are many
   bool written_{false};                         ///< by this candidate
   std::chrono::milliseconds vanishedLease_{0};  ///< to be waited out if there is no record any more
   Instant firstSeen_{};                         ///< after receiving the first reply that showed this state

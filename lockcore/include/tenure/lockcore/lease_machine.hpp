@@ -66,6 +66,7 @@ class LeaseMachine {
   /// When to step with Wakeup at the latest if nothing else happens; zero: now; empty: no need.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWakeup(const Instant& now) const;
 
+  [[nodiscard]] const LeaseKey& key() const noexcept;
   [[nodiscard]] LeaseState state() const noexcept;
   /// The term as published: judged by the reader's clock.
   [[nodiscard]] TermState term() const noexcept;

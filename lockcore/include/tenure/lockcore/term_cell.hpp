@@ -29,8 +29,8 @@ struct TermState {
   [[nodiscard]] std::chrono::nanoseconds remainingAt(const Instant& now) const noexcept;
 };
 
-/// One writer (the driver), any number of readers. Readers never wait for the writer: it fills the next slot of a
-/// ring before it publishes it, and a reader that was paused for a whole turn of the ring notices and reads again.
+/// One writer (the driver), any number of readers. Readers never wait for the writer: it fills the slot that is not
+/// published before it publishes that, and a reader that was paused over two publications notices and reads again.
 /// It holds no pointers and may lie in memory that processes share.
 class TermCell {
  public:
@@ -44,8 +44,8 @@ class TermCell {
   [[nodiscard]] TermState load() const noexcept;
 
  private:
-  static constexpr std::size_t slotCount = 4;
-  struct alignas(64) Slot {
+  static constexpr std::size_t slotCount = 2;  // unpadded: it is written once in a heartbeat, and cells are many
+  struct Slot {
     std::atomic<std::uint64_t> turn{0};  ///< the sequence number of what the slot holds
     std::atomic<std::int64_t> raw{0}, monotonic{0}, boottime{0}, leadsFor{0}, validFor{0};
     std::atomic<std::uint64_t> token{0};
