@@ -14,8 +14,6 @@ using namespace std::chrono_literals;
 constexpr ErrorClass errorClasses[] = {ErrorClass::transient, ErrorClass::throttled, ErrorClass::credentials,
                                        ErrorClass::misconfigured, ErrorClass::corrupt};
 
-std::optional<LeaseRecord> absent() { return std::nullopt; }
-
 /// What the machine says of itself after an answer, in one line.
 std::string told(MachineHarness& m, const WriteOutcome& outcome) {
   const std::string actions = m.answerWrite(outcome);
@@ -55,7 +53,7 @@ TEST(CandidateReadAnswered, heldByAnotherWithABeaconIsFollowed) {
 }
 
 TEST(CandidateReadAnswered, absentOrReleasedIsTakenAfterALittlePoliteness) {
-  for (const auto& free : {absent(), std::optional{releasedRecord()}}) {
+  for (const auto& free : {absent, std::optional{releasedRecord()}}) {
     MachineHarness m;
     m.becomeReading();
     m.answerRead(free);
@@ -152,11 +150,11 @@ TEST(AcquireAnswered, unknownThatDidNotArriveIsTriedAgain) {
   MachineHarness m;
   m.becomeAcquiring();
   EXPECT_EQ(told(m, Unknown{transientError()}), "candidate: read");
-  EXPECT_EQ(told(m, absent()), "candidate: ");
+  EXPECT_EQ(told(m, absent), "candidate: ");
   std::string did;
   for (int i = 0; i < 20 && did != "acquire"; ++i) {
     did = m.toWakeup();
-    if (did == "read") m.answerRead(absent());
+    if (did == "read") m.answerRead(absent);
   }
   EXPECT_EQ(did, "acquire");
 }
@@ -175,7 +173,7 @@ TEST(AcquireAnswered, failingWritesAreSpacedOutHoweverWellReadsGo) {
         ++acquisitions;
         did = m.answerWrite(answer);
       } else if (did.find("read") != std::string::npos) {
-        did = m.answerRead(absent());
+        did = m.answerRead(absent);
       } else {
         did = m.toWakeup();
       }
@@ -185,7 +183,7 @@ TEST(AcquireAnswered, failingWritesAreSpacedOutHoweverWellReadsGo) {
   EXPECT_LE(acquisitionsIn(600s, Unknown{transientError()}), 300) << "at most a few in each heartbeat of 3 s";
   EXPECT_LE(acquisitionsIn(600s, Rejected{transientError()}), 300);
   EXPECT_LE(acquisitionsIn(600s, Rejected{{ErrorClass::credentials, "no"}}), 130) << "about one in each lease of 10 s";
-  EXPECT_LE(acquisitionsIn(600s, Conflict{absent()}), 600s / 50ms) << "a condition that never holds";
+  EXPECT_LE(acquisitionsIn(600s, Conflict{absent}), 600s / 50ms) << "a condition that never holds";
   EXPECT_LE(acquisitionsIn(600s, Conflict{}), 600s / 50ms);
   EXPECT_GE(acquisitionsIn(600s, Unknown{transientError()}), 150) << "but it goes on";
 }
@@ -236,7 +234,7 @@ TEST(RenewAnswered, conflictWithAnotherHolderIsALoss) {
 TEST(RenewAnswered, conflictWithNoRecordIsRecordMissing) {
   MachineHarness m;
   m.becomeRenewing();
-  EXPECT_EQ(told(m, Conflict{absent()}), "candidate: publish(lost) revoked(recordMissing) publish(none) read");
+  EXPECT_EQ(told(m, Conflict{absent}), "candidate: publish(lost) revoked(recordMissing) publish(none) read");
 }
 
 TEST(RenewAnswered, conflictWithAReleasedRecordIsALoss) {
@@ -377,7 +375,7 @@ TEST(DrainAnswered, theRenewalGoesOnWithoutLeading) {
 }
 
 TEST(DrainAnswered, aLossIsLoggedAndNotRevokedTwice) {
-  for (const auto& current : {absent(), std::optional{othersRecord()}}) {
+  for (const auto& current : {absent, std::optional{othersRecord()}}) {
     MachineHarness m;
     m.becomeDrainingWhileRenewing();
     EXPECT_EQ(told(m, Conflict{current}),
@@ -403,7 +401,7 @@ TEST(ReleaseAnswered, appliedEndsTheTermForAll) {
 }
 
 TEST(ReleaseAnswered, conflictMeansThatTheRecordIsNotOursAnyMore) {
-  for (const Conflict& conflict : {Conflict{}, Conflict{absent()}, Conflict{std::optional{othersRecord()}}}) {
+  for (const Conflict& conflict : {Conflict{}, Conflict{absent}, Conflict{std::optional{othersRecord()}}}) {
     MachineHarness m;
     m.becomeReleasing();
     m.step(event::Stop{});
@@ -416,7 +414,7 @@ TEST(ReleaseAnswered, conflictThatShowsASuccessorIsAnObservationAlready) {
   m.becomeReleasing();
   EXPECT_EQ(told(m, Conflict{std::optional{othersRecord()}}), "candidate: leader(none) leader(b#2)");
   EXPECT_EQ(m.toWakeup(), "read");
-  m.answerRead(absent());
+  m.answerRead(absent);
   EXPECT_GE(m.machine.untilWakeup(m.now).value(), 90ms) << "it vanished: its lease is waited out";
 }
 

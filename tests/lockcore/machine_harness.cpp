@@ -187,4 +187,13 @@ void MachineHarness::becomeReleasingBehindRenewal() {
 
 void MachineHarness::becomeStopped() { step(event::Stop{}); }
 
+std::string readUntilElse(MachineHarness& m, const std::optional<LeaseRecord>& record) {
+  std::string did = m.toWakeup();
+  for (int i = 0; did == "read" && i < 1000; ++i) {
+    did = m.answerRead(record);
+    if (did.empty()) did = m.toWakeup();
+  }
+  return did;
+}
+
 }  // namespace tenure::test

@@ -83,7 +83,11 @@ class MachineHarness {
                                        std::chrono::milliseconds duration = std::chrono::seconds{10});
 [[nodiscard]] LeaseRecord releasedRecord(const std::string& version = "gone-1", std::uint64_t token = 5);
 
+inline const std::optional<LeaseRecord> absent{};
 inline constexpr const char* selfName = "a#1";
+
+/// Answers every read with `record` until the machine does something else than read; what that is.
+std::string readUntilElse(MachineHarness& m, const std::optional<LeaseRecord>& record);
 
 [[nodiscard]] inline StoreError transientError(std::string text = "busy") {
   return {ErrorClass::transient, std::move(text)};

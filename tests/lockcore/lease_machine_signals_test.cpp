@@ -1,0 +1,183 @@
+// What LeaseMachine tells and is told: reasons, doubts, hints, death notices, priorities, and how often it asks.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lockcore/machine_harness.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+// ---- reasons (pitfall 20) and doubts ----
+
+TEST(Reasons, aStoreThatDoesNotAnswerIsStoreUnreachable) {
+  MachineHarness m;
+  m.becomeRenewing();
+  while (m.state() == LeaseState::leading) m.toWakeup();
+  EXPECT_EQ(m.revocations().back().reason, RevokeReason::storeUnreachable);
+  EXPECT_EQ(m.revocations().back().detail.rfind("the store did not answer within", 0), 0U);
+}
+
+TEST(Reasons, aSingleRequestThatHangsToTheEndIsStoreUnreachable) {
+  LeaseOptions options = tenSecondLease();
+  options.heartbeat = 4s;
+  options.guard = 1s;
+  options.stopMargin = 1s;
+  MachineHarness m{options};
+  m.becomeLeading();
+  m.now = m.now + 7s;  // woken late, but not paused by much
+  m.wake();
+  m.now = m.now + 1s;
+  m.wake();
+  EXPECT_EQ(m.revocations().back().reason, RevokeReason::storeUnreachable);
+  EXPECT_EQ(m.revocations().back().detail, "the renewal was not answered in time");
+}
+
+TEST(Reasons, aMachineThatIsWokenLateIsExpired) {
+  LeaseOptions options = tenSecondLease();
+  options.heartbeat = 4s;
+  options.guard = 1s;
+  options.stopMargin = 1s;
+  MachineHarness m{options};
+  m.becomeLeading();
+  m.now = m.now + 2s;
+  m.wake();
+  m.now = m.now + 6s;  // late, but not by so much that it counts as a pause
+  m.wake();
+  EXPECT_EQ(m.revocations().back().reason, RevokeReason::expired);
+  EXPECT_EQ(m.revocations().back().detail, "the renewal came too late");
+}
+
+TEST(Reasons, theDoubtTellsHowLongItLeadsOn) {
+  MachineHarness m;
+  m.becomeRenewing();
+  m.now = m.now + 500ms;
+  const LeaseActions actions =
+      m.machine.step(m.now, event::WriteReply{m.attempt(), Rejected{{ErrorClass::throttled, "slow down"}}});
+  ASSERT_EQ(describe(actions), "inDoubt");
+  const auto& doubt = std::get<action::InDoubt>(actions.front());
+  EXPECT_EQ(doubt.error.message, "slow down");
+  EXPECT_EQ(doubt.remaining, 8989ms - 3500ms);
+}
+
+/// Pitfall 29: each request's time-out leaves room for another before the deadline.
+TEST(Reasons, requestsAreShorterThanHalfOfWhatIsLeft) {
+  MachineHarness m;
+  m.becomeRenewing();
+  EXPECT_LE(m.lastTimeout, 3s);
+  while (m.state() == LeaseState::leading) {
+    const std::string did = m.toWakeup();
+    if (did != "renew") continue;
+    const nanoseconds left = m.published().leadsFor - elapsedForHolder(m.published().anchor, m.now);
+    ASSERT_LE(m.lastTimeout, left / 2);
+    ASSERT_GE(m.lastTimeout, 2ms);
+  }
+}
+
+// ---- hints, death notices, priorities ----
+
+TEST(Hints, triggerOneEarlyReadEach) {
+  MachineHarness m;
+  m.becomeCandidate();
+  EXPECT_EQ(m.step(event::StoreHint{}), "read");
+  EXPECT_EQ(m.step(event::StoreHint{}), "") << "one request at a time";
+  EXPECT_EQ(m.step(event::StoreHint{}), "");
+  EXPECT_EQ(m.answerRead(std::optional{othersRecord()}), "read") << "it may have been read before that change";
+  EXPECT_EQ(m.answerRead(std::optional{othersRecord()}), "");
+}
+
+TEST(Hints, doNotMakeAnythingUnsafe) {
+  MachineHarness m;
+  m.becomeCandidate();
+  const Instant seen = m.now;
+  while (elapsedForChallenger(seen, m.now) < 9900ms) {
+    m.now = m.now + 100ms;
+    if (m.step(event::StoreHint{}) == "read") {
+      ASSERT_EQ(m.answerRead(std::optional{othersRecord()}), "");
+    }
+    ASSERT_EQ(m.state(), LeaseState::candidate);
+  }
+}
+
+TEST(DeathNotices, freeTheLeaseOfThatHolderOnly) {
+  MachineHarness m;
+  m.becomeReading();
+  LeaseRecord record = othersRecord("v1");
+  record.beacon = Beacon{"beacon-1", "boot", 1, 2};
+  m.answerRead(std::optional{record});
+  EXPECT_EQ(m.step(event::HolderProvenDead{"beacon-9"}), "");
+  EXPECT_GE(m.machine.untilWakeup(m.now), 90ms);
+  m.step(event::HolderProvenDead{"beacon-1"});
+  const Instant told = m.now;
+  if (m.state() == LeaseState::candidate) m.toWakeup();
+  EXPECT_EQ(m.state(), LeaseState::acquiring);
+  EXPECT_LE(elapsedForHolder(told, m.now), 5ms);
+  EXPECT_EQ(m.expected(), "v1") << "conditioned on the version as ever";
+  EXPECT_EQ(m.answerWrite(Applied{FencingToken{6}}), "unfollow publish(leads) leader(self) elected(6)");
+}
+
+TEST(DeathNotices, ownBeaconGoesIntoEveryRecord) {
+  MachineHarness m;
+  const Beacon mine{"beacon-0", "boot", 3, 4};
+  m.step(event::Start{mine});
+  m.answerRead(absent);
+  m.toWakeup();
+  EXPECT_EQ(m.write().record.beacon, mine);
+  m.answerWrite(Applied{FencingToken{1}});
+  m.after(3s);
+  EXPECT_EQ(m.write().record.beacon, mine);
+}
+
+TEST(Priorities, aLowerOneWaitsLongerByTwoPercentOfTheLeaseForEachStep) {
+  for (const unsigned priority : {0U, 1U, 10U, 50U}) {
+    MachineHarness m{tenSecondLease(), priority};
+    m.becomeReading();
+    m.answerRead(std::optional{releasedRecord()});
+    const Instant seen = m.now;
+    EXPECT_EQ(readUntilElse(m, releasedRecord()), "acquire");
+    EXPECT_GE(elapsedForChallenger(seen, m.now), priority * 200ms);
+    EXPECT_LE(elapsedForChallenger(seen, m.now), priority * 200ms + 5ms);
+  }
+}
+
+// ---- no request without a pause, no list without an end ----
+
+LeaseOptions shortestLease() {
+  LeaseOptions options;
+  options.duration = 100ms;
+  options.heartbeat = 10ms;
+  return options;
+}
+
+TEST(Pacing, retriesOfShortHeartbeatsGrowTooAndAreFew) {
+  MachineHarness m{shortestLease()};
+  m.becomeLeading();
+  int renewals = 0;
+  while (m.state() == LeaseState::leading) {
+    const std::string did = m.toWakeup();
+    renewals += did == "renew";
+    if (did == "renew") m.answerWrite(Rejected{transientError()});
+  }
+  EXPECT_GE(renewals, 8);
+  EXPECT_LE(renewals, 30) << "not one in each millisecond";
+}
+
+TEST(Pacing, theConditionOfAReleaseStaysShort) {
+  MachineHarness m{shortestLease()};
+  m.becomeReleasing();
+  int releases = 1;
+  while (m.state() == LeaseState::releasing) {
+    m.answerWrite(Unknown{transientError()});
+    releases += m.toWakeup() == "release";
+    ASSERT_LE(m.write().expected.size(), 9U);
+  }
+  EXPECT_GE(releases, 8);
+  EXPECT_LE(releases, 40);
+}
+
+}  // namespace
+}  // namespace tenure::test
