@@ -1,0 +1,90 @@
+// Any bytes as an answer of DynamoDB: a record that can be, or a fault; never a lease for a write that was not ours.
+#include <boost/json/serialize.hpp>
+
+#include <tenure/lockcore/aws/json_client.hpp>
+
+#include "fuzz_support.hpp"
+#include "replies.hpp"
+#include "requests.hpp"
+
+namespace {
+
+using namespace tenure;
+using namespace tenure::dynamodb_store;
+using tenure::fuzz::require;
+
+const std::string where = "dynamodb table locks (fuzz)";
+const LeaseKey billing{"billing"};
+
+void judge(const StoreError& error) { tenure::fuzz::requireTellable(error.message); }
+
+void judge(const LeaseRecord& record) {
+  require(!record.holder.empty() && !record.version.text().empty(), "a record has a holder and a version");
+  require(record.leaseDuration.count() > 0, "a lease lasts");
+  require(record.token.value() <= static_cast<std::uint64_t>(INT64_MAX), "a token fits into 63 bits");
+}
+
+void asReads(const Subject& subject, const boost::json::object& body) {
+  if (const auto item = itemIn(subject, body)) {
+    if (*item) judge((*item)->record);
+  } else {
+    judge(item.error());
+  }
+  if (const auto pair = pairIn(subject, body)) {
+    if (pair->stored) judge(pair->stored->record);
+    require(pair->companion.present || pair->companion.counter.isNone(), "no counter without its item");
+  } else {
+    judge(pair.error());
+  }
+  if (const auto page = pageIn(subject.layout, where, body)) {
+    for (const ListedLease& lease : page->leases) {
+      require(!lease.key.name.ends_with("#fence"), "the item of a counter is no lease");
+    }
+  } else {
+    judge(page.error());
+  }
+}
+
+WriteRequest renewal() {
+  LeaseRecord record;
+  record.holder = "me";
+  record.version = RecordVersion{"v2"};
+  record.leaseDuration = std::chrono::seconds{10};
+  record.token = FencingToken{7};
+  return {billing, WriteRequest::Purpose::renew, {RecordVersion{"v1"}}, record, FencingToken{}};
+}
+
+void asWrites(const Subject& subject, const CallName& call, const boost::json::object& body) {
+  const WriteOutcome outcome = writtenIn(subject, call, renewal(), body);
+  if (const auto* applied = std::get_if<Applied>(&outcome)) {
+    const auto* item = body.contains("Attributes") ? body.at("Attributes").if_object() : nullptr;
+    const auto* version = item != nullptr ? textIn(*item, "recordVersionNumber") : nullptr;
+    require(version != nullptr && *version == "v2", "a write is acknowledged by its own version only");
+    require(applied->token.value() <= static_cast<std::uint64_t>(INT64_MAX), "a token fits into 63 bits");
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  tenure::fuzz::Choices choices{data, size};
+  const std::uint8_t shape = choices.next();
+  DynamoDbStoreOptions options{.table = "locks"};
+  if (shape % 2 == 1) options.sortKey = "rangeKey";
+  const Layout layout{options};
+  const Subject subject{layout, where, billing};
+  const CallName call{where, "renewing", &billing};
+  const int status = shape % 4 < 2 ? 200 : (shape % 8 < 6 ? 400 : 500);
+  const ParsedReply reply = parseReply(call, aws::JsonReply{status, std::string{choices.rest()}});
+  if (!reply) {
+    const Fault& fault = reply.error();
+    judge(fault.error);
+    require(status != 500 || fault.maybeApplied, "an answer of a failed server is no proof that nothing happened");
+    if (!fault.maybeApplied) (void)refusalIn(call, fault);
+    return 0;
+  }
+  require(status == 200, "only a success is a success");
+  asReads(subject, *reply);
+  asWrites(subject, call, *reply);
+  return 0;
+}
