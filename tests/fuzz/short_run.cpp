@@ -1,6 +1,8 @@
-// Runs a fuzz target without libFuzzer: the corpus as it is, then seeded mutations of it. For every build and compiler;
-// the long runs are scripts/fuzz. Usage: short_run MUTATIONS CORPUS-DIRECTORY
+// Runs a fuzz target without libFuzzer: the corpus as it is, then seeded mutations of it, so many or (`60s`) for so
+// long. For every build and compiler; it does not see which code an input reaches, but is fast without sanitizers.
+// Usage: NAME_fuzz MUTATIONS|SECONDSs CORPUS-DIRECTORY [SEED]
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -57,7 +59,7 @@ std::vector<Input> corpusIn(const char* directory) {
 
 class Mutator {
  public:
-  explicit Mutator(const std::vector<Input>& corpus) : corpus_{corpus} {}
+  Mutator(const std::vector<Input>& corpus, std::uint64_t seed) : corpus_{corpus}, random_{seed} {}
 
   Input next() {
     Input input = pick();
@@ -104,14 +106,31 @@ class Mutator {
   }
 
   const std::vector<Input>& corpus_;
-  std::mt19937_64 random_{20260731};  // the same run each time
+  std::mt19937_64 random_;
 };
+
+constexpr std::uint64_t usualSeed = 20260731;  // the same run each time
+
+/// How many mutations there were. `amount`: that many, or for so many seconds if it ends in an s.
+long long runMutations(Mutator& mutator, const std::string& amount) {
+  const long long number = std::atoll(amount.c_str());
+  long long done = 0;
+  if (!amount.ends_with('s')) {
+    for (; done < number; ++done) run(mutator.next());
+    return done;
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{number};
+  while (std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < 1000; ++i, ++done) run(mutator.next());
+  }
+  return done;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s MUTATIONS CORPUS-DIRECTORY\n", argv[0]);
+  if (argc != 3 && argc != 4) {
+    std::fprintf(stderr, "usage: %s MUTATIONS|SECONDSs CORPUS-DIRECTORY [SEED]\n", argv[0]);
     return 2;
   }
   std::signal(SIGABRT, printInput);
@@ -122,9 +141,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (const Input& input : corpus) run(input);
-  const long mutations = std::strtol(argv[1], nullptr, 10);
-  Mutator mutator{corpus};
-  for (long i = 0; i < mutations; ++i) run(mutator.next());
-  std::printf("%zu inputs of the corpus and %ld mutations of them\n", corpus.size(), mutations);
+  Mutator mutator{corpus, argc == 4 ? std::strtoull(argv[3], nullptr, 10) : usualSeed};
+  const long long mutations = runMutations(mutator, argv[1]);
+  std::printf("%zu inputs of the corpus and %lld mutations of them\n", corpus.size(), mutations);
   return 0;
 }
