@@ -66,6 +66,13 @@ std::string person(const std::string& holder) {
 
 std::string jsonTime(std::int64_t millis) { return millis == 0 ? "null" : jsonString(wallClockTextForDisplay(millis)); }
 
+/// Other clients write no times; then nothing can be said about a holder's silence.
+bool isTimed(const LeaseRecord& record) noexcept { return record.renewedAtMillis != 0; }
+
+std::string timeText(std::int64_t millis) {
+  return millis != 0 ? wallClockTextForDisplay(millis) : "not told by the writer";
+}
+
 }  // namespace
 
 LeaseViewState LeaseView::state() const noexcept {
@@ -76,9 +83,7 @@ LeaseViewState LeaseView::state() const noexcept {
 
 LeaseView viewOf(std::string group, std::string store, std::optional<LeaseRecord> record, std::int64_t nowMillis) {
   LeaseView view{std::move(group), std::move(store), std::move(record)};
-  // Zero means that the writer gave no time; then nothing can be said about its silence.
-  const bool timed = view.record && view.record->renewedAtMillis != 0;
-  view.renewedAgo = milliseconds{timed ? nowMillis - view.record->renewedAtMillis : 0};
+  view.renewedAgo = milliseconds{view.record && isTimed(*view.record) ? nowMillis - view.record->renewedAtMillis : 0};
   return view;
 }
 
@@ -87,15 +92,16 @@ std::string toTable(const LeaseView& view, bool colours) {
   if (view.record) {
     const LeaseRecord& record = *view.record;
     rows.emplace_back(record.released ? "last leader" : "leader", person(record.holder));
-    rows.emplace_back("fencing token", toString(record.token));
-    rows.emplace_back("since", wallClockTextForDisplay(record.acquiredAtMillis));
+    rows.emplace_back("fencing token", record.token.isNone() ? "none" : toString(record.token));
+    rows.emplace_back("since", timeText(record.acquiredAtMillis));
     rows.emplace_back(record.released ? "released" : "last renewal",
-                      wallClockTextForDisplay(record.renewedAtMillis) + ", " + ago(view.renewedAgo));
+                      timeText(record.renewedAtMillis) + (isTimed(record) ? ", " + ago(view.renewedAgo) : ""));
     rows.emplace_back("lease", durationText(record.leaseDuration));
   }
   rows.emplace_back("store", view.store);
   std::string out = table(rows);
-  if (view.record) out += coloured("(times by the wall clock of the writer, for people only)\n", Colour::dim, colours);
+  if (view.record && isTimed(*view.record))
+    out += coloured("(times by the wall clock of the writer, for people only)\n", Colour::dim, colours);
   return out;
 }
 
@@ -111,7 +117,7 @@ std::string toJson(const LeaseView& view) {
     duration = std::to_string(record.leaseDuration.count());
     acquired = jsonTime(record.acquiredAtMillis);
     renewed = jsonTime(record.renewedAtMillis);
-    if (record.renewedAtMillis != 0) ago = std::to_string(view.renewedAgo.count());
+    if (isTimed(record)) ago = std::to_string(view.renewedAgo.count());
     version = jsonString(record.version.text());
   }
   return fmt::format(

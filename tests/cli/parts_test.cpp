@@ -53,6 +53,21 @@ TEST(LeaseView, TableIsForPeople) {
   EXPECT_NE(toTable(viewOf("g", "s", record(), 62'500), true).find("\033[32mheld\033[0m"), std::string::npos);
 }
 
+TEST(LeaseView, WhatTheWriterDidNotTellIsNotMadeUp) {
+  LeaseRecord java = record();
+  java.acquiredAtMillis = java.renewedAtMillis = 0;
+  java.token = FencingToken{};
+  EXPECT_EQ(toTable(viewOf("g", "dynamodb table locks", java, 62'500), false),
+            "group          g\n"
+            "state          held\n"
+            "leader         alice \"x\" (01234567)\n"
+            "fencing token  none\n"
+            "since          not told by the writer\n"
+            "last renewal   not told by the writer\n"
+            "lease          10s\n"
+            "store          dynamodb table locks\n");
+}
+
 TEST(LeaseView, JsonHasStableKeys) {
   EXPECT_EQ(
       toJson(viewOf("g", "sqlite x.db", record(), 62'500)),

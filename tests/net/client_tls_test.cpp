@@ -185,13 +185,16 @@ TEST_F(HttpTls, takesUpTheSessionOfAnEarlierConnection) {
 
 TEST_F(HttpTls, aWrongCaFileIsToldAtOnce) {
   const TempDir directory;
-  std::ofstream{directory.file("empty.pem")} << "no certificate\n";
-  for (const std::string& file : {directory.file("absent.pem"), directory.file("empty.pem")}) {
+  const std::string absent = directory.file("absent.pem");
+  const std::string empty = directory.file("empty.pem");
+  std::ofstream{empty} << "no certificate\n";
+  for (const auto& [file, why] :
+       {std::pair{absent, "No such file or directory"}, std::pair{empty, "no certificate can be read from it ("}}) {
     try {
       (void)HttpClient::make({.caFile = file});
       FAIL() << file;
     } catch (const std::runtime_error& error) {
-      EXPECT_NE(std::string{error.what()}.find(file), std::string::npos) << error.what();
+      EXPECT_EQ(std::string{error.what()}.find("CA file " + file + ": " + why), 0U) << error.what();
     }
   }
 }

@@ -5,6 +5,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdexcept>
+#include <system_error>
+#include <unistd.h>
 #include <utility>
 
 #include "ip_address.hpp"
@@ -192,7 +194,12 @@ class Context final : public TlsContext {
       throw std::runtime_error("the system's trust store cannot be used (" + lastError() + ")");
     }
     if (SSL_CTX_load_verify_file(context_.get(), caFile.c_str()) == 1) return;
-    throw std::runtime_error("CA file " + caFile + ": no certificate can be read from it (" + lastError() +
+    const std::string why = lastError();
+    // OpenSSL's own words for a file that is not there are a number and "system lib".
+    if (access(caFile.c_str(), R_OK) != 0) {
+      throw std::runtime_error("CA file " + caFile + ": " + std::generic_category().message(errno));
+    }
+    throw std::runtime_error("CA file " + caFile + ": no certificate can be read from it (" + why +
                              "); it must be a readable PEM file");
   }
 
