@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <random>
+#include <string>
 
 namespace tenure::bench {
 
@@ -13,6 +14,7 @@ struct Options {
   int processes{5};
   int rounds{50};
   std::uint64_t seed{1};
+  std::string json{};  ///< a file for the results; empty: none
 };
 
 /// Random delays that a seed replays.

@@ -9,6 +9,7 @@
 
 #include "benches.hpp"
 #include "candidate.hpp"
+#include "stats.hpp"
 #include "stub_server.hpp"
 
 namespace {
@@ -17,6 +18,7 @@ using tenure::bench::Options;
 
 constexpr const char* usage =
     R"(usage: tenure-bench BENCH [--rounds N] [--lease MS] [--heartbeat MS] [--processes N] [--seed N]
+                          [--json FILE]
 
   failover   SIGKILL the leader; how long until a successor is elected, death notice off and on
   handover   stop the leader politely; how long until a successor is elected
@@ -37,14 +39,14 @@ struct Bench {
 const std::map<std::string, Bench>& benches() {
   using namespace std::chrono_literals;
   static const std::map<std::string, Bench> all{
-      {"failover", {tenure::bench::benchFailover, {2000ms, 500ms, 5, 50, 1}}},
-      {"handover", {tenure::bench::benchHandover, {2000ms, 500ms, 5, 50, 1}}},
-      {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1}}},
-      {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1}}},
-      {"leases", {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1}}},
+      {"failover", {tenure::bench::benchFailover, {2000ms, 500ms, 5, 50, 1, {}}}},
+      {"handover", {tenure::bench::benchHandover, {2000ms, 500ms, 5, 50, 1, {}}}},
+      {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1, {}}}},
+      {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1, {}}}},
+      {"leases", {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1, {}}}},
 #ifdef TENURE_WITH_DYNAMODB
-      {"heartbeat", {tenure::bench::benchHeartbeat, {10'000ms, 3000ms, 1, 15, 1}}},
-      {"crowd", {tenure::bench::benchCrowd, {10'000ms, 3000ms, 1, 120, 1}}},
+      {"heartbeat", {tenure::bench::benchHeartbeat, {10'000ms, 3000ms, 1, 15, 1, {}}}},
+      {"crowd", {tenure::bench::benchCrowd, {10'000ms, 3000ms, 1, 120, 1, {}}}},
 #endif
   };
   return all;
@@ -59,6 +61,8 @@ bool apply(Options& options, const std::string& name, const std::string& value) 
     options.heartbeat = std::chrono::milliseconds{std::stoi(value)};
   } else if (name == "--processes") {
     options.processes = std::stoi(value);
+  } else if (name == "--json") {
+    options.json = value;
   } else if (name == "--seed") {
     options.seed = std::stoull(value);
   } else {
@@ -87,7 +91,9 @@ int run(const std::vector<std::string>& arguments) {
     fmt::print(stderr, "{}", usage);
     return 2;
   }
-  return bench->second.run(options) ? 0 : 1;
+  const bool holds = bench->second.run(options);
+  if (!options.json.empty()) tenure::bench::writeResults(options.json, arguments[0], holds);
+  return holds ? 0 : 1;
 }
 
 }  // namespace
