@@ -13,7 +13,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "interop"), str(HERE.parent / "faults")]
 from client import FaultProxy
-from tenure_program import TableTest, the_endpoint
+from tenure_program import TableTest, keep_figures, the_endpoint
 
 
 class LostReplies(TableTest):
@@ -44,6 +44,8 @@ class LostReplies(TableTest):
         self.assertEqual(self.token_in_record(), token)
         rule = self.proxy.rules()[0]
         print(f"{seconds:.0f} s: {rule['applied']} of {rule['matched']} renewals lost their reply")
+        keep_figures({"seconds": round(seconds), "renewals": rule["matched"], "replies_lost": rule["applied"],
+                      "term_lost": process.poll() is not None})
         self.assertGreater(rule["applied"], seconds)  # one renewal in 250 ms, and a half of them
         self.end_holding(process)
 

@@ -17,7 +17,7 @@ sys.path[:0] = [str(HERE.parent / "interop"), str(HERE.parent / "faults"), str(H
 import dynamodb_server
 import judge
 from client import FaultProxy
-from tenure_program import TableTest, the_endpoint, wait_until
+from tenure_program import TableTest, keep_figures, the_endpoint, wait_until
 
 CANDIDATES = 3
 LEASE_MS, HEARTBEAT_MS = 2000, 500
@@ -227,6 +227,11 @@ class Outage(TableTest):
         print(f"{lasted:.0f} s: {arrived['requests']} requests and {arrived['connections']} connections of {CANDIDATES} "
               f"candidates, {arrived['requests'] / CANDIDATES / lasted * HEARTBEAT_MS / 1000:.2f} requests each per "
               f"heartbeat; a leader {took * 1000:.0f} ms after it")
+        keep_figures({
+            "seconds": round(lasted), "candidates": CANDIDATES, "requests_per_candidate_and_heartbeat":
+            round(arrived["requests"] / CANDIDATES / lasted * HEARTBEAT_MS / 1000, 3), "leader_after_ms": round(took * 1000),
+            "memory_grown_kib": max(samples[-1][n].rss_kib - first_round[n].rss_kib for n in range(CANDIDATES)),
+            "descriptors_grown": max(samples[-1][n].fds - before[n].fds for n in range(CANDIDATES))})
         self.expect_few(arrived["requests"], lasted)
         self.assertLess(took, POLL_S + MARGIN_S)
         self.expect_two_terms()

@@ -10,6 +10,7 @@ Exit code 0: never two at once, tenure's fencing tokens rose strictly, and both 
 
 import argparse
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -223,7 +224,15 @@ class Fight:
         return left + [s for c in self.contenders for s in c.surprises]
 
 
-def report(fight, seconds, fewest_wins, troubles):
+def keep_figures(path, fight, seconds, verdict, faults):
+    """For scripts/evidence."""
+    figures = {"seconds": round(seconds), "contenders": len(fight.contenders), "lease_ms": LEASE_MS, "faults": fight.faults,
+               "terms": verdict.wins, "changes_of_side": verdict.changes, "two_holders_at_once": len(verdict.overlaps),
+               "tokens_that_do_not_rise": len(verdict.token_faults), "closest_ms": verdict.closest_ms, "holds": not faults}
+    pathlib.Path(path).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def report(fight, seconds, fewest_wins, troubles, keep):
     verdict = judge.Verdict(judge.terms_of(judge.read(fight.ledger)),
                             {s: p for s, p in SIDES.items() if any(c.name.startswith(p) for c in fight.contenders)})
     tokens = [term.token for term in verdict.terms if term.token is not None]
@@ -242,6 +251,8 @@ def report(fight, seconds, fewest_wins, troubles):
     faults = verdict.faults(fewest_wins) + troubles
     for fault in faults:
         print(f"FAULT: {fault}")
+    if keep:
+        keep_figures(keep, fight, seconds, verdict, faults)
     print("verdict: " + ("FAILED" if faults else "never two holders, tokens rise, both sides win"))
     return not faults
 
@@ -256,6 +267,7 @@ def main():
     parser.add_argument("--fewest-wins", type=int, help="of each side (default: 3, or 2 a minute)")
     parser.add_argument("--drop", type=float, default=0, metavar="P", help="lose replies to tenure with this probability")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--json", metavar="FILE", help="write the figures here")
     parser.add_argument("--keep", metavar="DIR", help="keep the ledger and the logs here")
     options = parser.parse_args()
     if options.candidates and not options.tenure:
@@ -272,7 +284,7 @@ def main():
     fight = Fight(options, directory, endpoint)
     try:
         fight.run(seconds)
-        good = report(fight, seconds, fewest, fight.finish())
+        good = report(fight, seconds, fewest, fight.finish(), options.json)
         if not good:
             print(fight.tail())
     finally:

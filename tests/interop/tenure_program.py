@@ -1,5 +1,6 @@
 """The program `tenure` on DynamoDB, for the tests of this folder. TENURE_PROGRAM in the environment says where it is."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -23,6 +24,12 @@ store: {{ type: dynamodb, table: {table}, region: us-east-1, endpoint: "{endpoin
 
 def the_endpoint():
     return os.environ[dynamodb_server.ENDPOINT]
+
+
+def keep_figures(figures):
+    """Writes what a long run saw into the file TENURE_FIGURES, for scripts/evidence; does nothing without it."""
+    if path := os.environ.get("TENURE_FIGURES"):
+        pathlib.Path(path).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def wait_until(condition, what):
