@@ -45,7 +45,8 @@ class Fleet:
         self.candidates, self.blocked, self.faults = [], [], []
         self._open_blocks = {}
         self._job = job
-        self._due = []  # (when, what)
+        self._due = []  # (when, what, whether at the end of the run too)
+        self._starts_from, self._rules = 0, {}
         self.leader, self.token = None, 0
         self.began = self._last_tick = now()
         self.on_event = lambda process, event: None
@@ -91,7 +92,8 @@ class Fleet:
                     for event in process.poll():
                         self._take(candidate, event)
                         self.on_event(process, event)
-                if not process.is_alive() and candidate.restart_at is not None and at >= candidate.restart_at:
+                if not process.is_alive() and candidate.restart_at is not None and \
+                        at >= max(candidate.restart_at, self._starts_from):
                     candidate.start()
         for entry in [entry for entry in self._due if entry[0] <= at]:
             self._due.remove(entry)
@@ -111,8 +113,18 @@ class Fleet:
         elif why in self._open_blocks:
             self.blocked.append((self._open_blocks.pop(why), now(), why))
 
-    def after(self, seconds, what):
-        self._due.append((now() + int(seconds * SECOND), what))
+    def after(self, seconds, what, always=False):
+        """Does it then; `always`: at the end of the run at the latest."""
+        self._due.append((now() + int(seconds * SECOND), what, always))
+
+    def hold_starts(self, leases):
+        """No process is started for so long."""
+        self._starts_from = now() + int(leases * self.timing.lease_s * SECOND)
+
+    def proxy_rules(self, name, rules):
+        """These rules hold under that name, beside those of other names."""
+        self._rules[name] = [dict(rule) for rule in rules]
+        self.store.proxy.set_rules([rule for each in self._rules.values() for rule in each])
 
     def run_for(self, seconds):
         end = now() + int(seconds * SECOND)
@@ -165,21 +177,21 @@ class Fleet:
         process = candidate.process
         process.stop_now()
         self.note("SIGSTOP", candidate, seconds or 0.0)
-        self._mark_frozen(process, "SIGSTOP")
+        self.mark_frozen(process, "SIGSTOP")
         if seconds is not None:
             self.after(seconds, lambda: self.thaw(process))
         return process
 
-    def _mark_frozen(self, process, how):
+    def mark_frozen(self, process, how):
         process.frozen_by, process.frozen_since = how, now()
         if self.store.is_locked_by(process.pid):
             self.block(f"{process} was stopped in a transaction", True)
 
     def thaw(self, process):
         process.send(signal.SIGCONT)
-        self._mark_thawed(process)
+        self.mark_thawed(process)
 
-    def _mark_thawed(self, process):
+    def mark_thawed(self, process):
         process.frozen_by = None
         self.block(f"{process} was stopped in a transaction", False)
 
@@ -189,7 +201,7 @@ class Fleet:
         self.note("SIGKILL", candidate)
         self._end(candidate, restart_after)
         self.wait(lambda: not process.is_alive(), f"the end of {process}")
-        self._mark_thawed(process)
+        self.mark_thawed(process)
         return process
 
     def stop(self, candidate, restart_after=None):
@@ -206,6 +218,9 @@ class Fleet:
 
     def end(self):
         """Stops all politely and gives the run to be judged."""
+        for _, what, always in self._due:
+            if always:
+                what()
         self._due.clear()
         for candidate in self.candidates:
             candidate.restart_at = None

@@ -71,6 +71,8 @@ class Running:
             self.how = "killed"
         elif code == 0 and any(e["e"] == "stopped" for e in self.events[-3:]):
             self.how = "stopped"
+        elif code == -signal.SIGTERM and not self.is_ready():
+            self.how = "stopped"  # before it could listen to signals
         else:
             self.how = "died"
         os.close(self.pidfd)

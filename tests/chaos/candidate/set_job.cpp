@@ -23,7 +23,11 @@ class SetJob final : public Job {
   void run(const Leadership& term, const EventLog& events) override {
     const std::stop_token stop = term.stopToken();
     bool admitted = true;
-    while (admitted && !stop.stop_requested()) admitted = addOne(term, events);
+    while (admitted && !stop.stop_requested()) {
+      admitted = addOne(term, events);
+      // Else a successor is nearly always between its own read and write, and puts right what a stale write breaks.
+      dawdler_.wait();
+    }
   }
 
  private:
