@@ -48,8 +48,9 @@ class Group:
         for pid in self._members:
             with contextlib.suppress(Unavailable):  # it has ended
                 _write(self._parent / self._tasks, pid)
+        self._members.clear()
         deadline = time.monotonic() + 5
-        while time.monotonic() < deadline:
+        while self.path.exists() and time.monotonic() < deadline:
             try:
                 self.path.rmdir()
                 return
@@ -90,27 +91,26 @@ class Freezer(Group):
         return "frozen 1" in (self.path / "cgroup.events").read_text(encoding="ascii")
 
     def close(self):
-        with contextlib.suppress(Unavailable):
-            self.freeze(False)
+        if self.path.exists():
+            with contextlib.suppress(Unavailable):
+                self.freeze(False)
         super().close()
 
 
 class CpuQuota(Group):
-    """At most so many percent of one processor for all its members together."""
+    """At most so many percent of one processor for all its members together, in one piece each period."""
 
-    PERIOD_US = 100_000
-
-    def __init__(self, percent):
+    def __init__(self, percent, period_us=100_000):
         super().__init__("cpu", "cpu")
-        quota = int(self.PERIOD_US * percent / 100)
+        quota = int(period_us * percent / 100)
         try:
             if self._v1:
-                _write(self.path / "cpu.cfs_period_us", self.PERIOD_US)
+                _write(self.path / "cpu.cfs_period_us", period_us)
                 _write(self.path / "cpu.cfs_quota_us", quota)
             else:
                 with contextlib.suppress(Unavailable):  # on already, or not allowed: the next line tells
                     _write(self._parent / "cgroup.subtree_control", "+cpu")
-                _write(self.path / "cpu.max", f"{quota} {self.PERIOD_US}")
+                _write(self.path / "cpu.max", f"{quota} {period_us}")
         except Unavailable:
             self.close()
             raise

@@ -38,7 +38,7 @@ class Fleet:
     """A context manager: whatever happens, no process is left."""
 
     def __init__(self, store, candidates=5, timing=None, job="rows", step_ms=20, environments=None, prefixes=None,
-                 names=None, leases=None, directory=None, store_yaml=None):
+                 names=None, leases=None, directory=None, store_yaml=None, clock_offsets=None):
         self.store, self.timing = store, timing or Timing()
         self._own = None if directory else tempfile.TemporaryDirectory(prefix="tenure-chaos.")
         self.directory = pathlib.Path(directory or self._own.name)
@@ -55,7 +55,8 @@ class Fleet:
             config = self._write_config(n, name, leases[n] if leases else None, store_yaml[n] if store_yaml else None)
             self.candidates.append(Candidate(
                 f"candidate-{n + 1}", config, self.directory, job, step_ms,
-                environments[n] if environments else None, prefixes[n] if prefixes else ()))
+                environments[n] if environments else None, prefixes[n] if prefixes else (),
+                clock_offsets[n] if clock_offsets else 0))
 
     def _write_config(self, n, name, lease_s, store_yaml):
         lease_s = lease_s or self.timing.lease_s
@@ -140,6 +141,8 @@ class Fleet:
             value = condition()
             if value:
                 return value
+            if died := [p for p in self.processes() if p.how == "died"]:
+                raise RuntimeError(f"{died[0].judged().why}; waited for {what}")
             if now() > deadline:
                 raise TimeoutError(f"waited {patience} s for {what}; {self.tail()}")
             time.sleep(TICK_S)
@@ -152,6 +155,7 @@ class Fleet:
     def start(self):
         for candidate in self.candidates:
             candidate.start()
+        self.wait(lambda: all(p.is_ready() for p in self.processes()), "the start of all")
         return self.await_leader()
 
     def await_leader(self, above=0):
@@ -165,6 +169,14 @@ class Fleet:
         """It still says that it leads, from now on."""
         since = now()
         return self.wait(lambda: process.told("led", since), f"a claim of {process}")
+
+    def fenced_token(self):
+        """The highest that the fence has seen a row of; 0 if none."""
+        return self._rows("fenced.db", "SELECT coalesce(max(token), 0) FROM ledger")[0][0]
+
+    def holders(self):
+        """Who has written behind the fence, as the library names them."""
+        return {holder for holder, in self._rows("fenced.db", "SELECT DISTINCT holder FROM ledger")}
 
     def others(self, *excepted):
         return [c for c in self.candidates if c not in excepted]
@@ -195,10 +207,11 @@ class Fleet:
         process.frozen_by = None
         self.block(f"{process} was stopped in a transaction", False)
 
-    def kill(self, candidate, restart_after=None):
+    def kill(self, candidate, restart_after=None, number=signal.SIGKILL):
         process = candidate.process
-        process.send(signal.SIGKILL)
-        self.note("SIGKILL", candidate)
+        process.expected_end = number
+        process.send(number)
+        self.note(number.name, candidate)
         self._end(candidate, restart_after)
         self.wait(lambda: not process.is_alive(), f"the end of {process}")
         self.mark_thawed(process)
@@ -230,7 +243,7 @@ class Fleet:
         for process in self.processes():
             process.send(signal.SIGTERM)
             self.thaw(process)
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TimeoutError, RuntimeError):
             self.wait(lambda: not any(p.is_alive() for p in self.processes()), "the end of all")
         return self._result(ended)
 

@@ -22,23 +22,36 @@ def now():
 class Running:
     """One process."""
 
-    def __init__(self, name, number, command, directory, environment):
+    def __init__(self, name, number, command, directory, environment, clock_offset_s=0):
         self.name, self.number = name, number
         self.events_path = directory / f"{name}.{number}.events"
         self.log_path = directory / f"{name}.{number}.log"
         self.events, self._read = [], 0
         self.started, self.ended, self.how = now(), None, None
+        self.expected_end = signal.SIGKILL
         self.frozen_by = None  # what stopped it, if it stands still
         self.frozen_since = None
         command = [str(self.events_path) if word == "EVENTS" else word for word in command]
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             env=environment, preexec_fn=dynamodb_server.die_with_parent)
-        self.pid = self.process.pid
+        self._clock_offset = clock_offset_s * verdict.SECOND
+        self.pid = self._program_below() if clock_offset_s else self.process.pid
         self.pidfd = os.pidfd_open(self.pid)
 
     def __str__(self):
         return f"{self.name}.{self.number}"
+
+    def _program_below(self):
+        """The program itself, where another one had to start it."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and self.process.poll() is None:
+            with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as file:
+                children = file.read().split()
+            if children:
+                return int(children[0])
+            time.sleep(0.001)
+        raise RuntimeError(f"{self} did not start: {self.log_path.read_text(errors='replace')}")
 
     def is_alive(self):
         return self.how is None
@@ -59,6 +72,8 @@ class Running:
             new = [json.loads(line) for line in data[:end].splitlines()]
         except FileNotFoundError:
             pass
+        for event in new if self._clock_offset else ():
+            event.update({clock: event[clock] - self._clock_offset for clock in ("t", "u") if clock in event})
         self.events += new
         if gone:
             self._note_end()
@@ -67,7 +82,7 @@ class Running:
     def _note_end(self):
         self.ended = now()
         code = self.process.returncode
-        if code == -signal.SIGKILL:
+        if code in (-signal.SIGKILL, -self.expected_end):
             self.how = "killed"
         elif code == 0 and any(e["e"] == "stopped" for e in self.events[-3:]):
             self.how = "stopped"
@@ -119,13 +134,16 @@ class Running:
 
 
 class Candidate:
-    """A name in the group, and its processes. `environment`: variables that its processes get besides."""
+    """A name in the group, and its processes. `environment`: variables that its processes get besides; `prefix`: what
+    starts them; `clock_offset_s`: how much CLOCK_BOOTTIME is ahead in their time namespace."""
 
-    def __init__(self, name, config, directory, job, step_ms, environment=None, prefix=()):
+    def __init__(self, name, config, directory, job, step_ms, environment=None, prefix=(),
+                 clock_offset_s=0):
         self.name = name
         self.config = config
         self._directory, self._job, self._step_ms = directory, job, step_ms
         self._environment, self._prefix = environment or {}, list(prefix)
+        self._clock_offset_s = clock_offset_s
         self.processes = []
         self.restart_at = None
 
@@ -139,4 +157,5 @@ class Candidate:
         command = [*self._prefix, os.environ[PROGRAM], str(self.config), str(self._directory), f"{self.name}.{number}",
                    "EVENTS", self._job, str(self._step_ms)]
         environment = {**os.environ, "CHAOS_CANDIDATE": self.name, **self._environment}
-        self.processes.append(Running(self.name, number, command, self._directory, environment))
+        self.processes.append(Running(self.name, number, command, self._directory, environment,
+                                      self._clock_offset_s))

@@ -5,8 +5,21 @@
 namespace tenure::chaos {
 namespace {
 
-constexpr int setUpPatienceMs = 20'000;
+constexpr int setUpSteps = 200;
+constexpr int setUpStepMs = 100;
 constexpr int writePatienceMs = 500;
+
+/// While several change the journal mode at once, SQLite answers "busy" without waiting, to avoid a deadlock.
+void setUpTogether(sqlite3* db, const std::string& path, const std::string& sql) {
+  sqlite3_busy_timeout(db, setUpStepMs);
+  for (int step = 0; execute(db, sql) != SQLITE_OK; ++step) {
+    const int code = sqlite3_errcode(db);
+    const std::string message = path + ": " + sqlite3_errmsg(db);
+    if (sqlite3_get_autocommit(db) == 0) (void)execute(db, "ROLLBACK");
+    if (code != SQLITE_BUSY || step == setUpSteps) throw std::runtime_error(message);
+    sqlite3_sleep(setUpStepMs / 10);
+  }
+}
 
 }  // namespace
 
@@ -15,11 +28,7 @@ Database openDatabase(const std::string& path, const std::string& setUp) {
   const int opened = sqlite3_open(path.c_str(), &raw);
   Database db{raw};
   if (opened != SQLITE_OK) throw std::runtime_error(path + ": " + sqlite3_errmsg(raw));
-  sqlite3_busy_timeout(raw, setUpPatienceMs);
-  if (execute(raw, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN IMMEDIATE; " + setUp + "; COMMIT") !=
-      SQLITE_OK) {
-    throw std::runtime_error(path + ": " + sqlite3_errmsg(raw));
-  }
+  setUpTogether(raw, path, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN IMMEDIATE; " + setUp + "; COMMIT");
   // For plain writes. The fence waits by itself.
   sqlite3_busy_timeout(raw, writePatienceMs);
   return db;
