@@ -243,8 +243,10 @@ class Fleet:
         for process in self.processes():
             process.send(signal.SIGTERM)
             self.thaw(process)
-        with contextlib.suppress(TimeoutError, RuntimeError):
-            self.wait(lambda: not any(p.is_alive() for p in self.processes()), "the end of all")
+        deadline = now() + PATIENCE_S * SECOND
+        while any(p.is_alive() for p in self.processes()) and now() < deadline:
+            self.tick()
+            time.sleep(TICK_S)
         return self._result(ended)
 
     def _result(self, ended):

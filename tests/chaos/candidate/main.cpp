@@ -45,14 +45,23 @@ void startTimer() {
 
 std::string tokenOf(FencingToken token) { return fmt::format(",\"token\":{}", token.value()); }
 
+void tellNewError(const LeaderElector& elector, std::string& last, const EventLog& events) {
+  const auto error = elector.status().lease.lastError;
+  if (!error || error->message == last) return;
+  last = error->message;
+  events.tell("store_error", ",\"message\":" + jsonQuoted(last));
+}
+
 /// Claims leadership for as long as isLeader() says so. A claim is made between "t" and "u": whoever is frozen in
 /// between claims nothing for the time in which it was.
 void claim(const std::stop_token& stop, const LeaderElector& elector, const EventLog& events) {
-  while (!stop.stop_requested()) {
+  std::string lastError;
+  for (int n = 0; !stop.stop_requested(); ++n) {
     const std::int64_t before = trueBoottimeNs();
     if (const auto token = elector.fencingToken()) {
       events.tellAt(before, "led", fmt::format("{},\"u\":{}", tokenOf(*token), trueBoottimeNs()));
     }
+    if (n % 20 == 0) tellNewError(elector, lastError, events);
     std::this_thread::sleep_for(5ms);  // lint-allow(sleep): it samples
   }
 }
