@@ -61,19 +61,24 @@ const Control* control() {
 const SharedLine Control::*lineOf(clockid_t id) {
   switch (id) {
     case CLOCK_REALTIME:
-    case CLOCK_REALTIME_COARSE: return &Control::realtime;
+    case CLOCK_REALTIME_COARSE:
+      return &Control::realtime;
     case CLOCK_MONOTONIC:
-    case CLOCK_MONOTONIC_COARSE: return &Control::monotonic;
-    case CLOCK_MONOTONIC_RAW: return &Control::raw;
-    case CLOCK_BOOTTIME: return &Control::boottime;
-    default: return nullptr;
+    case CLOCK_MONOTONIC_COARSE:
+      return &Control::monotonic;
+    case CLOCK_MONOTONIC_RAW:
+      return &Control::raw;
+    case CLOCK_BOOTTIME:
+      return &Control::boottime;
+    default:
+      return nullptr;
   }
 }
 
 int trueClock(clockid_t id, timespec* at) { return static_cast<int>(syscall(SYS_clock_gettime, id, at)); }
 
-/// False if this clock is a true one. `at`, if given, is the true time at some instant at which the line held: a process
-/// that is stopped in between, while its clock is turned, reads again.
+/// False if this clock is a true one. `at`, if given, is the true time at some instant at which the line held: a
+/// process that is stopped in between, while its clock is turned, reads again.
 bool readLine(clockid_t id, Line& out, timespec* at = nullptr) {
   const Control* from = control();
   const auto member = lineOf(id);

@@ -4,7 +4,6 @@
 //   LD_PRELOAD=stop_shim.so TENURE_STOP_SHIM_LOG=/path/leases.db-wal TENURE_STOP_SHIM_TRIGGER=/path/trigger program
 //
 // The first process that finds the trigger file removes it and stops.
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +11,8 @@
 #include <signal.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include <climits>
 
 namespace {
 

@@ -28,7 +28,8 @@ Database openDatabase(const std::string& path, const std::string& setUp) {
   const int opened = sqlite3_open(path.c_str(), &raw);
   Database db{raw};
   if (opened != SQLITE_OK) throw std::runtime_error(path + ": " + sqlite3_errmsg(raw));
-  setUpTogether(raw, path, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN IMMEDIATE; " + setUp + "; COMMIT");
+  setUpTogether(raw, path,
+                "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; BEGIN IMMEDIATE; " + setUp + "; COMMIT");
   // For plain writes. The fence waits by itself.
   sqlite3_busy_timeout(raw, writePatienceMs);
   return db;

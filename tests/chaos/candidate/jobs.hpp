@@ -1,5 +1,5 @@
-// What a leader does in the chaos tests. Both jobs are careless on purpose: they look at the clock, wait, and then write
-// without looking again, as most jobs do, and write once more after they were told to stop.
+// What a leader does in the chaos tests. Both jobs are careless on purpose: they look at the clock, wait, and then
+// write without looking again, as most jobs do, and write once more after they were told to stop.
 #pragma once
 
 #include <chrono>

@@ -79,8 +79,8 @@ Listener listenerOf(Job& job, const EventLog& events) {
               },
           .onInDoubt =
               [&](const Doubt& doubt) {
-                events.tell("doubt", fmt::format(",\"class\":\"{}\",\"message\":{}",
-                                                 toString(doubt.error.errorClass), jsonQuoted(doubt.error.message)));
+                events.tell("doubt", fmt::format(",\"class\":\"{}\",\"message\":{}", toString(doubt.error.errorClass),
+                                                 jsonQuoted(doubt.error.message)));
               }};
 }
 

@@ -32,8 +32,8 @@ class RowJob final : public Job {
 
  private:
   Written append(const Leadership& term, const EventLog& events) {
-    const std::string insert = fmt::format("INSERT INTO ledger(token, holder) VALUES({}, '{}')",
-                                           term.fencingToken().value(), term.holder());
+    const std::string insert =
+        fmt::format("INSERT INTO ledger(token, holder) VALUES({}, '{}')", term.fencingToken().value(), term.holder());
     if (execute(files_.plain(), insert) != SQLITE_OK) {
       events.tell("plain_trouble", ",\"message\":" + jsonQuoted(sqlite3_errmsg(files_.plain())));
     }
