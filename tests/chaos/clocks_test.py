@@ -93,7 +93,8 @@ class Clocks(ChaosTest):
         fleet.thaw(process)
         fleet.wait(lambda: process.told("revoked"), "the end of the term")
         self.assertEqual(["expired"], [e["reason"] for e in process.told("revoked")])
-        self.assertEqual([], process.told("led", woken))
+        # It may win the next term itself.
+        self.assertEqual([], [e for e in process.told("led", woken) if e["token"] == 1])
         fleet.await_leader(above=1)
         self.expect_kept(fleet, terms=2)
 

@@ -117,8 +117,11 @@ class DeleteRecord(Fault):
     def begin(self, fleet, victim, seconds):
         # A newcomer that never saw the holder may be elected before it notices (docs/how-it-works.md, records that
         # vanish): that is stated, and not looked for here.
+        if not fleet.all_know_the_leader():
+            raise Unavailable("a candidate has not seen the leader yet")
         fleet.hold_starts(1.5)
-        fleet.store.delete_record()
+        if not fleet.store.delete_record():
+            raise Unavailable("the database is locked")
         fleet.note("record deleted")
 
 
@@ -131,7 +134,7 @@ class Lock(Fault):
 
     def begin(self, fleet, victim, seconds):
         if not fleet.store.lock():
-            return
+            raise Unavailable("the database is locked")
         fleet.note("database locked", seconds=seconds)
         fleet.block("the database was locked", True)
 

@@ -156,7 +156,13 @@ class Fleet:
         for candidate in self.candidates:
             candidate.start()
         self.wait(lambda: all(p.is_ready() for p in self.processes()), "the start of all")
-        return self.await_leader()
+        leader = self.await_leader()
+        self.wait(self.all_know_the_leader, "that all have seen the leader")
+        return leader
+
+    def all_know_the_leader(self):
+        """Whoever has never seen it may be elected beside it if its record is deleted: that is a stated limit."""
+        return all(p.knows(self.token) for p in self.processes() if p.is_alive() and not p.frozen_by)
 
     def await_leader(self, above=0):
         """The candidate that leads under a token above this one, and does so now as far as it says."""

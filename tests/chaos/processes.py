@@ -121,6 +121,9 @@ class Running:
                 return None
         return None
 
+    def knows(self, token):
+        return any(e["e"] in ("follows", "elected") and e["token"] >= token for e in reversed(self.events))
+
     def told(self, what, since=0):
         return [e for e in self.events if e["e"] == what and e["t"] >= since]
 

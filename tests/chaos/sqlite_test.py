@@ -63,12 +63,16 @@ class SqliteFile(ChaosTest):
         fleet.await_leader(above=token)
         self.expect_kept(fleet, terms=2)
 
+    @staticmethod
+    def delete_record(fleet):
+        fleet.wait(fleet.store.delete_record, "the deletion of the record")
+
     def test_T13_record_deleted(self):
         fleet = self.started()
         for _ in range(2):
             leader, token = fleet.leader.process, fleet.token
             ended = len(leader.told("revoked"))
-            fleet.store.delete_record()
+            self.delete_record(fleet)
             fleet.wait(lambda: len(leader.told("revoked")) > ended, "the end of the term")
             self.assertEqual(leader.told("revoked")[-1]["reason"], "recordMissing")
             fleet.await_leader(above=token)
@@ -78,7 +82,7 @@ class SqliteFile(ChaosTest):
         fleet = self.started()
         token = fleet.token
         fleet.store.execute("DELETE FROM tenure_fence")
-        fleet.store.delete_record()
+        self.delete_record(fleet)
         fleet.await_leader(above=token)
         self.expect_kept(fleet, terms=2)
 
@@ -99,7 +103,7 @@ class SqliteFile(ChaosTest):
         fleet.run_for(2 * LEASE_S)
         self.assertEqual(fleet.token, token, "somebody took over what he did not understand")
         self.assertEqual([("rented",)], fleet.store.execute("SELECT state FROM tenure_lease"))
-        fleet.store.delete_record()
+        self.delete_record(fleet)
         fleet.block("the record was not understood", False)
         fleet.await_leader(above=token)
         self.expect_kept(fleet, terms=2)

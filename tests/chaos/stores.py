@@ -13,6 +13,8 @@ import dynamodb_server
 from client import FaultProxy
 
 GROUP = "chaos"
+# For locks: whoever waits longer sees nothing of the fleet meanwhile.
+SHORT_S = 0.05
 
 
 class SqliteStore:
@@ -28,19 +30,21 @@ class SqliteStore:
     def close(self):
         self.unlock()
 
-    def _connect(self, patience=10):
-        return contextlib.closing(sqlite3.connect(self.path, timeout=patience, isolation_level=None))
-
-    def execute(self, sql, *values):
-        with self._connect() as database:
-            return database.execute(sql, values).fetchall()
+    def execute(self, sql, patience_s=10):
+        with contextlib.closing(sqlite3.connect(self.path, timeout=patience_s, isolation_level=None)) as database:
+            return database.execute(sql).fetchall()
 
     def delete_record(self):
-        self.execute("DELETE FROM tenure_lease")
+        """False if somebody has the file locked just now."""
+        try:
+            self.execute("DELETE FROM tenure_lease", SHORT_S)
+            return True
+        except sqlite3.OperationalError:
+            return False
 
     def lock(self):
-        """The write lock is held by somebody else from now on; False if he did not get it in a second."""
-        self._locker = sqlite3.connect(self.path, timeout=1, isolation_level=None)
+        """The write lock is held by somebody else from now on; False if he did not get it."""
+        self._locker = sqlite3.connect(self.path, timeout=SHORT_S, isolation_level=None)
         try:
             self._locker.execute("BEGIN IMMEDIATE")
             return True
@@ -92,6 +96,7 @@ class DynamoDbStore:
 
     def delete_record(self):
         self.call("DeleteItem", Key={"key": {"S": GROUP}})
+        return True
 
     def delete_table(self):
         self.call("DeleteTable")

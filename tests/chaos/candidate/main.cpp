@@ -81,6 +81,10 @@ Listener listenerOf(Job& job, const EventLog& events) {
               [&](const Doubt& doubt) {
                 events.tell("doubt", fmt::format(",\"class\":\"{}\",\"message\":{}", toString(doubt.error.errorClass),
                                                  jsonQuoted(doubt.error.message)));
+              },
+          .onLeaderChanged =
+              [&](const std::optional<LeaderInfo>& leader) {
+                if (leader) events.tell("follows", tokenOf(leader->token));
               }};
 }
 
