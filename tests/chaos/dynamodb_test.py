@@ -124,10 +124,19 @@ class Table(ChaosTest):
         self.expect_kept(fleet, terms=2)
 
     def test_T13_table_deleted(self):
-        fleet = self.started()
+        """A candidate makes the table when it starts, and not again: one that is deleted later is the operator's matter."""
+        store = DynamoDbStore()
+        store.create_table()
+        fleet = super().started(store)
         leader, token = fleet.leader.process, fleet.token
         fleet.store.delete_table()
+        fleet.block("there was no table", True)
         fleet.wait(lambda: leader.told("revoked"), "the end of the term")
+        fleet.wait(lambda: all(any("non-existent table" in e["message"] for e in p.told("store_error"))
+                               for p in fleet.processes()), "that all say why nobody leads")
+        self.assertEqual(fleet.token, token)
+        fleet.store.create_table()
+        fleet.block("there was no table", False)
         fleet.await_leader(above=token)
         self.expect_kept(fleet, terms=2)
 

@@ -43,7 +43,9 @@ class SqliteStore:
             return False
 
     def lock(self):
-        """The write lock is held by somebody else from now on; False if he did not get it."""
+        """The write lock is held by somebody else from now on; False if he did not get it, or has it already."""
+        if self._locker:
+            return False
         self._locker = sqlite3.connect(self.path, timeout=SHORT_S, isolation_level=None)
         try:
             self._locker.execute("BEGIN IMMEDIATE")
@@ -54,7 +56,9 @@ class SqliteStore:
 
     def unlock(self):
         if self._locker:
-            self._locker.close()  # rolls back
+            if self._locker.in_transaction:
+                self._locker.execute("ROLLBACK")  # a close alone leaves the lock until the last statement is gone
+            self._locker.close()
             self._locker = None
 
     def is_locked_by(self, pid):
@@ -97,6 +101,10 @@ class DynamoDbStore:
     def delete_record(self):
         self.call("DeleteItem", Key={"key": {"S": GROUP}})
         return True
+
+    def create_table(self):
+        self.call("CreateTable", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "key", "KeyType": "HASH"}],
+                  AttributeDefinitions=[{"AttributeName": "key", "AttributeType": "S"}])
 
     def delete_table(self):
         self.call("DeleteTable")
