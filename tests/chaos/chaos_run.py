@@ -132,7 +132,10 @@ def perform(options, directory):
                         "seed": options.seed, "minutes": options.minutes, "lease_s": timing.lease_s,
                         "heartbeat_s": timing.heartbeat_s, "candidates": CANDIDATES,
                         "longest_vacancy_allowed_s": timing.longest_vacancy_s()}
-            return Report(settings, run, Verdict(run), fleet.faults, skipped, schedule,
+            verdict = Verdict(run)
+            if not run.fenced_rows and not run.sets.get("fenced"):
+                verdict.faults.append("nothing was written behind the fence: the run has shown nothing")
+            return Report(settings, run, verdict, fleet.faults, skipped, schedule,
                           [c.name for c in fleet.candidates])
     finally:
         store.close()

@@ -74,6 +74,7 @@ class Fleet:
                 process.process.kill()
         for process in self.processes():
             process.process.wait()
+            process.close()
         if self._own:
             self._own.cleanup()
 

@@ -74,10 +74,19 @@ class Running:
             pass
         for event in new if self._clock_offset else ():
             event.update({clock: event[clock] - self._clock_offset for clock in ("t", "u") if clock in event})
-        self.events += new
+        for event in new:
+            self._keep(event)
         if gone:
             self._note_end()
         return new
+
+    def _keep(self, event):
+        """Of the claims in a row that bear one token only the first and the last decide anything; they are many."""
+        last = self.events[-2:]
+        if event["e"] == "led" and len(last) == 2 and all(e["e"] == "led" and e["token"] == event["token"] for e in last):
+            self.events[-1] = {**event, "n": last[1].get("n", 1) + 1}
+        else:
+            self.events.append(event)
 
     def _note_end(self):
         self.ended = now()
@@ -90,11 +99,16 @@ class Running:
             self.how = "stopped"  # before it could listen to signals
         else:
             self.how = "died"
-        os.close(self.pidfd)
+
+    def close(self):
+        """Not at its end: a storm of signals may still be under way, and the descriptor's number must not be another's."""
+        if self.pidfd is not None:
+            os.close(self.pidfd)
+            self.pidfd = None
 
     def send(self, number):
         """By the descriptor: never to another process that got the number of this one."""
-        if self.is_alive():
+        if self.is_alive() and self.pidfd is not None:
             try:
                 signal.pidfd_send_signal(self.pidfd, number)
             except ProcessLookupError:
@@ -156,6 +170,8 @@ class Candidate:
 
     def start(self):
         self.restart_at = None
+        if len(self.processes) > 1:
+            self.processes[-2].close()
         number = len(self.processes) + 1
         command = [*self._prefix, os.environ[PROGRAM], str(self.config), str(self._directory), f"{self.name}.{number}",
                    "EVENTS", self._job, str(self._step_ms)]

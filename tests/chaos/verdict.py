@@ -210,7 +210,7 @@ class Verdict:
             "seconds": (run.ended - run.began) / 1e9,
             "terms": len(self.terms),
             "tokens": [t.token for t in self.terms],
-            "claims": sum(e["e"] == "led" for e in events),
+            "claims": sum(e.get("n", 1) for e in events if e["e"] == "led"),
             "revoked": reasons,
             "in_doubt": sum(e["e"] == "doubt" for e in events),
             "rows_fenced": len(run.fenced_rows),
