@@ -1,19 +1,29 @@
 """T4 and T5: clocks that run at other rates, jump, and stand still. The processes are lied to; the judge is not."""
 
-import contextlib
+import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from chaos_test_case import LEASE_S, TWO_LEADERS, ChaosTest
-from clocks import CLOCKS, ELAPSED, FakeClocks
+from clocks import ELAPSED, FakeClocks
 from processes import now
 
 CHRONY = 1 / 12  # 83,333 ppm: what chronyd may slew CLOCK_MONOTONIC by, unless told otherwise
 CRYSTAL = 500e-6  # what the guard is for
 TIME_NAMESPACE = ["unshare", "--time", "--monotonic", "86400", "--boottime", "604800", "--fork", "--kill-child", "--"]
+# How much each clock advances in 0.2 s of CLOCK_REALTIME, and what CLOCK_BOOTTIME showed first.
+SHOW_CLOCKS = """
+import time
+ids = time.CLOCK_MONOTONIC, time.CLOCK_MONOTONIC_RAW, time.CLOCK_BOOTTIME, time.CLOCK_REALTIME
+before = [time.clock_gettime(i) for i in ids]
+while time.clock_gettime(ids[3]) < before[3] + 0.2: pass
+after = [time.clock_gettime(i) for i in ids]
+print(*[b - a for a, b in zip(before, after)], before[2])
+"""
 
 
 class Clocks(ChaosTest):
@@ -139,28 +149,22 @@ class TheShim(unittest.TestCase):
     """A shim that changes nothing would prove nothing."""
 
     def test_T4_the_clocks_are_really_turned(self):
-        with contextlib.ExitStack() as undo:
-            import tempfile
-            directory = pathlib.Path(undo.enter_context(tempfile.TemporaryDirectory(prefix="tenure-chaos.")))
-            clocks = FakeClocks(directory / "clocks")
-            clocks.run_at(3.0, "monotonic")
+        with tempfile.TemporaryDirectory(prefix="tenure-chaos.") as directory:
+            clocks = FakeClocks(pathlib.Path(directory) / "clocks")
+            clocks.run_at(10.0, "monotonic")
+            clocks.run_at(0.1, "raw")
             clocks.jump(1000, "boottime")
-            clocks.run_at(0.5, "raw")
-            code = ("import time; ids = (time.CLOCK_MONOTONIC, time.CLOCK_MONOTONIC_RAW, time.CLOCK_BOOTTIME, "
-                    "time.CLOCK_REALTIME)\n"
-                    "a = [time.clock_gettime(i) for i in ids]\n"
-                    "while time.clock_gettime(ids[3]) < a[3] + 0.2: pass\n"
-                    "b = [time.clock_gettime(i) for i in ids]\n"
-                    "print(*[y - x for x, y in zip(a, b)], a[2])")
-            import os
-            done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **clocks.environment()}, check=True,
-                                  capture_output=True, text=True)
-            monotonic, raw, boottime, realtime, first = map(float, done.stdout.split())
-        self.assertAlmostEqual(monotonic / realtime, 3.0, delta=0.3)
-        self.assertAlmostEqual(raw / realtime, 0.5, delta=0.1)
-        self.assertAlmostEqual(boottime / realtime, 1.0, delta=0.1)
-        self.assertGreater(first, now() / 1e9 + 900)
-        self.assertEqual(set(CLOCKS), {"realtime", *ELAPSED})
+            seen = [self.seen_under(clocks) for _ in range(3)]
+        # One look in three without a long pause between two clocks is enough.
+        self.assertTrue(any(monotonic > 5 * realtime and raw < 0.5 * realtime for monotonic, raw, realtime, _ in seen), seen)
+        self.assertGreater(seen[0][3], now() / 1e9 + 900)
+
+    @staticmethod
+    def seen_under(clocks):
+        done = subprocess.run([sys.executable, "-c", SHOW_CLOCKS], env={**os.environ, **clocks.environment()}, check=True,
+                              capture_output=True, text=True)
+        monotonic, raw, _, realtime, first = map(float, done.stdout.split())
+        return monotonic, raw, realtime, first
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 
+import cgroups
 from cgroups import CpuQuota, Freezer, Unavailable
 
 MOST_IMPAIRED = 2  # at once, of five: there is always somebody who can be elected
@@ -50,8 +51,7 @@ class FreezeGroup(Fault):
     leases = (0.1, 3.0)
 
     def why_not(self):
-        from cgroups import why_not
-        return why_not(Freezer)
+        return cgroups.why_not(Freezer)
 
     def begin(self, fleet, victim, seconds):
         group = Freezer()
@@ -72,8 +72,7 @@ class Quota(Fault):
     leases = (0.5, 2.0)
 
     def why_not(self):
-        from cgroups import why_not
-        return why_not(lambda: CpuQuota(2))
+        return cgroups.why_not(lambda: CpuQuota(2))
 
     def begin(self, fleet, victim, seconds):
         group = CpuQuota(2)
