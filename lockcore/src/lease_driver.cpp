@@ -7,6 +7,8 @@
 #include <tenure/lockcore/lease_driver.hpp>
 #include <tenure/lockcore/process_mark.hpp>
 
+#include "trouble_log.hpp"
+
 namespace tenure {
 
 using std::chrono::nanoseconds;
@@ -78,6 +80,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   }
   void rearm(const Instant& now);
   void keepWatch();
+  void tellTrouble();
   void takeSnapshot();
 
   /// Things that a record's watcher learns are told from any thread; this brings them onto the scheduler.
@@ -104,7 +107,9 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   bool watchAsked_{false};  ///< once for each candidacy, whether there was something to be had or not
   std::shared_ptr<void> follow_{};
   std::optional<StoreError> schemaFault_{};  ///< as it was told last
-  std::chrono::seconds schemaPause_{2};      ///< before it is looked at again after a trouble that passes by itself
+  TroubleLog trouble_{};
+  std::optional<Instant> lastErrorSeen_{};
+  std::chrono::seconds schemaPause_{2};  ///< before it is looked at again after a trouble that passes by itself
 
   std::atomic<bool> closed_{false};
 
@@ -120,6 +125,7 @@ void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (std::holds_alternative<event::Start>(event)) ensureSchema();
   if (gate_->takeProgress()) take(machine_.step(now, event::WorkProgressed{}));
   take(machine_.step(now, event));
+  tellTrouble();
   takeSnapshot();
   rearm(scheduler_->now());
 }
@@ -227,6 +233,19 @@ void LeaseDriver::Impl::keepWatch() {
   } else if (!std::exchange(watchAsked_, true)) {
     watch_ = orNull("notification of changes", [this] { return store_->watch(key_, teller(event::StoreHint{})); });
   }
+}
+
+/// What keeps a candidate from being elected; a leader's errors are told as doubts.
+void LeaseDriver::Impl::tellTrouble() {
+  const std::optional<Instant> at = machine_.lastErrorAt();
+  const LeaseState state = machine_.state();
+  if (state == LeaseState::leading) trouble_.forget();
+  const bool isNew = at && (!lastErrorSeen_ || lastErrorSeen_->boottime != at->boottime);
+  lastErrorSeen_ = at;
+  if (!isNew || (state != LeaseState::candidate && state != LeaseState::acquiring)) return;
+  const StoreError& error = *machine_.lastError();
+  logger_.log(trouble_.isNews(*at, error) ? LogLevel::warn : LogLevel::debug,
+              toString(key_) + ": cannot compete just now, which is tried again: " + error.message);
 }
 
 void LeaseDriver::Impl::rearm(const Instant& now) {

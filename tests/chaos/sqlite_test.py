@@ -44,6 +44,9 @@ class SqliteFile(ChaosTest):
         self.assertEqual(fleet.token, token)
         print(told()[0])
         self.assertTrue(any("stopped" in message for message in told()), told())
+        lines = [line for p in others for line in p.log_path.read_text(errors="replace").splitlines()
+                 if f"process {process.pid}" in line]
+        self.assertTrue(any("cannot compete just now" in line and "stopped" in line for line in lines), self.logs(fleet))
 
     def test_T1_frozen_in_a_transaction_and_woken(self):
         fleet = self.start_with_stop_shim()
