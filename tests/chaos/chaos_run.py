@@ -126,13 +126,19 @@ def perform(options, directory):
         with Fleet(store, CANDIDATES, timing, job="rows" if options.workload == "mix" else "set",
                    step_ms=STEP_MS[options.workload], directory=directory) as fleet:
             fleet.start()
-            skipped = torment(fleet, schedule, seconds)
+            broken_off = None
+            try:
+                skipped = torment(fleet, schedule, seconds)
+            except (RuntimeError, TimeoutError) as fault:
+                skipped, broken_off = 0, str(fault)
             run = fleet.end()
             settings = {"command": command_of(options), "store": options.store, "workload": options.workload,
                         "seed": options.seed, "minutes": options.minutes, "lease_s": timing.lease_s,
                         "heartbeat_s": timing.heartbeat_s, "candidates": CANDIDATES,
                         "longest_vacancy_allowed_s": timing.longest_vacancy_s()}
             verdict = Verdict(run)
+            if broken_off:
+                verdict.faults.append(f"the run was broken off: {broken_off}")
             if not run.fenced_rows and not run.sets.get("fenced"):
                 verdict.faults.append("nothing was written behind the fence: the run has shown nothing")
             return Report(settings, run, verdict, fleet.faults, skipped, schedule,
@@ -149,7 +155,10 @@ def main():
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     print(f"Again: {command_of(options)}", flush=True)
-    report = perform(options, work.resolve())
+    try:
+        report = perform(options, work.resolve())
+    except (RuntimeError, TimeoutError) as fault:
+        sys.exit(f"scripts/chaos: {fault}; the logs: {work}")
     report.write(out)
     print()
     print(report.markdown())
