@@ -1,115 +1,11 @@
-#include <atomic>
+#include <algorithm>
 #include <exception>
-#include <mutex>
-#include <utility>
 
-#include <tenure/lockcore/death_notice.hpp>
-#include <tenure/lockcore/lease_driver.hpp>
-#include <tenure/lockcore/process_mark.hpp>
+#include "lease_driver_impl.hpp"
 
 namespace tenure {
 
 using std::chrono::nanoseconds;
-
-/// The only way from other threads to the driver and its scheduler. The scheduler may stand on a loop of the user's,
-/// which is destroyed right after the elector: so a store that answers late must not hold the driver for even a moment,
-/// or it would be the last to let go of both.
-class LeaseDriver::Gate {
- public:
-  void open(std::shared_ptr<Impl> impl);
-  void submit(LeaseEvent event);
-  void schemaAnswered(StoreStatus status);
-  void reportProgress() noexcept { progressed_.store(true, std::memory_order_relaxed); }
-  [[nodiscard]] bool takeProgress() noexcept { return progressed_.exchange(false, std::memory_order_relaxed); }
-  [[nodiscard]] LeaseStatus status() const;
-  [[nodiscard]] bool isOnScheduler() const;
-  void close() noexcept;
-
- private:
-  std::atomic<bool> progressed_{false};
-  const ProcessMark mark_{};
-  mutable std::mutex mutex_;      ///< guards impl_
-  std::shared_ptr<Impl> impl_{};  ///< none: closed
-};
-
-class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
- public:
-  Impl(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
-       std::unique_ptr<RandomSource> random, std::shared_ptr<Gate> gate)
-      : gate_{std::move(gate)},
-        logger_{std::move(options.logger)},
-        onNotice_{std::move(options.onNotice)},
-        store_{std::move(store)},
-        scheduler_{std::move(scheduler)},
-        random_{std::move(random)},
-        machine_{std::move(options.machine), *random_} {}
-
-  void submit(LeaseEvent event) {
-    scheduler_->post([weak = weak_from_this(), event = std::move(event)] {
-      if (const auto self = weak.lock()) self->pump(event);
-    });
-  }
-
-  void close() noexcept { closed_.store(true); }
-  [[nodiscard]] const std::shared_ptr<const TermCell>& term() const noexcept { return readTerm_; }
-  void schemaAnswered(StoreStatus status) {
-    scheduler_->post([weak = weak_from_this(), status = std::move(status)] {
-      if (const auto self = weak.lock()) self->takeSchema(status);
-    });
-  }
-  [[nodiscard]] LeaseStatus status() const;
-  [[nodiscard]] bool isOnScheduler() const { return scheduler_->isCurrent(); }
-
- private:
-  void ensureSchema();
-  void takeSchema(const StoreStatus& status);
-  void pump(const LeaseEvent& event);
-  void take(const LeaseActions& actions);
-  void perform(const action::SendRead& send);
-  void perform(const action::SendWrite& send);
-  void perform(const action::Publish& publish) { term_->publish(publish.term); }
-  void perform(const action::FollowHolder& follow);
-  [[nodiscard]] std::shared_ptr<void> orNull(const char* what, const std::function<std::shared_ptr<void>()>& make);
-  void perform(const action::Log& line) { logger_.log(line.level, toString(machine_.key()) + ": " + line.line); }
-  template <class Notice>
-  void perform(const Notice& notice) {
-    if (onNotice_) onNotice_(notice);
-  }
-  void rearm(const Instant& now);
-  void keepWatch();
-  [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
-  void setSchemaFault(std::optional<StoreError> fault);
-
-  /// Things that a record's watcher learns are told from any thread; this brings them onto the scheduler.
-  template <class Event>
-  [[nodiscard]] std::function<void()> teller(Event event) {
-    return [gate = gate_, event = std::move(event)] { gate->submit(event); };
-  }
-
-  // Constant after construction.
-  const std::shared_ptr<Gate> gate_;
-  const Logger logger_;
-  const std::function<void(const LeaseNotice&)> onNotice_;
-  const std::shared_ptr<LeaseStore> store_;
-  const std::shared_ptr<Scheduler> scheduler_;
-  const std::unique_ptr<RandomSource> random_;
-  const std::shared_ptr<TermCell> term_{std::make_shared<TermCell>()};
-  const std::shared_ptr<const TermCell> readTerm_{term_};
-
-  // Touched on the scheduler only.
-  std::optional<Scheduler::TimerId> timer_{};
-  std::shared_ptr<void> watch_{};
-  bool watchAsked_{false};  ///< once for each candidacy, whether there was something to be had or not
-  std::shared_ptr<void> follow_{};
-  std::chrono::seconds schemaPause_{2};  ///< before it is looked at again after a trouble that passes by itself
-
-  std::atomic<bool> closed_{false};
-
-  // Changed on the scheduler under the lock, so read there without it.
-  mutable std::mutex mutex_;  ///< held for one step of the machine, or for a copy of what it shows
-  LeaseMachine machine_;
-  std::optional<StoreError> schemaFault_{};  ///< as it was told last
-};
 
 void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (closed_.load()) return;
@@ -117,6 +13,7 @@ void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (std::holds_alternative<event::Start>(event)) ensureSchema();
   if (gate_->takeProgress()) take(step(now, event::WorkProgressed{}));
   take(step(now, event));
+  tellTrouble();
   rearm(scheduler_->now());
 }
 
@@ -232,6 +129,18 @@ void LeaseDriver::Impl::keepWatch() {
   }
 }
 
+/// What keeps a candidate from being elected; a leader's errors are told as doubts.
+void LeaseDriver::Impl::tellTrouble() {
+  const std::optional<Instant> at = machine_.lastErrorAt();
+  const LeaseState state = machine_.state();
+  if (state == LeaseState::leading) trouble_.forget();
+  const bool isNew = at && std::exchange(lastErrorSeen_, at->boottime) != at->boottime;
+  if (!isNew || (state != LeaseState::candidate && state != LeaseState::acquiring)) return;
+  const StoreError& error = *machine_.lastError();
+  logger_.log(trouble_.isNews(*at, error) ? LogLevel::warn : LogLevel::debug,
+              toString(machine_.key()) + ": cannot compete just now, which is tried again: " + error.message);
+}
+
 void LeaseDriver::Impl::rearm(const Instant& now) {
   if (timer_) scheduler_->cancel(*std::exchange(timer_, std::nullopt));
   const auto until = machine_.untilWakeup(now);
@@ -263,62 +172,5 @@ LeaseStatus LeaseDriver::Impl::status() const {
   status.terms = machine_.terms();
   return status;
 }
-
-void LeaseDriver::Gate::open(std::shared_ptr<Impl> impl) {
-  const std::lock_guard lock{mutex_};
-  impl_ = std::move(impl);
-}
-
-// In a forked child the lock may have been held by a thread that is not there.
-
-void LeaseDriver::Gate::submit(LeaseEvent event) {
-  if (!mark_.isHere()) return;
-  const std::lock_guard lock{mutex_};
-  if (impl_) impl_->submit(std::move(event));  // posts, and so runs nothing under the lock
-}
-
-void LeaseDriver::Gate::schemaAnswered(StoreStatus status) {
-  if (!mark_.isHere()) return;
-  const std::lock_guard lock{mutex_};
-  if (impl_) impl_->schemaAnswered(std::move(status));
-}
-
-LeaseStatus LeaseDriver::Gate::status() const {
-  if (!mark_.isHere()) return {};
-  const std::lock_guard lock{mutex_};
-  return impl_ ? impl_->status() : LeaseStatus{};
-}
-
-bool LeaseDriver::Gate::isOnScheduler() const {
-  if (!mark_.isHere()) return false;
-  const std::lock_guard lock{mutex_};
-  return impl_ && impl_->isOnScheduler();
-}
-
-void LeaseDriver::Gate::close() noexcept {
-  if (!mark_.isHere()) return;
-  std::shared_ptr<Impl> last;  // destroyed after the lock is gone: it lets go of the store and of what that holds
-  const std::lock_guard lock{mutex_};
-  last.swap(impl_);
-  if (last) last->close();
-}
-
-LeaseDriver::LeaseDriver(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
-                         std::unique_ptr<RandomSource> random)
-    : gate_{std::make_shared<Gate>()} {
-  auto impl =
-      std::make_shared<Impl>(std::move(options), std::move(store), std::move(scheduler), std::move(random), gate_);
-  term_ = impl->term();
-  gate_->open(std::move(impl));
-}
-
-LeaseDriver::~LeaseDriver() { close(); }
-
-void LeaseDriver::close() noexcept { gate_->close(); }
-void LeaseDriver::submit(LeaseEvent event) { gate_->submit(std::move(event)); }
-void LeaseDriver::reportProgress() noexcept { gate_->reportProgress(); }
-bool LeaseDriver::isOnScheduler() const { return gate_->isOnScheduler(); }
-const std::shared_ptr<const TermCell>& LeaseDriver::term() const noexcept { return term_; }
-LeaseStatus LeaseDriver::status() const { return gate_->status(); }
 
 }  // namespace tenure

@@ -192,6 +192,31 @@ class BareStore final : public LeaseStore {
   const std::shared_ptr<Scheduler> scheduler_;
 };
 
+TEST(LeaseDriverTrouble, ofACandidateIsToldAtOnceAndThenOnceAMinute) {
+  const auto scheduler = std::make_shared<ManualScheduler>();
+  const auto store = std::make_shared<BareStore>(scheduler);
+  std::vector<std::string> lines;
+  LeaseDriver::Options options{MachineOptions{{"lease"}, selfName, LeaseTiming::from(tenSecondLease()).value()}};
+  options.logger = Logger{LogLevel::warn, [&](LogLevel, std::string_view line) { lines.emplace_back(line); }};
+  LeaseDriver driver{std::move(options), store, scheduler, std::make_unique<SeededRandom>(1)};
+  const auto told = [&](const char* what) {
+    return std::count_if(lines.begin(), lines.end(), [&](const auto& line) {
+      return line == std::string{"lease: cannot compete just now, which is tried again: "} + what;
+    });
+  };
+  driver.submit(event::Start{});
+  scheduler->runReady();
+  EXPECT_EQ(told("cannot be read"), 1);
+  scheduler->advance(30s);
+  EXPECT_EQ(told("cannot be read"), 1);
+  scheduler->advance(5min);
+  EXPECT_GE(told("cannot be read"), 4);
+  EXPECT_LE(told("cannot be read"), 6);
+  store->readFault = {ErrorClass::credentials, "no keys"};
+  scheduler->advance(20s);
+  EXPECT_EQ(told("no keys"), 1) << "trouble of another kind is news";
+}
+
 TEST(LeaseDriverSchema, isLookedAtEverMoreSeldomInALongOutage) {
   const auto scheduler = std::make_shared<ManualScheduler>();
   const auto store = std::make_shared<BareStore>(scheduler);

@@ -1,0 +1,269 @@
+"""The faults of scripts/chaos, and the plan of a run: which, when, on whom, for how long. The plan follows from its seed
+alone; whom "the leader" means is known when the time has come."""
+
+import random
+import signal
+import threading
+import time
+
+import cgroups
+from cgroups import CpuQuota, Freezer, Unavailable
+
+MOST_IMPAIRED = 2  # at once, of five: there is always somebody who can be elected
+RESTART_S = (0.0, 2.0)
+
+
+class Fault:
+    """One kind. `stores`: where it exists; `on_process`: it needs a victim."""
+    stores = ("sqlite", "dynamodb")
+    on_process = True
+    weight = 2
+    leases = (0.0, 0.0)  # how long, in leases
+
+    def why_not(self):
+        """None, or why this machine cannot do it."""
+        return None
+
+    def begin(self, fleet, victim, seconds):
+        raise NotImplementedError
+
+
+class Kill(Fault):
+    """SIGKILL; another process of that name comes up to 2 s later"""
+
+    def begin(self, fleet, victim, seconds):
+        fleet.kill(victim, restart_after=seconds)
+
+    leases = (0.0, 1.0)
+
+
+class Freeze(Fault):
+    """SIGSTOP for 0.1 to 3 leases, then SIGCONT"""
+    weight = 5
+    leases = (0.1, 3.0)
+
+    def begin(self, fleet, victim, seconds):
+        fleet.freeze(victim, seconds)
+
+
+class FreezeGroup(Fault):
+    """the freezer of a control group for 0.1 to 3 leases: the process is not even told"""
+    leases = (0.1, 3.0)
+
+    def why_not(self):
+        return cgroups.why_not(Freezer)
+
+    def begin(self, fleet, victim, seconds):
+        group = Freezer()
+        process = victim.process
+        group.add(process.pid)
+        group.freeze()
+        fleet.mark_frozen(process, "freezer")
+
+        def thaw():
+            group.close()
+            fleet.mark_thawed(process)
+        fleet.note("freezer", victim, seconds)
+        fleet.after(seconds, thaw, always=True)
+
+
+class Quota(Fault):
+    """2 % of one processor for up to 2 leases"""
+    leases = (0.5, 2.0)
+
+    def why_not(self):
+        return cgroups.why_not(lambda: CpuQuota(2))
+
+    def begin(self, fleet, victim, seconds):
+        group = CpuQuota(2)
+        group.add(victim.process.pid)
+        fleet.note("CPU 2 %", victim, seconds)
+        fleet.after(seconds, group.close, always=True)
+
+
+class Stop(Fault):
+    """SIGTERM: the job ends, the lease is released; another process of that name comes up to 2 s later"""
+    leases = (0.0, 1.0)
+
+    def begin(self, fleet, victim, seconds):
+        fleet.stop(victim, restart_after=seconds)
+
+
+class Storm(Fault):
+    """SIGUSR1 without pause for a second, to a process that does not restart interrupted calls"""
+    leases = (0.5, 0.5)
+
+    def begin(self, fleet, victim, seconds):
+        process = victim.process
+        end = time.monotonic() + seconds
+        fleet.note("SIGUSR1 storm", victim, seconds)
+
+        def storm():
+            while time.monotonic() < end and process.is_alive():
+                try:
+                    process.send(signal.SIGUSR1)
+                except OSError:
+                    return  # it ended just now
+                time.sleep(0.0005)
+        threading.Thread(target=storm, daemon=True).start()
+
+
+class DeleteRecord(Fault):
+    """the lease's record is deleted under its holder"""
+    on_process = False
+    weight = 1
+
+    def begin(self, fleet, victim, seconds):
+        # A newcomer that never saw the holder may be elected before it notices (docs/how-it-works.md, records that
+        # vanish): that is stated, and not looked for here.
+        if not fleet.all_know_the_leader():
+            raise Unavailable("a candidate has not seen the leader yet")
+        fleet.hold_starts(1.5)
+        if not fleet.store.delete_record():
+            raise Unavailable("the database is locked")
+        fleet.note("record deleted")
+
+
+class Lock(Fault):
+    """somebody else holds the write lock of the database for up to 1.5 leases: no renewal, no election"""
+    stores = ("sqlite",)
+    on_process = False
+    weight = 1
+    leases = (0.1, 1.5)
+
+    def begin(self, fleet, victim, seconds):
+        if not fleet.store.lock():
+            raise Unavailable("the database is locked")
+        fleet.note("database locked", seconds=seconds)
+        fleet.block("the database was locked", True)
+
+        def unlock():
+            fleet.store.unlock()
+            fleet.block("the database was locked", False)
+        fleet.after(seconds, unlock, always=True)
+
+
+class ProxyFault(Fault):
+    """Rules of the fault proxy for a while."""
+    stores = ("dynamodb",)
+    on_process = False
+    leases = (1.0, 3.0)
+    name = ""
+    rules = ()
+    blocks = False  # nobody can be elected meanwhile
+
+    def begin(self, fleet, victim, seconds):
+        fleet.note(self.name, seconds=seconds)
+        fleet.proxy_rules(self.name, self.rules)
+        if self.blocks:
+            fleet.block(self.name, True)
+
+        def over():
+            fleet.proxy_rules(self.name, ())
+            fleet.block(self.name, False)
+        fleet.after(seconds, over, always=True)
+
+
+class LoseReplies(ProxyFault):
+    """half of all writes are applied and their replies lost"""
+    name, weight = "replies lost", 4
+    rules = ({"action": "drop_after", "operation": ["UpdateItem", "TransactWriteItems"], "probability": 0.5},)
+
+
+class LoseRequests(ProxyFault):
+    """a quarter of all requests never arrives"""
+    name = "requests lost"
+    rules = ({"action": "drop_before", "probability": 0.25, "reset": True},)
+
+
+class Delay(ProxyFault):
+    """half of the requests come up to a heartbeat late, half of the replies too"""
+    name = "delays"
+    rules = ({"action": "delay", "seconds": 0.05, "probability": 0.5}, {"action": "delay", "seconds": 0.2, "probability": 0.25},
+             {"action": "delay", "seconds": 0.2, "when": "after", "probability": 0.25})
+
+
+class Errors(ProxyFault):
+    """server errors (some of them though the write was applied) and throttling"""
+    name = "errors"
+    rules = ({"action": "error", "name": "InternalServerError", "probability": 0.15},
+             {"action": "error", "name": "ServiceUnavailable", "apply": True, "probability": 0.15},
+             {"action": "error", "name": "ProvisionedThroughputExceededException", "probability": 0.15})
+
+
+class Twice(ProxyFault):
+    """writes arrive twice, or two leases late though their sender has gone"""
+    name = "duplicates and latecomers"
+    rules = ({"action": "duplicate", "operation": ["UpdateItem", "TransactWriteItems"], "seconds": 0.3, "probability": 0.3},
+             {"action": "hold", "operation": ["UpdateItem", "TransactWriteItems"], "seconds": 4, "close": True,
+              "probability": 0.2})
+
+
+class Cut(ProxyFault):
+    """replies that end, or stand still, in the middle"""
+    name = "replies cut"
+    rules = ({"action": "cut", "probability": 0.2}, {"action": "stall", "seconds": 3, "probability": 0.1})
+
+
+class Outage(ProxyFault):
+    """no request is answered for up to 2 leases"""
+    name, weight, blocks = "outage", 1, True
+    leases = (0.3, 2.0)
+    rules = ({"action": "drop_before", "reset": True},)
+
+
+KINDS = {"kill": Kill, "freeze": Freeze, "freezer": FreezeGroup, "cpu": Quota, "stop": Stop, "signals": Storm,
+         "record": DeleteRecord, "lock": Lock, "replies": LoseReplies, "requests": LoseRequests, "delay": Delay,
+         "errors": Errors, "twice": Twice, "cut": Cut, "outage": Outage}
+
+
+def kinds_for(store):
+    return [name for name, kind in KINDS.items() if store in kind.stores]
+
+
+def plan(seed, seconds, names, lease_s):
+    """[{at, fault, victim: "leader" or a number to choose by, seconds}], by time."""
+    dice = random.Random(f"{seed}:{','.join(sorted(names))}")
+    kinds = sorted(names)
+    weights = [KINDS[name].weight for name in kinds]
+    entries, at = [], 2.0
+    while at < seconds - 1:
+        name = dice.choices(kinds, weights)[0]
+        low, high = KINDS[name].leases
+        entries.append({"at": round(at, 3), "fault": name,
+                        "victim": "leader" if dice.random() < 0.7 else round(dice.random(), 4),
+                        "seconds": round(dice.uniform(low, high) * lease_s, 3)})
+        at += dice.uniform(0.3, 2.0) * lease_s
+    return entries
+
+
+def jepsen_plan(seed, seconds, lease_s):
+    """A pause of the leader each 5 s."""
+    dice = random.Random(seed)
+    return [{"at": float(at), "fault": "freeze", "victim": "leader", "seconds": round(dice.uniform(0.5, 2.0) * lease_s, 3)}
+            for at in range(5, int(seconds), 5)]
+
+
+def carry_out(fleet, entry):
+    """False if it could not be done now: the victim is frozen or gone already, or too many are."""
+    fault = KINDS[entry["fault"]]()
+    victim = None
+    if fault.on_process:
+        victim = choose_victim(fleet, entry["victim"])
+        if victim is None:
+            return False
+    try:
+        fault.begin(fleet, victim, entry["seconds"])
+    except Unavailable:
+        return False
+    return True
+
+
+def choose_victim(fleet, whom):
+    whole = [c for c in fleet.candidates if c.process.is_alive() and c.process.is_ready() and
+             not c.process.frozen_by and c.restart_at is None]
+    if len(whole) <= len(fleet.candidates) - MOST_IMPAIRED:
+        return None
+    if whom == "leader":
+        return fleet.leader if fleet.leader in whole else None
+    return whole[int(whom * len(whole))]

@@ -1,0 +1,118 @@
+"""Where the lease of a chaos test lies, and what can be done to it there."""
+
+import contextlib
+import os
+import pathlib
+import sqlite3
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path += [str(HERE.parents[1] / "scripts"), str(HERE.parent / "faults")]
+import dynamodb_server
+from client import FaultProxy
+
+GROUP = "chaos"
+# For locks: whoever waits longer sees nothing of the fleet meanwhile.
+SHORT_S = 0.05
+
+
+class SqliteStore:
+    kind = "sqlite"
+
+    def __init__(self, directory, file="leases.db"):
+        self.path = pathlib.Path(directory) / file
+        self._locker = None
+
+    def yaml(self):
+        return f"{{ type: sqlite, path: {self.path} }}"
+
+    def close(self):
+        self.unlock()
+
+    def execute(self, sql, patience_s=10):
+        with contextlib.closing(sqlite3.connect(self.path, timeout=patience_s, isolation_level=None)) as database:
+            return database.execute(sql).fetchall()
+
+    def delete_record(self):
+        """False if somebody has the file locked just now."""
+        try:
+            self.execute("DELETE FROM tenure_lease", SHORT_S)
+            return True
+        except sqlite3.OperationalError:
+            return False
+
+    def lock(self):
+        """The write lock is held by somebody else from now on; False if he did not get it, or has it already."""
+        if self._locker:
+            return False
+        self._locker = sqlite3.connect(self.path, timeout=SHORT_S, isolation_level=None)
+        try:
+            self._locker.execute("BEGIN IMMEDIATE")
+            return True
+        except sqlite3.OperationalError:
+            self.unlock()
+            return False
+
+    def unlock(self):
+        if self._locker:
+            if self._locker.in_transaction:
+                self._locker.execute("ROLLBACK")  # a close alone leaves the lock until the last statement is gone
+            self._locker.close()
+            self._locker = None
+
+    def is_locked_by(self, pid):
+        """Whether this process has the write lock of the file, or of any part of its shared memory. A stopped process
+        that has it keeps all others from being elected."""
+        wanted = set()
+        for suffix in ("", "-shm"):
+            with contextlib.suppress(OSError):
+                there = os.stat(f"{self.path}{suffix}")
+                wanted.add(f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}")
+        with open("/proc/locks", encoding="ascii") as file:
+            for fields in map(str.split, file):
+                if len(fields) > 5 and fields[1] != "->" and fields[3] == "WRITE" and fields[4] == str(pid) and fields[5] in wanted:
+                    return True
+        return False
+
+
+class DynamoDbStore:
+    """A table of its own, behind a fault proxy."""
+    kind = "dynamodb"
+
+    def __init__(self, seed=1, endpoint=None):
+        self._direct = endpoint or os.environ[dynamodb_server.ENDPOINT]
+        self.table = f"chaos-{os.getpid()}-{time.monotonic_ns()}"
+        self.proxy = FaultProxy(self._direct, seed)
+
+    def yaml(self, endpoint=None):
+        return (f"{{ type: dynamodb, table: {self.table}, region: us-east-1, "
+                f'endpoint: "{endpoint or self.proxy.endpoint}" }}')
+
+    def call(self, operation, **body):
+        status, reply = dynamodb_server.call(self._direct, operation, {"TableName": self.table, **body})
+        if status != 200:
+            raise RuntimeError(f"{operation}: {reply}")
+        return reply
+
+    def item(self):
+        return self.call("GetItem", Key={"key": {"S": GROUP}}, ConsistentRead=True).get("Item")
+
+    def delete_record(self):
+        self.call("DeleteItem", Key={"key": {"S": GROUP}})
+        return True
+
+    def create_table(self):
+        self.call("CreateTable", BillingMode="PAY_PER_REQUEST", KeySchema=[{"AttributeName": "key", "KeyType": "HASH"}],
+                  AttributeDefinitions=[{"AttributeName": "key", "AttributeType": "S"}])
+
+    def delete_table(self):
+        self.call("DeleteTable")
+
+    def is_locked_by(self, pid):
+        return False
+
+    def close(self):
+        self.proxy.close()
+        with contextlib.suppress(RuntimeError, OSError):
+            self.delete_table()
