@@ -50,7 +50,7 @@ class Clocks(ChaosTest):
             self.skew(fleet, by, *names)
             fleet.run_for(0.4 * LEASE_S)  # the last renewal and the last sight of it lie under the skew
             token = fleet.token
-            process = fleet.freeze(fleet.leader)
+            process = fleet.freeze_outside_of_transactions(fleet.leader)
             fleet.await_leader(above=token)
             fleet.thaw(process)
             fleet.wait(lambda: process.term() is None, "the end of the frozen leader's term")
@@ -71,7 +71,7 @@ class Clocks(ChaosTest):
             self.skew(fleet, 0.7, *ELAPSED)
             fleet.run_for(0.4 * LEASE_S)
             token = fleet.token
-            process = fleet.freeze(fleet.leader)
+            process = fleet.freeze_outside_of_transactions(fleet.leader)
             fleet.await_leader(above=token)
             fleet.wait(lambda: fleet.fenced_token() > token, "a row of the successor behind the fence")
             fleet.thaw(process)
@@ -97,7 +97,7 @@ class Clocks(ChaosTest):
         """CLOCK_BOOTTIME counts a suspend, the others stand still in it: the term is over at once."""
         fleet = self.lied_to()
         leader = fleet.leader
-        process = fleet.freeze(leader)
+        process = fleet.freeze_outside_of_transactions(leader)
         self.clocks_of(fleet, leader).jump(2 * LEASE_S, "boottime")
         woken = now()
         fleet.thaw(process)
@@ -115,7 +115,7 @@ class Clocks(ChaosTest):
         clocks = self.clocks_of(fleet, leader)
         fleet.run_for(0.3 * LEASE_S)
         token = fleet.token
-        process = fleet.freeze(leader)
+        process = fleet.freeze_outside_of_transactions(leader)
         clocks.stand_still()
         fleet.await_leader(above=token)
         fleet.wait(lambda: fleet.fenced_token() > token, "a row of the successor behind the fence")

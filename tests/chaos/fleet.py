@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from processes import Candidate, now
+from stores import has_write_lock
 from verdict import SECOND, Run, Verdict
 
 PATIENCE_S = 60
@@ -200,6 +201,18 @@ class Fleet:
         if seconds is not None:
             self.after(seconds, lambda: self.thaw(process))
         return process
+
+    def freeze_outside_of_transactions(self, candidate, seconds=None):
+        """Else it may keep the lock of a ledger or of the leases, and all others from what the test waits for."""
+        process = candidate.process
+        ledgers = [self.directory / "fenced.db", self.directory / "unfenced.db"]
+        for _ in range(1000):
+            process.stop_now()
+            if not self.store.is_locked_by(process.pid) and not any(has_write_lock(f, process.pid) for f in ledgers):
+                return self.freeze(candidate, seconds)
+            process.send(signal.SIGCONT)
+            time.sleep(0.002)
+        raise TimeoutError(f"{process} is always in a transaction")
 
     def mark_frozen(self, process, how):
         process.frozen_by, process.frozen_since = how, now()

@@ -17,7 +17,7 @@ from chaos_test_case import LEASE_S, ChaosTest
 class Processes(ChaosTest):
     def test_T1_process_pause(self):
         fleet = self.started()
-        fleet.freeze(fleet.leader, 0.3 * LEASE_S)
+        fleet.freeze_outside_of_transactions(fleet.leader, 0.3 * LEASE_S)
         fleet.run_for(0.5 * LEASE_S)
         fleet.await_leader()
         for _ in range(2):
