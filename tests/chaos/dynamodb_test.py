@@ -98,7 +98,7 @@ class Table(ChaosTest):
         fleet.run_for(LONG_LEASE_S)
         fleet.proxy_rules("slow", [])
         fleet.block("too slow", False)
-        fleet.await_claim(fleet.await_leader().process)
+        fleet.await_claim()
         self.expect_kept(fleet)
 
     def test_T11_errors_and_throttling(self):

@@ -173,10 +173,10 @@ class Fleet:
             return leader if leader and self.token > above and leader.process.term() == self.token else None
         return self.wait(leads, f"a leader with a token above {above}")
 
-    def await_claim(self, process):
-        """It still says that it leads, from now on."""
+    def await_claim(self):
+        """Somebody says that he leads, from now on."""
         since = now()
-        return self.wait(lambda: process.told("led", since), f"a claim of {process}")
+        return self.wait(lambda: any(p.told("led", since) for p in self.processes()), "a claim to lead")
 
     def fenced_token(self):
         """The highest that the fence has seen a row of; 0 if none."""

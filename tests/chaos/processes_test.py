@@ -106,7 +106,7 @@ class Processes(ChaosTest):
             _, most = resource.prlimit(candidate.process.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(candidate.process.pid, resource.RLIMIT_NOFILE, (3, most))
         fleet.run_for(1.5 * LEASE_S)
-        fleet.await_claim(fleet.await_leader().process)
+        fleet.await_claim()
         self.expect_no_reason_but_slowness(fleet)
         self.freeze_until_succeeded(fleet)
         for candidate in limited:
@@ -129,7 +129,7 @@ class Processes(ChaosTest):
         fleet.run_for(3 * LEASE_S)
         group.close()
         fleet.block("starved", False)
-        fleet.await_claim(fleet.await_leader().process)
+        fleet.await_claim()
         self.expect_kept(fleet)
 
     def test_T29_release(self):
