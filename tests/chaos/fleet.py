@@ -39,13 +39,14 @@ class Fleet:
     """A context manager: whatever happens, no process is left."""
 
     def __init__(self, store, candidates=5, timing=None, job="rows", step_ms=20, environments=None, prefixes=None,
-                 names=None, leases=None, directory=None, store_yaml=None, clock_offsets=None):
+                 names=None, leases=None, directory=None, store_yaml=None, clock_offsets=None,
+                 lease_more=""):
         self.store, self.timing = store, timing or Timing()
         self._own = None if directory else tempfile.TemporaryDirectory(prefix="tenure-chaos.")
         self.directory = pathlib.Path(directory or self._own.name)
         self.candidates, self.blocked, self.faults = [], [], []
         self._open_blocks = {}
-        self._job = job
+        self._job, self._lease_more = job, lease_more
         self._due = []  # (when, what, whether at the end of the run too)
         self._starts_from, self._rules = 0, {}
         self.leader, self.token = None, 0
@@ -62,7 +63,7 @@ class Fleet:
     def _write_config(self, n, name, lease_s, store_yaml):
         lease_s = lease_s or self.timing.lease_s
         path = self.directory / f"group-{n + 1}.yaml"
-        path.write_text(YAML.format(name=name, lease=round(lease_s * 1000), store=store_yaml or self.store.yaml(), more="",
+        path.write_text(YAML.format(name=name, lease=round(lease_s * 1000), store=store_yaml or self.store.yaml(), more=self._lease_more,
                                     heartbeat=round(min(self.timing.heartbeat_s, lease_s / 4) * 1000)), encoding="utf-8")
         return path
 
