@@ -62,7 +62,7 @@ class ChaosTest(unittest.TestCase):
     def freeze_until_succeeded(self, fleet, before_thaw=lambda: None):
         """Freezes the leader until another one has written under its own token; returns the process that was frozen."""
         token = fleet.token
-        process = fleet.freeze(fleet.leader)
+        process = fleet.freeze_outside_of_transactions(fleet.leader)
         fleet.await_leader(above=token)
         fleet.wait(lambda: fleet.fenced_token() > token, "a row of the successor behind the fence")
         before_thaw()

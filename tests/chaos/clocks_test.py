@@ -14,6 +14,8 @@ from processes import now
 
 CHRONY = 1 / 12  # 83,333 ppm: what chronyd may slew CLOCK_MONOTONIC by, unless told otherwise
 CRYSTAL = 500e-6  # what the guard is for
+# The default stop margin of a tenth of the lease would hide a slew of a twelfth.
+TO_THE_END = ", stop_margin: 0s"
 TIME_NAMESPACE = ["unshare", "--time", "--monotonic", "86400", "--boottime", "604800", "--fork", "--kill-child", "--"]
 # How much each clock advances in 0.2 s of CLOCK_REALTIME, and what CLOCK_BOOTTIME showed first.
 SHOW_CLOCKS = """
@@ -50,18 +52,23 @@ class Clocks(ChaosTest):
             self.skew(fleet, by, *names)
             fleet.run_for(0.4 * LEASE_S)  # the last renewal and the last sight of it lie under the skew
             token = fleet.token
-            process = fleet.freeze(fleet.leader)
+            process = fleet.freeze_outside_of_transactions(fleet.leader)
             fleet.await_leader(above=token)
+            # So that it cannot learn from the store what its clock does not tell it.
+            fleet.wait(fleet.store.lock, "the lock of the database")
             fleet.thaw(process)
-            fleet.wait(lambda: process.term() is None, "the end of the frozen leader's term")
+            fleet.run_for(0.3 * LEASE_S)
+            fleet.store.unlock()
+            fleet.wait(lambda: process.term() != token, "the end of the frozen leader's term")
+            fleet.await_leader(above=token)
 
     def test_T4_slewed_by_chrony(self):
-        fleet = self.lied_to()
+        fleet = self.lied_to(lease_more=TO_THE_END)
         self.succeed_under_skew(fleet, CHRONY, "monotonic", "boottime")
         self.expect_kept(fleet, terms=3)
 
     def test_T4_crystals_within_the_bound(self):
-        fleet = self.lied_to()
+        fleet = self.lied_to(lease_more=TO_THE_END)
         self.succeed_under_skew(fleet, CRYSTAL, *ELAPSED)
         self.expect_kept(fleet, terms=3)
 
@@ -71,7 +78,7 @@ class Clocks(ChaosTest):
             self.skew(fleet, 0.7, *ELAPSED)
             fleet.run_for(0.4 * LEASE_S)
             token = fleet.token
-            process = fleet.freeze(fleet.leader)
+            process = fleet.freeze_outside_of_transactions(fleet.leader)
             fleet.await_leader(above=token)
             fleet.wait(lambda: fleet.fenced_token() > token, "a row of the successor behind the fence")
             fleet.thaw(process)
@@ -97,7 +104,7 @@ class Clocks(ChaosTest):
         """CLOCK_BOOTTIME counts a suspend, the others stand still in it: the term is over at once."""
         fleet = self.lied_to()
         leader = fleet.leader
-        process = fleet.freeze(leader)
+        process = fleet.freeze_outside_of_transactions(leader)
         self.clocks_of(fleet, leader).jump(2 * LEASE_S, "boottime")
         woken = now()
         fleet.thaw(process)
@@ -115,7 +122,7 @@ class Clocks(ChaosTest):
         clocks = self.clocks_of(fleet, leader)
         fleet.run_for(0.3 * LEASE_S)
         token = fleet.token
-        process = fleet.freeze(leader)
+        process = fleet.freeze_outside_of_transactions(leader)
         clocks.stand_still()
         fleet.await_leader(above=token)
         fleet.wait(lambda: fleet.fenced_token() > token, "a row of the successor behind the fence")

@@ -62,7 +62,7 @@ class Table(ChaosTest):
             {"action": "hold", "operation": WRITES, "seconds": 3 * LEASE_S, "close": True, "probability": 0.3}])
         fleet.run_for(1.5 * LEASE_S)
         token = fleet.token
-        process = fleet.freeze(fleet.leader)
+        process = fleet.freeze_outside_of_transactions(fleet.leader)
         fleet.await_leader(above=token)
         fleet.thaw(process)
         fleet.run_for(1.5 * LEASE_S)  # what was held of the first term arrives in the second
@@ -98,7 +98,7 @@ class Table(ChaosTest):
         fleet.run_for(LONG_LEASE_S)
         fleet.proxy_rules("slow", [])
         fleet.block("too slow", False)
-        fleet.await_claim(fleet.await_leader().process)
+        fleet.await_claim()
         self.expect_kept(fleet)
 
     def test_T11_errors_and_throttling(self):

@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from processes import Candidate, now
+from stores import has_write_lock
 from verdict import SECOND, Run, Verdict
 
 PATIENCE_S = 60
@@ -38,13 +39,14 @@ class Fleet:
     """A context manager: whatever happens, no process is left."""
 
     def __init__(self, store, candidates=5, timing=None, job="rows", step_ms=20, environments=None, prefixes=None,
-                 names=None, leases=None, directory=None, store_yaml=None, clock_offsets=None):
+                 names=None, leases=None, directory=None, store_yaml=None, clock_offsets=None,
+                 lease_more=""):
         self.store, self.timing = store, timing or Timing()
         self._own = None if directory else tempfile.TemporaryDirectory(prefix="tenure-chaos.")
         self.directory = pathlib.Path(directory or self._own.name)
         self.candidates, self.blocked, self.faults = [], [], []
         self._open_blocks = {}
-        self._job = job
+        self._job, self._lease_more = job, lease_more
         self._due = []  # (when, what, whether at the end of the run too)
         self._starts_from, self._rules = 0, {}
         self.leader, self.token = None, 0
@@ -61,7 +63,7 @@ class Fleet:
     def _write_config(self, n, name, lease_s, store_yaml):
         lease_s = lease_s or self.timing.lease_s
         path = self.directory / f"group-{n + 1}.yaml"
-        path.write_text(YAML.format(name=name, lease=round(lease_s * 1000), store=store_yaml or self.store.yaml(), more="",
+        path.write_text(YAML.format(name=name, lease=round(lease_s * 1000), store=store_yaml or self.store.yaml(), more=self._lease_more,
                                     heartbeat=round(min(self.timing.heartbeat_s, lease_s / 4) * 1000)), encoding="utf-8")
         return path
 
@@ -172,10 +174,10 @@ class Fleet:
             return leader if leader and self.token > above and leader.process.term() == self.token else None
         return self.wait(leads, f"a leader with a token above {above}")
 
-    def await_claim(self, process):
-        """It still says that it leads, from now on."""
+    def await_claim(self):
+        """Somebody says that he leads, from now on."""
         since = now()
-        return self.wait(lambda: process.told("led", since), f"a claim of {process}")
+        return self.wait(lambda: any(p.told("led", since) for p in self.processes()), "a claim to lead")
 
     def fenced_token(self):
         """The highest that the fence has seen a row of; 0 if none."""
@@ -200,6 +202,18 @@ class Fleet:
         if seconds is not None:
             self.after(seconds, lambda: self.thaw(process))
         return process
+
+    def freeze_outside_of_transactions(self, candidate, seconds=None):
+        """Else it may keep the lock of a ledger or of the leases, and all others from what the test waits for."""
+        process = candidate.process
+        ledgers = [self.directory / "fenced.db", self.directory / "unfenced.db"]
+        for _ in range(1000):
+            process.stop_now()
+            if not self.store.is_locked_by(process.pid) and not any(has_write_lock(f, process.pid) for f in ledgers):
+                return self.freeze(candidate, seconds)
+            process.send(signal.SIGCONT)
+            time.sleep(0.002)
+        raise TimeoutError(f"{process} is always in a transaction")
 
     def mark_frozen(self, process, how):
         process.frozen_by, process.frozen_since = how, now()

@@ -17,7 +17,7 @@ from chaos_test_case import LEASE_S, ChaosTest
 class Processes(ChaosTest):
     def test_T1_process_pause(self):
         fleet = self.started()
-        fleet.freeze(fleet.leader, 0.3 * LEASE_S)
+        fleet.freeze_outside_of_transactions(fleet.leader, 0.3 * LEASE_S)
         fleet.run_for(0.5 * LEASE_S)
         fleet.await_leader()
         for _ in range(2):
@@ -106,7 +106,7 @@ class Processes(ChaosTest):
             _, most = resource.prlimit(candidate.process.pid, resource.RLIMIT_NOFILE)
             resource.prlimit(candidate.process.pid, resource.RLIMIT_NOFILE, (3, most))
         fleet.run_for(1.5 * LEASE_S)
-        fleet.await_claim(fleet.await_leader().process)
+        fleet.await_claim()
         self.expect_no_reason_but_slowness(fleet)
         self.freeze_until_succeeded(fleet)
         for candidate in limited:
@@ -129,7 +129,7 @@ class Processes(ChaosTest):
         fleet.run_for(3 * LEASE_S)
         group.close()
         fleet.block("starved", False)
-        fleet.await_claim(fleet.await_leader().process)
+        fleet.await_claim()
         self.expect_kept(fleet)
 
     def test_T29_release(self):

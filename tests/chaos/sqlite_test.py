@@ -135,7 +135,7 @@ class SqliteFile(ChaosTest):
         fleet.block("the disk was full", False)
         if lost:
             fleet.await_leader(above=token)
-        fleet.await_claim(fleet.leader.process)
+        fleet.await_claim()
         self.freeze_until_succeeded(fleet)
         print("the term was", "lost" if lost else "kept")
         self.expect_kept(fleet, terms=2)

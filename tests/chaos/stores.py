@@ -17,6 +17,20 @@ GROUP = "chaos"
 SHORT_S = 0.05
 
 
+def has_write_lock(path, pid):
+    """Whether this process has the write lock of an SQLite database, or of any part of its shared memory."""
+    wanted = set()
+    for suffix in ("", "-shm"):
+        with contextlib.suppress(OSError):
+            there = os.stat(f"{path}{suffix}")
+            wanted.add(f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}")
+    with open("/proc/locks", encoding="ascii") as file:
+        for fields in map(str.split, file):
+            if len(fields) > 5 and fields[1] != "->" and fields[3] == "WRITE" and fields[4] == str(pid) and fields[5] in wanted:
+                return True
+    return False
+
+
 class SqliteStore:
     kind = "sqlite"
 
@@ -62,18 +76,8 @@ class SqliteStore:
             self._locker = None
 
     def is_locked_by(self, pid):
-        """Whether this process has the write lock of the file, or of any part of its shared memory. A stopped process
-        that has it keeps all others from being elected."""
-        wanted = set()
-        for suffix in ("", "-shm"):
-            with contextlib.suppress(OSError):
-                there = os.stat(f"{self.path}{suffix}")
-                wanted.add(f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}")
-        with open("/proc/locks", encoding="ascii") as file:
-            for fields in map(str.split, file):
-                if len(fields) > 5 and fields[1] != "->" and fields[3] == "WRITE" and fields[4] == str(pid) and fields[5] in wanted:
-                    return True
-        return False
+        """A stopped process that has the lock keeps all others from being elected."""
+        return has_write_lock(self.path, pid)
 
 
 class DynamoDbStore:
