@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lease_machine_impl.hpp"
+#include "mutants.hpp"
 
 namespace tenure {
 
@@ -67,13 +68,18 @@ void LeaseMachine::Impl::candidateRead(const Instant& now, const ReadOutcome& ou
   }
   noteError(now, outcome.error());
   poll_.failed(now, outcome.error().errorClass, *random_);
-  if (outcome.error().errorClass == ErrorClass::corrupt) observation_.distrust();  // fail closed (I11)
+  const bool corrupt = outcome.error().errorClass == ErrorClass::corrupt && !mutant::on(Mutant::corruptIsFree);
+  if (corrupt) observation_.distrust();  // fail closed (I11)
+  const bool forGood = outcome.error().errorClass == ErrorClass::credentials;
+  if (mutant::on(Mutant::errorEndsCandidacy) && forGood) finish(ReleaseResult::notHeld);
 }
 
 void LeaseMachine::Impl::observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted) {
   if (record) tokenFloor_ = std::max(tokenFloor_, record->token);
   if (record && isOwn(*record) && adoptOwnAcquire(now, *record)) return;
-  const bool news = observation_.confirm(now, record, record && wrote(*record));
+  std::optional<LeaseRecord> seen = record;
+  if (mutant::on(Mutant::ownLeaseLength) && seen) seen->leaseDuration = options_.timing.duration();
+  const bool news = observation_.confirm(now, seen, record && wrote(*record));
   poll_.answered(now, news, hinted);
   if (news) {
     if (observation_.heldByOther() && lostRaces_ > 0) --lostRaces_;
@@ -102,6 +108,7 @@ void LeaseMachine::Impl::acquireAnswered(const Instant& now, const InFlight& req
     acquireFailed(now, rejected->error);
     poll_.postpone(now, cooldown_);
   } else {
+    if (mutant::on(Mutant::unknownAcquireIsSuccess)) return acquired(now, request, {tokenFloor_.next()});
     rememberAcquire(request);
     acquireFailed(now, std::get<Unknown>(outcome).error);
     poll_.hurry(now);  // it may have won: what is there now is read back before anything else

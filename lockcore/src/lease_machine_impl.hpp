@@ -8,6 +8,7 @@
 
 #include <tenure/lockcore/lease_machine.hpp>
 
+#include "mutants.hpp"
 #include "observation.hpp"
 #include "packed_version.hpp"
 #include "poll_schedule.hpp"
@@ -95,7 +96,9 @@ class LeaseMachine::Impl {
   void holdOff(const Instant& now, Nanos wait);
   void acquireLost(const Instant& now, const InFlight& request, const Conflict& conflict);
   [[nodiscard]] bool adoptOwnAcquire(const Instant& now, const LeaseRecord& record);
-  [[nodiscard]] bool mayLead() const { return !stopping_ && !workRunning_; }
+  [[nodiscard]] bool mayLead() const {
+    return !stopping_ && (!workRunning_ || mutant::on(Mutant::electedWhileWorking));
+  }
   [[nodiscard]] bool mayCompete(const Instant& now) const;
 
   // ---- holder_rules.cpp ----
