@@ -84,8 +84,8 @@ void SimWorld::perform(Process& process, const LeaseAction& a, bool dropsOld) {
     performRevoked(process, *revoked);
   } else if (std::holds_alternative<action::Renewed>(a)) {
     ++report_.totals.renewals;
-  } else if (std::holds_alternative<action::Stopped>(a)) {
-    checker_.stopped(life);
+  } else if (const auto* stopped = std::get_if<action::Stopped>(&a)) {
+    checker_.stopped(life, stopped->result, truth_->record());
     if (restarts_ && process.restartWhenStopped) {
       at(now_ + upTo(streams_.process, lease_), [this, &process] { start(process); });
     }

@@ -182,11 +182,10 @@ void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
   }
 }
 
-void SimChecker::stopped(SimLife& life) {
+void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth) {
   if (life.term) violation(life, "pairing", "stopped without Revoked");
-  if (life.published.validAt(life.clock.at(now_)) && !life.working) {
-    violation(life, "release", "stopped with a valid term, its work over, and did not release");
-  }
+  const bool holds = truth && truth->holder == life.name && !truth->released;
+  if (result == ReleaseResult::released && holds) violation(life, "release", "says that it released and did not");
   life.stopped = true;
 }
 

@@ -24,7 +24,7 @@ class SimChecker {
   /// `dropsOld`: the machine has just ended a term, and with it its interest in an older request.
   void requestSent(SimLife& life, Attempt attempt, std::chrono::nanoseconds timeout, bool dropsOld);
   void writeSent(SimLife& life, const WriteRequest& request);
-  void stopped(SimLife& life);
+  void stopped(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth);
   void acted(const SimLife& life);
   /// After every step.
   void stepped(SimLife& life);

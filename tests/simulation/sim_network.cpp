@@ -50,6 +50,14 @@ SimWorld::Fate SimWorld::drawFate(const Process& process) {
   return fate;
 }
 
+/// A client that answers by its deadline if nothing else does; or one that leaves it to the machine to give up.
+SimWorld::Task SimWorld::givesUp(const Process& process, Attempt attempt, Task timeout) const {
+  if (plan_.has(FaultKind::silentClient)) return {};
+  return [life = process.life.get(), attempt, timeout = std::move(timeout)] {
+    if (life->unanswered && life->attempt == attempt) timeout();
+  };
+}
+
 void SimWorld::sendRead(Process& process, const action::SendRead& read) {
   SimLife& life = *process.life;
   const auto reply = [this, &process, id = read.attempt](ReadOutcome outcome) {
@@ -61,7 +69,7 @@ void SimWorld::sendRead(Process& process, const action::SendRead& read) {
       [this, &life, reply](const AnswerFate& fate) -> Task {
         return [reply, outcome = readAtStore(life, fate)] { reply(outcome); };
       },
-      plan_.has(FaultKind::silentClient) ? Task{} : Task{[reply] { reply(timedOut); }});
+      givesUp(process, read.attempt, [reply] { reply(timedOut); }));
 }
 
 void SimWorld::sendWrite(Process& process, const action::SendWrite& write) {
@@ -75,7 +83,7 @@ void SimWorld::sendWrite(Process& process, const action::SendWrite& write) {
       [this, &life, reply, request = write.request](const AnswerFate& fate) -> Task {
         return [reply, outcome = writeAtStore(life, fate, request)] { reply(outcome); };
       },
-      plan_.has(FaultKind::silentClient) ? Task{} : Task{[reply] { reply(Unknown{timedOut}); }});
+      givesUp(process, write.attempt, [reply] { reply(Unknown{timedOut}); }));
 }
 
 void SimWorld::exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) {

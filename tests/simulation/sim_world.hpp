@@ -117,6 +117,7 @@ class SimWorld final : public SimSurroundings {
   };
   void sendRead(Process& process, const action::SendRead& read);
   void sendWrite(Process& process, const action::SendWrite& write);
+  [[nodiscard]] Task givesUp(const Process& process, Attempt attempt, Task timeout) const;
   [[nodiscard]] ReadOutcome readAtStore(SimLife& life, const AnswerFate& fate);
   [[nodiscard]] WriteOutcome writeAtStore(SimLife& life, const AnswerFate& fate, const WriteRequest& request);
   [[nodiscard]] Fate drawFate(const Process& process);

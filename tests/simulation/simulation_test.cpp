@@ -163,7 +163,7 @@ std::vector<std::filesystem::path> regressionFiles() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulation, Regressions, testing::ValuesIn(regressionFiles()),
-                         [](const auto& info) { return info.param.stem().string(); });
+                         [](const auto& file) { return file.param.stem().string(); });
 
 TEST(SimulationFiles, areReadBackAsWritten) {
   SimOptions options{.seed = 77, .mode = SimMode::liveness, .store = StoreKind::memory, .candidates = 3, .leases = 9};
