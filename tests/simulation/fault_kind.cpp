@@ -8,7 +8,7 @@ namespace {
 constexpr std::array<std::string_view, faultKinds> faultNames{
     "loseRequest", "loseReply",     "twiceRequest", "twiceReply", "lateRequest", "lateReply",    "reject",
     "throttle",    "credentials",   "misconfigured", "corrupt",   "unknown",     "hideImage",    "staleRead",
-    "silentClient", "outage",       "erase",        "ttl",        "overwrite",   "foreign",      "loseCounter",
+    "silentClient", "outage", "oneWay",      "erase",        "ttl",        "overwrite",   "foreign",      "loseCounter",
     "operatorStepDown", "slew",     "suspend",      "freeze",     "wildRate",    "pause",        "crash",
     "politeStop",  "stepDown",      "workFails",    "slowWork",   "stuckWork",   "lateTimer",    "tokenTold",
     "hints",       "deathNotices",  "mixedLeases",  "crowd",      "cutOff"};

@@ -30,6 +30,7 @@ enum class FaultKind : unsigned {
   staleRead,      ///< a read shows an earlier record
   silentClient,   ///< no answer at all instead of a time-out (drawn for a run)
   outage,
+  oneWay,  ///< a process's requests arrive, late and in any order, and no reply comes back, for a while
   // Of the record.
   erase,
   ttl,          ///< deleted, but only if nobody has written for two leases

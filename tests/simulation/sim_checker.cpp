@@ -79,6 +79,7 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
                                       toString(other->published.token) + " is valid");
   }
   if (truth && truth->token <= lastElected_) violation(writer, "token", "got a token that does not rise");
+  if (truth && truth->token <= write->floor) violation(writer, "token", "got a token no higher than one it knew of");
 }
 
 void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
@@ -168,7 +169,8 @@ void SimChecker::requestSent(SimLife& life, Attempt attempt, nanoseconds timeout
 /// I9, I11.
 void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
   const Instant now = life.clock.at(now_);
-  life.sent[life.nextSent++ % life.sent.size()] = {now, request.record.version, request.purpose};
+  const FencingToken floor = std::max({life.lastToken, life.highestShown, life.toldOf});
+  life.sent[life.nextSent++ % life.sent.size()] = {now, request.record.version, request.purpose, floor};
   const bool valid = life.published.validAt(now);
   if (request.purpose == WriteRequest::Purpose::release) {
     if (life.working) violation(life, "release", "released while its work runs");

@@ -124,15 +124,24 @@ void SimWorld::tickProcess(Process& process) {
   SimLife& life = *process.life;
   if (life.wild) checker_.lawlessUntil(now_ + 3 * longest_);
   halt(process);
+  if (happens(FaultKind::oneWay)) {
+    process.oneWayUntil = now_ + upTo(streams_.load, lease_);
+    life.troubledUntil(process.oneWayUntil);
+    mark(process, "its replies are lost for a while");
+    note(process, "ONE WAY");
+  }
   if (happens(FaultKind::crash)) return kill(process);
   if (happens(FaultKind::stepDown)) tell(process, now_, event::StepDown{"for a test"});
   if (happens(FaultKind::politeStop)) {
     process.restartWhenStopped = true;
     tell(process, now_, event::Stop{});
   }
-  // A resource that had this process's write tells of the highest token that it has seen; mostly that is its own.
+  // A resource that had this process's write tells of the highest token that it has seen; mostly that is its own, but a
+  // table that was put back from an older copy is behind it.
   if (happens(FaultKind::tokenTold) && truth_->record()) {
-    tell(process, now_ + upTo(streams_.load, lease_ / 10), event::TokenSeen{truth_->record()->token});
+    const std::uint64_t ahead = streams_.load.chance(0.2) ? 1 + streams_.load.below(3) : 0;
+    tell(process, now_ + upTo(streams_.load, lease_ / 10),
+         event::TokenSeen{FencingToken{truth_->record()->token.value() + ahead}});
   }
 }
 

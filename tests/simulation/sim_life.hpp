@@ -17,8 +17,8 @@ struct SentWrite {
   Instant anchor{};  ///< before it was sent
   RecordVersion version{};
   WriteRequest::Purpose purpose{};
+  FencingToken floor{};  ///< the highest token that the sender knew of
   bool applied{false};
-  bool unknown{false};  ///< it was answered with neither yes nor no
 };
 
 struct SimLife {

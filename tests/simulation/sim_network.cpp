@@ -44,6 +44,10 @@ SimWorld::Fate SimWorld::drawFate(const Process& process) {
   if (happens(FaultKind::credentials)) fate.answer.refusal = Refusal::credentials;
   if (happens(FaultKind::misconfigured)) fate.answer.refusal = Refusal::misconfigured;
   if (happens(FaultKind::corrupt)) fate.answer.refusal = Refusal::corrupt;
+  if (now_ < process.oneWayUntil) {
+    fate.replyLost = true;
+    fate.late = fate.late || streams_.network.chance(0.5);
+  }
   fate.answer.unknown = happens(FaultKind::unknown);
   fate.answer.hideImage = happens(FaultKind::hideImage);
   fate.answer.stale = happens(FaultKind::staleRead);

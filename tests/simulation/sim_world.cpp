@@ -171,14 +171,6 @@ void SimWorld::kill(Process& process) {
   at(now_ + upTo(streams_.process, 2 * lease_), [this, &process] { start(process); });
 }
 
-void SimWorld::tellTask(Process& process, const SimLife* life, TrueTime when, Task task) {
-  at(when, [this, &process, life, task = std::move(task)]() mutable {
-    if (process.life.get() != life || !process.machine) return;
-    if (now_ < process.pausedUntil) return tellTask(process, life, process.pausedUntil, std::move(task));
-    task();
-  });
-}
-
 void SimWorld::tell(Process& process, TrueTime when, LeaseEvent event) {
   tellTask(process, process.life.get(), when,
            [this, &process, event = std::move(event)] { step(process, event); });

@@ -51,6 +51,7 @@ class SimWorld final : public SimSurroundings {
     std::uint64_t wakeup{0};  // the one that counts; older ones are cancelled
     bool restartWhenStopped{false};
     bool cutOff{false};
+    TrueTime oneWayUntil{0};
     bool asleep{false};
     std::int64_t ledFrom{-1};  // for the timeline
   };
@@ -73,7 +74,14 @@ class SimWorld final : public SimSurroundings {
   void start(Process& process);
   void kill(Process& process);
   /// Something for the present life of a process; it waits while the process is paused, and is lost with it.
-  void tellTask(Process& process, const SimLife* life, TrueTime when, Task task);
+  template <class Work>
+  void tellTask(Process& process, const SimLife* life, TrueTime when, Work task) {
+    at(when, [this, &process, life, task = std::move(task)]() mutable {
+      if (process.life.get() != life || !process.machine) return;
+      if (now_ < process.pausedUntil) return tellTask(process, life, process.pausedUntil, std::move(task));
+      task();
+    });
+  }
   void tell(Process& process, TrueTime when, LeaseEvent event);
   [[nodiscard]] const SimChecker::Lives& lives();
   [[nodiscard]] bool happens(FaultKind kind) { return faults_ && drawn(kind); }
