@@ -75,11 +75,14 @@ void LeaseMachine::Impl::candidateRead(const Instant& now, const ReadOutcome& ou
 }
 
 void LeaseMachine::Impl::observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted) {
+  if (mutant::on(Mutant::ownLeaseLength) && record && record->leaseDuration != options_.timing.duration()) {
+    LeaseRecord other = *record;
+    other.leaseDuration = options_.timing.duration();
+    return observe(now, other, hinted);
+  }
   if (record) tokenFloor_ = std::max(tokenFloor_, record->token);
   if (record && isOwn(*record) && adoptOwnAcquire(now, *record)) return;
-  std::optional<LeaseRecord> seen = record;
-  if (mutant::on(Mutant::ownLeaseLength) && seen) seen->leaseDuration = options_.timing.duration();
-  const bool news = observation_.confirm(now, seen, record && wrote(*record));
+  const bool news = observation_.confirm(now, record, record && wrote(*record));
   poll_.answered(now, news, hinted);
   if (news) {
     if (observation_.heldByOther() && lostRaces_ > 0) --lostRaces_;

@@ -25,8 +25,8 @@ LeaseActions LeaseMachine::Impl::step(const Instant& now, const LeaseEvent& even
 
 /// Before any event is looked at, so that a success which arrives late cannot revive a term (I2, I4).
 void LeaseMachine::Impl::checkDeadlines(const Instant& now) {
-  const bool late = mutant::on(Mutant::slowestClockForHolder) &&
-                    elapsedForChallenger(term_.anchor, now) < options_.timing.leadsFor();
+  const bool late =
+      mutant::on(Mutant::slowestClockForHolder) && elapsedForChallenger(term_.anchor, now) < options_.timing.leadsFor();
   const bool believes = mutant::on(Mutant::believesInDoubt) && doubt_;
   if (state_ == LeaseState::leading && !term_.leadsAt(now) && !late && !believes) revokeExpired(now);
   if (state_ == LeaseState::draining && !term_.validAt(now)) {
@@ -134,8 +134,8 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::ReadReply& even
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::WriteReply& event) {
-  const bool current = mutant::on(Mutant::oldReplyCounts) || (inFlight_ && inFlight_->attempt == event.attempt);
-  if (!inFlight_ || !current || inFlight_->request == Request::read) return;
+  if (!inFlight_ || inFlight_->request == Request::read) return;
+  if (inFlight_->attempt != event.attempt && !mutant::on(Mutant::oldReplyCounts)) return;
   const InFlight request = *std::exchange(inFlight_, std::nullopt);
   // Never in the record. A stream of them (connections that are refused) must not push out the version that is.
   if (std::holds_alternative<Rejected>(event.outcome)) sentVersions_[--nextSent_ % sentVersions_.size()] = {};

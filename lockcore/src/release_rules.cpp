@@ -20,7 +20,8 @@ void LeaseMachine::Impl::beginRelease(const Instant& now) {
 }
 
 void LeaseMachine::Impl::advanceRelease(const Instant& now) {
-  if (inFlight_ && !(mutant::on(Mutant::releaseOvertakes) && inFlight_->request == Request::renew)) return;  // a renewal under way is awaited, so that the release carries the final version
+  const bool overtakes = mutant::on(Mutant::releaseOvertakes) && inFlight_ && inFlight_->request == Request::renew;
+  if (inFlight_ && !overtakes) return;  // a renewal under way is awaited, so that the release carries the final version
   const nanoseconds spent = elapsedForHolder(releaseFrom_, now);
   if (spent >= options_.timing.duration()) {
     log(LogLevel::warn, "the release was not acknowledged; the lease expires by itself if it did not arrive");

@@ -1,5 +1,5 @@
-// The kinds of trouble of a simulated world. Each has a random stream of its own, so that leaving one out does not shift
-// the others.
+// The kinds of trouble of a simulated world. Each has a random stream of its own, so that leaving one out does not
+// shift the others.
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@ namespace tenure::test {
 struct MutantInfo {
   Mutant mutant;
   std::string_view name;
-  StoreKind store;            ///< under which it is looked for
+  StoreKind store;             ///< under which it is looked for
   std::string_view invariant;  ///< of docs/how-it-works.md
   std::string_view what;
 };

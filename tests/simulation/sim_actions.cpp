@@ -138,20 +138,30 @@ void SimWorld::performRevoked(Process& process, const action::Revoked& revoked) 
 
 void SimWorld::planWakeup(Process& process) {
   SimLife& life = *process.life;
-  const std::uint64_t id = ++process.wakeup;
   const auto until = process.machine->untilWakeup(life.clock.at(now_));
+  process.wakeAt = TrueTime{-1};
   if (!until) {
     if (life.term) checker_.violation(life, "onTime", "leads and does not ask to be woken");
     return;
   }
   checker_.askedToBeWoken(life, *until);
-  TrueTime late{0};
+  process.wakeAt = now_ + life.clock.trueTimeFor(*until);
   if (happens(FaultKind::lateTimer)) {
-    late = upTo(streams_.load, lease_ / 5);
-    life.troubledUntil(now_ + life.clock.trueTimeFor(*until) + late);
+    process.wakeAt += upTo(streams_.load, lease_ / 5);
+    life.troubledUntil(process.wakeAt);
   }
-  at(now_ + life.clock.trueTimeFor(*until) + late, [this, &process, owner = &life, id] {
-    if (process.life.get() != owner || !process.machine || process.wakeup != id) return;
+  if (process.alarmAt < TrueTime{0} || process.wakeAt < process.alarmAt) setAlarm(process);
+}
+
+/// One alarm for each process is enough: it is put off when it comes too early.
+void SimWorld::setAlarm(Process& process) {
+  const TrueTime when = process.wakeAt;
+  process.alarmAt = when;
+  at(when, [this, &process, owner = process.life.get(), when] {
+    if (process.life.get() != owner || !process.machine || process.alarmAt != when) return;
+    process.alarmAt = TrueTime{-1};
+    if (process.wakeAt < TrueTime{0}) return;
+    if (process.wakeAt > now_) return setAlarm(process);
     if (now_ >= process.pausedUntil) return step(process, event::Wakeup{});
     tell(process, now_, event::Wakeup{});
   });

@@ -12,11 +12,11 @@ namespace tenure::test {
 struct CampaignOptions {
   SimOptions base{};
   std::uint64_t first{1};
-  std::uint64_t last{1};     ///< inclusive
-  double hours{0};           ///< if not zero: as many seeds as it takes, whatever `last` is
+  std::uint64_t last{1};  ///< inclusive
+  double hours{0};        ///< if not zero: as many seeds as it takes, whatever `last` is
   unsigned jobs{1};
   std::size_t mostFailures{1};
-  std::uint64_t twice{0};    ///< each so many-th seed runs twice and must do the same; 0: none
+  std::uint64_t twice{0};  ///< each so many-th seed runs twice and must do the same; 0: none
 };
 
 struct Failure {

@@ -31,7 +31,8 @@ void SimChecker::published(SimLife& life, const TermState& term, const Lives& al
   } else if (term.leadsAt(local) && !life.published.leadsAt(local)) {
     violation(life, "revival", "leads again by a term of which it said that it was over");
   }
-  const bool news = !term.token.isNone() && !(term.anchor == life.published.anchor && term.token == life.published.token);
+  const bool news =
+      !term.token.isNone() && !(term.anchor == life.published.anchor && term.token == life.published.token);
   if (news) {
     const SentWrite* proof = life.find(term.anchor);
     if (proof == nullptr) {
@@ -58,11 +59,11 @@ void SimChecker::overlap(const SimLife& life, const SimLife& other) {
   const bool victim = older.published.token <= erased_;
   // Whoever takes the lease next must have waited if it ever saw the victim; who comes after that one cannot know.
   const bool knew = older.published.token > overwritten_ && newer.highestShown >= older.published.token &&
-                    newer.published.token == erased_.next() &&
-                    newer.acquisitionSentAt.raw > newer.highestShownAt.raw;
+                    newer.published.token == erased_.next() && newer.acquisitionSentAt.raw > newer.highestShownAt.raw;
   if (victim && !knew) return points_.hit(SimPoint::victimOfDeletion);
-  violation(life, "overlap", "two valid terms: token " + toString(life.published.token) + " beside " + other.name +
-                                 " with " + toString(other.published.token));
+  violation(life, "overlap",
+            "two valid terms: token " + toString(life.published.token) + " beside " + other.name + " with " +
+                toString(other.published.token));
 }
 
 void SimChecker::applied(SimLife& writer, const RecordVersion& version, const std::optional<LeaseRecord>& truth,
@@ -75,8 +76,8 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   for (const SimLife* other : all) {
     if (other == &writer || other->published.token <= erased_) continue;
     if (!other->published.validAt(other->clock.at(now_))) continue;
-    violation(writer, "takeover", "takes the lease of " + other->name + ", whose term " +
-                                      toString(other->published.token) + " is valid");
+    violation(writer, "takeover",
+              "takes the lease of " + other->name + ", whose term " + toString(other->published.token) + " is valid");
   }
   if (truth && truth->token <= lastElected_) violation(writer, "token", "got a token that does not rise");
   if (truth && truth->token <= write->floor) violation(writer, "token", "got a token no higher than one it knew of");

@@ -138,8 +138,7 @@ class SimClient final : public aws::JsonClient {
   SimClient(SimSurroundings& world, std::size_t process, SimLife& life, SimDynamoDb& service)
       : world_{world}, process_{process}, life_{life}, service_{service} {}
 
-  void call(std::string target, std::string body, std::chrono::nanoseconds timeout,
-            aws::JsonHandler handler) override {
+  void call(std::string target, std::string body, std::chrono::nanoseconds timeout, aws::JsonHandler handler) override {
     auto waiting = std::make_shared<aws::JsonHandler>(std::move(handler));
     const auto answer = [waiting](const aws::JsonOutcome& outcome) {
       if (const aws::JsonHandler once = std::exchange(*waiting, nullptr)) once(outcome);
@@ -152,7 +151,9 @@ class SimClient final : public aws::JsonClient {
           aws::JsonReply reply = service->serve(*this_, *life, operation, body, fate);
           return [answer, reply = std::move(reply)] { answer(reply); };
         },
-        [answer] { answer(aws::JsonCallError{{ErrorClass::transient, "timed out"}, true}); });
+        [answer] {
+          answer(aws::JsonCallError{{ErrorClass::transient, "timed out"}, true});
+        });
   }
   [[nodiscard]] std::string describe() const override { return "simulated"; }
 
@@ -217,8 +218,8 @@ aws::JsonReply SimDynamoDb::serve(SimSurroundings& world, SimLife& life, std::st
   return {answer.status, boost::json::serialize(answer.body), "sim"};
 }
 
-TableAnswer SimDynamoDb::read(SimSurroundings& world, SimLife& life, std::string_view operation,
-                              const object& request, const AnswerFate& fate) {
+TableAnswer SimDynamoDb::read(SimSurroundings& world, SimLife& life, std::string_view operation, const object& request,
+                              const AnswerFate& fate) {
   if (operation == "DescribeTable") {
     return {200, boost::json::parse(R"({"Table":{"TableName":"locks","TableStatus":"ACTIVE","KeySchema":[)"
                                     R"({"AttributeName":"key","KeyType":"HASH"}],"AttributeDefinitions":[)"
@@ -244,8 +245,8 @@ TableAnswer SimDynamoDb::read(SimSurroundings& world, SimLife& life, std::string
   return {200, {{"Responses", object{{"locks", std::move(found)}}}, {"UnprocessedKeys", object{}}}};
 }
 
-TableAnswer SimDynamoDb::write(SimSurroundings& world, SimLife& life, std::string_view operation,
-                               const object& request, const AnswerFate& fate) {
+TableAnswer SimDynamoDb::write(SimSurroundings& world, SimLife& life, std::string_view operation, const object& request,
+                               const AnswerFate& fate) {
   TableAnswer answer;
   if (operation == "UpdateItem") answer = table_.update(request, !fate.hideImage);
   if (operation == "DeleteItem") answer = table_.remove(request, !fate.hideImage);

@@ -13,7 +13,9 @@ namespace {
 
 using boost::json::object;
 
-std::string_view textOf(const boost::json::value& value) { return {value.get_string().data(), value.get_string().size()}; }
+std::string_view textOf(const boost::json::value& value) {
+  return {value.get_string().data(), value.get_string().size()};
+}
 
 std::string_view memberOf(const object& request, std::string_view name) {
   const auto* found = request.if_contains(name);

@@ -59,8 +59,8 @@ LeaseRecord SimWorld::foreignRecord() {
   return record;
 }
 
-/// It waits a lease out like everybody, renews at each tick, gives up by deleting or just stops. No guard is needed: its
-/// clock is perfect.
+/// It waits a lease out like everybody, renews at each tick, gives up by deleting or just stops. No guard is needed:
+/// its clock is perfect.
 void SimWorld::tickForeign() {
   if (!plan_.has(FaultKind::foreign) || truth_->counterLost()) return;
   const std::optional<LeaseRecord>& record = truth_->record();

@@ -56,7 +56,8 @@ void SimWorld::noteStep(Process& process, LeaseState before, bool wasInDoubt, co
     if (wasInDoubt && revoked->reason == RevokeReason::storeUnreachable) points.hit(SimPoint::expiredInDoubt);
   }
   if (renewed != nullptr && renewed->afterDoubt) points.hit(SimPoint::renewedAfterDoubt);
-  if (const auto* write = std::get_if<event::WriteReply>(&event)) noteReply(process, before, *write, renewed != nullptr);
+  if (const auto* write = std::get_if<event::WriteReply>(&event))
+    noteReply(process, before, *write, renewed != nullptr);
   if (const auto* read = std::get_if<event::ReadReply>(&event)) noteRead(process, before, *read, renewed != nullptr);
   if (const auto* send = find<action::SendRead>(actions)) {
     if (holds(before) && revoked == nullptr && send != nullptr) points.hit(SimPoint::renewalPendingFull);

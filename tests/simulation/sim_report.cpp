@@ -91,9 +91,9 @@ std::string campaignJson(const CampaignState& state, double seconds, const std::
 }
 
 std::string failureText(const Failure& failure, const std::string& commit) {
-  return "seed " + std::to_string(failure.options.seed) + " at commit " + commit + "\n  broke:   " +
-         failure.violation.oracle + ": " + failure.violation.text + "\n  world:   " + failure.configuration +
-         "\n  replay:  " + replayCommand(failure.options) + '\n';
+  return "seed " + std::to_string(failure.options.seed) + " at commit " + commit +
+         "\n  broke:   " + failure.violation.oracle + ": " + failure.violation.text +
+         "\n  world:   " + failure.configuration + "\n  replay:  " + replayCommand(failure.options) + '\n';
 }
 
 double medianSeed(const std::vector<MutantKill>& kills, std::uint64_t mostSeeds) {
@@ -110,14 +110,14 @@ std::string mutantsJson(const std::vector<MutantKill>& kills, std::uint64_t most
   const auto killed = std::count_if(kills.begin(), kills.end(), [](const MutantKill& kill) { return kill.seed != 0; });
   std::ostringstream out;
   out << "{\n  \"commit\": " << quoted(commit) << ",\n  \"mutants\": " << kills.size() << ",\n  \"killed\": " << killed
-      << ",\n  \"most_seeds\": " << mostSeeds << ",\n  \"median_first_seed\": " << fixed(medianSeed(kills, mostSeeds), 1)
-      << ",\n  \"table\": [";
+      << ",\n  \"most_seeds\": " << mostSeeds
+      << ",\n  \"median_first_seed\": " << fixed(medianSeed(kills, mostSeeds), 1) << ",\n  \"table\": [";
   for (std::size_t i = 0; i < kills.size(); ++i) {
     const MutantKill& kill = kills[i];
-    out << (i > 0 ? "," : "") << "\n    {\"mutant\": " << quoted(kill.info->name) << ", \"invariant\": "
-        << quoted(kill.info->invariant) << ", \"what\": " << quoted(kill.info->what) << ", \"first_seed\": " << kill.seed
-        << ", \"oracle\": " << quoted(kill.violation.oracle) << ", \"seen\": " << quoted(kill.violation.text)
-        << ", \"seconds\": " << fixed(kill.seconds, 2) << "}";
+    out << (i > 0 ? "," : "") << "\n    {\"mutant\": " << quoted(kill.info->name)
+        << ", \"invariant\": " << quoted(kill.info->invariant) << ", \"what\": " << quoted(kill.info->what)
+        << ", \"first_seed\": " << kill.seed << ", \"oracle\": " << quoted(kill.violation.oracle)
+        << ", \"seen\": " << quoted(kill.violation.text) << ", \"seconds\": " << fixed(kill.seconds, 2) << "}";
   }
   out << "\n  ]\n}\n";
   return out.str();

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "simulation/sim_campaign.hpp"
 #include "simulation/mutant_table.hpp"
+#include "simulation/sim_campaign.hpp"
 
 namespace tenure::test {
 

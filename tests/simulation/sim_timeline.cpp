@@ -65,8 +65,8 @@ class Page {
 
   void row(std::size_t i) {
     out_ += "<text x=\"8\" y=\"" + number(y(i) + 24) + "\" class=\"name\">p" + std::to_string(i) + "</text>\n";
-    out_ += "<line x1=\"" + number(left) + "\" x2=\"" + number(width - 20) + "\" y1=\"" + number(y(i) + 20) + "\" y2=\"" +
-            number(y(i) + 20) + "\" class=\"idle\"/>\n";
+    out_ += "<line x1=\"" + number(left) + "\" x2=\"" + number(width - 20) + "\" y1=\"" + number(y(i) + 20) +
+            "\" y2=\"" + number(y(i) + 20) + "\" class=\"idle\"/>\n";
   }
   void rect(const SimTimeline::Span& span, double inset, const std::string& style) {
     const double wide = std::max(1.0, x(span.to) - x(span.from));
@@ -83,9 +83,9 @@ class Page {
             escaped(span.what) + "</text>\n";
   }
   void fault(const SimTimeline::Mark& mark) {
-    out_ += "<line x1=\"" + number(x(mark.at)) + "\" x2=\"" + number(x(mark.at)) + "\" y1=\"" + number(y(mark.process)) +
-            "\" y2=\"" + number(y(mark.process) + 40) + "\" class=\"fault\"><title>" + escaped(mark.what) + " at " +
-            seconds(mark.at) + "</title></line>\n";
+    out_ += "<line x1=\"" + number(x(mark.at)) + "\" x2=\"" + number(x(mark.at)) + "\" y1=\"" +
+            number(y(mark.process)) + "\" y2=\"" + number(y(mark.process) + 40) + "\" class=\"fault\"><title>" +
+            escaped(mark.what) + " at " + seconds(mark.at) + "</title></line>\n";
   }
   void world(const SimTimeline::Mark& mark) {
     out_ += "<line x1=\"" + number(x(mark.at)) + "\" x2=\"" + number(x(mark.at)) + "\" y1=\"12\" y2=\"" +
@@ -119,11 +119,12 @@ std::string htmlOf(const SimTimeline& timeline, const std::string& title, const 
   const std::string body = page.body();
   return "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>" + escaped(title) + "</title>\n" + style +
          "<h1>" + escaped(title) + "</h1>\n<p>" + escaped(subtitle) +
-         "</p>\n<p>Each bar is a term with its fencing token, by the clock of its holder. Shaded: the process stood still. "
+         "</p>\n<p>Each bar is a term with its fencing token, by the clock of its holder. Shaded: the process stood "
+         "still. "
          "Red: a crash. Dashed: something that befell the store. Point at a thing to read it.</p>\n"
          "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " +
-         number(width) + " " + number(page.height()) + "\" width=\"100%\" role=\"img\" aria-label=\"Timeline of terms\">\n" +
-         body + "</svg>\n</html>\n";
+         number(width) + " " + number(page.height()) +
+         "\" width=\"100%\" role=\"img\" aria-label=\"Timeline of terms\">\n" + body + "</svg>\n</html>\n";
 }
 
 }  // namespace tenure::test

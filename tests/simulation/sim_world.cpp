@@ -146,6 +146,7 @@ void SimWorld::start(Process& process) {
   process.machine = std::make_unique<LeaseMachine>(std::move(machine), *process.machineRandom);
   if (service_) process.endpoint = service_->connect(*this, process.number, *process.life);
   process.pausedUntil = now_;
+  process.alarmAt = TrueTime{-1};
   process.restartWhenStopped = false;
   if (wild) note(process, "ITS CLOCK RUNS WILD");
   step(process, event::Start{Beacon{name, "boot", 1, 1}});
@@ -172,13 +173,11 @@ void SimWorld::kill(Process& process) {
 }
 
 void SimWorld::tell(Process& process, TrueTime when, LeaseEvent event) {
-  tellTask(process, process.life.get(), when,
-           [this, &process, event = std::move(event)] { step(process, event); });
+  tellTask(process, process.life.get(), when, [this, &process, event = std::move(event)] { step(process, event); });
 }
 
 void SimWorld::runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) {
-  tellTask(*processes_[process], &life, now_ + life.clock.trueTimeFor(std::max(localDelay, Nanos{0})),
-           std::move(task));
+  tellTask(*processes_[process], &life, now_ + life.clock.trueTimeFor(std::max(localDelay, Nanos{0})), std::move(task));
 }
 
 const SimChecker::Lives& SimWorld::lives() {

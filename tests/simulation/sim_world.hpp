@@ -48,7 +48,8 @@ class SimWorld final : public SimSurroundings {
     std::unique_ptr<LeaseMachine> machine{};  // null: dead
     std::unique_ptr<SimEndpoint> endpoint{};  // its own store object, where it has one
     TrueTime pausedUntil{0};
-    std::uint64_t wakeup{0};  // the one that counts; older ones are cancelled
+    TrueTime wakeAt{-1};   // when it wants to be woken; negative: not at all
+    TrueTime alarmAt{-1};  // when it is looked at whether it wants to
     bool restartWhenStopped{false};
     bool cutOff{false};
     TrueTime oneWayUntil{0};
@@ -102,6 +103,7 @@ class SimWorld final : public SimSurroundings {
   void performElected(Process& process, const action::Elected& elected);
   void performRevoked(Process& process, const action::Revoked& revoked);
   void planWakeup(Process& process);
+  void setAlarm(Process& process);
   void work(Process& process, const SimLife* life, FencingToken token);
   void shown(Process& process, const LeaseEvent& event);
   void drawTerm(Process& process, const TermState& term);
@@ -165,7 +167,7 @@ class SimWorld final : public SimSurroundings {
   TrueTime lastWriteAt_{0};
 
   // The client of another make.
-  RecordVersion foreignVersion_{};   // of its record while it holds the lease
+  RecordVersion foreignVersion_{};  // of its record while it holds the lease
   RecordVersion foreignSaw_{};
   TrueTime foreignSawAt_{0};
   TrueTime foreignLease_;

@@ -130,8 +130,9 @@ void tellFailure(const Arguments& args, const Failure& failure, const std::strin
   std::cout << failureText(failure, commit);
   if (args.noShrink || failure.violation.oracle == "canary") return;
   const Shrunk small = shrink(failure.options);
-  std::cout << "  shrunk:  " << replayCommand(small.options) << "  (" << small.tries << " runs)\n  broke:   "
-            << small.report.violations.front().oracle << ": " << small.report.violations.front().text << '\n';
+  std::cout << "  shrunk:  " << replayCommand(small.options) << "  (" << small.tries
+            << " runs)\n  broke:   " << small.report.violations.front().oracle << ": "
+            << small.report.violations.front().text << '\n';
   if (!args.saveTo.empty()) writeFile(args.saveTo, regressionText(small.options, small.report.violations.front().text));
 }
 
@@ -139,8 +140,8 @@ std::function<void(const CampaignState&)> progressOf(double hours, std::uint64_t
   const bool terminal = isatty(STDERR_FILENO) != 0;
   return [=, told = 0U](const CampaignState& state) mutable {
     if (!terminal && ++told % 10 != 0) return;
-    const double part = hours > 0 ? state.totals.hours / hours
-                                  : static_cast<double>(state.seeds) / static_cast<double>(seeds);
+    const double part =
+        hours > 0 ? state.totals.hours / hours : static_cast<double>(state.seeds) / static_cast<double>(seeds);
     std::fprintf(stderr, "%s%5.1f %%  %llu seeds, %.0f h, %zu failures%s", terminal ? "\r" : "", 100 * part,
                  static_cast<unsigned long long>(state.seeds), state.totals.hours, state.failures.size(),
                  terminal ? "  " : "\n");
@@ -166,8 +167,7 @@ int runMany(const Arguments& args, const SimOptions& base) {
   campaign.mostFailures = args.keepGoing ? 1'000'000 : 1;
   campaign.twice = 100;
   const auto from = std::chrono::steady_clock::now();
-  const CampaignState state =
-      runCampaign(campaign, progressOf(campaign.hours, campaign.last - campaign.first + 1));
+  const CampaignState state = runCampaign(campaign, progressOf(campaign.hours, campaign.last - campaign.first + 1));
   const double seconds = secondsSince(from);
   if (isatty(STDERR_FILENO) != 0) std::fputc('\n', stderr);
   const std::string commit = commitText();
