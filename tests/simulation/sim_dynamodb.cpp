@@ -16,6 +16,7 @@
 #include "record_codec.hpp"
 #include "simulation/sim_dynamodb_table.hpp"
 #include "simulation/sim_endpoint.hpp"
+#include "simulation/simulation.hpp"
 #include "store.hpp"
 
 namespace tenure {
@@ -279,6 +280,8 @@ void SimDynamoDb::refresh() {
 }
 
 }  // namespace
+
+bool hasDynamoDb() noexcept { return true; }
 
 std::unique_ptr<SimService> makeSimDynamoDb() { return std::make_unique<SimDynamoDb>(); }
 

@@ -43,7 +43,7 @@ std::size_t candidatesOf(SeededRandom& plan, bool crowd) {
 StoreKind storeOf(SeededRandom& plan) {
   const std::uint64_t draw = plan.below(20);
   if (draw < 2) return StoreKind::memory;
-  return draw == 2 ? StoreKind::dynamodb : StoreKind::model;
+  return draw == 2 && hasDynamoDb() ? StoreKind::dynamodb : StoreKind::model;
 }
 
 template <std::size_t... I>

@@ -67,6 +67,9 @@ struct SimReport {
 
 [[nodiscard]] SimReport simulate(const SimOptions& options);
 
+/// Builds without the DynamoDB store draw other stores.
+[[nodiscard]] bool hasDynamoDb() noexcept;
+
 [[nodiscard]] std::string_view toString(SimMode mode) noexcept;
 [[nodiscard]] std::string_view toString(StoreKind store) noexcept;
 

@@ -128,6 +128,8 @@ int runOne(const Arguments& args, SimOptions options) {
 
 void tellFailure(const Arguments& args, const Failure& failure, const std::string& commit) {
   std::cout << failureText(failure, commit);
+  if (!args.mutant.empty())
+    std::cout << "  mutant:  tenure-sim-mutants --mutant " << args.mutant << " and the options above\n";
   if (args.noShrink || failure.violation.oracle == "canary") return;
   const Shrunk small = shrink(failure.options);
   std::cout << "  shrunk:  " << replayCommand(small.options) << "  (" << small.tries
@@ -200,6 +202,7 @@ int killAll(const Arguments& args, const SimOptions& base) {
   std::vector<MutantKill> kills;
   bool survived = false;
   for (const MutantInfo& info : mutantTable()) {
+    if (info.store == StoreKind::dynamodb && !hasDynamoDb()) continue;
     kills.push_back(hunt(info, base, args.mostSeeds));
     const MutantKill& kill = kills.back();
     const bool lives = kill.seed == 0;
