@@ -128,6 +128,7 @@ class LeaseMachine::Impl {
   void releaseAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome);
   void releaseConflict(const Instant& now, const Conflict& conflict);
   void releaseFailed(const Instant& now, const StoreError& error);
+  [[nodiscard]] bool acquisitionMayStillArrive(const Conflict& conflict) const;
   void released(const Instant& now, ReleaseResult result);
   void finish(ReleaseResult result);
 

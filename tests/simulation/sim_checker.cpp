@@ -72,6 +72,7 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   if (write == nullptr || write->applied) return;
   write->applied = true;
   if (write->purpose != WriteRequest::Purpose::acquire || lawless()) return;
+  if (writer.saysFree && now_ > erasedUntil_) violation(writer, "release", "takes the lease after it said it does not");
   if (now_ < foreignUntil_) violation(writer, "takeover", "takes the lease that a client of another make holds");
   for (const SimLife* other : all) {
     if (other == &writer || other->published.token <= erased_) continue;
@@ -190,6 +191,7 @@ void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optiona
   const bool holds = truth && truth->holder == life.name && !truth->released;
   if (result == ReleaseResult::released && holds) violation(life, "release", "says that it released and did not");
   life.stopped = true;
+  life.saysFree = result == ReleaseResult::released || result == ReleaseResult::notHeld;
 }
 
 void SimChecker::acted(const SimLife& life) {
@@ -227,10 +229,13 @@ bool SimChecker::fencedWrite(const SimLife& life, FencingToken token) {
   return true;
 }
 
-void SimChecker::erased(const LeaseRecord& record) { erased_ = std::max(erased_, record.token); }
+void SimChecker::erased(const LeaseRecord& record, TrueTime memory) {
+  erased_ = std::max(erased_, record.token);
+  erasedUntil_ = now_ + memory;
+}
 
 void SimChecker::overwritten(const LeaseRecord& record) {
-  erased(record);
+  erased(record, TrueTime{0});
   overwritten_ = erased_;
 }
 

@@ -39,7 +39,8 @@ class SimChecker {
   [[nodiscard]] FencingToken fence() const noexcept { return fence_; }
   /// The record was deleted: an overlap with its holder's present term is its victim's, unless the successor knew of
   /// it.
-  void erased(const LeaseRecord& record);
+  /// For so long a write that waited for there to be no record may still arrive.
+  void erased(const LeaseRecord& record, TrueTime memory);
   /// Somebody wrote a record of his own over this one: its holder is told by the next answer only.
   void overwritten(const LeaseRecord& record);
   /// Clocks are further off than the guard covers: only the fence is to hold.
@@ -67,6 +68,7 @@ class SimChecker {
   FencingToken lastElected_{};
   FencingToken erased_{};
   FencingToken overwritten_{};
+  TrueTime erasedUntil_{-1};
   TrueTime lawlessUntil_{0};
   TrueTime foreignUntil_{0};
   FencingToken fence_{};

@@ -27,7 +27,7 @@ void SimWorld::tickRecord() {
   if (record && !truth_->counterLost() && (happens(FaultKind::erase) || (unused && happens(FaultKind::ttl)))) {
     const LeaseRecord gone = *record;
     if (truth_->erase()) {
-      checker_.erased(gone);
+      checker_.erased(gone, 8 * longest_);
       last_.deleted = true;
       foreignVersion_ = RecordVersion{};
       checker_.foreignHolds(TrueTime{0}, lives());

@@ -37,6 +37,7 @@ struct SimLife {
   bool working{false};          // the work of a term has not ended
   bool stuck{false};            // and it tells of no progress
   bool stopped{false};
+  bool saysFree{false};     // it stopped and said that it does not hold the lease
   bool unreadable{false};   // the last read told that the record is not understood
   TrueTime troubledAt{-1};  // the last fault that could delay or lose something of it
   TrueTime misledAt{-1};    // the last time that it was shown something else than the truth
