@@ -71,7 +71,10 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   SentWrite* write = writer.find(version);
   if (write == nullptr || write->applied) return;
   write->applied = true;
-  if (write->purpose != WriteRequest::Purpose::acquire || lawless()) return;
+  if (write->purpose != WriteRequest::Purpose::acquire) return;
+  if (truth && truth->token <= lastElected_) violation(writer, "token", "got a token that does not rise");
+  if (truth && truth->token <= write->floor) violation(writer, "token", "got a token no higher than one it knew of");
+  if (lawless()) return;
   if (writer.saysFree && now_ > erasedUntil_) violation(writer, "release", "takes the lease after it said it does not");
   if (now_ < foreignUntil_) violation(writer, "takeover", "takes the lease that a client of another make holds");
   for (const SimLife* other : all) {
@@ -80,8 +83,6 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
     violation(writer, "takeover",
               "takes the lease of " + other->name + ", whose term " + toString(other->published.token) + " is valid");
   }
-  if (truth && truth->token <= lastElected_) violation(writer, "token", "got a token that does not rise");
-  if (truth && truth->token <= write->floor) violation(writer, "token", "got a token no higher than one it knew of");
 }
 
 void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
@@ -97,8 +98,9 @@ void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
 void SimChecker::elected(SimLife& life, FencingToken token) {
   if (life.term) violation(life, "pairing", "Elected twice without Revoked");
   if (life.working) violation(life, "work", "Elected while the work of the last term still runs");
-  // One whose record was deleted before it learned that it had won comes after its successor.
-  if (token <= lastElected_ && token > erased_) {
+  // One whose record was deleted before it learned that it had won, or whose clocks stood still, comes after its
+  // successor.
+  if (token <= lastElected_ && token > erased_ && !lawless()) {
     violation(life, "token", "the token " + toString(token) + " does not rise");
   }
   if (token <= life.lastToken || token < life.highestShown) violation(life, "token", "its own tokens do not rise");
