@@ -59,6 +59,7 @@ void LeaseMachine::Impl::sendAcquire(const Instant& now) {
   state_ = LeaseState::acquiring;
   // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
   sendWrite(now, Request::acquire, options_.timing.leadsFor() / 2, observation_.expected());
+  if (mutant::on(Mutant::electedBeforeAnswer)) becomeLeader(now, {inFlight_->version, now}, tokenFloor_.next());
 }
 
 void LeaseMachine::Impl::candidateRead(const Instant& now, const ReadOutcome& outcome, bool hinted) {

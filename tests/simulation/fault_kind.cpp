@@ -45,7 +45,9 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "deathNotices",
                                                               "mixedLeases",
                                                               "crowd",
-                                                              "cutOff"};
+                                                              "cutOff",
+                                                              "pauseInStep",
+                                                              "crashInStep"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

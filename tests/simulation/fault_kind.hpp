@@ -59,6 +59,9 @@ enum class FaultKind : unsigned {
   mixedLeases,   ///< candidates are configured differently (drawn for a run)
   crowd,         ///< up to 50 candidates (drawn for a run)
   cutOff,        ///< a part of the candidates never reaches the store again when the rest heals (drawn for a run)
+  // New ones come last: a kind's place is its random stream, and regressions name seeds.
+  pauseInStep,  ///< right after the machine asked for something: a request is on its way, a callback is called
+  crashInStep,
   count
 };
 

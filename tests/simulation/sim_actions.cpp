@@ -63,6 +63,7 @@ void SimWorld::step(Process& process, const LeaseEvent& event) {
   for (const LeaseAction& a : actions) perform(process, a, dropsOld);
   checker_.stepped(life);
   planWakeup(process);
+  if (!actions.empty() && !life.stopped) haltInStep(process);
 }
 
 void SimWorld::perform(Process& process, const LeaseAction& a, bool dropsOld) {

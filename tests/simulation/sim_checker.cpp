@@ -60,7 +60,9 @@ void SimChecker::overlap(const SimLife& life, const SimLife& other) {
   // Whoever takes the lease next must have waited if it ever saw the victim; who comes after that one cannot know.
   const bool knew = older.published.token > overwritten_ && newer.highestShown >= older.published.token &&
                     newer.published.token == erased_.next() && newer.acquisitionSentAt.raw > newer.highestShownAt.raw;
-  if (victim && !knew) return points_.hit(SimPoint::victimOfDeletion);
+  // An old record that was shown instead may have told that nobody needs to be waited for.
+  const bool misled = newer.misledAt >= now_ - 3 * newer.timing.duration();
+  if (victim && (!knew || misled)) return points_.hit(SimPoint::victimOfDeletion);
   violation(life, "overlap",
             "two valid terms: token " + toString(life.published.token) + " beside " + other.name + " with " +
                 toString(other.published.token));

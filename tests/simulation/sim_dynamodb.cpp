@@ -147,9 +147,9 @@ class SimClient final : public aws::JsonClient {
     std::string operation = target.substr(target.find('.') + 1);
     world_.exchange(
         process_, life_, timeout,
-        [this_ = &world_, life = &life_, service = &service_, operation = std::move(operation), body = std::move(body),
+        [world = &world_, life = &life_, service = &service_, operation = std::move(operation), body = std::move(body),
          answer](const AnswerFate& fate) -> SimSurroundings::Task {
-          aws::JsonReply reply = service->serve(*this_, *life, operation, body, fate);
+          aws::JsonReply reply = service->serve(*world, *life, operation, body, fate);
           return [answer, reply = std::move(reply)] { answer(reply); };
         },
         [answer] {

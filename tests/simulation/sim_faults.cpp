@@ -120,6 +120,21 @@ void SimWorld::halt(Process& process) {
   span(process, length, what);
 }
 
+void SimWorld::haltInStep(Process& process) {
+  if (happens(FaultKind::pauseInStep)) {
+    const TrueTime length = upTo(streams_.load, 3 * lease_);
+    process.pausedUntil = now_ + length;
+    process.life->troubledUntil(now_ + length);
+    ++report_.totals.pauses;
+    if (options_.trace) note(process, "paused for " + std::to_string(length.count()));
+    span(process, length, "paused");
+  }
+  if (!happens(FaultKind::crashInStep)) return;
+  at(now_, [this, &process, life = process.life.get()] {
+    if (process.life.get() == life && process.machine) kill(process);
+  });
+}
+
 void SimWorld::tickProcess(Process& process) {
   SimLife& life = *process.life;
   if (life.wild) checker_.lawlessUntil(now_ + 3 * longest_);

@@ -143,6 +143,7 @@ class SimWorld final : public SimSurroundings {
   void endForeign();
   void tickProcess(Process& process);
   void halt(Process& process);
+  void haltInStep(Process& process);
   [[nodiscard]] LeaseRecord foreignRecord();
 
   const SimOptions options_;
