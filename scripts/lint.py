@@ -32,7 +32,7 @@ HEAVY = {
     "boost/beast": ("lockcore/net/src/", "bench/"),
     "openssl/": ("lockcore/net/src/", "lockcore/aws/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),
-    "CLI/": ("election/cli/", "bench/"),
+    "CLI/": ("election/cli/", "bench/", "tests/simulation/"),
     "sqlite3.h": ("lockcore/stores/sqlite/", "adapters/sqlite/", "tests/", "bench/", "examples/"),
 }
 # Public headers that hold an Asio type, for those who bring their own executor; no other header may include them.

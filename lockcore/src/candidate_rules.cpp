@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lease_machine_impl.hpp"
+#include "mutants.hpp"
 
 namespace tenure {
 
@@ -58,6 +59,7 @@ void LeaseMachine::Impl::sendAcquire(const Instant& now) {
   state_ = LeaseState::acquiring;
   // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
   sendWrite(now, Request::acquire, options_.timing.leadsFor() / 2, observation_.expected());
+  if (mutant::on(Mutant::electedBeforeAnswer)) becomeLeader(now, {inFlight_->version, now}, tokenFloor_.next());
 }
 
 void LeaseMachine::Impl::candidateRead(const Instant& now, const ReadOutcome& outcome, bool hinted) {
@@ -67,10 +69,18 @@ void LeaseMachine::Impl::candidateRead(const Instant& now, const ReadOutcome& ou
   }
   noteError(now, outcome.error());
   poll_.failed(now, outcome.error().errorClass, *random_);
-  if (outcome.error().errorClass == ErrorClass::corrupt) observation_.distrust();  // fail closed (I11)
+  const bool corrupt = outcome.error().errorClass == ErrorClass::corrupt && !mutant::on(Mutant::corruptIsFree);
+  if (corrupt) observation_.distrust();  // fail closed (I11)
+  const bool forGood = outcome.error().errorClass == ErrorClass::credentials;
+  if (mutant::on(Mutant::errorEndsCandidacy) && forGood) finish(ReleaseResult::notHeld);
 }
 
 void LeaseMachine::Impl::observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted) {
+  if (mutant::on(Mutant::ownLeaseLength) && record && record->leaseDuration != options_.timing.duration()) {
+    LeaseRecord other = *record;
+    other.leaseDuration = options_.timing.duration();
+    return observe(now, other, hinted);
+  }
   if (record) tokenFloor_ = std::max(tokenFloor_, record->token);
   if (record && isOwn(*record) && adoptOwnAcquire(now, *record)) return;
   const bool news = observation_.confirm(now, record, record && wrote(*record));
@@ -102,6 +112,7 @@ void LeaseMachine::Impl::acquireAnswered(const Instant& now, const InFlight& req
     acquireFailed(now, rejected->error);
     poll_.postpone(now, cooldown_);
   } else {
+    if (mutant::on(Mutant::unknownAcquireIsSuccess)) return acquired(now, request, {tokenFloor_.next()});
     rememberAcquire(request);
     acquireFailed(now, std::get<Unknown>(outcome).error);
     poll_.hurry(now);  // it may have won: what is there now is read back before anything else

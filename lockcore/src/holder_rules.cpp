@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "lease_machine_impl.hpp"
+#include "mutants.hpp"
 
 namespace tenure {
 
@@ -77,7 +78,7 @@ bool LeaseMachine::Impl::renewalFits(const Instant& now) const { return rightLef
 
 nanoseconds LeaseMachine::Impl::renewDueIn(const Instant& now) const {
   if (renewFailures_ > 0 || doubt_ || readBack_) return retryAfter_ - elapsedForHolder(retryFrom_, now);
-  const nanoseconds heartbeat = options_.timing.heartbeat();
+  const nanoseconds heartbeat = options_.timing.heartbeat() * (mutant::on(Mutant::heartbeatTooLate) ? 4 : 1);
   const nanoseconds early = (term_.anchor.boottime + heartbeat) % slotOf(heartbeat);
   return heartbeat - early - elapsedForHolder(term_.anchor, now);
 }
@@ -85,6 +86,7 @@ nanoseconds LeaseMachine::Impl::renewDueIn(const Instant& now) const {
 void LeaseMachine::Impl::advanceHolder(const Instant& now) {
   const bool drainOver = elapsedForHolder(drainFrom_, now) >= options_.timing.drainTimeout();
   if (state_ == LeaseState::draining && drainOver) {
+    if (mutant::on(Mutant::releaseAfterDrainTimeout)) return beginRelease(now);
     log(LogLevel::warn, "the work did not end within the drain timeout; the lease is left to expire");
     endTerm(now, rightLeft(now));
     return advanceCandidate(now);
@@ -118,7 +120,8 @@ void LeaseMachine::Impl::renewAnswered(const Instant& now, const InFlight& reque
   } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
     renewalFailed(now, rejected->error);
   } else {
-    remember(request);
+    if (mutant::on(Mutant::unknownRenewalIsSuccess)) return renewed(now, request.version, request.sentAt);
+    if (!mutant::on(Mutant::unknownRenewalIsForgotten)) remember(request);
     renewalFailed(now, std::get<Unknown>(outcome).error);
   }
 }
@@ -130,7 +133,7 @@ void LeaseMachine::Impl::renewed(const Instant& now, const RecordVersion& versio
   renewFailures_ = 0;
   readBack_ = false;
   retryAfter_ = nanoseconds{0};
-  term_.anchor = sentAt;
+  term_.anchor = mutant::on(Mutant::validityFromReply) ? now : sentAt;
   const bool afterDoubt = std::exchange(doubt_, false);
   if (state_ == LeaseState::releasing) return;
   publish(term_);
@@ -145,12 +148,14 @@ void LeaseMachine::Impl::renewalFailed(const Instant& now, const StoreError& err
   // Sooner as the end comes near, but not in ever smaller steps: a store in trouble may have holders by the thousand.
   const nanoseconds least = std::max<nanoseconds>(options_.timing.heartbeat() / 16, leastRetry);
   retryAfter_ = std::max(jittered(std::min(grownRetry(), rightLeft(now) / 4)), least);
+  if (mutant::on(Mutant::retriesWithoutPause)) retryAfter_ = nanoseconds{0};
   if (state_ != LeaseState::leading || std::exchange(doubt_, true)) return;
   actions_.push_back(action::InDoubt{error, rightLeft(now)});
 }
 
 void LeaseMachine::Impl::renewalConflict(const Instant& now, const InFlight& request, const Conflict& conflict) {
   remember(request);
+  if (mutant::on(Mutant::conflictIsLoss)) return revokeLost(now, RevokeReason::lost, "a conflict");
   if (state_ == LeaseState::releasing) return;  // the release itself will show who owns the record
   if (conflict.current) return judgeOwnRecord(now, *conflict.current);
   readBack_ = true;
@@ -172,7 +177,7 @@ void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const std::optional<
     const Pending proven = *landed;
     std::vector<Pending> later(std::next(pending_.begin(), landed - pending_.data() + 1), pending_.end());
     renewed(now, proven.version, proven.sentAt);
-    pending_ = std::move(later);
+    if (!mutant::on(Mutant::readBackForgetsLater)) pending_ = std::move(later);
     return;  // it was sent after the last acknowledged one, so its right is not over either
   }
   if (current->version == version_) {
@@ -222,6 +227,8 @@ void LeaseMachine::Impl::announceRevoked(RevokeReason reason, std::string detail
   over.leadsFor = nanoseconds{0};
   if (reason == RevokeReason::lost || reason == RevokeReason::recordMissing) over.validFor = nanoseconds{0};
   publish(over);
+  if (mutant::on(Mutant::revokedUntold) && reason == RevokeReason::lost) return;
+  if (mutant::on(Mutant::revokedTwice)) actions_.push_back(action::Revoked{reason, detail, term_.token});
   actions_.push_back(action::Revoked{reason, std::move(detail), term_.token});
 }
 
@@ -231,6 +238,7 @@ void LeaseMachine::Impl::beginDrain(const Instant& now, RevokeReason reason, con
   drainFrom_ = now;
   announceRevoked(reason, detail);
   term_.leadsFor = nanoseconds{0};
+  if (mutant::on(Mutant::releaseBeforeDrain)) beginRelease(now);
 }
 
 /// From holder back to candidate, without a release. `stillValid`: how long the lease may last; the work may use it up.

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lease_machine_impl.hpp"
+#include "mutants.hpp"
 
 namespace tenure {
 
@@ -14,8 +15,9 @@ LeaseMachine::Impl::Impl(MachineOptions options, RandomSource& random)
 
 LeaseActions LeaseMachine::Impl::step(const Instant& now, const LeaseEvent& event) {
   actions_.clear();
-  checkDeadlines(now);
+  if (!mutant::on(Mutant::deadlineAfterEvent)) checkDeadlines(now);
   std::visit([&](const auto& e) { handle(now, e); }, event);
+  if (mutant::on(Mutant::deadlineAfterEvent)) checkDeadlines(now);
   advance(now);
   lastStep_ = now;
   return std::exchange(actions_, {});
@@ -23,7 +25,10 @@ LeaseActions LeaseMachine::Impl::step(const Instant& now, const LeaseEvent& even
 
 /// Before any event is looked at, so that a success which arrives late cannot revive a term (I2, I4).
 void LeaseMachine::Impl::checkDeadlines(const Instant& now) {
-  if (state_ == LeaseState::leading && !term_.leadsAt(now)) revokeExpired(now);
+  const bool late =
+      mutant::on(Mutant::slowestClockForHolder) && elapsedForChallenger(term_.anchor, now) < options_.timing.leadsFor();
+  const bool believes = mutant::on(Mutant::believesInDoubt) && doubt_;
+  if (state_ == LeaseState::leading && !term_.leadsAt(now) && !late && !believes) revokeExpired(now);
   if (state_ == LeaseState::draining && !term_.validAt(now)) {
     log(LogLevel::warn, "the lease ran out while the work was ending");
     endTerm(now, nanoseconds{0});
@@ -95,6 +100,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::WorkEnded&) {
   // While it leads, callbacks that have returned do not end the term: the work may go on elsewhere until onRevoked.
   if (state_ == LeaseState::leading) return;
   workRunning_ = false;
+  if (state_ == LeaseState::draining && mutant::on(Mutant::stopWithoutRelease)) return finish(ReleaseResult::released);
   if (state_ == LeaseState::draining) beginRelease(now);
 }
 
@@ -109,10 +115,11 @@ void LeaseMachine::Impl::handle(const Instant& /*now*/, const event::Wakeup&) {}
 void LeaseMachine::Impl::handle(const Instant& now, const event::ReadReply& event) {
   if (!inFlight_ || inFlight_->attempt != event.attempt || inFlight_->request != Request::read) return;
   const bool hinted = inFlight_->hinted;
+  const Instant seen = mutant::on(Mutant::waitFromSend) ? inFlight_->sentAt : now;
   inFlight_.reset();
   switch (state_) {
     case LeaseState::candidate:
-      return candidateRead(now, event.outcome, hinted);
+      return candidateRead(seen, event.outcome, hinted);
     case LeaseState::leading:
     case LeaseState::draining:
       readBack_ = false;
@@ -127,7 +134,8 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::ReadReply& even
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::WriteReply& event) {
-  if (!inFlight_ || inFlight_->attempt != event.attempt || inFlight_->request == Request::read) return;
+  if (!inFlight_ || inFlight_->request == Request::read) return;
+  if (inFlight_->attempt != event.attempt && !mutant::on(Mutant::oldReplyCounts)) return;
   const InFlight request = *std::exchange(inFlight_, std::nullopt);
   // Never in the record. A stream of them (connections that are refused) must not push out the version that is.
   if (std::holds_alternative<Rejected>(event.outcome)) sentVersions_[--nextSent_ % sentVersions_.size()] = {};
@@ -143,8 +151,9 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::WriteReply& eve
   }
 }
 
-void LeaseMachine::Impl::handle(const Instant& /*now*/, const event::StoreHint&) {
+void LeaseMachine::Impl::handle(const Instant& now, const event::StoreHint&) {
   hinted_ = hinted_ || state_ == LeaseState::candidate;
+  if (mutant::on(Mutant::hintIsProof)) observation_.provenDead(now, followedBeacon_);
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::HolderProvenDead& event) {
@@ -167,7 +176,8 @@ void LeaseMachine::Impl::send(const Instant& now, Request request, Nanos timeout
 
 void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos timeout,
                                    std::vector<RecordVersion> expected) {
-  const RecordVersion version{uuid4(*random_)};
+  const bool same = mutant::on(Mutant::renewalKeepsVersion) && request == Request::renew;
+  const RecordVersion version{same ? version_.text() : uuid4(*random_)};
   inFlight_ = InFlight{++lastAttempt_, request, now, timeout, version};
   sentVersions_[nextSent_++ % sentVersions_.size()] = packed(version).value_or(PackedVersion{});
   WriteRequest write{options_.key, WriteRequest::Purpose::renew, std::move(expected),
@@ -178,11 +188,15 @@ void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos ti
     write.record.attributes = options_.attributes;
     write.record.acquiredAtMillis = write.record.renewedAtMillis;
     write.record.token = FencingToken{};
-    write.tokenFloor = tokenFloor_;
+    write.tokenFloor = mutant::on(Mutant::floorIgnored) ? FencingToken{} : tokenFloor_;
   } else if (request == Request::release) {
     write.purpose = WriteRequest::Purpose::release;
   }
   actions_.push_back(action::SendWrite{lastAttempt_, std::move(write), timeout});
+  if (mutant::on(Mutant::validityAtSend) && request == Request::renew && state_ == LeaseState::leading) {
+    term_.anchor = now;
+    publish(term_);
+  }
 }
 
 LeaseRecord LeaseMachine::Impl::ownRecord(RecordVersion version, bool isReleased) const {

@@ -8,6 +8,7 @@
 
 #include <tenure/lockcore/lease_machine.hpp>
 
+#include "mutants.hpp"
 #include "observation.hpp"
 #include "packed_version.hpp"
 #include "poll_schedule.hpp"
@@ -95,7 +96,9 @@ class LeaseMachine::Impl {
   void holdOff(const Instant& now, Nanos wait);
   void acquireLost(const Instant& now, const InFlight& request, const Conflict& conflict);
   [[nodiscard]] bool adoptOwnAcquire(const Instant& now, const LeaseRecord& record);
-  [[nodiscard]] bool mayLead() const { return !stopping_ && !workRunning_; }
+  [[nodiscard]] bool mayLead() const {
+    return !stopping_ && (!workRunning_ || mutant::on(Mutant::electedWhileWorking));
+  }
   [[nodiscard]] bool mayCompete(const Instant& now) const;
 
   // ---- holder_rules.cpp ----
@@ -125,6 +128,7 @@ class LeaseMachine::Impl {
   void releaseAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome);
   void releaseConflict(const Instant& now, const Conflict& conflict);
   void releaseFailed(const Instant& now, const StoreError& error);
+  [[nodiscard]] bool acquisitionMayStillArrive(const Conflict& conflict) const;
   void released(const Instant& now, ReleaseResult result);
   void finish(ReleaseResult result);
 

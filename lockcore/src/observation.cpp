@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mutants.hpp"
+
 namespace tenure {
 
 Observation::Sighting::Sighting(const LeaseRecord& record)
@@ -13,13 +15,14 @@ Observation::Sighting::Sighting(const LeaseRecord& record)
       beaconId{record.beacon ? record.beacon->id : std::string{}} {}
 
 bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
+  if (mutant::on(Mutant::holderIsEnough)) return holder == record.holder && released == record.released;
   return version == record.version && holder == record.holder && released == record.released && token == record.token &&
          leaseDuration == record.leaseDuration;
 }
 
 bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written) {
   const bool same = (record_ != nullptr) == record.has_value() && (!record || record_->shows(*record));
-  const bool news = !known_ || !same;
+  const bool news = !known_ || !same || mutant::on(Mutant::waitRestartsAtPoll);
   if (news) {
     firstSeen_ = now;
     if (record) {
@@ -65,11 +68,15 @@ std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& no
   // late) has no other owner to wait for. Its name alone is no proof of that: a virtual machine that was cloned while
   // it ran is another candidate of the same name, and leads by what it wrote.
   if (heldBySelf()) return std::chrono::nanoseconds{0};
-  const auto since = elapsedForChallenger(firstSeen_, now);
+  const bool fast = mutant::on(Mutant::fastestClockForChallenger);
+  const auto since = fast ? elapsedForHolder(firstSeen_, now) : elapsedForChallenger(firstSeen_, now);
+  if (mutant::on(Mutant::noWait)) return politeness - since;
+  if (!record_ && mutant::on(Mutant::vanishedIsFree)) return politeness - since;
   if (!record_) return vanishedLease_ + politeness - since;
   if (record_->released) return politeness - since;
   const auto byLease = record_->leaseDuration + politeness - since;
-  const bool dead = !deadBeacon_.empty() && record_->beaconId == deadBeacon_;
+  const bool itsDeath = record_->beaconId == deadBeacon_ || mutant::on(Mutant::anyDeathIsProof);
+  const bool dead = !deadBeacon_.empty() && itsDeath;
   if (!dead) return byLease;
   return std::min(byLease, politeness - elapsedForChallenger(deadSince_, now));
 }

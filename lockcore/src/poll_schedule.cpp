@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mutants.hpp"
+
 namespace tenure {
 namespace {
 
@@ -20,7 +22,8 @@ nanoseconds backoff(int failures, ErrorClass errorClass, nanoseconds heartbeat, 
   const nanoseconds heartbeats = heartbeat * (throttled ? 2 : 1);
   const nanoseconds cap =
       passing ? std::max<nanoseconds>(heartbeats, milliseconds{100}) : std::max<nanoseconds>(lease, milliseconds{1000});
-  const nanoseconds wait = std::min(heartbeats / 4 * (1 << std::min(failures, maxFailures)), cap);
+  const nanoseconds grown = heartbeats / 4 * (1 << std::min(failures, maxFailures));
+  const nanoseconds wait = mutant::on(Mutant::backoffWithoutEnd) ? grown * 16 : std::min(grown, cap);
   // Around the wait and not below it: an outage must not be asked at more often than a healthy store is.
   return wait - wait / 4 + uniform(random, wait / 2);
 }

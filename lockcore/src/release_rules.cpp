@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lease_machine_impl.hpp"
+#include "mutants.hpp"
 
 namespace tenure {
 
@@ -19,7 +20,8 @@ void LeaseMachine::Impl::beginRelease(const Instant& now) {
 }
 
 void LeaseMachine::Impl::advanceRelease(const Instant& now) {
-  if (inFlight_) return;  // a renewal under way is awaited, so that the release carries the final version
+  const bool overtakes = mutant::on(Mutant::releaseOvertakes) && inFlight_ && inFlight_->request == Request::renew;
+  if (inFlight_ && !overtakes) return;  // a renewal under way is awaited, so that the release carries the final version
   const nanoseconds spent = elapsedForHolder(releaseFrom_, now);
   if (spent >= options_.timing.duration()) {
     log(LogLevel::warn, "the release was not acknowledged; the lease expires by itself if it did not arrive");
@@ -45,8 +47,23 @@ void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& req
   }
 }
 
+/// Of an acquisition that nobody answered, whose term never began: it waits for the record to be as it was observed,
+/// and the record still is (or the store does not say). It may also look like a release of ours, that of the term
+/// before.
+bool LeaseMachine::Impl::acquisitionMayStillArrive(const Conflict& conflict) const {
+  if (!term_.token.isNone()) return false;
+  if (!conflict.current) return true;
+  const std::optional<LeaseRecord>& current = *conflict.current;
+  const std::vector<RecordVersion> expected = observation_.expected();
+  return current ? expected == std::vector{current->version} : expected.empty();
+}
+
 /// Nothing of ours is there any more, or an unanswered release has arrived after all.
 void LeaseMachine::Impl::releaseConflict(const Instant& now, const Conflict& conflict) {
+  if (acquisitionMayStillArrive(conflict)) {
+    log(LogLevel::warn, "an acquisition was not answered and may still arrive; the lease expires by itself if it does");
+    return released(now, ReleaseResult::unknown);
+  }
   // If the store cannot tell: every version that we may have left is in the condition, so the record is not ours.
   if (!conflict.current) return released(now, ReleaseResult::notHeld);
   const std::optional<LeaseRecord>& current = *conflict.current;

@@ -8,6 +8,8 @@
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
+#include "../../../src/mutants.hpp"
+
 namespace tenure::dynamodb_store {
 namespace {
 
@@ -128,6 +130,7 @@ Fault faultOf(const std::string& what, const aws::JsonReply& reply, object body)
   fault.error.errorClass = rule != nullptr ? rule->errorClass : classOfStatus(reply.status);
   // Without a name of DynamoDB's it may have been something on the way that answered, after passing the request on.
   fault.maybeApplied = rule != nullptr ? rule->maybeApplied : fault.name.empty() || reply.status >= 500;
+  if (mutant::on(Mutant::dynamodbServerErrorIsRefusal)) fault.maybeApplied = false;
   std::string& message = fault.error.message;
   message = what + ": " + (fault.name.empty() ? "an answer that is not DynamoDB's" : fault.name);
   message += " (HTTP " + std::to_string(reply.status);

@@ -1,6 +1,7 @@
 // write(): acquire, renew, release.
 #include <algorithm>
 
+#include "../../../src/mutants.hpp"
 #include "lease_call.hpp"
 #include "requests.hpp"
 #include "token_plan.hpp"
@@ -93,7 +94,8 @@ void acquire(const OwnershipPtr& write) {
 
 void updateWith(const OwnershipPtr& write, const WriteDetails& details) {
   const Core& core = *write->core();
-  const bool deletes = write->request.purpose == Purpose::release && core.options.deleteOnRelease;
+  const bool mayDelete = core.options.deleteOnRelease || mutant::on(Mutant::dynamodbDeletesOnRelease);
+  const bool deletes = write->request.purpose == Purpose::release && mayDelete;
   send(write->core(), deletes ? "DeleteItem" : "UpdateItem",
        deletes ? deleteRequest(core.layout, write->request) : updateRequest(core.layout, write->request, details),
        write->call->deadline, [write](const aws::JsonOutcome& outcome) {

@@ -1,5 +1,6 @@
 #include "requests.hpp"
 
+#include "../../../src/mutants.hpp"
 #include "expression.hpp"
 #include "json_text.hpp"
 
@@ -34,7 +35,7 @@ void setState(Expression& update, const Layout& layout, const WriteRequest& requ
   if (layout.hasTtl()) update.setNumber(Attribute::ttl, details.epochSeconds + details.ttl.count());
   if (request.purpose == WriteRequest::Purpose::release) {
     update.setText(Attribute::released, "1");
-  } else {
+  } else if (!mutant::on(Mutant::dynamodbReleaseMarkStays)) {
     update.remove(Attribute::released);
   }
   if (record.beacon) {
@@ -55,6 +56,7 @@ void setPayload(Expression& update, const WriteRequest& request, const WriteDeta
 }
 
 void requireOwnTerm(Expression& expression, const WriteRequest& request) {
+  if (mutant::on(Mutant::dynamodbRenewsUnconditionally)) return expression.requirePresent(Attribute::version);
   expression.requireOneOf(Attribute::version, request.expected);
   expression.requireText(Attribute::owner, ":o", request.record.holder);
 }
@@ -79,7 +81,7 @@ void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey
     // A foreign client may hold the item as a lock of its own: only the number is added.
     update.requirePresent(Attribute::partition);
     update.requireAbsent(Attribute::token);
-  } else {
+  } else if (!mutant::on(Mutant::dynamodbCounterUnguarded)) {
     update.requireNumber(Attribute::token, ":q", signedToken(companion.counter));
   }
   body += ",{\"Update\":{";
@@ -94,7 +96,7 @@ void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey
 std::string readRequest(const Layout& layout, const LeaseKey& key) {
   std::string body = started(layout);
   appendKeyMember(body, layout, layout.keyOf(key));
-  return body += ",\"ConsistentRead\":true}";
+  return body += mutant::on(Mutant::dynamodbWeakRead) ? "}" : ",\"ConsistentRead\":true}";
 }
 
 std::string readPairRequest(const Layout& layout, const LeaseKey& key) {
@@ -154,7 +156,7 @@ std::string acquireRequest(const Layout& layout, const WriteRequest& request, co
   setPayload(update, request, details);
   if (request.expected.empty()) {
     update.requireAbsent(Attribute::partition);
-  } else {
+  } else if (!mutant::on(Mutant::dynamodbTakesUnconditionally)) {
     update.requireOneOf(Attribute::version, request.expected);
   }
   std::string body{R"({"TransactItems":[{"Update":{)"};

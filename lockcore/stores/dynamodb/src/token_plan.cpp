@@ -4,6 +4,8 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
+#include "../../../src/mutants.hpp"
+
 namespace tenure::dynamodb_store {
 
 StoreResult<TokenPlan> planToken(const std::string& where, const WriteRequest& request,
@@ -11,7 +13,7 @@ StoreResult<TokenPlan> planToken(const std::string& where, const WriteRequest& r
                                  std::int64_t epochSeconds) {
   const FencingToken copy = stored ? stored->record.token : FencingToken{};
   const FencingToken told = std::max(request.tokenFloor, copy);
-  FencingToken known = std::max(told, companion.counter);
+  FencingToken known = mutant::on(Mutant::dynamodbCounterIgnored) ? copy : std::max(told, companion.counter);
   TokenPlan plan;
   const std::string start = where + ": the fencing counter of lease " + toString(request.key);
   const bool traceless = companion.counter.isNone() && copy.isNone() && (stored || companion.present);

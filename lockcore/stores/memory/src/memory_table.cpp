@@ -4,6 +4,8 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
+#include "../../../src/mutants.hpp"
+
 namespace tenure {
 namespace {
 
@@ -32,6 +34,8 @@ bool MemoryTable::holds(const WriteRequest& request) const {
   const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
   const auto row = rows_.find(request.key);
   if (row == rows_.end()) return acquires && request.expected.empty();
+  if (acquires && mutant::on(Mutant::memoryTakesUnconditionally)) return true;
+  if (!acquires && mutant::on(Mutant::memoryRenewsUnconditionally)) return true;
   const LeaseRecord& stored = row->second.record;
   if (!acquires && stored.holder != request.record.holder) return false;
   return std::find(request.expected.begin(), request.expected.end(), stored.version) != request.expected.end();
@@ -42,7 +46,7 @@ std::optional<FencingToken> MemoryTable::nextToken(const WriteRequest& request) 
   if (const auto row = rows_.find(request.key); row != rows_.end())
     highest = std::max(highest, row->second.record.token);
   if (highest >= maxFencingToken) return std::nullopt;
-  return highest.next();
+  return mutant::on(Mutant::memoryTokenStays) && !highest.isNone() ? highest : highest.next();
 }
 
 WriteOutcome MemoryTable::acquire(const WriteRequest& request) {

@@ -1,0 +1,76 @@
+// Deliberate faults, to prove that the simulation sees them. They exist only where TENURE_MUTANTS is defined, which no
+// installed build does: there `mutant::on` is an immediate function that is always false, and nothing of them is left.
+#pragma once
+
+namespace tenure {
+
+/// tests/simulation/mutant_table.cpp says what each breaks.
+enum class Mutant {
+  none,
+  // What the holder believes.
+  validityFromReply,
+  validityAtSend,
+  noGuard,
+  slowestClockForHolder,
+  deadlineAfterEvent,
+  believesInDoubt,
+  unknownRenewalIsSuccess,
+  unknownRenewalIsForgotten,
+  conflictIsLoss,
+  unknownAcquireIsSuccess,
+  electedBeforeAnswer,
+  oldReplyCounts,
+  renewalKeepsVersion,
+  heartbeatTooLate,
+  retriesWithoutPause,
+  readBackForgetsLater,
+  // What the challenger waits for.
+  waitFromSend,
+  noWait,
+  ownLeaseLength,
+  fastestClockForChallenger,
+  waitRestartsAtPoll,
+  holderIsEnough,
+  corruptIsFree,
+  vanishedIsFree,
+  hintIsProof,
+  anyDeathIsProof,
+  backoffWithoutEnd,
+  errorEndsCandidacy,
+  floorIgnored,
+  // How a term ends.
+  revokedTwice,
+  revokedUntold,
+  releaseBeforeDrain,
+  releaseAfterDrainTimeout,
+  stopWithoutRelease,
+  releaseOvertakes,
+  electedWhileWorking,
+  // The memory store.
+  memoryTakesUnconditionally,
+  memoryRenewsUnconditionally,
+  memoryTokenStays,
+  // The DynamoDB store.
+  dynamodbTakesUnconditionally,
+  dynamodbRenewsUnconditionally,
+  dynamodbReleaseMarkStays,
+  dynamodbCounterIgnored,
+  dynamodbCounterUnguarded,
+  dynamodbServerErrorIsRefusal,
+  dynamodbWeakRead,
+  dynamodbDeletesOnRelease,
+  count
+};
+
+namespace mutant {
+
+#ifdef TENURE_MUTANTS
+/// The one that this process runs with. Set before any thread starts.
+inline Mutant active = Mutant::none;
+[[nodiscard]] inline bool on(Mutant which) noexcept { return active == which; }
+#else
+[[nodiscard]] consteval bool on(Mutant /*which*/) noexcept { return false; }
+#endif
+
+}  // namespace mutant
+}  // namespace tenure

@@ -1,0 +1,213 @@
+// The machines are stepped, and what they ask for is done.
+#include <utility>
+
+#include "simulation/sim_world.hpp"
+
+namespace tenure::test {
+namespace {
+
+std::string eventText(const LeaseEvent& event) {
+  static constexpr const char* names[] = {
+      "Start",  "StepDown",  "Stop",       "WorkEnded", "WorkFailed",       "WorkProgressed",
+      "Wakeup", "ReadReply", "WriteReply", "StoreHint", "HolderProvenDead", "TokenSeen"};
+  return names[event.index()];
+}
+
+struct ActionText {
+  std::string operator()(const action::SendRead& a) const { return "read #" + std::to_string(a.attempt); }
+  std::string operator()(const action::SendWrite& a) const {
+    static constexpr const char* names[] = {"acquire", "renew", "release"};
+    std::string out = std::string{names[static_cast<int>(a.request.purpose)]} + " #" + std::to_string(a.attempt) + " " +
+                      a.request.record.version.text().substr(0, 8) + " if";
+    for (const RecordVersion& v : a.request.expected) out += " " + v.text().substr(0, 8);
+    return out;
+  }
+  std::string operator()(const action::Publish& a) const {
+    return "publish token " + toString(a.term.token) + " leads " + std::to_string(a.term.leadsFor.count()) + " valid " +
+           std::to_string(a.term.validFor.count());
+  }
+  std::string operator()(const action::Elected& a) const { return "ELECTED " + toString(a.token); }
+  std::string operator()(const action::Renewed&) const { return "renewed"; }
+  std::string operator()(const action::InDoubt& a) const { return "in doubt: " + a.error.message; }
+  std::string operator()(const action::Revoked& a) const {
+    return "REVOKED " + std::string{toString(a.reason)} + ": " + a.detail;
+  }
+  std::string operator()(const action::LeaderChanged& a) const {
+    return "leader " + (a.leader ? a.leader->holder : "none");
+  }
+  std::string operator()(const action::FollowHolder&) const { return "follow"; }
+  std::string operator()(const action::Stopped& a) const { return "stopped " + std::string{toString(a.result)}; }
+  std::string operator()(const action::Log& a) const { return "log " + a.line; }
+};
+
+}  // namespace
+
+void SimWorld::step(Process& process, const LeaseEvent& event) {
+  SimLife& life = *process.life;
+  if (!process.endpoint || !std::holds_alternative<event::Start>(event)) shown(process, event);
+  const LeaseState before = process.machine->state();
+  const bool wasInDoubt = process.machine->inDoubt();
+  ++report_.totals.steps;
+  const LeaseActions actions = process.machine->step(life.clock.at(now_), event);
+  const LeaseState after = process.machine->state();
+  std::uint64_t& digest = report_.digest;
+  digest = (digest ^ (event.index() * 64 + actions.size() * 8 + static_cast<std::uint64_t>(after))) * 1099511628211ULL;
+  digest = (digest ^ static_cast<std::uint64_t>(now_.count())) * 1099511628211ULL;
+  if (options_.trace) note(process, eventText(event) + " -> " + std::string{toString(after)});
+  if (!actions.empty()) {
+    noteStep(process, before, wasInDoubt, event, actions);
+    checker_.acted(life);
+  }
+  const bool wasHolder = before == LeaseState::leading || before == LeaseState::draining;
+  const bool dropsOld = wasHolder && after == LeaseState::candidate;
+  for (const LeaseAction& a : actions) perform(process, a, dropsOld);
+  checker_.stepped(life);
+  planWakeup(process);
+  if (!actions.empty() && !life.stopped) haltInStep(process);
+}
+
+void SimWorld::perform(Process& process, const LeaseAction& a, bool dropsOld) {
+  SimLife& life = *process.life;
+  if (options_.trace) note(process, "    " + std::visit(ActionText{}, a));
+  if (const auto* read = std::get_if<action::SendRead>(&a)) {
+    checker_.requestSent(life, read->attempt, read->timeout, dropsOld);
+    sendRead(process, *read);
+  } else if (const auto* write = std::get_if<action::SendWrite>(&a)) {
+    checker_.requestSent(life, write->attempt, write->timeout, dropsOld);
+    checker_.writeSent(life, write->request);
+    sendWrite(process, *write);
+  } else if (const auto* publish = std::get_if<action::Publish>(&a)) {
+    drawTerm(process, publish->term);
+    checker_.published(life, publish->term, lives());
+  } else if (const auto* elected = std::get_if<action::Elected>(&a)) {
+    performElected(process, *elected);
+  } else if (const auto* revoked = std::get_if<action::Revoked>(&a)) {
+    performRevoked(process, *revoked);
+  } else if (std::holds_alternative<action::Renewed>(a)) {
+    ++report_.totals.renewals;
+  } else if (const auto* stopped = std::get_if<action::Stopped>(&a)) {
+    checker_.stopped(life, stopped->result, truth_->record());
+    if (restarts_ && process.restartWhenStopped) {
+      at(now_ + upTo(streams_.process, lease_), [this, &process] { start(process); });
+    }
+  }
+}
+
+void SimWorld::performElected(Process& process, const action::Elected& elected) {
+  SimLife& life = *process.life;
+  ++report_.totals.acquisitions;
+  checker_.elected(life, elected.token);
+  if (healedAt_ < TrueTime{0} && !faults_) healedAt_ = now_;
+  last_ = LastTerm{process.number};
+  if (happens(FaultKind::workFails)) {
+    tell(process, now_ + upTo(streams_.load, 3 * lease_), event::WorkFailed{"the work failed"});
+  }
+  const bool stuck = happens(FaultKind::stuckWork);
+  life.stuck = stuck;
+  tellTask(process, &life, now_, [this, &process, owner = &life, token = elected.token, stuck] {
+    work(process, owner, stuck ? FencingToken{} : token);
+  });
+}
+
+/// The work writes while it believes to lead, and tells that it is alive. Stuck work (no token) does neither.
+void SimWorld::work(Process& process, const SimLife* life, FencingToken token) {
+  SimLife& own = *process.life;
+  if (!own.working || token.isNone() || own.lastToken != token) return;
+  if (own.published.token == token && own.published.leadsAt(own.clock.at(now_))) {
+    const TrueTime late = happens(FaultKind::lateRequest) ? upTo(streams_.load, 2 * lease_) : TrueTime{0};
+    at(now_ + delay() + late, [this, &process, life, token] {
+      const SimLife& writer = *life;
+      if (checker_.fencedWrite(writer, token) || process.life.get() != life) return;
+      if (!process.machine) return;
+      tell(process, now_ + delay(), event::TokenSeen{checker_.fence()});
+    });
+  }
+  if (plan_.has(FaultKind::stuckWork)) tell(process, now_, event::WorkProgressed{});
+  tellTask(process, life, now_ + TrueTime{own.timing.heartbeat()} / 2 + upTo(streams_.load, own.timing.heartbeat()),
+           [this, &process, life, token] { work(process, life, token); });
+}
+
+void SimWorld::performRevoked(Process& process, const action::Revoked& revoked) {
+  SimLife& life = *process.life;
+  checker_.revoked(life, revoked, truth_->record());
+  const bool slow = happens(FaultKind::slowWork);
+  tellTask(process, &life, now_ + upTo(streams_.load, slow ? 2 * lease_ : lease_ / 50), [this, &process] {
+    process.life->working = false;
+    step(process, event::WorkEnded{});
+  });
+}
+
+void SimWorld::planWakeup(Process& process) {
+  SimLife& life = *process.life;
+  const auto until = process.machine->untilWakeup(life.clock.at(now_));
+  process.wakeAt = TrueTime{-1};
+  if (!until) {
+    if (life.term) checker_.violation(life, "onTime", "leads and does not ask to be woken");
+    return;
+  }
+  checker_.askedToBeWoken(life, *until);
+  process.wakeAt = now_ + life.clock.trueTimeFor(*until);
+  if (happens(FaultKind::lateTimer)) {
+    process.wakeAt += upTo(streams_.load, lease_ / 5);
+    life.troubledUntil(process.wakeAt);
+  }
+  if (process.alarmAt < TrueTime{0} || process.wakeAt < process.alarmAt) setAlarm(process);
+}
+
+/// One alarm for each process is enough: it is put off when it comes too early.
+void SimWorld::setAlarm(Process& process) {
+  const TrueTime when = process.wakeAt;
+  process.alarmAt = when;
+  at(when, [this, &process, owner = process.life.get(), when] {
+    if (process.life.get() != owner || !process.machine || process.alarmAt != when) return;
+    process.alarmAt = TrueTime{-1};
+    if (process.wakeAt < TrueTime{0}) return;
+    if (process.wakeAt > now_) return setAlarm(process);
+    if (now_ >= process.pausedUntil) return step(process, event::Wakeup{});
+    tell(process, now_, event::Wakeup{});
+  });
+}
+
+/// Keeps what a process has been shown, so that the checker can hold it to that.
+void SimWorld::shown(Process& process, const LeaseEvent& event) {
+  SimLife& life = *process.life;
+  // The machine gives a request up after a while; a reply that comes later shows it nothing.
+  const Nanos patience = life.timeout + life.timeout / 8 + std::chrono::milliseconds{5};
+  const auto isAwaited = [&](Attempt attempt) {
+    const bool current = life.unanswered && attempt == life.attempt;
+    if (!current) report_.points.hit(SimPoint::lateReplyIgnored);
+    return current && elapsedForHolder(life.clock.at(life.sentAt), life.clock.at(now_)) < patience;
+  };
+  const auto show = [&](const std::optional<LeaseRecord>& record) {
+    life.unreadable = false;
+    if (!record || record->holder == life.name || record->token <= life.highestShown) return;
+    life.highestShown = record->token;
+    life.highestShownAt = life.clock.at(now_);
+  };
+  if (const auto* told = std::get_if<event::TokenSeen>(&event)) life.toldOf = std::max(life.toldOf, told->token);
+  if (const auto* read = std::get_if<event::ReadReply>(&event)) {
+    if (!isAwaited(read->attempt)) return;
+    life.unanswered = false;
+    if (read->outcome) show(*read->outcome);
+    const bool leads = life.term.has_value() || process.machine->state() == LeaseState::draining;
+    if (!read->outcome && read->outcome.error().errorClass == ErrorClass::corrupt) life.unreadable = !leads;
+  } else if (const auto* write = std::get_if<event::WriteReply>(&event)) {
+    if (!isAwaited(write->attempt)) return;
+    life.unanswered = false;
+    if (std::holds_alternative<Unknown>(write->outcome)) ++report_.totals.ambiguous;
+    const auto* conflict = std::get_if<Conflict>(&write->outcome);
+    if (conflict != nullptr && conflict->current) show(*conflict->current);
+  }
+}
+
+void SimWorld::drawTerm(Process& process, const TermState& term) {
+  if (!options_.timeline) return;
+  const bool leads = !term.token.isNone() && term.leadsFor.count() > 0;
+  if (leads && process.ledFrom < 0) process.ledFrom = now_.count();
+  if (leads || process.ledFrom < 0) return;
+  const std::string what = "token " + toString(process.life->published.token);
+  report_.timeline.spans.push_back({process.number, process.ledFrom, now_.count(), what, true});
+  process.ledFrom = -1;
+}
+
+}  // namespace tenure::test

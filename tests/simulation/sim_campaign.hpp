@@ -1,0 +1,40 @@
+// Many seeds on several threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "simulation/simulation.hpp"
+
+namespace tenure::test {
+
+struct CampaignOptions {
+  SimOptions base{};
+  std::uint64_t first{1};
+  std::uint64_t last{1};  ///< inclusive
+  double hours{0};        ///< if not zero: as many seeds as it takes, whatever `last` is
+  unsigned jobs{1};
+  std::size_t mostFailures{1};
+  std::uint64_t twice{0};  ///< each so many-th seed runs twice and must do the same; 0: none
+};
+
+struct Failure {
+  SimOptions options;
+  std::string configuration;
+  Violation violation;
+};
+
+struct CampaignState {
+  std::uint64_t seeds{0};
+  std::uint64_t repeated{0};
+  SimTotals totals;
+  PointCounts points;
+  std::vector<Failure> failures;  ///< sorted by seed
+};
+
+/// `progress` is called about once a second, from one thread at a time; it may be empty.
+[[nodiscard]] CampaignState runCampaign(const CampaignOptions& options,
+                                        const std::function<void(const CampaignState&)>& progress);
+
+}  // namespace tenure::test

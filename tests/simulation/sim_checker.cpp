@@ -1,0 +1,254 @@
+#include "simulation/sim_checker.hpp"
+
+#include <algorithm>
+
+namespace tenure::test {
+
+using std::chrono::nanoseconds;
+
+namespace {
+
+/// Above this many requests in a lease something is asked without a pause. Hints and lost races come on top of a
+/// handful.
+constexpr int mostRequestsInALease = 120;
+constexpr std::size_t mostViolations = 20;
+
+}  // namespace
+
+void SimChecker::violation(const SimLife& life, const char* oracle, const std::string& what) {
+  violation(oracle, life.name + " at " + std::to_string(now_.count()) + " ns: " + what);
+}
+
+void SimChecker::violation(const char* oracle, const std::string& what) {
+  if (violations_.size() < mostViolations) violations_.push_back({oracle, what});
+}
+
+/// I1, I2. An overlap begins when somebody's term becomes valid, so it is enough to look then.
+void SimChecker::published(SimLife& life, const TermState& term, const Lives& all) {
+  const Instant local = life.clock.at(now_);
+  if (term.token != life.published.token) {
+    life.acquisitionSentAt = term.anchor;
+  } else if (term.leadsAt(local) && !life.published.leadsAt(local)) {
+    violation(life, "revival", "leads again by a term of which it said that it was over");
+  }
+  const bool news =
+      !term.token.isNone() && !(term.anchor == life.published.anchor && term.token == life.published.token);
+  if (news) {
+    const SentWrite* proof = life.find(term.anchor);
+    if (proof == nullptr) {
+      violation(life, "anchor", "counts its right from a moment at which it sent no write");
+    } else if (!proof->applied) {
+      violation(life, "anchor", "counts its right from a write that the store has not applied");
+    }
+  }
+  life.published = term;
+  if (!term.validAt(local)) return;
+  for (const SimLife* other : all) {
+    if (other != &life && other->published.validAt(other->clock.at(now_))) overlap(life, *other);
+  }
+  if (now_ < foreignUntil_ && term.token > erased_ && !lawless()) {
+    violation(life, "overlap", "a valid term while a client of another make holds the lease");
+  }
+}
+
+void SimChecker::overlap(const SimLife& life, const SimLife& other) {
+  const bool isOlder = life.published.token < other.published.token;
+  const SimLife& older = isOlder ? life : other;
+  const SimLife& newer = isOlder ? other : life;
+  if (lawless()) return points_.hit(SimPoint::onlyTheFence);
+  const bool victim = older.published.token <= erased_;
+  // Whoever takes the lease next must have waited if it ever saw the victim; who comes after that one cannot know.
+  const bool knew = older.published.token > overwritten_ && newer.highestShown >= older.published.token &&
+                    newer.published.token == erased_.next() && newer.acquisitionSentAt.raw > newer.highestShownAt.raw;
+  // An old record that was shown instead may have told that nobody needs to be waited for.
+  const bool misled = newer.misledAt >= now_ - 3 * newer.timing.duration();
+  if (victim && (!knew || misled)) return points_.hit(SimPoint::victimOfDeletion);
+  violation(life, "overlap",
+            "two valid terms: token " + toString(life.published.token) + " beside " + other.name + " with " +
+                toString(other.published.token));
+}
+
+void SimChecker::applied(SimLife& writer, const RecordVersion& version, const std::optional<LeaseRecord>& truth,
+                         const Lives& all) {
+  SentWrite* write = writer.find(version);
+  if (write == nullptr || write->applied) return;
+  write->applied = true;
+  if (write->purpose != WriteRequest::Purpose::acquire) return;
+  if (truth && truth->token <= lastElected_) violation(writer, "token", "got a token that does not rise");
+  if (truth && truth->token <= write->floor) violation(writer, "token", "got a token no higher than one it knew of");
+  if (lawless()) return;
+  if (writer.saysFree && now_ > erasedUntil_) violation(writer, "release", "takes the lease after it said it does not");
+  if (now_ < foreignUntil_) violation(writer, "takeover", "takes the lease that a client of another make holds");
+  for (const SimLife* other : all) {
+    if (other == &writer || other->published.token <= erased_) continue;
+    if (!other->published.validAt(other->clock.at(now_))) continue;
+    violation(writer, "takeover",
+              "takes the lease of " + other->name + ", whose term " + toString(other->published.token) + " is valid");
+  }
+}
+
+void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
+  const bool begins = foreignUntil_ <= now_ && until > now_;
+  foreignUntil_ = until;
+  if (!begins || lawless()) return;
+  for (const SimLife* life : all) {
+    if (life->published.token <= erased_ || !life->published.validAt(life->clock.at(now_))) continue;
+    violation(*life, "overlap", "is still valid when a client of another make has waited the lease out");
+  }
+}
+
+void SimChecker::elected(SimLife& life, FencingToken token) {
+  if (life.term) violation(life, "pairing", "Elected twice without Revoked");
+  if (life.working) violation(life, "work", "Elected while the work of the last term still runs");
+  // One whose record was deleted before it learned that it had won, or whose clocks stood still, comes after its
+  // successor.
+  if (token <= lastElected_ && token > erased_ && !lawless()) {
+    violation(life, "token", "the token " + toString(token) + " does not rise");
+  }
+  if (token <= life.lastToken || token < life.highestShown) violation(life, "token", "its own tokens do not rise");
+  if (token < life.toldOf) violation(life, "token", "a token that a resource is known to refuse");
+  if (!life.published.leadsAt(life.clock.at(now_))) violation(life, "pairing", "Elected by a term that does not lead");
+  lastElected_ = std::max(lastElected_, token);
+  life.lastToken = token;
+  life.term = token;
+  life.working = true;
+}
+
+void SimChecker::revoked(SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth) {
+  if (!life.term || *life.term != revoked.token) violation(life, "pairing", "Revoked without Elected");
+  if (life.published.leadsAt(life.clock.at(now_))) violation(life, "pairing", "Revoked while its term still leads");
+  switch (revoked.reason) {
+    case RevokeReason::lost:
+    case RevokeReason::recordMissing:
+      lost(life, revoked, truth);
+      break;
+    case RevokeReason::expired:
+    case RevokeReason::storeUnreachable:
+      endedEarly(life, revoked);
+      break;
+    case RevokeReason::stopped:
+    case RevokeReason::steppedDown:
+    case RevokeReason::fatal:
+      break;
+  }
+  if (calm_) violation(life, "calm", "deposed though there are no faults: " + revoked.detail);
+  life.term.reset();
+}
+
+/// I8 and stability: nobody loses a lease that is his, nor one that he renews.
+void SimChecker::lost(const SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth) {
+  const bool told = life.toldOf > revoked.token;
+  const bool misled = life.misledAt >= now_ - 3 * life.timing.duration();
+  if (told || misled) return;
+  const bool ours = truth && truth->holder == life.name && truth->token == revoked.token && !truth->released;
+  if (ours) return violation(life, "kept", "gave up a lease that it holds: " + revoked.detail);
+  const bool disturbed = revoked.token <= erased_ || lawless();
+  const bool healthy = life.troubledAt < now_ - 2 * life.timing.duration();
+  if (healthy && !disturbed) violation(life, "stability", "deposed though its renewals succeed: " + revoked.detail);
+}
+
+void SimChecker::endedEarly(const SimLife& life, const action::Revoked& revoked) {
+  const bool early = elapsedForHolder(life.published.anchor, life.clock.at(now_)) < life.timing.leadsFor();
+  if (early) violation(life, "stability", "expired before its time");
+  if (!life.stuck && life.troubledAt < now_ - 2 * life.timing.duration()) {
+    violation(life, "stability", "expired though everything was answered in time: " + revoked.detail);
+  }
+}
+
+void SimChecker::requestSent(SimLife& life, Attempt attempt, nanoseconds timeout, bool dropsOld) {
+  const Instant now = life.clock.at(now_);
+  const bool waiting = life.unanswered && elapsedForHolder(life.clock.at(life.sentAt), now) < life.timeout;
+  if (waiting && !dropsOld) violation(life, "requests", "a request while another one is in flight");
+  if (attempt <= life.attempt) violation(life, "requests", "attempt numbers do not rise");
+  if (timeout <= nanoseconds{0}) violation(life, "requests", "a request without time");
+  life.attempt = attempt;
+  life.unanswered = true;
+  life.sentAt = now_;
+  life.timeout = timeout;
+  if (now_ - life.windowFrom > life.timing.duration()) {
+    life.windowFrom = now_;
+    life.requestsInWindow = 0;
+  }
+  if (++life.requestsInWindow == mostRequestsInALease) violation(life, "requests", "hammers the store");
+}
+
+/// I9, I11.
+void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
+  const Instant now = life.clock.at(now_);
+  const FencingToken floor = std::max({life.lastToken, life.highestShown, life.toldOf});
+  life.sent[life.nextSent++ % life.sent.size()] = {now, request.record.version, request.purpose, floor};
+  const bool valid = life.published.validAt(now);
+  if (request.purpose == WriteRequest::Purpose::release) {
+    if (life.working) violation(life, "release", "released while its work runs");
+    if (valid) violation(life, "release", "released while its term is published as valid");
+  } else if (request.purpose == WriteRequest::Purpose::acquire) {
+    if (life.unreadable) violation(life, "closed", "takes a record that it was told not to be understood");
+    if (life.term) violation(life, "pairing", "acquires while it leads");
+  } else if (std::find(request.expected.begin(), request.expected.end(), request.record.version) !=
+             request.expected.end()) {
+    violation(life, "version", "a renewal that does not change the version");
+  }
+}
+
+void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth) {
+  if (life.term) violation(life, "pairing", "stopped without Revoked");
+  const bool holds = truth && truth->holder == life.name && !truth->released;
+  if (result == ReleaseResult::released && holds) violation(life, "release", "says that it released and did not");
+  life.stopped = true;
+  life.saysFree = result == ReleaseResult::released || result == ReleaseResult::notHeld;
+}
+
+void SimChecker::acted(const SimLife& life) {
+  if (life.stopped) violation(life, "pairing", "does something after it stopped");
+}
+
+/// I4, I5: who was told of a term is told of its end in the step in which the clock shows it.
+void SimChecker::stepped(SimLife& life) {
+  if (life.term && !life.published.leadsAt(life.clock.at(now_))) {
+    violation(life, "onTime", "leads no more and has not told so");
+    life.term.reset();  // once
+  }
+}
+
+void SimChecker::askedToBeWoken(SimLife& life, nanoseconds delay) {
+  if (life.term && delay > life.published.remainingAt(life.clock.at(now_))) {
+    violation(life, "onTime", "asks to be woken after the end of its term");
+  }
+  if (delay > nanoseconds{0}) return;
+  life.zeroWakes = life.zeroWakeAt == now_ ? life.zeroWakes + 1 : 0;
+  life.zeroWakeAt = now_;
+  if (life.zeroWakes == 3) violation(life, "requests", "asks again and again to be woken at once");
+}
+
+bool SimChecker::fencedWrite(const SimLife& life, FencingToken token) {
+  if (token < fence_) {
+    points_.hit(SimPoint::fenceRefused);
+    return false;
+  }
+  if (token == fence_ && fenceOwner_ != life.name) {
+    violation(life, "fence", "writes under the token " + toString(token) + " of " + fenceOwner_);
+  }
+  fence_ = token;
+  fenceOwner_ = life.name;
+  return true;
+}
+
+void SimChecker::erased(const LeaseRecord& record, TrueTime memory) {
+  erased_ = std::max(erased_, record.token);
+  erasedUntil_ = now_ + memory;
+}
+
+void SimChecker::overwritten(const LeaseRecord& record) {
+  erased(record, TrueTime{0});
+  overwritten_ = erased_;
+}
+
+void SimChecker::calmBegins(const Lives& all) {
+  calm_ = true;
+  const auto leads = [&](const SimLife* life) { return life->published.leadsAt(life->clock.at(now_)); };
+  const auto leaders = std::count_if(all.begin(), all.end(), leads);
+  if (leaders == 1) return;
+  violation("liveness", "long after the last fault " + std::to_string(leaders) + " candidates lead instead of one");
+}
+
+}  // namespace tenure::test

@@ -1,0 +1,79 @@
+// What must hold in every simulated run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulation/sim_life.hpp"
+#include "simulation/simulation.hpp"
+
+namespace tenure::test {
+
+class SimChecker {
+ public:
+  using Lives = std::vector<SimLife*>;
+
+  SimChecker(const TrueTime& now, PointCounts& points) : now_{now}, points_{points} {}
+
+  // What the machine does.
+  void published(SimLife& life, const TermState& term, const Lives& all);
+  void elected(SimLife& life, FencingToken token);
+  void revoked(SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth);
+  /// `dropsOld`: the machine has just ended a term, and with it its interest in an older request.
+  void requestSent(SimLife& life, Attempt attempt, std::chrono::nanoseconds timeout, bool dropsOld);
+  void writeSent(SimLife& life, const WriteRequest& request);
+  void stopped(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth);
+  void acted(const SimLife& life);
+  /// After every step.
+  void stepped(SimLife& life);
+  void askedToBeWoken(SimLife& life, std::chrono::nanoseconds delay);
+
+  // What happens at the store and at the resource that the work writes to.
+  void applied(SimLife& writer, const RecordVersion& version, const std::optional<LeaseRecord>& truth,
+               const Lives& all);
+  /// True: the resource takes it.
+  bool fencedWrite(const SimLife& life, FencingToken token);
+  /// The highest token that the resource has seen.
+  [[nodiscard]] FencingToken fence() const noexcept { return fence_; }
+  /// The record was deleted: an overlap with its holder's present term is its victim's, unless the successor knew of
+  /// it.
+  /// For so long a write that waited for there to be no record may still arrive.
+  void erased(const LeaseRecord& record, TrueTime memory);
+  /// Somebody wrote a record of his own over this one: its holder is told by the next answer only.
+  void overwritten(const LeaseRecord& record);
+  /// Clocks are further off than the guard covers: only the fence is to hold.
+  void lawlessUntil(TrueTime until) noexcept { lawlessUntil_ = std::max(lawlessUntil_, until); }
+  /// A client of another make holds the lease until then; zero: not any more.
+  void foreignHolds(TrueTime until, const Lives& all);
+
+  /// No fault any more: from here on exactly one leads, without an end.
+  void calmBegins(const Lives& all);
+  void calmEnds() noexcept { calm_ = false; }
+
+  void violation(const SimLife& life, const char* oracle, const std::string& what);
+  void violation(const char* oracle, const std::string& what);
+  [[nodiscard]] const std::vector<Violation>& violations() const noexcept { return violations_; }
+
+ private:
+  void overlap(const SimLife& life, const SimLife& other);
+  void endedEarly(const SimLife& life, const action::Revoked& revoked);
+  void lost(const SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth);
+  [[nodiscard]] bool lawless() const noexcept { return now_ < lawlessUntil_; }
+
+  const TrueTime& now_;
+  PointCounts& points_;
+  bool calm_{false};
+  FencingToken lastElected_{};
+  FencingToken erased_{};
+  FencingToken overwritten_{};
+  TrueTime erasedUntil_{-1};
+  TrueTime lawlessUntil_{0};
+  TrueTime foreignUntil_{0};
+  FencingToken fence_{};
+  std::string fenceOwner_{};
+  std::vector<Violation> violations_;
+};
+
+}  // namespace tenure::test

@@ -1,0 +1,288 @@
+// The DynamoDB store as it is shipped, in virtual time: its scheduler and its client are the simulation's.
+#include <deque>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+
+#include <tenure/lockcore/aws/json_client.hpp>
+#include <tenure/lockcore/scheduler.hpp>
+
+#include "record_codec.hpp"
+#include "simulation/sim_dynamodb_table.hpp"
+#include "simulation/sim_endpoint.hpp"
+#include "simulation/simulation.hpp"
+#include "store.hpp"
+
+namespace tenure {
+
+// Of files that are not linked here: the store's factories for users need a thread of their own.
+std::shared_ptr<Scheduler> sharedScheduler() { throw std::logic_error{"a simulation has its own scheduler"}; }
+
+}  // namespace tenure
+
+namespace tenure::aws {
+
+void throw_exception_from_error(const JsonCallError& error, const boost::source_location& /*where*/) {
+  throw std::runtime_error{error.error.message};
+}
+
+}  // namespace tenure::aws
+
+namespace tenure::test {
+namespace {
+
+using boost::json::object;
+
+const LeaseKey leaseKey{"lease"};
+constexpr std::string_view counterKey = "lease#fence";
+constexpr std::int64_t epoch = 1'700'000'000;
+
+DynamoDbStoreOptions tableOptions() { return {.table = "locks"}; }
+
+class SimDynamoDb;
+
+/// One process's view of time and its turn to run.
+class LocalScheduler final : public Scheduler {
+ public:
+  LocalScheduler(SimSurroundings& world, std::size_t process, const SimLife& life)
+      : world_{world}, process_{process}, life_{life}, clock_{std::make_shared<LocalClock>(world, life)} {}
+
+  [[nodiscard]] std::shared_ptr<const Clock> clock() const override { return clock_; }
+  [[nodiscard]] Instant now() const noexcept override { return clock_->now(); }
+  void post(Task task) override { world_.runFor(process_, life_, std::chrono::nanoseconds{0}, std::move(task)); }
+  TimerId schedule(std::chrono::nanoseconds delay, Task task) override {
+    const TimerId id = ++last_;
+    live_->insert(id);
+    world_.runFor(process_, life_, delay, [id, live = live_, task = std::move(task)] {
+      if (live->erase(id) > 0) task();
+    });
+    return id;
+  }
+  void cancel(TimerId id) noexcept override { live_->erase(id); }
+  [[nodiscard]] bool isCurrent() const noexcept override { return true; }
+
+ private:
+  class LocalClock final : public Clock {
+   public:
+    LocalClock(const SimSurroundings& world, const SimLife& life) : world_{world}, life_{life} {}
+    [[nodiscard]] Instant now() const noexcept override { return world_.localNow(life_); }
+
+   private:
+    const SimSurroundings& world_;
+    const SimLife& life_;
+  };
+
+  SimSurroundings& world_;
+  std::size_t process_;
+  const SimLife& life_;
+  std::shared_ptr<const Clock> clock_;
+  TimerId last_{0};
+  std::shared_ptr<std::set<TimerId>> live_ = std::make_shared<std::set<TimerId>>();
+};
+
+/// The service's side.
+class SimDynamoDb final : public SimService {
+ public:
+  std::unique_ptr<SimEndpoint> connect(SimSurroundings& world, std::size_t process, SimLife& life) override;
+
+  bool erase() override {
+    table_.erase(leaseKey.name);
+    refresh();
+    return true;
+  }
+  /// As the AWS Java lock client writes: the item whole, without anything that it does not know.
+  bool put(const LeaseRecord& foreign) override {
+    table_.put(leaseKey.name, {{"key", object{{"S", leaseKey.name}}},
+                               {"ownerName", object{{"S", foreign.holder}}},
+                               {"leaseDuration", object{{"S", std::to_string(foreign.leaseDuration.count())}}},
+                               {"recordVersionNumber", object{{"S", foreign.version.text()}}}});
+    refresh();
+    return true;
+  }
+  bool loseCounter() override {
+    table_.erase(std::string{counterKey});
+    return true;
+  }
+  [[nodiscard]] bool counterLost() const override { return table_.find(std::string{counterKey}) == nullptr; }
+  void requestStepDown() override {
+    if (!record() || record()->token.isNone()) return;
+    object item = *table_.find(leaseKey.name);
+    item["tenureStepDown"] = object{{"N", toString(record()->token)}};
+    table_.put(leaseKey.name, std::move(item));
+  }
+
+  aws::JsonReply serve(SimSurroundings& world, SimLife& life, std::string_view operation, const std::string& body,
+                       const AnswerFate& fate);
+
+ private:
+  TableAnswer read(SimSurroundings& world, SimLife& life, std::string_view operation, const object& request,
+                   const AnswerFate& fate);
+  TableAnswer write(SimSurroundings& world, SimLife& life, std::string_view operation, const object& request,
+                    const AnswerFate& fate);
+  [[nodiscard]] const SimTable::Item* itemAt(const std::string& key, std::size_t back) const;
+  void refresh();
+
+  SimTable table_;
+  std::optional<SimTable::Item> last_{};               // the lock item as it is now
+  std::deque<std::optional<SimTable::Item>> history_;  // as it was before, latest last
+  const dynamodb_store::Layout layout_{tableOptions()};
+};
+
+class SimClient final : public aws::JsonClient {
+ public:
+  SimClient(SimSurroundings& world, std::size_t process, SimLife& life, SimDynamoDb& service)
+      : world_{world}, process_{process}, life_{life}, service_{service} {}
+
+  void call(std::string target, std::string body, std::chrono::nanoseconds timeout, aws::JsonHandler handler) override {
+    auto waiting = std::make_shared<aws::JsonHandler>(std::move(handler));
+    const auto answer = [waiting](const aws::JsonOutcome& outcome) {
+      if (const aws::JsonHandler once = std::exchange(*waiting, nullptr)) once(outcome);
+    };
+    std::string operation = target.substr(target.find('.') + 1);
+    world_.exchange(
+        process_, life_, timeout,
+        [world = &world_, life = &life_, service = &service_, operation = std::move(operation), body = std::move(body),
+         answer](const AnswerFate& fate) -> SimSurroundings::Task {
+          aws::JsonReply reply = service->serve(*world, *life, operation, body, fate);
+          return [answer, reply = std::move(reply)] { answer(reply); };
+        },
+        [answer] {
+          answer(aws::JsonCallError{{ErrorClass::transient, "timed out"}, true});
+        });
+  }
+  [[nodiscard]] std::string describe() const override { return "simulated"; }
+
+ private:
+  SimSurroundings& world_;
+  std::size_t process_;
+  SimLife& life_;
+  SimDynamoDb& service_;
+};
+
+class StoreEndpoint final : public SimEndpoint {
+ public:
+  explicit StoreEndpoint(std::shared_ptr<LeaseStore> store) : store_{std::move(store)} {}
+  void read(std::chrono::nanoseconds timeout, ReadHandler handler) override {
+    store_->read(leaseKey, {timeout}, std::move(handler));
+  }
+  void write(WriteRequest request, std::chrono::nanoseconds timeout, WriteHandler handler) override {
+    store_->write(std::move(request), {timeout}, std::move(handler));
+  }
+
+ private:
+  std::shared_ptr<LeaseStore> store_;
+};
+
+std::unique_ptr<SimEndpoint> SimDynamoDb::connect(SimSurroundings& world, std::size_t process, SimLife& life) {
+  dynamodb_store::Surroundings surroundings{std::make_shared<SimClient>(world, process, life, *this), Logger{},
+                                            std::make_shared<LocalScheduler>(world, process, life),
+                                            [&world] { return epoch + world.trueSeconds(); }};
+  return std::make_unique<StoreEndpoint>(dynamodb_store::makeStore(tableOptions(), std::move(surroundings)));
+}
+
+std::string_view refusalName(AnswerFate::Refusal refusal) {
+  switch (refusal) {
+    case AnswerFate::Refusal::throttled:
+      return "ThrottlingException";
+    case AnswerFate::Refusal::credentials:
+      return "AccessDeniedException";
+    case AnswerFate::Refusal::misconfigured:
+      return "ResourceNotFoundException";
+    case AnswerFate::Refusal::none:
+    case AnswerFate::Refusal::transient:
+    case AnswerFate::Refusal::corrupt:
+      break;
+  }
+  return "ReplicatedWriteConflictException";
+}
+
+aws::JsonReply SimDynamoDb::serve(SimSurroundings& world, SimLife& life, std::string_view operation,
+                                  const std::string& body, const AnswerFate& fate) {
+  if (fate.refusal == AnswerFate::Refusal::corrupt) {
+    const bool item = operation == "GetItem";
+    return {200, item ? R"({"Item":{"key":{"S":"lease"},"ownerName":{"N":"1"}}})" : "<html>", "sim"};
+  }
+  if (fate.refusal != AnswerFate::Refusal::none) {
+    return {400, boost::json::serialize(serviceFault(refusalName(fate.refusal))), "sim"};
+  }
+  const object request = boost::json::parse(body).get_object();
+  const bool reads = operation.find("Get") != std::string_view::npos || operation == "DescribeTable";
+  const TableAnswer answer =
+      reads ? read(world, life, operation, request, fate) : write(world, life, operation, request, fate);
+  if (fate.unknown) return {500, boost::json::serialize(serviceFault("InternalServerError")), "sim"};
+  return {answer.status, boost::json::serialize(answer.body), "sim"};
+}
+
+TableAnswer SimDynamoDb::read(SimSurroundings& world, SimLife& life, std::string_view operation, const object& request,
+                              const AnswerFate& fate) {
+  if (operation == "DescribeTable") {
+    return {200, boost::json::parse(R"({"Table":{"TableName":"locks","TableStatus":"ACTIVE","KeySchema":[)"
+                                    R"({"AttributeName":"key","KeyType":"HASH"}],"AttributeDefinitions":[)"
+                                    R"({"AttributeName":"key","AttributeType":"S"}]}})")
+                     .get_object()};
+  }
+  const bool batch = operation == "BatchGetItem";
+  const object& what = batch ? request.at("RequestItems").get_object().at("locks").get_object() : request;
+  const auto* consistent = what.if_contains("ConsistentRead");
+  const bool strong = consistent != nullptr && consistent->is_bool() && consistent->get_bool();
+  std::size_t back = 0;
+  if (fate.stale || (!strong && world.weakReadIsStale())) back = world.staleness();
+  if (fate.stale) world.misled(life);
+  if (!batch) {
+    const SimTable::Item* item = itemAt(SimTable::keyIn(request), back);
+    return {200, item != nullptr ? object{{"Item", *item}} : object{}};
+  }
+  boost::json::array found;
+  for (const auto& key : what.at("Keys").get_array()) {
+    const SimTable::Item* item = itemAt(SimTable::keyIn(object{{"Key", key}}), back);
+    if (item != nullptr) found.push_back(*item);
+  }
+  return {200, {{"Responses", object{{"locks", std::move(found)}}}, {"UnprocessedKeys", object{}}}};
+}
+
+TableAnswer SimDynamoDb::write(SimSurroundings& world, SimLife& life, std::string_view operation, const object& request,
+                               const AnswerFate& fate) {
+  TableAnswer answer;
+  if (operation == "UpdateItem") answer = table_.update(request, !fate.hideImage);
+  if (operation == "DeleteItem") answer = table_.remove(request, !fate.hideImage);
+  if (operation == "TransactWriteItems") answer = table_.transact(request, !fate.hideImage);
+  if (answer.status == 200) {
+    if (operation == "TransactWriteItems") world.taken();
+    refresh();
+    if (record()) world.stored(life, record()->version);
+  }
+  return answer;
+}
+
+const SimTable::Item* SimDynamoDb::itemAt(const std::string& key, std::size_t back) const {
+  if (back == 0 || key != leaseKey.name || history_.empty()) return table_.find(key);
+  const auto& item = history_[history_.size() - 1 - std::min(back - 1, history_.size() - 1)];
+  return item ? &*item : nullptr;
+}
+
+void SimDynamoDb::refresh() {
+  const SimTable::Item* item = table_.find(leaseKey.name);
+  std::optional<LeaseRecord> next;
+  if (item != nullptr) {
+    auto decoded = dynamodb_store::recordFrom(layout_, "simulated", leaseKey, *item);
+    if (decoded.has_value()) next = std::move(decoded->record);
+  }
+  history_.push_back(last_);
+  if (history_.size() > 4) history_.pop_front();
+  last_ = item != nullptr ? std::optional{*item} : std::nullopt;
+  now(std::move(next));
+}
+
+}  // namespace
+
+bool hasDynamoDb() noexcept { return true; }
+
+std::unique_ptr<SimService> makeSimDynamoDb() { return std::make_unique<SimDynamoDb>(); }
+
+}  // namespace tenure::test

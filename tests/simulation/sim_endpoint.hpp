@@ -1,0 +1,66 @@
+// How a simulated process reaches a store that is a conversation of several requests.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "simulation/sim_life.hpp"
+#include "simulation/sim_store.hpp"
+
+namespace tenure::test {
+
+/// What the store answers, apart from the truth.
+struct AnswerFate {
+  enum class Refusal { none, transient, throttled, credentials, misconfigured, corrupt };
+  Refusal refusal{Refusal::none};
+  bool unknown{false}, hideImage{false}, stale{false};
+
+  [[nodiscard]] bool troubled() const { return refusal != Refusal::none || unknown || stale || hideImage; }
+};
+
+/// The world as a client in one of its processes sees it.
+class SimSurroundings {
+ public:
+  using Task = std::function<void()>;
+  using Nanos = std::chrono::nanoseconds;
+  /// Runs when a copy of the request arrives; returns what the reply does at the process.
+  using AtStore = std::function<Task(const AnswerFate&)>;
+
+  virtual ~SimSurroundings() = default;
+  [[nodiscard]] virtual Instant localNow(const SimLife& life) const = 0;
+  [[nodiscard]] virtual std::int64_t trueSeconds() const = 0;
+  /// In that process after this time on its clock, if that life is still there.
+  virtual void runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) = 0;
+  /// A request with all that may happen to it. `gaveUp` (may be empty) runs after `timeout`, also if a reply came.
+  virtual void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) = 0;
+  /// The record has this version now, by a write of this life.
+  virtual void stored(SimLife& writer, const RecordVersion& version) = 0;
+  /// How many writes ago a stale read shows.
+  [[nodiscard]] virtual std::size_t staleness() = 0;
+  /// A read that did not ask for consistency shows something old.
+  [[nodiscard]] virtual bool weakReadIsStale() = 0;
+  /// This life was shown something old against its will.
+  virtual void misled(SimLife& life) = 0;
+  /// The record is about to be taken by an acquisition.
+  virtual void taken() = 0;
+};
+
+/// A process's own store object.
+class SimEndpoint {
+ public:
+  virtual ~SimEndpoint() = default;
+  virtual void read(std::chrono::nanoseconds timeout, ReadHandler handler) = 0;
+  virtual void write(WriteRequest request, std::chrono::nanoseconds timeout, WriteHandler handler) = 0;
+};
+
+/// The other end of the endpoints.
+class SimService : public SimTruth {
+ public:
+  [[nodiscard]] virtual std::unique_ptr<SimEndpoint> connect(SimSurroundings& world, std::size_t process,
+                                                             SimLife& life) = 0;
+};
+
+/// The DynamoDB store as it is shipped, over a simulated table.
+[[nodiscard]] std::unique_ptr<SimService> makeSimDynamoDb();
+
+}  // namespace tenure::test

@@ -1,0 +1,163 @@
+// What befalls the processes and the store, drawn anew three times in each lease.
+#include "simulation/sim_world.hpp"
+
+namespace tenure::test {
+
+void SimWorld::tick() {
+  if (!faults_) return;
+  if (happens(FaultKind::outage)) {
+    outageUntil_ = now_ + upTo(streams_.load, 3 * lease_);
+    noteWorld("OUTAGE for " + std::to_string((outageUntil_ - now_).count()));
+    for (auto& process : processes_) {
+      if (process->life) process->life->troubledUntil(outageUntil_);
+    }
+  }
+  tickRecord();
+  tickForeign();
+  for (auto& process : processes_) {
+    if (process->machine && !process->life->stopped) tickProcess(*process);
+  }
+  at(now_ + lease_ / 3, [this] { tick(); });
+}
+
+/// What became of the counter must be told by something: a record that carries its copy, until the counter is back.
+void SimWorld::tickRecord() {
+  const std::optional<LeaseRecord>& record = truth_->record();
+  const bool unused = now_ - lastWriteAt_ > 2 * longest_;
+  if (record && !truth_->counterLost() && (happens(FaultKind::erase) || (unused && happens(FaultKind::ttl)))) {
+    const LeaseRecord gone = *record;
+    if (truth_->erase()) {
+      checker_.erased(gone, 8 * longest_);
+      last_.deleted = true;
+      foreignVersion_ = RecordVersion{};
+      checker_.foreignHolds(TrueTime{0}, lives());
+      noteWorld("RECORD DELETED");
+    }
+  }
+  if (record && !truth_->counterLost() && happens(FaultKind::overwrite)) {
+    const LeaseRecord gone = *record;
+    if (truth_->put(foreignRecord())) {
+      checker_.overwritten(gone);
+      last_.foreign = true;
+      foreignVersion_ = RecordVersion{};
+      checker_.foreignHolds(TrueTime{0}, lives());
+      noteWorld("RECORD OVERWRITTEN");
+    }
+  }
+  if (record && !record->token.isNone() && happens(FaultKind::loseCounter) && truth_->loseCounter()) {
+    report_.points.hit(SimPoint::counterRestored);
+    noteWorld("COUNTER DELETED");
+  }
+  if (happens(FaultKind::operatorStepDown)) truth_->requestStepDown();
+}
+
+LeaseRecord SimWorld::foreignRecord() {
+  LeaseRecord record;
+  record.holder = "another-make";
+  record.version = RecordVersion{uuid4(streams_.load)};
+  record.leaseDuration = std::chrono::duration_cast<std::chrono::milliseconds>(foreignLease_);
+  return record;
+}
+
+/// It waits a lease out like everybody, renews at each tick, gives up by deleting or just stops. No guard is needed:
+/// its clock is perfect.
+void SimWorld::tickForeign() {
+  if (!plan_.has(FaultKind::foreign) || truth_->counterLost()) return;
+  const std::optional<LeaseRecord>& record = truth_->record();
+  const bool holds = record && !foreignVersion_.isNone() && record->version == foreignVersion_;
+  if (!holds && !foreignVersion_.isNone()) endForeign();
+  if (holds) {
+    const bool ends = happens(FaultKind::foreign);
+    if (ends && streams_.load.chance(0.5)) return endForeign();  // it crashed
+    if (ends) {
+      truth_->erase();
+      return endForeign();
+    }
+  } else {
+    const RecordVersion seen = record ? record->version : RecordVersion{};
+    if (seen != foreignSaw_ || (record && record->released)) {
+      foreignSaw_ = seen;
+      foreignSawAt_ = record && record->released ? now_ - maxRecordLease : now_;
+    }
+    if (record && now_ - foreignSawAt_ <= TrueTime{record->leaseDuration}) return;
+    if (!record && now_ - foreignSawAt_ <= longest_) return;  // it saw somebody a moment ago
+    if (!happens(FaultKind::foreign)) return;
+  }
+  LeaseRecord next = foreignRecord();
+  foreignVersion_ = next.version;
+  if (!truth_->put(next)) return;
+  if (!holds) last_.foreign = true;
+  report_.points.hit(SimPoint::foreignLed);
+  if (!holds) noteWorld("ANOTHER MAKE TAKES THE LEASE");
+  checker_.foreignHolds(now_ + foreignLease_, lives());
+}
+
+void SimWorld::endForeign() {
+  if (foreignVersion_.isNone()) return;
+  foreignVersion_ = RecordVersion{};
+  checker_.foreignHolds(TrueTime{0}, lives());
+  noteWorld("ANOTHER MAKE LETS GO");
+}
+
+void SimWorld::halt(Process& process) {
+  SimLife& life = *process.life;
+  const bool suspends = happens(FaultKind::suspend);
+  const bool freezes = happens(FaultKind::freeze);
+  if (!happens(FaultKind::pause) && !suspends && !freezes) return;
+  const TrueTime length = upTo(streams_.load, 3 * lease_);
+  const char* what = freezes ? "frozen" : suspends ? "suspended" : "paused";
+  if (freezes) {
+    life.clock.freeze(now_, length);
+    checker_.lawlessUntil(now_ + length + 3 * longest_);
+  } else if (suspends) {
+    life.clock.suspend(now_, length);
+  }
+  process.asleep = suspends;
+  process.pausedUntil = now_ + length;
+  life.troubledUntil(now_ + length);
+  ++report_.totals.pauses;
+  if (options_.trace) note(process, std::string{what} + " for " + std::to_string(length.count()));
+  span(process, length, what);
+}
+
+void SimWorld::haltInStep(Process& process) {
+  if (happens(FaultKind::pauseInStep)) {
+    const TrueTime length = upTo(streams_.load, 3 * lease_);
+    process.pausedUntil = now_ + length;
+    process.life->troubledUntil(now_ + length);
+    ++report_.totals.pauses;
+    if (options_.trace) note(process, "paused for " + std::to_string(length.count()));
+    span(process, length, "paused");
+  }
+  if (!happens(FaultKind::crashInStep)) return;
+  at(now_, [this, &process, life = process.life.get()] {
+    if (process.life.get() == life && process.machine) kill(process);
+  });
+}
+
+void SimWorld::tickProcess(Process& process) {
+  SimLife& life = *process.life;
+  if (life.wild) checker_.lawlessUntil(now_ + 3 * longest_);
+  halt(process);
+  if (happens(FaultKind::oneWay)) {
+    process.oneWayUntil = now_ + upTo(streams_.load, lease_);
+    life.troubledUntil(process.oneWayUntil);
+    mark(process, "its replies are lost for a while");
+    note(process, "ONE WAY");
+  }
+  if (happens(FaultKind::crash)) return kill(process);
+  if (happens(FaultKind::stepDown)) tell(process, now_, event::StepDown{"for a test"});
+  if (happens(FaultKind::politeStop)) {
+    process.restartWhenStopped = true;
+    tell(process, now_, event::Stop{});
+  }
+  // A resource that had this process's write tells of the highest token that it has seen; mostly that is its own, but a
+  // table that was put back from an older copy is behind it.
+  if (happens(FaultKind::tokenTold) && truth_->record()) {
+    const std::uint64_t ahead = streams_.load.chance(0.2) ? 1 + streams_.load.below(3) : 0;
+    tell(process, now_ + upTo(streams_.load, lease_ / 10),
+         event::TokenSeen{FencingToken{truth_->record()->token.value() + ahead}});
+  }
+}
+
+}  // namespace tenure::test

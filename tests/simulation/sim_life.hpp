@@ -1,0 +1,71 @@
+// One life of a simulated process: what it has published, and what the checker knows of it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_machine.hpp>
+
+#include "simulation/sim_clock.hpp"
+
+namespace tenure::test {
+
+/// A write that was sent, whatever became of it.
+struct SentWrite {
+  Instant anchor{};  ///< before it was sent
+  RecordVersion version{};
+  WriteRequest::Purpose purpose{};
+  FencingToken floor{};  ///< the highest token that the sender knew of
+  bool applied{false};
+};
+
+struct SimLife {
+  std::string name;  // the holder text: new for each life
+  SimClock clock;
+  LeaseTiming timing;
+  bool wild{false};  // its clocks keep no bound
+  TermState published{};
+
+  std::optional<FencingToken> term{};  // Elected and not yet Revoked
+  FencingToken lastToken{};            // of its own terms
+  FencingToken highestShown{};         // in any record of another that was delivered to it
+  Instant highestShownAt{};
+  Instant acquisitionSentAt{};  // of the term that is published
+  FencingToken toldOf{};        // by a resource
+  bool working{false};          // the work of a term has not ended
+  bool stuck{false};            // and it tells of no progress
+  bool stopped{false};
+  bool saysFree{false};     // it stopped and said that it does not hold the lease
+  bool unreadable{false};   // the last read told that the record is not understood
+  TrueTime troubledAt{-1};  // the last fault that could delay or lose something of it
+  TrueTime misledAt{-1};    // the last time that it was shown something else than the truth
+
+  void troubledUntil(TrueTime when) noexcept { troubledAt = std::max(troubledAt, when); }
+
+  // The request that was sent last.
+  Attempt attempt{0};
+  bool unanswered{false};
+  TrueTime sentAt{0};
+  std::chrono::nanoseconds timeout{0};
+
+  std::array<SentWrite, 32> sent{};
+  std::size_t nextSent{0};
+  [[nodiscard]] SentWrite* find(const RecordVersion& version) {
+    auto* const found = std::find_if(sent.begin(), sent.end(), [&](const auto& w) { return w.version == version; });
+    return found != sent.end() ? found : nullptr;
+  }
+  [[nodiscard]] SentWrite* find(const Instant& anchor) {
+    auto* const found = std::find_if(sent.begin(), sent.end(),
+                                     [&](const auto& w) { return !w.version.isNone() && w.anchor == anchor; });
+    return found != sent.end() ? found : nullptr;
+  }
+
+  TrueTime zeroWakeAt{-1};
+  int zeroWakes{0};
+  TrueTime windowFrom{0};
+  int requestsInWindow{0};
+};
+
+}  // namespace tenure::test

@@ -1,0 +1,157 @@
+// Requests and their replies: lost, late, doubled, in another order, refused, or answered with nothing certain.
+#include <utility>
+
+#include "simulation/sim_world.hpp"
+
+namespace tenure::test {
+namespace {
+
+const StoreError busy{ErrorClass::transient, "the store is busy"};
+const StoreError timedOut{ErrorClass::transient, "timed out"};
+
+StoreError errorOf(AnswerFate::Refusal refusal) {
+  switch (refusal) {
+    case AnswerFate::Refusal::throttled:
+      return {ErrorClass::throttled, "slow down"};
+    case AnswerFate::Refusal::credentials:
+      return {ErrorClass::credentials, "not allowed"};
+    case AnswerFate::Refusal::misconfigured:
+      return {ErrorClass::misconfigured, "there is no such table"};
+    case AnswerFate::Refusal::corrupt:
+      return {ErrorClass::corrupt, "the record is not understood"};
+    case AnswerFate::Refusal::none:
+    case AnswerFate::Refusal::transient:
+      break;
+  }
+  return busy;
+}
+
+}  // namespace
+
+SimWorld::Fate SimWorld::drawFate(const Process& process) {
+  Fate fate;
+  fate.lost = process.cutOff || now_ < outageUntil_;
+  if (!faults_) return fate;
+  fate.lost = happens(FaultKind::loseRequest) || fate.lost;
+  fate.replyLost = happens(FaultKind::loseReply);
+  fate.twice = happens(FaultKind::twiceRequest);
+  fate.replyTwice = happens(FaultKind::twiceReply);
+  fate.late = happens(FaultKind::lateRequest);
+  fate.replyLate = happens(FaultKind::lateReply);
+  using Refusal = AnswerFate::Refusal;
+  if (happens(FaultKind::reject)) fate.answer.refusal = Refusal::transient;
+  if (happens(FaultKind::throttle)) fate.answer.refusal = Refusal::throttled;
+  if (happens(FaultKind::credentials)) fate.answer.refusal = Refusal::credentials;
+  if (happens(FaultKind::misconfigured)) fate.answer.refusal = Refusal::misconfigured;
+  if (happens(FaultKind::corrupt)) fate.answer.refusal = Refusal::corrupt;
+  if (now_ < process.oneWayUntil) {
+    fate.replyLost = true;
+    fate.late = fate.late || streams_.network.chance(0.5);
+  }
+  fate.answer.unknown = happens(FaultKind::unknown);
+  fate.answer.hideImage = happens(FaultKind::hideImage);
+  fate.answer.stale = happens(FaultKind::staleRead);
+  return fate;
+}
+
+/// A client that answers by its deadline if nothing else does; or one that leaves it to the machine to give up.
+SimWorld::Task SimWorld::givesUp(const Process& process, Attempt attempt, Task timeout) const {
+  if (plan_.has(FaultKind::silentClient)) return {};
+  return [life = process.life.get(), attempt, timeout = std::move(timeout)] {
+    if (life->unanswered && life->attempt == attempt) timeout();
+  };
+}
+
+void SimWorld::sendRead(Process& process, const action::SendRead& read) {
+  SimLife& life = *process.life;
+  const auto reply = [this, &process, id = read.attempt](ReadOutcome outcome) {
+    step(process, event::ReadReply{id, std::move(outcome)});
+  };
+  if (process.endpoint) return process.endpoint->read(read.timeout, reply);
+  exchange(
+      process.number, life, read.timeout,
+      [this, &life, reply](const AnswerFate& fate) -> Task {
+        return [reply, outcome = readAtStore(life, fate)] { reply(outcome); };
+      },
+      givesUp(process, read.attempt, [reply] { reply(timedOut); }));
+}
+
+void SimWorld::sendWrite(Process& process, const action::SendWrite& write) {
+  SimLife& life = *process.life;
+  const auto reply = [this, &process, id = write.attempt](WriteOutcome outcome) {
+    step(process, event::WriteReply{id, std::move(outcome)});
+  };
+  if (process.endpoint) return process.endpoint->write(write.request, write.timeout, reply);
+  exchange(
+      process.number, life, write.timeout,
+      [this, &life, reply, request = write.request](const AnswerFate& fate) -> Task {
+        return [reply, outcome = writeAtStore(life, fate, request)] { reply(outcome); };
+      },
+      givesUp(process, write.attempt, [reply] { reply(Unknown{timedOut}); }));
+}
+
+void SimWorld::exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) {
+  ++report_.totals.requests;
+  Process& sender = *processes_[process];
+  const Fate fate = drawFate(sender);
+  if (fate.troubled()) life.troubledUntil(now_);
+  if (gaveUp) tellTask(sender, &life, now_ + life.clock.trueTimeFor(timeout), std::move(gaveUp));
+  if (fate.lost) return;
+  auto arrive = [this, &sender, owner = &life, fate, atStore = std::move(atStore)] {
+    Task reply = atStore(fate.answer);
+    if (fate.replyLost || sender.life.get() != owner) return;
+    const TrueTime when = now_ + delay() + (fate.replyLate ? upTo(streams_.network, 2 * lease_) : TrueTime{0});
+    if (fate.replyTwice) tellTask(sender, owner, when + upTo(streams_.network, lease_), reply);
+    tellTask(sender, owner, when, std::move(reply));
+  };
+  const TrueTime when = now_ + delay() + (fate.late ? upTo(streams_.network, 3 * lease_) : TrueTime{0});
+  if (fate.twice) at(when + upTo(streams_.network, lease_ / 2), arrive);
+  at(when, std::move(arrive));
+}
+
+ReadOutcome SimWorld::readAtStore(SimLife& life, const AnswerFate& fate) {
+  if (fate.refusal != AnswerFate::Refusal::none) return errorOf(fate.refusal);
+  if (!fate.stale) return truth_->record();
+  misled(life);
+  return truth_->earlier(staleness());
+}
+
+void SimWorld::misled(SimLife& life) {
+  life.misledAt = now_ + 2 * lease_;
+  report_.points.hit(SimPoint::staleReadGiven);
+}
+
+WriteOutcome SimWorld::writeAtStore(SimLife& life, const AnswerFate& fate, const WriteRequest& request) {
+  if (fate.refusal != AnswerFate::Refusal::none) return Rejected{errorOf(fate.refusal)};
+  const SentWrite* sent = life.find(request.record.version);
+  const bool again = sent != nullptr && sent->applied;
+  const bool overdue = life.attempt != 0 && sent != nullptr &&
+                       elapsedForHolder(sent->anchor, life.clock.at(now_)) > life.timing.duration();
+  const bool wasReleased = truth_->record() && truth_->record()->released;
+  WriteOutcome outcome = simple_->write(request);
+  if (std::holds_alternative<Applied>(outcome)) {
+    if (request.purpose == WriteRequest::Purpose::acquire && wasReleased) last_.released = true;
+    stored(life, request.record.version);
+    if (overdue) report_.points.hit(SimPoint::lateRequestApplied);
+  } else {
+    if (again) report_.points.hit(SimPoint::secondCopyRefused);
+    if (overdue) report_.points.hit(SimPoint::lateRequestRefused);
+  }
+  if (fate.unknown) return Unknown{busy};
+  if (fate.hideImage && std::holds_alternative<Conflict>(outcome)) return Conflict{};
+  return outcome;
+}
+
+void SimWorld::stored(SimLife& writer, const RecordVersion& version) {
+  lastWriteAt_ = now_;
+  checker_.applied(writer, version, truth_->record(), lives());
+  if (plan_.has(FaultKind::hints)) hintAll();
+}
+
+void SimWorld::hintAll() {
+  for (auto& process : processes_) {
+    if (process->machine && drawn(FaultKind::hints)) tell(*process, now_ + delay(), event::StoreHint{});
+  }
+}
+
+}  // namespace tenure::test

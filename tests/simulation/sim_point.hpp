@@ -1,0 +1,97 @@
+// Rare paths that a suite of runs must have met at least once, else it was blind to them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tenure::test {
+
+enum class SimPoint : unsigned {
+  // Acquisitions.
+  firstToken,
+  electedAfterCrash,
+  electedAfterPause,
+  electedAfterSuspend,
+  electedAfterRelease,
+  electedAfterForeign,
+  electedAfterDeletion,
+  electedByDeathNotice,
+  electedAfterOwnTerm,
+  electedOverLongerLease,
+  electedAfterRestart,
+  acquireRaceLost,
+  acquireRecoveredByImage,
+  acquireRecoveredByRead,
+  acquireAnsweredTooLate,
+  acquireUnknown,
+  acquireTokenTooLow,
+  counterRestored,
+  // Renewals.
+  renewalRecoveredByImage,
+  renewalRecoveredByRead,
+  renewalNotArrived,
+  renewalOverSeveralVersions,
+  renewalPendingFull,
+  renewedAfterDoubt,
+  expiredInDoubt,
+  // Replies and requests.
+  lateReplyIgnored,
+  replyAfterTheEnd,
+  lateRequestRefused,
+  lateRequestApplied,
+  secondCopyRefused,
+  gaveUpByItself,
+  staleReadGiven,
+  corruptGiven,
+  throttledGiven,
+  credentialsGiven,
+  misconfiguredGiven,
+  hintTaken,
+  // Ends of terms.
+  revokedStopped,
+  revokedSteppedDown,
+  revokedExpired,
+  revokedLost,
+  revokedRecordMissing,
+  revokedUnreachable,
+  revokedFatal,
+  revokedByToken,
+  revokedWithoutProgress,
+  operatorHeard,
+  lostWhileDraining,
+  drainTimedOut,
+  releaseAfterUnknown,
+  releaseUnknown,
+  releaseFoundNothing,
+  stoppedWhileAcquiring,
+  stoppedWithPending,
+  stoppedNotDrained,
+  // The world.
+  fenceRefused,
+  onlyTheFence,
+  victimOfDeletion,
+  crowdOfTwenty,
+  foreignLed,
+  healedBesideCutOff,
+  count
+};
+
+inline constexpr std::size_t simPoints = static_cast<std::size_t>(SimPoint::count);
+
+[[nodiscard]] std::string_view toString(SimPoint point) noexcept;
+
+class PointCounts {
+ public:
+  void hit(SimPoint point) noexcept { ++counts_[static_cast<std::size_t>(point)]; }
+  [[nodiscard]] std::uint64_t of(SimPoint point) const noexcept { return counts_[static_cast<std::size_t>(point)]; }
+  void add(const PointCounts& other) noexcept {
+    for (std::size_t i = 0; i < simPoints; ++i) counts_[i] += other.counts_[i];
+  }
+
+ private:
+  std::array<std::uint64_t, simPoints> counts_{};
+};
+
+}  // namespace tenure::test

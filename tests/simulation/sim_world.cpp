@@ -1,0 +1,230 @@
+#include "simulation/sim_world.hpp"
+
+#include <utility>
+
+namespace tenure::test {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// From the end of the faults to a leader, in the longest leases of the run; beside it three seconds for the backoff
+/// of errors that do not pass by themselves, which has a floor of one. What it is made of: messages and pauses that are
+/// still under way (3), the lease of a holder that is gone (1), work that ends late (2), a candidate that has stepped
+/// down and lets others come first (2 and the rest of its lease), a backoff (1), a poll and a race (1).
+constexpr int healLeases = 11;
+constexpr std::uint64_t mostAtOnce = 100'000;  // things that happen at one and the same moment
+
+}  // namespace
+
+SimWorld::SimWorld(const SimOptions& options)
+    : options_{options},
+      streams_{options.seed},
+      plan_{options, streams_},
+      lease_{plan_.lease},
+      longest_{plan_.lease},
+      checker_{now_, report_.points},
+      foreignLease_{std::max<TrueTime>(lease_, 1s)} {
+  if (plan_.store == StoreKind::dynamodb) {
+    service_ = makeSimDynamoDb();
+    truth_ = service_.get();
+  } else {
+    simple_ = plan_.store == StoreKind::memory ? makeMemoryTableStore() : makeModelStore(options.sabotage);
+    truth_ = simple_.get();
+  }
+  if (plan_.has(FaultKind::mixedLeases)) longest_ = 2 * lease_;
+  if (plan_.has(FaultKind::foreign) || plan_.has(FaultKind::overwrite)) longest_ = std::max(longest_, foreignLease_);
+  if (plan_.candidates >= 20) report_.points.hit(SimPoint::crowdOfTwenty);
+  report_.configuration = plan_.text();
+  report_.timeline.processes = plan_.candidates;
+  for (std::size_t i = 0; i < plan_.candidates; ++i) {
+    processes_.push_back(std::make_unique<Process>());
+    processes_.back()->number = i;
+    at(upTo(streams_.process, lease_), [this, i] { start(*processes_[i]); });
+  }
+}
+
+SimWorld::~SimWorld() = default;
+
+SimReport SimWorld::run() {
+  at(lease_ / 3, [this] { tick(); });
+  runUntil(options_.leases * lease_);
+  if (!failed()) plan_.mode == SimMode::liveness ? runLiveness() : runSafety();
+  if (!failed()) stopAll();
+  report_.totals.hours = std::chrono::duration<double, std::ratio<3600>>(now_).count();
+  report_.totals.leases = static_cast<double>(now_.count()) / static_cast<double>(lease_.count());
+  report_.timeline.end = now_.count();
+  report_.violations = checker_.violations();
+  if (options_.canary && options_.seed % 100 == 0) {
+    report_.violations.push_back({"canary", "each hundredth seed fails in canary mode"});
+  }
+  return std::move(report_);
+}
+
+void SimWorld::runSafety() {
+  runUntil(now_ + lease_ * (options_.leases / 2));
+  faults_ = false;
+  endForeign();
+  runUntil(now_ + 4 * lease_);
+}
+
+/// A part of the candidates may stay cut off for good: the others have to get on without them.
+void SimWorld::runLiveness() {
+  faults_ = false;
+  endForeign();
+  noteWorld("THE FAULTS END");
+  for (auto& process : processes_) {
+    const bool cut = process->number > 0 && plan_.has(FaultKind::cutOff) &&
+                     streams_.faults[static_cast<std::size_t>(FaultKind::cutOff)].chance(0.5);
+    process->cutOff = cut;
+    if (cut) note(*process, "CUT OFF FOR GOOD");
+    if (process->machine && process->life->wild) kill(*process);
+  }
+  const TrueTime from = now_;
+  watchHeal(from);
+  runUntil(from + healLeases * longest_ + 3s);
+  if (failed()) return;
+  checker_.calmBegins(lives());
+  runUntil(now_ + 8 * longest_);
+  checker_.calmEnds();
+  if (healedAt_ >= TrueTime{0}) {
+    report_.totals.slowestHeal =
+        static_cast<double>((healedAt_ - from).count()) / static_cast<double>(longest_.count());
+  }
+  for (const auto& process : processes_) {
+    if (process->cutOff) report_.points.hit(SimPoint::healedBesideCutOff);
+  }
+}
+
+void SimWorld::watchHeal(TrueTime from) {
+  for (const SimLife* life : lives()) {
+    if (!life->published.leadsAt(life->clock.at(now_))) continue;
+    healedAt_ = now_;
+    return;
+  }
+  if (now_ - from < healLeases * longest_ + 3s) at(now_ + lease_ / 5, [this, from] { watchHeal(from); });
+}
+
+void SimWorld::stopAll() {
+  restarts_ = false;
+  noteWorld("ALL ARE STOPPED");
+  for (auto& process : processes_) tell(*process, now_, event::Stop{});
+  runUntil(now_ + 12 * longest_);
+  if (failed()) return;
+  for (auto& process : processes_) {
+    if (process->life && process->machine && !process->life->stopped) {
+      checker_.violation(*process->life, "liveness", "does not end after Stop");
+    }
+  }
+}
+
+void SimWorld::runUntil(TrueTime end) {
+  while (!failed() && queue_.hasBy(end)) {
+    auto [when, task] = queue_.pop();
+    atOnce_ = when == now_ ? atOnce_ + 1 : 0;
+    if (atOnce_ == mostAtOnce) checker_.violation("requests", "time stands still: something goes on without a pause");
+    now_ = when;
+    task();
+  }
+  if (!failed()) now_ = end;
+}
+
+void SimWorld::start(Process& process) {
+  if (!restarts_) return;
+  process.endpoint.reset();
+  if (process.life) graveyard_.push_back(std::move(process.life));
+  const std::string name = "p" + std::to_string(process.number) + "#" + std::to_string(++process.lives);
+  SeededRandom own = streams_.process.split(process.number * 1000 + process.lives);
+  ClockRates rates = ClockRates::draw(own, plan_.rateBound, plan_.has(FaultKind::slew));
+  const bool wild = happens(FaultKind::wildRate);
+  if (wild) rates.raw *= own.chance(0.5) ? 1.3 : 0.7;
+  process.life = std::make_unique<SimLife>(
+      SimLife{.name = name, .clock = SimClock{own, now_, rates}, .timing = plan_.timingFor(own), .wild = wild});
+  process.machineRandom = std::make_unique<SeededRandom>(own.next());
+  MachineOptions machine{LeaseKey{"lease"}, name, process.life->timing};
+  machine.priority = static_cast<unsigned>(own.chance(0.2) ? own.below(6) : 0);
+  process.machine = std::make_unique<LeaseMachine>(std::move(machine), *process.machineRandom);
+  if (service_) process.endpoint = service_->connect(*this, process.number, *process.life);
+  process.pausedUntil = now_;
+  process.alarmAt = TrueTime{-1};
+  process.restartWhenStopped = false;
+  if (wild) note(process, "ITS CLOCK RUNS WILD");
+  step(process, event::Start{Beacon{name, "boot", 1, 1}});
+}
+
+/// The process is gone in the middle of whatever it did. Its beacon tells, where death notices work.
+void SimWorld::kill(Process& process) {
+  note(process, "CRASHED");
+  mark(process, "crash");
+  ++report_.totals.crashes;
+  drawTerm(process, TermState{});
+  if (last_.process == process.number) last_.crashed = true;
+  if (process.life->wild) checker_.lawlessUntil(now_ + 3 * longest_);
+  process.life->published = TermState{};
+  process.machine.reset();
+  process.endpoint.reset();
+  const std::string beacon = process.life->name;
+  for (auto& other : processes_) {
+    if (plan_.has(FaultKind::deathNotices) && other->machine) {
+      tell(*other, now_ + upTo(streams_.process, lease_ / 100), event::HolderProvenDead{beacon});
+    }
+  }
+  at(now_ + upTo(streams_.process, 2 * lease_), [this, &process] { start(process); });
+}
+
+void SimWorld::tell(Process& process, TrueTime when, LeaseEvent event) {
+  tellTask(process, process.life.get(), when, [this, &process, event = std::move(event)] { step(process, event); });
+}
+
+void SimWorld::runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) {
+  tellTask(*processes_[process], &life, now_ + life.clock.trueTimeFor(std::max(localDelay, Nanos{0})), std::move(task));
+}
+
+const SimChecker::Lives& SimWorld::lives() {
+  lives_.clear();
+  for (const auto& process : processes_) {
+    if (process->machine) lives_.push_back(process->life.get());
+  }
+  return lives_;
+}
+
+void SimWorld::note(const Process& process, const std::string& text) {
+  if (!options_.trace) return;
+  report_.trace += std::to_string(now_.count()) + ' ' +
+                   (process.life ? process.life->name : "p" + std::to_string(process.number)) + ' ' + text + '\n';
+}
+
+void SimWorld::noteWorld(const std::string& text) {
+  if (options_.trace) report_.trace += std::to_string(now_.count()) + " " + text + '\n';
+  if (options_.timeline) report_.timeline.world.push_back({0, now_.count(), text});
+}
+
+void SimWorld::mark(const Process& process, const std::string& what) {
+  if (options_.timeline) report_.timeline.marks.push_back({process.number, now_.count(), what});
+}
+
+void SimWorld::span(const Process& process, TrueTime length, const std::string& what) {
+  if (!options_.timeline) return;
+  report_.timeline.spans.push_back({process.number, now_.count(), (now_ + length).count(), what, false});
+}
+
+void SimTotals::add(const SimTotals& other) {
+  acquisitions += other.acquisitions, renewals += other.renewals, ambiguous += other.ambiguous;
+  requests += other.requests, steps += other.steps, crashes += other.crashes, pauses += other.pauses;
+  hours += other.hours, leases += other.leases;
+  slowestHeal = std::max(slowestHeal, other.slowestHeal);
+}
+
+SimReport simulate(const SimOptions& options) { return SimWorld{options}.run(); }
+
+std::string_view toString(SimMode mode) noexcept {
+  constexpr std::string_view names[] = {"drawn", "safety", "liveness"};
+  return names[static_cast<std::size_t>(mode)];
+}
+
+std::string_view toString(StoreKind store) noexcept {
+  constexpr std::string_view names[] = {"drawn", "model", "memory", "dynamodb"};
+  return names[static_cast<std::size_t>(store)];
+}
+
+}  // namespace tenure::test

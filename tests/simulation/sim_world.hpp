@@ -1,0 +1,180 @@
+// The simulated processes, the network between them and the store, and the faults.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/lease_machine.hpp>
+
+#include "simulation/sim_checker.hpp"
+#include "simulation/sim_endpoint.hpp"
+#include "simulation/sim_plan.hpp"
+#include "simulation/sim_queue.hpp"
+
+namespace tenure::test {
+
+/// Single-threaded: one queue of things to happen.
+class SimWorld final : public SimSurroundings {
+ public:
+  explicit SimWorld(const SimOptions& options);
+  ~SimWorld() override;
+  SimWorld(const SimWorld&) = delete;
+  SimWorld& operator=(const SimWorld&) = delete;
+
+  [[nodiscard]] SimReport run();
+
+  // For the client of a simulated service (SimSurroundings).
+  [[nodiscard]] Instant localNow(const SimLife& life) const override { return life.clock.at(now_); }
+  [[nodiscard]] std::int64_t trueSeconds() const override { return now_ / std::chrono::seconds{1}; }
+  void runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) override;
+  void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) override;
+  void stored(SimLife& writer, const RecordVersion& version) override;
+  [[nodiscard]] std::size_t staleness() override { return 1 + streams_.load.below(3); }
+  [[nodiscard]] bool weakReadIsStale() override { return faults_ && streams_.load.chance(0.3); }
+  void misled(SimLife& life) override;
+  void taken() override {
+    if (truth_->record() && truth_->record()->released) last_.released = true;
+  }
+
+ private:
+  /// A process slot: one candidate after another lives in it.
+  struct Process {
+    std::size_t number{0};
+    std::uint64_t lives{0};
+    std::unique_ptr<SimLife> life{};
+    std::unique_ptr<SeededRandom> machineRandom{};
+    std::unique_ptr<LeaseMachine> machine{};  // null: dead
+    std::unique_ptr<SimEndpoint> endpoint{};  // its own store object, where it has one
+    TrueTime pausedUntil{0};
+    TrueTime wakeAt{-1};   // when it wants to be woken; negative: not at all
+    TrueTime alarmAt{-1};  // when it is looked at whether it wants to
+    bool restartWhenStopped{false};
+    bool cutOff{false};
+    TrueTime oneWayUntil{0};
+    bool asleep{false};
+    std::int64_t ledFrom{-1};  // for the timeline
+  };
+
+  /// Of the term that was last given away, for the points.
+  struct LastTerm {
+    std::size_t process{0};
+    bool crashed{false}, released{false}, foreign{false}, deleted{false};
+  };
+
+  // sim_world.cpp: time, lives, phases
+  void at(TrueTime when, Task what) { queue_.push(std::max(when, now_), std::move(what)); }
+  void runUntil(TrueTime end);
+  /// A run ends with the first rule that is broken: what comes after it tells nothing.
+  [[nodiscard]] bool failed() const { return !checker_.violations().empty(); }
+  void runSafety();
+  void runLiveness();
+  void stopAll();
+  void watchHeal(TrueTime from);
+  void start(Process& process);
+  void kill(Process& process);
+  /// Something for the present life of a process; it waits while the process is paused, and is lost with it.
+  template <class Work>
+  void tellTask(Process& process, const SimLife* life, TrueTime when, Work task) {
+    at(when, [this, &process, life, task = std::move(task)]() mutable {
+      if (process.life.get() != life || !process.machine) return;
+      if (now_ < process.pausedUntil) return tellTask(process, life, process.pausedUntil, std::move(task));
+      task();
+    });
+  }
+  void tell(Process& process, TrueTime when, LeaseEvent event);
+  [[nodiscard]] const SimChecker::Lives& lives();
+  [[nodiscard]] bool happens(FaultKind kind) { return faults_ && drawn(kind); }
+  [[nodiscard]] bool drawn(FaultKind kind) {
+    return plan_.has(kind) && streams_.faults[static_cast<std::size_t>(kind)].chance(plan_.rate(kind));
+  }
+  [[nodiscard]] static TrueTime upTo(SeededRandom& random, TrueTime most) {
+    return TrueTime{static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most.count()) + 1))};
+  }
+  void note(const Process& process, const std::string& text);
+  void noteWorld(const std::string& text);
+  void mark(const Process& process, const std::string& what);
+  void span(const Process& process, TrueTime length, const std::string& what);
+
+  // sim_actions.cpp: the machines and what they ask for
+  void step(Process& process, const LeaseEvent& event);
+  void perform(Process& process, const LeaseAction& action, bool dropsOld);
+  void performElected(Process& process, const action::Elected& elected);
+  void performRevoked(Process& process, const action::Revoked& revoked);
+  void planWakeup(Process& process);
+  void setAlarm(Process& process);
+  void work(Process& process, const SimLife* life, FencingToken token);
+  void shown(Process& process, const LeaseEvent& event);
+  void drawTerm(Process& process, const TermState& term);
+
+  // sim_points.cpp
+  void noteStep(Process& process, LeaseState before, bool wasInDoubt, const LeaseEvent& event,
+                const LeaseActions& actions);
+  void noteElected(Process& process, LeaseState before, const LeaseEvent& event);
+  void noteEnd(Process& process, LeaseState before, const LeaseEvent& event, const action::Revoked& revoked);
+  void noteReply(Process& process, LeaseState before, const event::WriteReply& reply, bool renewed);
+  void noteRead(Process& process, LeaseState before, const event::ReadReply& reply, bool renewed);
+  void noteStop(Process& process, LeaseState before, const LeaseEvent& event, const LeaseActions& actions);
+
+  // sim_network.cpp: requests and replies
+  struct Fate {
+    bool lost{false}, replyLost{false}, twice{false}, replyTwice{false}, late{false}, replyLate{false};
+    AnswerFate answer{};
+    [[nodiscard]] bool troubled() const {
+      return lost || replyLost || late || replyLate || twice || replyTwice || answer.troubled();
+    }
+  };
+  void sendRead(Process& process, const action::SendRead& read);
+  void sendWrite(Process& process, const action::SendWrite& write);
+  [[nodiscard]] Task givesUp(const Process& process, Attempt attempt, Task timeout) const;
+  [[nodiscard]] ReadOutcome readAtStore(SimLife& life, const AnswerFate& fate);
+  [[nodiscard]] WriteOutcome writeAtStore(SimLife& life, const AnswerFate& fate, const WriteRequest& request);
+  [[nodiscard]] Fate drawFate(const Process& process);
+  [[nodiscard]] TrueTime delay() {
+    return plan_.leastDelay + upTo(streams_.network, plan_.mostDelay - plan_.leastDelay);
+  }
+  void hintAll();
+
+  // sim_faults.cpp
+  void tick();
+  void tickRecord();
+  void tickForeign();
+  void endForeign();
+  void tickProcess(Process& process);
+  void halt(Process& process);
+  void haltInStep(Process& process);
+  [[nodiscard]] LeaseRecord foreignRecord();
+
+  const SimOptions options_;
+  SimStreams streams_;
+  const SimPlan plan_;
+  TrueTime now_{0};
+  const TrueTime lease_;
+  TrueTime longest_;  // of any lease in this world
+  SimReport report_;
+  SimChecker checker_;
+  std::unique_ptr<SimStore> simple_{};
+  std::unique_ptr<SimService> service_{};
+  SimTruth* truth_{nullptr};
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::unique_ptr<SimLife>> graveyard_;
+  SimChecker::Lives lives_;
+  bool faults_{true};
+  bool restarts_{true};
+  TrueTime outageUntil_{0};
+  TrueTime healedAt_{-1};
+  LastTerm last_{};
+  TrueTime lastWriteAt_{0};
+
+  // The client of another make.
+  RecordVersion foreignVersion_{};  // of its record while it holds the lease
+  RecordVersion foreignSaw_{};
+  TrueTime foreignSawAt_{0};
+  TrueTime foreignLease_;
+
+  SimQueue queue_;
+  std::uint64_t atOnce_{0};
+};
+
+}  // namespace tenure::test
