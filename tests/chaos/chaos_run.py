@@ -6,6 +6,7 @@ import pathlib
 import random
 import shlex
 import shutil
+import signal
 import sys
 import time
 
@@ -149,6 +150,7 @@ def perform(options, directory):
 
 def main():
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("scripts/chaos: ended from outside"))
     os.environ[processes.PROGRAM] = options.candidate
     out = options.out or pathlib.Path("build") / "chaos" / f"{options.store}-{options.workload}-{options.seed}"
     work = out / "files"

@@ -2,6 +2,7 @@
 patience is long: a slow machine makes them slow, not red."""
 
 import pathlib
+import signal
 import sys
 import tempfile
 import unittest
@@ -9,6 +10,10 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from fleet import Fleet, Timing
 from stores import SqliteStore
+
+# What a test has made in the kernel (namespaces, mounts, control groups) goes also when somebody ends it.
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, lambda *_: sys.exit("ended from outside"))
 
 LEASE_S = 1.0
 # On top of lease, guard and poll: for machines that are busy with other things.

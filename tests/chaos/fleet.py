@@ -71,6 +71,10 @@ class Fleet:
         return self
 
     def __exit__(self, *_):
+        for _, what, always in self._due:
+            if always:  # control groups must not be left behind, whatever has gone wrong
+                with contextlib.suppress(Exception):
+                    what()
         for process in self.processes():
             if process.process.poll() is None:
                 process.process.kill()

@@ -10,6 +10,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from chaos_test_case import LEASE_S, ChaosTest
 from clocks import preloaded
+from processes import now
 from stores import SqliteStore
 
 STOP_SHIM = "TENURE_STOP_SHIM_LIBRARY"
@@ -81,6 +82,19 @@ class SqliteFile(ChaosTest):
             self.assertIn(leader.told("revoked")[-1]["reason"], ("recordMissing", "expired"))
             fleet.await_leader(above=token)
         self.expect_kept(fleet, terms=3)
+
+    def test_T13_record_deleted_after_others_have_led(self):
+        """Nobody waits for terms that were over before: each of them would cost a lease."""
+        fleet = self.started()
+        for _ in range(2):
+            self.freeze_until_succeeded(fleet)
+        fleet.wait(fleet.all_know_the_leader, "that all have seen the leader")
+        token, deleted = fleet.token, now()
+        self.delete_record(fleet)
+        fleet.await_leader(above=token)
+        old = [(str(p), e["token"]) for p in fleet.processes() for e in p.told("follows", deleted) if e["token"] < token]
+        self.assertEqual([], old, "whom they waited for once more")
+        self.expect_kept(fleet, terms=4)
 
     def test_T13_record_and_counter_deleted(self):
         fleet = self.started()

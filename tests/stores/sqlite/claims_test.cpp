@@ -120,6 +120,23 @@ TEST_F(SqliteClaims, countForNothingOnceARowIsNewer) {
   EXPECT_EQ(next->apply(acquire(key_, "c", {next->record(key_).version})).token, FencingToken{3});
 }
 
+// A holder that was paused is not told of its end by the store, but sees its successor when it reads. Were the claim to
+// stay, whoever finds the row deleted later would wait for a term that has long been over.
+TEST_F(SqliteClaims, endWhenTheHolderSeesALaterTerm) {
+  Store paused{path_};
+  paused->apply(acquire(key_, "a"));
+  EXPECT_EQ(paused->record(key_).holder, "a");
+  EXPECT_EQ(claims(), 1U) << "its own term does not end it";
+  Store successor{path_};
+  successor->apply(acquire(key_, "b", {successor->record(key_).version}));
+  EXPECT_EQ(claims(), 2U);
+  EXPECT_EQ(paused->record(key_).holder, "b");
+  EXPECT_EQ(claims(), 1U);
+  paused->apply(acquire(key_, "a", {paused->record(key_).version}));
+  EXPECT_EQ(paused->record(key_).token, FencingToken{3});
+  EXPECT_EQ(claims(), 2U) << "that of the new term stays, and the successor has not looked yet";
+}
+
 // A backup was put back: its row is older than the term that somebody holds.
 TEST_F(SqliteClaims, countMoreThanAnOlderReleasedRow) {
   Store holder{path_};

@@ -109,10 +109,10 @@ std::optional<StoreError> ClaimBook::stake(const std::string& sidecar, const Cla
   }
   const std::string name = fileNameOf(claim.key) + '-' + beacon->id;
   const std::string path = claimsDirectory(sidecar) + '/' + name;
+  const std::lock_guard lock{mutex_};  // dropOlder() unlinks the same file
   if (const int fault = writeFile(path, claimsDirectory(sidecar) + "/new-" + name, textOf(claim)); fault != 0) {
     return systemError(store_, "writing " + path, fault);
   }
-  const std::lock_guard lock{mutex_};
   own_.insert_or_assign(claim.key, Own{claim, path});
   return std::nullopt;
 }
@@ -127,6 +127,14 @@ void ClaimBook::drop(const LeaseKey& key, const std::string& holder) {
   const std::lock_guard lock{mutex_};
   const auto own = own_.find(key);
   if (own == own_.end() || own->second.claim.holder != holder) return;
+  unlink(own->second.file.c_str());
+  own_.erase(own);
+}
+
+void ClaimBook::dropOlder(const LeaseKey& key, FencingToken inRow) {
+  const std::lock_guard lock{mutex_};
+  const auto own = own_.find(key);
+  if (own == own_.end() || own->second.claim.token >= inRow) return;
   unlink(own->second.file.c_str());
   own_.erase(own);
 }

@@ -32,8 +32,8 @@ struct Claim {
 /// with (3) as well. If both win, on different files, say the holder on the older: at his (3) the path named his file,
 /// so the newcomer's (a) came later, and his (c) found the claim of (1). On the same file SQLite decides.
 ///
-/// The claim ends with the release, with any conflict, with the process (its beacon is unlocked then), and it counts
-/// for nothing once a row carries its token or a higher one.
+/// The claim ends with the release, with any conflict, when its process sees a row of a later term, with the process
+/// (its beacon is unlocked then), and it counts for nothing while a row carries its token or a higher one.
 ///
 /// Thread-safe.
 class ClaimBook {
@@ -46,6 +46,9 @@ class ClaimBook {
   void settle(const LeaseKey& key, const std::string& holder);
   /// This holder's term is over or never began. No effect on another's claim.
   void drop(const LeaseKey& key, const std::string& holder);
+  /// A row has this token: an older claim of this process is over. It must not be left for the time when the row is
+  /// deleted, or it would be waited for though its holder knows better.
+  void dropOlder(const LeaseKey& key, FencingToken inRow);
   /// Whether there is a claim that was not dropped.
   [[nodiscard]] bool any() const;
 

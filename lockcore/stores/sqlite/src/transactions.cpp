@@ -16,7 +16,7 @@ StoreStatus ensureSchema(Session& session) {
   return {};
 }
 
-ReadOutcome readLease(Session& session, const ClaimBook& claims, const LeaseKey& key) {
+ReadOutcome readLease(Session& session, ClaimBook& claims, const LeaseKey& key) {
   if (auto refused = refusalOf(key)) return std::move(*refused);
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
@@ -26,6 +26,7 @@ ReadOutcome readLease(Session& session, const ClaimBook& claims, const LeaseKey&
     if (found.has_error()) return found.error();
     if (*found) current = std::move((*found)->record);
   }
+  if (current) claims.dropOlder(key, current->token);
   if (current && !current->released) return current;
   auto claimed = claims.strongest(session.files().sidecar, key, current ? current->token : FencingToken{});
   return claimed ? claimed : current;

@@ -13,7 +13,7 @@ namespace tenure::sqlite_store {
 
 [[nodiscard]] StoreStatus ensureSchema(Session& session);
 /// A term that a living process claims stands for a missing (or older, released) row; see ClaimBook.
-[[nodiscard]] ReadOutcome readLease(Session& session, const ClaimBook& claims, const LeaseKey& key);
+[[nodiscard]] ReadOutcome readLease(Session& session, ClaimBook& claims, const LeaseKey& key);
 [[nodiscard]] ListOutcome listLeases(Session& session, const std::string& prefix);
 [[nodiscard]] WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token,
                                        const Deadline& deadline);
