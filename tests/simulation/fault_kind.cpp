@@ -47,7 +47,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "crowd",
                                                               "cutOff",
                                                               "pauseInStep",
-                                                              "crashInStep"};
+                                                              "crashInStep",
+                                                              "deferred"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

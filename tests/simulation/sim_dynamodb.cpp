@@ -204,6 +204,7 @@ std::string_view refusalName(AnswerFate::Refusal refusal) {
 
 aws::JsonReply SimDynamoDb::serve(SimSurroundings& world, SimLife& life, std::string_view operation,
                                   const std::string& body, const AnswerFate& fate) {
+  if (fate.deferred) return {500, boost::json::serialize(serviceFault("InternalServerError")), "sim"};
   if (fate.refusal == AnswerFate::Refusal::corrupt) {
     const bool item = operation == "GetItem";
     return {200, item ? R"({"Item":{"key":{"S":"lease"},"ownerName":{"N":"1"}}})" : "<html>", "sim"};

@@ -14,8 +14,9 @@ struct AnswerFate {
   enum class Refusal { none, transient, throttled, credentials, misconfigured, corrupt };
   Refusal refusal{Refusal::none};
   bool unknown{false}, hideImage{false}, stale{false};
+  bool deferred{false};  ///< not applied yet, and answered with neither yes nor no
 
-  [[nodiscard]] bool troubled() const { return refusal != Refusal::none || unknown || stale || hideImage; }
+  [[nodiscard]] bool troubled() const { return refusal != Refusal::none || unknown || stale || hideImage || deferred; }
 };
 
 /// The world as a client in one of its processes sees it.

@@ -49,6 +49,7 @@ SimWorld::Fate SimWorld::drawFate(const Process& process) {
     fate.late = fate.late || streams_.network.chance(0.5);
   }
   fate.answer.unknown = happens(FaultKind::unknown);
+  fate.answer.deferred = happens(FaultKind::deferred);
   fate.answer.hideImage = happens(FaultKind::hideImage);
   fate.answer.stale = happens(FaultKind::staleRead);
   return fate;
@@ -97,7 +98,7 @@ void SimWorld::exchange(std::size_t process, SimLife& life, Nanos timeout, AtSto
   if (fate.troubled()) life.troubledUntil(now_);
   if (gaveUp) tellTask(sender, &life, now_ + life.clock.trueTimeFor(timeout), std::move(gaveUp));
   if (fate.lost) return;
-  auto arrive = [this, &sender, owner = &life, fate, atStore = std::move(atStore)] {
+  auto arrive = [this, &sender, owner = &life, fate, atStore] {
     Task reply = atStore(fate.answer);
     if (fate.replyLost || sender.life.get() != owner) return;
     const TrueTime when = now_ + delay() + (fate.replyLate ? upTo(streams_.network, 2 * lease_) : TrueTime{0});
@@ -105,11 +106,15 @@ void SimWorld::exchange(std::size_t process, SimLife& life, Nanos timeout, AtSto
     tellTask(sender, owner, when, std::move(reply));
   };
   const TrueTime when = now_ + delay() + (fate.late ? upTo(streams_.network, 3 * lease_) : TrueTime{0});
+  if (fate.answer.deferred) {
+    at(when + upTo(streams_.network, lease_ / 4), [atStore] { static_cast<void>(atStore(AnswerFate{})); });
+  }
   if (fate.twice) at(when + upTo(streams_.network, lease_ / 2), arrive);
   at(when, std::move(arrive));
 }
 
 ReadOutcome SimWorld::readAtStore(SimLife& life, const AnswerFate& fate) {
+  if (fate.deferred) return busy;
   if (fate.refusal != AnswerFate::Refusal::none) return errorOf(fate.refusal);
   if (!fate.stale) return truth_->record();
   misled(life);
@@ -122,6 +127,7 @@ void SimWorld::misled(SimLife& life) {
 }
 
 WriteOutcome SimWorld::writeAtStore(SimLife& life, const AnswerFate& fate, const WriteRequest& request) {
+  if (fate.deferred) return Unknown{busy};
   if (fate.refusal != AnswerFate::Refusal::none) return Rejected{errorOf(fate.refusal)};
   const SentWrite* sent = life.find(request.record.version);
   const bool again = sent != nullptr && sent->applied;
