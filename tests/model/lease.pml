@@ -463,7 +463,7 @@ inline unanswered(i, keep) {
   if :: st[i] == ACQUIRING -> UNANSWERED_ACQUISITION(i) :: else fi;
   if :: st[i] == RELEASING -> k = 0 :: else fi;
   clearRequest(i);
-  if :: n != GONE && k < VALID -> 
+  if :: n != GONE && k < VALID ->
        if :: pend[2*i] == GONE -> pend[2*i] = n; pendAge[2*i] = k
           :: else -> pend[2*i+1] = n; pendAge[2*i+1] = k
        fi

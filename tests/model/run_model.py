@@ -98,10 +98,11 @@ MUTANTS = (
     mutant("WAIT_PER_CALL", "PROGRESS", "CALM=1", NO_LATE_REQUESTS, NO_WRITES, NO_DELETIONS, NO_DRAIN_TIMEOUT),
     mutant("ANSWER_AWAITED_FOR_EVER", "PROGRESS", "CALM=1", NO_LATE_REQUESTS, *LEASE_ONLY),
 )
-BIG = {"optimise": "-O3", "hash_bits": 27, "depth": 12_000_000, "memory_mib": 10_000, "seconds": 1800}
+BIG = {"optimise": "-O3", "hash_bits": 27, "depth": 8_000_000, "memory_mib": 10_000, "seconds": 3600}
 FULL = (
-    holds("everything, lease of 2 ticks", "LEASE=2", **BIG),
-    holds("everything but writes, lease of 3 ticks", NO_WRITES, **BIG),
+    holds("lease of 4 ticks, all faults", "LEASE=4", NO_WRITES, NO_DRAIN_TIMEOUT, least_states=30_000_000, **BIG),
+    holds("lease of 2 ticks, everything", "LEASE=2", least_states=20_000_000, **BIG),
+    holds("lease of 3 ticks, calm after faults", "CALM=1", NO_WRITES, NO_DELETIONS, least_states=1_000_000, **BIG),
 )
 
 

@@ -58,14 +58,19 @@ void SmallWorld::befall() {
   const std::size_t index = chance_.below(processes_.size());
   Process& process = processes_[index];
   const auto lease = static_cast<std::uint64_t>(TrueTime{options_.machine.duration}.count());
-  switch (chance_.below(16)) {
+  switch (chance_.below(18)) {
     case 0:
       return start(index);
     case 1:
       return store_.erase();
     case 2:
-      return step(process, event::StepDown{"for a test"});
+      step(process, event::StepDown{"for a test"});
+      // Work that ends at once, often with a renewal under way, and now and then with the record gone besides.
+      if (chance_.chance(0.3)) store_.erase();
+      return step(process, event::WorkEnded{});
     case 3:
+      return step(process, event::StepDown{"for a test"});
+    case 8:
       return step(process, event::WorkFailed{"for a test"});
     case 4:
       return step(process, event::StoreHint{});

@@ -346,7 +346,8 @@ bool ignored(Attempted& a) {
   const ModelState& s = a.state;
   const auto awaited = [&](Attempt attempt) { return s.request && s.request->attempt == attempt; };
   bool may = std::holds_alternative<event::Wakeup>(a.event) || std::holds_alternative<event::Start>(a.event) ||
-             std::holds_alternative<event::StoreHint>(a.event) || std::holds_alternative<event::WorkProgressed>(a.event);
+             std::holds_alternative<event::StoreHint>(a.event) ||
+             std::holds_alternative<event::WorkProgressed>(a.event);
   if (const auto* read = std::get_if<event::ReadReply>(&a.event)) may = !awaited(read->attempt);
   if (const auto* write = std::get_if<event::WriteReply>(&a.event)) may = !awaited(write->attempt);
   if (std::holds_alternative<event::StepDown>(a.event) || std::holds_alternative<event::WorkFailed>(a.event)) {

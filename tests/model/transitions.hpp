@@ -67,8 +67,8 @@ struct Attempted {
   const LeaseActions& actions;
   const std::set<RecordVersion>& written;  // by this life, in earlier steps
   ModelState state;
-  std::size_t used{0};         // of the actions
-  bool eventTaken{false};      // the event was an input of a rule, or was rightly ignored
+  std::size_t used{0};               // of the actions
+  bool eventTaken{false};            // the event was an input of a rule, or was rightly ignored
   std::vector<const char*> names{};  // of the rules
 };
 
