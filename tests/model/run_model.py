@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Runs the model of the protocol (lease.pml) through SPIN and compares what comes out with what must.
+
+  run_model.py --small       every property in reduced forms, all mutants, and the guard taken away: seconds
+  run_model.py --full        two candidates with everything, every state: minutes, some GiB
+  run_model.py --list        the configurations
+  run_model.py --only NAME   one of them (may be repeated)
+  run_model.py --trace NAME  the shortest way to the violation that this mutant must show, step by step
+
+Verdicts are read from the checker's own output and nothing else. A search that is not complete (depth, memory, time) is
+a failure, never a success. Exit code 0: every run said what it must; 1: one did not; 2: it could not be run.
+"""
+
+import argparse
+import concurrent.futures
+import dataclasses
+import os
+import pathlib
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+MODEL = pathlib.Path(__file__).resolve().parent / "lease.pml"
+
+PROPERTIES = ("MUTUAL_EXCLUSION", "NO_EARLY_TAKEOVER", "STABLE_LEADER", "NO_STALE_WRITE", "TOKENS_RISE", "NO_REVIVAL",
+              "RELEASE_AFTER_WORK", "ONE_WORK_AT_A_TIME", "PROGRESS")
+HOLDS = "holds"
+INCOMPLETE = "INCOMPLETE"
+
+
+@dataclasses.dataclass(frozen=True)
+class Configuration:
+    name: str
+    defines: tuple
+    expect: str = HOLDS  # or the property that must be violated
+    least_states: int = 0
+    hash_bits: int = 20
+    depth: int = 300_000
+    optimise: str = "-O1"
+    memory_mib: int = 2_000
+    seconds: int = 120
+
+
+def holds(name, *defines, **more):
+    return Configuration(name, defines, **more)
+
+
+def mutant(name, expect, *defines):
+    """Only the property that it must violate is looked at, or another one might be violated first."""
+    return Configuration(name, (name, f"ONLY={PROPERTIES.index(expect) + 1}", *defines), expect, optimise="-O0")
+
+
+# What the model can do without; each one multiplies the states.
+NO_WRITES, NO_DELETIONS, NO_CRASHES = "WRITES=0", "DELETIONS=0", "CRASHES=0"
+NO_LATE_REQUESTS, NO_DRAIN_TIMEOUT = "LATES=0", "DRAINOUTS=0"
+LEASE_ONLY = (NO_WRITES, NO_DELETIONS, NO_CRASHES, NO_DRAIN_TIMEOUT)
+
+SMALL = (
+    holds("equal clocks need no guard", "SKEW=0", "GUARD=0", *LEASE_ONLY),
+    holds("skew and guard, late requests", *LEASE_ONLY),
+    holds("downstream writes and their fence", NO_LATE_REQUESTS, NO_DELETIONS, NO_CRASHES, NO_DRAIN_TIMEOUT),
+    holds("deleted records, calm after faults", "CALM=1", NO_LATE_REQUESTS, NO_WRITES, NO_DRAIN_TIMEOUT),
+)
+NEGATIVE = (Configuration("skew without guard", ("GUARD=0", "ONLY=1", NO_LATE_REQUESTS, *LEASE_ONLY),
+                          "MUTUAL_EXCLUSION", optimise="-O0"),)
+MUTANTS = (
+    # time
+    mutant("COUNT_FROM_REPLY", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("WAIT_FROM_SEND", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("WAIT_NOT_RESTARTED", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("NO_DEADLINE_FIRST", "NO_REVIVAL", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("BELIEF_IS_A_FLAG", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, *LEASE_ONLY),
+    # writes without an answer
+    mutant("UNANSWERED_IS_SUCCESS", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("UNANSWERED_IS_FAILURE", "STABLE_LEADER", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("ADOPT_FROM_READ", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("PROVEN_COUNTS_FROM_NOW", "MUTUAL_EXCLUSION", *LEASE_ONLY),
+    # conditions
+    mutant("RENEW_UNCONDITIONAL", "NO_EARLY_TAKEOVER", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("RELEASE_UNCONDITIONAL", "NO_EARLY_TAKEOVER", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("TAKEOVER_UNCONDITIONAL", "NO_EARLY_TAKEOVER", NO_LATE_REQUESTS, *LEASE_ONLY),
+    # release and deletion
+    mutant("RELEASE_FIRST", "RELEASE_AFTER_WORK", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("RELEASE_BEFORE_LOSS", "RELEASE_AFTER_WORK", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("RELEASED_MARK_STAYS", "NO_EARLY_TAKEOVER", NO_LATE_REQUESTS, *LEASE_ONLY),
+    mutant("VANISHED_IS_FREE", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, NO_WRITES, NO_CRASHES, NO_DRAIN_TIMEOUT),
+    mutant("TERM_BESIDE_OLD_WORK", "ONE_WORK_AT_A_TIME", NO_LATE_REQUESTS, *LEASE_ONLY),
+    # tokens and the fence
+    mutant("TOKEN_IN_RECORD", "TOKENS_RISE", NO_LATE_REQUESTS),
+    mutant("TOKEN_ON_CREATE_ONLY", "TOKENS_RISE", NO_LATE_REQUESTS, NO_DELETIONS),
+    mutant("RELEASE_ERASES", "TOKENS_RISE", NO_LATE_REQUESTS, NO_DELETIONS),
+    mutant("NO_FENCE", "NO_STALE_WRITE", NO_LATE_REQUESTS, NO_DELETIONS, NO_CRASHES, NO_DRAIN_TIMEOUT),
+    # progress
+    mutant("WAIT_PER_CALL", "PROGRESS", "CALM=1", NO_LATE_REQUESTS, NO_WRITES, NO_DELETIONS, NO_DRAIN_TIMEOUT),
+    mutant("ANSWER_AWAITED_FOR_EVER", "PROGRESS", "CALM=1", NO_LATE_REQUESTS, *LEASE_ONLY),
+)
+BIG = {"optimise": "-O3", "hash_bits": 27, "depth": 8_000_000, "memory_mib": 10_000, "seconds": 3600}
+FULL = (
+    holds("lease of 4 ticks, all faults", "LEASE=4", NO_WRITES, NO_DRAIN_TIMEOUT, least_states=30_000_000, **BIG),
+    holds("lease of 2 ticks, everything", "LEASE=2", least_states=20_000_000, **BIG),
+    holds("lease of 3 ticks, calm after faults", "CALM=1", NO_WRITES, NO_DELETIONS, least_states=1_000_000, **BIG),
+)
+
+
+class CannotRun(Exception):
+    """A tool is missing or failed; says nothing about the model."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    verdict: str  # HOLDS, the name of a property, or INCOMPLETE
+    detail: str = ""
+    states: int = 0
+    depth: int = 0
+    cpu_seconds: float = 0.0
+    memory_mib: float = 0.0
+
+
+TROUBLE = ("max search depth too small", "out of memory", "Search not completed", "MEMLIM", "search interrupted",
+           "resize hashtable", "aborting", "hash table full", "hashtable full", "internal error")
+
+
+def number(pattern, text):
+    found = re.findall(pattern, text, re.M)
+    return float(found[0]) if len(found) == 1 else None
+
+
+def judge(text, exit_code):
+    """What the checker's output says. Anything that does not look exactly as it must is no success."""
+    errors = number(r"^State-vector .*\berrors: (\d+)\s*$", text)
+    states = number(r"^\s*([\d.e+]+) states, stored", text)
+    depth = number(r"\bdepth reached (\d+),", text)
+    memory = number(r"^\s*([\d.]+)\s+total actual memory usage", text)
+    seconds = number(r"^pan: elapsed time ([\d.e+]+) seconds", text)
+    figures = (int(states or 0), int(depth or 0), seconds or 0.0, memory or 0.0)
+    if exit_code != 0:
+        return Outcome(INCOMPLETE, f"the checker ended with code {exit_code}", *figures)
+    if errors is None or not states or depth is None:
+        return Outcome(INCOMPLETE, "the checker did not sum up", *figures)
+    violated = re.findall(r"^pan:\d+: (.*?) \(at depth \d+\)", text, re.M)
+    trouble = [t for t in TROUBLE if t in text]
+    if errors == 0:
+        if violated or trouble:
+            return Outcome(INCOMPLETE, "; ".join(violated + trouble), *figures)
+        if "Full statespace search for" not in text or not re.search(r"^\s*assertion violations\s*\+", text, re.M):
+            return Outcome(INCOMPLETE, "the search was not a full one with assertions", *figures)
+        return Outcome(HOLDS, "", *figures)
+    if errors == 1 and len(violated) == 1 and violated[0].startswith("assertion violated"):
+        named = [p for p in PROPERTIES if re.search(rf"\b{p}\b", violated[0])]
+        if len(named) == 1 and "max search depth" not in text:
+            return Outcome(named[0], "", *figures)
+    return Outcome(INCOMPLETE, "; ".join(violated + trouble) or f"{int(errors)} errors, none told", *figures)
+
+
+def tool(command, cwd, what):
+    try:
+        result = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    except OSError as fault:
+        raise CannotRun(f"{what}: {fault}") from None
+    if result.returncode != 0:
+        raise CannotRun(f"{what} failed:\n{result.stdout}{result.stderr}")
+    return result.stdout
+
+
+def build(configuration, directory, extra=()):
+    spin, compiler = shutil.which("spin"), shutil.which("gcc") or shutil.which("cc")
+    if not spin or not compiler:
+        missing = "spin" if not spin else "a C compiler"
+        raise CannotRun(f"{missing} is not installed; scripts/setup installs it (package: spin, gcc)")
+    defines = [f"-D{d}" for d in configuration.defines]
+    told = tool([spin, "-a", *defines, *extra, str(MODEL)], directory, "spin")
+    if "error" in told.lower():
+        raise CannotRun(f"spin does not understand the model:\n{told}")
+    flags = ["-w", configuration.optimise, "-DSAFETY", "-DNOFAIR", "-DNOREDUCE", f"-DMEMLIM={configuration.memory_mib}"]
+    if extra:
+        flags += ["-DBFS"]
+    tool([compiler, *flags, "-o", "pan", "pan.c"], directory, "the C compiler")
+
+
+def check(configuration):
+    with tempfile.TemporaryDirectory(prefix="tenure-model-") as directory:
+        build(configuration, directory)
+        command = ["./pan", "-n", f"-m{configuration.depth}", f"-w{configuration.hash_bits}"]
+        try:
+            result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False,
+                                    timeout=configuration.seconds)
+        except subprocess.TimeoutExpired:
+            return Outcome(INCOMPLETE, f"not done in {configuration.seconds} s")
+        return judge(result.stdout + result.stderr, result.returncode)
+
+
+def is_as_expected(configuration, outcome):
+    return outcome.verdict == configuration.expect and outcome.states >= configuration.least_states
+
+
+def line(configuration, outcome):
+    good = is_as_expected(configuration, outcome)
+    verdict = outcome.verdict if outcome.verdict in (HOLDS, INCOMPLETE) else f"violated: {outcome.verdict}"
+    if not good:
+        verdict += f"   UNEXPECTED, must be: {configuration.expect}"
+        if configuration.least_states > outcome.states:
+            verdict += f" with {configuration.least_states:,} states at least"
+        verdict += f" ({outcome.detail})" if outcome.detail else ""
+    return (f"{configuration.name:<40} {outcome.states:>12,} {outcome.depth:>10,} {outcome.cpu_seconds:>8.2f} "
+            f"{outcome.memory_mib:>9,.0f}  {verdict}")
+
+
+def run(configurations, jobs):
+    print(f"{'configuration':<40} {'states':>12} {'depth':>10} {'seconds':>8} {'MiB':>9}  verdict", flush=True)
+    started, wrong = time.monotonic(), []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for configuration, outcome in zip(configurations, pool.map(check, configurations)):
+            print(line(configuration, outcome), flush=True)
+            if not is_as_expected(configuration, outcome):
+                wrong.append(configuration.name)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{len(configurations)} runs, {len(wrong)} unexpected; {time.monotonic() - started:.1f} s, "
+          f"{used.ru_utime + used.ru_stime:.1f} s of processor time")
+    return 1 if wrong else 0
+
+
+def all_configurations():
+    return {c.name: c for c in (*SMALL, *NEGATIVE, *MUTANTS, *FULL)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--only", action="append", metavar="NAME", choices=list(all_configurations()), default=[])
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="runs at a time; default: 2")
+    options = parser.parse_args()
+    if options.list:
+        for c in all_configurations().values():
+            print(f"{c.name:<40} {' '.join(c.defines):<60} {c.expect}")
+        return 0
+    chosen = [all_configurations()[name] for name in options.only]
+    chosen += [*SMALL, *NEGATIVE, *MUTANTS] if options.small else []
+    chosen += FULL if options.full else []
+    if not chosen:
+        parser.error("say --small, --full or --only NAME")
+    try:
+        return run(chosen, options.jobs)
+    except CannotRun as fault:
+        print(f"run_model: {fault}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

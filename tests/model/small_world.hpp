@@ -1,0 +1,71 @@
+// Real machines against one store, in an order that a seed decides, with the model looking on.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/lease_machine.hpp>
+
+#include "lockcore/simulation/sim_clock.hpp"
+#include "lockcore/simulation/sim_store.hpp"
+#include "model/conformance.hpp"
+
+namespace tenure::test {
+
+struct SmallWorldOptions {
+  std::uint64_t seed{0};
+  LeaseOptions machine{};  // the timing of the machines
+  LeaseOptions model{};    // the timing that the model takes them to have
+};
+
+class SmallWorld {
+ public:
+  explicit SmallWorld(const SmallWorldOptions& options);
+
+  /// Ends at the first step that the model refuses.
+  void run(int moves);
+
+  [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
+  [[nodiscard]] int steps() const noexcept { return steps_; }
+  /// How often the machines used each rule of the model.
+  [[nodiscard]] const std::map<std::string, int>& used() const noexcept { return used_; }
+
+ private:
+  struct Message {
+    std::uint64_t life;
+    Attempt attempt;
+    std::optional<WriteRequest> write;
+    std::optional<LeaseEvent> reply{};  // set when the store has served it
+  };
+  struct Process {
+    std::string holder;
+    std::uint64_t life{0};
+    std::unique_ptr<SeededRandom> random;
+    std::unique_ptr<LeaseMachine> machine;
+    std::unique_ptr<Conformance> model;
+    std::unique_ptr<SimClock> clock;
+    TrueTime pausedUntil{0};
+  };
+
+  void move();
+  void pass(TrueTime d);
+  void start(std::size_t index);
+  void befall();
+  void network();
+  void serve(Message& message);
+  void step(Process& process, const LeaseEvent& event);
+
+  SmallWorldOptions options_;
+  SeededRandom chance_;
+  SimStore store_{Sabotage::none};
+  TrueTime now_{0};
+  std::uint64_t lives_{0};
+  std::vector<Process> processes_;
+  std::vector<Message> messages_;
+  std::map<std::string, int> used_;
+  std::string refusal_;
+  int steps_{0};
+};
+
+}  // namespace tenure::test
