@@ -24,7 +24,7 @@ void SmallWorld::start(std::size_t index) {
   process.life = ++lives_;
   process.holder = "p" + std::to_string(index) + "#" + std::to_string(process.life);
   process.random = std::make_unique<SeededRandom>(chance_.next());
-  process.clock = std::make_unique<SimClock>(*process.random, now_, false);
+  process.clock = std::make_unique<SimClock>(*process.random, now_, ClockRates::draw(*process.random, 500e-6, false));
   process.machine = std::make_unique<LeaseMachine>(
       MachineOptions{LeaseKey{"lease"}, process.holder, LeaseTiming::from(options_.machine).value()}, *process.random);
   process.model = std::make_unique<Conformance>(process.holder, LeaseTiming::from(options_.model).value(), &used_);
@@ -62,11 +62,12 @@ void SmallWorld::befall() {
     case 0:
       return start(index);
     case 1:
-      return store_.erase();
+      store_->erase();
+      return;
     case 2:
       step(process, event::StepDown{"for a test"});
       // Work that ends at once, often with a renewal under way, and now and then with the record gone besides.
-      if (chance_.chance(0.3)) store_.erase();
+      if (chance_.chance(0.3)) store_->erase();
       return step(process, event::WorkEnded{});
     case 3:
       return step(process, event::StepDown{"for a test"});
@@ -104,13 +105,13 @@ void SmallWorld::network() {
 
 void SmallWorld::serve(Message& message) {
   if (!message.write) {
-    const ReadOutcome read = chance_.chance(0.1) ? ReadOutcome{busy} : ReadOutcome{store_.record()};
+    const ReadOutcome read = chance_.chance(0.1) ? ReadOutcome{busy} : ReadOutcome{store_->record()};
     message.reply = event::ReadReply{message.attempt, read};
     return;
   }
   message.reply = event::WriteReply{message.attempt, Rejected{busy}};
   if (chance_.chance(0.05)) return;
-  WriteOutcome outcome = store_.write(*message.write);
+  WriteOutcome outcome = store_->write(*message.write);
   if (chance_.chance(0.1)) outcome = Unknown{busy};
   if (std::holds_alternative<Conflict>(outcome) && chance_.chance(0.2)) outcome = Conflict{};
   message.reply = event::WriteReply{message.attempt, outcome};

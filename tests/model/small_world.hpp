@@ -7,9 +7,9 @@
 
 #include <tenure/lockcore/lease_machine.hpp>
 
-#include "lockcore/simulation/sim_clock.hpp"
-#include "lockcore/simulation/sim_store.hpp"
 #include "model/conformance.hpp"
+#include "simulation/sim_clock.hpp"
+#include "simulation/sim_store.hpp"
 
 namespace tenure::test {
 
@@ -58,7 +58,7 @@ class SmallWorld {
 
   SmallWorldOptions options_;
   SeededRandom chance_;
-  SimStore store_{Sabotage::none};
+  std::unique_ptr<SimStore> store_{makeModelStore(Sabotage::none)};
   TrueTime now_{0};
   std::uint64_t lives_{0};
   std::vector<Process> processes_;
