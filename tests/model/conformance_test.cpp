@@ -110,7 +110,7 @@ class MadeUp : public testing::Test {
 
   /// Leads with token 1 since now, no request under way.
   void lead() {
-    if (read(std::optional<LeaseRecord>{}) != "") FAIL();
+    ASSERT_EQ(read(std::optional<LeaseRecord>{}), "");
     for (int i = 0; i < 5 && seen().state == LeaseState::candidate; ++i) {
       pass(10ms);
       ASSERT_EQ(real(event::Wakeup{}), "");

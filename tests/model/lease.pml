@@ -96,7 +96,7 @@ byte counter;                         /* the fencing counter in the companion it
 #define DRAINING  3                   /* told the work to stop, still renewing */
 #define RELEASING 4
 byte st[2];
-byte age[2] = VALID;                        /* of the right: own ticks since the write it rests on was sent; VALID: none */
+byte age[2] = VALID;                  /* of the right: own ticks since the write it rests on was sent; VALID: none */
 byte tok[2];                          /* the term's token */
 bit  work[2];                         /* the work of a term runs */
 byte ver[2];                          /* the last acknowledged version */
@@ -488,8 +488,7 @@ inline crash(i) {
 
 /* The record is about to be written by candidate i: nobody may lose it while its right lasts. */
 inline takenFrom(j, i) {
-  REQUIRE(!(recHere && recOwner == j && j != i && valid(j)),
-          NO_EARLY_TAKEOVER)
+  REQUIRE(!(recHere && recOwner == j && j != i && valid(j)), NO_EARLY_TAKEOVER)
 }
 inline apply(i, what, owner) {
   takenFrom(0, i); takenFrom(1, i);
@@ -516,7 +515,7 @@ inline arrives(t) {
   fi
 }
 
-/* ---------------------------------------------------------------------------------------------- steps of candidate i */
+/* -------------------------------------------------------------------------------------------- the candidate's parts */
 #define holds(i) (st[i] == LEADING || st[i] == DRAINING)
 #define pending(i) (pend[2*i] != GONE)
 
@@ -573,7 +572,8 @@ inline stepDown(i) {
 }
 inline workEnds(i) {
   work[i] = 0;
-  if :: st[i] == DRAINING -> st[i] = RELEASING; LOCAL_LOSS(i); tok[i] = 0; pendAge[2*i] = 0; pendAge[2*i+1] = 0; rage[i] = 0
+  if :: st[i] == DRAINING ->
+       st[i] = RELEASING; LOCAL_LOSS(i); tok[i] = 0; pendAge[2*i] = 0; pendAge[2*i+1] = 0; rage[i] = 0
      :: else
   fi;
   compact()
@@ -607,6 +607,7 @@ inline tick(i) {
 #define mayAcquire(i) (st[i] == CANDIDATE && ph[i] == IDLE && MAY_LEAD(i) && obsAge[i] >= LEASE && \
                        (obs[i] == PRESENT || obs[i] == ABSENT))
 #define mayRenew(i) (holds(i) && valid(i) && ph[i] == IDLE && (age[i] > 0 || pending(i)))
+#define writeSent(i) (ph[i] == SENT && rq[i] != READ)
 #define workMayEnd(i) (work[i] && st[i] != LEADING && !(st[i] == DRAINING && !valid(i)))
 /* It has done what it has to do at this time: without faults everybody is quick, and time passes only then. */
 #define quiet(i) (ph[i] == IDLE && !mayRead(i) && !mayAcquire(i) && !mayRenew(i) && !workMayEnd(i) && \
@@ -625,13 +626,14 @@ active [2] proctype Candidate() {
   :: d_step { holds(i) && valid(i) && ph[i] == IDLE && pending(i) -> sendRead(i); done() }
   :: d_step { holds(i) && IN_TIME(i) && ph[i] == REPLIED -> renewAnswered(i); done() }
   :: d_step { holds(i) && !valid(i) -> expire(i); done() }
-  :: d_step { LATES && faulty && holds(i) && !valid(i) && ph[i] == SENT && rq[i] != READ -> makeLate(i); expire(i); done() }
+  :: d_step { LATES && faulty && holds(i) && !valid(i) && writeSent(i) -> makeLate(i); expire(i); done() }
   :: d_step { faulty && ph[i] != IDLE && (!holds(i) || valid(i)) -> unanswered(i, 0); compact(); done() }
-  :: d_step { LATES && faulty && ph[i] == SENT && rq[i] != READ && (!holds(i) || valid(i)) -> unanswered(i, 1); done() }
+  :: d_step { LATES && faulty && writeSent(i) && (!holds(i) || valid(i)) -> unanswered(i, 1); done() }
   :: d_step { faulty && leads(i) -> stepDown(i); done() }
   :: d_step { workMayEnd(i) -> workEnds(i); done() }
   :: d_step { DRAINOUTS && faulty && st[i] == DRAINING && valid(i) -> forgetTerm(i); compact(); done() }
-  :: d_step { DRAINOUTS && LATES && faulty && st[i] == DRAINING && valid(i) && ph[i] == SENT && rq[i] != READ -> makeLate(i); forgetTerm(i); compact(); done() }
+  :: d_step { DRAINOUTS && LATES && faulty && st[i] == DRAINING && valid(i) && writeSent(i) ->
+              makeLate(i); forgetTerm(i); compact(); done() }
   :: d_step { st[i] == RELEASING && ph[i] == IDLE ->
               REQUIRE(!work[i] && !valid(i), RELEASE_AFTER_WORK); sendOwn(i, RELEASE); done() }
   :: d_step { st[i] == RELEASING && ph[i] == REPLIED && rq[i] == RENEW -> renewAnsweredLate(i); done() }
@@ -639,7 +641,7 @@ active [2] proctype Candidate() {
   :: d_step { st[i] == RELEASING && ph[i] == REPLIED && rq[i] == RELEASE -> releaseAnswered(i); done() }
   :: d_step { faulty && st[i] == RELEASING && ph[i] == IDLE -> forgetTerm(i); done() }
   :: d_step { CRASHES && faulty -> crash(i); done() }
-  :: d_step { LATES && CRASHES && faulty && ph[i] == SENT && rq[i] != READ && (wStored[i] || wNone[i]) -> makeLate(i); crash(i); done() }
+  :: d_step { LATES && CRASHES && faulty && writeSent(i) && (wStored[i] || wNone[i]) -> makeLate(i); crash(i); done() }
   /* the store serves a request */
   :: d_step { ph[i] == SENT ->
        if
