@@ -129,6 +129,10 @@ void SimWorld::haltInStep(Process& process) {
     if (options_.trace) note(process, "paused for " + std::to_string(length.count()));
     span(process, length, "paused");
   }
+  if (happens(FaultKind::stopInStep)) {
+    process.restartWhenStopped = true;
+    tell(process, now_ + upTo(streams_.load, 2 * plan_.mostDelay), event::Stop{});
+  }
   if (!happens(FaultKind::crashInStep)) return;
   at(now_, [this, &process, life = process.life.get()] {
     if (process.life.get() == life && process.machine) kill(process);
