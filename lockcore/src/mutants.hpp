@@ -45,6 +45,7 @@ enum class Mutant {
   releaseAfterDrainTimeout,
   stopWithoutRelease,
   releaseOvertakes,
+  releaseTrustsOldRecord,
   electedWhileWorking,
   // The memory store.
   memoryTakesUnconditionally,

@@ -51,7 +51,7 @@ void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& req
 /// and the record still is (or the store does not say). It may also look like a release of ours, that of the term
 /// before.
 bool LeaseMachine::Impl::acquisitionMayStillArrive(const Conflict& conflict) const {
-  if (!term_.token.isNone()) return false;
+  if (!term_.token.isNone() || mutant::on(Mutant::releaseTrustsOldRecord)) return false;
   if (!conflict.current) return true;
   const std::optional<LeaseRecord>& current = *conflict.current;
   const std::vector<RecordVersion> expected = observation_.expected();

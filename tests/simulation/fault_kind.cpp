@@ -48,7 +48,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "cutOff",
                                                               "pauseInStep",
                                                               "crashInStep",
-                                                              "deferred"};
+                                                              "deferred",
+                                                              "stopInStep"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

@@ -62,7 +62,8 @@ enum class FaultKind : unsigned {
   // New ones come last: a kind's place is its random stream, and regressions name seeds.
   pauseInStep,  ///< right after the machine asked for something: a request is on its way, a callback is called
   crashInStep,
-  deferred,  ///< answered with an error that says neither yes nor no, and applied a little later
+  deferred,    ///< answered with an error that says neither yes nor no, and applied a little later
+  stopInStep,  ///< a polite stop soon after the machine asked for something
   count
 };
 

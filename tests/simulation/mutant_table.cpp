@@ -69,6 +69,8 @@ constexpr std::array<MutantInfo, mutantCount> mutants{{
      "a leader that is stopped does not release"},
     {Mutant::releaseOvertakes, "releaseOvertakes", StoreKind::drawn, "I8",
      "the release does not wait for the renewal under way"},
+    {Mutant::releaseTrustsOldRecord, "releaseTrustsOldRecord", StoreKind::drawn, "I8",
+     "a stop says that the lease is free while an unanswered acquisition may still take it"},
     {Mutant::electedWhileWorking, "electedWhileWorking", StoreKind::drawn, "I9",
      "a new term begins while the work of the last one still runs"},
     {Mutant::memoryTakesUnconditionally, "memoryTakesUnconditionally", StoreKind::memory, "I1",

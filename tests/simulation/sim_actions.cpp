@@ -102,6 +102,10 @@ void SimWorld::performElected(Process& process, const action::Elected& elected) 
   if (happens(FaultKind::workFails)) {
     tell(process, now_ + upTo(streams_.load, 3 * lease_), event::WorkFailed{"the work failed"});
   }
+  // While rivals' acquisitions are still under way.
+  if (faults_ && plan_.has(FaultKind::erase) && streams_.load.chance(0.1)) {
+    at(now_ + upTo(streams_.load, lease_ / 10), [this] { eraseRecord(); });
+  }
   const bool stuck = happens(FaultKind::stuckWork);
   life.stuck = stuck;
   tellTask(process, &life, now_, [this, &process, owner = &life, token = elected.token, stuck] {

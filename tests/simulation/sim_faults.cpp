@@ -20,19 +20,23 @@ void SimWorld::tick() {
   at(now_ + lease_ / 3, [this] { tick(); });
 }
 
+void SimWorld::eraseRecord() {
+  if (!truth_->record() || truth_->counterLost()) return;
+  const LeaseRecord gone = *truth_->record();
+  if (!truth_->erase()) return;
+  checker_.erased(gone, 8 * longest_);
+  last_.deleted = true;
+  foreignVersion_ = RecordVersion{};
+  checker_.foreignHolds(TrueTime{0}, lives());
+  noteWorld("RECORD DELETED");
+}
+
 /// What became of the counter must be told by something: a record that carries its copy, until the counter is back.
 void SimWorld::tickRecord() {
   const std::optional<LeaseRecord>& record = truth_->record();
   const bool unused = now_ - lastWriteAt_ > 2 * longest_;
   if (record && !truth_->counterLost() && (happens(FaultKind::erase) || (unused && happens(FaultKind::ttl)))) {
-    const LeaseRecord gone = *record;
-    if (truth_->erase()) {
-      checker_.erased(gone, 8 * longest_);
-      last_.deleted = true;
-      foreignVersion_ = RecordVersion{};
-      checker_.foreignHolds(TrueTime{0}, lives());
-      noteWorld("RECORD DELETED");
-    }
+    eraseRecord();
   }
   if (record && !truth_->counterLost() && happens(FaultKind::overwrite)) {
     const LeaseRecord gone = *record;
@@ -128,6 +132,10 @@ void SimWorld::haltInStep(Process& process) {
     ++report_.totals.pauses;
     if (options_.trace) note(process, "paused for " + std::to_string(length.count()));
     span(process, length, "paused");
+  }
+  if (happens(FaultKind::stopInStep)) {
+    process.restartWhenStopped = true;
+    tell(process, now_ + upTo(streams_.load, 2 * plan_.mostDelay), event::Stop{});
   }
   if (!happens(FaultKind::crashInStep)) return;
   at(now_, [this, &process, life = process.life.get()] {

@@ -24,7 +24,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::slowWork, 0.5), set(FaultKind::lateTimer, 0.3), set(FaultKind::hints, 1.0);
   set(FaultKind::stuckWork, 0.2), set(FaultKind::cutOff, 0.5);
   set(FaultKind::pauseInStep, 0.01), set(FaultKind::crashInStep, 0.01);
-  set(FaultKind::deferred, 0.7);
+  set(FaultKind::deferred, 0.7), set(FaultKind::stopInStep, 0.01);
   return most;
 }();
 

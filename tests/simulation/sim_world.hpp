@@ -139,6 +139,7 @@ class SimWorld final : public SimSurroundings {
   // sim_faults.cpp
   void tick();
   void tickRecord();
+  void eraseRecord();
   void tickForeign();
   void endForeign();
   void tickProcess(Process& process);
