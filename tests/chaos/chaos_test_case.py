@@ -13,7 +13,8 @@ from stores import SqliteStore
 
 # What a test has made in the kernel (namespaces, mounts, control groups) goes also when somebody ends it.
 for number in (signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, lambda *_: sys.exit("ended from outside"))
+    if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+        signal.signal(number, lambda *_: sys.exit("ended from outside"))
 
 LEASE_S = 1.0
 # On top of lease, guard and poll: for machines that are busy with other things.
