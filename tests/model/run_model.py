@@ -177,7 +177,7 @@ def build(configuration, directory, extra=()):
         raise CannotRun(f"spin does not understand the model:\n{told}")
     flags = ["-w", configuration.optimise, "-DSAFETY", "-DNOFAIR", "-DNOREDUCE", f"-DMEMLIM={configuration.memory_mib}"]
     if extra:
-        flags += ["-DBFS"]
+        flags += ["-DBFS"]  # the shortest way first
     tool([compiler, *flags, "-o", "pan", "pan.c"], directory, "the C compiler")
 
 
@@ -191,6 +191,32 @@ def check(configuration):
         except subprocess.TimeoutExpired:
             return Outcome(INCOMPLETE, f"not done in {configuration.seconds} s")
         return judge(result.stdout + result.stderr, result.returncode)
+
+
+STEP = re.compile(r"^\s*(\d+):\s+proc\s+(\d) \((\w+):\d\) \S+\.pml:(\d+) \(state \d+\)", re.M)
+
+
+def trace(configuration):
+    """The steps of the shortest violation, as the lines of the model that they are."""
+    source = MODEL.read_text(encoding="utf-8").splitlines()
+    with tempfile.TemporaryDirectory(prefix="tenure-model-") as directory:
+        build(configuration, directory, ("-DBREADTH_FIRST",))
+        tool(["./pan", "-n", f"-m{configuration.depth}", f"-w{configuration.hash_bits}"], directory, "the checker")
+        if not (pathlib.Path(directory) / "lease.pml.trail").exists():
+            print("no violation, so there is no way to it")
+            return 1
+        shutil.copy(MODEL, directory)
+        defines = [f"-D{d}" for d in configuration.defines]
+        replay = subprocess.run([shutil.which("spin"), "-t", "-p", *defines, "-DBREADTH_FIRST", "lease.pml"],
+                                cwd=directory, capture_output=True, text=True, check=False).stdout
+    seen = set()
+    for number, process, name, at in STEP.findall(replay):
+        if number not in seen:  # the first line of a step is its guard
+            seen.add(number)
+            who = f"candidate {process}" if name == "Candidate" else "world"
+            print(f"{number:>3}  {who:<12} {source[int(at) - 1].strip()}")
+    print(f"violated: {configuration.expect}")
+    return 0
 
 
 def is_as_expected(configuration, outcome):
@@ -233,6 +259,7 @@ def main():
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--only", action="append", metavar="NAME", choices=list(all_configurations()), default=[])
+    parser.add_argument("--trace", metavar="NAME", choices=[c.name for c in (*NEGATIVE, *MUTANTS)])
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="runs at a time; default: 2")
     options = parser.parse_args()
     if options.list:
@@ -242,10 +269,10 @@ def main():
     chosen = [all_configurations()[name] for name in options.only]
     chosen += [*SMALL, *NEGATIVE, *MUTANTS] if options.small else []
     chosen += FULL if options.full else []
-    if not chosen:
-        parser.error("say --small, --full or --only NAME")
+    if not chosen and not options.trace:
+        parser.error("say --small, --full, --only NAME or --trace NAME")
     try:
-        return run(chosen, options.jobs)
+        return trace(all_configurations()[options.trace]) if options.trace else run(chosen, options.jobs)
     except CannotRun as fault:
         print(f"run_model: {fault}", file=sys.stderr)
         return 2

@@ -134,6 +134,19 @@ class Runs(unittest.TestCase):
             with unittest.mock.patch.object(run_model, "MODEL", broken), self.assertRaises(run_model.CannotRun):
                 run_model.check(self.tiny())
 
+    def test_a_trace_shows_the_steps_to_the_violation(self):
+        mutant = run_model.all_configurations()["TERM_BESIDE_OLD_WORK"]
+        with unittest.mock.patch("builtins.print") as printed:
+            self.assertEqual(run_model.trace(mutant), 0)
+        lines = [call.args[0] for call in printed.call_args_list]
+        self.assertIn("mayRead(i)", lines[0])
+        self.assertEqual(lines[-1], "violated: ONE_WORK_AT_A_TIME")
+        self.assertGreater(sum("acquireAnswered" in text for text in lines), 1)
+
+    def test_where_nothing_is_violated_there_is_no_trace(self):
+        with unittest.mock.patch("builtins.print"):
+            self.assertEqual(run_model.trace(self.tiny()), 1)
+
     def test_a_missing_tool_is_told(self):
         result = subprocess.run([sys.executable, "-B", str(pathlib.Path(run_model.__file__)), "--only", "NO_FENCE"],
                                 env={"PATH": "/nonexistent"}, capture_output=True, text=True, check=False)
