@@ -8,6 +8,8 @@ import time
 
 import cgroups
 from cgroups import CpuQuota, Freezer, Unavailable
+from processes import now
+from verdict import SECOND
 
 MOST_IMPAIRED = 2  # at once, of five: there is always somebody who can be elected
 RESTART_S = (0.0, 2.0)
@@ -118,6 +120,10 @@ class DeleteRecord(Fault):
         # vanish): that is stated, and not looked for here.
         if not fleet.all_know_the_leader():
             raise Unavailable("a candidate has not seen the leader yet")
+        # A vanished record is waited out from its vanishing on. While nobody leads that would come on top of the wait
+        # for the silent leader, and the bound for times without a leader holds for one wait.
+        if not fleet.leader or not fleet.leader.process.told("led", now() - SECOND // 5):
+            raise Unavailable("nobody leads just now")
         fleet.hold_starts(1.5)
         if not fleet.store.delete_record():
             raise Unavailable("the database is locked")
