@@ -14,6 +14,7 @@ a failure, never a success. Exit code 0: every run said what it must; 1: one did
 import argparse
 import concurrent.futures
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -235,14 +236,27 @@ def line(configuration, outcome):
             f"{outcome.memory_mib:>9,.0f}  {verdict}")
 
 
-def run(configurations, jobs):
+def keep_figures(path, outcomes, wrong):
+    """For scripts/evidence."""
+    held = [(c, o) for c, o in outcomes if c.expect == HOLDS]
+    figures = {"states_explored": sum(o.states for _, o in held), "mutants_and_negatives_violated":
+               sum(is_as_expected(c, o) for c, o in outcomes if c.expect != HOLDS), "unexpected": len(wrong)}
+    figures |= {c.name: {"verdict": o.verdict, "states": o.states, "depth": o.depth, "seconds": round(o.cpu_seconds, 1),
+                         "MiB": round(o.memory_mib)} for c, o in held}
+    pathlib.Path(path).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+def run(configurations, jobs, keep=None):
     print(f"{'configuration':<40} {'states':>12} {'depth':>10} {'seconds':>8} {'MiB':>9}  verdict", flush=True)
-    started, wrong = time.monotonic(), []
+    started, wrong, outcomes = time.monotonic(), [], []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for configuration, outcome in zip(configurations, pool.map(check, configurations)):
             print(line(configuration, outcome), flush=True)
+            outcomes.append((configuration, outcome))
             if not is_as_expected(configuration, outcome):
                 wrong.append(configuration.name)
+    if keep:
+        keep_figures(keep, outcomes, wrong)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{len(configurations)} runs, {len(wrong)} unexpected; {time.monotonic() - started:.1f} s, "
           f"{used.ru_utime + used.ru_stime:.1f} s of processor time")
@@ -260,6 +274,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--only", action="append", metavar="NAME", choices=list(all_configurations()), default=[])
     parser.add_argument("--trace", metavar="NAME", choices=[c.name for c in (*NEGATIVE, *MUTANTS)])
+    parser.add_argument("--json", metavar="FILE", help="write the figures here")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="runs at a time; default: 2")
     options = parser.parse_args()
     if options.list:
@@ -272,7 +287,7 @@ def main():
     if not chosen and not options.trace:
         parser.error("say --small, --full, --only NAME or --trace NAME")
     try:
-        return trace(all_configurations()[options.trace]) if options.trace else run(chosen, options.jobs)
+        return trace(all_configurations()[options.trace]) if options.trace else run(chosen, options.jobs, options.json)
     except CannotRun as fault:
         print(f"run_model: {fault}", file=sys.stderr)
         return 2
