@@ -66,6 +66,7 @@ void asWrites(const Subject& subject, const CallName& call, const boost::json::o
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tenure::fuzz::Choices choices{data, size};
   const std::uint8_t shape = choices.next();

@@ -39,6 +39,7 @@ Result read(ReplyReader& reader, std::string_view bytes, std::size_t piece, bool
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tenure::fuzz::Choices choices{data, size};
   const bool hasNoBody = choices.next() % 8 == 0;

@@ -6,6 +6,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(data, data + size);
   const tenure::LeaseKey key{text.substr(0, size / 2), text.substr(size / 2)};
