@@ -24,9 +24,10 @@ void deleteDatabase(const std::string& path) {
 }
 
 /// The same under contenders of one process. Between processes SQLite's lock on the -shm file keeps a newcomer from
-/// truncating it under those who have it mapped; within one it does not, so that file goes first.
+/// truncating it under those who have it mapped; within one it does not. And what is removed after the database may
+/// be the next one's, which nobody would repair here. So the database goes last.
 void deleteDatabaseOfThisProcess(const std::string& path) {
-  for (const char* suffix : {"-shm", "", "-wal"}) std::filesystem::remove(path + suffix);
+  for (const char* suffix : {"-shm", "-wal", ""}) std::filesystem::remove(path + suffix);
 }
 
 class SqliteClaims : public testing::Test {
