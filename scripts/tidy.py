@@ -23,14 +23,15 @@ BATCH_LINES = 3000
 BATCH_FILES = 16
 # Batches include the .cpp files, so these count as headers.
 HEADER_FILTER = r"/(lockcore|election|adapters|config|tests|examples|bench)/.*\.(hpp|cpp)$"
+UNITY_INCLUDE = re.compile(r'^#include "(?P<file>[^"]+\.cpp)"', re.MULTILINE)
 FINDING = re.compile(r"^(?P<file>[^\s:][^:]*):\d+:\d+: (?:fatal )?(?:error|warning): ")
 
 
 class Unit:
     """One translation unit: where, with which flags, from which headers."""
 
-    def __init__(self, root, entry):
-        self.path = os.path.normpath(os.path.join(entry["directory"], entry["file"]))
+    def __init__(self, root, entry, path):
+        self.path = path
         self.name = os.path.relpath(self.path, root)
         arguments = entry.get("arguments") or shlex.split(entry["command"])
         self.flags = self.relevant(arguments)
@@ -87,14 +88,23 @@ def ninja_dependencies(build):
     return dependencies
 
 
+def sources_of(entry):
+    """The file of a compilation, or those that CMake has put together into one (TENURE_UNITY)."""
+    path = os.path.normpath(os.path.join(entry["directory"], entry["file"]))
+    if os.path.basename(path).startswith("unity_") and os.path.exists(path):
+        return UNITY_INCLUDE.findall(pathlib.Path(path).read_text())
+    return [path]
+
+
 def units_of(root, build):
     database = json.loads((build / "compile_commands.json").read_text())
     units = {}
     for entry in database:
-        unit = Unit(root, entry)
-        ours = not unit.name.startswith("..") and not unit.name.startswith("build/")
-        if ours and unit.name.endswith(".cpp") and os.path.exists(unit.path):
-            units.setdefault(unit.name, unit)
+        for path in sources_of(entry):
+            unit = Unit(root, entry, path)
+            ours = not unit.name.startswith("..") and not unit.name.startswith("build/")
+            if ours and unit.name.endswith(".cpp") and os.path.exists(unit.path):
+                units.setdefault(unit.name, unit)
     return [units[name] for name in sorted(units)]
 
 

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stop_token>
+#include <sys/prctl.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -111,6 +112,7 @@ void awaitEnd(Board& board) {
 }  // namespace
 
 int runCandidate(const CandidateSettings& settings) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a bench that was interrupted leaves nobody behind, stopped or not
   sigset_t end;
   sigemptyset(&end);
   sigaddset(&end, SIGTERM);
