@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cmath>
 #include <exception>
+#include <string>
 
 #include "lease_driver_impl.hpp"
 
@@ -14,6 +16,7 @@ void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (gate_->takeProgress()) take(step(now, event::WorkProgressed{}));
   take(step(now, event));
   tellTrouble();
+  gaugeClocks(now);
   rearm(scheduler_->now());
 }
 
@@ -141,6 +144,20 @@ void LeaseDriver::Impl::tellTrouble() {
               toString(machine_.key()) + ": cannot compete just now, which is tried again: " + error.message);
 }
 
+void LeaseDriver::Impl::gaugeClocks(const Instant& now) {
+  const auto beyond = [&] {
+    const std::lock_guard lock{mutex_};
+    return gauge_.noteBeyond(now);
+  };
+  if (!beyond()) return;
+  logger_.log(
+      LogLevel::warn,
+      toString(machine_.key()) + ": CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW are " +
+          std::to_string(std::lround(*gauge_.ppm())) +
+          " parts per million apart. A slew does no harm. If it stays, this machine's oscillator is further off "
+          "than lease.guard covers, and only fencing tokens keep two leaders apart: set a larger lease.guard");
+}
+
 void LeaseDriver::Impl::rearm(const Instant& now) {
   if (timer_) scheduler_->cancel(*std::exchange(timer_, std::nullopt));
   const auto until = machine_.untilWakeup(now);
@@ -170,6 +187,7 @@ LeaseStatus LeaseDriver::Impl::status() const {
   status.inDoubt = machine_.inDoubt();
   status.workRunning = machine_.workRunning();
   status.terms = machine_.terms();
+  status.clockRatePpm = gauge_.ppm();
   return status;
 }
 

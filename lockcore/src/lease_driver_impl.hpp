@@ -10,6 +10,7 @@
 #include <tenure/lockcore/lease_driver.hpp>
 #include <tenure/lockcore/process_mark.hpp>
 
+#include "clock_gauge.hpp"
 #include "trouble_log.hpp"
 
 namespace tenure {
@@ -83,6 +84,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
   void setSchemaFault(std::optional<StoreError> fault);
   void tellTrouble();
+  void gaugeClocks(const Instant& now);
 
   /// Things that a record's watcher learns are told from any thread; this brings them onto the scheduler.
   template <class Event>
@@ -115,6 +117,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   mutable std::mutex mutex_;  ///< held for one step of the machine, or for a copy of what it shows
   LeaseMachine machine_;
   std::optional<StoreError> schemaFault_{};  ///< as it was told last
+  ClockGauge gauge_{};
 };
 
 }  // namespace tenure

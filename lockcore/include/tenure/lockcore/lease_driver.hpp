@@ -24,6 +24,10 @@ struct LeaseStatus {
   bool inDoubt{false};
   bool workRunning{false};  ///< the work of this or an earlier term has not ended yet
   std::uint64_t terms{0};   ///< won since start
+  /// How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last minute that was measured, in parts per
+  /// million; empty before the first. Where a time daemon follows good servers this is the error of the machine's own
+  /// oscillator: beyond 500 (with the default guard) only the fence keeps two leaders apart, and a warning is logged.
+  std::optional<double> clockRatePpm{};
 };
 
 /// What the driver tells its owner, on the scheduler, in order.

@@ -1,0 +1,63 @@
+// How far the clocks of this machine are apart: what no lease can be protected from must at least be seen.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include <tenure/lockcore/clock.hpp>
+
+namespace tenure {
+
+/// The rate of CLOCK_MONOTONIC against CLOCK_MONOTONIC_RAW over the last minute or more. A time daemon that follows
+/// good servers keeps the one right, so this is the error of the machine's own oscillator with the sign turned; in a
+/// slew it is the slew. It decides nothing (the clock rule takes the safe side of both): an oscillator beyond what the
+/// guard covers is what two leaders at once can come from, with only the fence between them.
+class ClockGauge {
+ public:
+  /// What the default guard covers, each way.
+  static constexpr double coveredPpm = 500;
+
+  /// True if a window is complete and the rate is beyond what the guard covers; once, and again after an hour of it.
+  [[nodiscard]] bool noteBeyond(const Instant& now) noexcept {
+    constexpr std::chrono::minutes window{1};
+    if (!begun_) begin(now);
+    const auto raw = now.raw - raw_;
+    if (raw < window) return false;
+    ppm_ = static_cast<float>(static_cast<double>((now.monotonic - monotonic_ - raw).count()) /
+                              static_cast<double>(raw.count()) * 1e6);
+    measured_ = true;
+    begin(now);
+    return isNews();
+  }
+
+  /// Parts per million; empty before the first minute is over.
+  [[nodiscard]] std::optional<double> ppm() const noexcept {
+    return measured_ ? std::optional<double>{ppm_} : std::nullopt;
+  }
+
+ private:
+  void begin(const Instant& now) noexcept {
+    begun_ = true;
+    raw_ = now.raw;
+    monotonic_ = now.monotonic;
+  }
+
+  [[nodiscard]] bool isNews() noexcept {
+    constexpr std::uint16_t windowsOfSilence = 60;
+    const bool beyond = ppm_ > coveredPpm || ppm_ < -coveredPpm;
+    const bool news = beyond && silence_ == 0;
+    silence_ = beyond ? static_cast<std::uint16_t>((silence_ + 1) % windowsOfSilence) : 0;
+    return news;
+  }
+
+  // Small: a process may hold ten thousand leases.
+  std::chrono::nanoseconds raw_{0};
+  std::chrono::nanoseconds monotonic_{0};
+  float ppm_{0};
+  std::uint16_t silence_{0};
+  bool begun_{false};
+  bool measured_{false};
+};
+
+}  // namespace tenure
