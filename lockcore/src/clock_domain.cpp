@@ -1,0 +1,39 @@
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+#include "lock_token_parts.hpp"
+
+namespace tenure {
+namespace {
+
+/// Containers may have clocks that are shifted against the machine's (time_namespaces(7)). "time:[4026531834]" -> the
+/// number; a kernel without such namespaces has one set of clocks only.
+std::string timeNamespace() {
+  char target[64];
+  const ssize_t length = readlink("/proc/self/ns/time", target, sizeof target);
+  std::string number;
+  std::copy_if(target, target + std::max<ssize_t>(length, 0), std::back_inserter(number),
+               [](unsigned char c) { return std::isdigit(c) != 0; });
+  return number;
+}
+
+std::string readDomain() {
+  std::ifstream file{"/proc/sys/kernel/random/boot_id"};
+  std::string boot;
+  std::getline(file, boot);
+  if (boot.empty()) return {};
+  const std::string space = timeNamespace();
+  return space.empty() ? boot : boot + '.' + space;
+}
+
+}  // namespace
+
+const std::string& clockDomain() {
+  static const std::string domain = readDomain();
+  return domain;
+}
+
+}  // namespace tenure

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <ostream>
+#include <stdexcept>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/lock_token.hpp>
+
+#include "lock_token_parts.hpp"
+
+namespace tenure {
+
+using std::chrono::nanoseconds;
+
+std::string_view toString(LockTokenTrouble trouble) noexcept {
+  switch (trouble) {
+    case LockTokenTrouble::malformed:
+      return "malformed";
+    case LockTokenTrouble::misuse:
+      return "misuse";
+    case LockTokenTrouble::held:
+      return "held";
+    case LockTokenTrouble::timedOut:
+      return "timed_out";
+    case LockTokenTrouble::expired:
+      return "expired";
+    case LockTokenTrouble::released:
+      return "released";
+    case LockTokenTrouble::superseded:
+      return "superseded";
+    case LockTokenTrouble::lost:
+      return "lost";
+    case LockTokenTrouble::unknown:
+      return "unknown";
+    case LockTokenTrouble::store:
+      return "store";
+  }
+  return "invalid";
+}
+
+std::ostream& operator<<(std::ostream& out, LockTokenTrouble trouble) { return out << toString(trouble); }
+
+void throw_exception_from_error(const LockTokenError& error, const boost::source_location& /*where*/) {
+  throw std::runtime_error(error.message);
+}
+
+LockTokenResult<LockToken> LockToken::from(std::string_view text) {
+  auto parts = lockTokenFrom(text);
+  if (!parts) return parts.error();
+  return LockTokenAccess::make(std::move(*parts));
+}
+
+std::string LockToken::text() const { return lockTokenText(*parts_); }
+const LeaseKey& LockToken::key() const noexcept { return parts_->key; }
+const std::string& LockToken::owner() const noexcept { return parts_->owner; }
+const RecordVersion& LockToken::version() const noexcept { return parts_->version; }
+std::chrono::milliseconds LockToken::lease() const noexcept { return parts_->lease; }
+FencingToken LockToken::fencingToken() const noexcept { return parts_->token; }
+std::int64_t LockToken::acquiredAtMillis() const noexcept { return parts_->acquiredAtMillis; }
+const std::string& LockToken::store() const noexcept { return parts_->store; }
+
+std::optional<nanoseconds> LockToken::remaining() const { return remainingOf(*parts_, clockDomain(), readClock()); }
+
+bool operator==(const LockToken& a, const LockToken& b) { return *a.parts_ == *b.parts_; }
+
+std::optional<nanoseconds> remainingOf(const LockTokenParts& parts, std::string_view clockDomain, const Instant& now) {
+  if (parts.clockDomain.empty() || parts.clockDomain != clockDomain) return std::nullopt;
+  const Instant& then = parts.sentAt;
+  if (then.raw > now.raw || then.monotonic > now.monotonic || then.boottime > now.boottime) return nanoseconds{0};
+  const auto timing = LeaseTiming::from({.duration = parts.lease});
+  if (!timing) return nanoseconds{0};
+  return std::max(nanoseconds{timing->validFor()} - elapsedForHolder(then, now), nanoseconds{0});
+}
+
+TokenStanding standingOf(const LockTokenParts& parts, const std::optional<LeaseRecord>& record) {
+  if (!record) return TokenStanding::missing;
+  // The owner is unique to the acquisition, so it names the term. (Fencing tokens may be erased by foreign clients.)
+  if (record->holder != parts.owner) return TokenStanding::taken;
+  if (record->released) return TokenStanding::released;
+  return record->version == parts.version ? TokenStanding::current : TokenStanding::superseded;
+}
+
+}  // namespace tenure

@@ -1,0 +1,59 @@
+// What a lock token is made of, and what follows from it alone. Pure: clock readings are arguments.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <tenure/lockcore/lock_token.hpp>
+
+namespace tenure {
+
+struct LockTokenParts {
+  LeaseKey key;
+  std::string owner;
+  RecordVersion version;
+  std::chrono::milliseconds lease{0};
+  FencingToken token;
+  std::string clockDomain;  ///< in which `sentAt` means something; empty: nowhere
+  Instant sentAt{};         ///< before the last acknowledged write was sent
+  std::int64_t acquiredAtMillis{0};
+  std::string store;
+
+  friend bool operator==(const LockTokenParts&, const LockTokenParts&) = default;
+};
+
+/// The library's own way in and out of a token.
+struct LockTokenAccess {
+  [[nodiscard]] static LockToken make(LockTokenParts parts) {
+    return LockToken{std::make_shared<const LockTokenParts>(std::move(parts))};
+  }
+  [[nodiscard]] static const LockTokenParts& partsOf(const LockToken& token) noexcept { return *token.parts_; }
+};
+
+[[nodiscard]] std::string lockTokenText(const LockTokenParts& parts);
+[[nodiscard]] LockTokenResult<LockTokenParts> lockTokenFrom(std::string_view text);
+
+/// See LockToken::remaining. A reading that lies after `now` on any clock is worth nothing: zero.
+[[nodiscard]] std::optional<std::chrono::nanoseconds> remainingOf(const LockTokenParts& parts,
+                                                                  std::string_view clockDomain, const Instant& now);
+
+/// How a record stands to a token.
+enum class TokenStanding {
+  current,     ///< held, as this token's write left it
+  superseded,  ///< the same term, renewed since
+  released,    ///< the same term, released
+  taken,       ///< somebody else's
+  missing,     ///< there is no record
+};
+[[nodiscard]] TokenStanding standingOf(const LockTokenParts& parts, const std::optional<LeaseRecord>& record);
+
+/// Names the clocks that this process reads: boot and time namespace. Equal texts mean comparable readings. Empty if
+/// the system does not tell; then nothing is comparable.
+[[nodiscard]] const std::string& clockDomain();
+
+}  // namespace tenure

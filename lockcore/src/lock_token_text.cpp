@@ -1,0 +1,222 @@
+// The text of a lock token: written in one way only, read strictly.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
+
+#include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/store_checks.hpp>
+
+#include "lock_token_parts.hpp"
+
+namespace tenure {
+namespace {
+
+constexpr std::string_view prefix = "tenure-lock:";
+constexpr std::string_view formatVersion = "1";
+constexpr std::string_view sumField = ",sum=";
+constexpr std::size_t sumDigits = 16;
+constexpr std::string_view hexDigits = "0123456789abcdef";
+
+/// No shell gives these a meaning inside a word, and no terminal breaks a selection at most of them.
+bool isPlain(char c) {
+  const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+  return alphanumeric || std::string_view{"-_.:/@+"}.find(c) != std::string_view::npos;
+}
+
+void appendEscaped(std::string& out, std::string_view value) {
+  for (const char c : value) {
+    if (isPlain(c)) {
+      out += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out += {'%', hexDigits[byte >> 4], hexDigits[byte & 0xF]};
+    }
+  }
+}
+
+/// The reverse; empty if the value was not written by appendEscaped.
+std::optional<std::string> unescaped(std::string_view value) {
+  std::string out;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (isPlain(value[i])) {
+      out += value[i];
+      continue;
+    }
+    if (value[i] != '%' || i + 2 >= value.size()) return std::nullopt;
+    const std::size_t high = hexDigits.find(value[i + 1]), low = hexDigits.find(value[i + 2]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+    const char c = static_cast<char>(high << 4 | low);
+    if (isPlain(c)) return std::nullopt;  // one spelling for each value
+    out += c;
+    i += 2;
+  }
+  return out;
+}
+
+/// FNV-1a: shows a slip of the hand or a cut; it is no signature, as the token is no secret.
+std::string sumOf(std::string_view text) {
+  std::uint64_t hash = 14'695'981'039'346'656'037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
+  std::string out(sumDigits, '0');
+  for (auto digit = out.rbegin(); digit != out.rend(); ++digit, hash >>= 4) *digit = hexDigits[hash & 0xF];
+  return out;
+}
+
+LockTokenError malformed(std::string what) {
+  return {LockTokenTrouble::malformed, "the lock token " + std::move(what)};
+}
+
+/// Decimal digits without sign and leading zeros, up to `most`.
+std::optional<std::int64_t> numberIn(std::string_view text, std::int64_t most) {
+  if (text.empty() || (text.size() > 1 && text.front() == '0')) return std::nullopt;
+  if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
+  std::int64_t number = 0;
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (fault != std::errc{} || end != text.data() + text.size() || number > most) return std::nullopt;
+  return number;
+}
+
+/// Takes `,name=value` fields off the front, in the order in which they were written.
+class Fields {
+ public:
+  explicit Fields(std::string_view text) : rest_{text} {}
+
+  /// The value as it stands; nothing if the next field has another name.
+  [[nodiscard]] std::optional<std::string_view> take(std::string_view name) {
+    const std::string head = "," + std::string{name} + "=";
+    if (!rest_.starts_with(head)) return std::nullopt;
+    const std::size_t end = std::min(rest_.find(',', head.size()), rest_.size());
+    const std::string_view value = rest_.substr(head.size(), end - head.size());
+    rest_.remove_prefix(end);
+    return value;
+  }
+  [[nodiscard]] std::optional<std::string> takeText(std::string_view name) {
+    const auto value = take(name);
+    return value ? unescaped(*value) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<std::int64_t> takeNumber(std::string_view name, std::string_view unit = {}) {
+    auto value = take(name);
+    if (!value || !value->ends_with(unit)) return std::nullopt;
+    value->remove_suffix(unit.size());
+    return numberIn(*value, std::numeric_limits<std::int64_t>::max());
+  }
+  [[nodiscard]] bool atEnd() const noexcept { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+std::optional<Instant> instantIn(std::string_view text) {
+  std::array<std::int64_t, 3> clocks{};
+  for (std::size_t i = 0; i < clocks.size(); ++i) {
+    const std::size_t end = i + 1 < clocks.size() ? text.find('/') : text.size();
+    if (end == std::string_view::npos) return std::nullopt;
+    const auto number = numberIn(text.substr(0, end), std::numeric_limits<std::int64_t>::max() / 2);
+    if (!number) return std::nullopt;
+    clocks[i] = *number;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  using std::chrono::nanoseconds;
+  return Instant{nanoseconds{clocks[0]}, nanoseconds{clocks[1]}, nanoseconds{clocks[2]}};
+}
+
+/// The body without prefix, version and sum. What is wrong with it is told by the field's name; since the sum fits,
+/// only somebody who makes tokens of his own gets to read that.
+LockTokenResult<LockTokenParts> partsIn(std::string_view body) {
+  Fields fields{body};
+  LockTokenParts parts;
+  const auto bad = [](const char* name) { return malformed(std::string{"has no usable field "} + name); };
+  auto key = fields.takeText("key");
+  if (!key) return bad("key");
+  parts.key.name = std::move(*key);
+  if (const auto sort = fields.take("sort")) {
+    auto text = unescaped(*sort);
+    if (!text || text->empty()) return bad("sort");
+    parts.key.sortKey = std::move(*text);
+  }
+  if (const auto faults = faultsOf(parts.key); !faults.empty()) return malformed("has a key that " + faults.front());
+  auto owner = fields.takeText("owner");
+  if (!owner || owner->empty() || !isUtf8(*owner) || owner->find('\0') != std::string::npos) return bad("owner");
+  parts.owner = std::move(*owner);
+  auto version = fields.takeText("version");
+  if (!version || version->empty() || !isUtf8(*version) || version->find('\0') != std::string::npos)
+    return bad("version");
+  parts.version = RecordVersion{std::move(*version)};
+  const auto lease = fields.takeNumber("lease", "ms");
+  if (!lease || *lease < minLeaseDuration.count() || *lease > maxLeaseDuration.count()) return bad("lease");
+  parts.lease = std::chrono::milliseconds{*lease};
+  const auto token = fields.takeNumber("token");
+  if (!token || *token == 0) return bad("token");
+  parts.token = FencingToken{static_cast<std::uint64_t>(*token)};
+  auto boot = fields.takeText("boot");
+  if (!boot) return bad("boot");
+  parts.clockDomain = std::move(*boot);
+  const auto clock = fields.take("clock");
+  const auto sentAt = clock ? instantIn(*clock) : std::nullopt;
+  if (!sentAt) return bad("clock");
+  parts.sentAt = *sentAt;
+  const auto since = fields.takeNumber("since");
+  if (!since) return bad("since");
+  parts.acquiredAtMillis = *since;
+  auto store = fields.takeText("store");
+  if (!store) return bad("store");
+  parts.store = std::move(*store);
+  if (!fields.atEnd()) return malformed("has a field that this version does not know");
+  return parts;
+}
+
+}  // namespace
+
+std::string lockTokenText(const LockTokenParts& parts) {
+  std::string out{prefix};
+  out += formatVersion;
+  const auto add = [&out](std::string_view name, std::string_view value) {
+    out.append(",").append(name).append("=");
+    appendEscaped(out, value);
+  };
+  add("key", parts.key.name);
+  if (!parts.key.sortKey.empty()) add("sort", parts.key.sortKey);
+  add("owner", parts.owner);
+  add("version", parts.version.text());
+  add("lease", std::to_string(parts.lease.count()) + "ms");
+  add("token", toString(parts.token));
+  add("boot", parts.clockDomain);
+  add("clock", std::to_string(parts.sentAt.raw.count()) + '/' + std::to_string(parts.sentAt.monotonic.count()) + '/' +
+                   std::to_string(parts.sentAt.boottime.count()));
+  add("since", std::to_string(std::max<std::int64_t>(parts.acquiredAtMillis, 0)));
+  add("store", parts.store);
+  const std::string sum = sumOf(out);
+  return out.append(sumField) += sum;
+}
+
+LockTokenResult<LockTokenParts> lockTokenFrom(std::string_view text) {
+  while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
+  if (text.empty()) return malformed("is empty");
+  if (text.size() > LockToken::maxTextBytes) {
+    return malformed("is longer than " + std::to_string(LockToken::maxTextBytes) + " bytes");
+  }
+  if (!text.starts_with(prefix)) {
+    const bool cut = prefix.starts_with(text);
+    return malformed(cut ? "is cut off at its beginning"
+                         : "is none of tenure's: it does not begin with " + std::string{prefix});
+  }
+  const std::string_view body = text.substr(prefix.size());
+  const std::string_view version = body.substr(0, std::min(body.find(','), body.size()));
+  if (version != formatVersion) {
+    const bool number = version.size() < 10 && numberIn(version, std::numeric_limits<std::int64_t>::max()).has_value();
+    return malformed(number && body.size() > version.size()
+                         ? "has format " + std::string{version} + ", and this version of tenure reads format 1"
+                         : "has no format number; it was cut off or changed");
+  }
+  const std::size_t sum = text.rfind(sumField);
+  if (sum == std::string_view::npos || text.size() < sum + sumField.size() + sumDigits) {
+    return malformed("is cut off: it does not end with its checksum");
+  }
+  if (text.substr(sum + sumField.size()) != sumOf(text.substr(0, sum))) {
+    return malformed("was changed or damaged: its checksum does not fit");
+  }
+  return partsIn(body.substr(version.size(), sum - prefix.size() - version.size()));
+}
+
+}  // namespace tenure

@@ -1,0 +1,198 @@
+#include "token_acquirer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <tenure/lockcore/death_notice.hpp>
+
+#include "store_answer.hpp"
+#include "token_write.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+/// With a wait of zero: how long the store may take, and how long a holder may take to turn out dead (the kernel's
+/// proof needs a moment). As for `tenure run --wait 0s`.
+constexpr milliseconds firstAnswerTimeout{5'000};
+constexpr milliseconds deathProofTime{200};
+/// How long a write that nobody answered is taken back when the wait is over.
+constexpr milliseconds takeBackTime{1'000};
+
+bool isLasting(ErrorClass errorClass) {
+  return errorClass != ErrorClass::transient && errorClass != ErrorClass::throttled;
+}
+
+}  // namespace
+
+/// What other threads tell: the store's hint, and the proof of a death.
+class TokenAcquirer::Inbox {
+ public:
+  void put(LeaseEvent event) {
+    const std::lock_guard lock{mutex_};
+    // Hints may come by the thousand while the caller's thread waits for the store: one is as good as many.
+    if (events_.size() < most) events_.push_back(std::move(event));
+    news_.notify_one();
+  }
+  /// Everything that came; waits for something for up to `bound`.
+  [[nodiscard]] std::deque<LeaseEvent> take(nanoseconds bound) {
+    std::unique_lock lock{mutex_};
+    news_.wait_for(lock, bound, [this] { return !events_.empty(); });
+    return std::exchange(events_, {});
+  }
+
+ private:
+  static constexpr std::size_t most = 64;
+  std::mutex mutex_;
+  std::condition_variable news_;
+  std::deque<LeaseEvent> events_;  // guarded by mutex_
+};
+
+TokenAcquirer::TokenAcquirer(std::shared_ptr<LeaseStore> store, MachineOptions options,
+                             std::optional<milliseconds> waitFor, Logger logger)
+    : store_{std::move(store)},
+      options_{std::move(options)},
+      waitFor_{waitFor},
+      logger_{std::move(logger)},
+      machine_{options_, random_},
+      began_{readClock()},
+      inbox_{std::make_shared<Inbox>()} {}
+
+TokenAcquirer::~TokenAcquirer() = default;
+
+LockTokenResult<TokenAcquirer::Won> TokenAcquirer::run() {
+  hints_ = store_->watch(options_.key, [inbox = inbox_] { inbox->put(event::StoreHint{}); });
+  pump(event::Start{});
+  while (!won_ && !isOver(readClock())) pause(untilOver(readClock()).value_or(nanoseconds::max()));
+  if (!won_) takeBack();
+  hints_.reset();
+  deathWatch_.reset();
+  if (!won_) return whyNot();
+  return *won_;
+}
+
+/// Steps until nothing is left to do now. Store calls are made here, so their answers are the next events.
+void TokenAcquirer::pump(LeaseEvent first) {
+  events_.push_back(std::move(first));
+  while (!events_.empty() && !won_) {
+    const LeaseEvent event = std::move(events_.front());
+    events_.pop_front();
+    for (const LeaseAction& action : machine_.step(readClock(), event)) perform(action);
+  }
+}
+
+void TokenAcquirer::perform(const LeaseAction& action) {
+  if (won_) return;
+  if (const auto* read = std::get_if<action::SendRead>(&action)) {
+    look(*read);
+  } else if (const auto* write = std::get_if<action::SendWrite>(&action)) {
+    send(*write);
+  } else if (std::holds_alternative<action::Elected>(action)) {
+    won_ = Won{ownVersion_, machine_.term(), acquiredAtMillis_};
+  } else if (const auto* watched = std::get_if<action::FollowHolder>(&action)) {
+    follow(watched->record);
+  } else if (const auto* stopped = std::get_if<action::Stopped>(&action)) {
+    stopped_ = stopped->result;
+  } else if (const auto* line = std::get_if<action::Log>(&action)) {
+    logger_.log(line->level, toString(options_.key) + ": " + line->line);
+  }
+}
+
+void TokenAcquirer::look(const action::SendRead& request) {
+  const ReadOutcome outcome = readAnswer(*store_, options_.key, request.timeout);
+  trouble_ = outcome.has_error() ? std::optional{outcome.error()} : std::nullopt;
+  if (outcome) note(*outcome);
+  events_.emplace_back(event::ReadReply{request.attempt, outcome});
+}
+
+void TokenAcquirer::send(const action::SendWrite& request) {
+  if (request.request.purpose == WriteRequest::Purpose::acquire) {
+    acquiredAtMillis_ = request.request.record.acquiredAtMillis;
+  }
+  const WriteOutcome outcome = writeAnswer(*store_, request.request, request.timeout);
+  trouble_.reset();
+  if (std::holds_alternative<Applied>(outcome)) {
+    ownVersion_ = request.request.record.version;
+  } else if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+    if (conflict->current) note(*conflict->current);
+  } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    trouble_ = rejected->error;
+  } else {
+    trouble_ = std::get<Unknown>(outcome).error;
+  }
+  events_.emplace_back(event::WriteReply{request.attempt, outcome});
+}
+
+void TokenAcquirer::note(const std::optional<LeaseRecord>& record) {
+  const bool own = record && record->holder == options_.holder;
+  if (own) ownVersion_ = record->version;
+  if (!record || record->released || own) return rival_.reset();
+  if (!rival_ || rival_->version != record->version) rivalSince_ = readClock();
+  rival_ = record;
+}
+
+void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
+  deathWatch_.reset();
+  const std::shared_ptr<DeathNotice> notice = record ? store_->deathNotice() : nullptr;
+  if (!notice) return;
+  const std::string beacon = record->beacon->id;  // the machine follows only those that keep one
+  deathWatch_ = notice->follow(
+      *record, [inbox = inbox_, beacon](const RecordVersion&) { inbox->put(event::HolderProvenDead{beacon}); });
+}
+
+/// Until the machine wants to act, somebody tells something, or the bound.
+void TokenAcquirer::pause(nanoseconds bound) {
+  const auto wanted = machine_.untilWakeup(readClock());
+  // The machine always wants to poll again; the day only bounds what no clock library can count.
+  const nanoseconds wait =
+      std::clamp<nanoseconds>(std::min(bound, wanted.value_or(bound)), nanoseconds{0}, std::chrono::hours{24});
+  std::deque<LeaseEvent> told = inbox_->take(wait);
+  if (told.empty()) return pump(event::Wakeup{});
+  for (LeaseEvent& event : told) pump(std::move(event));
+}
+
+/// With a wait of zero one answer decides. Otherwise what may pass is waited out, and what may not ends the wait.
+bool TokenAcquirer::isOver(const Instant& now) const {
+  if (trouble_ && isLasting(trouble_->errorClass)) return true;
+  if (!waitFor_) return false;
+  const nanoseconds waited = elapsedForHolder(began_, now);
+  if (waitFor_->count() > 0) return waited >= *waitFor_;
+  if (trouble_ || waited >= firstAnswerTimeout) return true;
+  return rival_ && (!deathWatch_ || elapsedForHolder(rivalSince_, now) >= deathProofTime);
+}
+
+std::optional<nanoseconds> TokenAcquirer::untilOver(const Instant& now) const {
+  if (!waitFor_) return std::nullopt;
+  if (waitFor_->count() > 0) return *waitFor_ - elapsedForHolder(began_, now);
+  return rival_ ? deathProofTime - elapsedForHolder(rivalSince_, now) : deathProofTime;
+}
+
+/// An acquisition without an answer may have won, or may win yet. The machine releases what it finds of it.
+void TokenAcquirer::takeBack() {
+  const std::optional<StoreError> trouble = trouble_;
+  const Instant from = readClock();
+  pump(event::Stop{});
+  while (!stopped_ && elapsedForHolder(from, readClock()) < takeBackTime) pause(takeBackTime / 10);
+  trouble_ = trouble;
+}
+
+LockTokenError TokenAcquirer::whyNot() const {
+  const std::string name = "lock " + toString(options_.key);
+  const bool open = !stopped_ || *stopped_ == ReleaseResult::unknown;
+  if (open) {
+    return {LockTokenTrouble::unknown, name + " was not granted in time, and whether a write of owner " +
+                                           options_.holder +
+                                           " arrived is not known; if it did, the lock ends with its lease"};
+  }
+  if (trouble_) return storeTrouble(*trouble_);
+  if (rival_) {
+    const LockHolder holder = holderIn(*rival_, elapsedForHolder(rivalSince_, readClock()));
+    return {LockTokenTrouble::held, name + " " + holderText(holder), holder};
+  }
+  return {LockTokenTrouble::timedOut, name + " was not granted in time; nobody was seen holding it at the end"};
+}
+
+}  // namespace tenure

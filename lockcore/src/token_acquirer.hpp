@@ -1,0 +1,79 @@
+// The shell that drives a LeaseMachine on the caller's thread until it has won a term, and stops there.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_machine.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/lock_token.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+namespace tenure {
+
+/// Why the machine and not rules of its own: observing a whole lease, polling in phase with the holder, taking over on
+/// the observed version, spreading a crowd, and resolving unanswered writes are its rules, which the model and the
+/// simulation have proven; a second set would have to be proven again. Why not LeaseDriver: it renews from the moment
+/// it has won, and a token's bearer must be the only one who writes. So the machine is stepped by hand, its store calls
+/// are made here, one after the other, and it is dropped in the moment of its election, with its term in the token.
+///
+/// No beacon goes into the record: the process ends, the lock does not, so its death must prove nothing.
+class TokenAcquirer {
+ public:
+  TokenAcquirer(std::shared_ptr<LeaseStore> store, MachineOptions options,
+                std::optional<std::chrono::milliseconds> waitFor, Logger logger);
+  TokenAcquirer(const TokenAcquirer&) = delete;
+  TokenAcquirer& operator=(const TokenAcquirer&) = delete;
+  ~TokenAcquirer();
+
+  struct Won {
+    RecordVersion version;
+    TermState term;
+    std::int64_t acquiredAtMillis{0};
+  };
+  /// Once.
+  [[nodiscard]] LockTokenResult<Won> run();
+
+ private:
+  class Inbox;
+
+  void pump(LeaseEvent first);
+  void perform(const LeaseAction& action);
+  void look(const action::SendRead& request);
+  void send(const action::SendWrite& request);
+  void note(const std::optional<LeaseRecord>& record);
+  void follow(const std::optional<LeaseRecord>& record);
+
+  void pause(std::chrono::nanoseconds bound);
+  [[nodiscard]] bool isOver(const Instant& now) const;
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilOver(const Instant& now) const;
+  void takeBack();
+  [[nodiscard]] LockTokenError whyNot() const;
+
+  const std::shared_ptr<LeaseStore> store_;
+  const MachineOptions options_;
+  const std::optional<std::chrono::milliseconds> waitFor_;
+  const Logger logger_;
+  SystemRandom random_;
+  LeaseMachine machine_;
+  const Instant began_;
+
+  const std::shared_ptr<Inbox> inbox_;  ///< shared with the store's hints and the death watch
+  std::shared_ptr<void> hints_;
+  std::shared_ptr<void> deathWatch_;
+
+  std::deque<LeaseEvent> events_;
+  RecordVersion ownVersion_;  ///< that the answer at hand shows in the record
+  std::int64_t acquiredAtMillis_{0};
+  std::optional<LeaseRecord> rival_;   ///< as last seen; empty: nobody else holds it
+  Instant rivalSince_{};               ///< when this version of it was first seen
+  std::optional<StoreError> trouble_;  ///< of the last call; empty: it was served
+  std::optional<Won> won_;
+  std::optional<ReleaseResult> stopped_;
+};
+
+}  // namespace tenure

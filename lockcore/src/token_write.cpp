@@ -1,0 +1,145 @@
+#include "token_write.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <tenure/lockcore/candidate_id.hpp>
+
+namespace tenure {
+namespace {
+
+/// Nothing that waiting for a moment could mend.
+bool isLasting(const StoreError& error) {
+  return error.errorClass != ErrorClass::transient && error.errorClass != ErrorClass::throttled;
+}
+
+std::string lockName(const LockTokenParts& token) { return "lock " + toString(token.key); }
+
+}  // namespace
+
+LockHolder holderIn(const LeaseRecord& record, std::chrono::nanoseconds unrenewedFor) {
+  return {record.holder, record.token, record.leaseDuration, record.acquiredAtMillis, unrenewedFor};
+}
+
+std::string holderText(const LockHolder& holder) {
+  return "is held by " + std::string{nameOf(holder.owner)} + " (" + holder.owner + ") with " +
+         (holder.token.isNone() ? "no fencing token" : "fencing token " + toString(holder.token));
+}
+
+LockTokenError storeTrouble(const StoreError& error) {
+  return {LockTokenTrouble::store, error.message, std::nullopt, error.errorClass};
+}
+
+LockTokenError powerless(const LockTokenParts& token, TokenStanding standing,
+                         const std::optional<LeaseRecord>& record) {
+  const std::string name = lockName(token);
+  switch (standing) {
+    case TokenStanding::superseded:
+      return {LockTokenTrouble::superseded,
+              name + " was renewed with this token before, so only the newer token counts; if that was lost, resume " +
+                  "the lock by its owner " + token.owner,
+              holderIn(*record)};
+    case TokenStanding::released:
+      return {LockTokenTrouble::released, name + " was released; acquire it anew"};
+    case TokenStanding::taken:
+      if (record->released)
+        return {LockTokenTrouble::lost, name + " was taken over by " + record->holder + " and released since"};
+      return {LockTokenTrouble::lost, name + " was lost: it " + holderText(holderIn(*record)), holderIn(*record)};
+    case TokenStanding::missing:
+    case TokenStanding::current:
+      break;
+  }
+  return {LockTokenTrouble::lost,
+          name + " has no record in this store; it was pruned, or the token is of another store (" + token.store + ")"};
+}
+
+WriteRequest TokenWrite::nextWrite(const Instant& now, std::int64_t displayMillis) {
+  WriteRequest request{token_.key,
+                       kind_ == Kind::renew ? WriteRequest::Purpose::renew : WriteRequest::Purpose::release,
+                       {token_.version},
+                       {}};
+  // A release that lands after another release of ours finds it released; a renewal may follow a renewal.
+  for (const Attempt& attempt : attempts_) request.expected.push_back(attempt.version);
+  LeaseRecord& record = request.record;
+  record.holder = token_.owner;
+  record.version = RecordVersion{uuid4(random_)};
+  record.leaseDuration = lease_;
+  record.token = token_.token;
+  record.released = kind_ == Kind::release;
+  record.acquiredAtMillis = token_.acquiredAtMillis;
+  record.renewedAtMillis = displayMillis;
+  attempts_.push_back({record.version, now});
+  return request;
+}
+
+TokenWrite::Next TokenWrite::answered(const WriteOutcome& outcome) {
+  if (std::holds_alternative<Applied>(outcome)) return land(Attempt{attempts_.back()});
+  if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+    // A write that was delivered twice conflicts with its own first copy, so the attempt stays possible.
+    return conflict->current ? judge(*conflict->current) : Next::read;
+  }
+  if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    attempts_.pop_back();
+    return trouble(rejected->error, attempts_.empty() ? Next::write : Next::read);
+  }
+  lastTrouble_ = std::get<Unknown>(outcome).error;
+  return Next::read;
+}
+
+TokenWrite::Next TokenWrite::readBack(const ReadOutcome& outcome) {
+  if (!outcome) return trouble(outcome.error(), Next::read);
+  return judge(*outcome);
+}
+
+TokenWrite::Next TokenWrite::judge(const std::optional<LeaseRecord>& record) {
+  if (record && record->holder == token_.owner) {
+    const auto found = std::find_if(attempts_.begin(), attempts_.end(),
+                                    [&](const Attempt& attempt) { return attempt.version == record->version; });
+    if (found != attempts_.end()) return land(Attempt{*found});
+  }
+  const TokenStanding standing = standingOf(token_, record);
+  return standing == TokenStanding::current ? Next::write : gone(record, standing);
+}
+
+TokenWrite::Next TokenWrite::land(const Attempt& attempt) {
+  token_.version = attempt.version;
+  token_.sentAt = attempt.sentAt;
+  token_.lease = lease_;
+  release_ = TokenRelease::released;
+  return Next::done;
+}
+
+TokenWrite::Next TokenWrite::gone(const std::optional<LeaseRecord>& record, TokenStanding standing) {
+  const bool nothingLeft = standing == TokenStanding::released || standing == TokenStanding::missing;
+  // With an unanswered release the lock may have been ours until then: it is given up either way.
+  const bool taken = standing == TokenStanding::taken;
+  if (kind_ == Kind::release && (nothingLeft || taken)) {
+    release_ = taken ? TokenRelease::lost : TokenRelease::notHeld;
+    return Next::done;
+  }
+  return fail(powerless(token_, standing, record));
+}
+
+TokenWrite::Next TokenWrite::trouble(const StoreError& error, Next otherwise) {
+  lastTrouble_ = error;
+  if (!isLasting(error)) return otherwise;
+  return fail(attempts_.empty() ? storeTrouble(error) : giveUp());
+}
+
+TokenWrite::Next TokenWrite::fail(LockTokenError error) {
+  error_ = std::move(error);
+  return Next::failed;
+}
+
+LockTokenError TokenWrite::giveUp() const {
+  const StoreError last = lastTrouble_.value_or(StoreError{ErrorClass::transient, "the record kept changing"});
+  if (attempts_.empty()) return storeTrouble(last);
+  const std::string what = kind_ == Kind::renew ? "renewal" : "release";
+  return {LockTokenTrouble::unknown,
+          "whether the " + what + " of " + lockName(token_) + " arrived is not known: " + last.message +
+              "; the lock ends with its lease, or " +
+              (kind_ == Kind::renew ? "resume it by its owner " + token_.owner : "release it once more"),
+          std::nullopt, last.errorClass};
+}
+
+}  // namespace tenure

@@ -1,0 +1,443 @@
+// Locks by token over real stores: memory, and SQLite files that several handles share as processes do.
+#include <atomic>
+#include <deque>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/lock_tokens.hpp>
+#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
+#include <tenure/lockcore/stores/sqlite_store.hpp>
+
+#include "lock_token_parts.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+enum class Mishap { none, lostRequest, lostReply, throttled, denied };
+
+/// In front of a store: the next writes go wrong as planned, in order. Thread-safe.
+class MishapStore final : public LeaseStore {
+ public:
+  explicit MishapStore(std::shared_ptr<LeaseStore> behind) : behind_{std::move(behind)} {}
+
+  void plan(std::initializer_list<Mishap> mishaps) {
+    const std::lock_guard lock{mutex_};
+    planned_ = mishaps;
+  }
+  [[nodiscard]] int writes() const { return writes_; }
+  [[nodiscard]] int reads() const { return reads_; }
+
+  [[nodiscard]] std::string describe() const override { return behind_->describe(); }
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    behind_->ensureSchema(options, std::move(handler));
+  }
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    ++reads_;
+    behind_->read(key, options, std::move(handler));
+  }
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    ++writes_;
+    switch (next()) {
+      case Mishap::none:
+        return behind_->write(std::move(request), options, std::move(handler));
+      case Mishap::lostReply:
+        return behind_->write(std::move(request), options, [handler = std::move(handler)](const WriteOutcome&) {
+          handler(Unknown{{ErrorClass::transient, "the reply was lost"}});
+        });
+      case Mishap::lostRequest:
+        return tell(std::move(handler), Unknown{{ErrorClass::transient, "the request was lost"}});
+      case Mishap::throttled:
+        return tell(std::move(handler), Rejected{{ErrorClass::throttled, "slow down"}});
+      case Mishap::denied:
+        return tell(std::move(handler), Rejected{{ErrorClass::credentials, "access denied"}});
+    }
+  }
+  void list(std::string prefix, CallOptions options, ListHandler handler) override {
+    behind_->list(std::move(prefix), options, std::move(handler));
+  }
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    behind_->requestStepDown(key, token, options, std::move(handler));
+  }
+
+ private:
+  Mishap next() {
+    const std::lock_guard lock{mutex_};
+    if (planned_.empty()) return Mishap::none;
+    const Mishap mishap = planned_.front();
+    planned_.pop_front();
+    return mishap;
+  }
+  static void tell(WriteHandler handler, WriteOutcome outcome) {
+    sharedScheduler()->post([handler = std::move(handler), outcome = std::move(outcome)] { handler(outcome); });
+  }
+
+  const std::shared_ptr<LeaseStore> behind_;
+  std::mutex mutex_;
+  std::deque<Mishap> planned_;  // guarded by mutex_
+  std::atomic<int> writes_{0}, reads_{0};
+};
+
+class LockTokensTest : public ::testing::Test {
+ protected:
+  /// Another handle on the same file, as another process has it.
+  [[nodiscard]] std::shared_ptr<LeaseStore> open() const { return makeSqliteStore({directory_.file("locks.db")}); }
+
+  static TokenAcquireOptions lease(std::chrono::milliseconds duration, std::string owner = "tester") {
+    TokenAcquireOptions options;
+    options.lease = duration;
+    options.owner = std::move(owner);
+    options.waitFor = 0ms;
+    return options;
+  }
+  [[nodiscard]] LeaseRecord record(const LeaseKey& key) const {
+    std::promise<ReadOutcome> answer;
+    store_->read(key, {10s}, [&](ReadOutcome outcome) { answer.set_value(std::move(outcome)); });
+    return answer.get_future().get().value().value();
+  }
+
+  TempDir directory_;
+  std::shared_ptr<MishapStore> store_{std::make_shared<MishapStore>(open())};
+  LockTokens tokens_{store_};
+  const LeaseKey key_{"customer/Moe"};
+};
+
+template <class T>
+LockTokenTrouble troubleOf(const LockTokenResult<T>& result) {
+  EXPECT_TRUE(result.has_error());
+  return result.has_error() ? result.error().trouble : LockTokenTrouble::misuse;
+}
+
+TEST_F(LockTokensTest, S1_48_AcquireGivesATokenThatSaysWhatTheRecordSays) {
+  TokenAcquireOptions options = lease(20s, "job");
+  options.data = "payload";
+  options.attributes = {{"team", "billing"}};
+  const LockToken token = tokens_.acquire(key_, options).value();
+  const LeaseRecord stored = record(key_);
+  EXPECT_EQ(token.owner(), stored.holder);
+  EXPECT_EQ(nameOf(token.owner()), "job");
+  EXPECT_EQ(token.version(), stored.version);
+  EXPECT_EQ(token.fencingToken(), stored.token);
+  EXPECT_EQ(stored.leaseDuration, 20s);
+  EXPECT_EQ(stored.data, "payload");
+  EXPECT_EQ(stored.attributes.at("team"), "billing");
+  EXPECT_EQ(stored.beacon, std::nullopt) << "its process may end while the lock is held";
+  EXPECT_GT(token.remaining().value(), 0s);
+  EXPECT_LT(token.remaining().value(), 20s);
+  EXPECT_EQ(store_->writes(), 1);
+}
+
+TEST_F(LockTokensTest, TheTextIsEnoughForAnotherProcess) {
+  const std::string text = tokens_.acquire(key_, lease(20s)).value().text();
+  LockTokens other{open()};
+  const LockToken renewed = other.renew(LockToken::from(text).value()).value();
+  EXPECT_TRUE(LockTokens{open()}.isActive(renewed).value());
+  EXPECT_EQ(LockTokens{open()}.release(renewed).value(), TokenRelease::released);
+  EXPECT_TRUE(record(key_).released);
+}
+
+TEST_F(LockTokensTest, J_24_AbsentReleasedAndHeldAndDeadAreFourOutcomes) {
+  const LockToken first = tokens_.acquire(key_, lease(300ms)).value();  // absent
+  const auto held = LockTokens{open()}.acquire(key_, lease(300ms));
+  EXPECT_EQ(troubleOf(held), LockTokenTrouble::held);
+  TokenAcquireOptions patient = lease(300ms);
+  patient.waitFor = 20s;
+  const Instant before = readClock();
+  const LockToken second = LockTokens{open()}.acquire(key_, patient).value();  // dead: nobody renews it
+  EXPECT_GE(elapsedForHolder(before, readClock()), 300ms) << "never before a whole lease was watched";
+  EXPECT_EQ(tokens_.release(second).value(), TokenRelease::released);
+  const LockToken third = tokens_.acquire(key_, lease(300ms)).value();  // released: at once
+  EXPECT_LT(first.fencingToken(), second.fencingToken());
+  EXPECT_LT(second.fencingToken(), third.fencingToken());
+}
+
+TEST_F(LockTokensTest, S1_28_HeldNamesTheOwnerAndItsTerm) {
+  const LockToken token = tokens_.acquire(key_, lease(20s, "alice")).value();
+  const auto refused = LockTokens{open()}.acquire(key_, lease(20s, "bob"));
+  ASSERT_EQ(troubleOf(refused), LockTokenTrouble::held);
+  ASSERT_TRUE(refused.error().holder.has_value());
+  EXPECT_EQ(refused.error().holder->owner, token.owner());
+  EXPECT_EQ(refused.error().holder->token, token.fencingToken());
+  EXPECT_EQ(refused.error().holder->lease, 20s);
+  EXPECT_EQ(refused.error().holder->acquiredAtMillis, token.acquiredAtMillis());
+  EXPECT_EQ(refused.error().message, "lock customer/Moe is held by alice (" + token.owner() + ") with fencing token 1");
+}
+
+TEST_F(LockTokensTest, J_21_TheWaitEndsOnTimeWhileTheLockIsHeld) {
+  const LockToken token = tokens_.acquire(key_, lease(20s)).value();
+  TokenAcquireOptions patient = lease(20s);
+  patient.waitFor = 300ms;
+  const Instant before = readClock();
+  EXPECT_EQ(troubleOf(LockTokens{open()}.acquire(key_, patient)), LockTokenTrouble::held);
+  EXPECT_GE(elapsedForHolder(before, readClock()), 300ms);
+  EXPECT_TRUE(tokens_.isActive(token).value()) << "its lock was not touched";
+}
+
+TEST_F(LockTokensTest, AHolderThatRenewsWhileItIsWatchedIsNotTakenOver) {
+  LockToken token = tokens_.acquire(key_, lease(2s)).value();
+  std::atomic<bool> waiting{true};
+  std::optional<LockTokenResult<LockToken>> taken;
+  std::thread challenger{[&] {
+    TokenAcquireOptions patient = lease(2s);
+    patient.waitFor = 3s;  // longer than a lease
+    taken.emplace(LockTokens{open()}.acquire(key_, patient));
+    waiting = false;
+  }};
+  while (waiting) {
+    auto renewed = tokens_.renew(token);
+    if (!renewed) break;
+    token = *renewed;
+  }
+  challenger.join();
+  EXPECT_EQ(troubleOf(*taken), LockTokenTrouble::held);
+}
+
+TEST_F(LockTokensTest, S1_51_FencingTokensRiseWithEveryAcquisition) {
+  FencingToken last;
+  for (int round = 0; round < 20; ++round) {
+    const LockToken token = tokens_.acquire(key_, lease(20s)).value();
+    EXPECT_GT(token.fencingToken(), last);
+    last = token.fencingToken();
+    EXPECT_EQ(tokens_.renew(token).value().fencingToken(), last) << "a renewal is no new term";
+    EXPECT_EQ(LockTokens{open()}.release(tokens_.resume(key_, token.owner()).value()).value(), TokenRelease::released);
+  }
+}
+
+TEST_F(LockTokensTest, S1_53_RenewGivesANewTokenAndMayChangeTheLease) {
+  const LockToken first = tokens_.acquire(key_, lease(5s)).value();
+  TokenRenewOptions longer;
+  longer.lease = 60s;
+  const LockToken second = tokens_.renew(first, longer).value();
+  EXPECT_NE(second.version(), first.version());
+  EXPECT_EQ(record(key_).version, second.version());
+  EXPECT_EQ(record(key_).leaseDuration, 60s);
+  EXPECT_GT(second.remaining().value(), 5s);
+  EXPECT_EQ(second.acquiredAtMillis(), first.acquiredAtMillis());
+  const LockToken third = tokens_.renew(second).value();
+  EXPECT_EQ(record(key_).leaseDuration, 60s) << "J-47: the changed lease stays";
+  EXPECT_EQ(third.lease(), 60s);
+}
+
+TEST_F(LockTokensTest, OfTwoThatRenewOneTokenOneWinsAndTheOtherIsTold) {
+  LockToken token = tokens_.acquire(key_, lease(20s)).value();
+  for (int round = 0; round < 20; ++round) {
+    LockTokens a{open()}, b{open()};
+    std::optional<LockTokenResult<LockToken>> ofA, ofB;
+    std::thread other{[&] { ofB.emplace(b.renew(token)); }};
+    ofA.emplace(a.renew(token));
+    other.join();
+    ASSERT_NE(ofA->has_value(), ofB->has_value());
+    const auto& refused = ofA->has_value() ? *ofB : *ofA;
+    EXPECT_EQ(troubleOf(refused), LockTokenTrouble::superseded) << refused.error().message;
+    token = ofA->has_value() ? **ofA : **ofB;
+    EXPECT_TRUE(a.isActive(token).value());
+  }
+}
+
+TEST_F(LockTokensTest, S1_55_AnExpiredTokenNeverRevivesEvenIfNobodyTookTheLock) {
+  const LockToken token = tokens_.acquire(key_, lease(100ms)).value();
+  while (token.remaining().value() > 0s) std::this_thread::yield();
+  const int writes = store_->writes();
+  EXPECT_EQ(troubleOf(tokens_.renew(token)), LockTokenTrouble::expired);
+  EXPECT_EQ(store_->writes(), writes) << "not even a request";
+  const TokenView view = tokens_.check(token).value();
+  EXPECT_FALSE(view.active);
+  EXPECT_EQ(view.why, LockTokenTrouble::expired);
+}
+
+TEST_F(LockTokensTest, S1_54_AStaleHolderNeitherStealsTheLockBackNorReleasesTheSuccessors) {
+  const LockToken stale = tokens_.acquire(key_, lease(200ms, "a")).value();
+  TokenAcquireOptions patient = lease(20s, "b");
+  patient.waitFor = 20s;
+  const LockToken token = tokens_.acquire(key_, patient).value();
+  EXPECT_EQ(troubleOf(tokens_.renew(stale)), LockTokenTrouble::expired);
+  // As another machine sees it, where no clock can tell.
+  LockTokenParts elsewhere = LockTokenAccess::partsOf(stale);
+  elsewhere.clockDomain = "another machine";
+  const auto renewed = tokens_.renew(LockTokenAccess::make(elsewhere));
+  ASSERT_EQ(troubleOf(renewed), LockTokenTrouble::lost);
+  EXPECT_EQ(renewed.error().holder->owner, token.owner());
+  EXPECT_EQ(tokens_.release(stale).value(), TokenRelease::lost) << "S1-57, S3-34";
+  EXPECT_EQ(record(key_).version, token.version());
+  EXPECT_TRUE(tokens_.isActive(token).value());
+}
+
+TEST_F(LockTokensTest, ATokenOfAnotherMachineIsJudgedByTheStoreOnly) {
+  LockTokenParts parts = LockTokenAccess::partsOf(tokens_.acquire(key_, lease(100ms)).value());
+  parts.clockDomain = "another machine";
+  parts.sentAt = {};
+  const LockToken token = LockTokenAccess::make(parts);
+  EXPECT_EQ(token.remaining(), std::nullopt);
+  const TokenView view = tokens_.check(token).value();
+  EXPECT_TRUE(view.active) << "nobody has taken it";
+  EXPECT_EQ(view.remaining, std::nullopt);
+  const LockToken here = tokens_.renew(token).value();
+  EXPECT_TRUE(here.remaining().has_value()) << "from its renewal on the clocks of this machine count";
+}
+
+TEST_F(LockTokensTest, S1_56_ReleaseIsIdempotent) {
+  const LockToken token = tokens_.acquire(key_, lease(20s)).value();
+  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::released);
+  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::notHeld);
+  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::notHeld);
+}
+
+TEST_F(LockTokensTest, RenewAfterReleaseIsRefused) {
+  const LockToken token = tokens_.acquire(key_, lease(20s)).value();
+  static_cast<void>(tokens_.release(token).value());
+  EXPECT_EQ(troubleOf(tokens_.renew(token)), LockTokenTrouble::released);
+  EXPECT_EQ(tokens_.check(token).value().why, LockTokenTrouble::released);
+}
+
+TEST_F(LockTokensTest, AnOldTokenHasNoPowerOverTheNewer) {
+  const LockToken old = tokens_.acquire(key_, lease(20s)).value();
+  const LockToken token = tokens_.renew(old).value();
+  EXPECT_EQ(troubleOf(tokens_.release(old)), LockTokenTrouble::superseded);
+  EXPECT_EQ(tokens_.check(old).value().why, LockTokenTrouble::superseded);
+  EXPECT_TRUE(tokens_.isActive(token).value());
+}
+
+TEST_F(LockTokensTest, ATokenOfAnotherStoreFindsNothingToTouch) {
+  const LockToken token = LockTokens{makeSqliteStore({directory_.file("other.db")})}.acquire(key_, lease(20s)).value();
+  static_cast<void>(tokens_.acquire({"another"}, lease(20s)).value());
+  const auto renewed = tokens_.renew(token);
+  ASSERT_EQ(troubleOf(renewed), LockTokenTrouble::lost);
+  EXPECT_NE(renewed.error().message.find("other.db"), std::string::npos) << renewed.error().message;
+  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::notHeld);
+  const LockToken mine = tokens_.acquire(key_, lease(20s)).value();
+  EXPECT_EQ(troubleOf(tokens_.renew(token)), LockTokenTrouble::lost);
+  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::lost);
+  EXPECT_TRUE(tokens_.isActive(mine).value());
+}
+
+TEST_F(LockTokensTest, S1_65_ALostReplyOfTheAcquiringWriteIsFoundAtOnce) {
+  store_->plan({Mishap::lostReply});
+  const Instant before = readClock();
+  TokenAcquireOptions options = lease(30s);
+  options.waitFor = 20s;
+  const LockToken token = tokens_.acquire(key_, options).value();
+  EXPECT_LT(elapsedForHolder(before, readClock()), 15s) << "not after a lease (S2-45, S3-40)";
+  EXPECT_EQ(store_->writes(), 1) << "read back, not taken again";
+  EXPECT_EQ(record(key_).version, token.version());
+}
+
+TEST_F(LockTokensTest, ALostRequestOfTheAcquiringWriteIsWrittenAgain) {
+  store_->plan({Mishap::lostRequest, Mishap::lostRequest});
+  TokenAcquireOptions options = lease(2s);
+  options.waitFor = 60s;
+  const LockToken token = tokens_.acquire(key_, options).value();
+  EXPECT_EQ(record(key_).version, token.version());
+  EXPECT_EQ(store_->writes(), 3);
+}
+
+TEST_F(LockTokensTest, S1_64_ThrottlingIsWaitedOutWithinTheBudget) {
+  store_->plan({Mishap::throttled, Mishap::throttled, Mishap::throttled});
+  TokenAcquireOptions options = lease(2s);
+  options.waitFor = 60s;
+  ASSERT_TRUE(tokens_.acquire(key_, options).has_value());
+  const LockToken token = tokens_.acquire({"another"}, lease(20s)).value();
+  store_->plan({Mishap::throttled, Mishap::throttled});
+  EXPECT_TRUE(tokens_.renew(token).has_value());
+}
+
+TEST_F(LockTokensTest, S3_36_AnErrorIsNeverALock) {
+  store_->plan({Mishap::denied});
+  TokenAcquireOptions options = lease(10s);
+  options.waitFor = 60s;
+  const auto refused = tokens_.acquire(key_, options);
+  ASSERT_EQ(troubleOf(refused), LockTokenTrouble::store) << "told at once: waiting would not help";
+  EXPECT_EQ(refused.error().storeError, ErrorClass::credentials);
+  EXPECT_NE(refused.error().message.find("access denied"), std::string::npos);
+}
+
+TEST_F(LockTokensTest, AnUnansweredAcquisitionAtTheEndOfTheWaitIsTakenBack) {
+  store_->plan({Mishap::lostReply});
+  TokenAcquireOptions options = lease(10s);  // one look: the first answer decides
+  const auto result = tokens_.acquire(key_, options);
+  // Read back, or released again: never left behind without a bearer.
+  if (result.has_value()) {
+    EXPECT_EQ(record(key_).version, result->version());
+  } else {
+    EXPECT_TRUE(record(key_).released) << result.error().message;
+  }
+}
+
+TEST_F(LockTokensTest, LostRepliesOfRenewAndReleaseAreReadBack) {
+  const LockToken token = tokens_.acquire(key_, lease(20s)).value();
+  store_->plan({Mishap::lostReply});
+  const LockToken renewed = tokens_.renew(token).value();
+  EXPECT_EQ(record(key_).version, renewed.version());
+  store_->plan({Mishap::lostRequest, Mishap::lostReply});
+  const LockToken again = tokens_.renew(renewed).value();
+  EXPECT_EQ(record(key_).version, again.version());
+  store_->plan({Mishap::lostReply});
+  EXPECT_EQ(tokens_.release(again).value(), TokenRelease::released);
+  EXPECT_TRUE(record(key_).released);
+}
+
+TEST_F(LockTokensTest, ALostTokenIsResumedByItsOwnerText) {
+  const LockToken lost = tokens_.acquire(key_, lease(20s)).value();
+  const LockToken found = LockTokens{open()}.resume(key_, lost.owner()).value();
+  EXPECT_EQ(found.fencingToken(), lost.fencingToken());
+  EXPECT_EQ(troubleOf(tokens_.renew(lost)), LockTokenTrouble::superseded);
+  EXPECT_EQ(troubleOf(tokens_.resume(key_, "tester")), LockTokenTrouble::lost)
+      << "J-05: the name alone is nobody's proof";
+  EXPECT_EQ(tokens_.release(found).value(), TokenRelease::released);
+  EXPECT_EQ(troubleOf(tokens_.resume(key_, lost.owner())), LockTokenTrouble::released);
+}
+
+TEST_F(LockTokensTest, WrongOptionsAreRefusedBeforeAnyRequest) {
+  EXPECT_EQ(troubleOf(tokens_.acquire({""}, lease(20s))), LockTokenTrouble::misuse);
+  EXPECT_EQ(troubleOf(tokens_.acquire({std::string(3000, 'a')}, lease(20s))), LockTokenTrouble::misuse);
+  EXPECT_EQ(troubleOf(tokens_.acquire({"a#fence"}, lease(20s))), LockTokenTrouble::misuse);
+  for (const auto wrong : {0ms, -5ms, 99ms, std::chrono::milliseconds{24h} + 1ms}) {
+    EXPECT_EQ(troubleOf(tokens_.acquire(key_, lease(wrong))), LockTokenTrouble::misuse);
+  }
+  EXPECT_EQ(troubleOf(tokens_.acquire(key_, lease(20s, "a#b"))), LockTokenTrouble::misuse);
+  TokenAcquireOptions negative = lease(20s);
+  negative.waitFor = -1ms;
+  EXPECT_EQ(troubleOf(tokens_.acquire(key_, negative)), LockTokenTrouble::misuse);
+  EXPECT_EQ(store_->writes() + store_->reads(), 0);
+  EXPECT_THROW(LockTokens{nullptr}, std::invalid_argument);
+}
+
+TEST_F(LockTokensTest, EightCallersNeverHoldOneLockAtOnce) {
+  std::atomic<int> inside{0}, overlaps{0}, sections{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 8; ++caller) {
+    callers.emplace_back([&] {
+      LockTokens tokens{open()};
+      TokenAcquireOptions options = lease(20s);
+      options.waitFor = std::nullopt;
+      for (int round = 0; round < 10; ++round) {
+        const LockToken token = tokens.acquire(key_, options).value();
+        if (++inside != 1) ++overlaps;
+        ++sections;
+        --inside;
+        if (tokens.release(token).value() != TokenRelease::released) ++overlaps;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sections, 80);
+  EXPECT_EQ(overlaps, 0);
+  EXPECT_EQ(record(key_).token, FencingToken{80}) << "one term each";
+}
+
+TEST(LockTokensInMemory, WorkOnAnyStore) {
+  LockTokens tokens{makeMemoryStore()};
+  const LockToken token = tokens.acquire({"a", "b"}).value();
+  EXPECT_EQ(token.key(), (LeaseKey{"a", "b"}));
+  EXPECT_TRUE(tokens.acquire({"ab"}).has_value()) << "J-27: structured keys";
+  EXPECT_EQ(tokens.release(LockToken::from(token.text()).value()).value(), TokenRelease::released);
+}
+
+}  // namespace
+}  // namespace tenure::test

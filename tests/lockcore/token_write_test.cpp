@@ -1,0 +1,185 @@
+// The decisions of one renewal or release of a token, without a store: what each answer leads to.
+#include "token_write.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/seeded_random.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Next = TokenWrite::Next;
+
+class TokenWriteTest : public ::testing::Test {
+ protected:
+  static LockTokenParts token() {
+    LockTokenParts parts;
+    parts.key = {"lock"};
+    parts.owner = "a#1";
+    parts.version = RecordVersion{"v0"};
+    parts.lease = 10s;
+    parts.token = FencingToken{3};
+    parts.clockDomain = "here";
+    parts.acquiredAtMillis = 77;
+    return parts;
+  }
+  TokenWrite renewal(std::chrono::milliseconds lease = 10s) {
+    return {token(), TokenWrite::Kind::renew, lease, random_};
+  }
+  TokenWrite release() { return {token(), TokenWrite::Kind::release, 10s, random_}; }
+  /// What the store holds after `request` landed.
+  static LeaseRecord after(const WriteRequest& request) { return request.record; }
+  static LeaseRecord stored() {
+    LeaseRecord record;
+    record.holder = "a#1";
+    record.version = RecordVersion{"v0"};
+    record.token = FencingToken{3};
+    return record;
+  }
+  static LeaseRecord rivals() {
+    LeaseRecord record;
+    record.holder = "b#2";
+    record.version = RecordVersion{"w0"};
+    record.token = FencingToken{4};
+    return record;
+  }
+  static WriteOutcome conflictWith(std::optional<LeaseRecord> record) { return Conflict{std::move(record)}; }
+  static StoreError trouble(ErrorClass c = ErrorClass::transient) { return {c, "injected"}; }
+
+  SeededRandom random_{1};
+  const Instant t0_{100s, 100s, 100s};
+};
+
+TEST_F(TokenWriteTest, S1_53_ARenewalCarriesTheWholeStateAndTheNewLease) {
+  TokenWrite write = renewal(25s);
+  const WriteRequest request = write.nextWrite(t0_, 88);
+  EXPECT_EQ(request.purpose, WriteRequest::Purpose::renew);
+  EXPECT_EQ(request.expected, std::vector{RecordVersion{"v0"}});
+  EXPECT_EQ(request.record.holder, "a#1");
+  EXPECT_EQ(request.record.leaseDuration, 25s);
+  EXPECT_EQ(request.record.acquiredAtMillis, 77);
+  EXPECT_EQ(request.record.renewedAtMillis, 88);
+  EXPECT_FALSE(request.record.released);
+  EXPECT_EQ(request.record.beacon, std::nullopt) << "no process is behind it whose death would prove anything";
+  ASSERT_EQ(write.answered(Applied{FencingToken{3}}), Next::done);
+  EXPECT_EQ(write.landed().version, request.record.version);
+  EXPECT_EQ(write.landed().lease, 25s);
+  EXPECT_EQ(write.landed().sentAt, t0_) << "the right counts from before the write was sent (I2)";
+}
+
+TEST_F(TokenWriteTest, AnUnansweredRenewalThatLandedIsFoundAndCountsFromItsOwnSending) {
+  TokenWrite write = renewal();
+  const WriteRequest first = write.nextWrite(t0_, 0);
+  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
+  ASSERT_EQ(write.readBack(trouble()), Next::read);
+  ASSERT_EQ(write.readBack(std::optional{after(first)}), Next::done);
+  EXPECT_EQ(write.landed().version, first.record.version);
+  EXPECT_EQ(write.landed().sentAt, t0_);
+}
+
+TEST_F(TokenWriteTest, AnUnansweredRenewalThatIsNotThereYetIsWrittenAgainAndMayStillLand) {
+  TokenWrite write = renewal();
+  const WriteRequest first = write.nextWrite(t0_, 0);
+  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
+  ASSERT_EQ(write.readBack(std::optional{stored()}), Next::write);
+  const WriteRequest second = write.nextWrite(t0_ + 1s, 0);
+  EXPECT_EQ(second.expected, (std::vector{RecordVersion{"v0"}, first.record.version}));
+  EXPECT_NE(second.record.version, first.record.version);
+  // The first one arrived after the second was refused: the record is ours all the same.
+  ASSERT_EQ(write.answered(conflictWith(after(first))), Next::done);
+  EXPECT_EQ(write.landed().sentAt, t0_);
+}
+
+TEST_F(TokenWriteTest, AConflictThatShowsTheRecordDecides) {
+  struct Case {
+    std::optional<LeaseRecord> record;
+    LockTokenTrouble trouble;
+  };
+  LeaseRecord newer = stored(), released = stored();
+  newer.version = RecordVersion{"v1"};
+  released.version = RecordVersion{"v1"};
+  released.released = true;
+  for (const Case& c : {Case{rivals(), LockTokenTrouble::lost}, Case{std::nullopt, LockTokenTrouble::lost},
+                        Case{newer, LockTokenTrouble::superseded}, Case{released, LockTokenTrouble::released}}) {
+    TokenWrite write = renewal();
+    static_cast<void>(write.nextWrite(t0_, 0));
+    ASSERT_EQ(write.answered(conflictWith(c.record)), Next::failed);
+    EXPECT_EQ(write.error().trouble, c.trouble) << write.error().message;
+  }
+}
+
+TEST_F(TokenWriteTest, AConflictThatHidesTheRecordIsReadBack) {
+  TokenWrite write = renewal();
+  const WriteRequest first = write.nextWrite(t0_, 0);
+  ASSERT_EQ(write.answered(Conflict{}), Next::read);
+  EXPECT_EQ(write.readBack(std::optional{after(first)}), Next::done)
+      << "a write that was delivered twice conflicts with its own first copy";
+}
+
+TEST_F(TokenWriteTest, S2_21_ReleasedNotHeldAndLostAreThreeAnswers) {
+  {
+    TokenWrite write = release();
+    EXPECT_TRUE(write.nextWrite(t0_, 0).record.released);
+    ASSERT_EQ(write.answered(Applied{FencingToken{3}}), Next::done);
+    EXPECT_EQ(write.release(), TokenRelease::released);
+  }
+  {
+    LeaseRecord released = stored();
+    released.released = true;
+    TokenWrite write = release();
+    static_cast<void>(write.nextWrite(t0_, 0));
+    ASSERT_EQ(write.answered(conflictWith(released)), Next::done);
+    EXPECT_EQ(write.release(), TokenRelease::notHeld);
+  }
+  {
+    TokenWrite write = release();
+    static_cast<void>(write.nextWrite(t0_, 0));
+    ASSERT_EQ(write.answered(conflictWith(std::nullopt)), Next::done);
+    EXPECT_EQ(write.release(), TokenRelease::notHeld);
+  }
+  TokenWrite write = release();
+  static_cast<void>(write.nextWrite(t0_, 0));
+  ASSERT_EQ(write.answered(conflictWith(rivals())), Next::done);
+  EXPECT_EQ(write.release(), TokenRelease::lost);
+}
+
+TEST_F(TokenWriteTest, AReleaseWithAnOldTokenDoesNotTouchTheNewer) {
+  LeaseRecord newer = stored();
+  newer.version = RecordVersion{"v1"};
+  TokenWrite write = release();
+  static_cast<void>(write.nextWrite(t0_, 0));
+  ASSERT_EQ(write.answered(conflictWith(newer)), Next::failed);
+  EXPECT_EQ(write.error().trouble, LockTokenTrouble::superseded);
+}
+
+TEST_F(TokenWriteTest, S1_64_WhatMayPassIsTriedAgainAndWhatMayNotIsTold) {
+  for (const ErrorClass passing : {ErrorClass::transient, ErrorClass::throttled}) {
+    TokenWrite write = renewal();
+    static_cast<void>(write.nextWrite(t0_, 0));
+    ASSERT_EQ(write.answered(Rejected{trouble(passing)}), Next::write);
+    EXPECT_EQ(write.nextWrite(t0_, 0).expected.size(), 1U) << "what was rejected cannot be in the record";
+    EXPECT_EQ(write.giveUp().trouble, LockTokenTrouble::unknown) << "one is under way";
+  }
+  for (const ErrorClass lasting : {ErrorClass::credentials, ErrorClass::misconfigured, ErrorClass::corrupt}) {
+    TokenWrite write = renewal();
+    static_cast<void>(write.nextWrite(t0_, 0));
+    ASSERT_EQ(write.answered(Rejected{trouble(lasting)}), Next::failed);
+    EXPECT_EQ(write.error().trouble, LockTokenTrouble::store);
+    EXPECT_EQ(write.error().storeError, lasting);
+  }
+}
+
+TEST_F(TokenWriteTest, S3_15_WhenTheTimeIsOverAnUnansweredWriteIsUnknownAndNeverASuccess) {
+  TokenWrite write = renewal();
+  static_cast<void>(write.nextWrite(t0_, 0));
+  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
+  const LockTokenError error = write.giveUp();
+  EXPECT_EQ(error.trouble, LockTokenTrouble::unknown);
+  EXPECT_NE(error.message.find("resume it by its owner a#1"), std::string::npos) << error.message;
+  ASSERT_EQ(write.readBack(trouble(ErrorClass::credentials)), Next::failed);
+  EXPECT_EQ(write.error().trouble, LockTokenTrouble::unknown) << "an error of the read says nothing of the write";
+}
+
+}  // namespace
+}  // namespace tenure::test
