@@ -70,6 +70,11 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   if (state_ != LeaseState::idle) return;
   if (event.beacon) beacon_ = std::make_unique<const Beacon>(*event.beacon);
   becomeCandidate(now, nanoseconds{0});
+  if (!event.sighting) return;
+  const std::optional<LeaseRecord>& record = event.sighting->record;
+  tokenFloor_ = std::max({tokenFloor_, event.sighting->tokenFloor, record ? record->token : FencingToken{}});
+  observation_.adopt(*event.sighting);
+  follow(observation_.heldByOther() ? record : std::nullopt);
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::StepDown& event) {

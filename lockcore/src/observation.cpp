@@ -40,6 +40,14 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
   return news;
 }
 
+void Observation::adopt(const LeaseSighting& sighting) {
+  record_ = sighting.record ? std::make_unique<const Sighting>(*sighting.record) : nullptr;
+  written_ = false;
+  vanishedLease_ = sighting.record ? std::chrono::milliseconds{0} : sighting.vanishedLease;
+  firstSeen_ = sighting.since;
+  known_ = true;
+}
+
 void Observation::provenDead(const Instant& now, const std::string& beaconId) {
   if (deadBeacon_ == beaconId) return;
   deadBeacon_ = beaconId;

@@ -9,6 +9,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_record.hpp>
+#include <tenure/lockcore/lease_sightings.hpp>
 
 namespace tenure {
 
@@ -30,7 +31,14 @@ class Observation {
   /// Nothing is known any more: this candidate held the lease since.
   void forget() noexcept;
 
+  /// The same state as somebody of this process saw it before, who applied the rule of this class to it.
+  void adopt(const LeaseSighting& sighting);
+
   [[nodiscard]] bool known() const noexcept { return known_; }
+  /// After receiving the first reply that showed this state.
+  [[nodiscard]] const Instant& since() const noexcept { return firstSeen_; }
+  /// To be waited out if there is no record any more.
+  [[nodiscard]] std::chrono::milliseconds vanishedLease() const noexcept { return vanishedLease_; }
   /// What the acquiring write has to expect.
   [[nodiscard]] std::vector<RecordVersion> expected() const;
   /// Somebody else wrote it down as held, and has not released.

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include <tenure/lockcore/lease_sightings.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
 namespace tenure {
@@ -14,9 +15,11 @@ using Attempt = std::uint64_t;
 
 namespace event {
 
-/// Compete from now on. `beacon`: this process's, to be written into its records.
+/// Compete from now on. `beacon`: this process's, to be written into its records. `sighting`: what this process has seen
+/// of this lease by other ways before; the wait for a holder's lease to end counts from then.
 struct Start {
   std::optional<Beacon> beacon{};
+  std::optional<LeaseSighting> sighting{};
 };
 /// Give leadership up politely and stay a candidate; not taken again for one lease, so that others get it.
 struct StepDown {
