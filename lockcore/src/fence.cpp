@@ -23,6 +23,12 @@ FenceError fenceTrouble(StoreError error, bool mayBeWritten) {
   return {WriteTrouble{std::move(error), mayBeWritten}, std::move(message)};
 }
 
+FenceError termOver(const TermStamp& stamp) {
+  return {TermOver{stamp.token}, quoted(stamp.lease) + ": a write of " + stamp.holder + " with fencing token " +
+                                     toString(stamp.token) +
+                                     " was not sent, because its term is not valid any more; its work must stop"};
+}
+
 std::optional<FenceError> fenceRefusal(const TermStamp& mine, const std::optional<TermStamp>& seen) {
   if (!seen || seen->token < mine.token) return std::nullopt;
   const std::string seenHolder = seen->holder.empty() ? "an unnamed holder" : seen->holder;

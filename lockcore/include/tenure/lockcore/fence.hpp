@@ -45,6 +45,14 @@ struct ForeignTerm {
   friend bool operator==(const ForeignTerm&, const ForeignTerm&) = default;
 };
 
+/// The writer's own clock says that its term's lease is not valid any more; the resource was not asked. Nothing was
+/// sent.
+struct TermOver {
+  FencingToken mine;
+
+  friend bool operator==(const TermOver&, const TermOver&) = default;
+};
+
 /// The resource could not do the write, for a reason that has nothing to do with the term.
 struct WriteTrouble {
   StoreError error;
@@ -56,12 +64,13 @@ struct WriteTrouble {
 
 /// Why a fenced write was not done.
 struct FenceError {
-  std::variant<StaleToken, ForeignTerm, WriteTrouble> why;
+  std::variant<StaleToken, ForeignTerm, TermOver, WriteTrouble> why;
   std::string message;  ///< one sentence or two for people
 
   /// Null if that is not the reason.
   [[nodiscard]] const StaleToken* stale() const noexcept { return std::get_if<StaleToken>(&why); }
   [[nodiscard]] const ForeignTerm* foreign() const noexcept { return std::get_if<ForeignTerm>(&why); }
+  [[nodiscard]] const TermOver* over() const noexcept { return std::get_if<TermOver>(&why); }
   [[nodiscard]] const WriteTrouble* trouble() const noexcept { return std::get_if<WriteTrouble>(&why); }
 };
 
@@ -80,6 +89,9 @@ using FenceResult = boost::system::result<T, FenceError>;
 /// A stamp without lease, token or holder, with a token above maxFencingToken, or with texts that are not UTF-8 or
 /// hold a NUL is never admitted: `misconfigured` trouble that names all faults.
 [[nodiscard]] std::optional<FenceError> refusalOf(const TermStamp& stamp);
+
+/// The refusal of the writer's own side, in words of its own: the resource has seen nothing of it.
+[[nodiscard]] FenceError termOver(const TermStamp& stamp);
 
 [[nodiscard]] FenceError fenceTrouble(StoreError error, bool mayBeWritten = false);
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include <tenure/adapters/fenced_writer.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 struct sqlite3;
@@ -29,10 +30,9 @@ struct SqliteFenceOptions {
 /// goes through it; see sqlite_fence_sql.hpp for tables that refuse all other writers.
 ///
 ///     auto fence = tenure::SqliteFence::open(database).value();
-///     auto written = fence.write(tenure::TermStamp::of(term), [](sqlite3* db) {
+///     auto written = fence.write(term, [](sqlite3* db) {  // term: the Leadership; it ends if the fence says stale
 ///       return sqlite3_exec(db, "INSERT INTO ledger(entry) VALUES('paid')", nullptr, nullptr, nullptr);
 ///     });
-///     if (written.has_error() && written.error().stale()) term.reportStaleToken(written.error().stale()->highestSeen);
 ///
 /// The connection stays the caller's: it must outlive the fence, and both are used by one thread at a time. The
 /// database may be in any journal mode; how durable a write is follows from its `synchronous` setting.
@@ -69,6 +69,13 @@ class SqliteFence {
     } else {
       return writeCoded(stamp, [&work](sqlite3* database) { return work(database); });
     }
+  }
+
+  /// The same under a term: refused with TermOver, before the database is touched, once the term is not valid any more;
+  /// a stale token is reported to the term, which ends it.
+  template <class Work>
+  [[nodiscard]] FenceResult<void> write(const FencedTerm& term, Work&& work) {
+    return underTerm(term, [&](const TermStamp& stamp) { return write(stamp, work); });
   }
 
   /// The highest token that was written with; empty if this lease has not written yet. The holder is empty if only

@@ -1,0 +1,122 @@
+// The contract of a fenced resource (tenure::FencedWriter) as a test suite, for our adapters and for yours.
+//
+// To test an adapter of your own, write one file and link it with `tenure::fence_contract`, which brings a main():
+//
+//   #include "adapters/contract/fence_contract.hpp"
+//
+//   namespace tenure::contract {
+//   const FenceUnderTest& mine = registerFence(
+//       {.name = "Mine",
+//        .make = [] { return std::make_unique<MyResource>(); },
+//        .open = [](const std::string& address) { return std::make_unique<MyHandle>(address); }});
+//   INSTANTIATE_TEST_SUITE_P(Mine, FenceContract, testing::Values(mine), fenceName);
+//   INSTANTIATE_TEST_SUITE_P(Mine, FenceRaceContract, testing::Values(mine), fenceName);
+//   INSTANTIATE_TEST_SUITE_P(Mine, FenceFreezeContract, testing::Values(mine), fenceName);
+//   }
+//
+// FenceContract asks call by call. FenceRaceContract lets two processes write with rising and stale tokens and kills
+// them in the middle. FenceFreezeContract stops a process (SIGSTOP) between its check and its write, and wakes it after
+// a successor has written. The other processes are the test program itself, started again: they find the adapter by its
+// registered name. All three judge by what FencedResource::entries() reads, which must not go through the adapter.
+//
+// TENURE_FENCE_RACE_WRITES (2,000) and TENURE_FENCE_FREEZES (10) say how long the latter two run.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tenure/adapters/fenced_term.hpp>
+#include <tenure/lockcore/fence.hpp>
+
+#include "adapters/contract/fence_judge.hpp"
+
+namespace tenure::contract {
+
+/// The lease of all writes that the suites make, unless a test is about several.
+inline constexpr const char* contractLease = "contract";
+
+/// The adapter on one resource, as one process has it. Used by one thread.
+class FenceHandle {
+ public:
+  virtual ~FenceHandle() = default;
+
+  /// Adds an entry to what is in the resource, through the adapter: `entry` with the stamp's token and holder. Entries
+  /// are [a-z0-9-]+ and differ. A resource that holds but one value keeps a history for the judge.
+  ///
+  /// `inside`, unless empty, is called once where this process can be paused between the adapter's check and the end
+  /// of the write (FenceUnderTest::pausesInside). Adapters that leave both to one request of a server have no such
+  /// place, and ignore it.
+  ///
+  /// It waits for others no longer than a second or two; then it answers with transient trouble.
+  [[nodiscard]] virtual FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
+                                                const std::function<void()>& inside) = 0;
+
+  /// The same by the adapter's call that takes a term.
+  [[nodiscard]] virtual FenceResult<void> writeUnder(const FencedTerm& term, const std::string& entry) = 0;
+
+  /// The same write without a fence, by which the suites prove that they would see a stale write. True if written.
+  [[nodiscard]] virtual bool writeBare(const TermStamp& stamp, const std::string& entry) = 0;
+
+  /// What the fence remembers; see ReadableFence.
+  [[nodiscard]] virtual FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease) = 0;
+};
+
+/// A fresh resource without entries, for one test; gone with the object. Made and used on the test's thread only.
+class FencedResource {
+ public:
+  virtual ~FencedResource() = default;
+
+  /// What FenceUnderTest::open needs to reach it from another process. No blanks, no newline.
+  [[nodiscard]] virtual std::string address() const = 0;
+
+  /// All entries in the order in which the resource accepted them, read without the adapter: another connection, the
+  /// file's bytes, the server's log. May be called while others write; what it returns was true at one moment.
+  [[nodiscard]] virtual std::vector<FencedEntry> entries() = 0;
+};
+
+struct FenceUnderTest {
+  std::string name;  ///< letters and digits
+  std::function<std::unique_ptr<FencedResource>()> make;
+  /// Called in other processes too, where `make` was never called. Throws what the test shall show.
+  std::function<std::unique_ptr<FenceHandle>(const std::string& address)> open;
+  bool pausesInside{false};  ///< whether FenceHandle::write calls `inside`
+
+  friend std::ostream& operator<<(std::ostream& out, const FenceUnderTest& fence) { return out << fence.name; }
+};
+
+/// For the start of the program, before main(). The reference stays good.
+const FenceUnderTest& registerFence(FenceUnderTest fence);
+
+/// Names the instances of a suite.
+[[nodiscard]] inline std::string fenceName(const testing::TestParamInfo<FenceUnderTest>& info) {
+  return info.param.name;
+}
+
+class FenceContract : public testing::TestWithParam<FenceUnderTest> {
+ protected:
+  FenceContract() : resource_{GetParam().make()}, one_{open()}, two_{open()} {}
+
+  [[nodiscard]] FencedResource& resource() { return *resource_; }
+  [[nodiscard]] std::unique_ptr<FenceHandle> open() { return GetParam().open(resource_->address()); }
+  [[nodiscard]] FenceHandle& one() { return *one_; }
+  [[nodiscard]] FenceHandle& two() { return *two_; }
+  void dropHandles() {
+    one_.reset();
+    two_.reset();
+  }
+
+ private:
+  std::unique_ptr<FencedResource> resource_;
+  std::unique_ptr<FenceHandle> one_, two_;
+};
+
+class FenceRaceContract : public testing::TestWithParam<FenceUnderTest> {};
+class FenceFreezeContract : public testing::TestWithParam<FenceUnderTest> {};
+
+}  // namespace tenure::contract
