@@ -53,7 +53,7 @@ class FenceHandle {
   /// of the write (FenceUnderTest::pausesInside). Adapters that leave both to one request of a server have no such
   /// place, and ignore it.
   ///
-  /// It waits for others no longer than a second or two; then it answers with transient trouble.
+  /// It waits for others some 200 ms and no longer; then it answers with transient trouble.
   [[nodiscard]] virtual FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
                                                 const std::function<void()>& inside) = 0;
 

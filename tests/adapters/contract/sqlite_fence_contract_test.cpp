@@ -23,7 +23,7 @@ class SqliteHandle final : public FenceHandle {
  public:
   explicit SqliteHandle(const std::string& file) : database_{file} {
     database_.exec("PRAGMA synchronous = OFF");  // processes are killed here, not machines
-    fence_.emplace(SqliteFence::open(database_.raw(), {.busyTimeout = 1s}).value());
+    fence_.emplace(SqliteFence::open(database_.raw(), {.busyTimeout = 200ms}).value());
   }
 
   FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
@@ -93,6 +93,8 @@ const FenceUnderTest& sqlite =
                    .pausesInside = true});
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, FenceContract, testing::Values(sqlite), fenceName);
+INSTANTIATE_TEST_SUITE_P(Sqlite, FenceRaceContract, testing::Values(sqlite), fenceName);
+INSTANTIATE_TEST_SUITE_P(Sqlite, FenceFreezeContract, testing::Values(sqlite), fenceName);
 
 }  // namespace
 }  // namespace tenure::contract

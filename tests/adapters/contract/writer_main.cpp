@@ -1,0 +1,115 @@
+// What a writer process does, and main() of a contract test.
+#include <csignal>
+#include <fcntl.h>
+#include <iostream>
+#include <sstream>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "adapters/contract/writer_process.hpp"
+
+namespace tenure::contract {
+namespace {
+
+/// A refused writer tries some more, as stubborn work would, before it is elected again.
+constexpr std::uint64_t writesOfATerm = 7;
+
+std::string told(const FenceResult<void>& result) {
+  if (result.has_value()) return "accepted";
+  const FenceError error = result.error();
+  if (const StaleToken* stale = error.stale(); stale != nullptr) {
+    return "stale " + toString(stale->mine) + ' ' + toString(stale->highestSeen);
+  }
+  if (const ForeignTerm* foreign = error.foreign(); foreign != nullptr) {
+    return "foreign " + toString(foreign->token) + ' ' + foreign->holder;
+  }
+  return "trouble " + error.message;
+}
+
+/// False for an answer that a sound fence never gives a writer whose tokens are its own.
+bool counted(const FenceResult<void>& result, FencingToken mine, RaceBoard& board) {
+  if (result.has_value()) {
+    ++board.accepted;
+    return true;
+  }
+  const FenceError error = result.error();
+  if (const StaleToken* stale = error.stale(); stale != nullptr) {
+    ++board.stale;
+    return stale->mine == mine && stale->highestSeen > mine;
+  }
+  ++board.troubles;
+  return error.trouble() != nullptr && (error.trouble()->error.errorClass == ErrorClass::transient ||
+                                        error.trouble()->error.errorClass == ErrorClass::throttled);
+}
+
+int race(FenceHandle& handle, const std::string& holder, const std::string& boardFile, const std::string& acksFile) {
+  const SharedBoard board{boardFile};
+  const int acks = ::open(acksFile.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  TermStamp stamp{contractLease, {}, holder};
+  for (std::uint64_t write = 0; board->attempts++ < board->limit; ++write) {
+    if (write % writesOfATerm == 0) stamp.token = FencingToken{++board->lastToken};
+    const std::string entry = holder + '-' + std::to_string(write);
+    const auto result = handle.write(stamp, entry, {});
+    if (!counted(result, stamp.token, *board)) {
+      std::cerr << entry << " with token " << stamp.token << ": " << told(result) << '\n';
+      return 1;
+    }
+    const std::string line = entry + '\n';  // one write(2): a killed process leaves whole lines
+    if (result && ::write(acks, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return 1;
+  }
+  return 0;
+}
+
+/// Stops this process, as a long pause at this very place would. Returns when it is woken.
+void stopHere() { raise(SIGSTOP); }
+
+std::string obeyOnce(FenceHandle& handle, const TermStamp& stamp, const std::string& entry, const std::string& pause) {
+  if (pause == "no") return told(handle.write(stamp, entry, {}));
+  if (pause == "inside") return told(handle.write(stamp, entry, [] { stopHere(); }));
+  // The client's own check, as good as it can be: it asks the fence itself, and is right at that moment.
+  const auto seen = handle.highestSeen(stamp.lease);
+  if (seen.has_error()) return "trouble " + FenceError{seen.error()}.message;
+  if (const auto refusal = fenceRefusal(stamp, *seen)) return "trouble refused too early: " + refusal->message;
+  stopHere();
+  if (pause == "before") return told(handle.write(stamp, entry, {}));
+  return handle.writeBare(stamp, entry) ? "accepted" : "trouble of the bare write";
+}
+
+int obey(FenceHandle& handle, const std::string& holder) {
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    std::istringstream words{line};
+    std::uint64_t token = 0;
+    std::string entry;
+    std::string pause;
+    words >> token >> entry >> pause;
+    std::string answer = obeyOnce(handle, {contractLease, FencingToken{token}, holder}, entry, pause);
+    for (char& c : answer) c = c == '\n' ? ' ' : c;
+    std::cout << answer << std::endl;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::optional<int> runWriter(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 5 || arguments[0] != "--fence-writer") return std::nullopt;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no writers
+  try {
+    const auto handle = registeredFence(arguments[1]).open(arguments[2]);
+    const std::string& holder = arguments[3];
+    return arguments[4] == "race" ? race(*handle, holder, arguments.at(5), arguments.at(6)) : obey(*handle, holder);
+  } catch (const std::exception& error) {
+    std::cerr << "a writer: " << error.what() << '\n';
+    return 1;
+  }
+}
+
+}  // namespace tenure::contract
+
+int main(int argc, char** argv) {
+  if (const auto code = tenure::contract::runWriter({argv + 1, argv + argc})) return *code;
+  std::signal(SIGPIPE, SIG_IGN);  // a writer that ended shows as an answer that does not come
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
