@@ -117,6 +117,9 @@ def fetch():
     return CACHE
 
 
+prepare = fetch  # for tests/servers/keeper.py
+
+
 # -- running ------------------------------------------------------------------------------------------------------------
 
 
@@ -160,6 +163,16 @@ def call(endpoint, operation, body, timeout=10):
                              "SignedHeaders=host, Signature=0"})
         reply = connection.getresponse()
         return reply.status, json.loads(reply.read() or b"{}")
+
+
+def answers(endpoint):
+    try:
+        call(endpoint, "ListTables", {}, timeout=1)
+    except ConnectionRefusedError:
+        return False
+    except OSError:
+        pass
+    return True
 
 
 class Server:

@@ -33,6 +33,7 @@ HEAVY = {
     "openssl/": ("lockcore/net/src/", "lockcore/aws/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),
     "CLI/": ("election/cli/", "bench/", "tests/simulation/"),
+    "libpq-fe.h": ("adapters/postgresql/", "tests/", "bench/", "examples/"),
     "sqlite3.h": ("lockcore/stores/sqlite/", "adapters/sqlite/", "tests/", "bench/", "examples/"),
 }
 # Public headers that hold an Asio type, for those who bring their own executor; no other header may include them.

@@ -1,4 +1,11 @@
-"""The process that owns the DynamoDB Local of one ctest run; see launcher.py."""
+"""The process that owns a server which all tests of one ctest run share; see shared.py.
+
+What kind of server is a module's affair (`kind` below), which has
+    Trouble            an exception with a text for people
+    prepare()          what must be there before a server can start, such as a download; given to Server
+    Server(prepared)   a context manager with .endpoint (a URL), .process (a Popen) and .output()
+    answers(endpoint)  whether something still listens there
+"""
 
 import contextlib
 import os
@@ -7,14 +14,12 @@ import signal
 import sys
 import time
 
-import dynamodb_server
-
 STOP_PATIENCE_S = 20
 
 
-def start(directory, path, ctest):
+def start(kind, path, ctest):
     """Starts a keeper and waits until its server answers: the endpoint."""
-    jars = dynamodb_server.fetch()
+    prepared = kind.prepare()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -22,18 +27,18 @@ def start(directory, path, ctest):
         # A grandchild in a session of its own: neither ctest's time limit for this test nor ^C reaches it.
         os.setsid()
         if os.fork() == 0:
-            _become_keeper(directory, path, ctest, jars, writer)
+            _become_keeper(kind, path, ctest, prepared, writer)
         os._exit(0)
     os.close(writer)
     os.waitpid(child, 0)
     with open(reader, encoding="utf-8") as pipe:
         answer = pipe.read()
-    if not answer.startswith("http://"):
-        raise dynamodb_server.Trouble(answer or f"the server's keeper died; see {path}.log")
+    if "://" not in answer.split(" ", 1)[0]:
+        raise kind.Trouble(answer or f"the server's keeper died; see {path}.log")
     return answer
 
 
-def _become_keeper(directory, path, ctest, jars, writer):
+def _become_keeper(kind, path, ctest, prepared, writer):
     """Never returns. Keeps nothing of the test's open but the log: ctest waits until all have closed its pipes."""
     code = 1
     try:
@@ -47,9 +52,9 @@ def _become_keeper(directory, path, ctest, jars, writer):
             if int(name) > 2 and int(name) != writer:
                 with contextlib.suppress(OSError):
                     os.close(int(name))
-        _keep(path, ctest, jars, writer)
+        _keep(kind, path, ctest, prepared, writer)
         code = 0
-    except dynamodb_server.Trouble as trouble:
+    except kind.Trouble as trouble:
         with contextlib.suppress(OSError):
             os.write(writer, str(trouble).encode())
     except BaseException as fault:  # nobody above here could report it
@@ -58,14 +63,14 @@ def _become_keeper(directory, path, ctest, jars, writer):
         os._exit(code)
 
 
-def _keep(path, ctest, jars, writer):
+def _keep(kind, path, ctest, prepared, writer):
     watched = os.pidfd_open(ctest[0])
     asked, ask = os.pipe()
     os.set_blocking(ask, False)
     signal.set_wakeup_fd(ask)
     signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        with dynamodb_server.Server(jars) as server:
+        with kind.Server(prepared) as server:
             with open(path + ".new", "w", encoding="ascii") as file:
                 file.write(f"{server.endpoint} {os.getpid()}\n")
             os.rename(path + ".new", path)
@@ -82,7 +87,7 @@ def _keep(path, ctest, jars, writer):
             os.unlink(path + ".log")
 
 
-def stop(path):
+def stop(kind, path):
     """Ends this ctest run's server, and returns when it is gone: an exit code."""
     try:
         with open(path, encoding="ascii") as file:
@@ -98,12 +103,8 @@ def stop(path):
             return 1
     deadline = time.monotonic() + STOP_PATIENCE_S
     while time.monotonic() < deadline:
-        try:
-            dynamodb_server.call(endpoint, "ListTables", {}, timeout=1)
-        except ConnectionRefusedError:
+        if not kind.answers(endpoint):
             return 0
-        except OSError:
-            pass
         time.sleep(0.02)
     print(f"something still answers at {endpoint}", file=sys.stderr)
     return 1

@@ -1,0 +1,136 @@
+// A fenced writer for your own PostgreSQL database: the check of the fencing token and the write are one transaction.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/fence.hpp>
+
+struct pg_conn;    // libpq's PGconn
+struct pg_result;  // libpq's PGresult
+
+namespace tenure {
+
+/// The isolation level of the fence's transactions. The fence holds under each of them, by a lock on its row: under the
+/// stricter two a write that meets a change of terms fails as transient instead of waiting for it and being refused.
+enum class PostgresqlIsolation { sessionDefault, readCommitted, repeatableRead, serializable };
+
+struct PostgresqlFenceOptions {
+  PostgresqlIsolation isolation{PostgresqlIsolation::sessionDefault};
+  /// How long each statement of a write waits for locks of others (`lock_timeout`). 0: as the session has it.
+  std::chrono::milliseconds lockTimeout{1'000};
+  /// How long a writer may stand still inside of a write before the server ends its session
+  /// (`idle_in_transaction_session_timeout`). A frozen writer holds the fence's row, and its successor waits for it, so
+  /// this bounds the wait. It must be longer than the work computes between two statements. 0: as the session has it.
+  std::chrono::milliseconds frozenLimit{10'000};
+  /// Where the fence's table is. Empty: the first schema of the search path at open().
+  std::string schema{};
+};
+
+/// What a statement answered; owns the PGresult. A work that returns it has its trouble classed by SQLSTATE.
+class PostgresqlResult {
+ public:
+  explicit PostgresqlResult(pg_result* result) noexcept : result_{result} {}
+  [[nodiscard]] pg_result* get() const noexcept { return result_.get(); }
+
+ private:
+  struct Clear {
+    void operator()(pg_result* result) const noexcept;
+  };
+  std::unique_ptr<pg_result, Clear> result_;
+};
+
+/// Keeps former leaders out of a database. Each write carries the stamp of its term; the fence remembers the highest
+/// token of each lease in a table beside your data and refuses writes with a lower one, inside the transaction that
+/// writes. Whoever is paused, however long and wherever, can therefore never overwrite what a successor has written.
+///
+///     auto fence = tenure::PostgresqlFence::open(connection).value();
+///     auto written = fence.write(term, [](PGconn* connection) {  // term: the Leadership
+///       return tenure::PostgresqlResult{PQexec(connection, "INSERT INTO ledger(entry) VALUES('paid')")};
+///     });
+///
+/// Writes of one term do not wait for each other, over whatever number of connections; a later term's first write
+/// waits until those that are under way have ended. Tables guarded by `tenure fence install-sql` take what is written
+/// inside: it sets `tenure.lease`, `tenure.token` and `tenure.holder` for the transaction.
+///
+/// The guarantee is that of one primary. A standby that was promoted without having received the last commits has not
+/// got their tokens either: docs/fencing/postgresql.md says which settings exclude that.
+///
+/// The connection stays the caller's: it must outlive the fence, and both are used by one thread at a time. Nothing is
+/// prepared on it, so it may be reset (PQreset) between writes and may lead through a transaction pooler.
+class PostgresqlFence {
+ public:
+  /// Makes the table `tenure_fence_guard` if it is missing, which needs CREATE on the schema; the writer needs SELECT,
+  /// INSERT and UPDATE on it. Outside of a transaction only; `client_encoding` must be UTF8.
+  [[nodiscard]] static FenceResult<PostgresqlFence> open(pg_conn* connection, PostgresqlFenceOptions options = {});
+
+  ~PostgresqlFence();
+  PostgresqlFence(PostgresqlFence&&) noexcept;
+  PostgresqlFence& operator=(PostgresqlFence&&) noexcept;
+
+  /// BEGIN; lock the fence's row, check the stamp and remember its token; work(connection); COMMIT. All of it happens
+  /// or nothing: a refusal comes before `work` is called, and a failed or throwing `work` is rolled back, the
+  /// remembered token included. An exception passes through.
+  ///
+  /// `work` returns a PostgresqlResult (that of its last statement: an error of it rolls back and comes back as
+  /// WriteTrouble, classed by SQLSTATE: serialization failures and deadlocks are transient, with nothing written), a
+  /// bool (false rolls back), or nothing. A statement that failed without being returned is found out, and rolls
+  /// back as `misconfigured`. It must not end the transaction; that is found out and reported as trouble with
+  /// `mayBeWritten`, but what it did after that was not fenced.
+  ///
+  /// A lost connection is transient trouble; with `mayBeWritten` if it was lost in the COMMIT.
+  ///
+  /// Within a transaction of the caller's the write joins it by a savepoint, under the caller's isolation level and
+  /// time limits: the write and the remembered token become durable, or vanish, with the caller's COMMIT or ROLLBACK.
+  /// Refused or failed, it leaves the caller's transaction as it was: what that has written before is *not* fenced
+  /// unless the caller then rolls it back.
+  template <class Work>
+  [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, Work&& work) {
+    using Result = std::invoke_result_t<Work&, pg_conn*>;
+    static_assert(std::is_void_v<Result> || std::is_same_v<Result, bool> || std::is_same_v<Result, PostgresqlResult>,
+                  "the work returns void, bool or a PostgresqlResult");
+    if constexpr (std::is_void_v<Result>) {
+      return writeJudged(stamp, [&work](pg_conn* connection) {
+        work(connection);
+        return Done{true, PostgresqlResult{nullptr}};
+      });
+    } else if constexpr (std::is_same_v<Result, bool>) {
+      return writeJudged(stamp, [&work](pg_conn* connection) {
+        return Done{work(connection), PostgresqlResult{nullptr}};
+      });
+    } else {
+      return writeJudged(stamp, [&work](pg_conn* connection) { return Done{true, work(connection), true}; });
+    }
+  }
+
+  /// The same under a term: refused with TermOver, before the server is asked, once the term is not valid any more; a
+  /// stale token is reported to the term, which ends it.
+  template <class Work>
+  [[nodiscard]] FenceResult<void> write(const FencedTerm& term, Work&& work) {
+    return underTerm(term, [&](const TermStamp& stamp) { return write(stamp, work); });
+  }
+
+  /// The highest token that was written with; empty if this lease has not written yet. The holder is empty if only
+  /// plain SQL has written with that token.
+  [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
+
+ private:
+  /// What the work says of itself.
+  struct Done {
+    bool wanted;
+    PostgresqlResult last;
+    bool hasLast{false};
+  };
+  class Impl;
+  explicit PostgresqlFence(std::unique_ptr<Impl> impl) noexcept;
+  [[nodiscard]] FenceResult<void> writeJudged(const TermStamp& stamp, const std::function<Done(pg_conn*)>& work);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenure

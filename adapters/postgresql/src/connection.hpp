@@ -1,0 +1,55 @@
+// Thin helpers over the caller's connection.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tenure/lockcore/fence.hpp>
+
+#include <libpq-fe.h>
+
+namespace tenure::postgresql_fence {
+
+struct Clear {
+  void operator()(PGresult* result) const noexcept { PQclear(result); }
+};
+using Result = std::unique_ptr<PGresult, Clear>;
+
+/// Whether a statement did what it should.
+[[nodiscard]] bool isDone(const PGresult* result) noexcept;
+/// Empty if the server did not say: the connection is gone.
+[[nodiscard]] std::string sqlState(const PGresult* result);
+/// By SQLSTATE (PostgreSQL's appendix A); an empty one is transient.
+[[nodiscard]] ErrorClass classOf(std::string_view sqlState) noexcept;
+/// A serialization failure, a deadlock, or a lock that did not come in time: the very same write may succeed when it
+/// is made again.
+[[nodiscard]] bool isRetriable(std::string_view sqlState) noexcept;
+
+class Connection {
+ public:
+  explicit Connection(PGconn* connection) noexcept : connection_{connection} {}
+
+  [[nodiscard]] PGconn* raw() const noexcept { return connection_; }
+  [[nodiscard]] PGTransactionStatusType state() const noexcept { return PQtransactionStatus(connection_); }
+  /// One request for all statements in the text; the answer to the last, or to the one that failed.
+  [[nodiscard]] Result exec(const std::string& sql) const { return Result{PQexec(connection_, sql.c_str())}; }
+  /// As a literal, with its quotes; empty if it is not text in the connection's encoding.
+  [[nodiscard]] std::string literal(const std::string& text) const { return quoted(text, &PQescapeLiteral); }
+  [[nodiscard]] std::string identifier(const std::string& text) const { return quoted(text, &PQescapeIdentifier); }
+
+  /// What went wrong in the last request.
+  [[nodiscard]] FenceError trouble(const std::string& what, const PGresult* result, bool mayBeWritten = false) const;
+  /// An error of our own with the database's name.
+  [[nodiscard]] FenceError misuse(const std::string& text, bool mayBeWritten = false) const;
+
+ private:
+  using Quote = char* (*)(PGconn*, const char*, std::size_t);
+  [[nodiscard]] std::string quoted(const std::string& text, Quote quote) const;
+  [[nodiscard]] std::string name() const;
+
+  PGconn* connection_;
+};
+
+}  // namespace tenure::postgresql_fence

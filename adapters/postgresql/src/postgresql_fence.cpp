@@ -1,0 +1,195 @@
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include <tenure/adapters/fence_text.hpp>
+#include <tenure/adapters/postgresql_fence.hpp>
+
+#include "connection.hpp"
+#include "statements.hpp"
+
+namespace tenure {
+
+using postgresql_fence::Connection;
+using postgresql_fence::isDone;
+using postgresql_fence::Result;
+using postgresql_fence::Statements;
+
+namespace {
+
+using Seen = std::optional<TermStamp>;
+
+/// A row of the guard; its token may be zero, which a DBA's script leaves before the first write.
+Seen seenIn(const PGresult* row, const std::string& lease) {
+  if (PQntuples(row) == 0) return std::nullopt;
+  const auto token = parseFencingToken(PQgetvalue(row, 0, 0));
+  if (!token) return std::nullopt;
+  return TermStamp{lease, *token, PQgetvalue(row, 0, 1)};
+}
+
+}  // namespace
+
+void PostgresqlResult::Clear::operator()(pg_result* result) const noexcept { PQclear(result); }
+
+class PostgresqlFence::Impl {
+ public:
+  Impl(PGconn* connection, const PostgresqlFenceOptions& options, const std::string& schema)
+      : connection_{connection}, sql_{connection_, options, schema} {}
+
+  [[nodiscard]] std::optional<FenceError> makeTable();
+  [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const std::function<Done(pg_conn*)>& work);
+  [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
+
+ private:
+  [[nodiscard]] std::optional<FenceError> admit(const TermStamp& stamp, bool own);
+  [[nodiscard]] std::optional<FenceError> remember(const TermStamp& stamp);
+  [[nodiscard]] std::optional<FenceError> faultOfWork(const Done& done) const;
+  [[nodiscard]] std::optional<FenceError> finish(bool own);
+  void rollBack(bool own) noexcept;
+
+  const Connection connection_;
+  const Statements sql_;
+};
+
+std::optional<FenceError> PostgresqlFence::Impl::makeTable() {
+  const Result there = connection_.exec(sql_.look(""));
+  if (isDone(there.get())) return std::nullopt;
+  constexpr std::string_view undefinedTable = "42P01";
+  if (postgresql_fence::sqlState(there.get()) != undefinedTable) {
+    return connection_.trouble("reading the fence's table tenure_fence_guard", there.get());
+  }
+  const Result made = connection_.exec(sql_.makeTable());
+  if (isDone(made.get())) return std::nullopt;
+  FenceError error = connection_.trouble("making the fence's table tenure_fence_guard", made.get());
+  if (connection_.state() != PQTRANS_IDLE) (void)connection_.exec("ROLLBACK");
+  return error;
+}
+
+std::optional<FenceError> PostgresqlFence::Impl::admit(const TermStamp& stamp, bool own) {
+  const Result row = connection_.exec(sql_.begin(stamp, own));
+  if (!isDone(row.get())) return connection_.trouble("locking the fence's row", row.get());
+  const Seen seen = seenIn(row.get(), stamp.lease);
+  if (auto refusal = fenceRefusal(stamp, seen)) return refusal;
+  if (seen && !seen->holder.empty()) return std::nullopt;  // this term, and nobody can raise the token before it ends
+  return remember(stamp);
+}
+
+std::optional<FenceError> PostgresqlFence::Impl::remember(const TermStamp& stamp) {
+  const Result raised = connection_.exec(sql_.remember(stamp));
+  if (!isDone(raised.get())) return connection_.trouble("writing the fence's table tenure_fence_guard", raised.get());
+  if (PQntuples(raised.get()) == 1) return std::nullopt;
+  const Result row = connection_.exec(sql_.look(stamp.lease));  // whoever came between; its row is locked now
+  if (!isDone(row.get())) return connection_.trouble("reading the fence's table tenure_fence_guard", row.get());
+  if (auto refusal = fenceRefusal(stamp, seenIn(row.get(), stamp.lease))) return refusal;
+  return connection_.misuse("the fence's table tenure_fence_guard has refused a token without having a higher one");
+}
+
+FenceResult<void> PostgresqlFence::Impl::write(const TermStamp& stamp, const std::function<Done(pg_conn*)>& work) {
+  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  const PGTransactionStatusType state = connection_.state();
+  if (state == PQTRANS_INERROR || state == PQTRANS_ACTIVE) {
+    return connection_.misuse(state == PQTRANS_ACTIVE
+                                  ? "a fenced write was begun while the connection was busy with another statement"
+                                  : "a fenced write was begun in a transaction that has failed; roll it back first");
+  }
+  const bool own = state != PQTRANS_INTRANS;
+  if (auto refusal = admit(stamp, own)) {
+    rollBack(own);
+    return *std::move(refusal);
+  }
+  std::optional<FenceError> error;
+  try {
+    error = faultOfWork(work(connection_.raw()));
+  } catch (...) {
+    rollBack(own);
+    throw;
+  }
+  if (!error) error = finish(own);
+  if (!error) return {};
+  rollBack(own);
+  return *std::move(error);
+}
+
+std::optional<FenceError> PostgresqlFence::Impl::faultOfWork(const Done& done) const {
+  const PGresult* last = done.last.get();
+  if (done.hasLast && !isDone(last)) return connection_.trouble("the work of a fenced write", last);
+  if (PQstatus(connection_.raw()) == CONNECTION_BAD) return connection_.trouble("the work of a fenced write", nullptr);
+  if (!done.wanted) return connection_.misuse("the work of a fenced write has failed, by its own word");
+  if (connection_.state() == PQTRANS_INERROR) {
+    return connection_.misuse(
+        "a statement of the work of a fenced write has failed; let the work return it as PostgresqlResult, by which "
+        "such trouble is told apart");
+  }
+  if (connection_.state() == PQTRANS_ACTIVE) {
+    return connection_.misuse("the work of a fenced write has left a statement or COPY unfinished");
+  }
+  return std::nullopt;
+}
+
+std::optional<FenceError> PostgresqlFence::Impl::finish(bool own) {
+  const bool ended = connection_.state() != PQTRANS_INTRANS;
+  const Result closed = ended ? nullptr : connection_.exec(sql_.end(own));
+  constexpr std::string_view noSuchSavepoint = "3B001";
+  if (ended || postgresql_fence::sqlState(closed.get()) == noSuchSavepoint) {
+    return connection_.misuse(
+        "the work of a fenced write has ended the transaction that fenced it; what it wrote after that may be stale, "
+        "so "
+        "take COMMIT and ROLLBACK out of it",
+        true);
+  }
+  const bool committed = isDone(closed.get()) && (!own || std::strcmp(PQcmdStatus(closed.get()), "COMMIT") == 0);
+  if (committed) return std::nullopt;
+  // The server told why it did not; or it is gone, and nobody knows.
+  const bool unknown =
+      postgresql_fence::sqlState(closed.get()).empty() || PQstatus(connection_.raw()) == CONNECTION_BAD;
+  return connection_.trouble("committing a fenced write", closed.get(), own && unknown);
+}
+
+void PostgresqlFence::Impl::rollBack(bool own) noexcept {
+  const PGTransactionStatusType state = connection_.state();
+  if (state == PQTRANS_IDLE || state == PQTRANS_UNKNOWN) return;
+  (void)connection_.exec(sql_.rollBack(own));
+}
+
+FenceResult<std::optional<TermStamp>> PostgresqlFence::Impl::highestSeen(const std::string& lease) {
+  const Result row = connection_.exec(sql_.look(lease));
+  if (!isDone(row.get())) return connection_.trouble("reading the fence's table tenure_fence_guard", row.get());
+  return seenIn(row.get(), lease);
+}
+
+FenceResult<PostgresqlFence> PostgresqlFence::open(pg_conn* raw, PostgresqlFenceOptions options) {
+  const Connection connection{raw};
+  if (PQstatus(raw) != CONNECTION_OK) return connection.trouble("opening a fence", nullptr);
+  if (connection.state() != PQTRANS_IDLE) return connection.misuse("a fence is opened outside of transactions only");
+  const char* encoding = PQparameterStatus(raw, "client_encoding");
+  if (encoding == nullptr || std::strcmp(encoding, "UTF8") != 0) {
+    return connection.misuse("client_encoding is " + std::string{encoding == nullptr ? "unknown" : encoding} +
+                             "; a fence needs UTF8 (PQsetClientEncoding)");
+  }
+  if (options.schema.empty()) {
+    const Result schema = connection.exec("SELECT current_schema()");
+    if (!isDone(schema.get())) return connection.trouble("asking for the schema", schema.get());
+    options.schema = PQgetvalue(schema.get(), 0, 0);
+    if (options.schema.empty()) {
+      return connection.misuse("the search path names no schema that exists; name one in PostgresqlFenceOptions");
+    }
+  }
+  auto impl = std::make_unique<Impl>(raw, options, options.schema);
+  if (auto error = impl->makeTable()) return *std::move(error);
+  return PostgresqlFence{std::move(impl)};
+}
+
+PostgresqlFence::PostgresqlFence(std::unique_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
+PostgresqlFence::~PostgresqlFence() = default;
+PostgresqlFence::PostgresqlFence(PostgresqlFence&&) noexcept = default;
+PostgresqlFence& PostgresqlFence::operator=(PostgresqlFence&&) noexcept = default;
+
+FenceResult<void> PostgresqlFence::writeJudged(const TermStamp& stamp, const std::function<Done(pg_conn*)>& work) {
+  return impl_->write(stamp, work);
+}
+
+FenceResult<std::optional<TermStamp>> PostgresqlFence::highestSeen(const std::string& lease) {
+  return impl_->highestSeen(lease);
+}
+
+}  // namespace tenure

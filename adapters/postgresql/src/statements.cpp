@@ -1,0 +1,73 @@
+#include "statements.hpp"
+
+#include "guard_sql.hpp"
+
+namespace tenure::postgresql_fence {
+namespace {
+
+std::string beginText(PostgresqlIsolation isolation) {
+  switch (isolation) {
+    case PostgresqlIsolation::sessionDefault:
+      return "BEGIN";
+    case PostgresqlIsolation::readCommitted:
+      return "BEGIN ISOLATION LEVEL READ COMMITTED";
+    case PostgresqlIsolation::repeatableRead:
+      return "BEGIN ISOLATION LEVEL REPEATABLE READ";
+    case PostgresqlIsolation::serializable:
+      return "BEGIN ISOLATION LEVEL SERIALIZABLE";
+  }
+  return "BEGIN";
+}
+
+std::string limit(const char* setting, std::chrono::milliseconds value) {
+  if (value <= std::chrono::milliseconds{0}) return {};
+  return "; SET LOCAL " + std::string{setting} + " = " + std::to_string(value.count());
+}
+
+}  // namespace
+
+Statements::Statements(const Connection& connection, const PostgresqlFenceOptions& options, const std::string& schema)
+    : connection_{connection},
+      schema_{connection.identifier(schema)},
+      table_{schema_ + '.' + guardTableName},
+      settings_{limit("lock_timeout", options.lockTimeout) +
+                limit("idle_in_transaction_session_timeout", options.frozenLimit)},
+      begin_{beginText(options.isolation)} {}
+
+std::string Statements::makeTable() const {
+  // CREATE ... IF NOT EXISTS of two sessions at once may fail in the catalogue's unique indexes; hence the lock.
+  return "BEGIN; SET LOCAL client_min_messages = warning; SELECT pg_advisory_xact_lock(hashtext('" +
+         std::string{guardTableName} + "'));" + guardTableSql(schema_) + "COMMIT";
+}
+
+std::string Statements::look(const std::string& lease) const {
+  return "SELECT token, holder FROM " + table_ + " WHERE lease = " + literal(lease);
+}
+
+std::string Statements::begin(const TermStamp& stamp, bool own) const {
+  // The settings are for tables with triggers of ours (fence_sql), which then take what the work writes.
+  return (own ? begin_ + settings_ + "; " : std::string{}) +
+         "SAVEPOINT tenure_fence; SET LOCAL tenure.lease = " + literal(stamp.lease) + "; SET LOCAL tenure.token = '" +
+         toString(stamp.token) + "'; SET LOCAL tenure.holder = " + literal(stamp.holder) + "; " + look(stamp.lease) +
+         // Writes of one term share the row; a later term waits for them. Of two that lock and then raise the token one
+         // would be a deadlock's victim, so only those take the lock that will not raise it.
+         " AND token >= " + toString(stamp.token) + " FOR SHARE";
+}
+
+std::string Statements::remember(const TermStamp& stamp) const {
+  return "INSERT INTO " + table_ + " AS guard(lease, token, holder) VALUES(" + literal(stamp.lease) + ", " +
+         toString(stamp.token) + ", " + literal(stamp.holder) +
+         ") ON CONFLICT (lease) DO UPDATE SET token = excluded.token, holder = excluded.holder, since = CASE WHEN "
+         "guard.token < excluded.token THEN excluded.since ELSE guard.since END WHERE guard.token < excluded.token OR "
+         "(guard.token = excluded.token AND guard.holder IN ('', excluded.holder)) RETURNING token";
+}
+
+std::string Statements::rollBack(bool own) const {
+  return own ? "ROLLBACK" : "ROLLBACK TO SAVEPOINT tenure_fence; RELEASE SAVEPOINT tenure_fence";
+}
+
+std::string Statements::end(bool own) const {
+  return std::string{"RELEASE SAVEPOINT tenure_fence"} + (own ? "; COMMIT" : "");
+}
+
+}  // namespace tenure::postgresql_fence

@@ -1,0 +1,153 @@
+"""A PostgreSQL as a child process: a cluster of its own in a temporary directory, ended with whoever started it.
+
+Debian's own cluster is neither used nor started. The server listens on a socket in that directory only, so that it
+needs no port, and nobody but this user (and root) can reach it. PostgreSQL refuses to run as root: for root it runs as
+`postgres` or `nobody`.
+
+scripts/postgresql_local is this module as a command; tests/postgresql/launcher.py shares one server among the tests of
+a ctest run.
+"""
+
+import ctypes
+import glob
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.parse
+
+ENDPOINT = "TENURE_TEST_POSTGRESQL"
+START_PATIENCE_S = 60
+OLDEST = 14
+# A test kills processes, not machines; whoever measures turns these on.
+FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+class Trouble(Exception):
+    """What went wrong and what to do, for people."""
+
+
+def environment(endpoint, base=None):
+    """The environment for a command that shall use this server; settings of the user must have no part in a test."""
+    made = dict(os.environ if base is None else base)
+    for name in [n for n in made if n.startswith("PG")]:
+        del made[name]
+    made[ENDPOINT] = endpoint
+    return made
+
+
+def prepare():
+    """The folder with the server's programs."""
+    found = []
+    for folder in glob.glob("/usr/lib/postgresql/*/bin") + glob.glob("/usr/pgsql-*/bin"):
+        version = folder.split("/")[-2].removeprefix("pgsql-")
+        if version.isdigit() and int(version) >= OLDEST and os.access(f"{folder}/postgres", os.X_OK):
+            found.append((int(version), folder))
+    if found:
+        return max(found)[1]
+    initdb = shutil.which("initdb")
+    if initdb:
+        return os.path.dirname(os.path.realpath(initdb))
+    raise Trouble("PostgreSQL's server programs (initdb, postgres) are not there. On Debian: scripts/setup, or: apt-get "
+                  f"install postgresql-15. Or set {ENDPOINT} to the URL of a database that tests may fill with schemas")
+
+
+def answers(endpoint):
+    """Whether a server is there: its socket is gone with it."""
+    host = urllib.parse.unquote(urllib.parse.urlsplit(endpoint).netloc.rpartition("@")[2])
+    return bool(glob.glob(f"{host}/.s.PGSQL.*[0-9]"))
+
+
+def _user():
+    """(uid, gid) to run as if this is root, else None."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return entry.pw_uid, entry.pw_gid
+    raise Trouble("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody to run it as")
+
+
+def _die_with_parent():
+    """In a new child: the kernel sends it SIGQUIT, PostgreSQL's immediate shutdown, when its parent's thread ends."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGQUIT)
+
+
+class Server:
+    """A running PostgreSQL with an empty database."""
+
+    def __init__(self, binaries, settings=None):
+        self._binaries = binaries
+        self._directory = tempfile.TemporaryDirectory(prefix="tenure-postgresql.")
+        self._root = pathlib.Path(self._directory.name)
+        self._as = {}
+        self.process = None
+        user = _user()
+        if user:
+            os.chown(self._root, *user)
+            self._as = {"user": user[0], "group": user[1], "extra_groups": []}
+        try:
+            self._make()
+            self._start(FAST if settings is None else settings)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def endpoint(self):
+        return f"postgresql://tenure@{urllib.parse.quote(str(self._root), safe='')}/postgres"
+
+    @property
+    def log(self):
+        return self._root / "log"
+
+    def output(self):
+        return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+
+    def _make(self):
+        done = subprocess.run(
+            [f"{self._binaries}/initdb", "-D", str(self._root / "data"), "-U", "tenure", "-A", "trust", "-E", "UTF8",
+             "--locale=C", "--no-sync", "--no-instructions"],
+            cwd=self._root, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=environment("", {"PATH": os.defpath}), check=False, **self._as)
+        if done.returncode:
+            raise Trouble(f"initdb failed:\n{done.stdout.strip()}")
+
+    def _start(self, settings):
+        wanted = {"listen_addresses": "", "unix_socket_directories": str(self._root), "max_connections": "100",
+                  "shared_buffers": "32MB", "logging_collector": "off", "autovacuum": "on", "timezone": "UTC", **settings}
+        options = [word for name, value in wanted.items() for word in ("-c", f"{name}={value}")]
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                [f"{self._binaries}/postgres", "-D", str(self._root / "data"), *options], cwd=self._root,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment("", {"PATH": os.defpath}),
+                preexec_fn=_die_with_parent, start_new_session=True, **self._as)
+        deadline = time.monotonic() + START_PATIENCE_S
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                raise Trouble(f"PostgreSQL did not start:\n{self.output().strip()}")
+            ready = subprocess.run([f"{self._binaries}/pg_isready", "-q", "-h", str(self._root)], check=False)
+            if ready.returncode == 0:
+                return
+            time.sleep(0.02)
+        raise Trouble(f"PostgreSQL has not answered for {START_PATIENCE_S} s:\n{self.output().strip()}")
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGQUIT)  # nothing of it is kept, so it need not end in order
+            self.process.wait()
+        self._directory.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()

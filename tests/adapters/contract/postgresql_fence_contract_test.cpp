@@ -1,0 +1,96 @@
+// The fence's contract on a table of PostgreSQL, under the isolation levels that a writer may have.
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tenure/adapters/postgresql_fence.hpp>
+
+#include "adapters/contract/fence_contract.hpp"
+#include "adapters/postgresql_database.hpp"
+
+namespace tenure::contract {
+namespace {
+
+using namespace std::chrono_literals;
+using Work = PostgresqlResult (*)(PGconn*);
+static_assert(FencedWriter<PostgresqlFence, Work> && ReadableFence<PostgresqlFence>);
+
+class PostgresqlHandle final : public FenceHandle {
+ public:
+  PostgresqlHandle(const std::string& schema, PostgresqlIsolation isolation) : connection_{schema} {
+    fence_.emplace(PostgresqlFence::open(connection_.raw(), {.isolation = isolation, .lockTimeout = 200ms}).value());
+  }
+
+  FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
+                          const std::function<void()>& inside) override {
+    return fence_->write(stamp, [&](PGconn*) {
+      if (inside) inside();
+      return insert(stamp, entry);
+    });
+  }
+  FenceResult<void> writeUnder(const FencedTerm& term, const std::string& entry) override {
+    return fence_->write(term, [&](PGconn*) { return insert(term.stamp(), entry); });
+  }
+  bool writeBare(const TermStamp& stamp, const std::string& entry) override {
+    return PQresultStatus(insert(stamp, entry).get()) == PGRES_COMMAND_OK;
+  }
+  FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease) override {
+    return fence_->highestSeen(lease);
+  }
+
+ private:
+  PostgresqlResult insert(const TermStamp& stamp, const std::string& entry) {
+    const std::string token = toString(stamp.token);
+    const char* values[] = {token.c_str(), stamp.holder.c_str(), entry.c_str()};
+    return PostgresqlResult{PQexecParams(connection_.raw(),
+                                         "INSERT INTO ledger(token, holder, entry) VALUES($1, $2, $3)", 3, nullptr,
+                                         values, nullptr, nullptr, 0)};
+  }
+
+  const test::PostgresqlConnection connection_;
+  std::optional<PostgresqlFence> fence_;
+};
+
+class PostgresqlResource final : public FencedResource {
+ public:
+  PostgresqlResource() {
+    // Numbers are drawn in the writing transactions, so terms that overlap would show in their order.
+    reader_.exec(
+        "CREATE TABLE ledger(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, token bigint NOT NULL,"
+        " holder text NOT NULL, entry text NOT NULL)");
+  }
+
+  std::string address() const override { return schema_.name(); }
+  std::vector<FencedEntry> entries() override {
+    std::vector<FencedEntry> found;
+    for (const auto& row : reader_.rows("SELECT token, holder, entry FROM ledger ORDER BY id")) {
+      found.push_back({FencingToken{std::stoull(row[0])}, row[1], row[2]});
+    }
+    return found;
+  }
+
+ private:
+  const test::PostgresqlSchema schema_;
+  const test::PostgresqlConnection reader_{schema_.name()};
+};
+
+FenceUnderTest postgresql(std::string name, PostgresqlIsolation isolation) {
+  return {.name = std::move(name),
+          .make = [] { return std::make_unique<PostgresqlResource>(); },
+          .open = [isolation](
+                      const std::string& address) { return std::make_unique<PostgresqlHandle>(address, isolation); },
+          .pausesInside = true};
+}
+
+const FenceUnderTest& readCommitted =
+    registerFence(postgresql("PostgresqlReadCommitted", PostgresqlIsolation::readCommitted));
+const FenceUnderTest& serializable =
+    registerFence(postgresql("PostgresqlSerializable", PostgresqlIsolation::serializable));
+
+INSTANTIATE_TEST_SUITE_P(Postgresql, FenceContract, testing::Values(readCommitted, serializable), fenceName);
+INSTANTIATE_TEST_SUITE_P(Postgresql, FenceRaceContract, testing::Values(readCommitted, serializable), fenceName);
+INSTANTIATE_TEST_SUITE_P(Postgresql, FenceFreezeContract, testing::Values(readCommitted, serializable), fenceName);
+
+}  // namespace
+}  // namespace tenure::contract

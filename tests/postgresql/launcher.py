@@ -1,0 +1,58 @@
+"""Runs a test beside a PostgreSQL that all tests of one ctest run share.
+
+    launcher.py STATE_DIRECTORY -- COMMAND [ARGS...]   the server's URL in TENURE_TEST_POSTGRESQL
+    launcher.py STATE_DIRECTORY --start                so that no test has to wait for it
+    launcher.py STATE_DIRECTORY --stop
+
+How it is shared: tests/servers/shared.py. Outside of ctest a command gets a server of its own. If
+TENURE_TEST_POSTGRESQL is set already, that server is used, and nothing is started.
+"""
+
+import os
+import sys
+
+ENDPOINT = "TENURE_TEST_POSTGRESQL"
+
+
+def execute(command, environment):
+    """Becomes the command."""
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as fault:
+        sys.exit(f"launcher: {command[0]}: {fault.strerror}")
+
+
+def main():
+    directory, mode, command = sys.argv[1], sys.argv[2], sys.argv[3:]
+    if mode == "--" and ("--gtest_list_tests" in command or os.environ.get(ENDPOINT)):
+        execute(command, os.environ)
+    here = os.path.dirname(os.path.abspath(__file__))
+    scripts = os.path.join(here, "..", "..", "scripts")
+    sys.dont_write_bytecode = True
+    sys.path[:0] = [os.path.join(here, "..", "servers"), scripts]
+    import postgresql_server
+    import shared
+    if mode in ("--start", "--stop") and os.environ.get(ENDPOINT):
+        print(f"{ENDPOINT} is set: that server is used")
+        return 0
+    ctest = shared.ctest_above()
+    try:
+        if mode == "--" and not ctest:
+            execute([sys.executable, "-B", os.path.join(scripts, "postgresql_local"), "--", *command], os.environ)
+        elif mode == "--":
+            execute(command, postgresql_server.environment(shared.ensure_server(postgresql_server, directory, ctest)))
+        elif not ctest:
+            sys.exit("launcher: --start and --stop are for ctest; see scripts/postgresql_local")
+        elif mode == "--start":
+            print(shared.ensure_server(postgresql_server, directory, ctest))
+        elif mode == "--stop":
+            return shared.stop(postgresql_server, directory, ctest)
+        else:
+            sys.exit(__doc__)
+    except postgresql_server.Trouble as trouble:
+        sys.exit(f"launcher: {trouble}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
