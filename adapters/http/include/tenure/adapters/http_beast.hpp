@@ -1,0 +1,62 @@
+// The fence and Boost.Beast. Templates: this header includes nothing of Beast, and works with any message type that has
+// the same members.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <tenure/adapters/http_fence.hpp>
+
+namespace tenure {
+
+namespace detail {
+
+template <class Text>
+[[nodiscard]] std::string_view viewOf(const Text& text) {
+  return {text.data(), text.size()};
+}
+
+}  // namespace detail
+
+/// Client: puts the headers of a term on a `http::request<http::string_body>`. Call it last: a signature covers method,
+/// target and body.
+template <class Request>
+void stampRequest(Request& request, const TermStamp& stamp, const FenceKey* key = nullptr) {
+  const auto method = request.method_string();
+  const auto target = request.target();
+  for (const auto& [name, value] :
+       fenceHeaders(stamp, detail::viewOf(method), detail::viewOf(target), request.body(), key)) {
+    request.set(name, value);
+  }
+}
+
+/// Client: the refusal in a `http::response`, if a fence has refused.
+template <class Response>
+[[nodiscard]] std::optional<FenceError> fenceErrorOf(const TermStamp& mine, const Response& response) {
+  const auto type = response["Content-Type"];
+  const auto header = response[std::string{fenceHeaderName}];
+  return httpFenceError(mine, static_cast<int>(response.result_int()), detail::viewOf(type), detail::viewOf(header));
+}
+
+/// Server: the parts of a `http::request<...>` that the fence looks at. They point into the request. For a request with
+/// a string body that is read whole, hand the body on too (`&request.body()`), so that its digest is checked.
+template <class Request>
+[[nodiscard]] FencedRequest fencedRequest(const Request& request, const std::string* body = nullptr) {
+  const auto method = request.method_string();
+  const auto target = request.target();
+  const auto header = request[std::string{fenceHeaderName}];
+  const auto digest = request["Content-Digest"];
+  return {detail::viewOf(method), detail::viewOf(target), request.count(std::string{fenceHeaderName}),
+          detail::viewOf(header), detail::viewOf(digest), body};
+}
+
+/// Server: makes a `http::response<http::string_body>` of a refusal.
+template <class Response>
+void writeRefusal(Response& response, const HttpRefusal& refusal) {
+  response.result(static_cast<unsigned>(refusal.status));
+  for (const auto& [name, value] : refusal.headers) response.set(name, value);
+  response.body() = refusal.body;
+  response.prepare_payload();
+}
+
+}  // namespace tenure

@@ -1,0 +1,337 @@
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include <tenure/adapters/http_fence.hpp>
+#include <tenure/lockcore/lease_key.hpp>
+
+#include "lease_gate.hpp"
+#include "refusals.hpp"
+#include "token_memory.hpp"
+
+namespace tenure {
+
+using http_fence::LeaseGate;
+using http_fence::problem;
+using http_fence::Ticket;
+using http_fence::TokenMemory;
+
+namespace {
+
+constexpr std::size_t mostLeases = 1'000;
+
+bool onlyReads(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
+
+std::string quotedLease(const std::string& lease) { return '"' + toString(LeaseKey{lease}) + '"'; }
+
+HttpRefusal badHeader(const std::string& what) {
+  return problem(400, "bad-header", "The Fencing-Token header is not understood", what);
+}
+
+}  // namespace
+
+class FencePass::State {
+ public:
+  State(std::shared_ptr<HttpFence::Impl> owner, std::string of, Ticket number) noexcept
+      : fence{std::move(owner)}, lease{std::move(of)}, ticket{number} {}
+
+  std::shared_ptr<HttpFence::Impl> fence;
+  std::string lease;
+  Ticket ticket;
+};
+
+class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(HttpFenceOptions options, std::unique_ptr<TokenMemory> memory, Logger logger)
+      : options_{std::move(options)}, memory_{std::move(memory)}, logger_{std::move(logger)} {
+    for (const std::string& lease : options_.leases) {
+      const auto known = memory_->known().find(lease);
+      const auto stored = known == memory_->known().end() ? std::nullopt : std::optional{known->second};
+      gates_.emplace(lease, LeaseGate{stored, options_.maxWaiting});
+    }
+  }
+
+  void start();
+  [[nodiscard]] std::optional<HttpVerdict> admit(const FencedRequest& request, std::function<void(HttpVerdict)> later);
+  [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
+  void end(const std::string& lease, Ticket ticket);
+  void onOvertaken(const std::string& lease, Ticket ticket, std::function<void()> call);
+  void close(bool clean);
+
+ private:
+  struct Waiting {
+    TermStamp stamp;
+    std::function<void(HttpVerdict)> later;
+  };
+  /// What is to be called when the mutex is free again.
+  using Calls = std::vector<std::function<void()>>;
+
+  [[nodiscard]] std::variant<FenceClaim, HttpRefusal> claimOf(const FencedRequest& request) const;
+  [[nodiscard]] std::optional<HttpRefusal> unsignedRefusal(const FenceClaim& claim, const FencedRequest& request) const;
+  void take(const std::string& lease, LeaseGate::Effects&& effects, Calls& calls);
+  void refuse(const LeaseGate::Refused& refused, const std::optional<TermStamp>& seen, Calls& calls);
+  void stored(const TermStamp& stamp, const std::optional<FenceError>& error);
+  [[nodiscard]] FencePass passOf(const std::string& lease, Ticket ticket) {
+    return FencePass{std::make_unique<FencePass::State>(shared_from_this(), lease, ticket)};
+  }
+
+  const HttpFenceOptions options_;
+  std::unique_ptr<TokenMemory> memory_;
+  const Logger logger_;
+
+  mutable std::mutex mutex_{};
+  std::map<std::string, LeaseGate, std::less<>> gates_{};
+  std::map<Ticket, Waiting> waiting_{};
+  std::map<Ticket, std::function<void()>> overtakenCalls_{};
+  std::set<Ticket> overtaken_{};  ///< passes that have no call yet, or had it
+  Ticket lastTicket_{0};
+  bool closed_{false};
+};
+
+void HttpFence::Impl::start() {
+  std::vector<std::pair<std::string, Ticket>> supposed;
+  const bool crashed = !memory_->wasClosedCleanly() && options_.afterCrash.count() > 0;
+  if (crashed) {
+    for (auto& [lease, gate] : gates_) {
+      gate.suppose(++lastTicket_);
+      supposed.emplace_back(lease, lastTicket_);
+    }
+  }
+  if (crashed && !memory_->known().empty()) {
+    logger_.log(LogLevel::warn,
+                "the fence before this one was killed: what it had passed may be under way, so requests "
+                "of later terms wait for " +
+                    std::to_string(options_.afterCrash.count()) + " ms");
+  }
+  memory_->start([this](const TermStamp& stamp, const auto& error) { stored(stamp, error); }, options_.afterCrash,
+                 [this, supposed] {
+                   for (const auto& [lease, ticket] : supposed) end(lease, ticket);
+                 });
+}
+
+std::variant<FenceClaim, HttpRefusal> HttpFence::Impl::claimOf(const FencedRequest& request) const {
+  if (request.tokenHeaders > 1) return badHeader("it comes more than once");
+  const auto claims = parseFenceHeader(request.tokenHeader);
+  if (!claims) return badHeader(claims.error().message);
+  const FenceClaim* mine = nullptr;
+  for (const FenceClaim& claim : *claims) {
+    if (!gates_.contains(claim.stamp.lease)) continue;
+    if (mine != nullptr) return badHeader("it names more than one lease of this service; send one of them");
+    mine = &claim;
+  }
+  if (mine != nullptr) return *mine;
+  return problem(403, "foreign-lease", "The token is of no lease of this service",
+                 "this service is fenced by lease " + quotedLease(options_.leases.front()) +
+                     (options_.leases.size() > 1 ? " and others" : "") + ", of which the header says nothing");
+}
+
+std::optional<HttpRefusal> HttpFence::Impl::unsignedRefusal(const FenceClaim& claim,
+                                                            const FencedRequest& request) const {
+  if (options_.keys.empty()) return std::nullopt;
+  const auto refused = [](const char* detail) {
+    return problem(403, "bad-signature", "The token is not signed as this service asks for", detail);
+  };
+  if (claim.signature.empty()) return refused("the header has no signature (parameters kid and sig)");
+  if (!signatureHolds(claim, options_.keys, {request.method, request.target, request.contentDigest})) {
+    return refused("the signature does not fit the request, or its key is not known here");
+  }
+  const bool hasBody = request.body != nullptr && !request.body->empty();
+  if (hasBody && !digestHolds(request.contentDigest, *request.body)) {
+    return refused("the body is not what Content-Digest says (sha-256)");
+  }
+  return std::nullopt;
+}
+
+std::optional<HttpVerdict> HttpFence::Impl::admit(const FencedRequest& request,
+                                                  std::function<void(HttpVerdict)> later) {
+  if (request.tokenHeaders == 0) {
+    const bool passes = options_.withoutToken == WithoutToken::pass ||
+                        (options_.withoutToken == WithoutToken::refuseWrites && onlyReads(request.method));
+    if (passes) return FencePass{};
+    return problem(428, "token-required", "The request needs a fencing token",
+                   "send the header Fencing-Token with the lease and the token of your term");
+  }
+  auto claim = claimOf(request);
+  if (auto* refusal = std::get_if<HttpRefusal>(&claim)) return std::move(*refusal);
+  const FenceClaim& mine = std::get<FenceClaim>(claim);
+  if (auto refusal = unsignedRefusal(mine, request)) return *std::move(refusal);
+
+  Calls calls;
+  std::optional<HttpVerdict> verdict;
+  {
+    const std::lock_guard lock{mutex_};
+    if (closed_) return problem(503, "not-now", "The fence is closing", "send the request again");
+    const Ticket ticket = ++lastTicket_;
+    waiting_[ticket] = {mine.stamp, {}};
+    LeaseGate& gate = gates_.find(mine.stamp.lease)->second;
+    LeaseGate::Effects effects = gate.arrive(ticket, mine.stamp);
+    // Our own answer is returned; the others get theirs by call.
+    const auto own = [&](const LeaseGate::Refused& one) { return one.ticket == ticket; };
+    const auto refused = std::find_if(effects.refused.begin(), effects.refused.end(), own);
+    if (refused != effects.refused.end()) {
+      verdict = http_fence::refusalFor(refused->error, mine.stamp, gate.highest(), options_.staleStatus);
+      effects.refused.erase(refused);
+      waiting_.erase(ticket);
+    } else if (const auto passed = std::find(effects.passed.begin(), effects.passed.end(), ticket);
+               passed != effects.passed.end()) {
+      effects.passed.erase(passed);
+      waiting_.erase(ticket);
+      verdict = passOf(mine.stamp.lease, ticket);
+    } else {
+      waiting_[ticket].later = std::move(later);
+    }
+    take(mine.stamp.lease, std::move(effects), calls);
+  }
+  for (const auto& call : calls) call();
+  return verdict;
+}
+
+void HttpFence::Impl::refuse(const LeaseGate::Refused& refused, const std::optional<TermStamp>& seen, Calls& calls) {
+  const auto at = waiting_.find(refused.ticket);
+  if (at == waiting_.end()) return;
+  auto answer = http_fence::refusalFor(refused.error, at->second.stamp, seen, options_.staleStatus);
+  calls.emplace_back([later = std::move(at->second.later), answer = std::move(answer)] { later(answer); });
+  waiting_.erase(at);
+}
+
+void HttpFence::Impl::take(const std::string& lease, LeaseGate::Effects&& effects, Calls& calls) {
+  const LeaseGate& gate = gates_.find(lease)->second;
+  if (effects.store) memory_->store(*effects.store);
+  for (const LeaseGate::Refused& one : effects.refused) refuse(one, gate.highest(), calls);
+  for (const Ticket ticket : effects.passed) {
+    const auto at = waiting_.find(ticket);
+    if (at == waiting_.end()) continue;
+    // std::function wants what can be copied.
+    auto pass = std::make_shared<FencePass>(passOf(lease, ticket));
+    calls.emplace_back([later = std::move(at->second.later), pass] { later(std::move(*pass)); });
+    waiting_.erase(at);
+  }
+  for (const Ticket ticket : effects.overtaken) {
+    overtaken_.insert(ticket);
+    const auto at = overtakenCalls_.find(ticket);
+    if (at == overtakenCalls_.end()) continue;
+    calls.push_back(std::move(at->second));
+    overtakenCalls_.erase(at);
+  }
+}
+
+void HttpFence::Impl::stored(const TermStamp& stamp, const std::optional<FenceError>& error) {
+  Calls calls;
+  {
+    const std::lock_guard lock{mutex_};
+    LeaseGate& gate = gates_.find(stamp.lease)->second;
+    take(stamp.lease, error ? gate.notStored(stamp, *error) : gate.stored(stamp), calls);
+  }
+  const std::string term = "lease " + quotedLease(stamp.lease) + ": token " + toString(stamp.token);
+  if (error) {
+    logger_.log(LogLevel::error, term + " could not be remembered: " + error->message);
+  } else {
+    logger_.log(LogLevel::info, term + (stamp.holder.empty() ? "" : " of " + stamp.holder) + " is the highest now");
+  }
+  for (const auto& call : calls) call();
+}
+
+void HttpFence::Impl::end(const std::string& lease, Ticket ticket) {
+  Calls calls;
+  {
+    const std::lock_guard lock{mutex_};
+    overtaken_.erase(ticket);
+    overtakenCalls_.erase(ticket);
+    take(lease, gates_.find(lease)->second.end(ticket), calls);
+  }
+  for (const auto& call : calls) call();
+}
+
+void HttpFence::Impl::onOvertaken(const std::string& /*lease*/, Ticket ticket, std::function<void()> call) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!overtaken_.contains(ticket)) {
+      overtakenCalls_[ticket] = std::move(call);
+      return;
+    }
+  }
+  call();
+}
+
+std::optional<TermStamp> HttpFence::Impl::highestSeen(const std::string& lease) const {
+  const std::lock_guard lock{mutex_};
+  const auto gate = gates_.find(lease);
+  return gate == gates_.end() ? std::nullopt : gate->second.highest();
+}
+
+void HttpFence::Impl::close(bool clean) {
+  Calls calls;
+  {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(closed_, true)) return;
+    for (auto& [ticket, waiting] : waiting_) {
+      (void)gates_.find(waiting.stamp.lease)->second.leave(ticket);
+      calls.emplace_back([later = std::move(waiting.later)] {
+        later(problem(503, "not-now", "The fence is closing", "send the request again"));
+      });
+    }
+    waiting_.clear();
+  }
+  for (const auto& call : calls) call();
+  memory_->close(clean);
+}
+
+std::vector<std::string> faultsOf(const HttpFenceOptions& options) {
+  std::vector<std::string> faults = faultsOf(options.keys);
+  const auto add = [&](bool wrong, const std::string& text) {
+    if (wrong) faults.push_back(text);
+  };
+  add(options.leases.empty(), "no lease is named");
+  add(options.leases.size() > mostLeases, "more than 1,000 leases are named");
+  for (const std::string& lease : options.leases) {
+    for (const std::string& fault : faultsOf(LeaseKey{lease})) add(true, "lease " + quotedLease(lease) + ": " + fault);
+    add(std::count(options.leases.begin(), options.leases.end(), lease) > 1,
+        "lease " + quotedLease(lease) + " is named twice");
+  }
+  add(options.memory.empty(), "no file for the highest tokens is named");
+  add(options.staleStatus != 409 && options.staleStatus != 412, "the status for former terms is 409 or 412");
+  add(options.maxWaiting == 0, "at least one request must be able to wait");
+  add(options.afterCrash.count() < 0, "the wait after a crash is negative");
+  return faults;
+}
+
+StoreResult<std::unique_ptr<HttpFence>> HttpFence::open(HttpFenceOptions options, Logger logger) {
+  if (const auto faults = faultsOf(options); !faults.empty()) {
+    std::string all = "HttpFence: ";
+    for (const std::string& fault : faults) all += (&fault == &faults.front() ? "" : "; ") + fault;
+    throw std::invalid_argument{all};
+  }
+  auto memory = TokenMemory::open(options.memory);
+  if (!memory) return memory.error();
+  auto impl = std::make_shared<Impl>(std::move(options), std::move(*memory), std::move(logger));
+  impl->start();
+  return std::unique_ptr<HttpFence>{new HttpFence{std::move(impl)}};  // lint-allow(raw-new): private constructor
+}
+
+HttpFence::HttpFence(std::shared_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
+HttpFence::~HttpFence() { impl_->close(false); }
+
+std::optional<HttpVerdict> HttpFence::admit(const FencedRequest& request, std::function<void(HttpVerdict)> later) {
+  return impl_->admit(request, std::move(later));
+}
+std::optional<TermStamp> HttpFence::highestSeen(const std::string& lease) const { return impl_->highestSeen(lease); }
+void HttpFence::close(bool clean) { impl_->close(clean); }
+
+FencePass::FencePass() noexcept = default;
+FencePass::FencePass(std::unique_ptr<State> state) noexcept : state_{std::move(state)} {}
+FencePass::~FencePass() {
+  if (state_) state_->fence->end(state_->lease, state_->ticket);
+}
+FencePass::FencePass(FencePass&&) noexcept = default;
+FencePass& FencePass::operator=(FencePass&& other) noexcept {
+  FencePass gone{std::move(*this)};
+  state_ = std::move(other.state_);
+  return *this;
+}
+void FencePass::onOvertaken(std::function<void()> call) const {
+  if (state_) state_->fence->onOvertaken(state_->lease, state_->ticket, std::move(call));
+}
+
+}  // namespace tenure

@@ -1,0 +1,125 @@
+#include "lease_gate.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace tenure::http_fence {
+
+std::optional<FenceError> LeaseGate::refusal(const TermStamp& stamp) const {
+  auto refused = fenceRefusal(stamp, highest_);
+  // Messages name the writer; one that gives no name is not one without name to people.
+  if (refused && stamp.holder.empty()) {
+    TermStamp named = stamp;
+    named.holder = "a writer without a name";
+    refused = fenceRefusal(named, highest_);
+  }
+  return refused;
+}
+
+bool LeaseGate::isDurable(const TermStamp& stamp) const {
+  return durable_ && durable_->token == stamp.token && (stamp.holder.empty() || !durable_->holder.empty());
+}
+
+bool LeaseGate::open(const TermStamp& stamp) const {
+  return isDurable(stamp) && (underWay_.empty() || underWayToken_ == stamp.token);
+}
+
+void LeaseGate::raise(const TermStamp& stamp, Effects& effects) {
+  const bool later = !highest_ || highest_->token < stamp.token;
+  highest_ = stamp;
+  effects.store = stamp;
+  if (!later) return;
+  // Those who wait for an earlier term to become durable have been overtaken without ever passing.
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    if (auto refused = refusal(at->stamp)) {
+      effects.refused.push_back({at->ticket, *std::move(refused)});
+      at = waiting_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  if (underWayToken_ < stamp.token) effects.overtaken = underWay_;
+}
+
+LeaseGate::Effects LeaseGate::arrive(Ticket ticket, const TermStamp& stamp) {
+  Effects effects;
+  if (auto refused = refusal(stamp)) {
+    effects.refused.push_back({ticket, *std::move(refused)});
+    return effects;
+  }
+  if (waiting_.empty() && highest_ && highest_->token == stamp.token && open(stamp)) {
+    underWayToken_ = stamp.token;
+    underWay_.insert(ticket);
+    effects.passed.push_back(ticket);
+    return effects;
+  }
+  const bool rises = !highest_ || highest_->token < stamp.token || (highest_->holder.empty() && !stamp.holder.empty());
+  // The first of a new term gets a place by driving those out whom it has overtaken.
+  if (rises) raise(stamp, effects);
+  if (waiting_.size() >= maxWaiting_) {
+    effects.refused.push_back({ticket, fenceTrouble({ErrorClass::throttled,
+                                                     "too many requests wait for the ones of the term before to end; "
+                                                     "try again"})});
+    return effects;
+  }
+  waiting_.push_back({ticket, stamp});
+  // A write that failed before is tried again by whoever comes next.
+  if (!effects.store && !isDurable(stamp)) effects.store = highest_;
+  let(effects);
+  return effects;
+}
+
+void LeaseGate::let(Effects& effects) {
+  std::deque<Waiter> left;
+  for (Waiter& waiter : waiting_) {
+    if (!open(waiter.stamp)) {
+      left.push_back(std::move(waiter));
+      continue;
+    }
+    underWayToken_ = waiter.stamp.token;
+    underWay_.insert(waiter.ticket);
+    effects.passed.push_back(waiter.ticket);
+  }
+  waiting_ = std::move(left);
+}
+
+LeaseGate::Effects LeaseGate::stored(const TermStamp& stamp) {
+  Effects effects;
+  const bool news =
+      !durable_ || durable_->token < stamp.token || (durable_->token == stamp.token && durable_->holder.empty());
+  if (news) durable_ = stamp;
+  let(effects);
+  return effects;
+}
+
+LeaseGate::Effects LeaseGate::notStored(const TermStamp& stamp, const FenceError& why) {
+  Effects effects;
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    const bool concerned = at->stamp.token <= stamp.token && !open(at->stamp);
+    if (concerned) effects.refused.push_back({at->ticket, why});
+    at = concerned ? waiting_.erase(at) : at + 1;
+  }
+  return effects;
+}
+
+LeaseGate::Effects LeaseGate::end(Ticket ticket) {
+  Effects effects;
+  underWay_.erase(ticket);
+  if (underWay_.empty()) let(effects);
+  return effects;
+}
+
+LeaseGate::Effects LeaseGate::leave(Ticket ticket) {
+  waiting_.erase(
+      std::remove_if(waiting_.begin(), waiting_.end(), [&](const Waiter& waiter) { return waiter.ticket == ticket; }),
+      waiting_.end());
+  return {};
+}
+
+void LeaseGate::suppose(Ticket ticket) {
+  if (!durable_) return;
+  underWayToken_ = durable_->token;
+  underWay_.insert(ticket);
+}
+
+}  // namespace tenure::http_fence

@@ -1,0 +1,69 @@
+#include "refusals.hpp"
+
+namespace tenure {
+namespace http_fence {
+namespace {
+
+constexpr std::string_view hexDigits = "0123456789abcdef";
+
+/// A JSON string with its quotes; the text is UTF-8.
+std::string quoted(std::string_view text) {
+  std::string out{'"'};
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out.append({'\\', c});
+    } else if (byte < 0x20) {
+      out.append("\\u00").append({hexDigits[byte >> 4U], hexDigits[byte & 15U]});
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string opening(int status, std::string_view kind, std::string_view title, std::string_view detail) {
+  return "{\"type\":\"urn:tenure:fence:" + std::string{kind} + "\",\"title\":" + quoted(title) +
+         ",\"status\":" + std::to_string(status) + ",\"detail\":" + quoted(detail);
+}
+
+HttpRefusal refusal(int status, std::string body) {
+  return {status, {{"Content-Type", "application/problem+json"}, {"Cache-Control", "no-store"}}, std::move(body)};
+}
+
+}  // namespace
+
+HttpRefusal problem(int status, std::string_view kind, std::string_view title, std::string_view detail) {
+  HttpRefusal out = refusal(status, opening(status, kind, title, detail) + "}\n");
+  if (status == 503) out.headers.emplace_back("Retry-After", "1");
+  return out;
+}
+
+HttpRefusal refusalFor(const FenceError& error, const TermStamp& mine, const std::optional<TermStamp>& seen,
+                       int staleStatus) {
+  if (error.trouble() != nullptr || !seen) {
+    return problem(503, "not-now", "The fence cannot let the request pass now", error.message);
+  }
+  const bool stale = error.stale() != nullptr;
+  std::string body =
+      opening(staleStatus, stale ? "stale-token" : "foreign-term",
+              stale ? "The term of this request is over" : "The token belongs to another holder", error.message);
+  body += ",\"lease\":" + quoted(mine.lease) + ",\"token\":" + toString(mine.token) +
+          ",\"highestSeen\":" + toString(seen->token);
+  if (!seen->holder.empty()) body += ",\"holder\":" + quoted(seen->holder);
+  HttpRefusal out = refusal(staleStatus, std::move(body) + "}\n");
+  out.headers.emplace_back(fenceHeaderName, formatFenceHeader(*seen));
+  return out;
+}
+
+}  // namespace http_fence
+
+std::optional<FenceError> httpFenceError(const TermStamp& mine, int status, std::string_view type,
+                                         std::string_view tokenHeader) {
+  if ((status != 409 && status != 412) || !type.starts_with("application/problem+json")) return std::nullopt;
+  const auto claims = parseFenceHeader(tokenHeader);
+  if (!claims || claims->size() != 1 || claims->front().stamp.lease != mine.lease) return std::nullopt;
+  return fenceRefusal(mine, claims->front().stamp);
+}
+
+}  // namespace tenure

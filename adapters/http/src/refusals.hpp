@@ -1,0 +1,18 @@
+// What the fence answers instead of the service.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <tenure/adapters/http_fence.hpp>
+
+namespace tenure::http_fence {
+
+/// `kind`: the last part of the problem's type.
+[[nodiscard]] HttpRefusal problem(int status, std::string_view kind, std::string_view title, std::string_view detail);
+
+/// `seen`: the highest term of the lease.
+[[nodiscard]] HttpRefusal refusalFor(const FenceError& error, const TermStamp& mine,
+                                     const std::optional<TermStamp>& seen, int staleStatus);
+
+}  // namespace tenure::http_fence

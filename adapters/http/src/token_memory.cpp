@@ -1,0 +1,213 @@
+#include "token_memory.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <tenure/lockcore/detail/thread.hpp>
+
+namespace tenure::http_fence {
+namespace {
+
+// The trigger is for whoever repairs the file by hand: not even then does a token fall by mistake.
+constexpr const char* schema = R"sql(
+CREATE TABLE IF NOT EXISTS tenure_fence_guard(
+  lease  TEXT NOT NULL PRIMARY KEY,
+  token  INTEGER NOT NULL CHECK(token >= 0),  -- the highest fencing token seen; lower ones are refused
+  holder TEXT NOT NULL,                       -- whose term it is; empty if it gave no name
+  since  TEXT NOT NULL                        -- when the token was first seen; for people
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS tenure_fence_guard_rises BEFORE UPDATE OF token ON tenure_fence_guard
+WHEN NEW.token < OLD.token
+BEGIN
+  SELECT RAISE(ABORT, 'tenure: the token of a fence only rises');
+END;
+CREATE TABLE IF NOT EXISTS tenure_fence_state(
+  id    INTEGER NOT NULL PRIMARY KEY CHECK(id = 1),
+  clean INTEGER NOT NULL  -- 1: whoever had the file last left no request under way
+) STRICT;
+)sql";
+
+class Statement {
+ public:
+  Statement(sqlite3* database, const char* sql) {
+    if (sqlite3_prepare_v2(database, sql, -1, &raw_, nullptr) != SQLITE_OK) raw_ = nullptr;
+  }
+  ~Statement() { sqlite3_finalize(raw_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& bind(int parameter, const std::string& text) {
+    sqlite3_bind_text(raw_, parameter, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+    return *this;
+  }
+  Statement& bind(int parameter, std::int64_t value) {
+    sqlite3_bind_int64(raw_, parameter, value);
+    return *this;
+  }
+  [[nodiscard]] int step() { return raw_ == nullptr ? SQLITE_ERROR : sqlite3_step(raw_); }
+  [[nodiscard]] std::int64_t integer(int column) const { return sqlite3_column_int64(raw_, column); }
+  [[nodiscard]] std::string text(int column) const {
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(raw_, column));
+    if (bytes == nullptr) return {};
+    return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(raw_, column))};
+  }
+
+ private:
+  sqlite3_stmt* raw_{nullptr};
+};
+
+}  // namespace
+
+StoreError TokenMemory::trouble(const std::string& doing) const {
+  return {ErrorClass::misconfigured, "the fence's memory " + file_ + ": " + doing +
+                                         " failed: " + (database_ ? sqlite3_errmsg(database_.get()) : "out of memory") +
+                                         "; no request that needs a token passes until it can be written"};
+}
+
+bool TokenMemory::exec(const char* sql) const {
+  return sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+}
+
+StoreResult<std::unique_ptr<TokenMemory>> TokenMemory::open(const std::string& file) {
+  std::unique_ptr<TokenMemory> memory{new TokenMemory{file}};  // lint-allow(raw-new): the constructor is private
+  if (auto error = memory->lock()) return *std::move(error);
+  if (auto error = memory->openDatabase()) return *std::move(error);
+  if (auto error = memory->load()) return *std::move(error);
+  return memory;
+}
+
+std::optional<StoreError> TokenMemory::lock() {
+  const std::string path = file_ + ".lock";
+  lockFile_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lockFile_ >= 0 && flock(lockFile_, LOCK_EX | LOCK_NB) == 0) return std::nullopt;
+  const bool taken = lockFile_ >= 0 && errno == EWOULDBLOCK;
+  return StoreError{ErrorClass::misconfigured,
+                    taken ? "the fence's memory " + file_ + " is in use by another process; one service has one fence"
+                          : "the fence's memory: cannot open " + path + ": " +
+                                std::error_code{errno, std::generic_category()}.message()};
+}
+
+std::optional<StoreError> TokenMemory::openDatabase() {
+  sqlite3* raw = nullptr;
+  const int code =
+      sqlite3_open_v2(file_.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  database_.reset(raw);
+  if (code != SQLITE_OK) return trouble("opening it");
+  sqlite3_busy_timeout(raw, 5'000);  // people who look at the file
+  if (!exec("PRAGMA journal_mode = WAL") || !exec("PRAGMA synchronous = FULL") || !exec(schema)) {
+    return trouble("preparing it");
+  }
+  return std::nullopt;
+}
+
+std::optional<StoreError> TokenMemory::load() {
+  Statement rows{database_.get(), "SELECT lease, token, holder FROM tenure_fence_guard WHERE token > 0"};
+  int code = rows.step();
+  for (; code == SQLITE_ROW; code = rows.step()) {
+    const std::string lease = rows.text(0);
+    known_[lease] = {lease, FencingToken{static_cast<std::uint64_t>(rows.integer(1))}, rows.text(2)};
+  }
+  if (code != SQLITE_DONE) return trouble("reading it");
+  Statement state{database_.get(), "SELECT clean FROM tenure_fence_state"};
+  code = state.step();
+  // A new file has no row: nobody can have left anything under way.
+  clean_ = code == SQLITE_DONE || (code == SQLITE_ROW && state.integer(0) == 1);
+  if (code != SQLITE_DONE && code != SQLITE_ROW) return trouble("reading it");
+  if (!exec("INSERT INTO tenure_fence_state VALUES(1, 0) ON CONFLICT DO UPDATE SET clean = 0")) {
+    return trouble("marking it as in use");
+  }
+  return std::nullopt;
+}
+
+void TokenMemory::start(Stored stored, std::chrono::milliseconds after, std::function<void()> wake) {
+  stored_ = std::move(stored);
+  wake_ = std::move(wake);
+  after_ = after;
+  started_ = readClock();
+  thread_ = detail::startThread("tenure-fence", [this] { run(); });
+}
+
+void TokenMemory::store(const TermStamp& stamp) {
+  const std::lock_guard lock{mutex_};
+  TermStamp& pending = pending_[stamp.lease];
+  if (pending.token <= stamp.token) pending = stamp;
+  changed_.notify_one();
+}
+
+void TokenMemory::run() {
+  std::unique_lock lock{mutex_};
+  for (;;) {
+    const auto left = after_ - elapsedForChallenger(started_, readClock());
+    if (wake_ && left.count() <= 0) {
+      const auto wake = std::exchange(wake_, nullptr);
+      lock.unlock();
+      wake();
+      lock.lock();
+      continue;
+    }
+    if (!pending_.empty()) {
+      const auto stamps = std::exchange(pending_, {});
+      lock.unlock();
+      writeAll(stamps);
+      lock.lock();
+      continue;
+    }
+    if (closing_) return;
+    if (wake_) {
+      changed_.wait_for(lock, left);
+    } else {
+      changed_.wait(lock);
+    }
+  }
+}
+
+bool TokenMemory::write(const TermStamp& stamp) const {
+  // Also here only upwards: whoever else may have written, the file never forgets.
+  Statement row{database_.get(),
+                "INSERT INTO tenure_fence_guard(lease, token, holder, since) VALUES(?1, ?2, ?3, ?4) "
+                "ON CONFLICT(lease) DO UPDATE SET since = iif(excluded.token > token, excluded.since, since), "
+                "token = excluded.token, holder = excluded.holder "
+                "WHERE excluded.token > token OR (excluded.token = token AND holder = '')"};
+  const std::string since = wallClockTextForDisplay(wallClockMillisForDisplay());
+  return row.bind(1, stamp.lease)
+             .bind(2, static_cast<std::int64_t>(stamp.token.value()))
+             .bind(3, stamp.holder)
+             .bind(4, since)
+             .step() == SQLITE_DONE;
+}
+
+void TokenMemory::writeAll(const std::map<std::string, TermStamp>& stamps) {
+  bool good = exec("BEGIN IMMEDIATE");
+  for (auto stamp = stamps.begin(); good && stamp != stamps.end(); ++stamp) good = write(stamp->second);
+  good = good && exec("COMMIT");
+  std::optional<FenceError> error;
+  if (!good) {
+    error = fenceTrouble({ErrorClass::transient, trouble("writing a token").message});
+    if (sqlite3_get_autocommit(database_.get()) == 0) (void)exec("ROLLBACK");
+  }
+  for (const auto& [lease, stamp] : stamps) stored_(stamp, error);
+}
+
+void TokenMemory::close(bool clean) {
+  if (thread_.joinable()) {
+    {
+      const std::lock_guard lock{mutex_};
+      closing_ = true;
+      changed_.notify_one();
+    }
+    thread_.join();
+  }
+  if (clean && database_) (void)exec("UPDATE tenure_fence_state SET clean = 1");
+  database_.reset();
+}
+
+TokenMemory::~TokenMemory() {
+  close(false);
+  if (lockFile_ >= 0) ::close(lockFile_);
+}
+
+}  // namespace tenure::http_fence

@@ -1,0 +1,78 @@
+// The highest token of each lease on disk.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <sqlite3.h>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/fence.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure::http_fence {
+
+/// One SQLite file, held by one process at a time (a lock on FILE.lock that the kernel drops with the process). A
+/// thread of its own ("tenure-fence") writes: what comes while one transaction is under way goes into the next, and of
+/// a lease only the highest. A stamp is told as stored when the disk has it (synchronous = FULL).
+class TokenMemory {
+ public:
+  using Stored = std::function<void(const TermStamp& stamp, const std::optional<FenceError>& error)>;
+
+  /// Opens or makes the file. `stored` is called on the thread, once for each stamp that was written or could not be.
+  [[nodiscard]] static StoreResult<std::unique_ptr<TokenMemory>> open(const std::string& file);
+  ~TokenMemory();
+  TokenMemory(const TokenMemory&) = delete;
+  TokenMemory& operator=(const TokenMemory&) = delete;
+
+  /// What the file held when it was opened.
+  [[nodiscard]] const std::map<std::string, TermStamp>& known() const noexcept { return known_; }
+  /// Whether the last process that had the file closed it with close(true).
+  [[nodiscard]] bool wasClosedCleanly() const noexcept { return clean_; }
+
+  /// Starts the thread. `wake` is called on it once, `after` so long, judged as a challenger judges time.
+  void start(Stored stored, std::chrono::milliseconds after, std::function<void()> wake);
+  void store(const TermStamp& stamp);
+  /// Ends the thread; what was given to store() before is written. `clean`: no request is under way any more.
+  void close(bool clean);
+
+ private:
+  struct CloseDatabase {
+    void operator()(sqlite3* database) const noexcept { sqlite3_close_v2(database); }
+  };
+
+  explicit TokenMemory(std::string file) : file_{std::move(file)} {}
+  [[nodiscard]] std::optional<StoreError> lock();
+  [[nodiscard]] std::optional<StoreError> openDatabase();
+  [[nodiscard]] std::optional<StoreError> load();
+  [[nodiscard]] StoreError trouble(const std::string& doing) const;
+  [[nodiscard]] bool exec(const char* sql) const;
+  [[nodiscard]] bool write(const TermStamp& stamp) const;
+  void run();
+  void writeAll(const std::map<std::string, TermStamp>& stamps);
+
+  const std::string file_;
+  int lockFile_{-1};
+  std::unique_ptr<sqlite3, CloseDatabase> database_{};
+  std::map<std::string, TermStamp> known_{};
+  bool clean_{false};
+
+  Stored stored_{};
+  std::function<void()> wake_{};
+  Instant started_{};
+  std::chrono::milliseconds after_{0};
+
+  std::mutex mutex_{};
+  std::condition_variable changed_{};
+  std::map<std::string, TermStamp> pending_{};
+  bool closing_{false};
+  std::thread thread_{};
+};
+
+}  // namespace tenure::http_fence

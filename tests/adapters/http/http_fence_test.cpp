@@ -1,0 +1,295 @@
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <tenure/adapters/http_fence.hpp>
+
+#include "adapters/test_database.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A request and its verdict, whenever that comes.
+class Asked {
+ public:
+  Asked(HttpFence& fence, const FencedRequest& request) {
+    auto verdict = fence.admit(request, [this](HttpVerdict later) { put(std::move(later)); });
+    if (verdict) put(std::move(*verdict));
+  }
+  [[nodiscard]] bool answered() {
+    const std::lock_guard lock{mutex_};
+    return verdict_.has_value();
+  }
+  HttpVerdict& verdict() {
+    std::unique_lock lock{mutex_};
+    if (!changed_.wait_for(lock, 30s, [this] { return verdict_.has_value(); })) throw std::runtime_error{"no verdict"};
+    return *verdict_;
+  }
+  [[nodiscard]] bool passes() { return std::holds_alternative<FencePass>(verdict()); }
+  [[nodiscard]] int status() {
+    const auto* refusal = std::get_if<HttpRefusal>(&verdict());
+    return refusal == nullptr ? 0 : refusal->status;
+  }
+  [[nodiscard]] const HttpRefusal& refusal() { return std::get<HttpRefusal>(verdict()); }
+  void end() { verdict() = FencePass{}; }
+  [[nodiscard]] const FencePass& pass() { return std::get<FencePass>(verdict()); }
+
+ private:
+  void put(HttpVerdict verdict) {
+    const std::lock_guard lock{mutex_};
+    if (verdict_) std::terminate();  // two answers
+    verdict_ = std::move(verdict);
+    changed_.notify_one();
+  }
+  std::mutex mutex_{};
+  std::condition_variable changed_{};
+  std::optional<HttpVerdict> verdict_{};
+};
+
+class HttpFenceTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::unique_ptr<HttpFence> open() const { return HttpFence::open(options_).value(); }
+  static FencedRequest post(std::string_view header) { return {"POST", "/ledger", 1, header}; }
+
+  const test::TempDir directory_;
+  HttpFenceOptions options_{.leases = {"billing", "Other/1"}, .memory = directory_.file("fence.db")};
+};
+
+std::string headerOf(const HttpRefusal& refusal, const std::string& name) {
+  for (const auto& [key, value] : refusal.headers) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+TEST_F(HttpFenceTest, refusesAFormerTermAndNamesBothTokens) {
+  const auto fence = open();
+  EXPECT_TRUE(Asked(*fence, post(R"(billing=42;holder="b#2")")).passes());
+  Asked stale{*fence, post(R"(billing=41;holder="a#1")")};
+  ASSERT_EQ(stale.status(), 409);
+  EXPECT_EQ(headerOf(stale.refusal(), "Content-Type"), "application/problem+json");
+  EXPECT_EQ(stale.refusal().body,
+            "{\"type\":\"urn:tenure:fence:stale-token\",\"title\":\"The term of this request is over\",\"status\":409,"
+            "\"detail\":\"lease \\\"billing\\\": refused a write of a#1 with fencing token 41, because b#2 has written "
+            "with token 42; the writer's term is over and its work must stop\",\"lease\":\"billing\",\"token\":41,"
+            "\"highestSeen\":42,\"holder\":\"b#2\"}\n");
+  const TermStamp mine{"billing", FencingToken{41}, "a#1"};
+  const auto error = httpFenceError(mine, 409, "application/problem+json", headerOf(stale.refusal(), "Fencing-Token"));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(*error->stale(), (StaleToken{FencingToken{41}, FencingToken{42}}));
+}
+
+TEST_F(HttpFenceTest, aClientDoesNotTakeAnAnswerOfTheServiceForARefusal) {
+  const TermStamp mine{"billing", FencingToken{41}, "a#1"};
+  EXPECT_FALSE(httpFenceError(mine, 409, "application/json", "billing=42"));
+  EXPECT_FALSE(httpFenceError(mine, 409, "application/problem+json", ""));
+  EXPECT_FALSE(httpFenceError(mine, 409, "application/problem+json", "other=42"));
+  EXPECT_FALSE(httpFenceError(mine, 200, "application/problem+json", "billing=42"));
+  EXPECT_FALSE(httpFenceError(mine, 409, "application/problem+json", "billing=40")) << "that is no refusal";
+}
+
+TEST_F(HttpFenceTest, theSameTokenOfAnotherHolderIsRefused) {
+  const auto fence = open();
+  EXPECT_TRUE(Asked(*fence, post(R"(billing=42;holder="b#2")")).passes());
+  Asked foreign{*fence, post(R"(billing=42;holder="c#3")")};
+  EXPECT_EQ(foreign.status(), 409);
+  EXPECT_NE(foreign.refusal().body.find("foreign-term"), std::string::npos);
+}
+
+TEST_F(HttpFenceTest, theStatusMayBe412) {
+  options_.staleStatus = 412;
+  const auto fence = open();
+  EXPECT_TRUE(Asked(*fence, post("billing=42")).passes());
+  EXPECT_EQ(Asked(*fence, post("billing=41")).status(), 412);
+}
+
+TEST_F(HttpFenceTest, remembersAcrossARestart) {
+  { EXPECT_TRUE(Asked(*open(), post(R"(*=7;lease="Other/1";holder="a#1")")).passes()); }
+  EXPECT_EQ(test::TestDatabase{options_.memory}.number("SELECT token FROM tenure_fence_guard WHERE lease = 'Other/1'"),
+            7);
+  const auto fence = open();
+  EXPECT_EQ(fence->highestSeen("Other/1"), (TermStamp{"Other/1", FencingToken{7}, "a#1"}));
+  EXPECT_EQ(Asked(*fence, post(R"(*=6;lease="Other/1")")).status(), 409);
+  EXPECT_TRUE(Asked(*fence, post(R"(*=7;lease="Other/1";holder="a#1")")).passes());
+}
+
+TEST_F(HttpFenceTest, aTokenIsOnTheDiskBeforeItsFirstRequestPasses) {
+  const auto fence = open();
+  const test::TestDatabase reader{options_.memory};
+  for (int token = 1; token <= 50; ++token) {
+    Asked asked{*fence, post("billing=" + std::to_string(token))};
+    ASSERT_TRUE(asked.passes());
+    ASSERT_EQ(reader.number("SELECT token FROM tenure_fence_guard"), token);
+  }
+}
+
+TEST_F(HttpFenceTest, onlyARiseOfTheTokenIsWritten) {
+  const auto fence = open();
+  const test::TestDatabase reader{options_.memory};
+  EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
+  const auto version = reader.number("PRAGMA data_version");
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
+  EXPECT_EQ(reader.number("PRAGMA data_version"), version);
+}
+
+TEST_F(HttpFenceTest, aLaterTermWaitsForTheRequestsUnderWay) {
+  const auto fence = open();
+  Asked older{*fence, post("billing=5")};
+  ASSERT_TRUE(older.passes());
+  std::atomic<int> told{0};
+  older.pass().onOvertaken([&] { ++told; });
+  EXPECT_EQ(told, 0);
+  Asked newer{*fence, post("billing=6")};
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(Asked(*fence, post("billing=5")).status(), 409);
+  while (test::TestDatabase{options_.memory}.number("SELECT token FROM tenure_fence_guard") != 6) {
+  }
+  EXPECT_FALSE(newer.answered());
+  older.end();
+  EXPECT_TRUE(newer.passes());
+  newer.pass().onOvertaken([&] { ++told; });
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(HttpFenceTest, afterACrashALaterTermWaitsForWhatMayBeUnderWay) {
+  { EXPECT_TRUE(Asked(*open(), post("billing=5")).passes()); }  // goes without close(true), as a killed process does
+  options_.afterCrash = 300ms;
+  const auto start = std::chrono::steady_clock::now();
+  const auto fence = open();
+  EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
+  EXPECT_TRUE(Asked(*fence, post("billing=6")).passes());
+  EXPECT_GE(std::chrono::steady_clock::now() - start, 299ms);
+  fence->close(true);
+}
+
+TEST_F(HttpFenceTest, afterACleanEndNobodyWaits) {
+  options_.afterCrash = 1h;
+  {
+    const auto fence = open();
+    EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
+    fence->close(true);
+  }
+  EXPECT_TRUE(Asked(*open(), post("billing=6")).passes());
+}
+
+TEST_F(HttpFenceTest, oneMemoryHasOneFence) {
+  const auto fence = open();
+  const auto second = HttpFence::open(options_);
+  ASSERT_TRUE(second.has_error());
+  EXPECT_NE(second.error().message.find("in use by another process"), std::string::npos);
+}
+
+TEST_F(HttpFenceTest, refusesHeadersThatAreNotUnderstoodOrOfOtherLeases) {
+  const auto fence = open();
+  EXPECT_EQ(Asked(*fence, post("billing=1000000000000000000000000000000")).status(), 400);
+  EXPECT_EQ(Asked(*fence, post("billing=-1")).status(), 400);
+  EXPECT_EQ(Asked(*fence, post("")).status(), 400);
+  EXPECT_EQ(Asked(*fence, FencedRequest{"POST", "/", 2, "billing=1"}).status(), 400) << "the header comes twice";
+  EXPECT_EQ(Asked(*fence, post(R"(billing=1, *=1;lease="Other/1")")).status(), 400);
+  EXPECT_EQ(Asked(*fence, post("elsewhere=99")).status(), 403);
+  EXPECT_TRUE(Asked(*fence, post("billing=1, elsewhere=99")).passes());
+  EXPECT_FALSE(fence->highestSeen("elsewhere"));
+  EXPECT_EQ(test::TestDatabase{options_.memory}.number("SELECT count(*) FROM tenure_fence_guard"), 1);
+}
+
+TEST_F(HttpFenceTest, withoutATokenOnlyReadsPass) {
+  const auto fence = open();
+  for (const char* method : {"GET", "HEAD", "OPTIONS"}) {
+    Asked asked{*fence, FencedRequest{method, "/"}};
+    ASSERT_TRUE(asked.passes());
+    EXPECT_FALSE(asked.pass().fenced());
+  }
+  for (const char* method : {"POST", "PUT", "PATCH", "DELETE", "get", "PROPFIND", ""}) {
+    EXPECT_EQ(Asked(*fence, FencedRequest{method, "/"}).status(), 428) << method;
+  }
+}
+
+TEST_F(HttpFenceTest, readsMayBeRefusedAndWritesLetPass) {
+  options_.withoutToken = WithoutToken::refuse;
+  EXPECT_EQ(Asked(*open(), FencedRequest{"GET", "/"}).status(), 428);
+  options_.withoutToken = WithoutToken::pass;
+  EXPECT_TRUE(Asked(*open(), FencedRequest{"POST", "/"}).passes());
+}
+
+TEST_F(HttpFenceTest, withKeysOnlySignedRequestsPass) {
+  const FenceKey key{"k1", std::string(32, 's')};
+  options_.keys = {key};
+  const auto fence = open();
+  const TermStamp stamp{"billing", FencingToken{5}, "a#1"};
+  const auto lines = fenceHeaders(stamp, "POST", "/ledger", "pay 1", &key);
+  const std::string body = "pay 1";
+  const std::string other = "pay 2";
+  const FencedRequest good{"POST", "/ledger", 1, lines[0].second, lines[1].second, &body};
+  EXPECT_EQ(Asked(*fence, post(R"(billing=9;holder="a#1")")).status(), 403) << "not signed";
+  FencedRequest bad = good;
+  bad.target = "/other";
+  EXPECT_EQ(Asked(*fence, bad).status(), 403);
+  bad = good;
+  bad.body = &other;
+  EXPECT_EQ(Asked(*fence, bad).status(), 403) << "another body";
+  bad = good;
+  bad.contentDigest = {};
+  EXPECT_EQ(Asked(*fence, bad).status(), 403);
+  EXPECT_FALSE(fence->highestSeen("billing")) << "what is not believed is not remembered";
+  EXPECT_TRUE(Asked(*fence, good).passes());
+}
+
+TEST_F(HttpFenceTest, whoWaitsWhenItClosesIsAnswered) {
+  const auto fence = open();
+  Asked older{*fence, post("billing=5")};
+  ASSERT_TRUE(older.passes());
+  Asked newer{*fence, post("billing=6")};
+  fence->close(false);
+  EXPECT_EQ(newer.status(), 503);
+  EXPECT_EQ(Asked(*fence, post("billing=6")).status(), 503);
+}
+
+TEST_F(HttpFenceTest, faultsOfTheOptionsAreToldTogether) {
+  EXPECT_EQ(faultsOf(HttpFenceOptions{.keys = {{"k", "short"}}, .staleStatus = 200, .maxWaiting = 0}).size(), 5U);
+  EXPECT_THROW((void)HttpFence::open({}), std::invalid_argument);
+  options_.memory = "/nonexistent/fence.db";
+  EXPECT_TRUE(HttpFence::open(options_).has_error());
+}
+
+TEST_F(HttpFenceTest, threadsThatRaceNeverHaveTwoTermsUnderWay) {
+  const auto fence = open();
+  std::atomic<std::uint64_t> last{0};
+  std::mutex mutex;
+  std::multiset<std::uint64_t> underWay;
+  std::uint64_t highest = 0;
+  int broken = 0;
+  int passed = 0;
+  const auto race = [&](const std::string& holder) {
+    std::uint64_t token = 0;
+    for (int i = 0; i < 2'000; ++i) {
+      if (i % 40 == 0) token = ++last;
+      const std::string header = "billing=" + std::to_string(token) + ";holder=\"" + holder + '"';
+      Asked asked{*fence, post(header)};
+      if (!asked.passes()) continue;
+      {
+        const std::lock_guard lock{mutex};
+        underWay.insert(token);
+        if (token < highest || *underWay.begin() != *underWay.rbegin()) ++broken;
+        highest = token;
+        ++passed;
+      }
+      const std::lock_guard lock{mutex};
+      underWay.erase(underWay.find(token));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (const char* holder : {"a", "b", "c", "d"}) threads.emplace_back(race, holder);
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(broken, 0);
+  EXPECT_GT(passed, 100);
+}
+
+}  // namespace
+}  // namespace tenure
