@@ -47,7 +47,7 @@ class ClockGauge {
     constexpr std::uint16_t windowsOfSilence = 60;
     const bool beyond = ppm_ > coveredPpm || ppm_ < -coveredPpm;
     const bool news = beyond && silence_ == 0;
-    silence_ = beyond ? static_cast<std::uint16_t>((silence_ + 1) % windowsOfSilence) : 0;
+    silence_ = beyond ? static_cast<std::uint16_t>((silence_ + 1) % windowsOfSilence) : std::uint16_t{0};
     return news;
   }
 
