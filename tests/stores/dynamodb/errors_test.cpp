@@ -111,6 +111,15 @@ TEST(DynamoDbErrors, ofEachWrite) {
   }
 }
 
+TEST(DynamoDbErrors, aFailedServerIsNotBelievedThatNothingHappened) {
+  for (const ErrorCase& error : cases) {
+    SCOPED_TRACE(error.name);
+    ScriptedStore store;
+    store.fails(serviceError(error.name, 500));
+    EXPECT_EQ(told(store.write(request(Purpose::renew, {"one"}))).substr(0, 8), "unknown,");
+  }
+}
+
 TEST(DynamoDbErrors, ofEachRead) {
   for (const ErrorCase& error : cases) {
     SCOPED_TRACE(error.name);

@@ -128,8 +128,9 @@ Fault faultOf(const std::string& what, const aws::JsonReply& reply, object body)
   fault.name = nameIn(body);
   const ErrorRule* rule = ruleOf(fault.name);
   fault.error.errorClass = rule != nullptr ? rule->errorClass : classOfStatus(reply.status);
-  // Without a name of DynamoDB's it may have been something on the way that answered, after passing the request on.
-  fault.maybeApplied = rule != nullptr ? rule->maybeApplied : fault.name.empty() || reply.status >= 500;
+  // Without a name of DynamoDB's it may have been something on the way that answered, after passing the request on. And
+  // a server that failed is not believed that it did nothing before, whatever name it gives to that.
+  fault.maybeApplied = reply.status >= 500 || (rule != nullptr ? rule->maybeApplied : fault.name.empty());
   if (mutant::on(Mutant::dynamodbServerErrorIsRefusal)) fault.maybeApplied = false;
   std::string& message = fault.error.message;
   message = what + ": " + (fault.name.empty() ? "an answer that is not DynamoDB's" : fault.name);
