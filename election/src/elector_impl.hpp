@@ -7,13 +7,13 @@
 #include <mutex>
 
 #include <tenure/election/leader_elector.hpp>
+#include <tenure/lockcore/detail/callback_lane.hpp>
+#include <tenure/lockcore/detail/thread_pool.hpp>
 #include <tenure/lockcore/process_mark.hpp>
 
-#include "callback_lane.hpp"
 #include "listener_set.hpp"
 #include "notice_queue.hpp"
 #include "term_handle.hpp"
-#include "thread_pool.hpp"
 
 namespace tenure {
 
@@ -56,6 +56,7 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   void on(const action::InDoubt& doubt);
   void on(const action::Revoked& revoked);
   void on(const action::LeaderChanged& changed);
+  void on(const action::GaveUp& /*of a lock*/) {}
   void on(const action::Stopped& stopped);
   void watchLostWork(const std::shared_ptr<TermHandle>& term);
   template <class Callback>

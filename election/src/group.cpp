@@ -1,30 +1,14 @@
-#include <algorithm>
-#include <array>
-#include <unistd.h>
 #include <utility>
 
 #include <tenure/election/group.hpp>
+#include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_machine.hpp>
 
 namespace tenure {
 namespace {
 
-constexpr std::size_t maxIdBytes = 200;
-
-std::string hostName() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  return name.data();
-}
-
 void checkCandidate(const CandidateOptions& candidate, OptionFaults& faults) {
-  const auto forbidden = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '#'; };
-  const bool bad = candidate.id.empty() || candidate.id.size() > maxIdBytes || !isUtf8(candidate.id) ||
-                   std::any_of(candidate.id.begin(), candidate.id.end(), forbidden);
-  if (bad) {
-    faults.push_back({"candidate.id", "must be 1 to " + std::to_string(maxIdBytes) +
-                                          " bytes of UTF-8 text without control characters and without '#'"});
-  }
+  if (auto fault = faultOfCandidateName(candidate.id)) faults.push_back({"candidate.id", *std::move(fault)});
   if (candidate.priority > maxPriority) {
     faults.push_back({"candidate.priority", std::to_string(candidate.priority) +
                                                 " is out of range; allowed is 0 (most preferred) to " +
@@ -38,7 +22,7 @@ boost::system::result<Group, OptionFaults> Group::make(GroupOptions options, std
                                                        Logger logger) {
   OptionFaults faults;
   for (std::string& fault : faultsOf(LeaseKey{options.group})) faults.push_back({"group", std::move(fault)});
-  if (options.candidate.id.empty()) options.candidate.id = hostName();
+  if (options.candidate.id.empty()) options.candidate.id = hostNameAsCandidate();
   checkCandidate(options.candidate, faults);
   auto timing = LeaseTiming::from(options.lease);
   if (!timing) {

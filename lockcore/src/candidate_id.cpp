@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <array>
+#include <unistd.h>
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/random_source.hpp>
 
 namespace tenure {
@@ -10,6 +14,21 @@ CandidateId CandidateId::make(std::string name, RandomSource& random) { return {
 std::string_view nameOf(std::string_view holderText) noexcept {
   const std::size_t at = holderText.rfind('#');
   return at == std::string_view::npos ? holderText : holderText.substr(0, at);
+}
+
+std::optional<std::string> faultOfCandidateName(std::string_view name) {
+  constexpr std::size_t maxBytes = 200;
+  const auto forbidden = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '#'; };
+  const bool bad =
+      name.empty() || name.size() > maxBytes || !isUtf8(name) || std::any_of(name.begin(), name.end(), forbidden);
+  if (!bad) return std::nullopt;
+  return "must be 1 to " + std::to_string(maxBytes) + " bytes of UTF-8 text without control characters and without '#'";
+}
+
+std::string hostNameAsCandidate() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
+  return name.data();
 }
 
 }  // namespace tenure

@@ -4,10 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "callback_lane.hpp"
+#include <tenure/lockcore/detail/callback_lane.hpp>
+#include <tenure/lockcore/detail/thread_pool.hpp>
+
 #include "election/stage.hpp"
 #include "notice_queue.hpp"
-#include "thread_pool.hpp"
 
 namespace tenure::test {
 namespace {

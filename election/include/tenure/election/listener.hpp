@@ -7,6 +7,7 @@
 #include <string>
 
 #include <tenure/election/leadership.hpp>
+#include <tenure/lockcore/executor.hpp>
 #include <tenure/lockcore/lease_action.hpp>
 
 namespace tenure {
@@ -26,11 +27,6 @@ struct Renewal {
   FencingToken token;
   bool afterDoubt;  ///< ends a doubt that onInDoubt announced
 };
-
-/// Runs a task later on some thread, in no particular order: a thread pool, an io_context. It must not run the task
-/// inside the call and must run every task in the end. If it throws, the error is logged and the task runs on a thread
-/// of the library's own.
-using Executor = std::function<void(std::function<void()>)>;
 
 /// Any of them may be empty. Contract:
 /// - Thread: onElected and onRevoked of one elector run in order and never at the same time, on the elector's executor

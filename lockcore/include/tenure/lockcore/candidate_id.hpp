@@ -1,6 +1,7 @@
 // Who competes: a configured name made unique per process.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,13 @@ struct CandidateId {
 
   [[nodiscard]] static CandidateId make(std::string name, RandomSource& random);
 };
+
+/// What is wrong with a name, one sentence; empty if it may be used: 1..200 bytes of UTF-8 without control characters
+/// and '#'.
+[[nodiscard]] std::optional<std::string> faultOfCandidateName(std::string_view name);
+
+/// This machine's name; "localhost" if it has none.
+[[nodiscard]] std::string hostNameAsCandidate();
 
 /// The configured name inside a holder text, for people: everything before the last '#'.
 [[nodiscard]] std::string_view nameOf(std::string_view holderText) noexcept;

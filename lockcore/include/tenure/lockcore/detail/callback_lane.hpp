@@ -1,4 +1,4 @@
-// An order of callbacks: one after the other, never two at a time, on any executor.
+// Internal: an order of callbacks: one after the other, never two at a time, on any executor.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@
 #include <mutex>
 #include <thread>
 
-#include <tenure/election/listener.hpp>
+#include <tenure/lockcore/executor.hpp>
 
 namespace tenure {
 
-/// A lane lives as long as it has work, also after its elector is gone.
+/// A lane lives as long as it has work, also after its owner is gone.
 class CallbackLane : public std::enable_shared_from_this<CallbackLane> {
  public:
   /// `executor` must not throw.

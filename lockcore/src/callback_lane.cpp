@@ -1,6 +1,6 @@
-#include "callback_lane.hpp"
-
 #include <utility>
+
+#include <tenure/lockcore/detail/callback_lane.hpp>
 
 namespace tenure {
 

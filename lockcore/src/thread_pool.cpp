@@ -1,11 +1,10 @@
-#include "thread_pool.hpp"
-
 #include <chrono>
 #include <system_error>
 #include <utility>
 
 #include <tenure/lockcore/detail/per_process.hpp>
 #include <tenure/lockcore/detail/thread.hpp>
+#include <tenure/lockcore/detail/thread_pool.hpp>
 
 namespace tenure {
 namespace {

@@ -1,4 +1,4 @@
-// The threads that run callbacks when the user gives no executor.
+// Internal: the threads that run callbacks when the user gives no executor.
 #pragma once
 
 #include <condition_variable>
@@ -27,7 +27,7 @@ class ThreadPool {
 
   [[nodiscard]] int threads() const;
 
-  /// The pools that all electors of this process share; each ends with its last user.
+  /// The pools that all electors and lock clients of this process share; each ends with its last user.
   [[nodiscard]] static std::shared_ptr<ThreadPool> forCallbacks();
   /// Fires stop tokens. Apart, so that callbacks which block cannot keep a token from firing even where the system
   /// gives no further thread (I6).
