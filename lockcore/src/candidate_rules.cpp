@@ -37,6 +37,7 @@ void LeaseMachine::Impl::advanceCandidate(const Instant& now) {
     if (elapsedForHolder(drainFrom_, now) >= options_.timing.drainTimeout()) finish(ReleaseResult::notDrained);
     return;
   }
+  if (const auto reason = reasonToGiveUp(now)) return giveUp(now, *reason);
   if (inFlight_) return;
   const auto free = observation_.untilFree(now, politeness_);
   if (mayCompete(now) && !readFirst_ && free && *free <= nanoseconds{0}) return sendAcquire(now);
@@ -46,7 +47,9 @@ void LeaseMachine::Impl::advanceCandidate(const Instant& now) {
 /// Small random delays keep candidates from writing all at once; the window grows with each lost race, so that a crowd
 /// spreads itself out while a handful stays quick.
 void LeaseMachine::Impl::drawPoliteness() {
-  politeness_ = nanoseconds{options_.timing.duration()} / maxPriority * options_.priority + raceJitter();
+  politeness_ = nanoseconds{options_.timing.duration()} / maxPriority * options_.priority;
+  // Whoever comes to a lock and finds it free has most likely no rivals.
+  if (!options_.oneTerm || waited_) politeness_ += raceJitter();
 }
 
 nanoseconds LeaseMachine::Impl::raceJitter() {
@@ -59,10 +62,13 @@ void LeaseMachine::Impl::sendAcquire(const Instant& now) {
   state_ = LeaseState::acquiring;
   // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
   sendWrite(now, Request::acquire, options_.timing.leadsFor() / 2, observation_.expected());
-  if (mutant::on(Mutant::electedBeforeAnswer)) becomeLeader(now, {inFlight_->version, now}, tokenFloor_.next());
+  const Pending sent{inFlight_->version, now, inFlight_->right};
+  if (mutant::on(Mutant::electedBeforeAnswer)) becomeLeader(now, sent, tokenFloor_.next());
 }
 
 void LeaseMachine::Impl::candidateRead(const Instant& now, const ReadOutcome& outcome, bool hinted) {
+  looked_ = true;
+  troubled_ = outcome.has_error();
   if (outcome) {
     readFirst_ = false;
     return observe(now, *outcome, hinted);
@@ -83,7 +89,10 @@ void LeaseMachine::Impl::observe(const Instant& now, const std::optional<LeaseRe
   }
   if (record) tokenFloor_ = std::max(tokenFloor_, record->token);
   if (record && isOwn(*record) && adoptOwnAcquire(now, *record)) return;
+  asReleased_ = false;
+  if (options_.oneTerm) keepPayload(record);
   const bool news = observation_.confirm(now, record, record && wrote(*record));
+  waited_ = waited_ || observation_.heldByOther();
   poll_.answered(now, news, hinted);
   if (news) {
     if (observation_.heldByOther() && lostRaces_ > 0) --lostRaces_;
@@ -104,9 +113,13 @@ void LeaseMachine::Impl::follow(const std::optional<LeaseRecord>& held) {
 
 void LeaseMachine::Impl::acquireAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome) {
   state_ = LeaseState::candidate;
+  const auto* conflict = std::get_if<Conflict>(&outcome);
+  // What became of the write is still to be looked at, if it may have won, or if nobody knows who did.
+  looked_ = std::holds_alternative<Rejected>(outcome) || (conflict != nullptr && conflict->current);
+  troubled_ = std::holds_alternative<Rejected>(outcome);
   if (const auto* applied = std::get_if<Applied>(&outcome)) {
     acquired(now, request, *applied);
-  } else if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+  } else if (conflict != nullptr) {
     acquireLost(now, request, *conflict);
   } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
     acquireFailed(now, rejected->error);
@@ -125,7 +138,7 @@ void LeaseMachine::Impl::acquireAnswered(const Instant& now, const InFlight& req
 void LeaseMachine::Impl::acquired(const Instant& now, const InFlight& request, const Applied& applied) {
   if (!applied.warning.empty()) log(LogLevel::warn, applied.warning);
   if (applied.token > tokenFloor_ || stopping_) {
-    return becomeLeader(now, {request.version, request.sentAt}, applied.token);
+    return becomeLeader(now, {request.version, request.sentAt, request.right}, applied.token);
   }
   const std::string why = "the store gave this term the fencing token " + toString(applied.token) + ", but " +
                           toString(tokenFloor_) + " was seen before; the lease is acquired again for a higher one";
@@ -180,7 +193,7 @@ bool LeaseMachine::Impl::adoptOwnAcquire(const Instant& now, const LeaseRecord& 
   const Pending* found = findPending(record.version);
   if (found == nullptr || record.released) return false;
   const Pending won = *found;
-  const TermState term{won.sentAt, options_.timing.leadsFor(), options_.timing.validFor(), record.token};
+  const TermState term{won.sentAt, won.right.leadsFor, won.right.validFor, record.token};
   if (!term.leadsAt(now) || !mayLead() || record.token < tokenFloor_) return false;
   becomeLeader(now, won, record.token);
   return true;

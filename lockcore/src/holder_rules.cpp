@@ -26,7 +26,7 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   tokenFloor_ = std::max(tokenFloor_, token);
   version_ = won.version;
   pending_.clear();
-  term_ = {won.sentAt, options_.timing.leadsFor(), options_.timing.validFor(), token};
+  term_ = {won.sentAt, won.right.leadsFor, won.right.validFor, token};
   acquiredAtMillis_ = options_.displayClock != nullptr ? options_.displayClock() : 0;
   if (stopping_) return beginRelease(now);
   if (!term_.leadsAt(now)) {
@@ -41,6 +41,7 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   retryAfter_ = nanoseconds{0};
   readBack_ = false;
   doubt_ = false;
+  wanted_.reset();
   workRunning_ = true;
   progressAt_ = now;
   lastStep_ = now;
@@ -48,11 +49,11 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   follow(std::nullopt);
   publish(term_);
   setLeader(now, LeaderInfo{options_.holder, token, true});
-  actions_.push_back(action::Elected{token});
+  actions_.push_back(action::Elected{token, options_.oneTerm ? takePayload() : nullptr});
 }
 
 nanoseconds LeaseMachine::Impl::rightLeft(const Instant& now) const {
-  const nanoseconds right = state_ == LeaseState::draining ? options_.timing.validFor() : options_.timing.leadsFor();
+  const nanoseconds right = state_ == LeaseState::draining ? term_.validFor : term_.leadsFor;
   return right - elapsedForHolder(term_.anchor, now);
 }
 
@@ -78,6 +79,8 @@ bool LeaseMachine::Impl::renewalFits(const Instant& now) const { return rightLef
 
 nanoseconds LeaseMachine::Impl::renewDueIn(const Instant& now) const {
   if (renewFailures_ > 0 || doubt_ || readBack_) return retryAfter_ - elapsedForHolder(retryFrom_, now);
+  if (wanted_) return nanoseconds{0};
+  if (options_.manualHeartbeat) return nanoseconds::max();
   const nanoseconds heartbeat = options_.timing.heartbeat() * (mutant::on(Mutant::heartbeatTooLate) ? 4 : 1);
   const nanoseconds early = (term_.anchor.boottime + heartbeat) % slotOf(heartbeat);
   return heartbeat - early - elapsedForHolder(term_.anchor, now);
@@ -89,7 +92,7 @@ void LeaseMachine::Impl::advanceHolder(const Instant& now) {
     if (mutant::on(Mutant::releaseAfterDrainTimeout)) return beginRelease(now);
     log(LogLevel::warn, "the work did not end within the drain timeout; the lease is left to expire");
     endTerm(now, rightLeft(now));
-    return advanceCandidate(now);
+    return advance(now);
   }
   advanceRenewal(now);
 }
@@ -110,7 +113,7 @@ void LeaseMachine::Impl::renewAnswered(const Instant& now, const InFlight& reque
     return;  // the term is over; what the record says is found out by the candidate's next read
   }
   if (const auto* applied = std::get_if<Applied>(&outcome)) {
-    renewed(now, request.version, request.sentAt);
+    renewed(now, {request.version, request.sentAt, request.right});
     if (!applied->warning.empty()) log(LogLevel::warn, applied->warning);
     if (applied->stepDownRequested && state_ == LeaseState::leading) {
       beginDrain(now, RevokeReason::steppedDown, "an operator asked this leader to step down");
@@ -120,26 +123,43 @@ void LeaseMachine::Impl::renewAnswered(const Instant& now, const InFlight& reque
   } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
     renewalFailed(now, rejected->error);
   } else {
-    if (mutant::on(Mutant::unknownRenewalIsSuccess)) return renewed(now, request.version, request.sentAt);
+    const Pending sent{request.version, request.sentAt, request.right};
+    if (mutant::on(Mutant::unknownRenewalIsSuccess)) return renewed(now, sent);
     if (!mutant::on(Mutant::unknownRenewalIsForgotten)) remember(request);
     renewalFailed(now, std::get<Unknown>(outcome).error);
   }
 }
 
-/// `version` is what the record has now, by a request sent at `sentAt`: acknowledged, or proven by a read-back.
-void LeaseMachine::Impl::renewed(const Instant& now, const RecordVersion& version, const Instant& sentAt) {
-  version_ = version;
+/// Before a write that may shorten the lease is sent: from then on a challenger may find the shorter one in the record,
+/// and count it from that moment on. A longer one is counted once it is known to be there.
+void LeaseMachine::Impl::limitRight(const Instant& now) {
+  const nanoseconds spent = elapsedForHolder(term_.anchor, now);
+  const nanoseconds leadsFor = std::min(term_.leadsFor, spent + options_.timing.leadsFor());
+  const nanoseconds validFor = std::min(term_.validFor, spent + options_.timing.validFor());
+  if (leadsFor == term_.leadsFor && validFor == term_.validFor) return;
+  term_.leadsFor = leadsFor;
+  term_.validFor = validFor;
+  publish(term_);
+}
+
+/// `proven` is what the record has now: acknowledged, or shown by a read-back.
+void LeaseMachine::Impl::renewed(const Instant& now, const Pending& proven) {
+  version_ = proven.version;
   pending_.clear();
   renewFailures_ = 0;
   readBack_ = false;
   retryAfter_ = nanoseconds{0};
-  term_.anchor = mutant::on(Mutant::validityFromReply) ? now : sentAt;
+  term_.anchor = mutant::on(Mutant::validityFromReply) ? now : proven.sentAt;
+  term_.validFor = proven.right.validFor;
+  if (state_ == LeaseState::leading) term_.leadsFor = proven.right.leadsFor;
+  ticketInRecord_ = proven.right.ticket;
+  if (wanted_ && wanted_->ticket <= ticketInRecord_ && state_ != LeaseState::releasing) wanted_.reset();
   const bool afterDoubt = std::exchange(doubt_, false);
   if (state_ == LeaseState::releasing) return;
   publish(term_);
   if (state_ != LeaseState::leading) return;
   setLeader(now, leader_);
-  actions_.push_back(action::Renewed{term_.token, afterDoubt});
+  actions_.push_back(action::Renewed{term_.token, afterDoubt, ticketInRecord_});
 }
 
 void LeaseMachine::Impl::renewalFailed(const Instant& now, const StoreError& error) {
@@ -176,7 +196,7 @@ void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const std::optional<
     // Renewals sent after that one may still arrive; those before it cannot, because their conditions do not name it.
     const Pending proven = *landed;
     std::vector<Pending> later(std::next(pending_.begin(), landed - pending_.data() + 1), pending_.end());
-    renewed(now, proven.version, proven.sentAt);
+    renewed(now, proven);
     if (!mutant::on(Mutant::readBackForgetsLater)) pending_ = std::move(later);
     return;  // it was sent after the last acknowledged one, so its right is not over either
   }
@@ -246,6 +266,7 @@ void LeaseMachine::Impl::beginDrain(const Instant& now, RevokeReason reason, con
 /// lease from when it becomes free.
 void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
   const Nanos untilFree = std::max(stillValid, Nanos{0});
+  const bool undrained = state_ == LeaseState::draining && stillValid > Nanos{0};
   const Nanos cooldown = state_ == LeaseState::draining ? options_.timing.duration() + untilFree : Nanos{0};
   if (stillValid <= nanoseconds{0}) publish(TermState{});
   term_ = TermState{};
@@ -255,6 +276,8 @@ void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
   renewFailures_ = 0;
   inFlight_.reset();
   observation_.forget();
+  wanted_.reset();
+  if (options_.oneTerm) return finish(undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld);
   becomeCandidate(now, cooldown);
   if (!stopping_) drainFrom_ = now;
 }

@@ -12,7 +12,7 @@ using std::chrono::nanoseconds;
 void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (closed_.load()) return;
   const Instant now = scheduler_->now();
-  if (std::holds_alternative<event::Start>(event)) ensureSchema();
+  if (checksSchema_ && std::holds_alternative<event::Start>(event)) ensureSchema();
   if (gate_->takeProgress()) take(step(now, event::WorkProgressed{}));
   take(step(now, event));
   tellTrouble();

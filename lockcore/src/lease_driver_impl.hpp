@@ -43,6 +43,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
       : gate_{std::move(gate)},
         logger_{std::move(options.logger)},
         onNotice_{std::move(options.onNotice)},
+        checksSchema_{options.checksSchema},
         store_{std::move(store)},
         scheduler_{std::move(scheduler)},
         random_{std::move(random)},
@@ -96,6 +97,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<Gate> gate_;
   const Logger logger_;
   const std::function<void(const LeaseNotice&)> onNotice_;
+  const bool checksSchema_;
   const std::shared_ptr<LeaseStore> store_;
   const std::shared_ptr<Scheduler> scheduler_;
   const std::unique_ptr<RandomSource> random_;

@@ -35,6 +35,20 @@ std::string_view toString(ReleaseResult result) noexcept {
       return "notDrained";
     case ReleaseResult::unknown:
       return "unknown";
+    case ReleaseResult::shared:
+      return "shared";
+  }
+  return "invalid";
+}
+
+std::string_view toString(GiveUpReason reason) noexcept {
+  switch (reason) {
+    case GiveUpReason::held:
+      return "held";
+    case GiveUpReason::unavailable:
+      return "unavailable";
+    case GiveUpReason::missing:
+      return "missing";
   }
   return "invalid";
 }

@@ -11,7 +11,9 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 LeaseMachine::Impl::Impl(MachineOptions options, RandomSource& random)
-    : options_{std::move(options)}, random_{&random}, poll_{options_.timing.heartbeat(), options_.timing.duration()} {}
+    : options_{std::move(options)},
+      random_{&random},
+      poll_{options_.poll.value_or(options_.timing.heartbeat()), options_.timing.duration()} {}
 
 LeaseActions LeaseMachine::Impl::step(const Instant& now, const LeaseEvent& event) {
   actions_.clear();
@@ -69,6 +71,8 @@ void LeaseMachine::Impl::advance(const Instant& now) {
 void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   if (state_ != LeaseState::idle) return;
   if (event.beacon) beacon_ = std::make_unique<const Beacon>(*event.beacon);
+  startedAt_ = now;
+  if (options_.oneTerm && options_.oneTerm->memory) recall(*std::exchange(options_.oneTerm->memory, nullptr));
   becomeCandidate(now, nanoseconds{0});
   if (!event.sighting) return;
   const std::optional<LeaseRecord>& record = event.sighting->record;
@@ -99,6 +103,27 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Stop&) {
     case LeaseState::stopped:
       return;
   }
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::Release& event) {
+  if (event.data) {
+    if (!wanted_) wanted_ = std::make_unique<Wanted>();
+    wanted_->data = event.data;
+    hasPayload_ = true;
+  }
+  removes_ = event.removes;
+  handle(now, event::Stop{});
+  handle(now, event::WorkEnded{});
+}
+
+void LeaseMachine::Impl::handle(const Instant& now, const event::Renew& event) {
+  if (state_ != LeaseState::leading) return;
+  if (event.timing) options_.timing = *event.timing;
+  if (!wanted_) wanted_ = std::make_unique<Wanted>();
+  if (event.data) wanted_->data = event.data;
+  hasPayload_ = hasPayload_ || event.data;
+  wanted_->ticket = ticket_ = event.ticket;
+  progressAt_ = now;
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::WorkEnded&) {
@@ -183,7 +208,9 @@ void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos ti
                                    std::vector<RecordVersion> expected) {
   const bool same = mutant::on(Mutant::renewalKeepsVersion) && request == Request::renew;
   const RecordVersion version{same ? version_.text() : uuid4(*random_)};
-  inFlight_ = InFlight{++lastAttempt_, request, now, timeout, version};
+  const Right right{options_.timing.leadsFor(), options_.timing.validFor(), ticket_};
+  inFlight_ = InFlight{++lastAttempt_, request, now, timeout, version, false, right};
+  looked_ = false;
   sentVersions_[nextSent_++ % sentVersions_.size()] = packed(version).value_or(PackedVersion{});
   WriteRequest write{options_.key, WriteRequest::Purpose::renew, std::move(expected),
                      ownRecord(version, request == Request::release), FencingToken{}};
@@ -191,17 +218,28 @@ void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos ti
     write.purpose = WriteRequest::Purpose::acquire;
     write.record.data = options_.data;
     write.record.attributes = options_.attributes;
+    write.dataRule = options_.dataRule;
     write.record.acquiredAtMillis = write.record.renewedAtMillis;
     write.record.token = FencingToken{};
     write.tokenFloor = mutant::on(Mutant::floorIgnored) ? FencingToken{} : tokenFloor_;
   } else if (request == Request::release) {
     write.purpose = WriteRequest::Purpose::release;
+    write.removes = removes_;
   }
+  if (request == Request::renew) limitRight(now);
+  if (request != Request::acquire) carryWanted(write);
   actions_.push_back(action::SendWrite{lastAttempt_, std::move(write), timeout});
   if (mutant::on(Mutant::validityAtSend) && request == Request::renew && state_ == LeaseState::leading) {
     term_.anchor = now;
     publish(term_);
   }
+}
+
+/// In each write until one is acknowledged: an earlier one that is in doubt may or may not have carried it.
+void LeaseMachine::Impl::carryWanted(WriteRequest& write) const {
+  if (!wanted_ || !wanted_->data) return;
+  write.record.data = *wanted_->data;
+  write.dataRule = DataRule::replace;
 }
 
 LeaseRecord LeaseMachine::Impl::ownRecord(RecordVersion version, bool isReleased) const {
@@ -269,11 +307,12 @@ std::optional<nanoseconds> LeaseMachine::Impl::untilWakeup(const Instant& now) c
         consider(options_.timing.drainTimeout() - elapsedForHolder(drainFrom_, now));
       } else if (idleHands) {
         consider(hinted_ ? nanoseconds{0} : poll_.untilDue(now));
-        if (!workRunning_ && !readFirst_) {
+        if (!workRunning_ && !readFirst_ && !options_.observesOnly) {
           const nanoseconds cool = cooldown_ - elapsedForChallenger(cooldownFrom_, now);
           if (const auto free = observation_.untilFree(now, politeness_)) consider(std::max(*free, cool));
         }
       }
+      if (!stopping_ && looked_ && options_.oneTerm && options_.oneTerm->patience) consider(patienceLeft(now));
       break;
     case LeaseState::leading:
     case LeaseState::draining:

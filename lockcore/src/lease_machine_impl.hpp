@@ -1,5 +1,5 @@
 // The state of a LeaseMachine and its rules, split by role: lease_machine.cpp (events in, deadlines first),
-// candidate_rules.cpp, holder_rules.cpp, release_rules.cpp.
+// candidate_rules.cpp, one_term_rules.cpp, holder_rules.cpp, release_rules.cpp.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 
 #include <tenure/lockcore/lease_machine.hpp>
 
+#include "lease_memory.hpp"
 #include "mutants.hpp"
 #include "observation.hpp"
 #include "packed_version.hpp"
@@ -25,6 +26,14 @@ class LeaseMachine::Impl {
   using Nanos = std::chrono::nanoseconds;
   enum class Request { read, acquire, renew, release };
 
+  /// What a write gives the holder once it is known to be in the record. Each write has its own: the lease duration
+  /// may change from one to the next.
+  struct Right {
+    Nanos leadsFor{0};
+    Nanos validFor{0};
+    std::uint64_t ticket{0};  ///< of the last Renew whose changes it carries
+  };
+
   /// The one request that is under way. One at a time per lease: a release never overtakes a renewal.
   struct InFlight {
     Attempt attempt;
@@ -33,6 +42,7 @@ class LeaseMachine::Impl {
     Nanos timeout;
     RecordVersion version{};  ///< that a write would leave
     bool hinted{false};
+    Right right{};
   };
 
   /// A write without an answer: the record may have this version, from a request sent at `sentAt` (I8). A conflict is
@@ -41,6 +51,13 @@ class LeaseMachine::Impl {
   struct Pending {
     RecordVersion version;
     Instant sentAt;
+    Right right{};
+  };
+
+  /// What Renew and Release asked for, until a write that carries it was acknowledged.
+  struct Wanted {
+    std::uint64_t ticket{0};
+    std::optional<std::string> data{};
   };
 
   /// A request's condition lists each version that an unanswered write of the term may have left. Beyond this many the
@@ -52,6 +69,8 @@ class LeaseMachine::Impl {
   void handle(const Instant& now, const event::Start& event);
   void handle(const Instant& now, const event::StepDown& event);
   void handle(const Instant& now, const event::Stop&);
+  void handle(const Instant& now, const event::Release& event);
+  void handle(const Instant& now, const event::Renew& event);
   void handle(const Instant& now, const event::WorkEnded&);
   void handle(const Instant& now, const event::WorkFailed& event);
   void handle(const Instant& now, const event::WorkProgressed&);
@@ -74,10 +93,20 @@ class LeaseMachine::Impl {
   [[nodiscard]] LeaseRecord ownRecord(RecordVersion version, bool released) const;
   [[nodiscard]] std::vector<RecordVersion> ownVersions() const;
   [[nodiscard]] const Pending* findPending(const RecordVersion& version) const;
-  void remember(const InFlight& request) { pending_.push_back({request.version, request.sentAt}); }
+  void remember(const InFlight& request) { pending_.push_back({request.version, request.sentAt, request.right}); }
+  void carryWanted(WriteRequest& write) const;
   [[nodiscard]] bool wrote(const LeaseRecord& record) const;
   [[nodiscard]] bool isOwn(const LeaseRecord& record) const { return record.holder == options_.holder; }
   [[nodiscard]] Nanos jittered(Nanos wait) { return wait / 2 + uniform(*random_, wait / 2); }
+
+  // ---- one_term_rules.cpp ----
+  void recall(const LeaseMemory& memory);
+  [[nodiscard]] std::shared_ptr<const LeaseMemory> memory() const;
+  [[nodiscard]] Nanos patienceLeft(const Instant& now) const;
+  [[nodiscard]] std::optional<GiveUpReason> reasonToGiveUp(const Instant& now) const;
+  void giveUp(const Instant& now, GiveUpReason reason);
+  void keepPayload(const std::optional<LeaseRecord>& record);
+  [[nodiscard]] std::shared_ptr<const LeasePayload> takePayload();
 
   // ---- candidate_rules.cpp ----
   void becomeCandidate(const Instant& now, Nanos cooldown);
@@ -97,7 +126,7 @@ class LeaseMachine::Impl {
   void acquireLost(const Instant& now, const InFlight& request, const Conflict& conflict);
   [[nodiscard]] bool adoptOwnAcquire(const Instant& now, const LeaseRecord& record);
   [[nodiscard]] bool mayLead() const {
-    return !stopping_ && (!workRunning_ || mutant::on(Mutant::electedWhileWorking));
+    return !stopping_ && !options_.observesOnly && (!workRunning_ || mutant::on(Mutant::electedWhileWorking));
   }
   [[nodiscard]] bool mayCompete(const Instant& now) const;
 
@@ -106,7 +135,8 @@ class LeaseMachine::Impl {
   void advanceHolder(const Instant& now);
   void advanceRenewal(const Instant& now);
   void renewAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome);
-  void renewed(const Instant& now, const RecordVersion& version, const Instant& sentAt);
+  void renewed(const Instant& now, const Pending& proven);
+  void limitRight(const Instant& now);
   void renewalFailed(const Instant& now, const StoreError& error);
   void renewalConflict(const Instant& now, const InFlight& request, const Conflict& conflict);
   void judgeOwnRecord(const Instant& now, const std::optional<LeaseRecord>& current);
@@ -129,7 +159,7 @@ class LeaseMachine::Impl {
   void releaseConflict(const Instant& now, const Conflict& conflict);
   void releaseFailed(const Instant& now, const StoreError& error);
   [[nodiscard]] bool acquisitionMayStillArrive(const Conflict& conflict) const;
-  void released(const Instant& now, ReleaseResult result);
+  void released(const Instant& now, ReleaseResult result, const std::optional<RecordVersion>& left = {});
   void finish(ReleaseResult result);
 
   // Constant after construction.
@@ -175,9 +205,22 @@ class LeaseMachine::Impl {
   bool readBack_{false};  ///< the next request of the holder must be a read
   Instant drainFrom_{};
   std::uint64_t terms_{0};
+  std::uint64_t ticket_{0};           ///< of the last Renew
+  std::uint64_t ticketInRecord_{0};   ///< of the last one whose changes were acknowledged
+  std::unique_ptr<Wanted> wanted_{};  ///< by a Renew that was not acknowledged yet, or by the release; mostly none
+
+  // Of a candidacy of one term.
+  Instant startedAt_{};
+  bool waited_{false};      ///< somebody else held it
+  bool looked_{false};      ///< the last thing that was sent to the store was answered, and leaves no question
+  bool troubled_{false};    ///< that answer was an error
+  bool asReleased_{false};  ///< the observation is what this candidate's own release left, without any payload
+  bool hasPayload_{false};  ///< this term's record may have some
+  std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; none if it is empty
 
   // Of giving up.
   bool stopping_{false};
+  bool removes_{false};
   Instant releaseFrom_{};
 
   FencingToken tokenFloor_{};  ///< the highest token seen anywhere (I7)

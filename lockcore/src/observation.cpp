@@ -12,7 +12,8 @@ Observation::Sighting::Sighting(const LeaseRecord& record)
       leaseDuration{record.leaseDuration},
       token{record.token},
       released{record.released},
-      beaconId{record.beacon ? record.beacon->id : std::string{}} {}
+      beaconId{record.beacon ? record.beacon->id : std::string{}},
+      acquiredAtMillis{record.acquiredAtMillis} {}
 
 bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
   if (mutant::on(Mutant::holderIsEnough)) return holder == record.holder && released == record.released;
@@ -34,7 +35,7 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
       vanishedLease_ = record_->token.isNone() ? std::chrono::milliseconds{0} : record_->leaseDuration;
     }
   }
-  record_ = record ? std::make_unique<const Sighting>(*record) : nullptr;
+  record_ = record ? std::make_shared<const Sighting>(*record) : nullptr;
   written_ = written;
   known_ = true;
   return news;
@@ -62,6 +63,12 @@ std::vector<RecordVersion> Observation::expected() const {
 bool Observation::heldBySelf() const noexcept { return record_ && !record_->released && written_; }
 
 bool Observation::heldByOther() const noexcept { return record_ && !record_->released && !written_; }
+
+std::optional<HolderSeen> Observation::holderSeen(const Instant& now) const {
+  if (!record_ || record_->released) return std::nullopt;
+  const auto unchanged = std::max(elapsedForChallenger(firstSeen_, now), std::chrono::nanoseconds{0});
+  return HolderSeen{record_->holder, record_->token, record_->leaseDuration, unchanged, record_->acquiredAtMillis};
+}
 
 void Observation::forget() noexcept {
   known_ = false;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lease_action.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_sightings.hpp>
 
@@ -44,6 +45,9 @@ class Observation {
   /// Somebody else wrote it down as held, and has not released.
   [[nodiscard]] bool heldByOther() const noexcept;
   [[nodiscard]] bool heldBySelf() const noexcept;
+  [[nodiscard]] bool absent() const noexcept { return known_ && record_ == nullptr; }
+  /// Who holds it, for people; empty if it was seen to be free.
+  [[nodiscard]] std::optional<HolderSeen> holderSeen(const Instant& now) const;
 
   /// Time until the lease may be taken, plus `politeness` (jitter and priority) on top; <= 0: now. Empty: not known.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilFree(const Instant& now,
@@ -57,7 +61,8 @@ class Observation {
     std::chrono::milliseconds leaseDuration;
     FencingToken token;
     bool released;
-    std::string beaconId;  ///< empty: none
+    std::string beaconId;           ///< empty: none
+    std::int64_t acquiredAtMillis;  ///< for people
 
     explicit Sighting(const LeaseRecord& record);
     /// By everything with which a holder could show life. A record that differs in it starts the wait anew.
@@ -65,7 +70,7 @@ class Observation {
   };
 
   bool known_{false};
-  std::unique_ptr<const Sighting> record_{};    ///< apart: a holder has none, and holders are many
+  std::shared_ptr<const Sighting> record_{};    ///< apart: a holder has none, and holders are many
   bool written_{false};                         ///< by this candidate
   std::chrono::milliseconds vanishedLease_{0};  ///< to be waited out if there is no record any more
   Instant firstSeen_{};                         ///< after receiving the first reply that showed this state

@@ -35,7 +35,7 @@ void LeaseMachine::Impl::advanceRelease(const Instant& now) {
 void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome) {
   if (state_ != LeaseState::releasing) return;
   if (std::holds_alternative<Applied>(outcome)) {
-    released(now, ReleaseResult::released);
+    released(now, ReleaseResult::released, request.version);
   } else if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
     releaseConflict(now, *conflict);
   } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
@@ -67,7 +67,8 @@ void LeaseMachine::Impl::releaseConflict(const Instant& now, const Conflict& con
   // If the store cannot tell: every version that we may have left is in the condition, so the record is not ours.
   if (!conflict.current) return released(now, ReleaseResult::notHeld);
   const std::optional<LeaseRecord>& current = *conflict.current;
-  const bool arrived = current && isOwn(*current) && current->released;
+  const bool marked = current && isOwn(*current) && current->released;
+  const bool arrived = marked || (removes_ && !current);
   released(now, arrived ? ReleaseResult::released : ReleaseResult::notHeld);
   if (state_ == LeaseState::candidate) observe(now, current, false);
 }
@@ -78,14 +79,21 @@ void LeaseMachine::Impl::releaseFailed(const Instant& now, const StoreError& err
   retryAfter_ = std::max<nanoseconds>(jittered(grownRetry()), leastRetry);
 }
 
-void LeaseMachine::Impl::released(const Instant& now, ReleaseResult result) {
+/// `left`: the version that the record has by an acknowledged release.
+void LeaseMachine::Impl::released(const Instant& now, ReleaseResult result, const std::optional<RecordVersion>& left) {
+  std::optional<LeaseRecord> record;
+  if (left && !removes_) record = ownRecord(*left, true);
   term_ = TermState{};
   version_ = RecordVersion{};
   pending_.clear();
   renewFailures_ = 0;
   observation_.forget();  // it is older than the term
+  if (left && options_.oneTerm) {
+    observation_.confirm(now, record, true);
+    asReleased_ = !hasPayload_;
+  }
   setLeader(now, std::nullopt);
-  if (stopping_) return finish(result);
+  if (stopping_ || options_.oneTerm) return finish(result);
   // Stepping down means that another one gets it: no competing for one lease.
   becomeCandidate(now, options_.timing.duration());
 }
@@ -94,7 +102,7 @@ void LeaseMachine::Impl::finish(ReleaseResult result) {
   state_ = LeaseState::stopped;
   inFlight_.reset();
   actions_.push_back(action::FollowHolder{std::nullopt});
-  actions_.push_back(action::Stopped{result});
+  actions_.push_back(action::Stopped{result, options_.oneTerm ? memory() : nullptr});
 }
 
 }  // namespace tenure

@@ -37,6 +37,7 @@ std::optional<FaultStore::Planned> FaultStore::next() {
 }
 
 ReadOutcome FaultStore::readNow(const LeaseKey& key) {
+  const std::lock_guard lock{mutex_};
   std::optional<ReadOutcome> outcome;
   inner_->read(key, {}, [&](ReadOutcome o) { outcome = std::move(o); });
   side_->runReady();
@@ -44,6 +45,7 @@ ReadOutcome FaultStore::readNow(const LeaseKey& key) {
 }
 
 WriteOutcome FaultStore::writeNow(const WriteRequest& request) {
+  const std::lock_guard lock{mutex_};
   std::optional<WriteOutcome> outcome;
   inner_->write(request, {}, [&](WriteOutcome o) { outcome = std::move(o); });
   side_->runReady();
@@ -70,6 +72,7 @@ void FaultStore::answer(Fault fault, std::function<void(Outcome)> handler, Outco
 }
 
 void FaultStore::read(const LeaseKey& key, CallOptions, ReadHandler handler) {
+  const std::lock_guard lock{mutex_};
   const Planned planned = next().value_or(Planned{Fault::none, ErrorClass::transient});
   ++reads_;
   throwIfMeant(planned.fault);
@@ -80,6 +83,7 @@ void FaultStore::read(const LeaseKey& key, CallOptions, ReadHandler handler) {
 }
 
 void FaultStore::write(WriteRequest request, CallOptions, WriteHandler handler) {
+  const std::lock_guard lock{mutex_};
   const Planned planned = next().value_or(Planned{Fault::none, ErrorClass::transient});
   const bool loses = lossy_ && request.purpose == WriteRequest::Purpose::renew && ++renewals_ % 2 == 0;
   throwIfMeant(planned.fault);
@@ -103,8 +107,12 @@ void FaultStore::ensureSchema(CallOptions, StatusHandler handler) {
   answer<StoreStatus>(Fault::none, std::move(handler), StoreStatus{});
 }
 
-void FaultStore::list(std::string, CallOptions, ListHandler handler) {
-  answer<ListOutcome>(Fault::none, std::move(handler), std::vector<ListedLease>{});
+void FaultStore::list(std::string prefix, CallOptions options, ListHandler handler) {
+  const std::lock_guard lock{mutex_};
+  std::optional<ListOutcome> outcome;
+  inner_->list(std::move(prefix), options, [&](ListOutcome o) { outcome = std::move(o); });
+  side_->runReady();
+  answer<ListOutcome>(Fault::none, std::move(handler), outcome.value());
 }
 
 void FaultStore::requestStepDown(const LeaseKey& key, FencingToken token, CallOptions, WriteHandler handler) {

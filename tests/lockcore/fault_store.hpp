@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <tenure/lockcore/death_notice.hpp>
@@ -68,6 +69,7 @@ class FaultStore final : public LeaseStore {
   template <class Outcome>
   void answer(Fault fault, std::function<void(Outcome)> handler, Outcome outcome);
 
+  std::recursive_mutex mutex_;  ///< held for each call: lock clients look from the user's thread
   std::shared_ptr<ManualScheduler> scheduler_;
   std::shared_ptr<ManualScheduler> side_{std::make_shared<ManualScheduler>()};  // the inner store's own
   std::shared_ptr<LeaseStore> inner_;

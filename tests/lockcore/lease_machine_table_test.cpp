@@ -49,6 +49,8 @@ const std::vector<Event>& events() {
       {"Start", [](H) -> LeaseEvent { return event::Start{}; }},
       {"StepDown", [](H) -> LeaseEvent { return event::StepDown{}; }},
       {"Stop", [](H) -> LeaseEvent { return event::Stop{}; }},
+      {"Release", [](H) -> LeaseEvent { return event::Release{}; }},
+      {"Renew", [](H) -> LeaseEvent { return event::Renew{1}; }},
       {"WorkEnded", [](H) -> LeaseEvent { return event::WorkEnded{}; }},
       {"WorkFailed", [](H) -> LeaseEvent { return event::WorkFailed{"it threw"}; }},
       {"WorkProgressed", [](H) -> LeaseEvent { return event::WorkProgressed{}; }},
@@ -79,7 +81,11 @@ const std::map<std::pair<std::string, std::string>, Expected>& table() {
       {{"idle", "Start"}, {"candidate", "read"}},
       {{"idle", "Stop"}, {"stopped", "unfollow stopped(notHeld)"}},
 
+      {{"idle", "Release"}, {"stopped", "unfollow stopped(notHeld)"}},
+
       {{"candidate", "Stop"}, {"stopped", "unfollow stopped(notHeld)"}},
+      {{"candidate", "Release"}, {"stopped", "unfollow stopped(notHeld)"}},
+      {{"candidate/reading", "Release"}, {"stopped", "unfollow stopped(notHeld)"}},
       {{"candidate", "StoreHint"}, {"candidate", "read"}},
       {{"candidate/reading", "Stop"}, {"stopped", "unfollow stopped(notHeld)"}},
       {{"candidate/reading", "ReadReply"}, {"candidate", "leader(b#2)"}},
@@ -88,14 +94,19 @@ const std::map<std::pair<std::string, std::string>, Expected>& table() {
 
       {{"leading", "StepDown"}, {"draining", "publish(ends) revoked(steppedDown)"}},
       {{"leading", "Stop"}, {"draining", "publish(ends) revoked(stopped)"}},
+      {{"leading", "Release"}, {"releasing", "publish(ends) revoked(stopped) publish(none) release"}},
+      {{"leading", "Renew"}, {"leading", "renew"}},
       {{"leading", "WorkFailed"}, {"draining", "publish(ends) revoked(fatal)"}},
       {{"leading", "TokenSeen"}, {"candidate", "publish(lost) revoked(lost) publish(none) read"}},
       {{"leading/renewing", "StepDown"}, {"draining", "publish(ends) revoked(steppedDown)"}},
       {{"leading/renewing", "Stop"}, {"draining", "publish(ends) revoked(stopped)"}},
+      {{"leading/renewing", "Release"}, {"releasing", "publish(ends) revoked(stopped) publish(none)"}},
       {{"leading/renewing", "WorkFailed"}, {"draining", "publish(ends) revoked(fatal)"}},
       {{"leading/renewing", "WriteReply"}, {"leading", "publish(leads) renewed"}},
       {{"leading/renewing", "TokenSeen"}, {"candidate", "publish(lost) revoked(lost) publish(none) read"}},
 
+      {{"draining", "Release"}, {"releasing", "publish(none) release"}},
+      {{"draining/renewing", "Release"}, {"releasing", "publish(none)"}},
       {{"draining", "WorkEnded"}, {"releasing", "publish(none) release"}},
       {{"draining/renewing", "WorkEnded"}, {"releasing", "publish(none)"}},  // the renewal is awaited first
       {{"draining/renewing", "WriteReply"}, {"draining", "publish(ends)"}},
@@ -126,7 +137,7 @@ TEST(LeaseMachineTable, everyStateTimesEveryEvent) {
       pairsThatDo += table().count({situation, name});
     }
   }
-  EXPECT_EQ(situations().size() * events().size(), 132U);
+  EXPECT_EQ(situations().size() * events().size(), 154U);
   EXPECT_EQ(pairsThatDo, table().size()) << "a row of the table names no situation or event";
 }
 

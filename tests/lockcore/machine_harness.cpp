@@ -46,6 +46,7 @@ struct Words {
   std::string operator()(const action::Revoked& a) const { return "revoked(" + std::string{toString(a.reason)} + ")"; }
   std::string operator()(const action::LeaderChanged& a) const { return "leader(" + leaderText(a.leader) + ")"; }
   std::string operator()(const action::FollowHolder& a) const { return a.record ? "follow" : "unfollow"; }
+  std::string operator()(const action::GaveUp& a) const { return "gaveUp(" + std::string{toString(a.reason)} + ")"; }
   std::string operator()(const action::Stopped& a) const { return "stopped(" + std::string{toString(a.result)} + ")"; }
   std::string operator()(const action::Log&) const { return "log"; }
 };
@@ -53,6 +54,13 @@ struct Words {
 MachineOptions optionsFor(const LeaseOptions& options, unsigned priority) {
   MachineOptions machine{LeaseKey{"lease"}, selfName, LeaseTiming::from(options).value()};
   machine.priority = priority;
+  return machine;
+}
+
+MachineOptions optionsFor(const LeaseOptions& options, OneTerm oneTerm, bool manualHeartbeat) {
+  MachineOptions machine = optionsFor(options, 0);
+  machine.oneTerm = std::move(oneTerm);
+  machine.manualHeartbeat = manualHeartbeat;
   return machine;
 }
 
@@ -93,6 +101,9 @@ LeaseRecord releasedRecord(const std::string& version, std::uint64_t token) {
 MachineHarness::MachineHarness(const LeaseOptions& options, unsigned priority)
     : machine{optionsFor(options, priority), random} {}
 
+MachineHarness::MachineHarness(const LeaseOptions& options, OneTerm oneTerm, bool manualHeartbeat)
+    : machine{optionsFor(options, std::move(oneTerm), manualHeartbeat), random} {}
+
 std::string MachineHarness::step(const LeaseEvent& event) {
   const LeaseActions actions = machine.step(now, event);
   keep(actions);
@@ -114,6 +125,8 @@ void MachineHarness::keep(const LeaseActions& actions) {
       revocations_.push_back(*revoked);
     } else if (std::holds_alternative<action::Elected>(a)) {
       ++elections_;
+    } else if (const auto* stopped = std::get_if<action::Stopped>(&a)) {
+      memory_ = stopped->memory;
     } else if (const auto* line = std::get_if<action::Log>(&a)) {
       logLines.push_back(line->line);
     }

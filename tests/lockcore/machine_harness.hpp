@@ -22,6 +22,7 @@ namespace tenure::test {
 class MachineHarness {
  public:
   explicit MachineHarness(const LeaseOptions& options = tenSecondLease(), unsigned priority = 0);
+  MachineHarness(const LeaseOptions& options, OneTerm oneTerm, bool manualHeartbeat = false);
 
   /// Steps with the clock as it stands; returns describe() of the actions.
   std::string step(const LeaseEvent& event);
@@ -61,6 +62,8 @@ class MachineHarness {
   [[nodiscard]] bool leads() const { return published_.leadsAt(now); }
   [[nodiscard]] const std::vector<action::Revoked>& revocations() const { return revocations_; }
   [[nodiscard]] std::uint64_t elections() const { return elections_; }
+  /// That Stopped brought; OneTerm only.
+  [[nodiscard]] const std::shared_ptr<const LeaseMemory>& memory() const { return memory_; }
 
   Instant now{std::chrono::hours{1}, std::chrono::hours{2}, std::chrono::hours{3}};
   SeededRandom random{7};
@@ -76,6 +79,7 @@ class MachineHarness {
   TermState published_{};
   std::vector<action::Revoked> revocations_;
   std::uint64_t elections_{0};
+  std::shared_ptr<const LeaseMemory> memory_{};
 };
 
 /// A record of another candidate, `b#2`, which leads with this version and token.

@@ -48,7 +48,8 @@ TEST(Names, releaseResults) {
   expectNames<ReleaseResult>({{ReleaseResult::notHeld, "notHeld"},
                               {ReleaseResult::released, "released"},
                               {ReleaseResult::notDrained, "notDrained"},
-                              {ReleaseResult::unknown, "unknown"}});
+                              {ReleaseResult::unknown, "unknown"},
+                              {ReleaseResult::shared, "shared"}});
 }
 
 TEST(Names, leaseStates) {

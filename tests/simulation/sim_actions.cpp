@@ -8,8 +8,8 @@ namespace {
 
 std::string eventText(const LeaseEvent& event) {
   static constexpr const char* names[] = {
-      "Start",  "StepDown",  "Stop",       "WorkEnded", "WorkFailed",       "WorkProgressed",
-      "Wakeup", "ReadReply", "WriteReply", "StoreHint", "HolderProvenDead", "TokenSeen"};
+      "Start",          "StepDown", "Stop",      "Release",    "Renew",     "WorkEnded",        "WorkFailed",
+      "WorkProgressed", "Wakeup",   "ReadReply", "WriteReply", "StoreHint", "HolderProvenDead", "TokenSeen"};
   return names[event.index()];
 }
 
@@ -36,6 +36,7 @@ struct ActionText {
     return "leader " + (a.leader ? a.leader->holder : "none");
   }
   std::string operator()(const action::FollowHolder&) const { return "follow"; }
+  std::string operator()(const action::GaveUp& a) const { return "gave up " + std::string{toString(a.reason)}; }
   std::string operator()(const action::Stopped& a) const { return "stopped " + std::string{toString(a.result)}; }
   std::string operator()(const action::Log& a) const { return "log " + a.line; }
 };

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <iosfwd>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,10 +47,42 @@ enum class ReleaseResult {
   released,    ///< the record is marked as released
   notDrained,  ///< the work did not end in time; the lease is left to expire
   unknown,     ///< the store did not answer in time; the lease expires by itself if the release did not arrive
+  shared,      ///< of a lock: another handle of the term holds on
 };
 
 [[nodiscard]] std::string_view toString(ReleaseResult result) noexcept;
 std::ostream& operator<<(std::ostream& out, ReleaseResult result);
+
+/// Why a candidacy of OneTerm ended without a term.
+enum class GiveUpReason {
+  held,         ///< somebody else holds the lease, and the patience is over
+  unavailable,  ///< the store could not be asked, and the patience is over
+  missing,      ///< there is no record, and it must exist
+};
+
+[[nodiscard]] std::string_view toString(GiveUpReason reason) noexcept;
+std::ostream& operator<<(std::ostream& out, GiveUpReason reason);
+
+/// A record that is held, as a candidate saw it.
+struct HolderSeen {
+  std::string holder;  ///< the text in the record; nameOf() gives the part for people
+  FencingToken token;
+  std::chrono::milliseconds lease{0};        ///< as the record states it
+  std::chrono::nanoseconds unchangedFor{0};  ///< since this candidate first saw this version, by its own clock
+  std::int64_t acquiredAtMillis{0};          ///< by the holder's wall clock, for people; 0: not known
+
+  friend bool operator==(const HolderSeen&, const HolderSeen&) = default;
+};
+
+/// What users put into a record.
+struct LeasePayload {
+  std::string data{};
+  std::map<std::string, std::string> attributes{};
+
+  friend bool operator==(const LeasePayload&, const LeasePayload&) = default;
+};
+
+class LeaseMemory;
 
 namespace action {
 
@@ -66,11 +101,19 @@ struct Publish {
 };
 struct Elected {
   FencingToken token;
+  std::shared_ptr<const LeasePayload> payload{};  ///< of the record as it is now; OneTerm only
 };
 /// The store acknowledged a renewal. `afterDoubt`: an InDoubt came before it.
 struct Renewed {
   FencingToken token;
   bool afterDoubt;
+  std::uint64_t ticket{0};  ///< the last Renew whose changes the record has now; 0: none
+};
+/// OneTerm only: the candidacy is over without a term. Stopped follows.
+struct GaveUp {
+  GiveUpReason reason;
+  std::optional<HolderSeen> holder{};  ///< if the record was seen to be held
+  std::optional<StoreError> error{};   ///< for `unavailable`
 };
 /// A renewal failed or was not answered; the lease is still valid. Once per doubt.
 struct InDoubt {
@@ -92,6 +135,7 @@ struct FollowHolder {
 };
 struct Stopped {
   ReleaseResult result;
+  std::shared_ptr<const LeaseMemory> memory{};  ///< OneTerm only
 };
 struct Log {
   LogLevel level;
@@ -104,7 +148,7 @@ struct Log {
 /// to, and Revoked comes before any release is sent (invariant I9).
 using LeaseAction = std::variant<action::SendRead, action::SendWrite, action::Publish, action::Elected, action::Renewed,
                                  action::InDoubt, action::Revoked, action::LeaderChanged, action::FollowHolder,
-                                 action::Stopped, action::Log>;
+                                 action::GaveUp, action::Stopped, action::Log>;
 using LeaseActions = std::vector<LeaseAction>;
 
 }  // namespace tenure

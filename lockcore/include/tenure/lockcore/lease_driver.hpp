@@ -32,7 +32,7 @@ struct LeaseStatus {
 
 /// What the driver tells its owner, on the scheduler, in order.
 using LeaseNotice = std::variant<action::Elected, action::Renewed, action::InDoubt, action::Revoked,
-                                 action::LeaderChanged, action::Stopped>;
+                                 action::LeaderChanged, action::GaveUp, action::Stopped>;
 
 /// Drives one LeaseMachine: reads the clock, keeps the one timer, calls the store, publishes the term. All methods
 /// may be called from any thread and return at once; the machine itself is only touched on the scheduler.
@@ -43,6 +43,8 @@ class LeaseDriver {
     Logger logger{};
     /// Runs on the scheduler: must return at once, must not throw.
     std::function<void(const LeaseNotice&)> onNotice{};
+    /// Whether Start looks at the store's schema (and makes it). False: the owner of many drivers does it once.
+    bool checksSchema{true};
   };
 
   LeaseDriver(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
@@ -61,7 +63,7 @@ class LeaseDriver {
   /// Whether the calling thread is one of the scheduler's; false after close().
   [[nodiscard]] bool isOnScheduler() const;
 
-  /// Hands an event to the machine: Start, StepDown, Stop, WorkEnded, WorkFailed, TokenSeen.
+  /// Hands an event to the machine: Start, StepDown, Stop, Release, Renew, WorkEnded, WorkFailed, TokenSeen.
   void submit(LeaseEvent event);
 
   /// The work is alive. Lock-free; counted at the next heartbeat.

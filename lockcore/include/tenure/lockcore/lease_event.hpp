@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 
+#include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_sightings.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
@@ -27,6 +29,17 @@ struct StepDown {
 };
 /// Give leadership up politely (or stop competing), then end for good.
 struct Stop {};
+/// Stop, by a holder whose work has ended already: the release is sent at once, with what it is to leave behind.
+struct Release {
+  std::optional<std::string> data{};  ///< empty text: the record's data is cleared; unset: it stays
+  bool removes{false};                ///< the record is removed instead of marked
+};
+/// Renew now, and change what is written from here on. Only a holder takes it in.
+struct Renew {
+  std::uint64_t ticket{0};  ///< told by Renewed once a write with all of this was acknowledged; rising
+  std::optional<LeaseTiming> timing{};
+  std::optional<std::string> data{};  ///< as in Release
+};
 /// The work of the last term has ended: its callbacks have returned.
 struct WorkEnded {};
 /// The work failed (a callback threw): leadership is given up, reason fatal.
@@ -58,8 +71,9 @@ struct TokenSeen {
 
 }  // namespace event
 
-using LeaseEvent = std::variant<event::Start, event::StepDown, event::Stop, event::WorkEnded, event::WorkFailed,
-                                event::WorkProgressed, event::Wakeup, event::ReadReply, event::WriteReply,
-                                event::StoreHint, event::HolderProvenDead, event::TokenSeen>;
+using LeaseEvent =
+    std::variant<event::Start, event::StepDown, event::Stop, event::Release, event::Renew, event::WorkEnded,
+                 event::WorkFailed, event::WorkProgressed, event::Wakeup, event::ReadReply, event::WriteReply,
+                 event::StoreHint, event::HolderProvenDead, event::TokenSeen>;
 
 }  // namespace tenure

@@ -27,7 +27,19 @@ enum class LeaseState {
 [[nodiscard]] std::string_view toString(LeaseState state) noexcept;
 std::ostream& operator<<(std::ostream& out, LeaseState state);
 
-/// Constant for the life of a machine.
+class LeaseMemory;  // internal: what a machine had seen when it ended, for the next one of the same key
+
+/// A candidacy that ends by itself: that of a lock, which is won once or not at all, and never comes back when it was
+/// lost.
+struct OneTerm {
+  /// How long to compete, counted from Start; unset: for ever; zero: one look. A request that is under way when it
+  /// ends is not awaited, but for the first look, for an acquisition, and for the look at what became of one.
+  std::optional<std::chrono::nanoseconds> patience{};
+  bool mustExist{false};                        ///< never makes a record
+  std::shared_ptr<const LeaseMemory> memory{};  ///< of an earlier machine of the same key and holder; may be null
+};
+
+/// Constant for the life of a machine, but for `timing`, which Renew may change.
 struct MachineOptions {
   LeaseKey key;
   std::string holder;  ///< the candidate's unique text (CandidateId::text)
@@ -36,6 +48,11 @@ struct MachineOptions {
   unsigned priority{0};
   std::string data{};
   std::map<std::string, std::string> attributes{};
+  DataRule dataRule{DataRule::replaceUnlessEmpty};  ///< of the acquisition
+  std::optional<OneTerm> oneTerm{};                 ///< unset: only Stop ends the candidacy
+  bool observesOnly{false};                         ///< never competes
+  bool manualHeartbeat{false};                      ///< a holder renews only when Renew asks for it
+  std::optional<std::chrono::nanoseconds> poll{};   ///< how often the holder is thought to renew; unset: as timing says
   /// Wall-clock milliseconds for people, put into records. Not a decision's input. Null: zero.
   std::int64_t (*displayClock)() noexcept {nullptr};
 };

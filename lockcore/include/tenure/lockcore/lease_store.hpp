@@ -23,6 +23,13 @@ struct CallOptions {
   std::chrono::nanoseconds timeout{0};
 };
 
+/// How the data of a write and the data of the stored record make the new one.
+enum class DataRule {
+  replaceUnlessEmpty,  ///< empty data leaves what is there
+  replace,             ///< empty data clears what is there
+  keepIfAny,           ///< what is there stays, if it is not empty
+};
+
 /// One conditional write. The store applies all of it or nothing.
 struct WriteRequest {
   enum class Purpose {
@@ -39,13 +46,27 @@ struct WriteRequest {
   /// stored holder equals `record.holder`. Neither ever creates a record.
   std::vector<RecordVersion> expected;
 
-  /// The new state. For acquire the store fills in `token`; `data` and `attributes` that are empty leave what the
-  /// stored record has.
+  /// The new state. For acquire the store fills in `token`; `attributes` that are empty leave what the stored record
+  /// has, and so does `data` unless `dataRule` says otherwise.
   LeaseRecord record;
 
   /// acquire only: the new token must be greater than this, than the counter and than the stored record's token.
   FencingToken tokenFloor{};
+
+  /// What `record.data` does to the data that is stored.
+  DataRule dataRule{DataRule::replaceUnlessEmpty};
+
+  /// release only: the record is removed and not marked. The fencing counter stays. Candidates that have seen the
+  /// record wait one lease then, because a record that vanishes says nothing of its holder.
+  bool removes{false};
 };
+
+/// The data that a write of `data` by this rule makes of `stored` (null: there is no record).
+[[nodiscard]] inline const std::string& mergedData(DataRule rule, const std::string& data, const std::string* stored) {
+  if (stored == nullptr || rule == DataRule::replace) return data;
+  if (rule == DataRule::keepIfAny) return stored->empty() ? data : *stored;
+  return data.empty() ? *stored : data;
+}
 
 /// The write is durable.
 struct Applied {

@@ -74,7 +74,10 @@ void decideOn(const OwnershipPtr& write, Pair pair) {
   if (plan.has_error()) return write->call->handler(Rejected{plan.error()});
   write->plan = std::move(*plan);
   WriteDetails details = write->details();
-  if (pair.stored) details.stored = std::move(pair.stored->record.attributes);
+  if (pair.stored) {
+    details.hasData = !pair.stored->record.data.empty();
+    details.stored = std::move(pair.stored->record.attributes);
+  }
   send(write->core(), "TransactWriteItems",
        acquireRequest(core.layout, write->request, details, pair.companion, write->plan.token), write->call->deadline,
        [write](const aws::JsonOutcome& outcome) { transacted(write, outcome); });
@@ -94,7 +97,8 @@ void acquire(const OwnershipPtr& write) {
 
 void updateWith(const OwnershipPtr& write, const WriteDetails& details) {
   const Core& core = *write->core();
-  const bool mayDelete = core.options.deleteOnRelease || mutant::on(Mutant::dynamodbDeletesOnRelease);
+  const bool mayDelete =
+      core.options.deleteOnRelease || write->request.removes || mutant::on(Mutant::dynamodbDeletesOnRelease);
   const bool deletes = write->request.purpose == Purpose::release && mayDelete;
   send(write->core(), deletes ? "DeleteItem" : "UpdateItem",
        deletes ? deleteRequest(core.layout, write->request) : updateRequest(core.layout, write->request, details),

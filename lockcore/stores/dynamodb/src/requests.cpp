@@ -47,7 +47,9 @@ void setState(Expression& update, const Layout& layout, const WriteRequest& requ
 
 void setPayload(Expression& update, const WriteRequest& request, const WriteDetails& details) {
   const LeaseRecord& record = request.record;
-  if (!record.data.empty()) update.setBytes(Attribute::data, record.data);
+  const bool keepsData = request.dataRule == DataRule::keepIfAny && details.hasData;
+  if (!record.data.empty() && !keepsData) update.setBytes(Attribute::data, record.data);
+  if (record.data.empty() && request.dataRule == DataRule::replace) update.remove(Attribute::data);
   if (record.attributes.empty()) return;
   for (const auto& [name, text] : record.attributes) update.setUserText(name, text);
   for (const auto& [name, text] : details.stored) {

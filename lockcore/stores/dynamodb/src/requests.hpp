@@ -28,6 +28,7 @@ struct WriteDetails {
   /// The user's attributes in the item as it was read; those that the request replaces by others are removed. Only
   /// looked at if the request brings attributes.
   Attributes stored{};
+  bool hasData{false};           ///< the item as it was read has some; for DataRule::keepIfAny
   std::int64_t epochSeconds{0};  ///< for the time-to-live attribute
   std::chrono::seconds ttl{0};
 };

@@ -9,10 +9,10 @@
 namespace tenure {
 namespace {
 
-/// What the row is to be: the request's state whole, but for what an empty payload leaves in place.
-LeaseRecord merged(const LeaseRecord& wanted, const LeaseRecord* stored) {
-  LeaseRecord next = wanted;
-  if (stored != nullptr && next.data.empty()) next.data = stored->data;
+/// What the row is to be: the request's state whole, but for the payload that it leaves in place.
+LeaseRecord merged(const WriteRequest& request, const LeaseRecord* stored) {
+  LeaseRecord next = request.record;
+  next.data = mergedData(request.dataRule, request.record.data, stored == nullptr ? nullptr : &stored->data);
   if (stored != nullptr && next.attributes.empty()) next.attributes = stored->attributes;
   return next;
 }
@@ -21,7 +21,7 @@ LeaseRecord merged(const LeaseRecord& wanted, const LeaseRecord* stored) {
 
 std::optional<LeaseRecord> MemoryTable::read(const LeaseKey& key) const {
   const auto row = rows_.find(key);
-  if (row == rows_.end()) return std::nullopt;
+  if (row == rows_.end() || row->second.removed) return std::nullopt;
   return row->second.record;
 }
 
@@ -33,7 +33,7 @@ WriteOutcome MemoryTable::write(const WriteRequest& request) {
 bool MemoryTable::holds(const WriteRequest& request) const {
   const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
   const auto row = rows_.find(request.key);
-  if (row == rows_.end()) return acquires && request.expected.empty();
+  if (row == rows_.end() || row->second.removed) return acquires && request.expected.empty();
   if (acquires && mutant::on(Mutant::memoryTakesUnconditionally)) return true;
   if (!acquires && mutant::on(Mutant::memoryRenewsUnconditionally)) return true;
   const LeaseRecord& stored = row->second.record;
@@ -53,7 +53,7 @@ WriteOutcome MemoryTable::acquire(const WriteRequest& request) {
   const auto token = nextToken(request);
   if (!token) return Rejected{tokensExhausted(request.key)};
   const auto row = rows_.find(request.key);
-  LeaseRecord next = merged(request.record, row == rows_.end() ? nullptr : &row->second.record);
+  LeaseRecord next = merged(request, row == rows_.end() || row->second.removed ? nullptr : &row->second.record);
   next.token = *token;
   next.released = false;
   rows_[request.key] = Row{std::move(next), FencingToken{}};
@@ -62,9 +62,10 @@ WriteOutcome MemoryTable::acquire(const WriteRequest& request) {
 
 WriteOutcome MemoryTable::keepTerm(const WriteRequest& request) {
   Row& row = rows_.at(request.key);
-  LeaseRecord next = merged(request.record, &row.record);
+  LeaseRecord next = merged(request, &row.record);
   next.token = row.record.token;
   next.released = request.purpose == WriteRequest::Purpose::release;
+  row.removed = next.released && request.removes;
   row.record = std::move(next);
   return Applied{row.record.token, row.stepDown == row.record.token};
 }
@@ -73,14 +74,14 @@ std::vector<ListedLease> MemoryTable::list(const std::string& prefix) const {
   std::vector<ListedLease> found;
   for (auto row = rows_.lower_bound(LeaseKey{prefix}); row != rows_.end(); ++row) {
     if (!row->first.name.starts_with(prefix)) break;
-    found.push_back({row->first, row->second.record});
+    if (!row->second.removed) found.push_back({row->first, row->second.record});
   }
   return found;
 }
 
 WriteOutcome MemoryTable::requestStepDown(const LeaseKey& key, FencingToken token) {
   const auto row = rows_.find(key);
-  if (row == rows_.end()) return Conflict{std::optional<LeaseRecord>{}};
+  if (row == rows_.end() || row->second.removed) return Conflict{std::optional<LeaseRecord>{}};
   const LeaseRecord& stored = row->second.record;
   if (stored.released || stored.token != token) return Conflict{std::optional{stored}};
   row->second.stepDown = token;

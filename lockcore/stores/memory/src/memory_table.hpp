@@ -22,6 +22,7 @@ class MemoryTable {
   struct Row {
     LeaseRecord record;
     FencingToken stepDown;  ///< the term that was asked to step down
+    bool removed{false};    ///< only the fencing counter is left
   };
 
   [[nodiscard]] bool holds(const WriteRequest& request) const;

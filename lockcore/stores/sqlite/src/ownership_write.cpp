@@ -142,7 +142,17 @@ OwnershipWrite::Trouble OwnershipWrite::advanceFence() {
   return std::nullopt;
 }
 
+OwnershipWrite::Trouble OwnershipWrite::removeRow() {
+  Statement& remove = session_.statements().removeLease;
+  const StatementUse use{remove};
+  remove.bind(1, request_.key.name);
+  remove.bind(2, request_.key.sortKey);
+  if (const int code = remove.step(); code != SQLITE_DONE) return Rejected{session_.failed(what_, code)};
+  return std::nullopt;
+}
+
 OwnershipWrite::Trouble OwnershipWrite::writeRow() {
+  if (request_.purpose == WriteRequest::Purpose::release && request_.removes) return removeRow();
   const LeaseRecord& record = request_.record;
   const std::string attributes = *toJson(record.attributes);  // refusalOf() has seen that it can be done
   Statement& write = acquires() ? session_.statements().acquireLease : session_.statements().updateLease;
@@ -157,7 +167,9 @@ OwnershipWrite::Trouble OwnershipWrite::writeRow() {
   write.bind(8, record.acquiredAtMillis);
   write.bind(9, record.renewedAtMillis);
   bindBeacon(write, 10, record.beacon);
-  if (!record.data.empty()) write.bindBlob(14, record.data);
+  const bool replaces = request_.dataRule == DataRule::replace || !record.data.empty();
+  const bool keeps = request_.dataRule == DataRule::keepIfAny && current_ && !current_->record.data.empty();
+  if (replaces && !keeps) write.bindBlob(14, record.data);
   if (!record.attributes.empty()) write.bind(15, attributes);
   int code = write.step();
   while (code == SQLITE_ROW) code = write.step();

@@ -32,6 +32,7 @@ class OwnershipWrite {
   [[nodiscard]] Trouble change();
   [[nodiscard]] Trouble advanceFence();
   [[nodiscard]] Trouble writeRow();
+  [[nodiscard]] Trouble removeRow();
   [[nodiscard]] Trouble stakeClaim();
   void updateClaim(const WriteOutcome& outcome);
   [[nodiscard]] WriteOutcome stateOfNewFile();

@@ -21,7 +21,7 @@ struct Prepared {
   std::string sql;
 };
 
-std::array<Prepared, 11> preparedStatements() {
+std::array<Prepared, 12> preparedStatements() {
   const std::string columns = recordColumns;
   return {{
       {&Statements::begin, "BEGIN IMMEDIATE"},
@@ -44,6 +44,7 @@ std::array<Prepared, 11> preparedStatements() {
        "UPDATE tenure_lease SET state = ?3, lease_ms = ?6, record_version = ?7, acquired_at_ms = ?8,"
        " renewed_at_ms = ?9, beacon_id = ?10, beacon_device = ?11, beacon_inode = ?12, boot_id = ?13,"
        " data = coalesce(?14, data), attributes = coalesce(?15, attributes) WHERE name = ?1 AND sort_key = ?2"},
+      {&Statements::removeLease, "DELETE FROM tenure_lease WHERE name = ?1 AND sort_key = ?2"},
       {&Statements::setFence,
        "INSERT INTO tenure_fence(name, sort_key, token) VALUES(?1, ?2, ?3)"
        " ON CONFLICT(name, sort_key) DO UPDATE SET token = ?3"},

@@ -1,0 +1,25 @@
+// What a machine of OneTerm had seen when it ended, for the next one of the same key and holder.
+#pragma once
+
+#include <vector>
+
+#include "observation.hpp"
+#include "packed_version.hpp"
+
+namespace tenure {
+
+/// So that one look each second at a dead holder's record finds it free after one lease (I3: the observation outlives
+/// single attempts), and tokens never fall behind one that this candidate has seen (I7). Constant.
+class LeaseMemory {
+ public:
+  LeaseMemory(Observation seen, FencingToken floor, std::vector<PackedVersion> sent, bool leftByRelease)
+      : observation{std::move(seen)}, tokenFloor{floor}, sentVersions{std::move(sent)}, asReleased{leftByRelease} {}
+
+  const Observation observation;
+  const FencingToken tokenFloor;
+  const std::vector<PackedVersion> sentVersions;
+  /// The observation is what an acknowledged release of this candidate left: it needs no look before it is taken again.
+  const bool asReleased;
+};
+
+}  // namespace tenure

@@ -1,0 +1,70 @@
+// The rules of a candidacy that ends by itself: when it gives up, and what the next one of the same key remembers.
+#include <algorithm>
+
+#include "lease_machine_impl.hpp"
+
+namespace tenure {
+
+using std::chrono::nanoseconds;
+
+void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
+  observation_ = memory.observation;
+  tokenFloor_ = std::max(tokenFloor_, memory.tokenFloor);
+  std::copy(memory.sentVersions.begin(), memory.sentVersions.end(), sentVersions_.begin());
+  nextSent_ = memory.sentVersions.size();
+  asReleased_ = memory.asReleased;
+  readFirst_ = !asReleased_;
+}
+
+std::shared_ptr<const LeaseMemory> LeaseMachine::Impl::memory() const {
+  std::vector<PackedVersion> sent;
+  for (std::size_t i = 0; i < sentVersions_.size(); ++i) {  // oldest first
+    const PackedVersion& version = sentVersions_.at((nextSent_ + i) % sentVersions_.size());
+    if (version != PackedVersion{}) sent.push_back(version);
+  }
+  return std::make_shared<const LeaseMemory>(observation_, tokenFloor_, std::move(sent), asReleased_);
+}
+
+nanoseconds LeaseMachine::Impl::patienceLeft(const Instant& now) const {
+  return *options_.oneTerm->patience - elapsedForHolder(startedAt_, now);
+}
+
+/// A lease that is free but for politeness is still taken: whoever looks once must not miss it by a millisecond.
+std::optional<GiveUpReason> LeaseMachine::Impl::reasonToGiveUp(const Instant& now) const {
+  if (!options_.oneTerm || !looked_) return std::nullopt;
+  if (options_.oneTerm->mustExist && observation_.absent()) return GiveUpReason::missing;
+  if (!options_.oneTerm->patience || patienceLeft(now) > nanoseconds{0}) return std::nullopt;
+  if (troubled_) return GiveUpReason::unavailable;
+  const auto free = observation_.untilFree(now, nanoseconds{0});
+  if (free && *free <= nanoseconds{0}) return std::nullopt;
+  return GiveUpReason::held;
+}
+
+/// An acquisition that nobody answered may still arrive, and is released then.
+void LeaseMachine::Impl::giveUp(const Instant& now, GiveUpReason reason) {
+  const bool unavailable = reason == GiveUpReason::unavailable;
+  actions_.push_back(action::GaveUp{reason, observation_.holderSeen(now), unavailable ? lastError_ : std::nullopt});
+  stopping_ = true;
+  inFlight_.reset();
+  if (pending_.empty()) return finish(ReleaseResult::notHeld);
+  beginRelease(now);
+  advanceRelease(now);
+}
+
+void LeaseMachine::Impl::keepPayload(const std::optional<LeaseRecord>& record) {
+  payload_.reset();
+  if (!record || (record->data.empty() && record->attributes.empty())) return;
+  payload_ = std::make_unique<const LeasePayload>(LeasePayload{record->data, record->attributes});
+}
+
+/// What the record has after the acquisition. It was conditioned on the version that was seen with `payload_`.
+std::shared_ptr<const LeasePayload> LeaseMachine::Impl::takePayload() {
+  LeasePayload now;
+  now.data = mergedData(options_.dataRule, options_.data, payload_ ? &payload_->data : nullptr);
+  now.attributes = options_.attributes.empty() && payload_ ? payload_->attributes : options_.attributes;
+  payload_.reset();
+  hasPayload_ = now != LeasePayload{};
+  return std::make_shared<const LeasePayload>(std::move(now));
+}
+
+}  // namespace tenure

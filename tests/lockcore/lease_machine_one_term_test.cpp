@@ -1,0 +1,323 @@
+// A machine of OneTerm: patience, one look, memory; and what Renew and Release do to a holder, at each answer.
+#include <gtest/gtest.h>
+
+#include "lockcore/machine_harness.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+OneTerm patient(std::optional<std::chrono::nanoseconds> patience, bool mustExist = false) {
+  return {patience, mustExist, nullptr};
+}
+
+LeaseTiming timingOf(std::chrono::milliseconds duration) {
+  LeaseOptions options = tenSecondLease();
+  options.duration = duration;
+  options.heartbeat.reset();
+  return LeaseTiming::from(options).value();
+}
+
+TEST(LeaseMachineOneTerm, oneLookAtAHeldRecordGivesUp) {
+  MachineHarness m{tenSecondLease(), patient(0ns)};
+  EXPECT_EQ(m.step(event::Start{}), "read");
+  EXPECT_EQ(m.answerRead(std::optional{othersRecord()}), "leader(b#2) gaveUp(held) unfollow stopped(notHeld)");
+}
+
+TEST(LeaseMachineOneTerm, oneLookAtAFreeRecordAcquiresAtOnce) {
+  for (const auto& free : {absent, std::optional{releasedRecord()}}) {
+    MachineHarness m{tenSecondLease(), patient(0ns)};
+    m.step(event::Start{});
+    EXPECT_EQ(m.answerRead(free), "leader(none) acquire");
+    EXPECT_EQ(m.answerWrite(Applied{FencingToken{6}}), "publish(leads) leader(self) elected(6)");
+  }
+}
+
+TEST(LeaseMachineOneTerm, aReadThatFailsGivesUpWithTheError) {
+  MachineHarness m{tenSecondLease(), patient(0ns)};
+  m.step(event::Start{});
+  EXPECT_EQ(m.answerRead(transientError()), "gaveUp(unavailable) unfollow stopped(notHeld)");
+}
+
+TEST(LeaseMachineOneTerm, aReadThatIsNeverAnsweredGivesUpToo) {
+  MachineHarness m{tenSecondLease(), patient(0ns)};
+  m.step(event::Start{});
+  EXPECT_EQ(m.toWakeup(), "gaveUp(unavailable) unfollow stopped(notHeld)");
+}
+
+TEST(LeaseMachineOneTerm, anAcquisitionThatIsRefusedGivesUp) {
+  MachineHarness m{tenSecondLease(), patient(0ns)};
+  m.becomeAcquiring();
+  EXPECT_EQ(m.answerWrite(Rejected{transientError()}), "gaveUp(unavailable) unfollow stopped(notHeld)");
+}
+
+TEST(LeaseMachineOneTerm, aLostRaceNamesTheWinner) {
+  MachineHarness m{tenSecondLease(), patient(0ns)};
+  m.becomeAcquiring();
+  EXPECT_EQ(m.answerWrite(Conflict{std::optional{othersRecord()}}),
+            "leader(b#2) gaveUp(held) unfollow stopped(notHeld)");
+}
+
+TEST(LeaseMachineOneTerm, anAcquisitionInDoubtIsLookedAtAndAdopted) {
+  MachineHarness m{tenSecondLease(), patient(0ns)};
+  m.becomeAcquiring();
+  const LeaseRecord won = m.written(1);
+  EXPECT_EQ(m.answerWrite(Unknown{transientError()}), "read");
+  EXPECT_EQ(m.answerRead(std::optional{won}), "publish(leads) leader(self) elected(1)");
+}
+
+TEST(LeaseMachineOneTerm, anAcquisitionInDoubtThatIsNotSeenIsReleasedAtTheEnd) {
+  MachineHarness m{tenSecondLease(), patient(0ns)};
+  m.becomeAcquiring();
+  m.answerWrite(Unknown{transientError()});
+  EXPECT_EQ(m.answerRead(transientError()), "gaveUp(unavailable) publish(none) release");
+  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "unfollow stopped(released)");
+}
+
+TEST(LeaseMachineOneTerm, patienceEndsOnTimeAlsoWhileAReadIsUnderWay) {
+  MachineHarness m{tenSecondLease(), patient(5s)};
+  m.step(event::Start{});
+  m.answerRead(std::optional{othersRecord()});
+  m.after(3s);  // reads again, and is not answered
+  EXPECT_EQ(m.after(1999ms), "");
+  EXPECT_EQ(m.after(1ms), "gaveUp(held) unfollow stopped(notHeld)");
+}
+
+TEST(LeaseMachineOneTerm, withoutPatienceItCompetesForEver) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  m.step(event::Start{});
+  m.answerRead(std::optional{othersRecord("v-0")});
+  for (int i = 1; i < 1000; ++i) {
+    m.toWakeup();
+    m.answerRead(std::optional{othersRecord("v-" + std::to_string(i))});
+  }
+  EXPECT_EQ(m.state(), LeaseState::candidate);
+}
+
+TEST(LeaseMachineOneTerm, mustExistGivesUpOnAMissingRecordWhateverThePatience) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt, true)};
+  m.step(event::Start{});
+  EXPECT_EQ(m.answerRead(absent), "leader(none) gaveUp(missing) unfollow stopped(notHeld)");
+}
+
+TEST(LeaseMachineOneTerm, aTermThatIsLostDoesNotComeBack) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  m.becomeLeading();
+  EXPECT_EQ(m.step(event::TokenSeen{FencingToken{9}}),
+            "publish(lost) revoked(lost) publish(none) unfollow stopped(notHeld)");
+  EXPECT_EQ(m.after(1min), "");
+}
+
+TEST(LeaseMachineOneTerm, aTermThatExpiresDoesNotComeBack) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  m.becomeLeading();
+  EXPECT_EQ(m.after(20s), "publish(ends) revoked(expired) unfollow stopped(notHeld)");
+}
+
+TEST(LeaseMachineOneTerm, workThatOutlastsTheDrainTimeoutLeavesTheLeaseToExpire) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  m.becomeLeading();
+  m.step(event::Stop{});
+  std::string last;
+  for (int i = 0; i < 100 && m.state() != LeaseState::stopped; ++i) {
+    last = m.toWakeup();
+    if (last == "renew") m.answerWrite(Applied{FencingToken{1}});
+  }
+  EXPECT_EQ(last, "log unfollow stopped(notDrained)");
+}
+
+TEST(LeaseMachineOneTerm, memoryOfADeadHoldersRecordShortensTheNextWait) {
+  MachineHarness first{tenSecondLease(), patient(0ns)};
+  first.step(event::Start{});
+  first.answerRead(std::optional{othersRecord()});
+  ASSERT_TRUE(first.memory());
+  OneTerm second = patient(0ns);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now + 10s;
+  EXPECT_EQ(m.step(event::Start{}), "read") << "what was seen long ago is not acted upon without a look";
+  EXPECT_EQ(m.answerRead(std::optional{othersRecord()}), "leader(b#2) acquire");
+  EXPECT_EQ(m.expected(), "other-1");
+}
+
+TEST(LeaseMachineOneTerm, memoryOfARecordThatChangedSinceCountsForNothing) {
+  MachineHarness first{tenSecondLease(), patient(0ns)};
+  first.step(event::Start{});
+  first.answerRead(std::optional{othersRecord()});
+  OneTerm second = patient(0ns);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now + 10s;
+  m.step(event::Start{});
+  EXPECT_EQ(m.answerRead(std::optional{othersRecord("other-2")}), "leader(b#2) gaveUp(held) unfollow stopped(notHeld)");
+}
+
+TEST(LeaseMachineOneTerm, whatWasReleasedByTheOwnHandIsTakenWithoutALook) {
+  MachineHarness first{tenSecondLease(), patient(0ns)};
+  first.becomeLeading();
+  first.step(event::Release{});
+  const std::string left = first.write().record.version.text();
+  first.answerWrite(Applied{FencingToken{1}});
+  OneTerm second = patient(0ns);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  EXPECT_EQ(m.step(event::Start{}), "acquire");
+  EXPECT_EQ(m.expected(), left);
+  EXPECT_EQ(m.write().tokenFloor, FencingToken{1}) << "I7";
+}
+
+TEST(LeaseMachineRenew, aLongerLeaseCountsOnceItIsAcknowledged) {
+  MachineHarness m;
+  m.becomeLeading();
+  const auto before = m.published();
+  EXPECT_EQ(m.step(event::Renew{1, timingOf(30s)}), "renew");
+  EXPECT_EQ(m.write().record.leaseDuration, 30s);
+  EXPECT_EQ(m.published().leadsFor, before.leadsFor) << "not before";
+  m.now = m.now + 1s;
+  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "publish(leads) renewed");
+  EXPECT_EQ(m.published().validFor, timingOf(30s).validFor());
+  EXPECT_EQ(m.published().leadsFor, timingOf(30s).leadsFor());
+  EXPECT_EQ(m.published().remainingAt(m.now), timingOf(30s).leadsFor() - 1s) << "from before it was sent (I2)";
+}
+
+TEST(LeaseMachineRenew, aLongerLeaseThatIsNotAcknowledgedGivesNothing) {
+  for (const WriteOutcome& outcome :
+       {WriteOutcome{Unknown{transientError()}}, WriteOutcome{Rejected{transientError()}}}) {
+    MachineHarness m;
+    m.becomeLeading();
+    const auto before = m.published();
+    m.step(event::Renew{1, timingOf(30s)});
+    m.answerWrite(outcome);
+    EXPECT_EQ(m.published().leadsFor, before.leadsFor);
+    EXPECT_EQ(m.published().validFor, before.validFor);
+    m.now = m.now + before.leadsFor;
+    EXPECT_FALSE(m.leads());
+  }
+}
+
+TEST(LeaseMachineRenew, aShorterLeaseCountsFromWhenItIsSent) {
+  MachineHarness m;
+  m.becomeLeading();
+  m.now = m.now + 1s;
+  EXPECT_EQ(m.step(event::Renew{1, timingOf(4s)}), "publish(leads) renew");
+  EXPECT_EQ(m.published().remainingAt(m.now), timingOf(4s).leadsFor());
+  m.answerWrite(Unknown{transientError()});
+  EXPECT_EQ(m.published().remainingAt(m.now), timingOf(4s).leadsFor()) << "the record may have it";
+  m.now = m.now + timingOf(4s).leadsFor();
+  EXPECT_FALSE(m.leads());
+}
+
+TEST(LeaseMachineRenew, aReadBackGivesTheRightOfTheWriteThatItShows) {
+  MachineHarness m;
+  m.becomeLeading();
+  const LeaseRecord old = m.written(1);
+  m.step(event::Renew{1, timingOf(30s)});
+  LeaseRecord landed = m.written(1);
+  m.answerWrite(Conflict{std::optional{old}});
+  m.toWakeup();
+  m.answerWrite(Conflict{std::optional{landed}});
+  EXPECT_EQ(m.published().validFor, timingOf(30s).validFor());
+  EXPECT_TRUE(m.leads());
+}
+
+TEST(LeaseMachineRenew, laterHeartbeatsKeepTheChangedLease) {
+  MachineHarness m;
+  m.becomeLeading();
+  m.step(event::Renew{1, timingOf(30s)});
+  m.answerWrite(Applied{FencingToken{1}});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(m.toWakeup(), "renew");
+    EXPECT_EQ(m.write().record.leaseDuration, 30s) << i;
+    EXPECT_EQ(m.write().dataRule, DataRule::replaceUnlessEmpty);
+    m.answerWrite(Applied{FencingToken{1}});
+  }
+}
+
+TEST(LeaseMachineRenew, dataIsCarriedUntilAWriteWithItIsAcknowledged) {
+  MachineHarness m;
+  m.becomeLeading();
+  EXPECT_EQ(m.step(event::Renew{1, {}, "new"}), "renew");
+  EXPECT_EQ(m.write().record.data, "new");
+  m.answerWrite(Unknown{transientError()});
+  EXPECT_EQ(m.toWakeup(), "renew");
+  EXPECT_EQ(m.write().record.data, "new");
+  EXPECT_EQ(m.write().dataRule, DataRule::replace);
+  m.answerWrite(Applied{FencingToken{1}});
+  m.toWakeup();
+  EXPECT_EQ(m.write().record.data, "");
+  EXPECT_EQ(m.write().dataRule, DataRule::replaceUnlessEmpty);
+}
+
+TEST(LeaseMachineRenew, oneBehindARenewalUnderWayIsSentAfterIt) {
+  MachineHarness m;
+  m.becomeRenewing();
+  EXPECT_EQ(m.step(event::Renew{1, {}, "new"}), "");
+  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "publish(leads) renewed renew");
+  EXPECT_EQ(m.write().record.data, "new");
+}
+
+TEST(LeaseMachineRenew, clearingIsTheEmptyTextByTheRuleThatReplaces) {
+  MachineHarness m;
+  m.becomeLeading();
+  m.step(event::Renew{1, {}, ""});
+  EXPECT_EQ(m.write().record.data, "");
+  EXPECT_EQ(m.write().dataRule, DataRule::replace);
+}
+
+TEST(LeaseMachineRelease, itCarriesDataAndSaysHow) {
+  MachineHarness m;
+  m.becomeLeading();
+  EXPECT_EQ(m.step(event::Release{"left", true}), "publish(ends) revoked(stopped) publish(none) release");
+  EXPECT_EQ(m.write().record.data, "left");
+  EXPECT_TRUE(m.write().removes);
+}
+
+TEST(LeaseMachineRelease, aRemovedRecordProvesThatAnUnansweredRemovalArrived) {
+  MachineHarness m;
+  m.becomeLeading();
+  m.step(event::Release{{}, true});
+  m.answerWrite(Unknown{transientError()});
+  EXPECT_EQ(m.toWakeup(), "release");
+  EXPECT_EQ(m.answerWrite(Conflict{absent}), "leader(none) unfollow stopped(released)");
+}
+
+TEST(LeaseMachineManual, withoutRenewItIsSilentAndEndsOnTime) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt), true};
+  m.becomeLeading();
+  EXPECT_EQ(m.machine.untilWakeup(m.now), std::optional{std::chrono::nanoseconds{8989ms}});
+  EXPECT_EQ(m.after(8988ms), "");
+  EXPECT_EQ(m.after(1ms).substr(0, 30), "publish(ends) revoked(expired)");
+}
+
+TEST(LeaseMachineManual, aRenewalThatFailsIsRetriedUntilItIsAcknowledged) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt), true};
+  m.becomeLeading();
+  EXPECT_EQ(m.step(event::Renew{1}), "renew");
+  EXPECT_EQ(m.answerWrite(Rejected{transientError()}), "inDoubt");
+  EXPECT_EQ(m.toWakeup(), "renew");
+  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "publish(leads) renewed(afterDoubt)");
+  EXPECT_EQ(m.after(8s), "");
+}
+
+TEST(LeaseMachineObserver, itNeverCompetes) {
+  MachineOptions options{LeaseKey{"lease"}, selfName, LeaseTiming::from(tenSecondLease()).value()};
+  options.observesOnly = true;
+  SeededRandom random{7};
+  LeaseMachine machine{std::move(options), random};
+  Instant now{1h, 2h, 3h};
+  LeaseActions actions = machine.step(now, event::Start{});
+  for (int i = 0; i < 100; ++i) {
+    for (const LeaseAction& action : actions) ASSERT_FALSE(std::holds_alternative<action::SendWrite>(action));
+    if (!actions.empty() && std::holds_alternative<action::SendRead>(actions.back())) {
+      actions = machine.step(now, event::ReadReply{std::get<action::SendRead>(actions.back()).attempt, absent});
+      continue;
+    }
+    now = now + std::max(machine.untilWakeup(now).value(), std::chrono::nanoseconds{1ms});
+    actions = machine.step(now, event::Wakeup{});
+  }
+}
+
+}  // namespace
+}  // namespace tenure::test
