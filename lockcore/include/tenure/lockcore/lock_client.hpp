@@ -1,0 +1,144 @@
+// LockClient: locks by the thousand over one store, for critical sections and for rights that are held long.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/lease_view.hpp>
+#include <tenure/lockcore/lock.hpp>
+#include <tenure/lockcore/lock_error.hpp>
+#include <tenure/lockcore/lock_options.hpp>
+
+namespace tenure {
+
+/// What became of each lock when its client closed. None is left out, whatever went wrong with another.
+struct CloseReport {
+  struct Entry {
+    LeaseKey key;
+    ReleaseResult result;
+  };
+  std::vector<Entry> locks{};  ///< those that were held, or being acquired, in the order of their keys
+
+  /// Whether nothing was left behind that has to expire by itself.
+  [[nodiscard]] bool clean() const noexcept;
+};
+
+/// An acquisition under way. To drop it changes nothing; cancel() ends it with LockErrc::cancelled, unless it is
+/// decided already.
+class PendingAcquire {
+ public:
+  PendingAcquire() = default;
+  explicit PendingAcquire(std::weak_ptr<LockSession> session) : session_{std::move(session)} {}
+  void cancel() const;
+
+ private:
+  std::weak_ptr<LockSession> session_{};
+};
+
+/// Follows one key without ever competing for it; ends with the handle.
+class LeaseObserver {
+ public:
+  /// Who holds it now, as far as it was seen; `holder` gets nothing if nobody does.
+  using Callback = std::function<void(const std::optional<LeaderInfo>&)>;
+  [[nodiscard]] std::optional<LeaderInfo> holder() const;
+
+ private:
+  friend class LockClient;
+  class Impl;
+  explicit LeaseObserver(std::shared_ptr<Impl> impl) : impl_{std::move(impl)} {}
+  std::shared_ptr<Impl> impl_;
+};
+
+/// Acquires, renews and releases locks in one store, as one candidate. Distinct clients are distinct candidates, also
+/// in one process and by one name. One client holds a key at most once: a further acquisition is refused at once
+/// (LockErrc::heldBySelf) instead of waiting for itself; pass the Lock on, or Lock::share() it. Threads that are to
+/// exclude each other take a mutex, or a client each.
+///
+/// Threads: every method may be called from any thread. Those that block do not do so on a thread of the client's own
+/// scheduler (LockErrc::wouldBlock). All locks of a process share one renewal thread; each has heartbeats of its own,
+/// which no other lock's slow ones delay (I12).
+///
+/// fork(): in a child process nothing is held, calls return LockErrc::forked or do nothing; the parent is not affected.
+class LockClient {
+ public:
+  /// Makes no request. Throws std::invalid_argument with all faults of the options, or if `store` is null.
+  explicit LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options = {}, LockRuntime runtime = {});
+  /// close(), then waits until no callback is running, within the same bound.
+  ~LockClient();
+  LockClient(LockClient&&) noexcept;
+  LockClient& operator=(LockClient&&) noexcept;
+
+  /// Competes for the lock until it is won, or as long as `options.waitFor` says; errors of the store that may pass are
+  /// retried in that time. Options and key are checked whole before anything is done. Without `waitFor` only a won
+  /// lock, `missing`, `cancelled` and `closed` end it. Blocks.
+  ///
+  /// Uncontended it costs one read and one write of the store, or the write alone where this client was the last
+  /// to release it.
+  [[nodiscard]] LockResult<Lock> acquire(const LeaseKey& key, AcquireOptions options = {});
+  /// One look: LockErrc::held names the holder. It remembers the version it saw (see LockClientOptions::remembered), so
+  /// that trying once a second wins a dead holder's lock after about one lease. `options.waitFor` is not looked at.
+  [[nodiscard]] LockResult<Lock> tryAcquire(const LeaseKey& key, AcquireOptions options = {});
+  /// As acquire, without blocking. `done` is called once, on the callback executor, never inside this call.
+  PendingAcquire acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done);
+
+  /// All of them or none, acquired one after the other in the order of the keys, which all programs share, so that two
+  /// that want the same ones never wait for each other in a circle. `options.waitFor` is for all together. The locks
+  /// come in the order of `keys`; a key that is named twice is refused. What was won is released if one fails. Blocks.
+  [[nodiscard]] LockResult<std::vector<Lock>> acquireAll(std::vector<LeaseKey> keys,
+                                                         const AcquireOptions& options = {});
+
+  /// Runs `body(const Lock&)` under the lock and gives back what it returned. What it throws passes through; the lock
+  /// is released either way.
+  template <class Body>
+  [[nodiscard]] auto withLock(const LeaseKey& key, Body&& body, AcquireOptions options = {})
+      -> LockResult<std::invoke_result_t<Body, const Lock&>>;
+
+  /// Whether this client holds it now, by the clock. No I/O.
+  [[nodiscard]] bool holds(const LeaseKey& key) const;
+  /// The keys that it holds now, in order.
+  [[nodiscard]] std::vector<LeaseKey> held() const;
+
+  /// What the store says of a key just now: one read. Blocks.
+  [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key);
+  /// All leases whose name starts with `prefix`, in key order. Blocks.
+  [[nodiscard]] LockResult<std::vector<ListedView>> list(const std::string& prefix);
+  /// Follows the key and calls `changed` (which may be empty) when somebody else holds it, or nobody; contract as
+  /// Lock::onLost. About one read in a heartbeat, or one for each change where the store notifies.
+  [[nodiscard]] LockResult<LeaseObserver> observe(const LeaseKey& key, LeaseObserver::Callback changed = {});
+
+  /// Ends acquisitions under way, tells the work of each lock to stop (stop token, onLost with reason `stopped`), then
+  /// releases them all at once, each on its own: an error of one keeps none of the others. Returns when all are done,
+  /// at most lease.drainTimeout + the longest lease + 1 s after the call. Again: the same report. Called in a callback
+  /// of one of its locks, or on a thread of its own scheduler, it returns at once, and tells `unknown` of what is not
+  /// done.
+  CloseReport close();
+
+  /// This candidate's unique text, as in the records.
+  [[nodiscard]] const std::string& candidate() const noexcept;
+  [[nodiscard]] const std::shared_ptr<LeaseStore>& store() const noexcept;
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+template <class Body>
+auto LockClient::withLock(const LeaseKey& key, Body&& body, AcquireOptions options)
+    -> LockResult<std::invoke_result_t<Body, const Lock&>> {
+  LockResult<Lock> lock = acquire(key, std::move(options));
+  if (lock.has_error()) return lock.error();
+  if constexpr (std::is_void_v<std::invoke_result_t<Body, const Lock&>>) {
+    std::forward<Body>(body)(static_cast<const Lock&>(*lock));
+    return {};
+  } else {
+    return std::forward<Body>(body)(static_cast<const Lock&>(*lock));
+  }
+}
+
+}  // namespace tenure

@@ -1,0 +1,53 @@
+// What a lock client tells when it could not do its work.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/system/result.hpp>
+
+#include <tenure/lockcore/lease_action.hpp>
+#include <tenure/lockcore/lease_options.hpp>
+
+namespace tenure {
+
+enum class LockErrc {
+  held,                ///< one look (tryAcquire, waitFor 0): another candidate holds it
+  heldBySelf,          ///< this client holds it, acquires it or releases it just now; nothing was asked of the store
+  timeout,             ///< waitFor is over and another candidate still holds it
+  missing,             ///< mustExist, and there is no record
+  invalidOptions,      ///< bad key or options; nothing was done; all faults are told
+  storeUnavailable,    ///< the store could not be asked in time: busy, throttling, connection, time-out
+  accessDenied,        ///< the store does not let this process in
+  storeMisconfigured,  ///< missing table, wrong schema, bad path
+  recordCorrupt,       ///< the record is not understood, and was left alone
+  lost,                ///< the lock is over: expired, taken, gone, closed; Lock::loss() tells why
+  notHeld,             ///< the handle was released or moved from
+  cancelled,           ///< the acquisition was cancelled, or its client closed, before it was decided
+  closed,              ///< the client was closed before
+  wouldBlock,          ///< called on a thread of the client's own scheduler, where waiting would wait for itself
+  forked,              ///< this process is a forked child of the one that made the client
+};
+
+/// The enumerator's name.
+[[nodiscard]] std::string_view toString(LockErrc code) noexcept;
+std::ostream& operator<<(std::ostream& out, LockErrc code);
+
+struct LockError {
+  LockErrc code;
+  std::string message;                   ///< what was wrong, with which lock, what to do; one sentence or two
+  std::optional<HolderSeen> holder{};    ///< who holds it: for held and timeout
+  std::optional<StoreError> store{};     ///< what the store said
+  OptionFaults faults{};                 ///< for invalidOptions: all of them
+  std::optional<RevokeReason> reason{};  ///< for lost
+};
+
+/// Makes `result<T, LockError>::value()` throw std::runtime_error with the message.
+[[noreturn]] void throw_exception_from_error(const LockError& error, const boost::source_location& where);
+
+template <class T>
+using LockResult = boost::system::result<T, LockError>;
+
+}  // namespace tenure

@@ -1,0 +1,356 @@
+#include "lock_client_impl.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/death_notice.hpp>
+
+#include "contained_executor.hpp"
+#include "lock_errors.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// How long close() may take, counted from its call, in real time whatever clock the scheduler shows.
+class LockClient::Impl::Patience {
+ public:
+  explicit Patience(nanoseconds length) : length_{length} {}
+  [[nodiscard]] nanoseconds left() const {
+    return std::max(length_ - elapsedForHolder(from_, readClock()), nanoseconds{0});
+  }
+
+ private:
+  const Instant from_{readClock()};
+  const nanoseconds length_;
+};
+
+/// The client's randomness for all its machines, which run on one scheduler but are made on any thread.
+class LockClient::Impl::SharedRandom {
+ public:
+  explicit SharedRandom(std::unique_ptr<RandomSource> source) : source_{std::move(source)} {}
+
+  [[nodiscard]] static std::unique_ptr<RandomSource> share(const std::shared_ptr<SharedRandom>& shared) {
+    return std::make_unique<Share>(shared);
+  }
+
+ private:
+  class Share final : public RandomSource {
+   public:
+    explicit Share(std::shared_ptr<SharedRandom> shared) : shared_{std::move(shared)} {}
+    std::uint64_t next() override {
+      const std::lock_guard lock{shared_->mutex_};
+      return shared_->source_->next();
+    }
+
+   private:
+    const std::shared_ptr<SharedRandom> shared_;
+  };
+
+  std::mutex mutex_;  ///< guards source_
+  const std::unique_ptr<RandomSource> source_;
+};
+
+LockClient::Impl::Impl(LockClientOptions options, std::shared_ptr<const LockCommon> common,
+                       std::shared_ptr<Scheduler> scheduler, std::unique_ptr<RandomSource> random)
+    : options_{std::move(options)},
+      common_{std::move(common)},
+      lane_{std::make_shared<CallbackLane>(common_->executor)},
+      random_{std::make_shared<SharedRandom>(std::move(random))},
+      scheduler_{std::move(scheduler)},
+      memories_{options_.remembered} {}
+
+std::shared_ptr<LockClient::Impl> LockClient::Impl::make(std::shared_ptr<LeaseStore> store, LockClientOptions options,
+                                                         LockRuntime runtime) {
+  if (options.candidate.empty()) options.candidate = hostNameAsCandidate();
+  OptionFaults faults = faultsOf(options);
+  if (!store) faults.push_back({"store", "is missing; give a store such as makeSqliteStore(...)"});
+  if (!faults.empty()) throw_exception_from_error(faults, BOOST_CURRENT_LOCATION);
+  if (!runtime.random) runtime.random = std::make_unique<SystemRandom>();
+  std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
+  std::string candidate = CandidateId::make(options.candidate, *runtime.random).text();
+  Executor executor =
+      containedExecutor(std::move(runtime.executor), ThreadPool::forCallbacks(), options.logger, candidate);
+  const auto common = std::make_shared<const LockCommon>(LockCommon{std::move(store), scheduler, scheduler->clock(),
+                                                                    options.logger, std::move(candidate),
+                                                                    std::move(executor), ThreadPool::forStopTokens()});
+  return std::make_shared<Impl>(std::move(options), common, std::move(scheduler), std::move(runtime.random));
+}
+
+std::unique_ptr<RandomSource> LockClient::Impl::randomness() const { return SharedRandom::share(random_); }
+
+std::shared_ptr<Scheduler> LockClient::Impl::scheduler() const {
+  const std::lock_guard lock{mutex_};
+  return scheduler_;
+}
+
+PendingAcquire LockClient::Impl::acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired) {
+  const std::string name = "lock " + toString(key);
+  if (!isHere()) {
+    acquired(LockError{LockErrc::forked, name + ": this client belongs to the parent process; make one here"});
+    return {};
+  }
+  const auto timing = checked(key, options, options_.lease);
+  if (timing.has_error()) {
+    acquired(faultsError(key, timing.error()));
+    return {};
+  }
+  LockSession::Request request{key, std::move(options), timing->lease, timing->timing};
+  std::unique_lock lock{mutex_};
+  if (closed_) {
+    lock.unlock();
+    acquired(LockError{LockErrc::closed, name + ": this client was closed; make a new one"});
+    return {};
+  }
+  if (const auto known = sessions_.find(key); known != sessions_.end()) {
+    const bool ending = known->second->isEnding();
+    if (ending && request.options.waitFor != milliseconds{0}) {
+      waiting_[key].push_back({std::move(request), std::move(acquired)});
+      return {};
+    }
+    lock.unlock();
+    acquired(LockError{LockErrc::heldBySelf, name + (ending ? " is being released by this client just now; try again"
+                                                            : " is held or being acquired by this very client; pass "
+                                                              "its Lock on, or share() it")});
+    return {};
+  }
+  const SessionPtr session = begin(std::move(request), std::move(acquired));
+  if (!prepared_) unprepared_.push_back(session);
+  const bool starts = prepared_;
+  const std::optional<Beacon> beacon = beacon_;
+  lock.unlock();
+  if (starts) session->start(beacon);
+  prepare();
+  return PendingAcquire{session};
+}
+
+/// With the mutex held.
+LockClient::Impl::SessionPtr LockClient::Impl::begin(LockSession::Request request, LockSession::Acquired acquired) {
+  const LeaseKey key = request.key;
+  const auto session = std::make_shared<LockSession>(
+      common_, std::move(request), std::move(acquired),
+      [weak = weak_from_this(), key](ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
+        if (const auto self = weak.lock()) self->ended(key, result, std::move(memory));
+      });
+  session->begin(scheduler_, memories_.take(key), randomness());
+  sessions_.emplace(key, session);
+  return session;
+}
+
+/// Once for a client, and not once for a lock: the beacon of this process is found, and the schema looked at (until it
+/// is good). The first acquisitions wait for that.
+void LockClient::Impl::prepare() {
+  bool first = false;
+  {
+    const std::lock_guard lock{mutex_};
+    if (schema_ == Schema::good || schema_ == Schema::asked) return;
+    first = schema_ == Schema::unasked;
+    schema_ = Schema::asked;
+  }
+  if (first) findBeacon();
+  askSchema();
+}
+
+/// Making the beacon is file work: not on the renewal thread, and not on one that must not block.
+void LockClient::Impl::findBeacon() {
+  std::shared_ptr<DeathNotice> notice;
+  try {
+    notice = common_->store->deathNotice();
+  } catch (const std::exception& error) {
+    common_->logger.log(LogLevel::warn,
+                        std::string{"no death notice for this client: the store threw: "} + error.what());
+  } catch (...) {
+    common_->logger.log(LogLevel::warn, "no death notice for this client: the store threw no std::exception");
+  }
+  if (!notice) return beaconFound(std::nullopt);
+  ThreadPool::forCallbacks()->post([self = shared_from_this(), notice] {
+    std::string what = "the store threw something that is no std::exception";
+    try {
+      StoreResult<Beacon> beacon = notice->beacon();
+      if (beacon) return self->beaconFound(*beacon);
+      what = beacon.error().message;
+    } catch (const std::exception& error) {
+      what = std::string{"the store threw: "} + error.what();
+    } catch (...) {
+    }
+    self->common_->logger.log(LogLevel::warn, "no death notice for this client: " + what);
+    self->beaconFound(std::nullopt);
+  });
+}
+
+void LockClient::Impl::beaconFound(std::optional<Beacon> beacon) {
+  {
+    const std::lock_guard lock{mutex_};
+    beacon_ = std::move(beacon);
+    beaconKnown_ = true;
+  }
+  startIfPrepared();
+}
+
+void LockClient::Impl::askSchema() {
+  const auto answer = [weak = weak_from_this()](const StoreStatus& status) {
+    if (const auto self = weak.lock()) self->schemaAnswered(status);
+  };
+  try {
+    common_->store->ensureSchema({options_.lease.duration}, answer);
+  } catch (const std::exception& error) {
+    answer(StoreError{ErrorClass::transient, std::string{"the store threw: "} + error.what()});
+  } catch (...) {
+    answer(StoreError{ErrorClass::transient, "the store threw something that is no std::exception"});
+  }
+}
+
+/// Not in order: the reads will say so, and the next acquisition has it looked at again.
+void LockClient::Impl::schemaAnswered(const StoreStatus& status) {
+  if (!isHere()) return;
+  {
+    const std::lock_guard lock{mutex_};
+    schema_ = status.has_value() ? Schema::good : Schema::bad;
+  }
+  if (status.has_error()) {
+    common_->logger.log(LogLevel::warn, "the store is not ready, which is tried again: " + status.error().message);
+  }
+  startIfPrepared();
+}
+
+void LockClient::Impl::startIfPrepared() {
+  std::vector<SessionPtr> ready;
+  std::optional<Beacon> beacon;
+  {
+    const std::lock_guard lock{mutex_};
+    prepared_ = prepared_ || (beaconKnown_ && (schema_ == Schema::good || schema_ == Schema::bad));
+    if (!prepared_) return;
+    ready.swap(unprepared_);
+    beacon = beacon_;
+  }
+  for (const SessionPtr& session : ready) session->start(beacon);
+}
+
+void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
+  SessionPtr next;
+  SessionPtr last;  // let go after the lock
+  std::optional<Beacon> beacon;
+  {
+    const std::lock_guard lock{mutex_};
+    const auto old = sessions_.find(key);
+    if (old == sessions_.end()) return;
+    last = std::move(old->second);
+    sessions_.erase(old);
+    memories_.put(key, std::move(memory));
+    if (closed_) endings_.insert_or_assign(key, result);
+    if (const auto queue = waiting_.find(key); queue != waiting_.end()) {
+      Waiting first = std::move(queue->second.front());
+      queue->second.pop_front();
+      if (queue->second.empty()) waiting_.erase(queue);
+      next = begin(std::move(first.request), std::move(first.acquired));
+      beacon = beacon_;
+    }
+    if (sessions_.empty()) allEnded_.notify_all();
+  }
+  if (next) next->start(beacon);
+}
+
+LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) const {
+  return [lane = lane_, logger = common_->logger, done = std::move(done)](LockResult<Lock> result) {
+    const auto shared = std::make_shared<LockResult<Lock>>(std::move(result));  // tasks are copyable, locks are not
+    lane->post([shared, logger, done] {
+      std::string what = "something that is no std::exception";
+      try {
+        return done(std::move(*shared));
+      } catch (const std::exception& error) {
+        what = error.what();
+      } catch (...) {
+      }
+      logger.log(LogLevel::error, "acquireAsync's callback threw: " + what);
+    });
+  };
+}
+
+std::optional<LockError> LockClient::Impl::whyNotWait(const LeaseKey& key) const {
+  if (!isHere()) return std::nullopt;  // refused for another reason
+  const std::shared_ptr<Scheduler> loop = scheduler();
+  if (!loop || !loop->isCurrent()) return std::nullopt;
+  return LockError{LockErrc::wouldBlock, "lock " + toString(key) +
+                                             ": this is a thread of the client's own scheduler, where waiting would "
+                                             "wait for itself; use acquireAsync"};
+}
+
+std::vector<LockClient::Impl::SessionPtr> LockClient::Impl::sessions() const {
+  const std::lock_guard lock{mutex_};
+  std::vector<SessionPtr> all;
+  for (const auto& [key, session] : sessions_) all.push_back(session);
+  return all;
+}
+
+bool LockClient::Impl::holds(const LeaseKey& key) const {
+  if (!isHere()) return false;
+  const std::lock_guard lock{mutex_};
+  const auto found = sessions_.find(key);
+  return found != sessions_.end() && found->second->isHeld();
+}
+
+std::vector<LeaseKey> LockClient::Impl::held() const {
+  std::vector<LeaseKey> keys;
+  if (!isHere()) return keys;
+  for (const SessionPtr& session : sessions()) {
+    if (session->isHeld()) keys.push_back(session->key());
+  }
+  return keys;
+}
+
+bool LockClient::Impl::mustNotBlock(const std::vector<SessionPtr>& sessions) const {
+  const std::shared_ptr<Scheduler> loop = scheduler();
+  const auto runs = [](const SessionPtr& session) { return session->lane().isCurrent(); };
+  return lane_->isCurrent() || (loop && loop->isCurrent()) || std::any_of(sessions.begin(), sessions.end(), runs);
+}
+
+CloseReport LockClient::Impl::close() {
+  nanoseconds longest = options_.lease.duration;
+  const std::vector<SessionPtr> all = sessions();
+  for (const SessionPtr& session : all) {
+    longest = std::max<nanoseconds>(longest, session->timing().duration() + session->timing().drainTimeout());
+  }
+  const Patience patience{longest + std::chrono::seconds{1}};
+  std::map<LeaseKey, std::deque<Waiting>> unwanted;
+  {
+    const std::lock_guard lock{mutex_};
+    if (!std::exchange(closed_, true)) {
+      for (const SessionPtr& session : all) endings_.emplace(session->key(), ReleaseResult::unknown);
+    }
+    unwanted.swap(waiting_);
+  }
+  for (auto& [key, queue] : unwanted) {
+    for (Waiting& one : queue) {
+      one.acquired(LockError{LockErrc::cancelled, "lock " + toString(key) + ": the client was closed"});
+    }
+  }
+  for (const SessionPtr& session : all) session->close();
+  const bool waits = !mustNotBlock(all);
+  std::unique_lock lock{mutex_};
+  if (waits) allEnded_.wait_for(lock, patience.left(), [this] { return sessions_.empty(); });
+  CloseReport report;
+  for (const auto& [key, result] : endings_) report.locks.push_back({key, result});
+  return report;
+}
+
+void LockClient::Impl::abandon() {
+  const std::vector<SessionPtr> all = sessions();
+  const bool waits = !mustNotBlock(all);
+  const CloseReport report = close();
+  if (!report.clean())
+    common_->logger.log(LogLevel::warn, common_->candidate + ": a lock was left to expire at the end");
+  std::shared_ptr<Scheduler> last;
+  if (waits) {
+    const Patience patience{options_.lease.duration + nanoseconds{std::chrono::seconds{1}}};
+    for (const SessionPtr& session : all) session->lane().waitIdle(patience.left());
+    lane_->waitIdle(patience.left());
+    for (const SessionPtr& session : all) session->detach();
+    const std::lock_guard lock{mutex_};
+    last.swap(scheduler_);
+  }
+}
+
+}  // namespace tenure

@@ -1,0 +1,90 @@
+// The inside of LockClient: which keys it holds, and what it remembers of the others. lock_client_impl.cpp: its life
+// and its acquisitions. lock_client.cpp: the calls of the user. lock_reads.cpp: those that only look.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include <tenure/lockcore/lock_client.hpp>
+
+#include "lock_checks.hpp"
+#include "lock_memories.hpp"
+#include "lock_session.hpp"
+
+namespace tenure {
+
+class LockClient::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  [[nodiscard]] static std::shared_ptr<Impl> make(std::shared_ptr<LeaseStore> store, LockClientOptions options,
+                                                  LockRuntime runtime);
+  Impl(LockClientOptions options, std::shared_ptr<const LockCommon> common, std::shared_ptr<Scheduler> scheduler,
+       std::unique_ptr<RandomSource> random);
+
+  /// `acquired` may be called inside.
+  PendingAcquire acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired);
+  [[nodiscard]] LockSession::Acquired onLane(std::function<void(LockResult<Lock>)> done) const;
+  /// Why the calling thread cannot wait; empty if it can.
+  [[nodiscard]] std::optional<LockError> whyNotWait(const LeaseKey& key) const;
+
+  [[nodiscard]] bool holds(const LeaseKey& key) const;
+  [[nodiscard]] std::vector<LeaseKey> held() const;
+  CloseReport close();
+  /// The handle of the user is gone.
+  void abandon();
+
+  [[nodiscard]] bool isHere() const noexcept { return common_->mark.isHere(); }
+  [[nodiscard]] const LockCommon& common() const noexcept { return *common_; }
+  [[nodiscard]] const LockClientOptions& options() const noexcept { return options_; }
+  [[nodiscard]] std::shared_ptr<Scheduler> scheduler() const;
+  [[nodiscard]] const std::shared_ptr<CallbackLane>& lane() const noexcept { return lane_; }
+
+  /// One read of the store, awaited.
+  [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key) const;
+  [[nodiscard]] LockResult<std::vector<ListedView>> list(const std::string& prefix) const;
+  [[nodiscard]] std::unique_ptr<RandomSource> randomness() const;
+
+ private:
+  class Patience;
+  class SharedRandom;
+  using SessionPtr = std::shared_ptr<LockSession>;
+  struct Waiting {
+    LockSession::Request request;
+    LockSession::Acquired acquired;
+  };
+
+  void prepare();
+  void findBeacon();
+  void beaconFound(std::optional<Beacon> beacon);
+  void askSchema();
+  void schemaAnswered(const StoreStatus& status);
+  void startIfPrepared();
+  [[nodiscard]] SessionPtr begin(LockSession::Request request, LockSession::Acquired acquired);
+  void ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory);
+  [[nodiscard]] std::vector<SessionPtr> sessions() const;
+  [[nodiscard]] bool mustNotBlock(const std::vector<SessionPtr>& sessions) const;
+
+  // Constant after construction.
+  const LockClientOptions options_;
+  const std::shared_ptr<const LockCommon> common_;
+  const std::shared_ptr<CallbackLane> lane_;  ///< what belongs to no lock
+  const std::shared_ptr<SharedRandom> random_;
+
+  mutable std::mutex mutex_;  ///< guards what follows; never held while user code runs
+  std::condition_variable allEnded_{};
+  std::shared_ptr<Scheduler> scheduler_;  ///< null once the user's handle is gone
+  bool closed_{false};
+  std::map<LeaseKey, SessionPtr> sessions_{};
+  std::map<LeaseKey, std::deque<Waiting>> waiting_{};  ///< for a release of the same key that is under way
+  std::map<LeaseKey, ReleaseResult> endings_{};        ///< since close() began
+  LockMemories memories_;
+  enum class Schema { unasked, asked, good, bad } schema_{Schema::unasked};
+  bool prepared_{false};  ///< the first look at the schema was answered, and it is known whether there is a beacon
+  bool beaconKnown_{false};
+  std::optional<Beacon> beacon_{};
+  std::vector<SessionPtr> unprepared_{};  ///< to be started once prepared
+};
+
+}  // namespace tenure

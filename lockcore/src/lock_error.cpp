@@ -1,0 +1,100 @@
+#include <algorithm>
+#include <ostream>
+#include <stdexcept>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lock_error.hpp>
+
+#include "lock_errors.hpp"
+
+namespace tenure {
+namespace {
+
+LockErrc codeOf(ErrorClass errorClass) {
+  switch (errorClass) {
+    case ErrorClass::transient:
+    case ErrorClass::throttled:
+      return LockErrc::storeUnavailable;
+    case ErrorClass::credentials:
+      return LockErrc::accessDenied;
+    case ErrorClass::misconfigured:
+      return LockErrc::storeMisconfigured;
+    case ErrorClass::corrupt:
+      return LockErrc::recordCorrupt;
+  }
+  return LockErrc::storeUnavailable;
+}
+
+/// Tenths of a second.
+std::string seconds(std::chrono::nanoseconds time) {
+  const auto tenths = time / std::chrono::milliseconds{100};
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
+}
+
+}  // namespace
+
+std::string_view toString(LockErrc code) noexcept {
+  switch (code) {
+    case LockErrc::held:
+      return "held";
+    case LockErrc::heldBySelf:
+      return "heldBySelf";
+    case LockErrc::timeout:
+      return "timeout";
+    case LockErrc::missing:
+      return "missing";
+    case LockErrc::invalidOptions:
+      return "invalidOptions";
+    case LockErrc::storeUnavailable:
+      return "storeUnavailable";
+    case LockErrc::accessDenied:
+      return "accessDenied";
+    case LockErrc::storeMisconfigured:
+      return "storeMisconfigured";
+    case LockErrc::recordCorrupt:
+      return "recordCorrupt";
+    case LockErrc::lost:
+      return "lost";
+    case LockErrc::notHeld:
+      return "notHeld";
+    case LockErrc::cancelled:
+      return "cancelled";
+    case LockErrc::closed:
+      return "closed";
+    case LockErrc::wouldBlock:
+      return "wouldBlock";
+    case LockErrc::forked:
+      return "forked";
+  }
+  return "invalid";
+}
+
+std::ostream& operator<<(std::ostream& out, LockErrc code) { return out << toString(code); }
+
+void throw_exception_from_error(const LockError& error, const boost::source_location& /*where*/) {
+  throw std::runtime_error(error.message);
+}
+
+LockError storeError(const LeaseKey& key, const StoreError& error) {
+  LockError out{codeOf(error.errorClass), "lock " + toString(key) + ": " + error.message};
+  out.store = error;
+  return out;
+}
+
+LockError faultsError(const LeaseKey& key, OptionFaults faults) {
+  LockError out{LockErrc::invalidOptions, "lock " + toString(key) + " was not asked for"};
+  for (const OptionFault& fault : faults) out.message += "; " + fault.key + ": " + fault.message;
+  out.faults = std::move(faults);
+  return out;
+}
+
+std::string describe(const HolderSeen& holder) {
+  std::string out = holder.holder;
+  if (!holder.token.isNone()) out += " (term " + toString(holder.token) + ')';
+  const std::chrono::milliseconds held{wallClockMillisForDisplay() - holder.acquiredAtMillis};
+  if (holder.acquiredAtMillis > 0 && held.count() >= 0) out += " for " + seconds(held);
+  return out + "; its version has not changed for " + seconds(holder.unchangedFor) + " of its lease of " +
+         seconds(holder.lease);
+}
+
+}  // namespace tenure

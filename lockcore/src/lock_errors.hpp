@@ -1,0 +1,16 @@
+// How a lock client's errors are worded, in one place.
+#pragma once
+
+#include <string>
+
+#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lock_error.hpp>
+
+namespace tenure {
+
+[[nodiscard]] LockError storeError(const LeaseKey& key, const StoreError& error);
+[[nodiscard]] LockError faultsError(const LeaseKey& key, OptionFaults faults);
+/// `web-1#6f... (term 41) for 12.3 s; its version has not changed for 1.2 s of its lease of 10 s`.
+[[nodiscard]] std::string describe(const HolderSeen& holder);
+
+}  // namespace tenure

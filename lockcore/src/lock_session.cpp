@@ -1,0 +1,224 @@
+// What users ask of a session, from any thread.
+#include "lock_session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lock_errors.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+LockSession::LockSession(std::shared_ptr<const LockCommon> common, Request request, Acquired acquired, Ended ended)
+    : common_{std::move(common)},
+      request_{std::move(request)},
+      lane_{std::make_shared<CallbackLane>(common_->executor)},
+      leaseMillis_{request_.timing.duration().count()},
+      acquired_{std::move(acquired)},
+      ended_{std::move(ended)},
+      lease_{request_.lease},
+      timing_{request_.timing} {}
+
+/// The driver calls back on the scheduler, where the session may be gone already: hence by a weak reference.
+void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<const LeaseMemory> memory,
+                        std::unique_ptr<RandomSource> random) {
+  const AcquireOptions& wanted = request_.options;
+  MachineOptions machine{request_.key, common_->candidate, request_.timing};
+  machine.data = wanted.data.value_or("");
+  machine.attributes = wanted.attributes;
+  if (!wanted.replaceData) {
+    machine.dataRule = DataRule::keepIfAny;
+  } else if (wanted.data) {
+    machine.dataRule = DataRule::replace;
+  }
+  machine.oneTerm = OneTerm{wanted.waitFor, wanted.mustExist, std::move(memory)};
+  machine.manualHeartbeat = wanted.manualHeartbeat;
+  machine.poll = wanted.poll;
+  machine.displayClock = &wallClockMillisForDisplay;
+  LeaseDriver::Options options{std::move(machine), common_->logger, [weak = weak_from_this()](const LeaseNotice& n) {
+                                 if (const auto self = weak.lock()) self->take(n);
+                               }};
+  options.checksSchema = false;
+  driver_ = std::make_shared<LeaseDriver>(std::move(options), common_->store, std::move(scheduler), std::move(random));
+  cell_ = driver_->term();
+}
+
+void LockSession::start(std::optional<Beacon> beacon) { driver_->submit(event::Start{std::move(beacon)}); }
+
+void LockSession::cancel(LockErrc why) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!acquired_) return;
+    cancelled_ = why;
+  }
+  decide(error(why, "was cancelled before it was decided"));
+  driver_->submit(event::Stop{});
+}
+
+/// The release follows what the work was told, so that a successor does not begin before (I9). While the work winds up
+/// the lease is renewed, at most for lease.drainTimeout.
+void LockSession::close() {
+  if (lose({RevokeReason::stopped, "its client was closed", token()})) {
+    driver_->submit(event::Stop{});
+    return lane_->post([self = shared_from_this()] {
+      self->driver_->submit(event::Release{{}, self->request_.options.deleteOnRelease});
+    });
+  }
+  cancel(LockErrc::cancelled);
+}
+
+TermState LockSession::state() const noexcept {
+  if (!isHere() || letGo_.load()) return {};
+  const TermState now = cell_->load();
+  return now.token == token() ? now : TermState{};
+}
+
+bool LockSession::isHeld() const noexcept {
+  if (over_.load()) return false;
+  const TermState known = state();  // before the clock is read, so that a pause in between shows
+  return known.leadsAt(now());
+}
+
+std::string LockSession::data() const {
+  const std::lock_guard lock{mutex_};
+  return data_;
+}
+
+milliseconds LockSession::lease() const noexcept { return milliseconds{leaseMillis_.load()}; }
+
+std::optional<LockLoss> LockSession::loss() const {
+  const std::lock_guard lock{mutex_};
+  return loss_;
+}
+
+std::optional<ReleaseResult> LockSession::result() const {
+  const std::lock_guard lock{mutex_};
+  return result_;
+}
+
+bool LockSession::isEnding() const {
+  const std::lock_guard lock{mutex_};
+  return letGo_.load() || cancelled_ || (!acquired_ && token().isNone());
+}
+
+void LockSession::onLost(std::function<void(const LockLoss&)> callback) {
+  std::optional<LockLoss> known;
+  {
+    const std::lock_guard lock{mutex_};
+    known = loss_;
+    if (!known) lostCallbacks_.push_back(callback);
+  }
+  if (known) tell("onLost", [callback = std::move(callback), loss = *known] { callback(loss); });
+}
+
+LockResult<void> LockSession::onExpiring(milliseconds before, std::function<void(nanoseconds)> callback) {
+  const LeaseTiming now = timing();
+  const milliseconds heartbeat = request_.options.manualHeartbeat ? milliseconds{0} : now.heartbeat();
+  const milliseconds most = now.leadsFor() - heartbeat;
+  if (before <= milliseconds{0} || before >= most) {
+    LockError bad = error(LockErrc::invalidOptions, "cannot be watched so");
+    bad.faults = {{"before", std::to_string(before.count()) +
+                                 "ms is out of range; allowed is more than 0 and less than " +
+                                 std::to_string(most.count()) + "ms, which is left right before a heartbeat"}};
+    bad.message += ": before: " + bad.faults.front().message;
+    return bad;
+  }
+  const auto scheduler = common_->scheduler.lock();
+  if (!scheduler) return lostError();
+  const auto warning = std::make_shared<Warning>(Warning{before, std::move(callback)});
+  scheduler->post([weak = weak_from_this(), warning] {
+    if (const auto self = weak.lock()) self->watch(warning);
+  });
+  return {};
+}
+
+LeaseTiming LockSession::timing() const {
+  const std::lock_guard lock{mutex_};
+  return timing_;
+}
+
+/// Heartbeats follow a changed lease; the rest was said for the lock and stays.
+void LockSession::renew(RenewOptions options, Renewed done) {
+  OptionFaults faults;
+  if (options.data && options.clearData) {
+    faults.push_back({"data", "is given together with clearData; give one of them"});
+  }
+  std::unique_lock lock{mutex_};
+  LeaseOptions lease = lease_;
+  if (options.lease) {
+    lease.duration = *options.lease;
+    lease.heartbeat.reset();
+  }
+  auto timing = LeaseTiming::from(lease);
+  if (timing.has_error()) {
+    const OptionFaults more = timing.error();  // a copy at each call: two calls give no range
+    faults.insert(faults.end(), more.begin(), more.end());
+  }
+  const bool over = over_.load() || loss_ || result_;
+  if (!faults.empty() || over) {
+    lock.unlock();
+    return done(faults.empty() ? LockResult<void>{lostError()} : LockResult<void>{faultsError(key(), faults)});
+  }
+  event::Renew change{++lastTicket_};
+  if (options.lease) {
+    lease_ = lease;
+    timing_ = *timing;
+    change.timing = *timing;
+  }
+  if (options.data || options.clearData) change.data = options.data.value_or("");
+  changes_.push_back({change.ticket, change.data, options.lease, std::move(done)});
+  driver_->submit(std::move(change));  // posts; under the lock, so that tickets rise in the order of submission
+}
+
+bool LockSession::share() {
+  const std::lock_guard lock{mutex_};
+  if (over_.load() || result_) return false;
+  ++handles_;
+  return true;
+}
+
+bool LockSession::letGo(const ReleaseOptions& options, Released done) {
+  std::unique_lock lock{mutex_};
+  if (--handles_ > 0) return false;
+  over_.store(true);
+  letGo_.store(true);
+  if (result_) {
+    const ReleaseResult known = *result_;
+    lock.unlock();
+    if (done) done(known);
+    return true;
+  }
+  if (done) releases_.push_back(std::move(done));
+  lock.unlock();
+  event::Release release{options.data, options.deleteRecord.value_or(request_.options.deleteOnRelease)};
+  if (!release.data && options.clearData) release.data = "";
+  driver_->submit(std::move(release));
+  failChanges(lostError());
+  return true;
+}
+
+void LockSession::failChanges(const LockError& error) {
+  std::vector<Change> failed;
+  {
+    const std::lock_guard lock{mutex_};
+    failed.swap(changes_);
+  }
+  for (Change& change : failed) change.done(error);
+}
+
+LockError LockSession::error(LockErrc code, const std::string& what) const {
+  return {code, "lock " + toString(key()) + ' ' + what};
+}
+
+LockError LockSession::lostError() const {
+  const std::optional<LockLoss> lost = loss();
+  if (!lost) return error(LockErrc::notHeld, "was released; acquire it again");
+  LockError bad = error(
+      LockErrc::lost, "was lost (" + std::string{toString(lost->reason)} + "): " + lost->detail + "; acquire it again");
+  bad.reason = lost->reason;
+  return bad;
+}
+
+}  // namespace tenure

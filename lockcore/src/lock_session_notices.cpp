@@ -1,0 +1,160 @@
+// What a session is told by its driver, on the scheduler, and what it tells users, on its lane.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "lock_errors.hpp"
+#include "lock_session.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+void LockSession::take(const LeaseNotice& notice) {
+  std::visit([this](const auto& n) { on(n); }, notice);
+}
+
+void LockSession::on(const action::Elected& elected) {
+  payload_ = elected.payload;
+  bool wanted = false;
+  {
+    const std::lock_guard lock{mutex_};
+    data_ = payload_->data;
+    wanted = bool{acquired_};
+    if (wanted) handles_ = 1;
+  }
+  token_.store(elected.token.value());
+  // Cancelled while the acquisition was under way: nobody wants it any more.
+  if (!wanted) return driver_->submit(event::Release{{}, request_.options.deleteOnRelease});
+  log(LogLevel::debug, "acquired with fencing token " + toString(elected.token));
+  decide(handle(shared_from_this()));
+}
+
+void LockSession::on(const action::Renewed& renewed) {
+  std::vector<Change> done;
+  {
+    const std::lock_guard lock{mutex_};
+    const auto later = std::stable_partition(changes_.begin(), changes_.end(),
+                                             [&](const Change& c) { return c.ticket > renewed.ticket; });
+    std::move(later, changes_.end(), std::back_inserter(done));
+    changes_.erase(later, changes_.end());
+    for (const Change& change : done) {
+      if (change.data) data_ = *change.data;
+      if (change.lease) leaseMillis_.store(change.lease->count());
+    }
+  }
+  for (Change& change : done) change.done({});
+}
+
+void LockSession::on(const action::InDoubt& doubt) {
+  log(LogLevel::warn, "in doubt: " + doubt.error.message + "; held for " +
+                          std::to_string(doubt.remaining / milliseconds{1}) + " ms more");
+}
+
+void LockSession::on(const action::Revoked& revoked) {
+  fireStop();
+  if (letGo_.load()) return;
+  lose({revoked.reason, revoked.detail, revoked.token});
+}
+
+void LockSession::fireStop() {
+  // On a thread of its own: user code may hang on it.
+  common_->stopTokens->post([self = shared_from_this()] { self->stop_.fire(); });
+}
+
+/// False if there was nothing to lose, or it was lost before.
+bool LockSession::lose(LockLoss loss) {
+  std::vector<std::function<void(const LockLoss&)>> callbacks;
+  {
+    const std::lock_guard lock{mutex_};
+    if (token().isNone() || letGo_.load() || loss_) return false;
+    over_.store(true);
+    loss_ = loss;
+    callbacks.swap(lostCallbacks_);
+  }
+  const bool polite = loss.reason == RevokeReason::stopped || loss.reason == RevokeReason::steppedDown;
+  log(polite ? LogLevel::info : LogLevel::warn,
+      "lost (" + std::string{toString(loss.reason)} + ": " + loss.detail + "), fencing token " + toString(loss.token));
+  failChanges(lostError());
+  for (auto& callback : callbacks) tell("onLost", [callback = std::move(callback), loss] { callback(loss); });
+  return true;
+}
+
+void LockSession::on(const action::GaveUp& gaveUp) { decide(gaveUpError(gaveUp)); }
+
+LockError LockSession::gaveUpError(const action::GaveUp& gaveUp) const {
+  if (gaveUp.reason == GiveUpReason::missing) {
+    return error(LockErrc::missing, "has no record, and mustExist was asked for; nothing was made");
+  }
+  if (gaveUp.error) return storeError(key(), *gaveUp.error);
+  const milliseconds patience = request_.options.waitFor.value_or(milliseconds{0});
+  const bool oneLook = patience == milliseconds{0};
+  const std::string waited = oneLook ? "" : ", after a wait of " + std::to_string(patience.count()) + " ms";
+  LockError held = error(oneLook ? LockErrc::held : LockErrc::timeout, "is held by another" + waited);
+  if (!gaveUp.holder) return held;
+  held.holder = gaveUp.holder;
+  held.message = "lock " + toString(key()) + " is held by " + describe(*gaveUp.holder) + waited;
+  return held;
+}
+
+void LockSession::on(const action::Stopped& stopped) {
+  std::vector<Released> releases;
+  Ended ended;
+  {
+    const std::lock_guard lock{mutex_};
+    result_ = stopped.result;
+    over_.store(true);
+    releases.swap(releases_);
+    ended.swap(ended_);
+  }
+  driver_->close();
+  failChanges(lostError());
+  decide(error(cancelled_.value_or(LockErrc::cancelled), "was cancelled before it was decided"));
+  for (const Released& release : releases) release(stopped.result);
+  if (ended) ended(stopped.result, stopped.memory);
+}
+
+void LockSession::decide(LockResult<Lock> result) {
+  Acquired acquired;
+  {
+    const std::lock_guard lock{mutex_};
+    acquired.swap(acquired_);
+  }
+  if (acquired) acquired(std::move(result));
+}
+
+/// Looks again when it may have fallen so low, and, once that was told, when the lease would be over.
+void LockSession::watch(const std::shared_ptr<Warning>& warning) {
+  if (over_.load()) return;
+  const TermState known = state();
+  const nanoseconds left = known.remainingAt(now());
+  if (left <= nanoseconds{0}) return;
+  const bool low = left <= warning->before;
+  if (low && !std::exchange(warning->told, true)) tell("onExpiring", [warning, left] { warning->callback(left); });
+  if (!low) warning->told = false;
+  const auto scheduler = common_->scheduler.lock();
+  if (!scheduler) return;
+  scheduler->schedule(low ? left : left - warning->before, [weak = weak_from_this(), warning] {
+    if (const auto self = weak.lock()) self->watch(warning);
+  });
+}
+
+void LockSession::tell(const char* name, std::function<void()> task) const {
+  lane_->post([common = common_, name, task = std::move(task), lease = toString(key())] {
+    std::string what = "something that is no std::exception";
+    try {
+      return task();
+    } catch (const std::exception& failure) {
+      what = failure.what();
+    } catch (...) {
+    }
+    common->logger.log(LogLevel::error, lease + ": " + name + " threw: " + what);
+  });
+}
+
+void LockSession::log(LogLevel level, const std::string& line) const {
+  if (common_->logger.wants(level)) common_->logger.log(level, toString(key()) + ": " + line);
+}
+
+}  // namespace tenure

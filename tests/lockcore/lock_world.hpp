@@ -1,0 +1,133 @@
+// Lock clients on a manual scheduler and a store with faults. Calls that block are made in their asynchronous form, or
+// on a thread beside the one that moves the clock.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <tenure/lockcore/lock_client.hpp>
+
+#include "lockcore/fault_store.hpp"
+#include "lockcore/machine_harness.hpp"
+#include "support/seeded_random.hpp"
+
+namespace tenure::test {
+
+/// lease 10 s, heartbeat 3 s, guard 11 ms, stop margin 1 s: held for 8.989 s without a renewal.
+[[nodiscard]] inline LeaseOptions lockLease() {
+  LeaseOptions lease;
+  lease.duration = std::chrono::seconds{10};
+  lease.heartbeat = std::chrono::seconds{3};
+  lease.stopMargin = std::chrono::seconds{1};
+  return lease;
+}
+
+/// The test's thread is the one that runs the tasks, so that what would block there does not.
+class TestersLoop final : public Scheduler {
+ public:
+  explicit TestersLoop(std::shared_ptr<ManualScheduler> inner) : inner_{std::move(inner)} {}
+  [[nodiscard]] std::shared_ptr<const Clock> clock() const override { return inner_->clock(); }
+  [[nodiscard]] Instant now() const noexcept override { return inner_->now(); }
+  void post(Task task) override { inner_->post(std::move(task)); }
+  TimerId schedule(std::chrono::nanoseconds delay, Task task) override {
+    return inner_->schedule(delay, std::move(task));
+  }
+  void cancel(TimerId id) noexcept override { inner_->cancel(id); }
+  [[nodiscard]] bool isCurrent() const noexcept override { return std::this_thread::get_id() == tester_; }
+
+ private:
+  const std::shared_ptr<ManualScheduler> inner_;
+  const std::thread::id tester_{std::this_thread::get_id()};
+};
+
+class LockWorld {
+ public:
+  [[nodiscard]] std::unique_ptr<LockClient> makeClient(const std::string& name = "a",
+                                                       LeaseOptions lease = lockLease()) {
+    LockClientOptions options;
+    options.candidate = name;
+    options.lease = std::move(lease);
+    options.logger = Logger{LogLevel::trace, [this](LogLevel level, std::string_view line) {
+                              lines.push_back(std::string{toString(level)} + ' ' + std::string{line});
+                            }};
+    LockRuntime runtime;
+    runtime.scheduler = loop;
+    runtime.executor = [this](std::function<void()> task) { callbacks->post(std::move(task)); };
+    runtime.random = std::make_unique<SeededRandom>(++seed_);
+    return std::make_unique<LockClient>(store, std::move(options), std::move(runtime));
+  }
+
+  /// Runs what is ready, callbacks too, without moving time.
+  void settle() {
+    while (scheduler->runReady() + callbacks->runReady() > 0) {
+    }
+  }
+  void pass(std::chrono::nanoseconds by) {
+    const std::chrono::nanoseconds step = std::chrono::milliseconds{10};
+    settle();
+    for (std::chrono::nanoseconds done{0}; done < by; done += step) {
+      scheduler->advance(std::min(step, by - done));
+      settle();
+    }
+  }
+
+  /// An acquisition in its own words: empty until it is decided.
+  using Outcome = std::shared_ptr<std::optional<LockResult<Lock>>>;
+  [[nodiscard]] Outcome begin(LockClient& client, const std::string& key, AcquireOptions options = {}) {
+    auto outcome = std::make_shared<std::optional<LockResult<Lock>>>();
+    pending = client.acquireAsync({key}, std::move(options),
+                                  [outcome](LockResult<Lock> result) { outcome->emplace(std::move(result)); });
+    settle();
+    return outcome;
+  }
+  /// One that is decided without time passing.
+  [[nodiscard]] LockResult<Lock> tryNow(LockClient& client, const std::string& key, AcquireOptions options = {}) {
+    options.waitFor = std::chrono::milliseconds{0};
+    const Outcome outcome = begin(client, key, std::move(options));
+    pass(std::chrono::milliseconds{20});  // politeness
+    if (!*outcome) throw std::logic_error{"the acquisition was not decided"};
+    return std::move(**outcome);
+  }
+  [[nodiscard]] Lock acquireNow(LockClient& client, const std::string& key, AcquireOptions options = {}) {
+    return tryNow(client, key, std::move(options)).value();
+  }
+
+  /// The result of a call that blocks, while time passes in small steps.
+  template <class Call>
+  auto blocking(Call call, std::chrono::nanoseconds most = std::chrono::seconds{30}) {
+    auto answer = std::async(std::launch::async, std::move(call));
+    // Real time: what blocks must have come to where it waits. Bounded by `most` of the manual clock.
+    for (std::chrono::nanoseconds passed{0}; passed < most; passed += std::chrono::milliseconds{10}) {
+      settle();
+      if (answer.wait_for(std::chrono::milliseconds{2}) == std::future_status::ready) break;
+      scheduler->advance(std::chrono::milliseconds{10});
+    }
+    settle();
+    return answer.get();
+  }
+  ReleaseResult release(Lock& lock, ReleaseOptions options = {}) {
+    options.waitFor = std::chrono::milliseconds{0};
+    lock.release(std::move(options));
+    settle();
+    return lock.release();
+  }
+  [[nodiscard]] std::optional<LeaseRecord> stored(const std::string& key) { return store->readNow({key}).value(); }
+
+  std::shared_ptr<ManualScheduler> scheduler{std::make_shared<ManualScheduler>()};
+  std::shared_ptr<Scheduler> loop{std::make_shared<TestersLoop>(scheduler)};
+  std::shared_ptr<ManualScheduler> callbacks{std::make_shared<ManualScheduler>()};
+  std::shared_ptr<FaultStore> store{std::make_shared<FaultStore>(scheduler)};
+  std::vector<std::string> lines;
+  PendingAcquire pending;
+
+ private:
+  std::uint64_t seed_{100};
+};
+
+}  // namespace tenure::test
