@@ -35,6 +35,8 @@ bool benchHandover(const Options& options);
 bool benchPause(const Options& options);
 /// A renewal through the store against the same compare-and-swap written by hand against SQLite's C API.
 bool benchRenew(const Options& options);
+/// Acquiring and releasing a lock on SQLite against two transactions written by hand; 100 candidates for one lock.
+bool benchLocks(const Options& options);
 /// 1,000 leases of one process on one file, lease 10 s, heartbeat 3 s, for 60 s.
 bool benchLeases(const Options& options);
 /// CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes, for 100, 1,000 and 10,000 leases.

@@ -72,6 +72,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   if (state_ != LeaseState::idle) return;
   if (event.beacon) beacon_ = std::make_unique<const Beacon>(*event.beacon);
   startedAt_ = now;
+  waitedBefore_ = event.waited;
   if (options_.oneTerm && options_.oneTerm->memory) recall(*std::exchange(options_.oneTerm->memory, nullptr));
   becomeCandidate(now, nanoseconds{0});
   if (!event.sighting) return;

@@ -211,6 +211,7 @@ class LeaseMachine::Impl {
 
   // Of a candidacy of one term.
   Instant startedAt_{};
+  Nanos waitedBefore_{0};
   bool waited_{false};      ///< somebody else held it
   bool looked_{false};      ///< the last thing that was sent to the store was answered, and leaves no question
   bool troubled_{false};    ///< that answer was an error

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lock_errors.hpp"
+#include "lock_line.hpp"
 
 namespace tenure {
 
@@ -43,9 +44,42 @@ void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<co
   options.checksSchema = false;
   driver_ = std::make_shared<LeaseDriver>(std::move(options), common_->store, std::move(scheduler), std::move(random));
   cell_ = driver_->term();
+  madeAt_ = now();
 }
 
-void LockSession::start(std::optional<Beacon> beacon) { driver_->submit(event::Start{std::move(beacon)}); }
+void LockSession::start(std::optional<Beacon> beacon) {
+  {
+    const std::lock_guard lock{mutex_};
+    beacon_ = std::move(beacon);
+  }
+  if (request_.options.waitFor == milliseconds{0}) return compete();
+  const auto begin = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->compete();
+  };
+  std::shared_ptr<void> line = standInLine(common_->store, key(), begin);
+  {
+    const std::lock_guard lock{mutex_};
+    if (!result_) line_.swap(line);  // else it was cancelled meanwhile, and leaves here
+  }
+  const auto scheduler = common_->scheduler.lock();
+  if (!scheduler) return;
+  // Who is first may live on a loop that stands still, and whoever waits for a bounded time has one look at its end.
+  const milliseconds longest = request_.timing.duration();
+  const milliseconds limit = std::min(request_.options.waitFor.value_or(longest), longest);
+  scheduler->post([weak = std::weak_ptr{scheduler}, begin, limit] {
+    if (const auto loop = weak.lock()) loop->schedule(limit, begin);
+  });
+}
+
+/// Again: no effect.
+void LockSession::compete() {
+  std::optional<Beacon> beacon;
+  {
+    const std::lock_guard lock{mutex_};
+    beacon = beacon_;
+  }
+  driver_->submit(event::Start{std::move(beacon), elapsedForHolder(madeAt_, now())});
+}
 
 void LockSession::cancel(LockErrc why) {
   {

@@ -52,6 +52,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   /// Once, before anything else.
   void begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<const LeaseMemory> memory,
              std::unique_ptr<RandomSource> random);
+  /// Competes as soon as it is its turn among the clients of this process (see lock_line.hpp); at once if it only
+  /// looks.
   void start(std::optional<Beacon> beacon);
 
   // Of the acquisition. Before it is decided it ends with `why`.
@@ -126,6 +128,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   bool lose(LockLoss loss);
   void failChanges(const LockError& error);
   void fireStop();
+  void compete();
   void watch(const std::shared_ptr<Warning>& warning);
   [[nodiscard]] LockError gaveUpError(const action::GaveUp& gaveUp) const;
   void decide(LockResult<Lock> result);
@@ -137,6 +140,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   const std::shared_ptr<CallbackLane> lane_;
   std::shared_ptr<LeaseDriver> driver_{};
   std::shared_ptr<const TermCell> cell_{};
+  Instant madeAt_{};
 
   // Written once, by Elected, before any handle is made.
   std::atomic<std::uint64_t> token_{0};
@@ -151,6 +155,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   Acquired acquired_;         ///< empty once it was told
   Ended ended_;
   std::optional<LockErrc> cancelled_{};
+  std::optional<Beacon> beacon_{};
+  std::shared_ptr<void> line_{};  ///< the place in it, until the end
   int handles_{0};
   LeaseOptions lease_;  ///< as it was asked for last
   LeaseTiming timing_;  ///< made from it

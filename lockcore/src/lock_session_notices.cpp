@@ -101,8 +101,10 @@ LockError LockSession::gaveUpError(const action::GaveUp& gaveUp) const {
 void LockSession::on(const action::Stopped& stopped) {
   std::vector<Released> releases;
   Ended ended;
+  std::shared_ptr<void> line;  // left at the end of all, as the next may begin in it
   {
     const std::lock_guard lock{mutex_};
+    line.swap(line_);
     result_ = stopped.result;
     over_.store(true);
     releases.swap(releases_);

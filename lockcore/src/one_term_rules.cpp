@@ -26,7 +26,7 @@ std::shared_ptr<const LeaseMemory> LeaseMachine::Impl::memory() const {
 }
 
 nanoseconds LeaseMachine::Impl::patienceLeft(const Instant& now) const {
-  return *options_.oneTerm->patience - elapsedForHolder(startedAt_, now);
+  return *options_.oneTerm->patience - waitedBefore_ - elapsedForHolder(startedAt_, now);
 }
 
 /// A lease that is free but for politeness is still taken: whoever looks once must not miss it by a millisecond.

@@ -51,6 +51,48 @@ TEST_P(StoreContract, replacesDataAndAttributesThatAWriteBrings) {
   EXPECT_EQ(store().record(key).attributes, oddAttributes);
 }
 
+TEST_P(StoreContract, mergesDataByTheRuleOfTheWrite) {
+  const LeaseKey key{"lease"};
+  const auto ruled = [](WriteRequest request, DataRule rule) {
+    request.dataRule = rule;
+    return request;
+  };
+  const auto version = [&] { return store().record(key).version; };
+  store().apply(ruled(withPayload(acquire(key, "a"), "first", oddAttributes), DataRule::keepIfAny));
+  EXPECT_EQ(store().record(key).data, "first") << "there was nothing to keep";
+  store().apply(ruled(withPayload(renew(key, "a", {version()}), "", {}), DataRule::replace));
+  EXPECT_EQ(store().record(key).data, "") << "cleared";
+  EXPECT_EQ(store().record(key).attributes, oddAttributes) << "and nothing else";
+  store().apply(ruled(withPayload(release(key, "a", {version()}), "second", {}), DataRule::replace));
+  EXPECT_EQ(store().record(key).data, "second");
+  store().apply(ruled(withPayload(acquire(key, "b", {version()}), "third", {}), DataRule::keepIfAny));
+  EXPECT_EQ(store().record(key).data, "second") << "kept";
+  store().apply(ruled(withPayload(acquire(key, "c", {version()}), "", {}), DataRule::replace));
+  EXPECT_EQ(other().record(key).data, "") << "cleared by an acquisition";
+}
+
+TEST_P(StoreContract, aReleaseMayRemoveTheRecordAndTheCounterStays) {
+  const LeaseKey key{"lease"};
+  const auto removing = [&](const std::string& holder, const RecordVersion& expected) {
+    WriteRequest request = release(key, holder, {expected});
+    request.removes = true;
+    return request;
+  };
+  store().apply(acquire(key, "a"));
+  const RecordVersion first = store().record(key).version;
+  EXPECT_TRUE(std::holds_alternative<Conflict>(store().write(removing("b", first)))) << "not another's";
+  EXPECT_TRUE(std::holds_alternative<Conflict>(store().write(removing("a", RecordVersion{"x"}))))
+      << "not another version";
+  store().apply(removing("a", first));
+  EXPECT_EQ(other().read(key).value(), std::nullopt);
+  const WriteOutcome again = store().write(removing("a", first));
+  ASSERT_TRUE(std::holds_alternative<Conflict>(again));
+  EXPECT_EQ(std::get<Conflict>(again).current, std::optional{std::optional<LeaseRecord>{}});
+  store().apply(acquire(key, "b"));
+  EXPECT_EQ(other().record(key).token, FencingToken{2}) << "I7";
+  EXPECT_EQ(other().record(key).data, "");
+}
+
 TEST_P(StoreContract, keepsAnyBytesOfData) {
   std::string allBytes;
   for (int byte = 0; byte < 256; ++byte) allBytes += static_cast<char>(byte);

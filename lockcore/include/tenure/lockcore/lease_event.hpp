@@ -1,6 +1,7 @@
 // What can happen to a lease: the inputs of LeaseMachine.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ namespace event {
 struct Start {
   std::optional<Beacon> beacon{};
   std::optional<LeaseSighting> sighting{};
+  std::chrono::nanoseconds waited{0};  ///< before it began to compete; counts for OneTerm::patience
 };
 /// Give leadership up politely and stay a candidate; not taken again for one lease, so that others get it.
 struct StepDown {

@@ -1,0 +1,49 @@
+// Locks with Boost.Asio's completion tokens: callbacks, futures, coroutines. Opt-in: it sees Asio.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+
+#include <tenure/lockcore/lock_client.hpp>
+
+namespace tenure {
+
+/// As LockClient::acquireAsync, completing with `void(LockResult<Lock>)` on the executor that is associated with the
+/// token's handler, else on `executor`, which has work until then. Cancellation (any type) is PendingAcquire::cancel():
+/// it completes with LockErrc::cancelled. No exception, no error_code: the result tells.
+///
+///     tenure::LockResult<tenure::Lock> lock =
+///         co_await tenure::asyncAcquire(client, io.get_executor(), {"orders"}, {}, boost::asio::use_awaitable);
+template <class Executor, class CompletionToken>
+auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, AcquireOptions options,
+                  CompletionToken&& token) {
+  namespace asio = boost::asio;
+  return asio::async_initiate<CompletionToken, void(LockResult<Lock>)>(
+      [&client, executor](auto handler, LeaseKey wanted, AcquireOptions how) {
+        using Handler = decltype(handler);
+        auto slot = asio::get_associated_cancellation_slot(handler);
+        const auto target = asio::get_associated_executor(handler, executor);
+        // Tasks of the library are copyable, handlers are not.
+        const auto shared = std::make_shared<Handler>(std::move(handler));
+        const auto work = std::make_shared<asio::executor_work_guard<std::decay_t<decltype(target)>>>(target);
+        const PendingAcquire pending =
+            client.acquireAsync(wanted, std::move(how), [shared, work, target](LockResult<Lock> result) {
+              const auto kept = std::make_shared<LockResult<Lock>>(std::move(result));
+              asio::dispatch(target, [shared, work, kept] {
+                Handler last = std::move(*shared);
+                work->reset();
+                std::move(last)(std::move(*kept));
+              });
+            });
+        if (slot.is_connected()) slot.assign([pending](asio::cancellation_type) { pending.cancel(); });
+      },
+      token, std::move(key), std::move(options));
+}
+
+}  // namespace tenure

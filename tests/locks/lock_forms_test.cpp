@@ -1,0 +1,212 @@
+// The forms of an acquisition with real threads and time: blocking, callback, future, Asio's tokens; many threads at
+// once.
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/asio.hpp>
+#include <tenure/lockcore/lock_asio.hpp>
+#include <tenure/lockcore/lock_client.hpp>
+#include <tenure/lockcore/lock_future.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+class LockForms : public testing::Test {
+ protected:
+  std::shared_ptr<LeaseStore> store{makeMemoryStore()};
+  LockClient a{store};
+  LockClient b{store};
+};
+
+TEST_F(LockForms, S1_66_blocking) {
+  LockResult<Lock> lock = a.acquire({"orders"});
+  ASSERT_TRUE(lock.has_value());
+  EXPECT_TRUE(lock->isHeld());
+  EXPECT_EQ(b.tryAcquire({"orders"}).error().code, LockErrc::held);
+  EXPECT_TRUE(lock->renew({.data = "x"}).has_value());
+  EXPECT_EQ(b.peek({"orders"})->data(), "x");
+  EXPECT_EQ(lock->release(), ReleaseResult::released);
+  EXPECT_TRUE(b.tryAcquire({"orders"}).has_value());
+}
+
+TEST_F(LockForms, S1_66_callbackAndFuture) {
+  std::promise<bool> held;
+  a.acquireAsync({"orders"}, {}, [&](LockResult<Lock> lock) {
+    held.set_value(lock->isHeld());  // the lock goes with the callback
+  });
+  EXPECT_TRUE(held.get_future().get());
+  LockResult<Lock> lock = acquireFuture(b, {"orders"}).get();
+  ASSERT_TRUE(lock.has_value());
+  EXPECT_EQ(lock->fencingToken(), FencingToken{2});
+}
+
+TEST_F(LockForms, aFutureThatIsDroppedReleasesWhatItWon) {
+  { const auto dropped = acquireFuture(a, {"orders"}); }
+  LockResult<Lock> lock = b.acquire({"orders"}, {.waitFor = 10s});
+  EXPECT_TRUE(lock.has_value());
+}
+
+TEST_F(LockForms, S1_66_J48_asioTokensOnTheCallersLoop) {
+  asio::io_context io;
+  std::optional<FencingToken> token;
+  std::optional<LockErrc> refused;
+  asio::co_spawn(
+      io,
+      [&]() -> asio::awaitable<void> {
+        LockResult<Lock> lock = co_await asyncAcquire(a, io.get_executor(), {"orders"}, {}, asio::use_awaitable);
+        token = lock->fencingToken();
+        const LockResult<Lock> second = co_await asyncAcquire(b, io.get_executor(), {"orders"},
+                                                              AcquireOptions{.waitFor = 0ms}, asio::use_awaitable);
+        refused = second.error().code;
+      },
+      asio::detached);
+  io.run();
+  EXPECT_EQ(token, FencingToken{1});
+  EXPECT_EQ(refused, LockErrc::held);
+}
+
+TEST_F(LockForms, asioCancellationEndsTheWait) {
+  const Lock held = a.acquire({"orders"}).value();
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  std::optional<LockErrc> code;
+  asyncAcquire(
+      b, io.get_executor(), {"orders"}, {},
+      asio::bind_cancellation_slot(signal.slot(), [&](const LockResult<Lock>& lock) { code = lock.error().code; }));
+  signal.emit(asio::cancellation_type::terminal);
+  io.run();
+  EXPECT_EQ(code, LockErrc::cancelled);
+  EXPECT_TRUE(held.isHeld());
+}
+
+TEST_F(LockForms, J48_theLibrarysWorkRunsOnTheCallersLoop) {
+  asio::io_context io;
+  auto work = asio::make_work_guard(io);
+  std::thread loop{[&] { io.run(); }};
+  {
+    LockRuntime runtime;
+    runtime.scheduler = makeAsioScheduler(io.get_executor());
+    LockClient own{makeMemoryStore(), {}, std::move(runtime)};
+    EXPECT_TRUE(own.acquire({"orders"}).has_value());
+    std::promise<LockErrc> onLoop;
+    asio::post(io, [&] { onLoop.set_value(own.acquire({"orders"}).error().code); });
+    EXPECT_EQ(onLoop.get_future().get(), LockErrc::wouldBlock);
+  }
+  work.reset();
+  loop.join();
+}
+
+TEST_F(LockForms, S3_44_clientsOfOneProcessExcludeEachOther) {
+  constexpr int threads = 8;
+  constexpr int sections = 50;
+  int counter = 0;  // plain on purpose
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) {
+    all.emplace_back([&] {
+      LockClient own{store};
+      for (int s = 0; s < sections; ++s) {
+        LockResult<Lock> lock = own.acquire({"counter"});
+        ASSERT_TRUE(lock.has_value()) << lock.error().message;
+        ++counter;
+        EXPECT_EQ(lock->release(), ReleaseResult::released);
+      }
+    });
+  }
+  for (std::thread& one : all) one.join();
+  EXPECT_EQ(counter, threads * sections);
+}
+
+/// For the thread sanitizer: everything at once on the same few locks.
+TEST_F(LockForms, everyCallFromEveryThreadAtOnce) {
+  std::atomic<bool> over{false};
+  std::vector<std::thread> all;
+  for (int i = 0; i < 4; ++i) {
+    all.emplace_back([&, i] {
+      LockClient& client = i % 2 == 0 ? a : b;
+      while (!over) {
+        LockResult<Lock> lock = client.acquire({"k" + std::to_string(i % 3)}, {.waitFor = 50ms, .data = "d"});
+        if (lock.has_error()) continue;
+        lock->onLost([](const LockLoss&) {});
+        (void)lock->onExpiring(100ms, [](std::chrono::nanoseconds) {});
+        (void)lock->setData("x");
+        std::thread other{[&] {
+          (void)lock->isHeld();
+          (void)lock->remaining();
+          (void)lock->data();
+          (void)lock->renew({.lease = 20s});
+          lock->release({.waitFor = 0ms});
+        }};
+        lock->release();
+        other.join();
+      }
+    });
+  }
+  all.emplace_back([&] {
+    while (!over) {
+      (void)a.held();
+      (void)a.holds({"k0"});
+      (void)b.list("k");
+      (void)b.peek({"k1"});
+    }
+  });
+  std::this_thread::sleep_for(1s);  // lint-allow(sleep): the threads are to meet for a while; no logic waits
+  over = true;
+  for (std::thread& one : all) one.join();
+  EXPECT_TRUE(a.close().clean());
+  EXPECT_EQ(a.acquire({"k0"}).error().code, LockErrc::closed);
+}
+
+TEST_F(LockForms, misuse_destroyingTheClientInACallbackOfItsLock) {
+  auto client = std::make_unique<LockClient>(store);
+  Lock lock = client->acquire({"orders"}).value();
+  std::promise<void> gone;
+  lock.onLost([&](const LockLoss&) {
+    client.reset();
+    gone.set_value();
+  });
+  lock.reportStaleToken(FencingToken{99});
+  gone.get_future().get();
+  EXPECT_FALSE(lock.isHeld());
+  EXPECT_EQ(lock.release(), ReleaseResult::notHeld);
+}
+
+TEST_F(LockForms, misuse_twoThreadsReleaseOneLock) {
+  for (int i = 0; i < 50; ++i) {
+    Lock lock = a.acquire({"orders"}).value();
+    std::latch together{2};
+    const auto release = [&] {
+      together.arrive_and_wait();
+      const ReleaseResult result = lock.release();
+      EXPECT_TRUE(result == ReleaseResult::released || result == ReleaseResult::unknown) << result;
+    };
+    std::thread other{release};
+    release();
+    other.join();
+    EXPECT_EQ(lock.release(), ReleaseResult::released);
+  }
+}
+
+TEST_F(LockForms, S2_12_S1_40_twoClientsInOneProcessAreTwoCandidates) {
+  EXPECT_NE(a.candidate(), b.candidate());
+  const Lock first = a.acquire({"x"}).value();
+  const Lock second = b.acquire({"y"}).value();
+  EXPECT_TRUE(first.isHeld() && second.isHeld());
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,58 @@
+// Processes that work under a lock, and a file that they count in.
+#pragma once
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace tenure::test {
+
+/// A child that runs `body` and leaves with what it returns, without destructors of its parent. Fork before the parent
+/// has made any object of the library.
+[[nodiscard]] inline pid_t spawn(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child != 0) return child;
+  signal(SIGALRM, SIG_DFL);
+  alarm(240);
+  _exit(body());
+}
+
+/// Its exit code; -1 if a signal ended it.
+[[nodiscard]] inline int exitOf(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// How many sections each process goes through. The full number: TENURE_LOCK_SECTIONS=500.
+[[nodiscard]] inline int sections(int usual) {
+  const char* text = std::getenv("TENURE_LOCK_SECTIONS");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  return text == nullptr ? usual : std::atoi(text);
+}
+
+/// A number in a plain file: two that count at once lose one.
+class CounterFile {
+ public:
+  explicit CounterFile(std::string path) : path_{std::move(path)} {}
+  [[nodiscard]] long read() const {
+    long value = 0;
+    std::ifstream{path_} >> value;
+    return value;
+  }
+  void increment() const {
+    const long next = read() + 1;
+    std::ofstream{path_} << next << '\n';
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace tenure::test
