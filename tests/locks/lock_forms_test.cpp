@@ -68,10 +68,12 @@ TEST_F(LockForms, S1_66_J48_asioTokensOnTheCallersLoop) {
   asio::co_spawn(
       io,
       [&]() -> asio::awaitable<void> {
-        LockResult<Lock> lock = co_await asyncAcquire(a, io.get_executor(), {"orders"}, {}, asio::use_awaitable);
+        const LeaseKey key{"orders"};  // named: g++ 12 destroys some temporaries of co_await twice
+        const AcquireOptions once{.waitFor = 0ms};
+        LockResult<Lock> lock = co_await asyncAcquire(a, io.get_executor(), key, once, asio::use_awaitable);
         token = lock->fencingToken();
-        const LockResult<Lock> second = co_await asyncAcquire(b, io.get_executor(), {"orders"},
-                                                              AcquireOptions{.waitFor = 0ms}, asio::use_awaitable);
+        const LockResult<Lock> second =
+            co_await asyncAcquire(b, io.get_executor(), key, once, asio::use_awaitable);
         refused = second.error().code;
       },
       asio::detached);

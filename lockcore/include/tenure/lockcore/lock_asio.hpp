@@ -18,8 +18,11 @@ namespace tenure {
 /// token's handler, else on `executor`, which has work until then. Cancellation (any type) is PendingAcquire::cancel():
 /// it completes with LockErrc::cancelled. No exception, no error_code: the result tells.
 ///
-///     tenure::LockResult<tenure::Lock> lock =
-///         co_await tenure::asyncAcquire(client, io.get_executor(), {"orders"}, {}, boost::asio::use_awaitable);
+///     const tenure::LeaseKey key{"orders"};
+///     const tenure::AcquireOptions options{.waitFor = 5s};
+///     auto lock = co_await tenure::asyncAcquire(client, io.get_executor(), key, options, boost::asio::use_awaitable);
+///
+/// (Name them as here: g++ 12 destroys temporaries that are made with braces inside of a co_await twice.)
 template <class Executor, class CompletionToken>
 auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, AcquireOptions options,
                   CompletionToken&& token) {
