@@ -115,17 +115,19 @@ def first_to_print(programs, pattern):
 
 
 class ExampleTest(unittest.TestCase):
-    """Runs copies of one example in a new directory that has the example's own YAML file."""
+    """Runs copies of one example in a new directory that has the example's own YAML file, if there is one."""
 
     example = ""
+    group = ("group.yaml",)
 
     def setUp(self):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.example}."))
         self.addCleanup(shutil.rmtree, self.directory)
-        shutil.copy(SOURCE / self.example / "group.yaml", self.directory)
+        for name in self.group:
+            shutil.copy(SOURCE / self.example / name, self.directory)
 
     def start(self, *arguments, **environment):
-        program = Program(self.example, ["group.yaml", *arguments], self.directory, environment)
+        program = Program(self.example, [*self.group, *arguments], self.directory, environment)
         self.addCleanup(program.end)
         return program
 
