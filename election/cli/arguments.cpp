@@ -18,7 +18,7 @@
 namespace tenure::cli {
 namespace {
 
-constexpr std::array commandNames{"run", "status", "check", "init", "resign"};
+constexpr std::array commandNames{"run", "status", "check", "init", "resign", "fence"};
 
 std::chrono::milliseconds durationOf(const std::string& text) {
   const auto duration = parseDuration(text);
@@ -38,6 +38,7 @@ class Parser {
     addCheck();
     addInit();
     addResign();
+    addFence();
   }
   Parser(const Parser&) = delete;
   Parser& operator=(const Parser&) = delete;
@@ -96,6 +97,19 @@ class Parser {
         "--wait", [this](const std::string& text) { resignArguments_.wait = durationOf(text); });
   }
 
+  void addFence() {
+    CLI::App* fence = addCommand("fence", help::fence);
+    fence->require_subcommand(1);
+    fenceInstallSql_ = fence->add_subcommand("install-sql");
+    useHelp(fenceInstallSql_, help::fenceInstallSql);
+    FenceInstallSqlArguments& to = fenceInstallSqlArguments_;
+    fenceInstallSql_->add_option("--dialect", to.dialect)->required()->check(CLI::IsMember({"postgresql", "sqlite"}));
+    fenceInstallSql_->add_option("--table", to.table)->required();
+    fenceInstallSql_->add_option("--lease", to.lease)->required();
+    fenceInstallSql_->add_option("--schema", to.schema);
+    fenceInstallSql_->add_option("--token-column", to.tokenColumn);
+  }
+
   [[nodiscard]] const std::string& configOf(const std::string& command) const {
     if (command == "run") return runArguments_.config;
     if (command == "status") return statusArguments_.config;
@@ -107,16 +121,18 @@ class Parser {
     if (status_->parsed()) return statusArguments_;
     if (check_->parsed()) return checkArguments_;
     if (init_->parsed()) return initArguments_;
+    if (fenceInstallSql_->parsed()) return fenceInstallSqlArguments_;
     return resignArguments_;
   }
 
   CLI::App app_{"", "tenure"};
-  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{};
+  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *fenceInstallSql_{};
   RunArguments runArguments_;
   StatusArguments statusArguments_;
   CheckArguments checkArguments_;
   InitArguments initArguments_;
   ResignArguments resignArguments_;
+  FenceInstallSqlArguments fenceInstallSqlArguments_;
 };
 
 int refuse(const std::string& message, const std::string& command) {
@@ -132,9 +148,10 @@ std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
   words.erase(border, words.end());
   const std::string command = words.empty() ? "" : words.front();
   const bool known = std::find(commandNames.begin(), commandNames.end(), command) != commandNames.end();
-  if (command.empty()) return refuse("give a command: run, status, check, init or resign", "");
+  if (command.empty()) return refuse("give a command: run, status, check, init, resign or fence", "");
   if (!known && command.front() != '-') {
-    return refuse("there is no command \"" + command + "\"; the commands are run, status, check, init, resign", "");
+    return refuse("there is no command \"" + command + "\"; the commands are run, status, check, init, resign, fence",
+                  "");
   }
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
@@ -145,7 +162,7 @@ std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
   } catch (const CLI::ParseError& fault) {
     return refuse(fault.what(), known ? command : "");
   }
-  if (known && command != "init" && configOf(command).empty()) {
+  if (known && command != "init" && command != "fence" && configOf(command).empty()) {
     return refuse("give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one", command);
   }
   if (command == "run" && runArguments_.command.empty()) {

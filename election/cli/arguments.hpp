@@ -38,7 +38,16 @@ struct ResignArguments {
   std::chrono::milliseconds wait{60'000};
 };
 
-using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments>;
+struct FenceInstallSqlArguments {
+  std::string dialect;  ///< postgresql or sqlite
+  std::string table;
+  std::string lease;
+  std::string schema{};       ///< postgresql; empty: public
+  std::string tokenColumn{};  ///< sqlite
+};
+
+using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
+                               FenceInstallSqlArguments>;
 
 /// The arguments, or the exit code if there is nothing left to do: help or the version was printed, or a fault was
 /// told on stderr. `words` has no program name.

@@ -12,6 +12,7 @@ Commands:
   run       compete, and run a program while this copy leads
   status    show who leads
   resign    ask the leader to step down, so that another copy takes over
+  fence     keep former leaders from a resource
 
 Options:
   -h, --help    print this help and exit; tenure COMMAND --help tells more
@@ -154,6 +155,50 @@ Exit codes:
 
 Example:
   tenure resign --config group.yaml --wait 30s
+)";
+
+const char* const fence = R"(tenure fence - keep former leaders from a resource
+
+Usage: tenure fence COMMAND [OPTIONS]
+
+Commands:
+  install-sql  print SQL by which a database guards a table of yours
+
+Options:
+  -h, --help    print this help and exit; tenure fence COMMAND --help tells more
+
+Exit codes: 0 done, 1 failed, 2 wrong arguments.
+)";
+
+const char* const fenceInstallSql = R"(tenure fence install-sql - print SQL by which a database guards a table of yours
+
+Usage: tenure fence install-sql --dialect postgresql --table TABLE --lease NAME
+                                [--schema SCHEMA]
+       tenure fence install-sql --dialect sqlite --table TABLE --lease NAME
+                                [--token-column COLUMN]
+
+Prints a script for a DBA or a migration: a table that remembers the highest
+fencing token, and triggers by which the database itself refuses writes without
+a token and writes of former terms, whoever sends them. It may be run again.
+
+With postgresql a writer tells its term in each transaction that writes:
+  SET LOCAL tenure.token = '...';    the value of $TENURE_FENCING_TOKEN
+With sqlite each row carries the token of its writer in COLUMN; without one only
+programs that write through the library (SqliteFence) get in.
+
+Options:
+  --dialect DIALECT        postgresql (14 or later) or sqlite
+  --table TABLE            one name, as it is; it will be quoted
+  --lease NAME             the lease's name, as in the group's file
+  --schema SCHEMA          postgresql: where the table is (public)
+  --token-column COLUMN    sqlite: an integer column of the table
+  -h, --help               print this help and exit
+
+Exit codes: 0 printed, 1 failed, 2 wrong arguments.
+
+Example:
+  tenure fence install-sql --dialect postgresql --table payments --lease billing \
+      | psql --set ON_ERROR_STOP=1 "$DATABASE_URL"
 )";
 
 }  // namespace tenure::cli::help

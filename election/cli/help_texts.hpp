@@ -9,5 +9,7 @@ extern const char* const status;
 extern const char* const check;
 extern const char* const init;
 extern const char* const resign;
+extern const char* const fence;
+extern const char* const fenceInstallSql;
 
 }  // namespace tenure::cli::help

@@ -19,6 +19,7 @@ struct Dispatch {
   int operator()(const CheckArguments& arguments) const { return checkCommand(arguments); }
   int operator()(const InitArguments& arguments) const { return initCommand(arguments); }
   int operator()(const ResignArguments& arguments) const { return resignCommand(arguments); }
+  int operator()(const FenceInstallSqlArguments& arguments) const { return fenceInstallSqlCommand(arguments); }
 };
 
 int mainOf(const std::vector<std::string>& words) {

@@ -1,6 +1,6 @@
 #include "statements.hpp"
 
-#include "guard_sql.hpp"
+#include <tenure/adapters/postgresql_fence_sql.hpp>
 
 namespace tenure::postgresql_fence {
 namespace {
@@ -28,8 +28,8 @@ std::string limit(const char* setting, std::chrono::milliseconds value) {
 
 Statements::Statements(const Connection& connection, const PostgresqlFenceOptions& options, const std::string& schema)
     : connection_{connection},
-      schema_{connection.identifier(schema)},
-      table_{schema_ + '.' + guardTableName},
+      schemaName_{schema},
+      table_{connection.identifier(schema) + '.' + guardTableName},
       settings_{limit("lock_timeout", options.lockTimeout) +
                 limit("idle_in_transaction_session_timeout", options.frozenLimit)},
       begin_{beginText(options.isolation)} {}
@@ -37,7 +37,7 @@ Statements::Statements(const Connection& connection, const PostgresqlFenceOption
 std::string Statements::makeTable() const {
   // CREATE ... IF NOT EXISTS of two sessions at once may fail in the catalogue's unique indexes; hence the lock.
   return "BEGIN; SET LOCAL client_min_messages = warning; SELECT pg_advisory_xact_lock(hashtext('" +
-         std::string{guardTableName} + "'));" + guardTableSql(schema_) + "COMMIT";
+         std::string{guardTableName} + "'));" + postgresqlGuardTableSql(schemaName_) + "COMMIT";
 }
 
 std::string Statements::look(const std::string& lease) const {

@@ -13,7 +13,6 @@ inline constexpr const char* guardTableName = "tenure_fence_guard";
 
 class Statements {
  public:
-  /// `schema` and what is made of it are quoted.
   Statements(const Connection& connection, const PostgresqlFenceOptions& options, const std::string& schema);
 
   /// Makes the table where it is missing; in one transaction of its own.
@@ -31,7 +30,7 @@ class Statements {
   [[nodiscard]] std::string literal(const std::string& text) const { return connection_.literal(text); }
 
   const Connection& connection_;
-  std::string schema_, table_, settings_, begin_;
+  std::string schemaName_, table_, settings_, begin_;
 };
 
 }  // namespace tenure::postgresql_fence

@@ -11,5 +11,6 @@ namespace tenure::cli {
 [[nodiscard]] int checkCommand(const CheckArguments& arguments);
 [[nodiscard]] int initCommand(const InitArguments& arguments);
 [[nodiscard]] int resignCommand(const ResignArguments& arguments);
+[[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
 
 }  // namespace tenure::cli

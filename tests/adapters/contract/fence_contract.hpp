@@ -19,10 +19,10 @@
 // a successor has written. The other processes are the test program itself, started again: they find the adapter by its
 // registered name. All three judge by what FencedResource::entries() reads, which must not go through the adapter.
 //
-// TENURE_FENCE_RACE_WRITES (2,000) and TENURE_FENCE_FREEZES (10) say how long the latter two run.
+// TENURE_FENCE_RACE_WRITES (2,000) and TENURE_FENCE_FREEZES (5) say how long the latter two run.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -85,7 +85,8 @@ struct FenceUnderTest {
   std::function<std::unique_ptr<FencedResource>()> make;
   /// Called in other processes too, where `make` was never called. Throws what the test shall show.
   std::function<std::unique_ptr<FenceHandle>(const std::string& address)> open;
-  bool pausesInside{false};  ///< whether FenceHandle::write calls `inside`
+  bool pausesInside{false};         ///< whether FenceHandle::write calls `inside`
+  std::uint64_t raceWrites{2'000};  ///< for a resource whose writes take long: fewer, unless the environment says
 
   friend std::ostream& operator<<(std::ostream& out, const FenceUnderTest& fence) { return out << fence.name; }
 };

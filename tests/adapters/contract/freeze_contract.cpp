@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 int freezesWanted() {
   const char* wanted = std::getenv("TENURE_FENCE_FREEZES");
-  return wanted != nullptr ? std::atoi(wanted) : 10;
+  return wanted != nullptr ? std::atoi(wanted) : 5;
 }
 
 /// A leader that is frozen, its successor, and the resource. Terms go on rising over all rounds.

@@ -17,9 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::uint64_t writesWanted() {
+std::uint64_t writesWanted(const FenceUnderTest& fence) {
   const char* wanted = std::getenv("TENURE_FENCE_RACE_WRITES");
-  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 2'000;
+  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : fence.raceWrites;
 }
 
 std::vector<std::string> linesOf(const std::string& file) {
@@ -61,7 +61,7 @@ class Race {
 };
 
 TEST_P(FenceRaceContract, noStaleWriteIsAcceptedWhenProcessesRaceAndAreKilled) {
-  const std::uint64_t writes = writesWanted();
+  const std::uint64_t writes = writesWanted(GetParam());
   const std::uint64_t kills = std::clamp<std::uint64_t>(writes / 250, 4, 200);
   Race race{GetParam()};
   race.board().limit = writes;

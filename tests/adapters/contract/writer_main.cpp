@@ -6,6 +6,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <tenure/lockcore/clock.hpp>
+
 #include "adapters/contract/writer_process.hpp"
 
 namespace tenure::contract {
@@ -90,13 +92,24 @@ int obey(FenceHandle& handle, const std::string& holder) {
   return 0;
 }
 
+/// A resource may be busy with others for longer than a handle waits.
+std::unique_ptr<FenceHandle> openPatiently(const FenceUnderTest& fence, const std::string& address) {
+  for (const Instant start = readClock();;) {
+    try {
+      return fence.open(address);
+    } catch (const std::exception&) {
+      if (elapsedForChallenger(start, readClock()) > std::chrono::seconds{30}) throw;
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<int> runWriter(const std::vector<std::string>& arguments) {
   if (arguments.size() < 5 || arguments[0] != "--fence-writer") return std::nullopt;
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no writers
   try {
-    const auto handle = registeredFence(arguments[1]).open(arguments[2]);
+    const auto handle = openPatiently(registeredFence(arguments[1]), arguments[2]);
     const std::string& holder = arguments[3];
     return arguments[4] == "race" ? race(*handle, holder, arguments.at(5), arguments.at(6)) : obey(*handle, holder);
   } catch (const std::exception& error) {

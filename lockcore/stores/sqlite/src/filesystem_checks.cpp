@@ -1,6 +1,5 @@
 #include "filesystem_checks.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
@@ -13,34 +12,12 @@
 
 #include <climits>
 
+#include <tenure/lockcore/detail/network_file_system.hpp>
+
 #include "errors.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
-
-/// Numbers from linux/magic.h and the file systems' own sources.
-constexpr std::array<std::pair<std::uint32_t, std::string_view>, 20> networkTypes{{
-    {0x00006969, "NFS"},
-    {0x0000517B, "SMB"},
-    {0xFF534D42, "CIFS"},
-    {0xFE534D42, "SMB2"},
-    {0x01021997, "9P"},
-    {0x65735546, "FUSE"},
-    {0x00C36400, "Ceph"},
-    {0x5346414F, "AFS"},
-    {0x6B414653, "AFS"},
-    {0x73757245, "Coda"},
-    {0x0000564C, "NCP"},
-    {0x7461636F, "OCFS2"},
-    {0x01161970, "GFS2"},
-    {0x47504653, "GPFS"},
-    {0x0BD00BD0, "Lustre"},
-    {0x19830326, "BeeGFS"},
-    {0x20030528, "OrangeFS"},
-    {0x786F4256, "VirtualBox shared folder"},
-    {0xBACBACBC, "VMware shared folder"},
-    {0xAAD7AAEA, "PanFS"},
-}};
 
 StoreError refusal(const std::string& store, std::string text) {
   return {ErrorClass::misconfigured, store + ": " + std::move(text)};
@@ -72,7 +49,7 @@ std::optional<StoreError> faultOfDirectory(const std::string& store, const std::
   if (!S_ISDIR(found.st_mode)) return refusal(store, directory + " is not a directory; give another path");
   struct statfs system {};
   if (statfs(directory.c_str(), &system) != 0) return systemError(store, "looking at directory " + directory, errno);
-  if (const auto name = networkFileSystem(static_cast<std::uint32_t>(system.f_type))) {
+  if (const auto name = detail::networkFileSystem(static_cast<std::uint32_t>(system.f_type))) {
     return refusal(store, directory + " is on " + std::string{*name} +
                               ", where neither SQLite nor file locks can be relied on between machines; put the file "
                               "on a local disk, or use a store for many machines");
@@ -108,13 +85,6 @@ std::pair<std::string, std::string> split(const std::string& path) {
 }
 
 }  // namespace
-
-std::optional<std::string_view> networkFileSystem(std::uint32_t fileSystemType) noexcept {
-  for (const auto& [type, name] : networkTypes) {
-    if (type == fileSystemType) return name;
-  }
-  return std::nullopt;
-}
 
 StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path) {
   auto [directory, name] = split(path);

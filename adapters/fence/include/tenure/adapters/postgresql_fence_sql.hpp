@@ -1,0 +1,49 @@
+// SQL that makes tables of your own in PostgreSQL refuse unfenced and stale writes, whoever sends them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tenure {
+
+struct PostgresqlFencedTable {
+  std::string table;             ///< exists; one name, without the schema
+  std::string lease;             ///< as in TermStamp
+  std::string schema{"public"};  ///< of the table; the fence's own table and function are put there too
+};
+
+/// Codes of the errors that the script's trigger raises, besides those of PostgreSQL.
+inline constexpr std::string_view postgresqlUnfencedState = "TF001";  ///< no token, a bad one, or another lease's
+inline constexpr std::string_view postgresqlStaleState = "TF002";     ///< a lower token than the highest seen
+inline constexpr std::string_view postgresqlForeignState = "TF003";   ///< an equal token of another holder
+
+/// A script for psql or a migration, for PostgreSQL 14 and later, to be run by the table's owner; it holds a
+/// transaction of its own and may be run again. PostgreSQL itself then enforces the fence on every statement that
+/// inserts into, updates, deletes from or truncates the table, whoever sends it: old code, psql, other languages.
+///
+/// A writer tells its term in the transaction that writes, before the first statement on the table:
+///
+///     BEGIN;
+///     SET LOCAL tenure.token = '5';         -- $TENURE_FENCING_TOKEN under `tenure run`
+///     SET LOCAL tenure.holder = 'host-7';   -- optional: then an equal token of another holder is refused too
+///     SET LOCAL tenure.lease = 'billing';   -- optional: then a table of another lease refuses
+///     UPDATE ...
+///     COMMIT;
+///
+/// A lower token than the highest seen is refused, a higher one is remembered. The row of the fence stays locked until
+/// the transaction ends: statements of one term share it, a later term waits. PostgresqlFence::write on the same schema
+/// sets all three and uses the same memory, so both kinds of writers fence each other.
+///
+/// What the trigger cannot see is not fenced: ALTER TABLE and DROP of the owner, `session_replication_role = replica`,
+/// statements that name a partition instead of the table. A token is no password: whoever may write the table may
+/// claim any. Undo with `DROP TRIGGER tenure_fence ON <table>`.
+///
+/// Throws std::invalid_argument if a name is empty, is not UTF-8 or holds a NUL, or if the table or schema is longer
+/// than the 63 bytes that PostgreSQL keeps of a name.
+[[nodiscard]] std::string postgresqlFenceSql(const PostgresqlFencedTable& fenced);
+
+/// The fence's table alone, with the rule that its tokens only rise, in this schema (not quoted yet). It is a part of
+/// the script above, and what PostgresqlFence::open runs where the table is missing.
+[[nodiscard]] std::string postgresqlGuardTableSql(std::string_view schema);
+
+}  // namespace tenure

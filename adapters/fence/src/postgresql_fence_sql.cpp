@@ -1,0 +1,137 @@
+#include <stdexcept>
+
+#include <tenure/adapters/postgresql_fence_sql.hpp>
+#include <tenure/lockcore/lease_key.hpp>
+
+namespace tenure {
+namespace {
+
+/// What PostgreSQL keeps of a name (NAMEDATALEN - 1).
+constexpr std::size_t longestName = 63;
+
+// The trigger is for those who write the guard by hand: not even they can let a former leader in again by mistake.
+// No name of the user's stands inside of a $-quoted body, from where it could break out.
+constexpr std::string_view guardTable = R"sql(CREATE TABLE IF NOT EXISTS {schema}.tenure_fence_guard(
+  lease  text COLLATE "C" PRIMARY KEY,
+  token  bigint NOT NULL CHECK (token >= 0),             -- the highest fencing token seen; lower ones are refused
+  holder text COLLATE "C" NOT NULL DEFAULT '',           -- whose term it is; empty if no writer has told
+  since  timestamptz NOT NULL DEFAULT clock_timestamp()  -- when the token was first seen; for people
+);
+CREATE OR REPLACE FUNCTION {schema}.tenure_fence_rises() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $tenure$
+BEGIN
+  RAISE EXCEPTION 'tenure: the token of a fence only rises' USING ERRCODE = 'check_violation';
+END
+$tenure$;
+CREATE OR REPLACE TRIGGER tenure_fence_guard_rises BEFORE UPDATE OF token ON {schema}.tenure_fence_guard
+  FOR EACH ROW WHEN (NEW.token < OLD.token) EXECUTE FUNCTION {schema}.tenure_fence_rises();
+)sql";
+
+// With the owner's rights, so that writers need none on the fence's table; and nobody can hang the function on a table
+// of his own and so raise tokens, because that takes the right to execute it, which firing does not.
+// A lower row than ours is not locked before it is raised: of two that did both, one would be a deadlock's victim.
+constexpr std::string_view checkFunction = R"sql(
+CREATE OR REPLACE FUNCTION {schema}.tenure_fence_check() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, {schema}, pg_temp AS $tenure$
+DECLARE
+  fenced_by text := TG_ARGV[0];
+  my_lease  text := coalesce(current_setting('tenure.lease', true), '');
+  my_text   text := coalesce(current_setting('tenure.token', true), '');
+  my_holder text := coalesce(current_setting('tenure.holder', true), '');
+  my_token  bigint;
+  seen      record;
+BEGIN
+  IF my_text !~ '^[1-9][0-9]{0,18}$' OR my_text::numeric > 9223372036854775807 THEN
+    RAISE EXCEPTION 'tenure: table %.% is fenced by lease "%", and this transaction has % fencing token',
+      TG_TABLE_SCHEMA, TG_TABLE_NAME, fenced_by, CASE my_text WHEN '' THEN 'no' ELSE 'a malformed' END
+      USING ERRCODE = 'TF001', HINT = 'SET LOCAL tenure.token = ''<token of the term>'' before the first statement.';
+  END IF;
+  IF my_lease NOT IN ('', fenced_by) THEN
+    RAISE EXCEPTION 'tenure: table %.% is fenced by lease "%", and this transaction writes under lease "%"',
+      TG_TABLE_SCHEMA, TG_TABLE_NAME, fenced_by, my_lease USING ERRCODE = 'TF001';
+  END IF;
+  my_token := my_text::bigint;
+  SELECT g.token, g.holder INTO seen FROM tenure_fence_guard AS g
+   WHERE g.lease = fenced_by AND g.token >= my_token FOR SHARE;
+  IF NOT FOUND THEN
+    INSERT INTO tenure_fence_guard AS g(lease, token, holder) VALUES(fenced_by, my_token, my_holder)
+    ON CONFLICT (lease) DO UPDATE SET token = excluded.token, holder = excluded.holder, since = excluded.since
+     WHERE g.token < excluded.token;
+    IF FOUND THEN
+      RETURN NULL;
+    END IF;
+    SELECT g.token, g.holder INTO STRICT seen FROM tenure_fence_guard AS g WHERE g.lease = fenced_by;
+  END IF;
+  IF my_token < seen.token THEN
+    RAISE EXCEPTION 'tenure: stale fencing token %: lease "%" has written with token % of %', my_token, fenced_by,
+      seen.token, CASE seen.holder WHEN '' THEN 'an unnamed holder' ELSE seen.holder END
+      USING ERRCODE = 'TF002', HINT = 'The writer''s term is over and its work must stop.';
+  END IF;
+  IF my_holder <> '' AND seen.holder NOT IN ('', my_holder) THEN
+    RAISE EXCEPTION 'tenure: fencing token % of lease "%" belongs to %, not to %', my_token, fenced_by, seen.holder,
+      my_holder USING ERRCODE = 'TF003';
+  END IF;
+  RETURN NULL;
+END
+$tenure$;
+REVOKE ALL ON FUNCTION {schema}.tenure_fence_check() FROM PUBLIC;
+CREATE OR REPLACE TRIGGER tenure_fence BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON {schema}.{table}
+  FOR EACH STATEMENT EXECUTE FUNCTION {schema}.tenure_fence_check({lease});
+)sql";
+
+std::string identifier(std::string_view name) {
+  std::string out{'"'};
+  for (const char c : name) out += c == '"' ? std::string{"\"\""} : std::string{c};
+  return out + '"';
+}
+
+/// Whatever standard_conforming_strings says.
+std::string literal(std::string_view text) {
+  std::string out = text.find('\\') == std::string_view::npos ? "'" : "E'";
+  for (const char c : text) out += c == '\'' || c == '\\' ? std::string(2, c) : std::string{c};
+  return out + '\'';
+}
+
+std::string filled(std::string_view text, std::string_view name, const std::string& value) {
+  std::string out{text};
+  for (std::size_t at = 0; (at = out.find(name, at)) != std::string::npos; at += value.size()) {
+    out.replace(at, name.size(), value);
+  }
+  return out;
+}
+
+void requireText(const char* what, std::string_view text) {
+  if (!text.empty() && isUtf8(text) && text.find('\0') == std::string_view::npos) return;
+  throw std::invalid_argument{"postgresqlFenceSql: the " + std::string{what} +
+                              " is empty, is not UTF-8, or holds a NUL"};
+}
+
+void requireName(const char* what, std::string_view name) {
+  requireText(what, name);
+  if (name.size() <= longestName) return;
+  throw std::invalid_argument{"postgresqlFenceSql: the name of the " + std::string{what} + " has " +
+                              std::to_string(name.size()) + " bytes, of which PostgreSQL keeps 63"};
+}
+
+}  // namespace
+
+std::string postgresqlGuardTableSql(std::string_view schema) {
+  return filled(guardTable, "{schema}", identifier(schema));
+}
+
+std::string postgresqlFenceSql(const PostgresqlFencedTable& fenced) {
+  requireName("table", fenced.table);
+  requireName("schema", fenced.schema);
+  requireText("lease", fenced.lease);
+  // In pieces: what was put in is not looked through for further names.
+  const std::size_t table = checkFunction.find("{table}");
+  const std::size_t lease = checkFunction.find("{lease}");
+  const auto piece = [&](std::size_t from, std::size_t to) {
+    return filled(checkFunction.substr(from, to - from), "{schema}", identifier(fenced.schema));
+  };
+  return "BEGIN;\nSET LOCAL client_min_messages = warning;\n" + postgresqlGuardTableSql(fenced.schema) +
+         piece(0, table) + identifier(fenced.table) + piece(table + 7, lease) + literal(fenced.lease) +
+         piece(lease + 7, std::string_view::npos) + "COMMIT;\n";
+}
+
+}  // namespace tenure

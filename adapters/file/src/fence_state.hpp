@@ -1,0 +1,33 @@
+// The content of PATH.fence, as text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tenure/lockcore/fence.hpp>
+
+namespace tenure::file_fence {
+
+struct FenceState {
+  std::uint64_t sequence{0};  ///< of the last replacement
+  std::uint64_t length{0};    ///< of the accepted content
+  /// The last write was a replacement, whose content is `PATH.fence.<sequence>` until it has been renamed to PATH.
+  bool replaced{false};
+  struct Seen {
+    FencingToken token;
+    std::string holder;
+    friend bool operator==(const Seen&, const Seen&) = default;
+  };
+  std::map<std::string, Seen> leases;
+
+  friend bool operator==(const FenceState&, const FenceState&) = default;
+};
+
+[[nodiscard]] std::string toText(const FenceState& state);
+/// Empty for anything that toText() has not made: edited, cut, damaged.
+[[nodiscard]] std::optional<FenceState> parseFenceState(std::string_view text);
+
+}  // namespace tenure::file_fence

@@ -1,0 +1,54 @@
+#include <cerrno>
+#include <sys/statfs.h>
+#include <utility>
+
+#include <tenure/adapters/fenced_file.hpp>
+#include <tenure/lockcore/detail/network_file_system.hpp>
+
+#include "file_writer.hpp"
+
+namespace tenure {
+
+class FencedFile::Impl {
+ public:
+  Impl(const std::string& path, FencedFileOptions options) : writer{file_fence::systemFiles(), path, options} {}
+  file_fence::FileWriter writer;
+};
+
+FenceResult<FencedFile> FencedFile::open(const std::string& path, FencedFileOptions options) {
+  if (path.empty() || path.back() == '/' || path.find('\0') != std::string::npos) {
+    return fenceTrouble({ErrorClass::misconfigured, "a fenced file needs the path of a file, not \"" + path + '"'});
+  }
+  const std::size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  struct statfs system {};
+  if (statfs(directory.c_str(), &system) == 0) {
+    if (const auto name = detail::networkFileSystem(static_cast<std::uint32_t>(system.f_type))) {
+      return fenceTrouble({ErrorClass::misconfigured,
+                           "file " + path + ": its directory is on " + std::string{*name} +
+                               ", where neither locks nor renames can be relied on between machines; put it on a local "
+                               "disk, or fence another resource"});
+    }
+  }
+  auto impl = std::make_unique<Impl>(path, options);
+  if (auto error = impl->writer.open()) return *std::move(error);
+  return FencedFile{std::move(impl)};
+}
+
+FencedFile::FencedFile(std::unique_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
+FencedFile::~FencedFile() = default;
+FencedFile::FencedFile(FencedFile&&) noexcept = default;
+FencedFile& FencedFile::operator=(FencedFile&&) noexcept = default;
+
+FenceResult<void> FencedFile::write(const TermStamp& stamp, const FileAppend& what) {
+  return impl_->writer.append(stamp, what.bytes);
+}
+FenceResult<void> FencedFile::write(const TermStamp& stamp, const FileReplace& what) {
+  return impl_->writer.replace(stamp, what.bytes);
+}
+FenceResult<std::string> FencedFile::read() { return impl_->writer.read(); }
+FenceResult<std::optional<TermStamp>> FencedFile::highestSeen(const std::string& lease) {
+  return impl_->writer.highestSeen(lease);
+}
+
+}  // namespace tenure

@@ -1,0 +1,257 @@
+#include "file_writer.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/random_source.hpp>
+
+namespace tenure::file_fence {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds firstStep = std::chrono::microseconds{100};
+constexpr nanoseconds lastStep = std::chrono::milliseconds{3};
+/// A state of some hundred leases; a file larger than this is none of ours.
+constexpr std::uint64_t longestState = 16U << 20U;
+
+std::string directoryOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+ErrorClass classOf(int code) {
+  switch (code) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+      return ErrorClass::misconfigured;
+    default:
+      return ErrorClass::transient;
+  }
+}
+
+}  // namespace
+
+FileWriter::FileWriter(Files& files, std::string path, FencedFileOptions options)
+    : files_{files},
+      path_{std::move(path)},
+      fence_{path_ + ".fence"},
+      lock_{path_ + ".fence.lock"},
+      directory_{directoryOf(path_)},
+      options_{options} {}
+
+std::string FileWriter::contentName(const FenceState& state) const {
+  return fence_ + '.' + std::to_string(state.sequence);
+}
+
+FenceError FileWriter::trouble(const std::string& what, int code, bool mayBeWritten) const {
+  std::string text = "file " + path_ + ": " + what + " failed: " + std::generic_category().message(code);
+  if (code == EWOULDBLOCK) {
+    text += "; another writer had it all the " + std::to_string(options_.lockTimeout.count()) + " ms of lockTimeout";
+  }
+  if (code == ENOSPC || code == EDQUOT) text += "; free space";
+  return fenceTrouble({classOf(code), text}, mayBeWritten);
+}
+
+FenceError FileWriter::corrupt(const std::string& text) const {
+  return fenceTrouble({ErrorClass::corrupt, "file " + path_ + ": " + text});
+}
+
+FileWriter::Fault FileWriter::waitFor(const Instant& start, const std::function<int()>& lock) {
+  SystemRandom random;
+  for (nanoseconds longest = firstStep;; longest = std::min(longest * 2, lastStep)) {
+    const int code = lock();
+    if (code == 0) return std::nullopt;
+    const nanoseconds left = options_.lockTimeout - elapsedForHolder(start, readClock());
+    if (code != -EWOULDBLOCK || left <= nanoseconds{0}) return trouble("locking " + lock_, -code);
+    files_.pause(std::min(left, longest / 2 + uniform(random, longest / 2)));
+  }
+}
+
+/// Through a queue of one: else a writer that writes without a break would keep all others out, because whoever polls
+/// comes too late each time.
+FileWriter::Fault FileWriter::locked(const std::function<Fault()>& step) {
+  const OpenFile lock{files_, files_.open(lock_, true, false)};
+  if (lock.get() < 0) return trouble("opening " + lock_, -lock.get());
+  const Instant start = readClock();
+  if (auto late = waitFor(start, [&] { return files_.queue(lock.get()); })) return late;
+  if (auto late = waitFor(start, [&] { return files_.lock(lock.get()); })) return late;
+  files_.unqueue(lock.get());
+  return step();
+}
+
+/// A new file with this content, on the disk. Its name is not there to stay before the directory is synced too.
+FileWriter::Fault FileWriter::fill(const std::string& path, std::string_view bytes, const char* what) {
+  const OpenFile file{files_, files_.open(path, true, true)};
+  if (file.get() < 0) return trouble(std::string{"opening "} + what, -file.get());
+  for (std::uint64_t at = 0; at < bytes.size();) {
+    const std::int64_t written = files_.write(file.get(), at, bytes.substr(at));
+    if (written <= 0) return trouble(std::string{"writing "} + what, written == 0 ? EIO : static_cast<int>(-written));
+    at += static_cast<std::uint64_t>(written);
+  }
+  if (const int code = files_.sync(file.get()); code < 0) return trouble(std::string{"syncing "} + what, -code);
+  return std::nullopt;
+}
+
+/// The rename is the step by which a write counts; what it needs is on the disk before. Whether the rename itself is,
+/// is certain only after the directory's sync, so a fault of that leaves open what a power failure would leave.
+FileWriter::Fault FileWriter::commit(const FenceState& state) {
+  const std::string next = fence_ + ".next";
+  if (auto fault = fill(next, toText(state), "the fence")) return fault;
+  if (const int code = files_.rename(next, fence_); code < 0) return trouble("renaming the fence", -code);
+  if (const int code = files_.syncDirectory(directory_); code < 0) return trouble("syncing the directory", -code, true);
+  return std::nullopt;
+}
+
+FenceResult<FenceState> FileWriter::load() {
+  const OpenFile file{files_, files_.open(fence_, false, false)};
+  if (file.get() < 0) return trouble("opening the fence " + fence_, -file.get());
+  std::string text;
+  if (const int code = files_.read(file.get(), text, longestState); code < 0)
+    return trouble("reading the fence", -code);
+  auto state = parseFenceState(text);
+  if (!state) return corrupt("the fence " + fence_ + " is damaged or was edited; restore it, or delete it knowingly");
+  return *std::move(state);
+}
+
+/// Finishes what an accepted write has left, and undoes what one left that was not accepted.
+FileWriter::Fault FileWriter::recover(const FenceState& state) {
+  if (state.replaced) {
+    // Accepted, but perhaps not renamed yet, or not for good: what follows builds on it.
+    const int code = files_.rename(contentName(state), path_);
+    if (code < 0 && code != -ENOENT) return trouble("putting the accepted content in place", -code);
+    if (const int synced = files_.syncDirectory(directory_); synced < 0)
+      return trouble("syncing the directory", -synced);
+  }
+  const OpenFile file{files_, files_.open(path_, false, false)};
+  if (file.get() == -ENOENT && state.length == 0) return std::nullopt;
+  if (file.get() < 0) return trouble("opening it", -file.get());
+  const std::int64_t size = files_.size(file.get());
+  if (size < 0) return trouble("looking at it", static_cast<int>(-size));
+  if (static_cast<std::uint64_t>(size) < state.length) {
+    return corrupt("it has " + std::to_string(size) + " bytes, of " + std::to_string(state.length) +
+                   " that were accepted: somebody has cut or replaced it; restore it together with " + fence_);
+  }
+  if (static_cast<std::uint64_t>(size) == state.length) return std::nullopt;
+  const int code = files_.truncate(file.get(), state.length);
+  return code < 0 ? Fault{trouble("cutting off what was never accepted", -code)} : std::nullopt;
+}
+
+FenceResult<void> FileWriter::write(const TermStamp& stamp, const Write& step) {
+  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  auto fault = locked([&]() -> Fault {
+    auto state = load();
+    if (state.has_error()) return state.error();
+    std::optional<TermStamp> seen;
+    const auto known = state->leases.find(stamp.lease);
+    if (known != state->leases.end()) seen = TermStamp{stamp.lease, known->second.token, known->second.holder};
+    if (auto refusal = fenceRefusal(stamp, seen)) return refusal;
+    if (inside) inside();
+    if (auto left = recover(*state)) return left;
+    state->leases[stamp.lease] = {stamp.token, stamp.holder};
+    return step(*state);
+  });
+  if (fault) return *std::move(fault);
+  return {};
+}
+
+FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view bytes) {
+  return write(stamp, [&](FenceState& state) -> Fault {
+    {
+      const OpenFile there{files_, files_.open(path_, false, false)};
+      const bool fresh = there.get() == -ENOENT;
+      const OpenFile made{files_, fresh ? files_.open(path_, true, false) : -1};
+      const OpenFile& file = fresh ? made : there;
+      if (file.get() < 0) return trouble("opening it", -file.get());
+      for (std::uint64_t done = 0; done < bytes.size();) {
+        const std::int64_t written = files_.write(file.get(), state.length + done, bytes.substr(done));
+        if (written <= 0) return trouble("writing to it", written == 0 ? EIO : static_cast<int>(-written));
+        done += static_cast<std::uint64_t>(written);
+      }
+      if (const int code = files_.sync(file.get()); code < 0) return trouble("syncing it", -code);
+      // The fence must not count bytes of a file whose name a power failure could take back.
+      const int code = fresh ? files_.syncDirectory(directory_) : 0;
+      if (code < 0) return trouble("syncing the directory", -code);
+    }
+    state.length += bytes.size();
+    state.replaced = false;
+    return commit(state);
+  });
+}
+
+FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view bytes) {
+  return write(stamp, [&](FenceState& state) -> Fault {
+    ++state.sequence;  // only here, so that a content that was not accepted is overwritten by the next attempt
+    if (auto fault = fill(contentName(state), bytes, "the new content")) return fault;
+    // The fence must not name a content whose own name a power failure could take back.
+    if (const int code = files_.syncDirectory(directory_); code < 0) return trouble("syncing the directory", -code);
+    state.length = bytes.size();
+    state.replaced = true;
+    if (auto fault = commit(state)) return fault;
+    // From here on it is accepted; whoever comes next would put it in place.
+    if (const int code = files_.rename(contentName(state), path_); code < 0) {
+      return trouble("putting the accepted content in place", -code, true);
+    }
+    if (const int code = files_.syncDirectory(directory_); code < 0)
+      return trouble("syncing the directory", -code, true);
+    return std::nullopt;
+  });
+}
+
+FileWriter::Fault FileWriter::makeState() {
+  FenceState state;
+  const OpenFile file{files_, files_.open(path_, false, false)};
+  if (file.get() < 0 && file.get() != -ENOENT) return trouble("opening it", -file.get());
+  if (file.get() >= 0) {
+    const std::int64_t size = files_.size(file.get());
+    if (size < 0) return trouble("looking at it", static_cast<int>(-size));
+    state.length = static_cast<std::uint64_t>(size);
+  }
+  return commit(state);
+}
+
+std::optional<FenceError> FileWriter::open() {
+  return locked([&]() -> Fault {
+    const OpenFile fence{files_, files_.open(fence_, false, false)};
+    if (fence.get() == -ENOENT) return makeState();
+    if (fence.get() < 0) return trouble("opening the fence " + fence_, -fence.get());
+    auto state = load();
+    return state.has_error() ? Fault{state.error()} : recover(*state);
+  });
+}
+
+FenceResult<std::string> FileWriter::read() {
+  std::string content;
+  auto fault = locked([&]() -> Fault {
+    const auto state = load();
+    if (state.has_error()) return state.error();
+    if (auto left = recover(*state)) return left;
+    const OpenFile file{files_, files_.open(path_, false, false)};
+    if (file.get() == -ENOENT) return std::nullopt;
+    if (file.get() < 0) return trouble("opening it", -file.get());
+    const int code = files_.read(file.get(), content, state->length);
+    return code < 0 ? Fault{trouble("reading it", -code)} : std::nullopt;
+  });
+  if (fault) return *std::move(fault);
+  return content;
+}
+
+FenceResult<std::optional<TermStamp>> FileWriter::highestSeen(const std::string& lease) {
+  const auto state = load();
+  if (state.has_error()) return FenceError{state.error()};
+  const auto known = state->leases.find(lease);
+  if (known == state->leases.end()) return std::optional<TermStamp>{};
+  return std::optional{TermStamp{lease, known->second.token, known->second.holder}};
+}
+
+}  // namespace tenure::file_fence

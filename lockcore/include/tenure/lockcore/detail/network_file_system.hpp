@@ -1,0 +1,14 @@
+// File systems on which nothing that needs locks between processes may lie.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tenure::detail {
+
+/// The name of the network (or cluster, or FUSE) file system with this statfs(2) type; empty for local ones. Between
+/// machines neither shared memory nor flock(2) nor the order of renames can be relied on.
+[[nodiscard]] std::optional<std::string_view> networkFileSystem(std::uint32_t fileSystemType) noexcept;
+
+}  // namespace tenure::detail

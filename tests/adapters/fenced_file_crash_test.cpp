@@ -1,0 +1,160 @@
+// A fenced file at every system call of every operation: an error there, the end of the process, a power failure.
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "adapters/model_disk.hpp"
+#include "file_writer.hpp"
+
+namespace tenure {
+namespace {
+
+using file_fence::FileWriter;
+using test::ModelDisk;
+using test::ProcessEnds;
+
+const std::string path = "dir/ledger";
+
+TermStamp stamp(std::uint64_t token) { return {"billing", FencingToken{token}, "holder-" + std::to_string(token)}; }
+
+struct Operation {
+  bool replaces;
+  std::uint64_t token;
+  std::string bytes;
+};
+
+/// Appends and replacements in every order of two and three, with rising tokens.
+const std::vector<Operation> script{{false, 1, "first line\n"}, {false, 1, "second line\n"},
+                                    {true, 2, "replaced\n"},    {true, 3, "again, longer than that\n"},
+                                    {false, 3, "appended\n"},   {true, 4, "short\n"},
+                                    {false, 5, "last line\n"}};
+
+struct Content {
+  std::string bytes;
+  std::uint64_t token{0};
+
+  [[nodiscard]] Content after(const Operation& operation) const {
+    return {operation.replaces ? operation.bytes : bytes + operation.bytes, operation.token};
+  }
+  friend bool operator==(const Content&, const Content&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const Content& content) {
+    return out << '"' << content.bytes << "\" with token " << content.token;
+  }
+};
+
+FenceResult<void> perform(FileWriter& writer, const Operation& operation) {
+  return operation.replaces ? writer.replace(stamp(operation.token), operation.bytes)
+                            : writer.append(stamp(operation.token), operation.bytes);
+}
+
+/// What is accepted, as a fresh process finds it.
+Content found(ModelDisk& disk) {
+  FileWriter reader{disk, path, {}};
+  if (const auto fault = reader.open()) return {"not to be opened: " + fault->message};
+  const auto bytes = reader.read();
+  if (bytes.has_error()) return {"not to be read: " + FenceError{bytes.error()}.message};
+  const auto seen = reader.highestSeen("billing").value();
+  return {*bytes, seen ? seen->token.value() : 0};
+}
+
+enum class Then { goOn, restart, powerFails };
+
+/// Plays the script with one mishap at system call number `call`. False once there are not that many calls.
+bool play(ModelDisk::Mishap mishap, Then then, int call, std::uint64_t seed) {
+  ModelDisk disk;
+  test::SeededRandom random{seed};
+  Content accepted;                 // what must be there
+  std::optional<Content> possible;  // what may be there instead: a write whose end was not told
+  auto writer = std::make_unique<FileWriter>(disk, path, FencedFileOptions{});
+  EXPECT_FALSE(writer->open());
+  disk.arm(mishap, call);
+  for (const Operation& operation : script) {
+    bool ended = false;
+    std::optional<FenceError> fault;
+    try {
+      const auto done = perform(*writer, operation);
+      if (done.has_error()) fault = done.error();
+    } catch (const ProcessEnds&) {
+      ended = true;
+    }
+    const Content next = accepted.after(operation);
+    if (!ended && !fault) {
+      accepted = next;
+      continue;
+    }
+    // Untold, or told as "may be written": either. Told as not written: it is not.
+    if (ended || (fault->trouble() != nullptr && fault->trouble()->mayBeWritten)) possible = next;
+    if (then == Then::restart) disk.restart();
+    if (then == Then::powerFails) disk.failPower(random);
+    const Content now = found(disk);
+    EXPECT_TRUE(now == accepted || (possible && now == *possible))
+        << "call " << call << " of \"" << operation.bytes << "\": found " << now << ", accepted was " << accepted;
+    if (testing::Test::HasFailure()) return true;
+    accepted = now;
+    writer = std::make_unique<FileWriter>(disk, path, FencedFileOptions{});
+    EXPECT_FALSE(writer->open());
+    if (accepted.token > 1) {
+      EXPECT_TRUE(writer->append(stamp(accepted.token - 1), "stale\n").has_error());
+    }
+  }
+  const bool struck = disk.struck();
+  disk.arm(ModelDisk::Mishap::none, 0);
+  EXPECT_EQ(found(disk), accepted);
+  if (!struck) return false;
+  // And once more, with nothing going wrong: what the kernel has not written yet was not needed.
+  if (then == Then::powerFails) {
+    disk.failPower(random);
+    EXPECT_EQ(found(disk), accepted);
+  }
+  return true;
+}
+
+TEST(FencedFileCrash, anErrorAtAnySystemCallLeavesTheContentOfBeforeOrAfter) {
+  int calls = 0;
+  while (play(ModelDisk::Mishap::error, Then::goOn, calls, 1) && !HasFailure()) ++calls;
+  EXPECT_GT(calls, 80);
+}
+
+TEST(FencedFileCrash, aKillAtAnySystemCallLeavesTheContentOfBeforeOrAfter) {
+  int calls = 0;
+  while (play(ModelDisk::Mishap::end, Then::restart, calls, 1) && !HasFailure()) ++calls;
+  EXPECT_GT(calls, 80);
+}
+
+TEST(FencedFileCrash, aPowerFailureAtAnySystemCallLeavesTheContentOfBeforeOrAfter) {
+  for (std::uint64_t seed = 1; seed <= 200 && !HasFailure(); ++seed) {
+    int calls = 0;
+    while (play(ModelDisk::Mishap::end, Then::powerFails, calls, seed) && !HasFailure()) ++calls;
+    EXPECT_GT(calls, 80);
+  }
+}
+
+TEST(FencedFileCrash, anErrorAndThenAPowerFailureLeavesTheContentOfBeforeOrAfter) {
+  for (std::uint64_t seed = 1; seed <= 100 && !HasFailure(); ++seed) {
+    int calls = 0;
+    while (play(ModelDisk::Mishap::error, Then::powerFails, calls, seed) && !HasFailure()) ++calls;
+  }
+}
+
+TEST(FencedFileCrash, theFirstOpeningMayBeCutOffAnywhere) {
+  for (int call = 0;; ++call) {
+    ModelDisk disk;
+    disk.arm(ModelDisk::Mishap::end, call);
+    bool ended = false;
+    try {
+      FileWriter writer{disk, path, {}};
+      (void)writer.open();
+    } catch (const ProcessEnds&) {
+      ended = true;
+    }
+    disk.restart();
+    disk.arm(ModelDisk::Mishap::none, 0);
+    ASSERT_EQ(found(disk), Content{}) << "call " << call;
+    if (!ended) break;
+  }
+}
+
+}  // namespace
+}  // namespace tenure

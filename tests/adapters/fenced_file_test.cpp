@@ -1,0 +1,141 @@
+// A fenced file on a real disk, and what its fence's text takes.
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <tenure/adapters/fenced_file.hpp>
+
+#include "fence_state.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure {
+namespace {
+
+using namespace std::chrono_literals;
+using file_fence::FenceState;
+using file_fence::parseFenceState;
+using file_fence::toText;
+
+TermStamp stamp(std::uint64_t token, std::string holder = "a#1") {
+  return {"billing", FencingToken{token}, std::move(holder)};
+}
+
+class FencedFileTest : public testing::Test {
+ protected:
+  [[nodiscard]] FencedFile open() const { return FencedFile::open(path_, {.lockTimeout = 20ms}).value(); }
+  [[nodiscard]] std::string bytes(const std::string& suffix = "") const {
+    std::ostringstream out;
+    out << std::ifstream{path_ + suffix, std::ios::binary}.rdbuf();
+    return out.str();
+  }
+  void put(const std::string& text, const std::string& suffix = "", std::ios::openmode mode = std::ios::trunc) const {
+    std::ofstream{path_ + suffix, std::ios::binary | mode} << text;
+  }
+
+  const test::TempDir directory_;
+  const std::string path_ = directory_.file("ledger");
+};
+
+TEST_F(FencedFileTest, appendsAndReplacesUnderOneFence) {
+  FencedFile file = open();
+  EXPECT_EQ(file.read().value(), "");
+  EXPECT_TRUE(file.append(stamp(5), "one\n").has_value());
+  EXPECT_TRUE(file.append(stamp(5), "two\n").has_value());
+  EXPECT_EQ(bytes(), "one\ntwo\n");
+  EXPECT_TRUE(file.replace(stamp(6), "new\n").has_value());
+  EXPECT_EQ(bytes(), "new\n");
+  EXPECT_TRUE(file.append(stamp(5), "stale\n").has_error());
+  EXPECT_TRUE(file.replace(stamp(5), "stale\n").has_error());
+  EXPECT_TRUE(file.append(stamp(6), "three\n").has_value());
+  EXPECT_EQ(file.read().value(), "new\nthree\n");
+  EXPECT_EQ(bytes(), "new\nthree\n") << "nothing but the content is in the file";
+}
+
+TEST_F(FencedFileTest, takesAnExistingFileAsItsContent) {
+  put("from before\n");
+  FencedFile file = open();
+  EXPECT_TRUE(file.append(stamp(1), "and now\n").has_value());
+  EXPECT_EQ(bytes(), "from before\nand now\n");
+}
+
+TEST_F(FencedFileTest, cutsOffWhatWasNeverAccepted) {
+  FencedFile file = open();
+  EXPECT_TRUE(file.append(stamp(5), "one\n").has_value());
+  put("tw", "", std::ios::app);  // as a writer leaves it that is killed in the middle
+  EXPECT_EQ(open().read().value(), "one\n");
+  put("two\nthr", "", std::ios::app);
+  EXPECT_TRUE(file.append(stamp(5), "four\n").has_value());
+  EXPECT_EQ(bytes(), "one\nfour\n");
+}
+
+TEST_F(FencedFileTest, refusesAFileThatIsShorterThanWhatWasAccepted) {
+  FencedFile file = open();
+  EXPECT_TRUE(file.append(stamp(5), "one\ntwo\n").has_value());
+  ASSERT_EQ(truncate(path_.c_str(), 4), 0);
+  for (const auto& result : {file.append(stamp(6), "three\n"), file.replace(stamp(6), "three\n")}) {
+    ASSERT_TRUE(result.has_error());
+    const FenceError error = result.error();
+    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt) << error.message;
+    EXPECT_NE(error.message.find("has 4 bytes, of 8 that were accepted"), std::string::npos) << error.message;
+  }
+  EXPECT_EQ(bytes(), "one\n");
+}
+
+TEST_F(FencedFileTest, failsClosedWithoutItsFence) {
+  FencedFile file = open();
+  EXPECT_TRUE(file.append(stamp(5), "one\n").has_value());
+  const std::string good = bytes(".fence");
+  for (const std::string& bad : {std::string{}, std::string{"tenure-fence 1\n"}, good + "x", good.substr(1),
+                                 std::string(100, '\0'), good.substr(0, good.size() - 3)}) {
+    put(bad, ".fence");
+    const auto refused = file.append(stamp(6), "two\n");
+    ASSERT_TRUE(refused.has_error());
+    EXPECT_EQ(FenceError{refused.error()}.trouble()->error.errorClass, ErrorClass::corrupt);
+    EXPECT_TRUE(FencedFile::open(path_).has_error());
+  }
+  ASSERT_EQ(unlink((path_ + ".fence").c_str()), 0);
+  const auto gone = file.append(stamp(6), "two\n");
+  ASSERT_TRUE(gone.has_error());
+  EXPECT_EQ(FenceError{gone.error()}.trouble()->error.errorClass, ErrorClass::misconfigured);
+  put(good, ".fence");
+  EXPECT_TRUE(file.append(stamp(6), "two\n").has_value());
+  EXPECT_EQ(bytes(), "one\ntwo\n");
+}
+
+TEST_F(FencedFileTest, refusesPathsThatCannotBe) {
+  for (const std::string& bad : {std::string{}, directory_.path().string(), directory_.path().string() + "/",
+                                 directory_.file("no/such/file"), std::string{"a\0b", 3}}) {
+    const auto refused = FencedFile::open(bad);
+    ASSERT_TRUE(refused.has_error()) << bad;
+    EXPECT_EQ(FenceError{refused.error()}.trouble()->error.errorClass, ErrorClass::misconfigured)
+        << FenceError{refused.error()}.message;
+  }
+}
+
+TEST(FenceState, comesBackFromItsText) {
+  FenceState state{12, 3456, true, {}};
+  EXPECT_EQ(parseFenceState(toText(state)), state);
+  state.leases["billing"] = {FencingToken{7}, "host-7#ab"};
+  state.leases[" odd\n% \xF0\x9F\x98\x80 lease"] = {FencingToken{9'223'372'036'854'775'807U}, " \n%00"};
+  EXPECT_EQ(parseFenceState(toText(state)), state);
+  EXPECT_EQ(toText({1, 2, false, {{"billing", {FencingToken{7}, "a#1"}}}}).substr(0, 55),
+            "tenure-fence 1\ncontent 1 2 appended\nlease billing 7 a%2");
+}
+
+TEST(FenceState, noCutAndNoChangedByteIsTaken) {
+  const std::string text = toText({12, 3456, true, {{"billing", {FencingToken{7}, "host-7#ab"}}}});
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    EXPECT_EQ(parseFenceState(text.substr(0, at)), std::nullopt) << at;
+    for (const char flip : {'\x01', '\x80', '\x10'}) {
+      std::string changed = text;
+      changed[at] = static_cast<char>(changed[at] ^ flip);
+      EXPECT_EQ(parseFenceState(changed), std::nullopt) << at;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenure
