@@ -226,7 +226,11 @@ std::optional<FenceError> FileWriter::open() {
     if (fence.get() == -ENOENT) return makeState();
     if (fence.get() < 0) return trouble("opening the fence " + fence_, -fence.get());
     auto state = load();
-    return state.has_error() ? Fault{state.error()} : recover(*state);
+    if (state.has_error()) return state.error();
+    if (auto left = recover(*state)) return left;
+    // A writer that was killed may have renamed the fence and not synced it.
+    const int code = files_.syncDirectory(directory_);
+    return code < 0 ? Fault{trouble("syncing the directory", -code)} : std::nullopt;
   });
 }
 

@@ -74,7 +74,8 @@ class FencedFile {
     return write(as, FileReplace{bytes});
   }
 
-  /// The accepted content.
+  /// The accepted content. The last write of a writer that was killed before it was told is a part of it or not; if it
+  /// is, a power failure before the next write or opening may take it back.
   [[nodiscard]] FenceResult<std::string> read();
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
