@@ -25,6 +25,7 @@ constexpr const char* usage =
   pause      SIGSTOP the leader for 0.1 to 3 leases; what it believes and writes after it wakes
   renew      a renewal through the store beside the same transaction written by hand
   locks      acquire and release beside two hand-written transactions; --processes candidates for one lock
+  fence      a fenced write beside the same write without a fence
   leases     1,000 leases in one process (--rounds: seconds)
   heartbeat  CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes (--rounds: seconds)
   crowd      10,000 leases in one process on DynamoDB (--rounds: seconds)
@@ -45,6 +46,7 @@ const std::map<std::string, Bench>& benches() {
       {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1, {}}}},
       {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1, {}}}},
       {"locks", {tenure::bench::benchLocks, {10'000ms, 3000ms, 100, 2000, 1, {}}}},
+      {"fence", {tenure::bench::benchFence, {10'000ms, 3000ms, 1, 2000, 1, {}}}},
       {"leases", {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1, {}}}},
 #ifdef TENURE_WITH_DYNAMODB
       {"heartbeat", {tenure::bench::benchHeartbeat, {10'000ms, 3000ms, 1, 15, 1, {}}}},

@@ -51,6 +51,17 @@ elseif(CASE STREQUAL "find_package_refusals")
   expect_refusal("${SCRATCH}/refusal" "has no component \"teleport\"" -DUSE_INSTALLED=ON -DMORE_COMPONENTS=teleport)
   expect_refusal("${SCRATCH}/refusal" "requested version \"99.0\"" -DUSE_INSTALLED=ON -DWANTED_VERSION=99.0)
 
+elseif(CASE STREQUAL "find_package_adapters")
+  # Who asks for no fence of PostgreSQL need not have libpq; who does is told what is missing.
+  build_consumer("${SCRATCH}/adapters" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON
+    "-DMORE_COMPONENTS=adapter_sqlite\;adapter_file" -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
+  if(WITH_POSTGRESQL)
+    build_consumer("${SCRATCH}/adapters" "-DCMAKE_PREFIX_PATH=${prefix}" -DUSE_INSTALLED=ON
+      -DMORE_COMPONENTS=adapter_postgresql)
+    expect_refusal("${SCRATCH}/refusal" "PostgreSQL" -DUSE_INSTALLED=ON -DMORE_COMPONENTS=adapter_postgresql
+      -DCMAKE_DISABLE_FIND_PACKAGE_PostgreSQL=ON)
+  endif()
+
 elseif(CASE STREQUAL "pkg_config")
   file(GLOB_RECURSE found "${prefix}/*/tenure-election.pc")
   get_filename_component(directory "${found}" DIRECTORY)
@@ -65,9 +76,9 @@ elseif(CASE STREQUAL "pkg_config")
   run("running the consumer" "${dir}/consumer")
 
 elseif(CASE STREQUAL "add_subdirectory")
-  # Shared libraries here, static ones in the installed tree; without the DynamoDB store here, with it there.
+  # Shared libraries here, static ones in the installed tree; without the DynamoDB store and PostgreSQL here, with them there.
   build_consumer("${SCRATCH}/add_subdirectory" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DBUILD_SHARED_LIBS=ON
-    -DTENURE_WITH_DYNAMODB=OFF)
+    -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF)
 
 else()
   message(FATAL_ERROR "no such case: ${CASE}")

@@ -1,0 +1,130 @@
+// A fenced write beside the same write without a fence, on the same server.
+#include <cstdlib>
+#include <fcntl.h>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include <tenure/adapters/fenced_file.hpp>
+#include <tenure/adapters/sqlite_fence.hpp>
+
+#include "benches.hpp"
+#include "fence_postgresql.hpp"
+#include "fleet.hpp"
+#include "stats.hpp"
+
+namespace tenure::bench {
+namespace {
+
+const TermStamp stamp{"bench", FencingToken{7}, "me#0"};
+
+double millisOf(const Instant& from) { return static_cast<double>(elapsedForHolder(from, readClock()).count()) / 1e6; }
+
+/// Both in turns and in changing order, so that a busy disk meets both alike. The ratio of the medians.
+double compare(const std::string& name, int rounds, const std::function<void()>& bare,
+               const std::function<void()>& fenced) {
+  Sample without;
+  Sample with;
+  for (int i = 0; i < rounds; ++i) {
+    for (const bool first : {i % 2 == 0, i % 2 != 0}) {
+      const Instant from = readClock();
+      first ? bare() : fenced();
+      (first ? without : with).add(millisOf(from));
+    }
+  }
+  without.print(name + ", bare");
+  with.print(name + ", fenced");
+  return with.percentile(0.5) / without.percentile(0.5);
+}
+
+void done(const FenceResult<void>& written) {
+  if (written.has_error()) throw std::runtime_error(FenceError{written.error()}.message);
+}
+
+/// WAL, synchronous=FULL; both write to the same table by the same prepared statement.
+class Sqlite {
+ public:
+  explicit Sqlite(const std::string& path) {
+    check(sqlite3_open(path.c_str(), &database_));
+    for (const char* sql : {"PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "CREATE TABLE ledger(entry TEXT)"}) {
+      check(sqlite3_exec(database_, sql, nullptr, nullptr, nullptr));
+    }
+    check(sqlite3_prepare_v2(database_, "INSERT INTO ledger VALUES('an entry of some forty bytes, as ledgers have')",
+                             -1, &insert_, nullptr));
+    check(sqlite3_prepare_v2(database_, "BEGIN IMMEDIATE", -1, &begin_, nullptr));
+    check(sqlite3_prepare_v2(database_, "COMMIT", -1, &commit_, nullptr));
+  }
+  ~Sqlite() {
+    for (sqlite3_stmt* statement : {insert_, begin_, commit_}) sqlite3_finalize(statement);
+    sqlite3_close(database_);
+  }
+  Sqlite(const Sqlite&) = delete;
+  Sqlite& operator=(const Sqlite&) = delete;
+
+  double run(int rounds) {
+    SqliteFence fence = SqliteFence::open(database_).value();
+    return compare(
+        "SQLite", rounds,
+        [this] {
+          step(begin_);
+          step(insert_);
+          step(commit_);
+        },
+        [&] { done(fence.write(stamp, [this](sqlite3*) { step(insert_); })); });
+  }
+
+ private:
+  void check(int code) {
+    if (code != SQLITE_OK) throw std::runtime_error(sqlite3_errmsg(database_));
+  }
+  void step(sqlite3_stmt* statement) {
+    if (sqlite3_step(statement) != SQLITE_DONE) throw std::runtime_error(sqlite3_errmsg(database_));
+    check(sqlite3_reset(statement));
+  }
+
+  sqlite3* database_{nullptr};
+  sqlite3_stmt *insert_{nullptr}, *begin_{nullptr}, *commit_{nullptr};
+};
+
+double runFile(const Scratch& scratch, int rounds) {
+  constexpr std::string_view line = "an entry of some forty bytes, as ledgers have\n";
+  const std::string barePath = scratch.path("bare");
+  const int bare = ::open(barePath.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  FencedFile file = FencedFile::open(scratch.path("fenced")).value();
+  const double ratio = compare(
+      "file, append", rounds,
+      [&] {
+        if (::write(bare, line.data(), line.size()) < 0 || fdatasync(bare) != 0) throw std::runtime_error(barePath);
+      },
+      [&] { done(file.append(stamp, line)); });
+  ::close(bare);
+  return ratio;
+}
+
+}  // namespace
+
+bool benchFence(const Options& options) {
+  fmt::print("fence: {} writes of each kind, taken in turns, each of them on the disk when it returns\n",
+             options.rounds);
+  const Scratch scratch;
+  bool holds = verdict("SQLite: ratio of the medians", Sqlite{scratch.path("fence.db")}.run(options.rounds), 1.3, "x");
+#ifdef TENURE_WITH_POSTGRESQL
+  if (const char* url = std::getenv("TENURE_TEST_POSTGRESQL"); url != nullptr) {
+    PostgresqlWrites writes{url, stamp};
+    const double ratio = compare(
+        "PostgreSQL", options.rounds, [&] { writes.bare(); }, [&] { writes.fenced(); });
+    holds &= verdict("PostgreSQL: ratio of the medians", ratio, 1.3, "x");
+  } else {
+    fmt::print("PostgreSQL is left out: run it by scripts/bench, or scripts/postgresql_local --durable\n");
+  }
+#endif
+  // A plain file has no transaction: data, fence and directory are synced one after the other, instead of data alone.
+  return verdict("file: ratio of the medians", runFile(scratch, options.rounds), 10, "x") && holds;
+}
+
+}  // namespace tenure::bench
