@@ -1,6 +1,10 @@
 // The commands that do not compete, with their messages and exit codes, and the help texts.
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -123,8 +127,8 @@ struct Wrong {
 TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
   configure();
   const std::vector<Wrong> all{
-      {{}, "give a command: run, status, check, init or resign"},
-      {{"statsu"}, "there is no command \"statsu\"; the commands are run, status, check, init, resign"},
+      {{}, "give a command: run, status, check, init, resign or fence"},
+      {{"statsu"}, "there is no command \"statsu\"; the commands are run, status, check, init, resign, fence"},
       {{"status"}, "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one"},
       {{"status", "--config"}, "--config"},
       {{"status", "--config", config(), "--jsno"}, "--jsno"},
@@ -133,6 +137,19 @@ TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
       {{"run", "--config", config(), "job"}, "job"},
       {{"run", "--config", config(), "--wait", "10", "--", "true"}, "unit"},
       {{"resign", "--config", config(), "--wait", "soon"}, "soon"},
+      {{"fence"}, "subcommand"},
+      {{"fence", "install-sql", "--dialect", "oracle", "--table", "t", "--lease", "l"}, "oracle"},
+      {{"fence", "install-sql", "--dialect", "sqlite", "--lease", "l"}, "--table"},
+      {{"fence", "install-sql", "--dialect", "sqlite", "--table", "", "--lease", "l"},
+       "the table or the lease is empty"},
+      {{"fence", "install-sql", "--dialect", "sqlite", "--table", "t", "--lease", "l", "--schema", "s"},
+       "--schema is for postgresql"},
+      {{"fence", "install-sql", "--dialect", "postgresql", "--table", "t", "--lease", "l", "--token-column", "c"},
+       "--token-column is for sqlite"},
+      {{"fence", "install-sql", "--dialect", "postgresql", "--table", "app.t", "--lease", "l"},
+       "give --schema app --table t"},
+      {{"fence", "install-sql", "--dialect", "postgresql", "--table", std::string(64, 't'), "--lease", "l"},
+       "64 bytes"},
       {{"check", "--config", config(), "--", "true"}, "only run takes a command after --"},
   };
   for (const Wrong& wrong : all) {
@@ -164,16 +181,29 @@ std::vector<std::string> optionsIn(const std::string& help) {
   return out;
 }
 
+/// "fence install-sql" as words of the command line.
+std::vector<std::string> wordsOf(const std::string& command) {
+  std::istringstream in{command};
+  return {std::istream_iterator<std::string>{in}, {}};
+}
+
+std::string nameOf(std::string command) {
+  std::replace_if(
+      command.begin(), command.end(), [](char c) { return c == ' ' || c == '-'; }, '_');
+  return command;
+}
+
 class HelpTest : public GroupFixture, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(HelpTest, IsAsAgreed) {
   const std::string command = GetParam();
   std::vector<std::string> words{"--help"};
-  if (command != "program") words.insert(words.begin(), command);
+  const std::vector<std::string> before = command == "program" ? std::vector<std::string>{} : wordsOf(command);
+  words.insert(words.begin(), before.begin(), before.end());
   const Finished help = finish(words);
   EXPECT_EQ(help.code, cli::exitOk);
   EXPECT_EQ(help.errors, "");
-  EXPECT_EQ(help.output, contentOf(std::string{CLI_GOLDEN} + "/help_" + command + ".txt"));
+  EXPECT_EQ(help.output, contentOf(std::string{CLI_GOLDEN} + "/help_" + nameOf(command) + ".txt"));
   std::istringstream lines{help.output};
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
@@ -181,18 +211,25 @@ TEST_P(HelpTest, IsAsAgreed) {
 /// The texts are written by hand: each option in them must be one that the parser knows.
 TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
   const std::string command = GetParam();
-  if (command == "program") return;
-  const std::string help = finish({command, "--help"}).output;
+  if (command == "program" || command == "fence") return;  // commands, no options
+  std::vector<std::string> words = wordsOf(command);
+  words.insert(words.end(), {"", "--help"});
+  std::string& option = words[words.size() - 2];
+  option = "--help";
+  const std::string help = finish(words).output;
   const std::vector<std::string> options = optionsIn(help);
   EXPECT_FALSE(options.empty());
-  for (const std::string& option : options) {
-    const Finished tried = finish({command, option, "--help"});
-    EXPECT_EQ(tried.errors.find("not expected"), std::string::npos) << option << ": " << tried.errors;
+  for (const std::string& told : options) {
+    option = told;
+    const Finished tried = finish(words);
+    EXPECT_EQ(tried.errors.find("not expected"), std::string::npos) << told << ": " << tried.errors;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Commands, HelpTest, ::testing::Values("program", "run", "status", "check", "init", "resign"),
-                         [](const auto& instance) { return std::string{instance.param}; });
+INSTANTIATE_TEST_SUITE_P(Commands, HelpTest,
+                         ::testing::Values("program", "run", "status", "check", "init", "resign", "fence",
+                                           "fence install-sql"),
+                         [](const auto& instance) { return nameOf(instance.param); });
 
 }  // namespace
 }  // namespace tenure::test
