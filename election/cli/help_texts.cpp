@@ -197,7 +197,7 @@ Options:
 Exit codes: 0 printed, 1 failed, 2 wrong arguments.
 
 Example:
-  tenure fence install-sql --dialect postgresql --table payments --lease billing \
+  tenure fence install-sql --dialect postgresql --table pay --lease billing \
       | psql --set ON_ERROR_STOP=1 "$DATABASE_URL"
 )";
 

@@ -19,7 +19,7 @@ using test::ProcessEnds;
 
 const std::string path = "dir/ledger";
 
-TermStamp stamp(std::uint64_t token) { return {"billing", FencingToken{token}, "holder-" + std::to_string(token)}; }
+TermStamp termStamp(std::uint64_t token) { return {"billing", FencingToken{token}, "holder-" + std::to_string(token)}; }
 
 struct Operation {
   bool replaces;
@@ -47,8 +47,8 @@ struct Content {
 };
 
 FenceResult<void> perform(FileWriter& writer, const Operation& operation) {
-  return operation.replaces ? writer.replace(stamp(operation.token), operation.bytes)
-                            : writer.append(stamp(operation.token), operation.bytes);
+  return operation.replaces ? writer.replace(termStamp(operation.token), operation.bytes)
+                            : writer.append(termStamp(operation.token), operation.bytes);
 }
 
 /// What is accepted, as a fresh process finds it.
@@ -95,7 +95,7 @@ bool play(ModelDisk::Mishap mishap, Then then, int call, std::uint64_t seed, boo
     if (std::exchange(andPower, false)) {
       // The other process goes on from what it finds, without opening anything anew.
       possible.push_back(accepted);
-      accepted = {other->read().value(), other->highestSeen("billing").value().value_or(stamp(0)).token.value()};
+      accepted = {other->read().value(), other->highestSeen("billing").value().value_or(termStamp(0)).token.value()};
       writer = std::move(other);
       then = Then::powerFails;
       disk.arm(ModelDisk::Mishap::end, static_cast<int>(random.below(40)));
@@ -111,7 +111,7 @@ bool play(ModelDisk::Mishap mishap, Then then, int call, std::uint64_t seed, boo
     writer = std::make_unique<FileWriter>(disk, path, FencedFileOptions{});
     EXPECT_FALSE(writer->open());
     if (accepted.token > 1) {
-      EXPECT_TRUE(writer->append(stamp(accepted.token - 1), "stale\n").has_error());
+      EXPECT_TRUE(writer->append(termStamp(accepted.token - 1), "stale\n").has_error());
     }
   }
   const bool struck = disk.struck();
