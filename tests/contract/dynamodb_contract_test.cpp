@@ -73,6 +73,7 @@ class DynamoDbFixture final : public StoreFixture {
 const StoreUnderTest dynamodb{"DynamoDb", [] { return std::make_unique<DynamoDbFixture>(); }};
 
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreContract, testing::Values(dynamodb), storeName);
+INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreRemoveContract, testing::Values(dynamodb), storeName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreOperatorContract, testing::Values(dynamodb), storeName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreDurableContract, testing::Values(dynamodb), storeName);
 

@@ -17,6 +17,7 @@ class MemoryFixture final : public StoreFixture {
 const StoreUnderTest memory{"Memory", [] { return std::make_unique<MemoryFixture>(); }};
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, testing::Values(memory), storeName);
+INSTANTIATE_TEST_SUITE_P(Memory, StoreRemoveContract, testing::Values(memory), storeName);
 INSTANTIATE_TEST_SUITE_P(Memory, StoreWatchContract, testing::Values(memory), storeName);
 
 }  // namespace

@@ -67,6 +67,18 @@ TEST_P(StoreOperatorContract, whenRecordAndCounterAreGoneTheFloorHolds) {
   EXPECT_GT(store().apply(std::move(again)).token, before);
 }
 
+TEST_P(StoreOperatorContract, aRemovalKeepsTheTokenAlsoWhereTheCounterWasErased) {
+  const LeaseKey key{"lease"};
+  WriteRequest first = acquire(key, "a");
+  first.tokenFloor = FencingToken{41};
+  const FencingToken before = store().apply(std::move(first)).token;
+  store().apply(release(key, "a", {store().record(key).version}));
+  fixture().eraseCounter(key);
+  const WriteOutcome outcome = other().remove(key, store().record(key).version);
+  ASSERT_TRUE(std::holds_alternative<Applied>(outcome)) << describe(outcome);
+  EXPECT_GT(store().apply(acquire(key, "b")).token, before) << "the record was the last to know";
+}
+
 TEST_P(StoreOperatorContract, aRecordThatIsNotUnderstoodIsNamedAndNeverOverwritten) {
   const LeaseKey key{"lease-bad", "it's"};
   const Applied term = store().apply(acquire(key, "a"));
@@ -82,7 +94,7 @@ TEST_P(StoreOperatorContract, aRecordThatIsNotUnderstoodIsNamedAndNeverOverwritt
     for (const WriteOutcome& outcome :
          {other().write(acquire(key, "b")), other().write(acquire(key, "b", {version})),
           store().write(renew(key, "a", {version})), store().write(release(key, "a", {version})),
-          other().requestStepDown(key, term.token)}) {
+          other().requestStepDown(key, term.token), other().remove(key, version)}) {
       EXPECT_TRUE(isRefused(outcome)) << describe(outcome);
     }
   }

@@ -136,6 +136,12 @@ Pending<WriteOutcome> StoreCalls::startStepDown(const LeaseKey& key, FencingToke
   });
 }
 
+Pending<WriteOutcome> StoreCalls::startRemove(const LeaseKey& key, RecordVersion version, Timeout timeout) const {
+  return start<WriteOutcome>("remove of " + toString(key), [&](WriteHandler handler) {
+    store_->remove(key, std::move(version), {timeout}, std::move(handler));
+  });
+}
+
 void StoreCalls::ensureSchema() const {
   const StoreStatus status = startEnsureSchema()->get();
   if (status.has_error()) throw std::runtime_error{"ensureSchema failed: " + Describer::text(status.error())};

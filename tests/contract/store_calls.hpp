@@ -106,6 +106,9 @@ class StoreCalls {
   [[nodiscard]] Pending<WriteOutcome> startStepDown(const LeaseKey& key, FencingToken token,
                                                     Timeout timeout = patience) const;
 
+  [[nodiscard]] Pending<WriteOutcome> startRemove(const LeaseKey& key, RecordVersion version,
+                                                  Timeout timeout = patience) const;
+
   /// The blocking forms throw, which fails the test, where the store has an error instead of an answer.
   void ensureSchema() const;
   [[nodiscard]] std::optional<LeaseRecord> read(const LeaseKey& key) const;
@@ -117,6 +120,10 @@ class StoreCalls {
   [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const;
   [[nodiscard]] std::vector<LeaseKey> listKeys(const std::string& prefix) const;
   [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token) const;
+
+  [[nodiscard]] WriteOutcome remove(const LeaseKey& key, RecordVersion version) const {
+    return startRemove(key, std::move(version))->get();
+  }
 
   [[nodiscard]] LeaseStore& raw() const noexcept { return *store_; }
   /// Lets the handle go; calls that are under way stay in the ledger.

@@ -91,10 +91,13 @@ class StoreContract : public testing::TestWithParam<StoreUnderTest> {
   std::vector<StoreCalls> handles_;
 };
 
+/// Stores that offer remove().
+class StoreRemoveContract : public StoreContract {};
+
 /// Stores whose watch() gives hints.
 class StoreWatchContract : public StoreContract {};
 
-/// Stores whose data others can reach: eraseRecord(), eraseCounter(), corruptRecord().
+/// Stores whose data others can reach: eraseRecord(), eraseCounter(), corruptRecord(); they offer remove().
 class StoreOperatorContract : public StoreContract {};
 
 /// Stores that can be kept waiting: stall().

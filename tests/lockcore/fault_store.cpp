@@ -119,6 +119,13 @@ void FaultStore::requestStepDown(const LeaseKey& key, FencingToken token, CallOp
   answer<WriteOutcome>(Fault::none, std::move(handler), requestStepDownNow(key, token));
 }
 
+void FaultStore::remove(const LeaseKey& key, RecordVersion version, CallOptions, WriteHandler handler) {
+  std::optional<WriteOutcome> outcome;
+  inner_->remove(key, std::move(version), {}, [&](WriteOutcome o) { outcome = std::move(o); });
+  side_->runReady();
+  answer<WriteOutcome>(Fault::none, std::move(handler), outcome.value());
+}
+
 std::shared_ptr<void> FaultStore::watch(const LeaseKey&, std::function<void()> hint) {
   return onWatch ? onWatch(std::move(hint)) : nullptr;
 }

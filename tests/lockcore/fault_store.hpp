@@ -57,6 +57,7 @@ class FaultStore final : public LeaseStore {
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override;
   void list(std::string prefix, CallOptions options, ListHandler handler) override;
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override;
+  void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override;
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override;
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override;
 

@@ -138,6 +138,12 @@ class LeaseStore {
   /// change the RVN. `Conflict` if that term is not the current one.
   virtual void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) = 0;
 
+  /// Deletes the record if it has exactly this RVN, whoever holds it: for clearing away what was abandoned, never for
+  /// giving a lease up. The fencing counter stays, and is raised to the record's token in the same step if it was
+  /// behind, so tokens go on rising. `Applied` has the record's token; `Conflict` if the record has another RVN or
+  /// there is none; a record that is not understood is refused. Optional: without it a store answers `Rejected`.
+  virtual void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler);
+
   /// Calls `hint` soon after another process (or this one) changed the lease, for as long as the returned handle
   /// lives. Optional: hints may be missed, doubled or late; they only ever trigger an early read. `hint` is called
   /// from any thread, must return at once, and is not running any more when the handle's destruction returns.

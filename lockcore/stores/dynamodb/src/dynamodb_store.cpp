@@ -104,6 +104,15 @@ class DynamoDbStore final : public LeaseStore {
     askToStepDown(call, token);
   }
 
+  void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
+    if (auto refused = refusalOfKey(key)) {
+      return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
+    }
+    removeLease(std::make_shared<LeaseCall>(
+                    LeaseCall{core_, key, deadlineOf(options), std::move(handler), "removing the record of"}),
+                std::move(version));
+  }
+
  private:
   static CorePtr coreFrom(DynamoDbStoreOptions options, Surroundings& surroundings,
                           const std::shared_ptr<aws::JsonClient>& client) {

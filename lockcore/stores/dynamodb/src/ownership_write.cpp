@@ -1,6 +1,8 @@
 // write(): acquire, renew, release.
 #include <algorithm>
 
+#include <tenure/lockcore/store_checks.hpp>
+
 #include "../../../src/mutants.hpp"
 #include "lease_call.hpp"
 #include "requests.hpp"
@@ -131,7 +133,34 @@ void keepTerm(const OwnershipPtr& write) {
   updateWith(write, write->details());
 }
 
+/// The counter keeps what an acquisition now would have counted on from, also where only the lock item told it.
+void decideRemoval(const OwnershipPtr& write, const Pair& pair) {
+  const Core& core = *write->core();
+  if (!pair.stored || !write->isExpected(pair.stored)) return write->call->handler(conflictWith(pair.stored));
+  auto plan = planToken(core.where, write->request, pair.stored, pair.companion, core.epochSeconds());
+  const FencingToken counter = plan.has_error() ? maxFencingToken : FencingToken{plan->token.value() - 1};
+  write->plan.token = pair.stored->record.token;
+  send(write->core(), "TransactWriteItems",
+       removeRequest(core.layout, write->request.key, pair.stored->record.version, pair.companion, counter),
+       write->call->deadline, [write](const aws::JsonOutcome& outcome) { transacted(write, outcome); });
+}
+
 }  // namespace
+
+void removeLease(const LeaseCallPtr& call, RecordVersion version) {
+  WriteRequest request;
+  request.key = call->key;
+  request.expected = {std::move(version)};
+  const auto write = std::make_shared<Ownership>(Ownership{call, std::move(request)});
+  send(call->core, "BatchGetItem", readPairRequest(call->core->layout, call->key), call->deadline,
+       [write](const aws::JsonOutcome& outcome) {
+         const auto reply = parseReply(write->call->name(), outcome);
+         if (reply.has_error()) return write->call->handler(Rejected{reply.error().error});
+         const auto pair = pairIn(write->call->subject(), *reply);
+         if (pair.has_error()) return write->call->handler(Rejected{pair.error()});
+         decideRemoval(write, *pair);
+       });
+}
 
 void writeLease(const LeaseCallPtr& call, WriteRequest request) {
   const auto write = std::make_shared<Ownership>(Ownership{call, std::move(request)});

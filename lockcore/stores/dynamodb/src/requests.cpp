@@ -171,6 +171,20 @@ std::string acquireRequest(const Layout& layout, const WriteRequest& request, co
   return body += "]}";
 }
 
+std::string removeRequest(const Layout& layout, const LeaseKey& key, const RecordVersion& version,
+                          const Companion& companion, FencingToken counter) {
+  Expression condition{layout};
+  condition.requireOneOf(Attribute::version, {version});
+  std::string body{R"({"TransactItems":[{"Delete":{)"};
+  body.reserve(2 * usualBody);
+  body += layout.tableMember();
+  appendKeyMember(body, layout, layout.keyOf(key));
+  condition.appendTo(body);
+  body.append(tellImage).append("}}");
+  appendCounterUpdate(body, layout, key, companion, counter);
+  return body += "]}";
+}
+
 std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingToken token) {
   Expression update{layout};
   update.setNumber(Attribute::stepDown, signedToken(token));

@@ -43,6 +43,11 @@ struct WriteDetails {
 [[nodiscard]] std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
                                          const Companion& companion, FencingToken token);
 
+/// TransactWriteItems for a removal: the lock item goes, and the counter is moved from what `companion` says to
+/// `counter`.
+[[nodiscard]] std::string removeRequest(const Layout& layout, const LeaseKey& key, const RecordVersion& version,
+                                        const Companion& companion, FencingToken counter);
+
 [[nodiscard]] std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingToken token);
 
 }  // namespace tenure::dynamodb_store

@@ -47,6 +47,14 @@ class MemoryStore final : public LeaseStore {
     answer(std::move(handler), locked([&] { return table_.requestStepDown(key, token); }));
   }
 
+  void remove(const LeaseKey& key, RecordVersion version, CallOptions, WriteHandler handler) override {
+    if (auto refusal = refusalOf(key)) return answer(std::move(handler), WriteOutcome{Rejected{*std::move(refusal)}});
+    WriteOutcome outcome = locked([&] { return table_.remove(key, version); });
+    const bool applied = std::holds_alternative<Applied>(outcome);
+    answer(std::move(handler), std::move(outcome));
+    if (applied) watches_->changed(key);
+  }
+
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return WatchList::add(watches_, key, std::move(hint));
   }

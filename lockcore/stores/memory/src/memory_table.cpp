@@ -45,6 +45,8 @@ std::optional<FencingToken> MemoryTable::nextToken(const WriteRequest& request) 
   FencingToken highest = request.tokenFloor;
   if (const auto row = rows_.find(request.key); row != rows_.end())
     highest = std::max(highest, row->second.record.token);
+  if (const auto removed = removedTokens_.find(request.key); removed != removedTokens_.end())
+    highest = std::max(highest, removed->second);
   if (highest >= maxFencingToken) return std::nullopt;
   return mutant::on(Mutant::memoryTokenStays) && !highest.isNone() ? highest : highest.next();
 }
@@ -77,6 +79,16 @@ std::vector<ListedLease> MemoryTable::list(const std::string& prefix) const {
     if (!row->second.removed) found.push_back({row->first, row->second.record});
   }
   return found;
+}
+
+WriteOutcome MemoryTable::remove(const LeaseKey& key, const RecordVersion& version) {
+  const auto row = rows_.find(key);
+  if (row == rows_.end() || row->second.record.version != version) return Conflict{read(key)};
+  const FencingToken token = row->second.record.token;
+  FencingToken& kept = removedTokens_[key];
+  kept = std::max(kept, token);
+  rows_.erase(row);
+  return Applied{token};
 }
 
 WriteOutcome MemoryTable::requestStepDown(const LeaseKey& key, FencingToken token) {

@@ -16,6 +16,7 @@ class MemoryTable {
   [[nodiscard]] std::optional<LeaseRecord> read(const LeaseKey& key) const;
   [[nodiscard]] WriteOutcome write(const WriteRequest& request);
   [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const;
+  [[nodiscard]] WriteOutcome remove(const LeaseKey& key, const RecordVersion& version);
   [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token);
 
  private:
@@ -30,7 +31,8 @@ class MemoryTable {
   [[nodiscard]] WriteOutcome acquire(const WriteRequest& request);
   [[nodiscard]] WriteOutcome keepTerm(const WriteRequest& request);
 
-  std::map<LeaseKey, Row> rows_;  // never erased from, so the record's token is the fencing counter
+  std::map<LeaseKey, Row> rows_;                    // the record's token is the fencing counter
+  std::map<LeaseKey, FencingToken> removedTokens_;  // and this is where there was a record
 };
 
 }  // namespace tenure

@@ -21,7 +21,7 @@ struct Prepared {
   std::string sql;
 };
 
-std::array<Prepared, 12> preparedStatements() {
+std::array<Prepared, 13> preparedStatements() {
   const std::string columns = recordColumns;
   return {{
       {&Statements::begin, "BEGIN IMMEDIATE"},
@@ -48,6 +48,9 @@ std::array<Prepared, 12> preparedStatements() {
       {&Statements::setFence,
        "INSERT INTO tenure_fence(name, sort_key, token) VALUES(?1, ?2, ?3)"
        " ON CONFLICT(name, sort_key) DO UPDATE SET token = ?3"},
+      {&Statements::raiseFence,
+       "INSERT INTO tenure_fence(name, sort_key, token) VALUES(?1, ?2, ?3) "
+       "ON CONFLICT(name, sort_key) DO UPDATE SET token = max(token, excluded.token)"},
       {&Statements::askStepDown, "UPDATE tenure_lease SET step_down_token = ?3 WHERE name = ?1 AND sort_key = ?2"},
   }};
 }

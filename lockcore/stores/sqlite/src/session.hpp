@@ -19,7 +19,7 @@ namespace tenure::sqlite_store {
 struct Statements {
   Statement begin, commit, rollback;
   Statement selectLease, selectFence, listLeases, countBeaconUses;
-  Statement acquireLease, updateLease, removeLease, setFence, askStepDown;
+  Statement acquireLease, updateLease, removeLease, setFence, raiseFence, askStepDown;
 };
 
 class Session {

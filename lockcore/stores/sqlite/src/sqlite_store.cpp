@@ -146,6 +146,12 @@ class SqliteStore final : public LeaseStore {
     });
   }
 
+  void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
+    submit(parts_->writer, options, std::move(handler), [key, version](Session& session, const Deadline& deadline) {
+      return removeLease(session, key, version, deadline);
+    });
+  }
+
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return parts_->watches.watch(std::make_shared<WakeWatch>(parts_->store, parts_->path, key, std::move(hint)),
                                  WatchThread::Without::inotifyUseless);

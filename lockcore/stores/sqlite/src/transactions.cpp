@@ -6,6 +6,7 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
+#include "sidecar.hpp"
 #include "transaction.hpp"
 
 namespace tenure::sqlite_store {
@@ -77,6 +78,46 @@ WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken tok
   if (auto trouble = transaction.commit()) return std::move(*trouble);
   if (!session.filesUnchanged()) return Conflict{};  // said to a file that nobody looks at any more
   return Applied{token, true};
+}
+
+namespace {
+
+/// The row goes, its token stays: in the counter, where it should be already.
+int removeRow(Session& session, const LeaseKey& key, FencingToken token) {
+  Statement& raise = session.statements().raiseFence;
+  raise.bind(1, key.name);
+  raise.bind(2, key.sortKey);
+  raise.bind(3, static_cast<std::int64_t>(token.value()));
+  if (const int code = raise.run(); code != SQLITE_OK) return code;
+  Statement& remove = session.statements().removeLease;
+  remove.bind(1, key.name);
+  remove.bind(2, key.sortKey);
+  return remove.run();
+}
+
+}  // namespace
+
+WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,
+                         const Deadline& deadline) {
+  if (auto refused = refusalOf(key)) return Rejected{std::move(*refused)};
+  const StoreResult<bool> ready = session.open(Session::Need::existing);
+  if (ready.has_error()) return Rejected{ready.error()};
+  if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
+
+  Transaction transaction{session, "removing the record of lease " + toString(key)};
+  if (auto late = transaction.begin(deadline)) return Rejected{std::move(*late)};
+  auto found = selectLease(session, key, transaction.what());
+  if (found.has_error()) return Rejected{found.error()};
+  if (!*found) return Conflict{std::optional<LeaseRecord>{}};
+  LeaseRecord& current = (*found)->record;
+  if (current.version != version) return Conflict{std::optional{std::move(current)}};
+  if (const int code = removeRow(session, key, current.token); code != SQLITE_OK) {
+    return Rejected{transaction.failed(code)};
+  }
+  if (auto trouble = transaction.commit()) return std::move(*trouble);
+  if (!session.filesUnchanged()) return Conflict{};  // removed from a file that nobody looks at any more
+  touchWakeFile(session.files().sidecar, key);
+  return Applied{current.token};
 }
 
 }  // namespace tenure::sqlite_store

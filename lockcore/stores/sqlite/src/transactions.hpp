@@ -17,5 +17,7 @@ namespace tenure::sqlite_store {
 [[nodiscard]] ListOutcome listLeases(Session& session, const std::string& prefix);
 [[nodiscard]] WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token,
                                        const Deadline& deadline);
+[[nodiscard]] WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,
+                                       const Deadline& deadline);
 
 }  // namespace tenure::sqlite_store
