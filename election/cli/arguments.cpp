@@ -18,7 +18,7 @@
 namespace tenure::cli {
 namespace {
 
-constexpr std::array commandNames{"run", "status", "check", "init", "resign", "fence"};
+constexpr std::array commandNames{"run", "status", "check", "init", "resign", "lock", "fence"};
 
 std::chrono::milliseconds durationOf(const std::string& text) {
   const auto duration = parseDuration(text);
@@ -46,6 +46,15 @@ class Parser {
   std::variant<Arguments, int> parse(std::vector<std::string> words);
 
  private:
+  /// `tenure lock` has commands of its own.
+  [[nodiscard]] std::variant<Arguments, int> lockArguments(std::vector<std::string> words, bool bordered) const {
+    words.erase(words.begin());
+    const auto parsed =
+        parseLockArguments(std::move(words), bordered ? std::optional{runArguments_.command} : std::nullopt);
+    if (const int* code = std::get_if<int>(&parsed)) return *code;
+    return std::get<LockArguments>(parsed);
+  }
+
   /// The texts are written by hand; a test holds them against the options.
   static void useHelp(CLI::App* app, const char* text) {
     app->set_help_flag("-h,--help");
@@ -147,10 +156,12 @@ std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
   if (bordered) runArguments_.command.assign(std::next(border), words.end());
   words.erase(border, words.end());
   const std::string command = words.empty() ? "" : words.front();
+  if (command == "lock") return lockArguments(std::move(words), bordered);
   const bool known = std::find(commandNames.begin(), commandNames.end(), command) != commandNames.end();
-  if (command.empty()) return refuse("give a command: run, status, check, init, resign or fence", "");
+  if (command.empty()) return refuse("give a command: run, lock, status, check, init, resign or fence", "");
   if (!known && command.front() != '-') {
-    return refuse("there is no command \"" + command + "\"; the commands are run, status, check, init, resign, fence",
+    return refuse("there is no command \"" + command +
+                      "\"; the commands are run, lock, status, check, init, resign, fence",
                   "");
   }
   try {
@@ -168,7 +179,7 @@ std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
   if (command == "run" && runArguments_.command.empty()) {
     return refuse("give the command to run after --, as in: tenure run --config group.yaml -- ./job", command);
   }
-  if (command != "run" && bordered) return refuse("only run takes a command after --", command);
+  if (command != "run" && bordered) return refuse("only run and lock hold take a command after --", command);
   return chosen();
 }
 

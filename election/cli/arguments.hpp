@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "lock_arguments.hpp"
+
 namespace tenure::cli {
 
 struct RunArguments {
@@ -47,7 +49,7 @@ struct FenceInstallSqlArguments {
 };
 
 using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
-                               FenceInstallSqlArguments>;
+                               LockArguments, FenceInstallSqlArguments>;
 
 /// The arguments, or the exit code if there is nothing left to do: help or the version was printed, or a fault was
 /// told on stderr. `words` has no program name.

@@ -12,13 +12,13 @@ enum ExitCode : int {
   exitFailed = 1,                 ///< trouble that has no code of its own, told on stderr
   exitUsage = 2,                  ///< wrong arguments, or a configuration file with faults
   exitTerminated = lostExitCode,  ///< on_lost: terminate; the work did not end in time (80)
-  exitLost = 81,                  ///< run --once: leadership was lost while the job ran, which was ended
-  exitBusy = 82,                  ///< run --wait: somebody else led all the time
-  exitStore = 83,                 ///< the store cannot be reached, or refused
-  exitNobody = 84,                ///< status, resign: nobody leads
-  exitNotYet = 85,                ///< resign --wait: the leader had not stepped down in time
-  exitNotExecutable = 126,        ///< run: COMMAND is there but cannot be executed
-  exitNotFound = 127,             ///< run: COMMAND was not found
+  exitLost = 81,            ///< run --once: leadership was lost while the job ran, which was ended; lock: it was lost
+  exitBusy = 82,            ///< run --wait: somebody else led all the time; lock: somebody else holds it
+  exitStore = 83,           ///< the store cannot be reached, or refused
+  exitNobody = 84,          ///< status, resign: nobody leads; lock show: nobody holds it
+  exitNotYet = 85,          ///< resign --wait: the leader had not stepped down in time; lock: the time was over
+  exitNotExecutable = 126,  ///< run: COMMAND is there but cannot be executed
+  exitNotFound = 127,       ///< run: COMMAND was not found
 };
 
 static_assert(exitTerminated == 80);

@@ -10,6 +10,7 @@ Commands:
   init      write a commented sample configuration file
   check     validate a configuration file, and reach its store
   run       compete, and run a program while this copy leads
+  lock      hold a lock while a command runs, or from one command to the next
   status    show who leads
   resign    ask the leader to step down, so that another copy takes over
   fence     keep former leaders from a resource

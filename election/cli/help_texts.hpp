@@ -11,5 +11,13 @@ extern const char* const init;
 extern const char* const resign;
 extern const char* const fence;
 extern const char* const fenceInstallSql;
+extern const char* const lock;
+extern const char* const lockAcquire;
+extern const char* const lockRenew;
+extern const char* const lockRelease;
+extern const char* const lockHold;
+extern const char* const lockShow;
+extern const char* const lockList;
+extern const char* const lockPrune;
 
 }  // namespace tenure::cli::help

@@ -20,6 +20,7 @@ struct Dispatch {
   int operator()(const InitArguments& arguments) const { return initCommand(arguments); }
   int operator()(const ResignArguments& arguments) const { return resignCommand(arguments); }
   int operator()(const FenceInstallSqlArguments& arguments) const { return fenceInstallSqlCommand(arguments); }
+  int operator()(const LockArguments& arguments) const { return lockCommand(arguments, SignalState::takeOver()); }
 };
 
 int mainOf(const std::vector<std::string>& words) {

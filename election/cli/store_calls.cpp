@@ -29,6 +29,16 @@ ReadOutcome readNow(LeaseStore& store, const LeaseKey& key) {
       [&](CallOptions options, ReadHandler handler) { store.read(key, options, std::move(handler)); });
 }
 
+ListOutcome listNow(LeaseStore& store, const std::string& prefix) {
+  return answerTo<ListOutcome>(
+      [&](CallOptions options, ListHandler handler) { store.list(prefix, options, std::move(handler)); }, listPatience);
+}
+
+WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version) {
+  return answerTo<WriteOutcome>(
+      [&](CallOptions options, WriteHandler handler) { store.remove(key, version, options, std::move(handler)); });
+}
+
 WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token) {
   return answerTo<WriteOutcome>([&](CallOptions options, WriteHandler handler) {
     store.requestStepDown(key, token, options, std::move(handler));

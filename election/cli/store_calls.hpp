@@ -12,9 +12,13 @@ namespace tenure::cli {
 inline constexpr std::chrono::seconds storePatience{5};
 /// A table in a cloud may take that long to come to be.
 inline constexpr std::chrono::seconds schemaPatience{60};
+inline constexpr std::chrono::seconds listPatience{120};
 
 [[nodiscard]] StoreStatus ensureSchemaNow(LeaseStore& store);
 [[nodiscard]] ReadOutcome readNow(LeaseStore& store, const LeaseKey& key);
+/// A table may have many rows.
+[[nodiscard]] ListOutcome listNow(LeaseStore& store, const std::string& prefix);
+[[nodiscard]] WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version);
 [[nodiscard]] WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token);
 
 /// The error with its store in front, once.

@@ -127,8 +127,8 @@ struct Wrong {
 TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
   configure();
   const std::vector<Wrong> all{
-      {{}, "give a command: run, status, check, init, resign or fence"},
-      {{"statsu"}, "there is no command \"statsu\"; the commands are run, status, check, init, resign, fence"},
+      {{}, "give a command: run, lock, status, check, init, resign or fence"},
+      {{"statsu"}, "there is no command \"statsu\"; the commands are run, lock, status, check, init, resign, fence"},
       {{"status"}, "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one"},
       {{"status", "--config"}, "--config"},
       {{"status", "--config", config(), "--jsno"}, "--jsno"},
@@ -150,7 +150,7 @@ TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
        "give --schema app --table t"},
       {{"fence", "install-sql", "--dialect", "postgresql", "--table", std::string(64, 't'), "--lease", "l"},
        "64 bytes"},
-      {{"check", "--config", config(), "--", "true"}, "only run takes a command after --"},
+      {{"check", "--config", config(), "--", "true"}, "only run and lock hold take a command after --"},
   };
   for (const Wrong& wrong : all) {
     const Finished refused = finish(wrong.words);
@@ -211,7 +211,7 @@ TEST_P(HelpTest, IsAsAgreed) {
 /// The texts are written by hand: each option in them must be one that the parser knows.
 TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
   const std::string command = GetParam();
-  if (command == "program" || command == "fence") return;  // commands, no options
+  if (command == "program" || command == "fence" || command == "lock") return;  // commands, no options
   std::vector<std::string> words = wordsOf(command);
   words.insert(words.end(), {"", "--help"});
   std::string& option = words[words.size() - 2];
@@ -227,8 +227,9 @@ TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, HelpTest,
-                         ::testing::Values("program", "run", "status", "check", "init", "resign", "fence",
-                                           "fence install-sql"),
+                         ::testing::Values("program", "run", "status", "check", "init", "resign", "lock",
+                                           "lock acquire", "lock renew", "lock release", "lock hold", "lock show",
+                                           "lock list", "lock prune", "fence", "fence install-sql"),
                          [](const auto& instance) { return nameOf(instance.param); });
 
 }  // namespace

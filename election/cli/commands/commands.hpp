@@ -12,5 +12,6 @@ namespace tenure::cli {
 [[nodiscard]] int initCommand(const InitArguments& arguments);
 [[nodiscard]] int resignCommand(const ResignArguments& arguments);
 [[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
+[[nodiscard]] int lockCommand(const LockArguments& arguments, const SignalState& signals);
 
 }  // namespace tenure::cli

@@ -1,0 +1,29 @@
+// What `tenure lock` prints.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lock_tokens.hpp>
+
+#include "lock_watch.hpp"
+
+namespace tenure::cli {
+
+/// One JSON object on a line; docs/reference/program.md tells the keys.
+[[nodiscard]] std::string toJson(const LockToken& token);
+[[nodiscard]] std::string toJson(const LockTokenError& error);
+[[nodiscard]] std::string toJson(const LockWatch::Row& row, const std::string& store);
+
+/// For people.
+[[nodiscard]] std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std::string& store);
+[[nodiscard]] std::string tokenTable(const LockToken& token, const TokenView& view);
+[[nodiscard]] std::string listTable(const std::vector<LockWatch::Row>& rows, bool colours);
+
+/// "acquired 2026-11-21T06:25:49.707Z, 12s ago by the wall clocks"; empty if the holder did not tell.
+[[nodiscard]] std::string ageText(std::int64_t acquiredAtMillis);
+
+/// A value of JSON, null where there is none.
+[[nodiscard]] std::string jsonTimeOf(std::int64_t millis);
+
+}  // namespace tenure::cli

@@ -1,0 +1,58 @@
+// What may be said of locks by watching their records. Pure: listings and their times are arguments.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+
+namespace tenure::cli {
+
+enum class LockState {
+  held,      ///< its holder was seen renewing it
+  unknown,   ///< held by its record; not watched long enough to say whether its holder lives
+  stale,     ///< held by its record, and not renewed while it was watched for its whole lease
+  released,  ///< its last holder gave it up
+  corrupt,   ///< the record is not understood
+};
+
+[[nodiscard]] std::string_view toString(LockState state) noexcept;
+
+/// No wall clock takes part: a record is stale when this watcher saw one version of it for its whole lease (invariant
+/// I3), whatever times it carries.
+class LockWatch {
+ public:
+  /// A listing that was asked for at `sentAt` and received at `receivedAt`. What it does not show any more is
+  /// forgotten.
+  void see(const Instant& sentAt, const Instant& receivedAt, const std::vector<ListedLease>& listing);
+
+  struct Row {
+    LeaseKey key;
+    StoreResult<LeaseRecord> record;
+    LockState state;
+    std::chrono::nanoseconds unrenewedFor;  ///< certainly; zero after the first listing
+  };
+  /// By the last listing, in its order.
+  [[nodiscard]] std::vector<Row> rows() const;
+
+  /// Released, or held and unrenewed for its lease and `grace` on top; empty grace: never what is held.
+  [[nodiscard]] static bool mayBeRemoved(const Row& row, std::optional<std::chrono::milliseconds> grace);
+
+  /// How long what is held must be watched until all of it is known to be alive or removable.
+  [[nodiscard]] std::chrono::milliseconds longestWatch(std::chrono::milliseconds grace) const;
+
+ private:
+  struct Sighting {
+    RecordVersion version;
+    Instant since;        ///< after this version was first received
+    Instant confirmed;    ///< before the last listing that showed it was asked for
+    bool renewed{false};  ///< it had another version before, by the same holder
+  };
+  std::map<LeaseKey, Sighting> sightings_;
+  std::vector<ListedLease> last_;
+};
+
+}  // namespace tenure::cli
