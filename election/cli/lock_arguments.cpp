@@ -25,7 +25,7 @@ struct Named {
   const char* help;
 };
 
-const std::array<Named, 7>& commands() {
+const std::array<Named, 7>& lockCommands() {
   static const std::array<Named, 7> all{{{"acquire", Action::acquire, help::lockAcquire},
                                          {"renew", Action::renew, help::lockRenew},
                                          {"release", Action::release, help::lockRelease},
@@ -41,7 +41,7 @@ void useHelp(CLI::App* app, const char* text) {
   app->formatter_fn([text](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string{text}; });
 }
 
-int refuse(const std::string& message, const std::string& command) {
+int refuseLock(const std::string& message, const std::string& command) {
   complain(message);
   complain("see: tenure lock " + (command.empty() ? "" : command + ' ') + "--help");
   return exitUsage;
@@ -53,7 +53,7 @@ class LockParser {
   LockParser() {
     app_.require_subcommand(1);
     useHelp(&app_, help::lock);
-    for (const Named& command : commands()) add(command);
+    for (const Named& command : lockCommands()) add(command);
   }
   LockParser(const LockParser&) = delete;
   LockParser& operator=(const LockParser&) = delete;
@@ -173,11 +173,12 @@ std::optional<std::string> LockParser::missing() const {
 std::variant<LockArguments, int> LockParser::parse(std::vector<std::string> words,
                                                    const std::optional<std::vector<std::string>>& command) {
   const std::string first = words.empty() ? "" : words.front();
-  const bool known = std::any_of(commands().begin(), commands().end(), [&](const Named& c) { return c.name == first; });
+  const bool known =
+      std::any_of(lockCommands().begin(), lockCommands().end(), [&](const Named& c) { return c.name == first; });
   const std::string names = "acquire, renew, release, hold, show, list, prune";
-  if (first.empty()) return refuse("give what to do with the lock: " + names, "");
+  if (first.empty()) return refuseLock("give what to do with the lock: " + names, "");
   if (!known && first.front() != '-') {
-    return refuse("there is no command \"lock " + first + "\"; the commands are " + names, "");
+    return refuseLock("there is no command \"lock " + first + "\"; the commands are " + names, "");
   }
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
@@ -186,15 +187,15 @@ std::variant<LockArguments, int> LockParser::parse(std::vector<std::string> word
     app_.exit(wish);
     return exitOk;
   } catch (const CLI::ParseError& fault) {
-    return refuse(fault.what(), known ? first : "");
+    return refuseLock(fault.what(), known ? first : "");
   }
   if (command) parsed_.command = *command;
   const bool takesToken = parsed_.action == Action::renew || parsed_.action == Action::release;
   if (takesToken && parsed_.target.empty() && parsed_.owner.empty()) {
     parsed_.target = environmentText("TENURE_LOCK_TOKEN");
   }
-  if (const auto fault = missing()) return refuse(*fault, first);
-  if (command && parsed_.action != Action::hold) return refuse("only hold takes a command after --", first);
+  if (const auto fault = missing()) return refuseLock(*fault, first);
+  if (command && parsed_.action != Action::hold) return refuseLock("only hold takes a command after --", first);
   return parsed_;
 }
 

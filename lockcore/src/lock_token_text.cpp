@@ -12,25 +12,25 @@
 namespace tenure {
 namespace {
 
-constexpr std::string_view prefix = "tenure-lock:";
-constexpr std::string_view formatVersion = "1";
+constexpr std::string_view tokenPrefix = "tenure-lock:";
+constexpr std::string_view tokenFormat = "1";
 constexpr std::string_view sumField = ",sum=";
 constexpr std::size_t sumDigits = 16;
-constexpr std::string_view hexDigits = "0123456789abcdef";
+constexpr std::string_view tokenHexDigits = "0123456789abcdef";
 
 /// No shell gives these a meaning inside a word, and no terminal breaks a selection at most of them.
-bool isPlain(char c) {
+bool isShellSafe(char c) {
   const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   return alphanumeric || std::string_view{"-_.:/@+"}.find(c) != std::string_view::npos;
 }
 
 void appendEscaped(std::string& out, std::string_view value) {
   for (const char c : value) {
-    if (isPlain(c)) {
+    if (isShellSafe(c)) {
       out += c;
     } else {
       const auto byte = static_cast<unsigned char>(c);
-      out += {'%', hexDigits[byte >> 4], hexDigits[byte & 0xF]};
+      out += {'%', tokenHexDigits[byte >> 4], tokenHexDigits[byte & 0xF]};
     }
   }
 }
@@ -39,15 +39,15 @@ void appendEscaped(std::string& out, std::string_view value) {
 std::optional<std::string> unescaped(std::string_view value) {
   std::string out;
   for (std::size_t i = 0; i < value.size(); ++i) {
-    if (isPlain(value[i])) {
+    if (isShellSafe(value[i])) {
       out += value[i];
       continue;
     }
     if (value[i] != '%' || i + 2 >= value.size()) return std::nullopt;
-    const std::size_t high = hexDigits.find(value[i + 1]), low = hexDigits.find(value[i + 2]);
+    const std::size_t high = tokenHexDigits.find(value[i + 1]), low = tokenHexDigits.find(value[i + 2]);
     if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
     const char c = static_cast<char>(high << 4 | low);
-    if (isPlain(c)) return std::nullopt;  // one spelling for each value
+    if (isShellSafe(c)) return std::nullopt;  // one spelling for each value
     out += c;
     i += 2;
   }
@@ -55,11 +55,11 @@ std::optional<std::string> unescaped(std::string_view value) {
 }
 
 /// FNV-1a: shows a slip of the hand or a cut; it is no signature, as the token is no secret.
-std::string sumOf(std::string_view text) {
+std::string checksumOf(std::string_view text) {
   std::uint64_t hash = 14'695'981'039'346'656'037ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
   std::string out(sumDigits, '0');
-  for (auto digit = out.rbegin(); digit != out.rend(); ++digit, hash >>= 4) *digit = hexDigits[hash & 0xF];
+  for (auto digit = out.rbegin(); digit != out.rend(); ++digit, hash >>= 4) *digit = tokenHexDigits[hash & 0xF];
   return out;
 }
 
@@ -68,7 +68,7 @@ LockTokenError malformed(std::string what) {
 }
 
 /// Decimal digits without sign and leading zeros, up to `most`.
-std::optional<std::int64_t> numberIn(std::string_view text, std::int64_t most) {
+std::optional<std::int64_t> decimalIn(std::string_view text, std::int64_t most) {
   if (text.empty() || (text.size() > 1 && text.front() == '0')) return std::nullopt;
   if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
   std::int64_t number = 0;
@@ -99,7 +99,7 @@ class Fields {
     auto value = take(name);
     if (!value || !value->ends_with(unit)) return std::nullopt;
     value->remove_suffix(unit.size());
-    return numberIn(*value, std::numeric_limits<std::int64_t>::max());
+    return decimalIn(*value, std::numeric_limits<std::int64_t>::max());
   }
   [[nodiscard]] bool atEnd() const noexcept { return rest_.empty(); }
 
@@ -112,7 +112,7 @@ std::optional<Instant> instantIn(std::string_view text) {
   for (std::size_t i = 0; i < clocks.size(); ++i) {
     const std::size_t end = i + 1 < clocks.size() ? text.find('/') : text.size();
     if (end == std::string_view::npos) return std::nullopt;
-    const auto number = numberIn(text.substr(0, end), std::numeric_limits<std::int64_t>::max() / 2);
+    const auto number = decimalIn(text.substr(0, end), std::numeric_limits<std::int64_t>::max() / 2);
     if (!number) return std::nullopt;
     clocks[i] = *number;
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -121,8 +121,8 @@ std::optional<Instant> instantIn(std::string_view text) {
   return Instant{nanoseconds{clocks[0]}, nanoseconds{clocks[1]}, nanoseconds{clocks[2]}};
 }
 
-/// The body without prefix, version and sum. What is wrong with it is told by the field's name; since the sum fits,
-/// only somebody who makes tokens of his own gets to read that.
+/// The body without tokenPrefix, version and sum. What is wrong with it is told by the field's name; since the sum
+/// fits, only somebody who makes tokens of his own gets to read that.
 LockTokenResult<LockTokenParts> partsIn(std::string_view body) {
   Fields fields{body};
   LockTokenParts parts;
@@ -169,8 +169,8 @@ LockTokenResult<LockTokenParts> partsIn(std::string_view body) {
 }  // namespace
 
 std::string lockTokenText(const LockTokenParts& parts) {
-  std::string out{prefix};
-  out += formatVersion;
+  std::string out{tokenPrefix};
+  out += tokenFormat;
   const auto add = [&out](std::string_view name, std::string_view value) {
     out.append(",").append(name).append("=");
     appendEscaped(out, value);
@@ -186,7 +186,7 @@ std::string lockTokenText(const LockTokenParts& parts) {
                    std::to_string(parts.sentAt.boottime.count()));
   add("since", std::to_string(std::max<std::int64_t>(parts.acquiredAtMillis, 0)));
   add("store", parts.store);
-  const std::string sum = sumOf(out);
+  const std::string sum = checksumOf(out);
   return out.append(sumField) += sum;
 }
 
@@ -196,15 +196,15 @@ LockTokenResult<LockTokenParts> lockTokenFrom(std::string_view text) {
   if (text.size() > LockToken::maxTextBytes) {
     return malformed("is longer than " + std::to_string(LockToken::maxTextBytes) + " bytes");
   }
-  if (!text.starts_with(prefix)) {
-    const bool cut = prefix.starts_with(text);
+  if (!text.starts_with(tokenPrefix)) {
+    const bool cut = tokenPrefix.starts_with(text);
     return malformed(cut ? "is cut off at its beginning"
-                         : "is none of tenure's: it does not begin with " + std::string{prefix});
+                         : "is none of tenure's: it does not begin with " + std::string{tokenPrefix});
   }
-  const std::string_view body = text.substr(prefix.size());
+  const std::string_view body = text.substr(tokenPrefix.size());
   const std::string_view version = body.substr(0, std::min(body.find(','), body.size()));
-  if (version != formatVersion) {
-    const bool number = version.size() < 10 && numberIn(version, std::numeric_limits<std::int64_t>::max()).has_value();
+  if (version != tokenFormat) {
+    const bool number = version.size() < 10 && decimalIn(version, std::numeric_limits<std::int64_t>::max()).has_value();
     return malformed(number && body.size() > version.size()
                          ? "has format " + std::string{version} + ", and this version of tenure reads format 1"
                          : "has no format number; it was cut off or changed");
@@ -213,10 +213,10 @@ LockTokenResult<LockTokenParts> lockTokenFrom(std::string_view text) {
   if (sum == std::string_view::npos || text.size() < sum + sumField.size() + sumDigits) {
     return malformed("is cut off: it does not end with its checksum");
   }
-  if (text.substr(sum + sumField.size()) != sumOf(text.substr(0, sum))) {
+  if (text.substr(sum + sumField.size()) != checksumOf(text.substr(0, sum))) {
     return malformed("was changed or damaged: its checksum does not fit");
   }
-  return partsIn(body.substr(version.size(), sum - prefix.size() - version.size()));
+  return partsIn(body.substr(version.size(), sum - tokenPrefix.size() - version.size()));
 }
 
 }  // namespace tenure

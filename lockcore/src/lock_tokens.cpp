@@ -23,12 +23,12 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 /// Of one request, so that a lost one is noticed while the budget lasts.
-constexpr milliseconds callTimeout{5'000};
+constexpr milliseconds tokenCallTimeout{5'000};
 constexpr milliseconds firstPause{10};
 constexpr milliseconds longestPause{500};
-constexpr std::size_t maxOwnerBytes = 200;
+constexpr std::size_t mostOwnerBytes = 200;
 
-std::string hostName() {
+std::string ownHostName() {
   std::array<char, 256> name{};
   if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
   return name.data();
@@ -38,10 +38,10 @@ LockTokenError misuse(std::string message) { return {LockTokenTrouble::misuse, s
 
 std::optional<LockTokenError> refusalOfOwner(const std::string& owner) {
   const auto forbidden = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '#'; };
-  const bool bad = owner.empty() || owner.size() > maxOwnerBytes || !isUtf8(owner) ||
+  const bool bad = owner.empty() || owner.size() > mostOwnerBytes || !isUtf8(owner) ||
                    std::any_of(owner.begin(), owner.end(), forbidden);
   if (!bad) return std::nullopt;
-  return misuse("the owner must be 1 to " + std::to_string(maxOwnerBytes) +
+  return misuse("the owner must be 1 to " + std::to_string(mostOwnerBytes) +
                 " bytes of UTF-8 text without control characters and without '#'");
 }
 
@@ -58,7 +58,7 @@ std::optional<LockTokenError> drive(LeaseStore& store, const LeaseKey& key, Toke
   for (auto next = TokenWrite::Next::write;;) {
     const nanoseconds left = budget - elapsedForHolder(began, readClock());
     if (left <= nanoseconds{0}) return write.giveUp();
-    const nanoseconds timeout = std::min<nanoseconds>(left, callTimeout);
+    const nanoseconds timeout = std::min<nanoseconds>(left, tokenCallTimeout);
     if (next == TokenWrite::Next::write) {
       next = write.answered(writeAnswer(store, write.nextWrite(readClock(), wallClockMillisForDisplay()), timeout));
     } else {
@@ -96,7 +96,7 @@ LockTokens::LockTokens(std::shared_ptr<LeaseStore> store, Logger logger)
 
 LockTokenResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquireOptions& options) {
   if (const auto faults = faultsOf(key); !faults.empty()) return misuse("the lock's name " + faults.front());
-  const std::string name = options.owner.empty() ? hostName() : options.owner;
+  const std::string name = options.owner.empty() ? ownHostName() : options.owner;
   if (auto refused = refusalOfOwner(name)) return *std::move(refused);
   if (auto refused = refusalOfLease(options.lease)) return *std::move(refused);
   if (options.waitFor && options.waitFor->count() < 0) return misuse("the wait is negative");
@@ -138,7 +138,7 @@ LockTokenResult<TokenRelease> LockTokens::release(const LockToken& token, millis
 }
 
 LockTokenResult<TokenView> LockTokens::check(const LockToken& token) {
-  const ReadOutcome found = readAnswer(*store_, token.key(), callTimeout);
+  const ReadOutcome found = readAnswer(*store_, token.key(), tokenCallTimeout);
   if (!found) return storeTrouble(found.error());
   TokenView view;
   view.remaining = token.remaining();
@@ -162,7 +162,7 @@ LockTokenResult<bool> LockTokens::isActive(const LockToken& token) {
 LockTokenResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string& owner,
                                               const TokenRenewOptions& options) {
   if (const auto faults = faultsOf(key); !faults.empty()) return misuse("the lock's name " + faults.front());
-  const ReadOutcome found = readAnswer(*store_, key, std::min<milliseconds>(options.budget, callTimeout));
+  const ReadOutcome found = readAnswer(*store_, key, std::min<milliseconds>(options.budget, tokenCallTimeout));
   if (!found) return storeTrouble(found.error());
   const std::string name = "lock " + toString(key);
   if (!*found || (*found)->released) {

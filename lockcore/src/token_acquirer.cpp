@@ -22,7 +22,7 @@ constexpr milliseconds deathProofTime{200};
 /// How long a write that nobody answered is taken back when the wait is over.
 constexpr milliseconds takeBackTime{1'000};
 
-bool isLasting(ErrorClass errorClass) {
+bool isLastingClass(ErrorClass errorClass) {
   return errorClass != ErrorClass::transient && errorClass != ErrorClass::throttled;
 }
 
@@ -156,7 +156,7 @@ void TokenAcquirer::pause(nanoseconds bound) {
 
 /// With a wait of zero one answer decides. Otherwise what may pass is waited out, and what may not ends the wait.
 bool TokenAcquirer::isOver(const Instant& now) const {
-  if (trouble_ && isLasting(trouble_->errorClass)) return true;
+  if (trouble_ && isLastingClass(trouble_->errorClass)) return true;
   if (!waitFor_) return false;
   const nanoseconds waited = elapsedForHolder(began_, now);
   if (waitFor_->count() > 0) return waited >= *waitFor_;

@@ -49,17 +49,17 @@ int codeOf(LockTokenTrouble trouble) {
   return exitFailed;
 }
 
-int told(const std::string& text, int code = exitOk) { return say(text) ? code : exitFailed; }
+int answer(const std::string& text, int code = exitOk) { return say(text) ? code : exitFailed; }
 
 /// On stderr for people, and with --json on stdout for programs.
 int failed(const LockArguments& arguments, const LockTokenError& error) {
   const std::string age = error.holder ? ageText(error.holder->acquiredAtMillis) : std::string{};
   complain(error.message + (age.empty() ? "" : ", " + age));
-  return arguments.json ? told(toJson(error), codeOf(error.trouble)) : codeOf(error.trouble);
+  return arguments.json ? answer(toJson(error), codeOf(error.trouble)) : codeOf(error.trouble);
 }
 
 int toldToken(const LockArguments& arguments, const LockToken& token) {
-  return told(arguments.json ? toJson(token) : token.text() + '\n');
+  return answer(arguments.json ? toJson(token) : token.text() + '\n');
 }
 
 std::string tokenText(const std::string& target) {
@@ -118,10 +118,10 @@ int release(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& s
   const std::string result{toString(*done)};
   const std::string text = name + (*done == TokenRelease::released ? " is released\n" : " was not held any more\n");
   if (arguments.json) {
-    return told(R"({"lock":)" + jsonString(token->key().name) + R"(,"result":")" + result + "\"}\n",
-                lost ? exitLost : exitOk);
+    return answer(R"({"lock":)" + jsonString(token->key().name) + R"(,"result":")" + result + "\"}\n",
+                  lost ? exitLost : exitOk);
   }
-  return lost ? exitLost : told(text);
+  return lost ? exitLost : answer(text);
 }
 
 int showToken(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
@@ -130,12 +130,12 @@ int showToken(const LockArguments& arguments, const std::shared_ptr<LeaseStore>&
   const auto view = LockTokens{store}.check(*token);
   if (!view) return failed(arguments, view.error());
   const int code = view->active ? exitOk : exitLost;
-  if (!arguments.json) return told(tokenTable(*token, *view), code);
+  if (!arguments.json) return answer(tokenTable(*token, *view), code);
   std::string json = toJson(*token);
   json.resize(json.rfind('}'));
   json += std::string{R"(,"active":)"} + (view->active ? "true" : "false") + R"(,"why_not":)" +
           (view->why ? "\"" + std::string{toString(*view->why)} + "\"" : "null") + "}\n";
-  return told(json, code);
+  return answer(json, code);
 }
 
 int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
@@ -145,15 +145,15 @@ int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& stor
   if (!found) return failed(arguments, {LockTokenTrouble::store, faultText(*store, found.error())});
   if (!*found) {
     complain("nobody holds lock " + toString(key) + "; it has no record");
-    return arguments.json ? told(R"({"lock":)" + jsonString(key.name) + R"(,"state":"none"})" + "\n", exitNobody)
+    return arguments.json ? answer(R"({"lock":)" + jsonString(key.name) + R"(,"state":"none"})" + "\n", exitNobody)
                           : exitNobody;
   }
   const LeaseRecord& record = **found;
   const int code = record.released ? exitNobody : exitOk;
-  if (!arguments.json) return told(lockTable(key, record, store->describe()), code);
+  if (!arguments.json) return answer(lockTable(key, record, store->describe()), code);
   // One look cannot tell whether the holder lives.
   const LockState state = record.released ? LockState::released : LockState::unknown;
-  return told(toJson(LockWatch::Row{key, record, state, {}}, store->describe()), code);
+  return answer(toJson(LockWatch::Row{key, record, state, {}}, store->describe()), code);
 }
 
 /// As `tenure run --once`, in a group that has no file.

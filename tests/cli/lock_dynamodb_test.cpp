@@ -1,0 +1,139 @@
+// `tenure lock` against a real DynamoDB: sort keys, the time to live of rows, and clearing away.
+#include <chrono>
+#include <cstdlib>
+#include <random>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/aws/json_client.hpp>
+
+#include "cli/group_fixture.hpp"
+#include "exit_codes.hpp"
+#include "stores/dynamodb/socket_client.hpp"
+
+namespace tenure::test {
+namespace {
+
+std::string serverEndpoint() {
+  const char* value = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  if (value == nullptr) throw std::runtime_error{"run: scripts/dynamodb_local -- this program"};
+  return value;
+}
+
+class LockDynamoDbTest : public GroupFixture {
+ protected:
+  LockDynamoDbTest() {
+    std::random_device random;
+    table_ = "locks-" + std::to_string(random()) + '-' + std::to_string(random());
+  }
+  ~LockDynamoDbTest() override {
+    try {
+      callNow(*hand_, "DeleteTable", R"({"TableName":")" + table_ + "\"}");
+    } catch (const std::exception& fault) {
+      ADD_FAILURE() << fault.what();
+    }
+  }
+  LockDynamoDbTest(const LockDynamoDbTest&) = delete;
+  LockDynamoDbTest& operator=(const LockDynamoDbTest&) = delete;
+
+  /// By options or by the group's file, as `store` says.
+  [[nodiscard]] Finished lock(std::vector<std::string> words, const std::vector<std::string>& store) const {
+    words.insert(words.begin(), {TENURE_PROGRAM, "lock"});
+    words.insert(words.end(), store.begin(), store.end());
+    return runToEnd(words, as("tester"), milliseconds{60'000});
+  }
+  [[nodiscard]] std::vector<std::string> sorted() const {
+    return {"--store", "dynamodb", "--table", table_, "--sort-key", "range", "--endpoint", serverEndpoint()};
+  }
+  [[nodiscard]] std::string rawItem(const std::string& key) const {
+    return callNow(*hand_, "GetItem",
+                   R"({"TableName":")" + table_ + R"(","Key":{"key":{"S":")" + key + R"("}},"ConsistentRead":true})");
+  }
+  /// The number in the attribute of the time to live; zero: the item has none.
+  [[nodiscard]] long long expiryOf(const std::string& key) const {
+    const auto body = boost::json::parse(rawItem(key)).as_object();
+    const auto& item = body.at("Item").as_object();
+    const auto* attribute = item.if_contains("expiresAt");
+    if (attribute == nullptr) return 0;
+    return std::stoll(std::string{attribute->as_object().at("N").as_string()});
+  }
+
+  std::string table_;
+  const std::shared_ptr<aws::JsonClient> hand_ = makeSocketClient(serverEndpoint());
+};
+
+std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+TEST_F(LockDynamoDbTest, J_52_TwoSortKeysOfOneKeyAreTwoLocks) {
+  const Finished first = lock({"acquire", "ab", "--sort", "c", "--wait", "0s"}, sorted());
+  ASSERT_EQ(first.code, cli::exitOk) << first.errors;
+  EXPECT_EQ(lock({"acquire", "ab", "--sort", "d", "--wait", "0s"}, sorted()).code, cli::exitOk);
+  EXPECT_EQ(lock({"acquire", "a", "--sort", "bc", "--wait", "0s"}, sorted()).code, cli::exitOk) << "J-27";
+  EXPECT_EQ(lock({"acquire", "ab", "--sort", "c", "--wait", "0s"}, sorted()).code, cli::exitBusy);
+  const Finished renewed = lock({"renew", firstLine(first.output)}, sorted());
+  ASSERT_EQ(renewed.code, cli::exitOk) << renewed.errors;
+  EXPECT_EQ(lock({"release", firstLine(renewed.output)}, sorted()).code, cli::exitOk);
+  EXPECT_EQ(lock({"show", "ab", "--sort", "c"}, sorted()).code, cli::exitNobody);
+  EXPECT_EQ(lock({"show", "ab", "--sort", "d"}, sorted()).code, cli::exitOk) << "the other is untouched";
+  const Finished listed = lock({"list", "ab", "--json"}, sorted());
+  EXPECT_NE(listed.output.find(R"({"lock":"ab","sort":"c","state":"released")"), std::string::npos) << listed.output;
+  EXPECT_NE(listed.output.find(R"({"lock":"ab","sort":"d","state":"unknown")"), std::string::npos) << listed.output;
+  EXPECT_EQ(listed.output.find("#fence"), std::string::npos) << "a counter is no lock";
+}
+
+TEST_F(LockDynamoDbTest, S1_46_TheTimeToLiveIsAMovingNumberOfSecondsAlsoOfReleasedRows) {
+  directory_.write("group.yaml", "group: g\nstore: { type: dynamodb, table: " + table_ + ", endpoint: \"" +
+                                     serverEndpoint() + "\", ttl_attribute: expiresAt, ttl: 168h }\n");
+  const std::vector<std::string> file{"--config", config()};
+  using namespace std::chrono;
+  const long long now = duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+  constexpr long long week = 7LL * 24 * 3600;
+  const Finished acquired = lock({"acquire", "nightly", "--wait", "0s", "--lease", "1m"}, file);
+  ASSERT_EQ(acquired.code, cli::exitOk) << acquired.errors;
+  const long long first = expiryOf("nightly");
+  EXPECT_EQ(std::to_string(first).size(), 10U) << "S1-47, S3-11: seconds, not milliseconds, not a text";
+  EXPECT_GE(first, now + week);
+  EXPECT_LT(first, now + week + 300);
+  long long moved = first;
+  std::string token = firstLine(acquired.output);
+  EXPECT_TRUE(eventually([&] {
+    token = firstLine(lock({"renew", token}, file).output);
+    return (moved = expiryOf("nightly")) > first;
+  })) << "S2-37: each write renews it";
+  EXPECT_EQ(lock({"release", token}, file).code, cli::exitOk);
+  EXPECT_GE(expiryOf("nightly"), moved) << "S3-12: released rows are collected, too";
+  EXPECT_EQ(expiryOf("nightly#fence"), 0) << "the counter is never collected (S2-38)";
+}
+
+TEST_F(LockDynamoDbTest, PruneKeepsTheCounterSoTokensGoOnRising) {
+  const std::vector<std::string> store{"--store", "dynamodb", "--table", table_, "--endpoint", serverEndpoint()};
+  const Finished first = lock({"acquire", "nightly", "--wait", "0s"}, store);
+  ASSERT_EQ(first.code, cli::exitOk) << first.errors;
+  EXPECT_EQ(lock({"release", firstLine(first.output)}, store).code, cli::exitOk);
+  static_cast<void>(lock({"acquire", "dead", "--wait", "0s", "--lease", "300ms"}, store));
+  const Finished pruned = lock({"prune", "--abandoned", "100ms", "--yes"}, store);
+  EXPECT_EQ(pruned.code, cli::exitOk) << pruned.errors;
+  EXPECT_NE(pruned.output.find("removed nightly (released)\n"), std::string::npos) << pruned.output;
+  EXPECT_NE(pruned.output.find("removed dead (abandoned)\n"), std::string::npos) << pruned.output;
+  EXPECT_EQ(rawItem("nightly"), "{}");
+  for (const char* key : {"nightly", "dead"}) {
+    const Finished again = lock({"acquire", key, "--wait", "0s", "--json"}, store);
+    EXPECT_NE(again.output.find(R"("fencing_token":2,)"), std::string::npos) << again.output << again.errors;
+  }
+}
+
+TEST_F(LockDynamoDbTest, S1_30_HoldHandsTheFencingTokenToItsCommand) {
+  const std::vector<std::string> store{"--store", "dynamodb", "--table", table_, "--endpoint", serverEndpoint()};
+  std::vector<std::string> words{TENURE_PROGRAM, "lock", "hold", "nightly", "--wait", "20s"};
+  words.insert(words.end(), store.begin(), store.end());
+  words.insert(words.end(), {"--", "sh", "-c", "echo $TENURE_FENCING_TOKEN"});
+  for (const char* token : {"1\n", "2\n"}) {
+    const Finished done = runToEnd(words, as("tester"), milliseconds{60'000});
+    EXPECT_EQ(done.code, cli::exitOk) << done.errors;
+    EXPECT_EQ(done.output, token);
+  }
+}
+
+}  // namespace
+}  // namespace tenure::test
