@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::array commandNames{"run", "status", "check", "init", "resign", "lock", "fence"};
 
-std::chrono::milliseconds durationOf(const std::string& text) {
+std::chrono::milliseconds durationOf(const std::string& text, const char* option = "--wait") {
   const auto duration = parseDuration(text);
-  if (!duration) throw CLI::ValidationError("--wait", duration.error().message);
+  if (!duration) throw CLI::ValidationError(option, duration.error().message);
   return *duration;
 }
 
@@ -117,6 +117,30 @@ class Parser {
     fenceInstallSql_->add_option("--lease", to.lease)->required();
     fenceInstallSql_->add_option("--schema", to.schema);
     fenceInstallSql_->add_option("--token-column", to.tokenColumn);
+    fenceProxy_ = fence->add_subcommand("proxy");
+    useHelp(fenceProxy_, help::fenceProxy);
+    FenceProxyArguments& proxy = fenceProxyArguments_;
+    fenceProxy_->add_option("--listen", proxy.listen)->required();
+    fenceProxy_->add_option("--upstream", proxy.upstream)->required();
+    fenceProxy_->add_option("--lease", proxy.leases)->required()->allow_extra_args(false);
+    fenceProxy_->add_option("--memory", proxy.memory)->required();
+    fenceProxy_->add_option("--keys", proxy.keys);
+    fenceProxy_->add_option("--without-token", proxy.withoutToken)
+        ->check(CLI::IsMember({"refuse-writes", "refuse", "pass"}));
+    fenceProxy_->add_option("--stale-status", proxy.staleStatus)->check(CLI::IsMember({409, 412}));
+    fenceProxy_->add_option("--max-connections", proxy.maxConnections)->check(CLI::Range(1, 100'000));
+    fenceProxy_->add_option("--signed-body-limit", proxy.signedBodyLimit)->check(CLI::Range(1, 1 << 30));
+    addDuration(fenceProxy_, "--client-timeout", proxy.clientTimeout);
+    addDuration(fenceProxy_, "--service-timeout", proxy.serviceTimeout);
+    addDuration(fenceProxy_, "--drain-timeout", proxy.drainTimeout);
+  }
+
+  /// A bound of some time: at least a millisecond.
+  static void addDuration(CLI::App* command, const char* option, std::chrono::milliseconds& to) {
+    command->add_option_function<std::string>(option, [option, &to](const std::string& text) {
+      to = durationOf(text, option);
+      if (to.count() == 0) throw CLI::ValidationError(option, "must be longer than 0s");
+    });
   }
 
   [[nodiscard]] const std::string& configOf(const std::string& command) const {
@@ -131,17 +155,19 @@ class Parser {
     if (check_->parsed()) return checkArguments_;
     if (init_->parsed()) return initArguments_;
     if (fenceInstallSql_->parsed()) return fenceInstallSqlArguments_;
+    if (fenceProxy_->parsed()) return fenceProxyArguments_;
     return resignArguments_;
   }
 
   CLI::App app_{"", "tenure"};
-  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *fenceInstallSql_{};
+  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *fenceInstallSql_{}, *fenceProxy_{};
   RunArguments runArguments_;
   StatusArguments statusArguments_;
   CheckArguments checkArguments_;
   InitArguments initArguments_;
   ResignArguments resignArguments_;
   FenceInstallSqlArguments fenceInstallSqlArguments_;
+  FenceProxyArguments fenceProxyArguments_;
 };
 
 int refuse(const std::string& message, const std::string& command) {

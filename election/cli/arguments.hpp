@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <variant>
@@ -48,8 +49,23 @@ struct FenceInstallSqlArguments {
   std::string tokenColumn{};  ///< sqlite
 };
 
+struct FenceProxyArguments {
+  std::string listen;    ///< ADDRESS:PORT
+  std::string upstream;  ///< http://HOST:PORT
+  std::vector<std::string> leases;
+  std::string memory;  ///< SQLite file
+  std::string keys{};  ///< file; empty: unsigned tokens
+  std::string withoutToken{"refuse-writes"};
+  int staleStatus{409};
+  std::size_t maxConnections{1'000};
+  std::size_t signedBodyLimit{1U << 20U};
+  std::chrono::milliseconds clientTimeout{10'000};
+  std::chrono::milliseconds serviceTimeout{30'000};
+  std::chrono::milliseconds drainTimeout{30'000};
+};
+
 using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
-                               LockArguments, FenceInstallSqlArguments>;
+                               LockArguments, FenceInstallSqlArguments, FenceProxyArguments>;
 
 /// The arguments, or the exit code if there is nothing left to do: help or the version was printed, or a fault was
 /// told on stderr. `words` has no program name.

@@ -164,6 +164,7 @@ Usage: tenure fence COMMAND [OPTIONS]
 
 Commands:
   install-sql  print SQL by which a database guards a table of yours
+  proxy        stand in front of an HTTP service, refuse requests of former terms
 
 Options:
   -h, --help    print this help and exit; tenure fence COMMAND --help tells more
@@ -200,6 +201,45 @@ Exit codes: 0 printed, 1 failed, 2 wrong arguments.
 Example:
   tenure fence install-sql --dialect postgresql --table pay --lease billing \
       | psql --set ON_ERROR_STOP=1 "$DATABASE_URL"
+)";
+
+const char* const fenceProxy = R"(tenure fence proxy - refuse requests of former terms before a service sees them
+
+Usage: tenure fence proxy --listen ADDRESS:PORT --upstream http://HOST:PORT
+           --lease NAME --memory FILE [OPTIONS]
+
+Forwards requests to the service at --upstream. A request carries the token of
+its term in a header:  Fencing-Token: NAME=42;holder="..."  The highest token is
+kept in FILE; a request with a lower one is refused with 409. A request of a
+later term waits until those of the term before have ended.
+
+Options:
+  --listen ADDRESS:PORT     where clients connect; port 0: any free one
+  --upstream URL            the service, http://HOST:PORT
+  --lease NAME              whose tokens count; may be given several times
+  --memory FILE             SQLite file for the highest tokens
+  --keys FILE               take signed tokens only; lines of ID SECRET (base64,
+                            32 bytes or more). To change a key, list both.
+  --without-token WHAT      requests without the header: refuse-writes (default;
+                            GET, HEAD and OPTIONS pass), refuse, or pass
+  --stale-status STATUS     409 (default) or 412
+  --max-connections N       of clients (1000); further ones get 503
+  --signed-body-limit N     bytes of a body with --keys (1048576)
+  --client-timeout TIME     for a header, and between pieces of a body (10s)
+  --service-timeout TIME    for the service to say something (30s)
+  --drain-timeout TIME      for requests under way when a later term waits, when
+                            the proxy stops, and after it was killed (30s)
+  -h, --help                print this help and exit
+
+Signals: SIGTERM and SIGINT let the requests under way end, a second one does
+not.
+
+Exit codes: 0 stopped by a signal; 1 failed, or requests were cut off when it
+stopped; 2 wrong arguments.
+
+Example:
+  tenure fence proxy --listen 0.0.0.0:8080 --upstream http://127.0.0.1:9000 \
+      --lease billing --memory /var/lib/tenure/billing-fence.db
 )";
 
 }  // namespace tenure::cli::help

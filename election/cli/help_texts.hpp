@@ -19,5 +19,6 @@ extern const char* const lockHold;
 extern const char* const lockShow;
 extern const char* const lockList;
 extern const char* const lockPrune;
+extern const char* const fenceProxy;
 
 }  // namespace tenure::cli::help

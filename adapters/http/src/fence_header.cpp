@@ -93,7 +93,9 @@ class MemberReader {
       return fault("\"" + key_ + "\" has a parameter " + *name + ", which is not known here");
     }
     const auto value = reader_.take('=') ? (*name == "sig" ? reader_.bytes() : reader_.text()) : std::nullopt;
-    if (!value || value->empty() || value->size() > maxTextBytes || value->find('\0') != std::string::npos) {
+    const bool isText = *name != "sig";
+    if (!value || value->empty() || value->size() > maxTextBytes ||
+        (isText && value->find('\0') != std::string::npos)) {
       return fault("the parameter " + *name + " of \"" + key_ + "\" is not understood");
     }
     member(*name) = *value;

@@ -6,6 +6,7 @@
 
 #include <tenure/adapters/fence_signature.hpp>
 
+#include "base64.hpp"
 #include "structured_field.hpp"
 
 namespace tenure {
@@ -67,6 +68,15 @@ bool isKeyId(std::string_view id) {
 }
 
 }  // namespace
+
+std::optional<FenceKey> parseFenceKey(std::string_view text) {
+  const std::size_t space = text.find(' ');
+  if (space == std::string_view::npos) return std::nullopt;
+  const std::string_view id = text.substr(0, space);
+  auto secret = http_fence::bytesFromBase64(text.substr(std::min(text.find_first_not_of(' ', space), text.size())));
+  if (!isKeyId(id) || !secret || secret->empty()) return std::nullopt;
+  return FenceKey{std::string{id}, *std::move(secret)};
+}
 
 std::vector<std::string> faultsOf(const std::vector<FenceKey>& keys) {
   std::vector<std::string> faults;

@@ -13,5 +13,6 @@ namespace tenure::cli {
 [[nodiscard]] int resignCommand(const ResignArguments& arguments);
 [[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
 [[nodiscard]] int lockCommand(const LockArguments& arguments, const SignalState& signals);
+[[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments);
 
 }  // namespace tenure::cli

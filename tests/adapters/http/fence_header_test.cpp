@@ -38,7 +38,7 @@ TEST(FenceHeader, readsBackWhatItWrites) {
         std::string(64, 'k'), std::string(65, 'k'), std::string(2048, '\x01'), std::string{"ÄÖ"}}) {
     for (const std::uint64_t token : {std::uint64_t{1}, std::uint64_t{999'999'999'999'999},
                                       std::uint64_t{1'000'000'000'000'000}, maxFencingToken.value()}) {
-      const FenceClaim claim{stamp(lease, token, "h\xC3\xB6lder"), "k-1", std::string(32, '\xFE')};
+      const FenceClaim claim{stamp(lease, token, "h\xC3\xB6lder"), "k-1", std::string(31, '\xFE') + '\0'};
       const auto back = parseFenceHeader(formatFenceHeader({claim}));
       ASSERT_TRUE(back) << back.error().message;
       EXPECT_EQ(*back, std::vector<FenceClaim>{claim});

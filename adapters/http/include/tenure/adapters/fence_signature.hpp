@@ -1,6 +1,7 @@
 // Signatures of the Fencing-Token header: nobody without a key can raise, lower or borrow a token.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,10 @@ struct FenceKey {
 
   friend bool operator==(const FenceKey&, const FenceKey&) = default;
 };
+
+/// A key as key files and variables have it: `ID SECRET`, the secret in base64 with its padding. Empty if it is not
+/// that.
+[[nodiscard]] std::optional<FenceKey> parseFenceKey(std::string_view text);
 
 /// What is wrong with the keys, one sentence each; empty if they may be used together.
 [[nodiscard]] std::vector<std::string> faultsOf(const std::vector<FenceKey>& keys);

@@ -1,0 +1,258 @@
+#include "exchange.hpp"
+
+#include <boost/asio/post.hpp>
+
+namespace tenure::cli::fence_proxy {
+
+namespace {
+
+// Nothing with a temporary in a condition stands beside a co_await here: g++ 12 destroys such ones twice.
+HttpRefusal refusalAfter(const error_code& error) {
+  constexpr std::string_view unknown = "whether it has done what the request asks for is not known";
+  if (error == beast::error::timeout) {
+    return proxyProblem(504, "service-timeout", "The service did not answer in time", unknown);
+  }
+  return proxyProblem(502, "service-closed", "The service gave no answer", unknown);
+}
+
+constexpr std::uint32_t mostHeaderBytes = 64U << 10U;
+
+}  // namespace
+
+/// What may be called from another thread, and after the exchange has ended. `exchange` is of the io thread.
+struct Exchange::Link {
+  Exchange* exchange;
+};
+
+Exchange::Exchange(Client client, Upstream& upstream, const Limits& limits, FencePass pass)
+    : client_{client},
+      upstream_{upstream},
+      limits_{limits},
+      pass_{std::move(pass)},
+      drainTimer_{client.stream.get_executor()},
+      link_{std::make_shared<Link>(Link{this})} {}
+
+Exchange::~Exchange() {
+  link_->exchange = nullptr;
+  connection_.reset();  // before the pass ends
+}
+
+void Exchange::watchPass() {
+  if (!pass_.fenced()) return;
+  pass_.onOvertaken([link = link_, executor = client_.stream.get_executor()] {
+    asio::post(executor, [link] {
+      if (link->exchange != nullptr) link->exchange->overtaken();
+    });
+  });
+}
+
+void Exchange::overtaken() {
+  overtaken_ = true;
+  if (readsClient_) client_.stream.cancel();
+  drainTimer_.expires_after(limits_.drain);
+  drainTimer_.async_wait([link = link_](error_code cancelled) {
+    if (!cancelled && link->exchange != nullptr && link->exchange->connection_) {
+      link->exchange->connection_->stream.cancel();
+    }
+  });
+}
+
+/// The service has nothing more to do with this request.
+void Exchange::done(bool reusable) {
+  if (connection_ && reusable) upstream_.giveBack(std::move(connection_));
+  connection_.reset();
+  pass_ = FencePass{};
+}
+
+Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive) {
+  method_ = parser.get().method();
+  const bool toHttp10 = parser.get().version() < 11;
+  const bool wasChunked = parser.get().chunked();
+  watchPass();
+  Request request{std::move(parser.get().base())};
+  removeHopByHop(request.base());
+  request.erase(http::field::expect);
+  request.version(11);
+  request.insert(http::field::via, "1.1 tenure-fence");
+  if (!body.empty() && wasChunked) request.content_length(body.size());
+  if (body.empty() && wasChunked) request.chunked(true);
+
+  connection_ = co_await upstream_.connection();
+  for (bool again = true; connection_; again = false) {
+    const bool whole = parser.is_done() && body.empty();
+    const bool reused = connection_->used;
+    if (!co_await sendRequest(parser, request, body)) {
+      co_await drain();
+      done(false);
+      co_return false;
+    }
+    const error_code error = co_await readHead();
+    if (!error) co_return co_await relay(toHttp10, keepAlive);
+    // Closed by the service while it lay idle: it has seen nothing of the request.
+    const bool closedBefore = reused && again && whole && isIdempotent(method_) && !response_->got_some();
+    if (!closedBefore || overtaken_) {
+      done(false);
+      const HttpRefusal refusal = refusalAfter(error);
+      co_return co_await answer(refusal);
+    }
+    connection_ = co_await upstream_.newConnection();
+  }
+  done(false);
+  clientBodyLeft_ = !parser.is_done();
+  const HttpRefusal refusal = proxyProblem(502, "service-unreachable", "The service cannot be reached",
+                                           "nothing of the request has reached it");
+  co_return co_await answer(refusal);
+}
+
+Task<bool> Exchange::sendRequest(RequestParser& parser, Request& request, const std::string& body) {
+  if (parser.is_done()) {
+    request.body().data = body.empty() ? nullptr : const_cast<char*>(body.data());
+    request.body().size = body.size();
+    request.body().more = false;
+    http::request_serializer<http::buffer_body> serializer{request};
+    connection_->stream.expires_after(limits_.service);
+    const auto [error, bytes] = co_await http::async_write(connection_->stream, serializer, quietly);
+    requestSent_ = !error;  // if not, the service may have answered all the same
+    co_return true;
+  }
+  co_return co_await sendPieces(parser, request);
+}
+
+/// False if the client did not bring the whole of it.
+Task<bool> Exchange::sendPieces(RequestParser& parser, Request& request) {
+  http::request_serializer<http::buffer_body> serializer{request};
+  while (!parser.is_done()) {
+    parser.get().body().data = piece_.data();
+    parser.get().body().size = piece_.size();
+    client_.stream.expires_after(limits_.client);
+    readsClient_ = true;
+    auto [error, bytes] = co_await http::async_read_some(client_.stream, client_.buffer, parser, quietly);
+    readsClient_ = false;
+    if (error == http::error::need_buffer) error = {};
+    if (error || (overtaken_ && !parser.is_done())) {
+      clientGone_ = true;
+      co_return false;
+    }
+    const std::size_t got = piece_.size() - parser.get().body().size;
+    if (got == 0 && !parser.is_done()) continue;
+    request.body().data = got == 0 ? nullptr : piece_.data();
+    request.body().size = got;
+    request.body().more = !parser.is_done();
+    connection_->stream.expires_after(limits_.service);
+    auto [broken, written] = co_await http::async_write(connection_->stream, serializer, quietly);
+    if (broken == http::error::need_buffer) broken = {};
+    if (broken) {
+      clientBodyLeft_ = !parser.is_done();
+      co_return true;  // an answer may be there: a service that refuses a body reads no further
+    }
+  }
+  requestSent_ = true;
+  co_return true;
+}
+
+Task<error_code> Exchange::readHead() {
+  for (;;) {
+    response_.emplace();
+    response_->header_limit(mostHeaderBytes);
+    response_->body_limit(boost::none);
+    if (method_ == http::verb::head) response_->skip(true);
+    connection_->stream.expires_after(limits_.service);
+    const auto [error, bytes] =
+        co_await http::async_read_header(connection_->stream, connection_->buffer, *response_, quietly);
+    if (error) co_return error;
+    const unsigned status = response_->get().result_int();
+    if (status == 101) co_return http::error::bad_status;
+    if (status >= 200) co_return error_code{};  // below: an interim answer; the final one is a message of its own
+  }
+}
+
+/// After a request that did not come whole: the service sees its end, and has until the drain's end to be done with it.
+Task<void> Exchange::drain() {
+  error_code ignored;
+  connection_->stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  connection_->stream.expires_after(limits_.drain);
+  for (;;) {
+    const auto [error, bytes] = co_await connection_->stream.async_read_some(asio::buffer(piece_), quietly);
+    if (error) co_return;
+  }
+}
+
+Task<bool> Exchange::relay(bool toHttp10, bool keepAlive) {
+  const ResponseParser& parser = *response_;
+  upstreamKeepsAlive_ = parser.get().keep_alive();
+  const bool noBody = hasNoBody(method_, parser.get().result_int());
+  const bool unmeasured = !noBody && (parser.chunked() || !parser.content_length());
+  http::response<http::buffer_body> response{std::move(response_->get().base())};
+  removeHopByHop(response.base());
+  response.erase(std::string{fenceHeaderName});  // so that only a fence's refusal bears it
+  response.version(toHttp10 ? 10 : 11);
+  if (unmeasured && !toHttp10) response.chunked(true);
+  const bool close = !keepAlive || clientBodyLeft_ || clientGone_ || (unmeasured && toHttp10);
+  response.keep_alive(!close);
+  const bool relayed = co_await relayBody(response);
+  co_return relayed && !close;
+}
+
+Task<std::pair<error_code, std::size_t>> Exchange::readPiece() {
+  if (response_->is_done()) co_return std::pair<error_code, std::size_t>{};
+  response_->get().body().data = piece_.data();
+  response_->get().body().size = piece_.size();
+  connection_->stream.expires_after(limits_.service);
+  auto [error, bytes] = co_await http::async_read_some(connection_->stream, connection_->buffer, *response_, quietly);
+  if (error == http::error::need_buffer) error = {};
+  co_return std::pair<error_code, std::size_t>{error, piece_.size() - response_->get().body().size};
+}
+
+/// True if the client has all of it. Goes on to the end of the service's answer even if the client does not.
+Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
+  http::response_serializer<http::buffer_body> serializer{response};
+  const bool noBody = hasNoBody(method_, response.result_int());
+  for (bool last = false; !last;) {
+    const auto [broken, got] = co_await readPiece();
+    if (broken) {
+      done(false);
+      if (responded_) co_return false;  // the client sees an answer that ends in the middle
+      const HttpRefusal refusal = refusalAfter(broken);
+      co_return co_await answer(refusal);
+    }
+    last = response_->is_done();
+    if (last) done(requestSent_ && upstreamKeepsAlive_ && !response_->need_eof());
+    if (overtaken_ && !last) clientGone_ = true;  // no slow reader holds up the later term
+    if (clientGone_ || (got == 0 && !last)) continue;
+    response.body().data = got == 0 ? nullptr : piece_.data();
+    response.body().size = got;
+    response.body().more = !last;
+    client_.stream.expires_after(limits_.client);
+    error_code error;
+    if (noBody) {
+      const auto [failed, bytes] = co_await http::async_write_header(client_.stream, serializer, quietly);
+      error = failed;
+    } else {
+      const auto [failed, bytes] = co_await http::async_write(client_.stream, serializer, quietly);
+      error = failed;
+    }
+    responded_ = true;
+    if (error && error != http::error::need_buffer) clientGone_ = true;
+  }
+  co_return !clientGone_;
+}
+
+Task<bool> Exchange::answer(const HttpRefusal& refusal) {
+  const bool keep = !clientBodyLeft_ && !clientGone_;
+  if (clientGone_) co_return false;
+  co_return co_await writeRefusal(client_.stream, refusal, keep, method_ == http::verb::head);
+}
+
+Task<bool> writeRefusal(Stream& stream, const HttpRefusal& refusal, bool keepAlive, bool head) {
+  http::response<http::string_body> response{static_cast<http::status>(refusal.status), 11};
+  for (const auto& [name, value] : refusal.headers) response.set(name, value);
+  response.keep_alive(keepAlive);
+  response.body() = refusal.body;
+  response.prepare_payload();
+  if (head) response.body().clear();
+  stream.expires_after(std::chrono::seconds{10});
+  const auto [error, bytes] = co_await http::async_write(stream, response, quietly);
+  co_return !error && keepAlive;
+}
+
+}  // namespace tenure::cli::fence_proxy

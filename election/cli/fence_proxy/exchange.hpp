@@ -1,0 +1,82 @@
+// One request that may pass, on its way to the service and back.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <tenure/adapters/http_fence.hpp>
+
+#include "forwarding.hpp"
+#include "io.hpp"
+#include "settings.hpp"
+#include "upstream.hpp"
+
+namespace tenure::cli::fence_proxy {
+
+using RequestParser = http::request_parser<http::buffer_body>;
+
+/// A client's connection as the exchange uses it.
+struct Client {
+  Stream& stream;
+  beast::flat_buffer& buffer;
+};
+
+/// The pass is held until the service has answered in full, whatever becomes of the client meanwhile: a request that
+/// the client has given up is still one that the service is at work on. When a later term waits, a request whose body
+/// is not complete yet is cut (the service sees half a request that ends), a complete one may end within
+/// `Limits::drain`; then the service's connection is closed.
+class Exchange {
+ public:
+  Exchange(Client client, Upstream& upstream, const Limits& limits, FencePass pass);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  /// `body`: read before, if it was; else the rest of the request is still to be read with `parser`. True if the
+  /// client's connection is good for another request.
+  [[nodiscard]] Task<bool> run(RequestParser& parser, std::string body, bool keepAlive);
+
+ private:
+  using Request = http::request<http::buffer_body>;
+  using ResponseParser = http::response_parser<http::buffer_body>;
+  struct Link;
+
+  void watchPass();
+  void overtaken();
+  [[nodiscard]] Task<bool> sendRequest(RequestParser& parser, Request& request, const std::string& body);
+  [[nodiscard]] Task<bool> sendPieces(RequestParser& parser, Request& request);
+  [[nodiscard]] Task<error_code> readHead();
+  [[nodiscard]] Task<bool> relay(bool toHttp10, bool keepAlive);
+  [[nodiscard]] Task<bool> relayBody(http::response<http::buffer_body>& response);
+  /// The next piece of the service's answer is in piece_: its length, or an error.
+  [[nodiscard]] Task<std::pair<error_code, std::size_t>> readPiece();
+  [[nodiscard]] Task<void> drain();
+  [[nodiscard]] Task<bool> answer(const HttpRefusal& refusal);
+  void done(bool reusable);
+
+  Client client_;
+  Upstream& upstream_;
+  const Limits& limits_;
+  FencePass pass_;
+  ConnectionPtr connection_{};
+  http::verb method_{};
+  Timer drainTimer_;
+  bool readsClient_{false};  ///< waits for the client's body
+  bool overtaken_{false};
+  bool requestSent_{false};  ///< the whole of it
+  bool clientGone_{false};
+  bool clientBodyLeft_{false};
+  bool upstreamKeepsAlive_{false};
+  bool responded_{false};  ///< the client has a part of the answer
+  std::optional<ResponseParser> response_{};
+  std::array<char, pieceBytes> piece_;
+  std::shared_ptr<Link> link_;
+};
+
+/// Writes a refusal. False if the connection cannot be used any more. `keepAlive`: and it should be.
+[[nodiscard]] Task<bool> writeRefusal(Stream& stream, const HttpRefusal& refusal, bool keepAlive, bool head);
+
+}  // namespace tenure::cli::fence_proxy

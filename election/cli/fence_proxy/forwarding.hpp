@@ -1,0 +1,31 @@
+// Which headers go on to the other side. Pure.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <tenure/adapters/http_fence.hpp>
+
+#include "io.hpp"
+
+namespace tenure::cli::fence_proxy {
+
+using RequestHead = http::request_header<>;
+using ResponseHead = http::response_header<>;
+
+/// Takes out what is meant for one connection only (RFC 9110, section 7.6.1).
+void removeHopByHop(http::fields& fields);
+
+/// Why a request is not for a proxy that knows requests and answers only; empty if it is.
+[[nodiscard]] std::optional<HttpRefusal> refusalOfShape(const RequestHead& request);
+
+[[nodiscard]] HttpRefusal proxyProblem(int status, std::string_view kind, std::string_view title,
+                                       std::string_view detail);
+
+/// A second try on another connection does no harm (RFC 9110, section 9.2.2).
+[[nodiscard]] bool isIdempotent(http::verb method) noexcept;
+
+/// Whether an answer with this status to this method has no body, whatever its headers say.
+[[nodiscard]] bool hasNoBody(http::verb method, unsigned status) noexcept;
+
+}  // namespace tenure::cli::fence_proxy

@@ -1,0 +1,186 @@
+#include "session.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+
+#include <tenure/adapters/http_beast.hpp>
+
+namespace tenure::cli::fence_proxy {
+namespace {
+
+/// So much of a refused request's body is read, to keep the connection; more of it is not worth it.
+constexpr std::size_t mostDiscarded = 64U << 10U;
+
+HttpRefusal badRequest(const error_code& error) {
+  if (error == http::error::header_limit) {
+    return proxyProblem(431, "header-too-large", "The header of the request is too large", "send less of it");
+  }
+  return proxyProblem(400, "bad-request", "The request is not understood", "it is no HTTP/1.1");
+}
+
+/// Whether there is a client left to tell: a time-out has closed the connection.
+bool isFaultOfRequest(const error_code& error) {
+  return error.category() == make_error_code(http::error::bad_version).category() &&
+         error != http::error::end_of_stream && error != http::error::partial_message;
+}
+
+}  // namespace
+
+/// A verdict that comes later, from another thread, perhaps when nobody waits for it any more.
+struct Session::Waiting {
+  explicit Waiting(const Executor& executor) : timer{executor} {}
+  Timer timer;
+  std::optional<HttpVerdict> verdict{};
+  bool abandoned{false};
+};
+
+Task<void> Session::run() {
+  const auto self = shared_from_this();
+  error_code ignored;
+  stream_.socket().set_option(tcp::no_delay{true}, ignored);
+  while (!stopping_) {
+    if (!co_await waitForRequest()) break;
+    if (!co_await handleOne()) break;
+  }
+  co_await closeGently();
+}
+
+void Session::stop() {
+  stopping_ = true;
+  if (idle_) stream_.cancel();
+}
+
+/// The time of a request begins with its first byte, that of a pause between two ends with it.
+Task<bool> Session::waitForRequest() {
+  if (buffer_.size() > 0) co_return true;
+  idle_ = true;
+  stream_.expires_after(settings_.limits.idle);
+  const auto [error, bytes] = co_await stream_.async_read_some(buffer_.prepare(4096), quietly);
+  idle_ = false;
+  if (error) co_return false;
+  buffer_.commit(bytes);
+  co_return true;
+}
+
+Task<bool> Session::handleOne() {
+  RequestParser parser;
+  parser.header_limit(static_cast<std::uint32_t>(settings_.limits.headerBytes));
+  parser.body_limit(boost::none);
+  stream_.expires_after(settings_.limits.client);
+  const auto [error, bytes] = co_await http::async_read_header(stream_, buffer_, parser, quietly);
+  if (error) {
+    const HttpRefusal refusal = badRequest(error);
+    if (isFaultOfRequest(error)) (void)co_await writeRefusal(stream_, refusal, false, false);
+    co_return false;
+  }
+  expectsContinue_ = beast::iequals(parser.get()[http::field::expect], "100-continue");
+  if (const auto refusal = refusalOfShape(parser.get().base())) {
+    (void)co_await writeRefusal(stream_, *refusal, false, false);
+    co_return false;
+  }
+  co_return co_await forward(parser);
+}
+
+Task<bool> Session::forward(RequestParser& parser) {
+  std::string body;
+  if (settings_.readsBodies && !parser.is_done()) {
+    auto read = co_await readBody(parser);
+    if (!read) co_return false;
+    body = *std::move(read);
+  }
+  HttpVerdict verdict = co_await admit(parser, settings_.readsBodies ? &body : nullptr);
+  if (const auto* refusal = std::get_if<HttpRefusal>(&verdict)) co_return co_await refuse(parser, *refusal);
+  if (expectsContinue_ && !parser.is_done() && buffer_.size() == 0) {
+    static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
+    stream_.expires_after(settings_.limits.client);
+    const auto [error, bytes] = co_await asio::async_write(stream_, asio::buffer(goOn), quietly);
+    if (error) co_return false;
+  }
+  const bool keepAlive = parser.get().keep_alive() && !stopping_;
+  Exchange exchange{{stream_, buffer_}, upstream_, settings_.limits, std::move(std::get<FencePass>(verdict))};
+  co_return co_await exchange.run(parser, std::move(body), keepAlive);
+}
+
+Task<std::optional<std::string>> Session::readBody(RequestParser& parser) {
+  if (expectsContinue_) {
+    static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
+    (void)co_await asio::async_write(stream_, asio::buffer(goOn), quietly);
+  }
+  std::string body;
+  std::array<char, 4096> piece;
+  while (!parser.is_done()) {
+    parser.get().body().data = piece.data();
+    parser.get().body().size = piece.size();
+    stream_.expires_after(settings_.limits.client);
+    auto [error, bytes] = co_await http::async_read_some(stream_, buffer_, parser, quietly);
+    if (error && error != http::error::need_buffer) co_return std::nullopt;
+    body.append(piece.data(), piece.size() - parser.get().body().size);
+    if (body.size() > settings_.limits.signedBodyBytes) {
+      const HttpRefusal refusal = proxyProblem(413, "body-too-large", "The body of a signed request is too large",
+                                               "it is read whole to check its digest; see --signed-body-limit");
+      (void)co_await writeRefusal(stream_, refusal, false, false);
+      co_return std::nullopt;
+    }
+  }
+  co_return body;
+}
+
+Task<HttpVerdict> Session::admit(const RequestParser& parser, const std::string* body) {
+  const auto waiting = std::make_shared<Waiting>(stream_.get_executor());
+  const auto executor = stream_.get_executor();
+  auto verdict = fence_.admit(fencedRequest(parser.get(), body), [waiting, executor](HttpVerdict later) {
+    asio::post(executor, [waiting, late = std::make_shared<HttpVerdict>(std::move(later))] {
+      if (waiting->abandoned) return;  // a pass that nobody takes ends here
+      waiting->verdict = std::move(*late);
+      waiting->timer.cancel();
+    });
+  });
+  if (verdict) co_return std::move(*verdict);
+  // Every request that it waits for ends in time, unless that is how the limits are set.
+  waiting->timer.expires_after(settings_.limits.service + settings_.limits.drain);
+  while (!waiting->verdict) {
+    const auto [cancelled] = co_await waiting->timer.async_wait(quietly);
+    if (!cancelled) break;
+  }
+  waiting->abandoned = true;
+  if (waiting->verdict) co_return std::move(*waiting->verdict);
+  co_return proxyProblem(503, "not-now", "Requests of the term before are under way still", "send the request again");
+}
+
+Task<bool> Session::refuse(RequestParser& parser, const HttpRefusal& refusal) {
+  const bool head = parser.get().method() == http::verb::head;
+  const bool wanted = parser.get().keep_alive() && !stopping_;
+  // Whoever waits for our word before he sends the body does not send it now.
+  bool clean = parser.is_done();
+  if (!clean && !expectsContinue_) clean = co_await discardBody(parser);
+  co_return co_await writeRefusal(stream_, refusal, wanted && clean, head);
+}
+
+Task<bool> Session::discardBody(RequestParser& parser) {
+  std::array<char, 4096> piece;
+  for (std::size_t read = 0; !parser.is_done() && read < mostDiscarded;) {
+    parser.get().body().data = piece.data();
+    parser.get().body().size = piece.size();
+    stream_.expires_after(settings_.limits.client);
+    const auto [error, bytes] = co_await http::async_read_some(stream_, buffer_, parser, quietly);
+    if (error && error != http::error::need_buffer) co_return false;
+    read += bytes;
+  }
+  co_return parser.is_done();
+}
+
+/// What a client has sent and nobody has read would reset the connection, and our last answer with it.
+Task<void> Session::closeGently() {
+  error_code ignored;
+  stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+  std::array<char, 4096> piece;
+  stream_.expires_after(std::chrono::seconds{1});
+  for (std::size_t read = 0; !ignored && read < mostDiscarded;) {
+    const auto [error, bytes] = co_await stream_.async_read_some(asio::buffer(piece), quietly);
+    if (error) break;
+    read += bytes;
+  }
+  stream_.close();
+}
+
+}  // namespace tenure::cli::fence_proxy

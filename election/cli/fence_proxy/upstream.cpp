@@ -1,0 +1,55 @@
+#include "upstream.hpp"
+
+#include <sys/socket.h>
+
+namespace tenure::cli::fence_proxy {
+
+/// A service closes connections that it finds idle for too long; what is sent on such a one is lost. There is none
+/// that is open and has nothing to say.
+bool Upstream::isQuiet(Connection& connection) {
+  char byte = 0;
+  const auto got = ::recv(connection.stream.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && connection.buffer.size() == 0;
+}
+
+Task<ConnectionPtr> Upstream::connection() {
+  while (!idle_.empty()) {
+    ConnectionPtr last = std::move(idle_.back());
+    idle_.pop_back();
+    if (elapsedForHolder(last->idleSince, readClock()) < longestIdle && isQuiet(*last)) co_return last;
+  }
+  co_return co_await newConnection();
+}
+
+Task<ConnectionPtr> Upstream::newConnection() {
+  auto made = std::make_unique<Connection>(executor_);
+  error_code error;
+  const auto address = asio::ip::make_address(settings_.upstream.host, error);
+  made->stream.expires_after(settings_.limits.connect);
+  if (!error) {
+    const auto [failed] = co_await made->stream.async_connect(tcp::endpoint{address, settings_.upstream.port}, quietly);
+    error = failed;
+  } else {
+    asio::ip::basic_resolver<tcp, Executor> resolver{executor_};
+    const auto [unknown, found] =
+        co_await resolver.async_resolve(settings_.upstream.host, std::to_string(settings_.upstream.port), quietly);
+    error = unknown;
+    if (!error) {
+      const auto [failed, endpoint] = co_await made->stream.async_connect(found, quietly);
+      error = failed;
+    }
+  }
+  if (error) co_return nullptr;
+  made->stream.socket().set_option(tcp::no_delay{true}, error);
+  co_return made;
+}
+
+void Upstream::giveBack(ConnectionPtr connection) {
+  if (idle_.size() >= mostIdle) return;
+  connection->used = true;
+  connection->idleSince = readClock();
+  connection->stream.expires_never();
+  idle_.push_back(std::move(connection));
+}
+
+}  // namespace tenure::cli::fence_proxy

@@ -1,0 +1,46 @@
+// Connections to the service, kept alive between requests.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <tenure/lockcore/clock.hpp>
+
+#include "io.hpp"
+#include "settings.hpp"
+
+namespace tenure::cli::fence_proxy {
+
+struct Connection {
+  explicit Connection(const Executor& executor) : stream{executor} {}
+  Stream stream;
+  beast::flat_buffer buffer{};
+  bool used{false};  ///< has carried a request before
+  Instant idleSince{};
+};
+using ConnectionPtr = std::unique_ptr<Connection>;
+
+/// Of the one thread.
+class Upstream {
+ public:
+  Upstream(const Executor& executor, const Settings& settings) : executor_{executor}, settings_{settings} {}
+
+  /// One that is idle, or a new one; null if there is none to be had.
+  [[nodiscard]] Task<ConnectionPtr> connection();
+  [[nodiscard]] Task<ConnectionPtr> newConnection();
+  /// Of a connection that is ready for the next request.
+  void giveBack(ConnectionPtr connection);
+  void close() { idle_.clear(); }
+
+ private:
+  static constexpr std::size_t mostIdle = 256;
+  static constexpr std::chrono::seconds longestIdle{30};
+
+  [[nodiscard]] static bool isQuiet(Connection& connection);
+
+  Executor executor_;
+  const Settings& settings_;
+  std::vector<ConnectionPtr> idle_{};
+};
+
+}  // namespace tenure::cli::fence_proxy

@@ -1,0 +1,218 @@
+// What nobody should send to `tenure fence proxy`.
+#include <csignal>
+#include <fstream>
+#include <list>
+#include <sys/stat.h>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/clock.hpp>
+
+#include "adapters/http/http_connection.hpp"
+#include "adapters/http/ledger_service.hpp"
+#include "adapters/http/proxy_process.hpp"
+#include "adapters/test_database.hpp"
+#include "support/seeded_random.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure {
+namespace {
+
+using namespace std::chrono_literals;
+using test::HttpConnection;
+using test::LedgerService;
+using test::ProxyProcess;
+
+class HostileClients : public testing::Test {
+ protected:
+  ProxyProcess& start(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all{"--lease", "billing", "--memory", memory_};
+    all.insert(all.end(), more.begin(), more.end());
+    proxy_.emplace(service_.port(), all);
+    return *proxy_;
+  }
+  /// The status of the answer to these bytes; 0: the connection ended without one.
+  [[nodiscard]] unsigned statusOf(const std::string& bytes) const {
+    HttpConnection connection{proxy_->port()};
+    (void)connection.sendRaw(bytes);
+    const auto response = connection.read();
+    return response ? response->result_int() : 0;
+  }
+  [[nodiscard]] unsigned withToken(const std::string& header) const {
+    return statusOf("POST / HTTP/1.1\r\nHost: x\r\n" + header + "\r\nContent-Length: 1\r\n\r\nx");
+  }
+  void expectServing(std::uint64_t token = 1'000) const {
+    HttpConnection connection{proxy_->port()};
+    const auto reply = connection.send({"POST", "/", "good"}, {{"Fencing-Token", "billing=" + std::to_string(token)}});
+    ASSERT_TRUE(reply);
+    EXPECT_EQ(reply->status, 200);
+  }
+
+  LedgerService service_{};
+  const test::TempDir directory_;
+  const std::string memory_ = directory_.file("fence.db");
+  std::optional<ProxyProcess> proxy_{};
+};
+
+TEST_F(HostileClients, tokensThatAreNoneAreRefused) {
+  start();
+  for (const std::string token : {"1000000000000000000000000000000", "-1", "0", "", "1.5", "99999999999999999999",
+                                  "\"99999999999999999999\"", "1;holder=\"a", "1, billing=2", "1;x=1"}) {
+    EXPECT_EQ(withToken("Fencing-Token: billing=" + token), 400U) << token;
+  }
+  EXPECT_EQ(withToken("Fencing-Token: billing=7\r\nFencing-Token: billing=7"), 400U);
+  EXPECT_EQ(withToken("Fencing-Token: billing=7\r\nfencing-token: billing=8"), 400U);
+  EXPECT_EQ(withToken("Fencing-Token: elsewhere=9000"), 403U);
+  EXPECT_EQ(withToken("Fencing-Token: billing=" + std::string(9'000, '1')), 400U);
+  EXPECT_EQ(withToken("X: y"), 428U);
+  EXPECT_EQ(test::TestDatabase{memory_}.number("SELECT count(*) FROM tenure_fence_guard"), 0)
+      << "nothing is remembered";
+  EXPECT_TRUE(service_.bodies().empty());
+  expectServing();
+}
+
+TEST_F(HostileClients, requestsThatWouldBeReadInTwoWaysAreRefused) {
+  start();
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nFencing-Token: billing=5\r\n";
+  for (const std::string more :
+       {"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n",
+        "Content-Length: 1\r\nContent-Length: 2\r\n\r\nxy", "Content-Length: -1\r\n\r\n", "Content-Length: 1x\r\n\r\n",
+        "Content-Length: 99999999999999999999999\r\n\r\n", "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding: identity\r\n\r\n", "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\nzz\r\n", "Transfer-Encoding: chunked\r\n\r\n-1\r\n", "Bad Header: x\r\n\r\n",
+        "X: a\x01\r\n\r\n"}) {
+    const unsigned status = statusOf(head + more);
+    EXPECT_TRUE(status == 0 || status == 400 || status == 501) << status << " for " << more;
+  }
+  EXPECT_EQ(statusOf("GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"), 501U);
+  EXPECT_EQ(statusOf("CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n"), 501U);
+  EXPECT_EQ(statusOf(std::string(100, '\0')), 400U);
+  EXPECT_TRUE(service_.bodies().empty());
+  expectServing();
+}
+
+TEST_F(HostileClients, aConnectionHeaderCannotTakeTheFramingAway) {
+  start();
+  EXPECT_EQ(statusOf("POST / HTTP/1.1\r\nHost: x\r\nFencing-Token: billing=5\r\nConnection: content-length, host, "
+                     "fencing-token\r\nContent-Length: 4\r\n\r\nbody"),
+            200U);
+  const auto request = service_.requests().at(0);
+  EXPECT_EQ(request.body(), "body");
+  EXPECT_EQ(request["Host"], "x");
+  EXPECT_EQ(request["Fencing-Token"], "billing=5");
+}
+
+TEST_F(HostileClients, headersThatAreTooLargeAreRefused) {
+  start();
+  EXPECT_EQ(statusOf("GET / HTTP/1.1\r\nHost: x\r\nX: " + std::string(20'000, 'a') + "\r\n\r\n"), 431U);
+  EXPECT_EQ(statusOf("GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n"), 431U);
+  std::string many = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i < 5'000; ++i) many += "A: b\r\n";
+  EXPECT_EQ(statusOf(many + "\r\n"), 431U);
+  expectServing();
+}
+
+TEST_F(HostileClients, slowClientsAreCutAndHoldNobodyUp) {
+  start({"--client-timeout", "500ms", "--max-connections", "300"});
+  std::list<HttpConnection> slow;
+  for (int i = 0; i < 200; ++i) {
+    slow.emplace_back(proxy_->port());
+    ASSERT_TRUE(slow.back().sendRaw("POST / HTTP/1.1\r\nHost"));
+  }
+  expectServing();
+  for (HttpConnection& connection : slow) {
+    EXPECT_FALSE(connection.read()) << "cut, without a word";
+  }
+  HttpConnection body{proxy_->port()};
+  ASSERT_TRUE(
+      body.sendRaw("POST / HTTP/1.1\r\nHost: x\r\nFencing-Token: billing=1000\r\nContent-Length: 9\r\n\r\nhalf"));
+  EXPECT_FALSE(body.read());
+  EXPECT_EQ(service_.bodies(), std::vector<std::string>{"good"});
+}
+
+TEST_F(HostileClients, connectionsAreBounded) {
+  start({"--max-connections", "10"});
+  std::list<HttpConnection> open;
+  for (int i = 0; i < 10; ++i) {
+    open.emplace_back(proxy_->port());
+    ASSERT_TRUE(open.back().send({"GET", "/", ""}, {}));
+  }
+  EXPECT_EQ(statusOf(""), 503U);
+  open.clear();
+  while (statusOf("GET / HTTP/1.1\r\nHost: x\r\n\r\n") != 200) {
+  }
+}
+
+TEST_F(HostileClients, memoryStaysBounded) {
+  start({"--client-timeout", "30s"});
+  const std::size_t before = proxy_->resident();
+  std::list<HttpConnection> open;
+  for (int i = 0; i < 500; ++i) {
+    open.emplace_back(proxy_->port());
+    ASSERT_TRUE(open.back().sendRaw("POST / HTTP/1.1\r\nX: " + std::string(15'000, 'a')));
+  }
+  expectServing();
+  EXPECT_LT(proxy_->resident() - before, 500U * (80U << 10U)) << "80 KiB a connection";
+}
+
+TEST_F(HostileClients, randomBytesNeverEndIt) {
+  start({"--client-timeout", "50ms"});
+  test::SeededRandom random{20261121};
+  const std::string good =
+      "POST /x HTTP/1.1\r\nHost: x\r\nFencing-Token: billing=5;holder=\"a\"\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "3\r\nabc\r\n0\r\n\r\n";
+  for (int i = 0; i < 400; ++i) {
+    std::string bytes = good;
+    for (auto changes = 1 + random.below(4); changes > 0; --changes) {
+      const std::size_t at = random.below(bytes.size());
+      if (random.below(3) == 0) {
+        bytes.erase(at, random.below(20));
+      } else {
+        bytes[at] = static_cast<char>(random.next());
+      }
+    }
+    HttpConnection connection{proxy_->port()};
+    (void)connection.sendRaw(bytes);
+    connection.close();
+  }
+  expectServing();
+}
+
+TEST_F(HostileClients, forgedTokensAreRefusedWhereTheyMustBeSigned) {
+  const std::string keys = directory_.file("keys");
+  std::ofstream{keys} << "# two keys while one is changed\nold b29vb29vb29vb29vb29vb29vb29vb29vb29vb29vb28=\n"
+                      << "new bm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm4=\n";
+  chmod(keys.c_str(), 0600);
+  start({"--keys", keys, "--signed-body-limit", "1000"});
+  EXPECT_EQ(withToken("Fencing-Token: billing=9000"), 403U);
+  EXPECT_EQ(withToken("Fencing-Token: billing=9000;kid=\"old\";sig=:" + std::string(43, 'A') + "=:"), 403U);
+  EXPECT_EQ(test::TestDatabase{memory_}.number("SELECT count(*) FROM tenure_fence_guard"), 0);
+  for (const FenceKey& key : {FenceKey{"old", std::string(32, 'o')}, FenceKey{"new", std::string(32, 'n')}}) {
+    HttpConnection connection{proxy_->port()};
+    const HttpFenceClient client{
+        [&](const HttpCall& call, const HeaderLines& headers) { return connection.send(call, headers); }, key};
+    const auto written = client.write(TermStamp{"billing", FencingToken{5}, "a#1"}, {"POST", "/pay", "1 EUR"});
+    ASSERT_TRUE(written) << FenceError{written.error()}.message;
+    EXPECT_EQ(written->status, 200) << written->body;
+    // The same headers on another body, and on another target.
+    const auto headers = fenceHeaders({"billing", FencingToken{5}, "a#1"}, "POST", "/pay", "1 EUR", &key);
+    EXPECT_EQ(connection.send({"POST", "/pay", "9 EUR"}, headers)->status, 403);
+    EXPECT_EQ(connection.send({"POST", "/steal", "1 EUR"}, headers)->status, 403);
+  }
+  HttpConnection large{proxy_->port()};
+  EXPECT_EQ(large.send({"POST", "/", std::string(2'000, 'x')}, {})->status, 413);
+  EXPECT_EQ(service_.bodies(), (std::vector<std::string>{"1 EUR", "1 EUR"}));
+}
+
+TEST_F(HostileClients, keysThatEverybodyMayReadAreRefused) {
+  const std::string keys = directory_.file("keys");
+  std::ofstream{keys} << "old b29vb29vb29vb29vb29vb29vb29vb29vb29vb29vb28=\n";
+  chmod(keys.c_str(), 0644);
+  EXPECT_THROW(start({"--keys", keys}), std::runtime_error);
+  chmod(keys.c_str(), 0640);
+  EXPECT_NO_THROW(start({"--keys", keys}));
+}
+
+}  // namespace
+}  // namespace tenure

@@ -1,0 +1,37 @@
+// A kept-alive connection of a client that blocks.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+
+#include <tenure/adapters/http_fence_client.hpp>
+
+namespace tenure::test {
+
+class HttpConnection {
+ public:
+  explicit HttpConnection(unsigned short port) : port_{port} {}
+
+  /// One attempt, on a new connection if there is none.
+  [[nodiscard]] FenceResult<HttpReply> send(const HttpCall& call, const HeaderLines& headers);
+  /// Bytes as they are.
+  bool sendRaw(const std::string& bytes);
+  /// The next answer; empty if the connection ended instead.
+  [[nodiscard]] std::optional<boost::beast::http::response<boost::beast::http::string_body>> read(bool head = false);
+  void close() { socket_.reset(); }
+  [[nodiscard]] boost::asio::ip::tcp::socket& socket() { return *socket_; }
+  bool connect();
+
+ private:
+  unsigned short port_;
+  boost::asio::io_context io_{};
+  std::optional<boost::asio::ip::tcp::socket> socket_{};
+  boost::beast::flat_buffer buffer_{};
+};
+
+}  // namespace tenure::test
