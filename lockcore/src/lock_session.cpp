@@ -78,7 +78,7 @@ void LockSession::compete() {
     const std::lock_guard lock{mutex_};
     beacon = beacon_;
   }
-  driver_->submit(event::Start{std::move(beacon), elapsedForHolder(madeAt_, now())});
+  driver_->submit(event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now())});
 }
 
 void LockSession::cancel(LockErrc why) {
