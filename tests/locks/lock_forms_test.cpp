@@ -72,8 +72,7 @@ TEST_F(LockForms, S1_66_J48_asioTokensOnTheCallersLoop) {
         const AcquireOptions once{.waitFor = 0ms};
         LockResult<Lock> lock = co_await asyncAcquire(a, io.get_executor(), key, once, asio::use_awaitable);
         token = lock->fencingToken();
-        const LockResult<Lock> second =
-            co_await asyncAcquire(b, io.get_executor(), key, once, asio::use_awaitable);
+        const LockResult<Lock> second = co_await asyncAcquire(b, io.get_executor(), key, once, asio::use_awaitable);
         refused = second.error().code;
       },
       asio::detached);

@@ -16,7 +16,8 @@ namespace tenure {
 
 /// As LockClient::acquireAsync, completing with `void(LockResult<Lock>)` on the executor that is associated with the
 /// token's handler, else on `executor`, which has work until then. Cancellation (any type) is PendingAcquire::cancel():
-/// it completes with LockErrc::cancelled. No exception, no error_code: the result tells.
+/// it completes with LockErrc::cancelled. No exception, no error_code: the result tells. The completion is posted from
+/// a thread of the library's: destroy the client before the execution context, so that this thread is done with it.
 ///
 ///     const tenure::LeaseKey key{"orders"};
 ///     const tenure::AcquireOptions options{.waitFor = 5s};
