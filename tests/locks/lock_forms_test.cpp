@@ -63,6 +63,8 @@ TEST_F(LockForms, aFutureThatIsDroppedReleasesWhatItWon) {
 
 TEST_F(LockForms, S1_66_J48_asioTokensOnTheCallersLoop) {
   asio::io_context io;
+  LockClient first{store};  // goes before the loop does
+  LockClient other{store};
   std::optional<FencingToken> token;
   std::optional<LockErrc> refused;
   asio::co_spawn(
@@ -70,9 +72,9 @@ TEST_F(LockForms, S1_66_J48_asioTokensOnTheCallersLoop) {
       [&]() -> asio::awaitable<void> {
         const LeaseKey key{"orders"};  // named: g++ 12 destroys some temporaries of co_await twice
         const AcquireOptions once{.waitFor = 0ms};
-        LockResult<Lock> lock = co_await asyncAcquire(a, io.get_executor(), key, once, asio::use_awaitable);
+        LockResult<Lock> lock = co_await asyncAcquire(first, io.get_executor(), key, once, asio::use_awaitable);
         token = lock->fencingToken();
-        const LockResult<Lock> second = co_await asyncAcquire(b, io.get_executor(), key, once, asio::use_awaitable);
+        const LockResult<Lock> second = co_await asyncAcquire(other, io.get_executor(), key, once, asio::use_awaitable);
         refused = second.error().code;
       },
       asio::detached);
@@ -84,10 +86,11 @@ TEST_F(LockForms, S1_66_J48_asioTokensOnTheCallersLoop) {
 TEST_F(LockForms, asioCancellationEndsTheWait) {
   const Lock held = a.acquire({"orders"}).value();
   asio::io_context io;
+  LockClient waiting{store};
   asio::cancellation_signal signal;
   std::optional<LockErrc> code;
   asyncAcquire(
-      b, io.get_executor(), {"orders"}, {},
+      waiting, io.get_executor(), {"orders"}, {},
       asio::bind_cancellation_slot(signal.slot(), [&](const LockResult<Lock>& lock) { code = lock.error().code; }));
   signal.emit(asio::cancellation_type::terminal);
   io.run();
