@@ -9,7 +9,7 @@ namespace {
 
 /// A store answers exactly once, so there is no need for a bound of our own.
 template <class Outcome, class Call>
-Outcome answerTo(const Call& call, std::chrono::seconds patience = storePatience) {
+Outcome answerTo(const Call& call, std::chrono::milliseconds patience = storePatience) {
   const auto promise = std::make_shared<std::promise<Outcome>>();
   std::future<Outcome> answer = promise->get_future();
   call(CallOptions{patience}, [promise](Outcome outcome) { promise->set_value(std::move(outcome)); });
@@ -18,10 +18,9 @@ Outcome answerTo(const Call& call, std::chrono::seconds patience = storePatience
 
 }  // namespace
 
-StoreStatus ensureSchemaNow(LeaseStore& store) {
+StoreStatus ensureSchemaNow(LeaseStore& store, std::chrono::milliseconds patience) {
   return answerTo<StoreStatus>(
-      [&](CallOptions options, StatusHandler handler) { store.ensureSchema(options, std::move(handler)); },
-      schemaPatience);
+      [&](CallOptions options, StatusHandler handler) { store.ensureSchema(options, std::move(handler)); }, patience);
 }
 
 ReadOutcome readNow(LeaseStore& store, const LeaseKey& key) {

@@ -14,7 +14,7 @@ inline constexpr std::chrono::seconds storePatience{5};
 inline constexpr std::chrono::seconds schemaPatience{60};
 inline constexpr std::chrono::seconds listPatience{120};
 
-[[nodiscard]] StoreStatus ensureSchemaNow(LeaseStore& store);
+[[nodiscard]] StoreStatus ensureSchemaNow(LeaseStore& store, std::chrono::milliseconds patience = schemaPatience);
 [[nodiscard]] ReadOutcome readNow(LeaseStore& store, const LeaseKey& key);
 /// A table may have many rows.
 [[nodiscard]] ListOutcome listNow(LeaseStore& store, const std::string& prefix);

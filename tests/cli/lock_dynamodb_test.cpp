@@ -111,15 +111,26 @@ TEST_F(LockDynamoDbTest, PruneKeepsTheCounterSoTokensGoOnRising) {
   const Finished first = lock({"acquire", "nightly", "--wait", "0s"}, store);
   ASSERT_EQ(first.code, cli::exitOk) << first.errors;
   EXPECT_EQ(lock({"release", firstLine(first.output)}, store).code, cli::exitOk);
-  static_cast<void>(lock({"acquire", "dead", "--wait", "0s", "--lease", "300ms"}, store));
+  static_cast<void>(lock({"acquire", "dead", "--wait", "20s", "--lease", "300ms"}, store));
   const Finished pruned = lock({"prune", "--abandoned", "100ms", "--yes"}, store);
   EXPECT_EQ(pruned.code, cli::exitOk) << pruned.errors;
   EXPECT_NE(pruned.output.find("removed nightly (released)\n"), std::string::npos) << pruned.output;
   EXPECT_NE(pruned.output.find("removed dead (abandoned)\n"), std::string::npos) << pruned.output;
-  EXPECT_EQ(rawItem("nightly"), "{}");
+  EXPECT_EQ(rawItem("nightly"), "{}") << pruned.errors;
   for (const char* key : {"nightly", "dead"}) {
     const Finished again = lock({"acquire", key, "--wait", "0s", "--json"}, store);
     EXPECT_NE(again.output.find(R"("fencing_token":2,)"), std::string::npos) << again.output << again.errors;
+  }
+}
+
+TEST_F(LockDynamoDbTest, S3_36_AServerThatDoesNotAnswerIsNoLockAndItsOwnExitCode) {
+  static_cast<void>(lock({"acquire", "any", "--wait", "0s"}, {"--table", table_, "--endpoint", serverEndpoint()}));
+  for (const char* wait : {"0s", "1s"}) {
+    const Finished down =
+        lock({"acquire", "nightly", "--wait", wait}, {"--table", table_, "--endpoint", "http://127.0.0.1:1"});
+    EXPECT_EQ(down.code, cli::exitStore) << down.errors;
+    EXPECT_EQ(down.output, "");
+    EXPECT_NE(down.errors.find(table_), std::string::npos) << "J-17: it says what was asked: " << down.errors;
   }
 }
 

@@ -25,7 +25,7 @@ class LockTest : public GroupFixture {
   }
   /// The token of a lock that must be free.
   [[nodiscard]] std::string acquired(const std::string& key, const std::string& lease = "1m") const {
-    const Finished done = finishLock({"acquire", key, "--lease", lease, "--wait", "0s", "--owner", "alice"});
+    const Finished done = finishLock({"acquire", key, "--lease", lease, "--wait", "1m", "--owner", "alice"});
     EXPECT_EQ(done.code, cli::exitOk) << done.errors;
     return done.output.substr(0, done.output.find('\n'));
   }
@@ -94,7 +94,7 @@ TEST_F(LockTest, S1_21_ABusyLockIsItsOwnExitCodeAndNamesItsHolder) {
 
 TEST_F(LockTest, J_21_TheWaitIsBoundedAndADeadHolderIsSucceededAfterItsLease) {
   const std::string first = acquired("nightly", "1s");
-  const Finished taken = finishLock({"acquire", "nightly", "--wait", "15s", "--json"});
+  const Finished taken = finishLock({"acquire", "nightly", "--wait", "1m", "--json"});
   EXPECT_EQ(taken.code, cli::exitOk) << taken.errors;
   EXPECT_EQ(member(taken.output, "fencing_token"), "2");
   const Finished late = finishLock({"renew", first});
@@ -131,6 +131,15 @@ TEST_F(LockTest, ACallerThatDiedBeforeItStoredItsTokenIsResumedByItsOwner) {
   EXPECT_EQ(resumed.code, cli::exitOk) << resumed.errors;
   EXPECT_EQ(finishLock({"release", "nightly", "--owner", owner}).code, cli::exitOk);
   EXPECT_EQ(finishLock({"release", "nightly", "--owner", owner}).code, cli::exitOk);
+  EXPECT_EQ(finishLock({"show", "nightly"}).code, cli::exitNobody);
+}
+
+TEST_F(LockTest, ATokenThatCannotBePrintedIsNoLock) {
+  const std::string words = std::string{TENURE_PROGRAM} + " lock acquire nightly --path " + database();
+  const Finished full = runToEnd({"sh", "-c", words + " > /dev/full"}, as("x"));
+  EXPECT_EQ(full.code, cli::exitFailed);
+  EXPECT_TRUE(contains(full.errors, "No space left on device")) << full.errors;
+  EXPECT_TRUE(contains(full.errors, "the lock is released again")) << full.errors;
   EXPECT_EQ(finishLock({"show", "nightly"}).code, cli::exitNobody);
 }
 
@@ -319,7 +328,7 @@ TEST_F(LockTest, S2_24_AKilledCallerLeavesNothingThatItsLeaseDoesNotEnd) {
     caller.signal(SIGKILL);
     caller.wait();
   }
-  const Finished after = finishLock({"acquire", "nightly", "--wait", "15s"});
+  const Finished after = finishLock({"acquire", "nightly", "--wait", "1m"});
   EXPECT_EQ(after.code, cli::exitOk) << after.errors;
 }
 

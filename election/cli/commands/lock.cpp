@@ -58,7 +58,7 @@ int failed(const LockArguments& arguments, const LockTokenError& error) {
   return arguments.json ? answer(toJson(error), codeOf(error.trouble)) : codeOf(error.trouble);
 }
 
-int toldToken(const LockArguments& arguments, const LockToken& token) {
+int tellToken(const LockArguments& arguments, const LockToken& token) {
   return answer(arguments.json ? toJson(token) : token.text() + '\n');
 }
 
@@ -78,9 +78,19 @@ LockTokenResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& t
   return tokens.resume({arguments.target, arguments.sort}, arguments.owner, options);
 }
 
+/// Makes what is missing. What may pass is left to the acquisition, which waits for as long as the caller wants.
+std::optional<StoreError> prepare(LeaseStore& store, const std::optional<milliseconds>& wait) {
+  const milliseconds patience = wait ? std::clamp<milliseconds>(*wait, storePatience, schemaPatience) : schemaPatience;
+  const StoreStatus ready = ensureSchemaNow(store, patience);
+  if (ready.has_value()) return std::nullopt;
+  const ErrorClass kind = ready.error().errorClass;
+  if (kind == ErrorClass::transient || kind == ErrorClass::throttled) return std::nullopt;
+  return ready.error();
+}
+
 int acquire(const LockArguments& arguments, const GroupConfig& config, const std::shared_ptr<LeaseStore>& store) {
-  if (const StoreStatus ready = ensureSchemaNow(*store); !ready) {
-    return failed(arguments, {LockTokenTrouble::store, faultText(*store, ready.error())});
+  if (const auto fault = prepare(*store, arguments.wait)) {
+    return failed(arguments, {LockTokenTrouble::store, faultText(*store, *fault)});
   }
   TokenAcquireOptions options;
   options.lease = config.options.lease.duration;
@@ -88,9 +98,13 @@ int acquire(const LockArguments& arguments, const GroupConfig& config, const std
   options.owner = config.options.candidate.id;
   options.data = arguments.data;
   options.attributes = arguments.attributes;
-  const auto token =
-      LockTokens{store, Logger::toStderr(LogLevel::warn)}.acquire({arguments.target, arguments.sort}, options);
-  return token ? toldToken(arguments, *token) : failed(arguments, token.error());
+  LockTokens tokens{store, Logger::toStderr(LogLevel::warn)};
+  const auto token = tokens.acquire({arguments.target, arguments.sort}, options);
+  if (!token) return failed(arguments, token.error());
+  const int code = tellToken(arguments, *token);
+  // Nobody has the token, so nobody could renew or release.
+  if (code != exitOk && tokens.release(*token).has_value()) complain("the lock is released again");
+  return code;
 }
 
 int renew(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
@@ -102,7 +116,10 @@ int renew(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& sto
     options.budget = arguments.wait.value_or(defaultBudget);
     token = tokens.renew(*token, options);
   }
-  return token ? toldToken(arguments, *token) : failed(arguments, token.error());
+  if (!token) return failed(arguments, token.error());
+  const int code = tellToken(arguments, *token);
+  if (code != exitOk) complain("the lock is renewed all the same; resume it by its owner " + token->owner());
+  return code;
 }
 
 int release(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
