@@ -77,4 +77,21 @@ TEST_P(StoreRemoveContract, aRemovalAndATakeoverOfOneVersionNeverBothHappen) {
   }
 }
 
+// A renewal does not move the counter, so the version alone must decide.
+TEST_P(StoreRemoveContract, aRemovalAndARenewalOfOneVersionNeverBothHappen) {
+  const LeaseKey key{"lease"};
+  for (int round = 0; round < 40; ++round) {
+    if (!store().read(key)) store().apply(acquire(key, "a"));
+    const RecordVersion version = store().record(key).version;
+    std::optional<WriteOutcome> removal;
+    std::thread remover{[&] { removal = other().remove(key, version); }};
+    const WriteOutcome renewal = store().write(renew(key, "a", {version}));
+    remover.join();
+    const bool removed = std::holds_alternative<Applied>(*removal);
+    const bool renewed = std::holds_alternative<Applied>(renewal);
+    EXPECT_FALSE(removed && renewed) << describe(*removal) << "; " << describe(renewal);
+    if (removed && !renewed) static_cast<void>(store().write(renew(key, "a", {version})));  // the holder hears it
+  }
+}
+
 }  // namespace tenure::contract
