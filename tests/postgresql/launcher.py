@@ -22,6 +22,11 @@ def execute(command, environment):
         sys.exit(f"launcher: {command[0]}: {fault.strerror}")
 
 
+def beside(endpoint):
+    """As postgresql_server.environment, which each test would have to import."""
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("PG")}, ENDPOINT: endpoint}
+
+
 def main():
     directory, mode, command = sys.argv[1], sys.argv[2], sys.argv[3:]
     if mode == "--" and ("--gtest_list_tests" in command or os.environ.get(ENDPOINT)):
@@ -30,17 +35,20 @@ def main():
     scripts = os.path.join(here, "..", "..", "scripts")
     sys.dont_write_bytecode = True
     sys.path[:0] = [os.path.join(here, "..", "servers"), scripts]
-    import postgresql_server
     import shared
+    ctest = shared.ctest_above()
+    there = shared.running(shared.state_file(directory, ctest)) if ctest and mode == "--" else None
+    if there:
+        execute(command, beside(there))
+    import postgresql_server
     if mode in ("--start", "--stop") and os.environ.get(ENDPOINT):
         print(f"{ENDPOINT} is set: that server is used")
         return 0
-    ctest = shared.ctest_above()
     try:
         if mode == "--" and not ctest:
             execute([sys.executable, "-B", os.path.join(scripts, "postgresql_local"), "--", *command], os.environ)
         elif mode == "--":
-            execute(command, postgresql_server.environment(shared.ensure_server(postgresql_server, directory, ctest)))
+            execute(command, beside(shared.ensure_server(postgresql_server, directory, ctest)))
         elif not ctest:
             sys.exit("launcher: --start and --stop are for ctest; see scripts/postgresql_local")
         elif mode == "--start":

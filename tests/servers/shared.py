@@ -5,10 +5,7 @@ gone, for whatever reason, the keeper ends the server; should the keeper itself 
 runs have two servers.
 """
 
-import fcntl
 import os
-
-import keeper
 
 
 def ctest_above():
@@ -45,6 +42,8 @@ def ensure_server(kind, directory, ctest):
     endpoint = running(path)
     if endpoint:
         return endpoint
+    import fcntl  # late: each test goes the way above, and most of its time would be imports
+    import keeper
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -52,4 +51,5 @@ def ensure_server(kind, directory, ctest):
 
 
 def stop(kind, directory, ctest):
+    import keeper
     return keeper.stop(kind, state_file(directory, ctest))
