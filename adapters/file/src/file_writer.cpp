@@ -14,7 +14,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds firstStep = std::chrono::microseconds{100};
-constexpr nanoseconds lastStep = std::chrono::milliseconds{3};
+constexpr nanoseconds lastStep = std::chrono::microseconds{500};  // about as long as a write on a fast disk
 /// A state of some hundred leases; a file larger than this is none of ours.
 constexpr std::uint64_t longestState = 16U << 20U;
 
