@@ -33,6 +33,7 @@ HEAVY = {
     "openssl/": ("lockcore/net/src/", "lockcore/aws/src/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),
     "CLI/": ("election/cli/", "bench/", "tests/simulation/"),
+    "hiredis/": ("adapters/redis/src/", "tests/", "bench/", "examples/"),
     "libpq-fe.h": ("adapters/postgresql/", "tests/", "bench/", "examples/"),
     "sqlite3.h": ("lockcore/stores/sqlite/", "adapters/sqlite/", "adapters/http/src/", "tests/", "bench/", "examples/"),
 }

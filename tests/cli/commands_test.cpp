@@ -229,7 +229,7 @@ TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
 INSTANTIATE_TEST_SUITE_P(Commands, HelpTest,
                          ::testing::Values("program", "run", "status", "check", "init", "resign", "lock",
                                            "lock acquire", "lock renew", "lock release", "lock hold", "lock show",
-                                           "lock list", "lock prune", "fence", "fence install-sql"),
+                                           "lock list", "lock prune", "fence", "fence install-sql", "fence proxy"),
                          [](const auto& instance) { return nameOf(instance.param); });
 
 }  // namespace

@@ -135,7 +135,7 @@ TEST(DynamoDbRequests, payloadReplacesAttributesWholeAndKeepsWhatIsNotBrought) {
 }
 
 TEST(DynamoDbRequests, timeToLiveIsEpochSecondsOnTheLockItemOnly) {
-  const WriteDetails details{{}, 1'795'000'000, std::chrono::hours{24 * 7}};
+  const WriteDetails details{.epochSeconds = 1'795'000'000, .ttl = std::chrono::hours{24 * 7}};
   EXPECT_NE(updateRequest(withTtl, request(Purpose::release, {"one"}), details).find(R"j(":x":{"N":"1795604800"})j"),
             std::string::npos);
   const std::string body = acquireRequest(withTtl, request(Purpose::acquire, {}), details, {}, FencingToken{1});

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/detail/network_file_system.hpp>
 #include <tenure/lockcore/detail/thread.hpp>
 
 #include "support/temp_dir.hpp"

@@ -1,0 +1,205 @@
+#include <string_view>
+#include <utility>
+
+#include <tenure/adapters/fence_text.hpp>
+#include <tenure/adapters/redis_fence.hpp>
+#include <tenure/lockcore/lease_key.hpp>
+
+#include "reply.hpp"
+#include "script.hpp"
+
+namespace tenure {
+
+using redis_fence::call;
+using redis_fence::elementOf;
+using redis_fence::Reply;
+using redis_fence::textOf;
+
+namespace {
+
+constexpr std::size_t mostWords = 4'000;  // Lua's stack takes somewhat less than 8,000
+
+/// A line `name:value` of INFO.
+std::string infoValue(const std::string& info, std::string_view name) {
+  const std::string line = '\n' + std::string{name} + ':';
+  const std::size_t at = ('\n' + info).find(line);
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + line.size() - 1;
+  return info.substr(begin, info.find('\r', begin) - begin);
+}
+
+}  // namespace
+
+class RedisFence::Impl {
+ public:
+  Impl(redisContext* connection, RedisFenceOptions options)
+      : connection_{connection}, options_{std::move(options)}, where_{nameOf(*connection)} {}
+
+  [[nodiscard]] std::optional<FenceError> open();
+  [[nodiscard]] FenceResult<RedisReplies> write(const TermStamp& stamp, const RedisWrite& what);
+  [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
+
+ private:
+  [[nodiscard]] static std::string nameOf(const redisContext& connection) {
+    if (connection.connection_type == REDIS_CONN_UNIX) return std::string{"redis "} + connection.unix_sock.path;
+    return std::string{"redis "} + connection.tcp.host + ':' + std::to_string(connection.tcp.port);
+  }
+  [[nodiscard]] std::string keyOf(const std::string& lease) const {
+    return options_.prefix + (options_.hashTag.empty() ? "" : '{' + options_.hashTag + "}:") + lease;
+  }
+  [[nodiscard]] FenceError misconfigured(const std::string& text) const {
+    return fenceTrouble({ErrorClass::misconfigured, where_ + ": " + text});
+  }
+  [[nodiscard]] FenceError broken(bool mayBeWritten) const {
+    return fenceTrouble({ErrorClass::transient, where_ + ": the connection broke (" + connection_->errstr +
+                                                    "); connect again and open another fence"},
+                        mayBeWritten);
+  }
+  [[nodiscard]] std::optional<FenceError> checkServer();
+  [[nodiscard]] std::optional<FenceError> loadScript();
+  [[nodiscard]] Reply run(const TermStamp& stamp, const RedisWrite& what);
+  [[nodiscard]] FenceResult<RedisReplies> judge(const TermStamp& stamp, const redisReply& reply) const;
+  [[nodiscard]] std::optional<FenceError> waitForReplicas();
+
+  redisContext* connection_;
+  const RedisFenceOptions options_;
+  const std::string where_;
+  std::string sha_{};
+};
+
+std::optional<FenceError> RedisFence::Impl::open() {
+  if (connection_->err != 0) return broken(false);
+  if (options_.hashTag.find_first_of("{}") != std::string::npos || options_.prefix.find('{') != std::string::npos) {
+    return misconfigured("a hash tag is given without braces, and the prefix has none");
+  }
+  if (auto error = checkServer()) return error;
+  return loadScript();
+}
+
+std::optional<FenceError> RedisFence::Impl::checkServer() {
+  const Reply info = call(connection_, {"INFO"});
+  if (!info) return broken(false);
+  // Whoever may not ask INFO has been told by his operator that all is well.
+  const std::string text = info->type == REDIS_REPLY_STRING ? textOf(*info) : "";
+  if (infoValue(text, "maxmemory_policy").starts_with("allkeys-")) {
+    return misconfigured(
+        "its maxmemory-policy throws any key away when memory is short, the fence's tokens too; use "
+        "noeviction or volatile-*");
+  }
+  if (options_.requireAppendOnly && infoValue(text, "aof_enabled") != "1") {
+    return misconfigured("it writes no append-only file, so a crash forgets writes and tokens; set appendonly yes");
+  }
+  return std::nullopt;
+}
+
+std::optional<FenceError> RedisFence::Impl::loadScript() {
+  const Reply loaded = call(connection_, {"SCRIPT", "LOAD", redis_fence::script});
+  if (!loaded) return broken(false);
+  if (loaded->type != REDIS_REPLY_STRING) return redis_fence::troubleOf(where_, textOf(*loaded), false);
+  sha_ = textOf(*loaded);
+  return std::nullopt;
+}
+
+Reply RedisFence::Impl::run(const TermStamp& stamp, const RedisWrite& what) {
+  std::vector<std::string> words{"EVALSHA", sha_, std::to_string(what.keys.size() + 1), keyOf(stamp.lease)};
+  words.insert(words.end(), what.keys.begin(), what.keys.end());
+  words.insert(words.end(), {toString(stamp.token), stamp.holder, stamp.lease, std::to_string(what.commands.size())});
+  for (const RedisCommand& command : what.commands) {
+    words.push_back(std::to_string(command.size()));
+    words.insert(words.end(), command.begin(), command.end());
+  }
+  Reply reply = call(connection_, words);
+  if (reply && reply->type == REDIS_REPLY_ERROR && textOf(*reply).starts_with("NOSCRIPT")) {
+    // Nothing ran: the server was restarted, or somebody flushed its scripts.
+    words[0] = "EVAL";
+    words[1] = redis_fence::script;
+    reply = call(connection_, words);
+  }
+  return reply;
+}
+
+FenceResult<RedisReplies> RedisFence::Impl::write(const TermStamp& stamp, const RedisWrite& what) {
+  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  for (const RedisCommand& command : what.commands) {
+    if (command.empty() || command.size() > mostWords) {
+      return misconfigured("a command has 1 to 4,000 words, not " + std::to_string(command.size()));
+    }
+  }
+  if (connection_->err != 0) return broken(false);
+  const Reply reply = run(stamp, what);
+  if (!reply) return broken(true);
+  auto judged = judge(stamp, *reply);
+  if (!judged || options_.waitReplicas <= 0) return judged;
+  if (auto error = waitForReplicas()) return *std::move(error);
+  return judged;
+}
+
+FenceResult<RedisReplies> RedisFence::Impl::judge(const TermStamp& stamp, const redisReply& reply) const {
+  // An error of the script as a whole comes from its first write or before: nothing was written.
+  if (reply.type == REDIS_REPLY_ERROR) return redis_fence::troubleOf(where_, textOf(reply), false);
+  const std::string word = elementOf(reply, 0).value_or("");
+  if (word == "done") {
+    RedisReplies replies;
+    for (std::size_t i = 1; i < reply.elements; ++i) replies.push_back(elementOf(reply, i));
+    return replies;
+  }
+  const std::string first = elementOf(reply, 1).value_or("");
+  const std::string second = elementOf(reply, 2).value_or("");
+  if (word == "failed") {
+    return redis_fence::troubleOf(where_ + ": command " + first + " of a fenced write", second, first != "1");
+  }
+  const auto token = parseFencingToken(first);
+  auto refusal = token && (word == "stale" || word == "foreign")
+                     ? fenceRefusal(stamp, TermStamp{stamp.lease, *token, second})
+                     : std::nullopt;
+  if (refusal) return *std::move(refusal);
+  return fenceTrouble({ErrorClass::corrupt, where_ + ": key " + toString(LeaseKey{keyOf(stamp.lease)}) +
+                                                " holds no fencing token; find out who writes to it"});
+}
+
+std::optional<FenceError> RedisFence::Impl::waitForReplicas() {
+  const Reply reply =
+      call(connection_, {"WAIT", std::to_string(options_.waitReplicas), std::to_string(options_.waitTimeout.count())});
+  if (!reply) return broken(true);
+  if (reply->type == REDIS_REPLY_INTEGER && reply->integer >= options_.waitReplicas) return std::nullopt;
+  return fenceTrouble(
+      {ErrorClass::transient, where_ + ": the write is done, but fewer than " + std::to_string(options_.waitReplicas) +
+                                  " replicas have it; a failover now may lose it"},
+      true);
+}
+
+FenceResult<std::optional<TermStamp>> RedisFence::Impl::highestSeen(const std::string& lease) {
+  if (connection_->err != 0) return broken(false);
+  const Reply reply = call(connection_, {"HMGET", keyOf(lease), "token", "holder"});
+  if (!reply) return broken(false);
+  if (reply->type == REDIS_REPLY_ERROR) return redis_fence::troubleOf(where_, textOf(*reply), false);
+  const auto text = elementOf(*reply, 0);
+  if (!text) return std::optional<TermStamp>{};
+  const auto token = parseFencingToken(*text);
+  if (!token) {
+    return fenceTrouble({ErrorClass::corrupt, where_ + ": key " + toString(LeaseKey{keyOf(lease)}) +
+                                                  " holds no fencing token; find out who writes to it"});
+  }
+  return std::optional{TermStamp{lease, *token, elementOf(*reply, 1).value_or("")}};
+}
+
+FenceResult<RedisFence> RedisFence::open(redisContext* connection, RedisFenceOptions options) {
+  if (connection == nullptr) return fenceTrouble({ErrorClass::transient, "redis: there is no connection"});
+  auto impl = std::make_unique<Impl>(connection, std::move(options));
+  if (auto error = impl->open()) return *std::move(error);
+  return RedisFence{std::move(impl)};
+}
+
+RedisFence::RedisFence(std::unique_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
+RedisFence::~RedisFence() = default;
+RedisFence::RedisFence(RedisFence&&) noexcept = default;
+RedisFence& RedisFence::operator=(RedisFence&&) noexcept = default;
+
+FenceResult<RedisReplies> RedisFence::write(const TermStamp& stamp, const RedisWrite& what) {
+  return impl_->write(stamp, what);
+}
+FenceResult<std::optional<TermStamp>> RedisFence::highestSeen(const std::string& lease) {
+  return impl_->highestSeen(lease);
+}
+
+}  // namespace tenure

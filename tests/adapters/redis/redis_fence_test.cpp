@@ -1,0 +1,150 @@
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include <tenure/adapters/redis_fence.hpp>
+#include <tenure/lockcore/store_checks.hpp>
+
+#include "adapters/redis/redis_server.hpp"
+
+namespace tenure {
+namespace {
+
+using test::askRedis;
+using Texts = std::vector<std::string>;
+
+TermStamp stamp(std::uint64_t token, std::string holder = "a#1") {
+  return {"billing", FencingToken{token}, std::move(holder)};
+}
+
+class RedisFenceTest : public testing::Test {
+ protected:
+  [[nodiscard]] RedisFence open(const RedisFenceOptions& options = {}) const {
+    return RedisFence::open(connection_.get(), options).value();
+  }
+  void reconnect() { connection_ = test::connectRedis(server_.socket()); }
+  [[nodiscard]] ErrorClass classOf(const FenceResult<RedisReplies>& result) const {
+    const FenceError error = result.error();
+    return error.trouble()->error.errorClass;
+  }
+
+  test::RedisServer server_;
+  test::RedisConnection connection_{test::connectRedis(server_.socket())};
+};
+
+TEST_F(RedisFenceTest, runsCommandsAndTellsTheirReplies) {
+  RedisFence fence = open();
+  const auto replies = fence.write(stamp(5), {{"a", "b"},
+                                              {{"SET", "a", std::string{"x\0\r\ny", 5}},
+                                               {"INCRBY", "b", "9007199254740993"},
+                                               {"GET", "a"},
+                                               {"GET", "none"},
+                                               {"MGET", "a", "b"}}});
+  ASSERT_TRUE(replies) << FenceError{replies.error()}.message;
+  ASSERT_EQ(replies->size(), 5U);
+  EXPECT_EQ((*replies)[0], "OK");
+  EXPECT_EQ((*replies)[2], (std::string{"x\0\r\ny", 5}));
+  EXPECT_EQ((*replies)[3], std::nullopt);
+  EXPECT_EQ(askRedis(*connection_, {"GET", "b"}), Texts{"9007199254740993"});
+  EXPECT_EQ(askRedis(*connection_, {"HGETALL", "tenure:fence:billing"}),
+            (Texts{"lease", "billing", "token", "5", "holder", "a#1"}));
+}
+
+TEST_F(RedisFenceTest, tokensBeyondWhatADoubleHoldsAreCompared) {
+  RedisFence fence = open();
+  const std::uint64_t big = (1ULL << 53U) + 1;
+  EXPECT_TRUE(fence.write(stamp(big), {}));
+  EXPECT_TRUE(fence.write(stamp(big - 1), {}).has_error());
+  EXPECT_TRUE(fence.write(TermStamp{"billing", maxFencingToken, "a#1"}, {}));
+  EXPECT_TRUE(fence.write(TermStamp{"billing", FencingToken{maxFencingToken.value() - 1}, "a#1"}, {}).has_error());
+}
+
+TEST_F(RedisFenceTest, survivesAKilledServer) {
+  for (std::uint64_t token = 5; token < 10; ++token) {
+    EXPECT_TRUE(open().write(stamp(token), {{"n"}, {{"INCR", "n"}}}));
+    server_.kill();
+    server_.start();
+    reconnect();
+    EXPECT_TRUE(open().write(stamp(token - 1), {{"n"}, {{"INCR", "n"}}}).has_error());
+  }
+  EXPECT_EQ(askRedis(*connection_, {"GET", "n"}), Texts{"5"});
+}
+
+TEST_F(RedisFenceTest, aLostConnectionIsToldAndNotBelieved) {
+  std::signal(SIGPIPE, SIG_IGN);
+  RedisFence fence = open();
+  server_.kill();
+  const auto lost = fence.write(stamp(5), {{"n"}, {{"INCR", "n"}}});
+  ASSERT_TRUE(lost.has_error());
+  const FenceError error = lost.error();
+  EXPECT_TRUE(error.trouble()->mayBeWritten);
+  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::transient);
+  const FenceError again = fence.write(stamp(5), {}).error();
+  EXPECT_FALSE(again.trouble()->mayBeWritten) << "nothing is sent on a broken connection";
+  server_.start();
+}
+
+TEST_F(RedisFenceTest, aScriptThatWasFlushedIsSentAgain) {
+  RedisFence fence = open();
+  askRedis(*connection_, {"SCRIPT", "FLUSH"});
+  EXPECT_TRUE(fence.write(stamp(5), {{"n"}, {{"INCR", "n"}}}));
+  EXPECT_EQ(askRedis(*connection_, {"GET", "n"}), Texts{"1"});
+}
+
+TEST_F(RedisFenceTest, aRefusedCommandEndsTheWriteThere) {
+  RedisFence fence = open();
+  askRedis(*connection_, {"SET", "text", "x"});
+  const FenceError first = fence.write(stamp(5), {{"text", "n"}, {{"INCR", "text"}, {"INCR", "n"}}}).error();
+  EXPECT_FALSE(first.trouble()->mayBeWritten);
+  EXPECT_NE(first.message.find("command 1 of a fenced write: ERR value is not an integer"), std::string::npos)
+      << first.message;
+  const FenceError second = fence.write(stamp(5), {{"text", "n"}, {{"INCR", "n"}, {"INCR", "text"}}}).error();
+  EXPECT_TRUE(second.trouble()->mayBeWritten) << "what was before stays";
+  EXPECT_EQ(askRedis(*connection_, {"GET", "n"}), Texts{"1"});
+}
+
+TEST_F(RedisFenceTest, aKeyThatHoldsNoTokenFailsClosed) {
+  RedisFence fence = open();
+  askRedis(*connection_, {"HSET", "tenure:fence:billing", "token", "1e9"});
+  EXPECT_EQ(classOf(fence.write(stamp(5), {})), ErrorClass::corrupt);
+  EXPECT_TRUE(fence.highestSeen("billing").has_error());
+  askRedis(*connection_, {"DEL", "tenure:fence:billing"});
+  askRedis(*connection_, {"SET", "tenure:fence:billing", "5"});
+  EXPECT_TRUE(fence.write(stamp(5), {}).has_error());
+}
+
+TEST_F(RedisFenceTest, serversThatMayForgetTheTokenAreRefused) {
+  askRedis(*connection_, {"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  EXPECT_TRUE(RedisFence::open(connection_.get()).has_error());
+  askRedis(*connection_, {"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
+  EXPECT_TRUE(RedisFence::open(connection_.get(), {.requireAppendOnly = true}));
+  askRedis(*connection_, {"CONFIG", "SET", "appendonly", "no"});
+  EXPECT_TRUE(RedisFence::open(connection_.get(), {.requireAppendOnly = true}).has_error());
+}
+
+TEST_F(RedisFenceTest, aServerWithoutMemoryLeavesNothingBehind) {
+  RedisFence fence = open();
+  askRedis(*connection_, {"CONFIG", "SET", "maxmemory", "1"});
+  const auto refused = fence.write(stamp(5), {{"n"}, {{"INCR", "n"}}});
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(classOf(refused), ErrorClass::throttled);
+  askRedis(*connection_, {"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_EQ(fence.highestSeen("billing").value(), std::nullopt);
+}
+
+TEST_F(RedisFenceTest, waitsForReplicasIfAsked) {
+  RedisFence fence = open({.waitReplicas = 1, .waitTimeout = std::chrono::milliseconds{50}});
+  const FenceError error = fence.write(stamp(5), {{"n"}, {{"INCR", "n"}}}).error();
+  EXPECT_TRUE(error.trouble()->mayBeWritten);
+  EXPECT_EQ(askRedis(*connection_, {"GET", "n"}), Texts{"1"}) << "there is no replica, but the write is done";
+}
+
+TEST_F(RedisFenceTest, theTokenHasTheDatasHashTag) {
+  RedisFence fence = open({.hashTag = "account-7"});
+  EXPECT_TRUE(fence.write(stamp(5), {{"{account-7}:n"}, {{"INCR", "{account-7}:n"}}}));
+  EXPECT_EQ(askRedis(*connection_, {"HGET", "tenure:fence:{account-7}:billing", "token"}), Texts{"5"});
+  EXPECT_TRUE(RedisFence::open(connection_.get(), {.hashTag = "{x}"}).has_error());
+}
+
+}  // namespace
+}  // namespace tenure
