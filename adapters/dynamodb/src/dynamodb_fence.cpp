@@ -1,0 +1,73 @@
+#include <future>
+#include <utility>
+
+#include <boost/json/serialize.hpp>
+
+#include <tenure/adapters/dynamodb_fence.hpp>
+#include <tenure/lockcore/aws/make_json_client.hpp>
+
+#include "fence_answers.hpp"
+#include "fence_requests.hpp"
+
+namespace tenure {
+
+using namespace dynamodb_fence;
+
+class DynamoDbFence::Impl {
+ public:
+  Impl(DynamoDbFenceOptions options, std::shared_ptr<aws::JsonClient> client)
+      : options_{std::move(options)}, client_{std::move(client)}, where_{client_->describe()} {}
+
+  /// The client answers every call, at the latest when its time is over.
+  [[nodiscard]] aws::JsonOutcome call(const char* operation, const boost::json::object& request) {
+    std::promise<aws::JsonOutcome> answer;
+    client_->call(std::string{"DynamoDB_20120810."} + operation, boost::json::serialize(request), options_.timeout,
+                  [&answer](aws::JsonOutcome outcome) { answer.set_value(std::move(outcome)); });
+    return answer.get_future().get();
+  }
+
+  const DynamoDbFenceOptions options_;
+  const std::shared_ptr<aws::JsonClient> client_;
+  const std::string where_;
+};
+
+DynamoDbFence::DynamoDbFence(DynamoDbFenceOptions options, Logger logger) {
+  aws::JsonClientOptions client;
+  client.region = options.region;
+  client.endpoint = options.endpoint;
+  client.profile = options.profile;
+  client.caFile = options.caFile;
+  auto made = aws::makeJsonClient(std::move(client), std::move(logger));
+  impl_ = std::make_unique<Impl>(std::move(options), std::move(made));
+}
+
+DynamoDbFence::DynamoDbFence(DynamoDbFenceOptions options, std::shared_ptr<aws::JsonClient> client)
+    : impl_{std::make_unique<Impl>(std::move(options), std::move(client))} {}
+
+DynamoDbFence::~DynamoDbFence() = default;
+DynamoDbFence::DynamoDbFence(DynamoDbFence&&) noexcept = default;
+DynamoDbFence& DynamoDbFence::operator=(DynamoDbFence&&) noexcept = default;
+
+FenceResult<DynamoDbWritten> DynamoDbFence::write(const TermStamp& stamp, const DynamoDbWrite& what) {
+  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  const auto request = itemRequest(stamp, what);
+  if (!request) return request.error();
+  const char* operation = what.kind == DynamoDbWrite::Kind::put ? "PutItem" : "UpdateItem";
+  return writtenIn(stamp, impl_->where_, impl_->call(operation, *request));
+}
+
+FenceResult<DynamoDbWritten> DynamoDbFence::transact(const TermStamp& stamp, const std::vector<DynamoDbWrite>& what) {
+  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  const auto request = transactRequest(stamp, impl_->options_.guard, what);
+  if (!request) return request.error();
+  return writtenIn(stamp, impl_->where_, impl_->call("TransactWriteItems", *request));
+}
+
+FenceResult<std::optional<TermStamp>> DynamoDbFence::highestSeen(const std::string& lease) {
+  if (impl_->options_.guard.table.empty()) {
+    return fenceTrouble({ErrorClass::misconfigured, "there is no guard that could be asked"});
+  }
+  return seenIn(lease, impl_->where_, impl_->call("GetItem", readGuardRequest(lease, impl_->options_.guard)));
+}
+
+}  // namespace tenure

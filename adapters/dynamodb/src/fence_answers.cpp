@@ -1,0 +1,150 @@
+#include "fence_answers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/value.hpp>
+
+#include <tenure/adapters/fence_text.hpp>
+
+#include "fence_requests.hpp"
+
+namespace tenure::dynamodb_fence {
+namespace {
+
+using boost::json::object;
+using boost::json::value;
+
+struct Rule {
+  std::string_view part;  ///< of the error's name
+  ErrorClass errorClass;
+};
+
+constexpr std::array rules{
+    Rule{"Throughput", ErrorClass::throttled},
+    Rule{"Throttling", ErrorClass::throttled},
+    Rule{"LimitExceeded", ErrorClass::throttled},
+    Rule{"AccessDenied", ErrorClass::credentials},
+    Rule{"UnrecognizedClient", ErrorClass::credentials},
+    Rule{"Signature", ErrorClass::credentials},
+    Rule{"Token", ErrorClass::credentials},
+    Rule{"Conflict", ErrorClass::transient},
+    Rule{"InProgress", ErrorClass::transient},
+    Rule{"Validation", ErrorClass::misconfigured},
+    Rule{"ResourceNotFound", ErrorClass::misconfigured},
+};
+
+ErrorClass classOf(std::string_view name, ErrorClass otherwise) {
+  const auto rule = std::find_if(rules.begin(), rules.end(),
+                                 [&](const Rule& one) { return name.find(one.part) != std::string_view::npos; });
+  return rule == rules.end() ? otherwise : rule->errorClass;
+}
+
+const object* objectAt(const object& in, std::string_view name) {
+  const value* found = in.if_contains(name);
+  return found == nullptr ? nullptr : found->if_object();
+}
+
+std::string textAt(const object& in, std::string_view name) {
+  const value* found = in.if_contains(name);
+  const auto* text = found == nullptr ? nullptr : found->if_string();
+  return text == nullptr ? std::string{} : std::string{text->data(), text->size()};
+}
+
+object bodyOf(const std::string& text) {
+  boost::system::error_code error;
+  value parsed = boost::json::parse(text, error);
+  return error || !parsed.is_object() ? object{} : std::move(parsed.get_object());
+}
+
+/// Behind the namespace: `com.amazonaws.dynamodb.v20120810#ThrottlingException`.
+std::string nameOf(const object& body) {
+  const std::string type = textAt(body, "__type");
+  return type.substr(type.find('#') + 1);
+}
+
+FenceError corrupt(const std::string& lease, const std::string& where) {
+  return fenceTrouble({ErrorClass::corrupt, where + ": the attribute " + attributeOf(lease) +
+                                                " holds no fencing token; find out who writes to it"});
+}
+
+FenceResult<std::optional<TermStamp>> termOf(const std::string& lease, const std::string& where, const object& item) {
+  const object* attribute = objectAt(item, attributeOf(lease));
+  if (attribute == nullptr) return std::optional<TermStamp>{};
+  const object* map = objectAt(*attribute, "M");
+  const object* number = map == nullptr ? nullptr : objectAt(*map, "token");
+  const object* holder = map == nullptr ? nullptr : objectAt(*map, "holder");
+  const auto token = number == nullptr ? std::nullopt : parseFencingToken(textAt(*number, "N"));
+  if (!token || holder == nullptr) return corrupt(lease, where);
+  return std::optional{TermStamp{lease, *token, textAt(*holder, "S")}};
+}
+
+/// The item is as it was when the condition failed: it tells whose condition that was.
+FenceResult<DynamoDbWritten> afterCondition(const TermStamp& stamp, const std::string& where, const object* item) {
+  if (item == nullptr) return DynamoDbWritten::conditionFailed;  // no item, so no token that could refuse
+  auto seen = termOf(stamp.lease, where, *item);
+  if (!seen) return seen.error();
+  if (auto refusal = fenceRefusal(stamp, *seen)) return *std::move(refusal);
+  return DynamoDbWritten::conditionFailed;
+}
+
+FenceResult<DynamoDbWritten> afterCancel(const TermStamp& stamp, const std::string& where, const object& body) {
+  const value* list = body.if_contains("CancellationReasons");
+  const auto* reasons = list == nullptr ? nullptr : list->if_array();
+  bool ownCondition = false;
+  for (std::size_t i = 0; reasons != nullptr && i < reasons->size(); ++i) {
+    const object* reason = (*reasons)[i].if_object();
+    const std::string code = reason == nullptr ? std::string{} : textAt(*reason, "Code");
+    if (code.empty() || code == "None") continue;
+    if (code != "ConditionalCheckFailed") {
+      return fenceTrouble(
+          {classOf(code, ErrorClass::transient), where + ": a fenced transaction was not done: " + code});
+    }
+    if (i == 0) return afterCondition(stamp, where, objectAt(*reason, "Item"));
+    ownCondition = true;
+  }
+  if (ownCondition) return DynamoDbWritten::conditionFailed;
+  return fenceTrouble({ErrorClass::transient, where + ": a fenced transaction was not done, for no reason told"});
+}
+
+/// Errors that are no condition's.
+FenceError troubleIn(const std::string& where, const aws::JsonReply& reply, const object& body) {
+  const bool serverFault = reply.status >= 500 || reply.status < 400;
+  const std::string name = nameOf(body);
+  std::string message = textAt(body, "message");
+  if (message.empty()) message = textAt(body, "Message");
+  return fenceTrouble({serverFault ? ErrorClass::transient : classOf(name, ErrorClass::misconfigured),
+                       where + ": " + (name.empty() ? "status " + std::to_string(reply.status) : name) +
+                           (message.empty() ? "" : ": " + message.substr(0, 300))},
+                      serverFault);
+}
+
+}  // namespace
+
+FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, const std::string& where,
+                                       const aws::JsonOutcome& outcome) {
+  if (!outcome) return fenceTrouble(outcome.error().error, outcome.error().maybeSent);
+  if (outcome->status == 200) return DynamoDbWritten::done;
+  const object body = bodyOf(outcome->body);
+  const std::string name = nameOf(body);
+  if (name == "ConditionalCheckFailedException") return afterCondition(stamp, where, objectAt(body, "Item"));
+  if (name == "TransactionCanceledException") return afterCancel(stamp, where, body);
+  return troubleIn(where, *outcome, body);
+}
+
+FenceResult<std::optional<TermStamp>> seenIn(const std::string& lease, const std::string& where,
+                                             const aws::JsonOutcome& outcome) {
+  if (!outcome) return fenceTrouble(outcome.error().error, false);
+  const object body = bodyOf(outcome->body);
+  if (outcome->status != 200) {
+    FenceError error = troubleIn(where, *outcome, body);
+    return fenceTrouble(error.trouble()->error, false);
+  }
+  const object* item = objectAt(body, "Item");
+  if (item == nullptr) return std::optional<TermStamp>{};
+  return termOf(lease, where, *item);
+}
+
+}  // namespace tenure::dynamodb_fence

@@ -1,0 +1,20 @@
+// What the service's answers say. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <tenure/adapters/dynamodb_fence.hpp>
+#include <tenure/lockcore/aws/json_client.hpp>
+
+namespace tenure::dynamodb_fence {
+
+/// Of a write or a transaction.
+[[nodiscard]] FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, const std::string& where,
+                                                     const aws::JsonOutcome& outcome);
+
+/// Of the guard's item.
+[[nodiscard]] FenceResult<std::optional<TermStamp>> seenIn(const std::string& lease, const std::string& where,
+                                                           const aws::JsonOutcome& outcome);
+
+}  // namespace tenure::dynamodb_fence

@@ -1,0 +1,65 @@
+// A table of a test's own, reached without the adapter.
+#pragma once
+
+#include <atomic>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+
+#include <tenure/lockcore/aws/make_json_client.hpp>
+
+namespace tenure::test {
+
+inline aws::JsonClientOptions clientOptions() {
+  const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");
+  aws::JsonClientOptions options;
+  options.endpoint = endpoint == nullptr ? "" : endpoint;
+  return options;
+}
+
+class BareTable {
+ public:
+  explicit BareTable(std::string name) : name_{std::move(name)} {}
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  [[nodiscard]] static std::string freshName() {
+    static std::atomic<int> made{0};
+    return "fence-" + std::to_string(getpid()) + '-' + std::to_string(++made);
+  }
+
+  void create() {
+    (void)ask("CreateTable",
+              {{"TableName", name_},
+               {"BillingMode", "PAY_PER_REQUEST"},
+               {"KeySchema", boost::json::array{{{"AttributeName", "key"}, {"KeyType", "HASH"}}}},
+               {"AttributeDefinitions", boost::json::array{{{"AttributeName", "key"}, {"AttributeType", "S"}}}}});
+  }
+  void drop() { (void)ask("DeleteTable", {{"TableName", name_}}); }
+
+  boost::json::object ask(const std::string& operation, const boost::json::object& body) {
+    std::promise<aws::JsonOutcome> answer;
+    client_->call("DynamoDB_20120810." + operation, boost::json::serialize(body), std::chrono::seconds{30},
+                  [&answer](aws::JsonOutcome outcome) { answer.set_value(std::move(outcome)); });
+    const auto outcome = answer.get_future().get();
+    if (!outcome || outcome->status != 200) {
+      throw std::runtime_error{operation + ": " + (outcome ? outcome->body : outcome.error().error.message)};
+    }
+    return boost::json::parse(outcome->body).as_object();
+  }
+
+  /// The item of that key; empty if there is none.
+  boost::json::object item(const std::string& key) {
+    auto reply = ask("GetItem", {{"TableName", name_}, {"Key", {{"key", {{"S", key}}}}}, {"ConsistentRead", true}});
+    return reply.contains("Item") ? reply["Item"].as_object() : boost::json::object{};
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<aws::JsonClient> client_{aws::makeJsonClient(clientOptions())};
+};
+
+}  // namespace tenure::test
