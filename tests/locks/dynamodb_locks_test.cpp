@@ -54,7 +54,7 @@ class DynamoDbLocks : public testing::Test {
     options_.endpoint = endpoint;
   }
   void TearDown() override {
-    const auto hand = makeSocketClient(*options_.endpoint);
+    const auto hand = makeSocketClient(options_.endpoint);
     callNow(*hand, "DeleteTable", R"({"TableName":")" + options_.table + "\"}");
   }
 
@@ -85,8 +85,8 @@ TEST_F(DynamoDbLocks, S1_01_eightProcessesCountExactly) {
 
 TEST_F(DynamoDbLocks, S3_13_S3_29_S1_45_theRequestsOfALockAreExactlyThese) {
   using Counts = std::map<std::string, int>;
-  const auto counting = std::make_shared<CountingClient>(makeSocketClient(*options_.endpoint));
-  LockClient client{makeDynamoDbStore(options_, counting)};
+  const auto counting = std::make_shared<CountingClient>(makeSocketClient(options_.endpoint));
+  LockClient client{makeDynamoDbStore(options_, counting, {})};
   { const Lock first = client.acquire({"first"}).value(); }  // makes the table
   (void)counting->take();
   Lock lock = client.acquire({"orders"}).value();
@@ -103,7 +103,7 @@ TEST_F(DynamoDbLocks, S3_13_S3_29_S1_45_theRequestsOfALockAreExactlyThese) {
   const Lock again = client.acquire({"plain"}).value();
   EXPECT_EQ(counting->take(), (Counts{{"BatchGetItem", 1}, {"TransactWriteItems", 1}}))
       << "its own release needs no look";
-  LockClient other{makeDynamoDbStore(options_, counting)};
+  LockClient other{makeDynamoDbStore(options_, counting, {})};
   (void)other.tryAcquire({"plain"});
   (void)counting->take();
   EXPECT_EQ(other.tryAcquire({"plain"}).error().code, LockErrc::held);
@@ -112,7 +112,7 @@ TEST_F(DynamoDbLocks, S3_13_S3_29_S1_45_theRequestsOfALockAreExactlyThese) {
 
 TEST_F(DynamoDbLocks, S4_05_S4_06_J29_J30_J33_J44_J54_whatCallsSaidIsInTheItem) {
   LockClient client{makeDynamoDbStore(options_)};
-  const auto hand = makeSocketClient(*options_.endpoint);
+  const auto hand = makeSocketClient(options_.endpoint);
   const auto item = [&] {
     return callNow(*hand, "GetItem",
                    R"({"TableName":")" + options_.table + R"(","ConsistentRead":true,"Key":{"key":{"S":"orders"}}})");
