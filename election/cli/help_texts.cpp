@@ -164,7 +164,7 @@ Usage: tenure fence COMMAND [OPTIONS]
 
 Commands:
   install-sql  print SQL by which a database guards a table of yours
-  proxy        stand in front of an HTTP service, refuse requests of former terms
+  proxy        refuse requests of former terms in front of an HTTP service
 
 Options:
   -h, --help    print this help and exit; tenure fence COMMAND --help tells more
