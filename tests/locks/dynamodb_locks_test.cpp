@@ -86,7 +86,7 @@ TEST_F(DynamoDbLocks, S1_01_eightProcessesCountExactly) {
 TEST_F(DynamoDbLocks, S3_13_S3_29_S1_45_theRequestsOfALockAreExactlyThese) {
   using Counts = std::map<std::string, int>;
   const auto counting = std::make_shared<CountingClient>(makeSocketClient(options_.endpoint));
-  LockClient client{makeDynamoDbStore(options_, counting, {})};
+  LockClient client{makeDynamoDbStore(options_, counting, Logger{})};
   { const Lock first = client.acquire({"first"}).value(); }  // makes the table
   (void)counting->take();
   Lock lock = client.acquire({"orders"}).value();
@@ -103,7 +103,7 @@ TEST_F(DynamoDbLocks, S3_13_S3_29_S1_45_theRequestsOfALockAreExactlyThese) {
   const Lock again = client.acquire({"plain"}).value();
   EXPECT_EQ(counting->take(), (Counts{{"BatchGetItem", 1}, {"TransactWriteItems", 1}}))
       << "its own release needs no look";
-  LockClient other{makeDynamoDbStore(options_, counting, {})};
+  LockClient other{makeDynamoDbStore(options_, counting, Logger{})};
   (void)other.tryAcquire({"plain"});
   (void)counting->take();
   EXPECT_EQ(other.tryAcquire({"plain"}).error().code, LockErrc::held);
