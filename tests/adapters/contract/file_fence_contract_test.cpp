@@ -104,7 +104,7 @@ FenceUnderTest file(std::string name, bool replaces) {
           .make = [] { return std::make_unique<FileResource>(); },
           .open = [replaces](const std::string& address) { return std::make_unique<FileHandle>(address, replaces); },
           .pausesInside = true,
-          .raceWrites = 300};
+          .raceWrites = 150};
 }
 
 const FenceUnderTest& appended = registerFence(file("FileAppend", false));
