@@ -81,6 +81,10 @@ nanoseconds LeaseMachine::Impl::renewDueIn(const Instant& now) const {
   if (renewFailures_ > 0 || doubt_ || readBack_) return retryAfter_ - elapsedForHolder(retryFrom_, now);
   if (wanted_) return nanoseconds{0};
   if (options_.manualHeartbeat) return nanoseconds::max();
+  return heartbeatDueIn(now);
+}
+
+nanoseconds LeaseMachine::Impl::heartbeatDueIn(const Instant& now) const {
   const nanoseconds heartbeat = options_.timing.heartbeat() * (mutant::on(Mutant::heartbeatTooLate) ? 4 : 1);
   const nanoseconds early = (term_.anchor.boottime + heartbeat) % slotOf(heartbeat);
   return heartbeat - early - elapsedForHolder(term_.anchor, now);
@@ -149,6 +153,10 @@ void LeaseMachine::Impl::renewed(const Instant& now, const Pending& proven) {
   renewFailures_ = 0;
   readBack_ = false;
   retryAfter_ = nanoseconds{0};
+  if (!options_.manualHeartbeat) {
+    lag_.last = std::max(-heartbeatDueIn(now), nanoseconds{0});
+    lag_.worst = std::max(lag_.worst, lag_.last);
+  }
   term_.anchor = mutant::on(Mutant::validityFromReply) ? now : proven.sentAt;
   term_.validFor = proven.right.validFor;
   if (state_ == LeaseState::leading) term_.leadsFor = proven.right.leadsFor;

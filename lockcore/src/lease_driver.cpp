@@ -188,6 +188,7 @@ LeaseStatus LeaseDriver::Impl::status() const {
   status.workRunning = machine_.workRunning();
   status.terms = machine_.terms();
   status.clockRatePpm = gauge_.ppm();
+  status.heartbeatLag = machine_.heartbeatLag();
   return status;
 }
 

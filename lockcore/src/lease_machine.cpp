@@ -80,6 +80,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   tokenFloor_ = std::max({tokenFloor_, event.sighting->tokenFloor, record ? record->token : FencingToken{}});
   observation_.adopt(*event.sighting);
   follow(observation_.heldByOther() ? record : std::nullopt);
+  poll_.postpone(now, options_.timing.heartbeat());  // it was looked at just now
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::StepDown& event) {
@@ -353,5 +354,6 @@ std::optional<Instant> LeaseMachine::leaderSeenAt() const noexcept { return impl
 const std::optional<StoreError>& LeaseMachine::lastError() const noexcept { return impl_->lastError_; }
 std::optional<Instant> LeaseMachine::lastErrorAt() const noexcept { return impl_->lastErrorAt_; }
 std::uint64_t LeaseMachine::terms() const noexcept { return impl_->terms_; }
+const HeartbeatLag& LeaseMachine::heartbeatLag() const noexcept { return impl_->lag_; }
 
 }  // namespace tenure

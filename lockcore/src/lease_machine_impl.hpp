@@ -150,6 +150,7 @@ class LeaseMachine::Impl {
   [[nodiscard]] Nanos grownRetry();
   [[nodiscard]] bool renewalFits(const Instant& now) const;
   [[nodiscard]] Nanos renewDueIn(const Instant& now) const;
+  [[nodiscard]] Nanos heartbeatDueIn(const Instant& now) const;
   [[nodiscard]] Nanos rightLeft(const Instant& now) const;
 
   // ---- release_rules.cpp ----
@@ -218,6 +219,7 @@ class LeaseMachine::Impl {
   bool asReleased_{false};  ///< the observation is what this candidate's own release left, without any payload
   bool hasPayload_{false};  ///< this term's record may have some
   std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; none if it is empty
+  HeartbeatLag lag_{};
 
   // Of giving up.
   bool stopping_{false};

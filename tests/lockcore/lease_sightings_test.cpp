@@ -29,7 +29,6 @@ TEST_F(LeaseSightingsTest, I3_TheWaitThatHasPassedCountsForTheMachine) {
   see(othersRecord("v1", 4, 7s));
   EXPECT_EQ(untilFree(), 2s);
   start();
-  m.answerRead(othersRecord("v1", 4, 7s));
   while (m.state() == LeaseState::candidate) {
     m.toWakeup();
     if (m.state() == LeaseState::candidate) m.answerRead(othersRecord("v1", 4, 7s));
@@ -45,7 +44,9 @@ TEST_F(LeaseSightingsTest, I3_AHolderThatRenewedSinceIsWaitedForAnew) {
   see(othersRecord("v1", 4, 7s));
   pass(6s);
   start();
-  m.answerRead(othersRecord("v2", 4, 7s));
+  while (m.state() == LeaseState::candidate) m.toWakeup();
+  EXPECT_EQ(m.expected(), "v1");
+  m.answerWrite(Conflict{std::optional{othersRecord("v2", 4, 7s)}});
   const Instant renewed = m.now;
   while (m.state() == LeaseState::candidate) {
     m.toWakeup();
@@ -83,7 +84,7 @@ TEST_F(LeaseSightingsTest, ARecordThatVanishedUnderItsHolderIsWaitedOutByTheMach
   pass(2s);
   start();
   EXPECT_EQ(m.state(), LeaseState::candidate);
-  m.answerRead(std::optional<LeaseRecord>{});
+  m.after(4s);
   EXPECT_EQ(m.state(), LeaseState::candidate);
 }
 

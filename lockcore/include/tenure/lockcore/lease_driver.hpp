@@ -28,6 +28,7 @@ struct LeaseStatus {
   /// million; empty before the first. Where a time daemon follows good servers this is the error of the machine's own
   /// oscillator: beyond 500 (with the default guard) only the fence keeps two leaders apart, and a warning is logged.
   std::optional<double> clockRatePpm{};
+  HeartbeatLag heartbeatLag{};
 };
 
 /// What the driver tells its owner, on the scheduler, in order.

@@ -18,8 +18,8 @@ using Attempt = std::uint64_t;
 
 namespace event {
 
-/// Compete from now on. `beacon`: this process's, to be written into its records. `sighting`: what this process has seen
-/// of this lease by other ways before; the wait for a holder's lease to end counts from then.
+/// Compete from now on. `beacon`: this process's, to be written into its records. `sighting`: what this process has
+/// seen of this lease by other ways before; the wait for a holder's lease to end counts from then.
 struct Start {
   std::optional<Beacon> beacon{};
   std::optional<LeaseSighting> sighting{};

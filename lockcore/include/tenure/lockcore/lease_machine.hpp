@@ -14,6 +14,16 @@
 
 namespace tenure {
 
+/// How late heartbeats are: from when one was due until the store acknowledged a renewal, so it holds what the process,
+/// the queue of the store and the store itself take. A lease whose heartbeat would come too late is given up at its
+/// deadline, whatever this says.
+struct HeartbeatLag {
+  std::chrono::nanoseconds last{0};   ///< of the last acknowledged heartbeat; zero: none yet
+  std::chrono::nanoseconds worst{0};  ///< of all terms
+
+  friend bool operator==(const HeartbeatLag&, const HeartbeatLag&) = default;
+};
+
 enum class LeaseState {
   idle,       ///< not started
   candidate,  ///< observes the holder and waits for its chance
@@ -95,6 +105,7 @@ class LeaseMachine {
   [[nodiscard]] const std::optional<StoreError>& lastError() const noexcept;
   [[nodiscard]] std::optional<Instant> lastErrorAt() const noexcept;
   [[nodiscard]] std::uint64_t terms() const noexcept;
+  [[nodiscard]] const HeartbeatLag& heartbeatLag() const noexcept;
 
  private:
   class Impl;
