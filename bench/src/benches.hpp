@@ -14,6 +14,7 @@ struct Options {
   int processes{5};
   int rounds{50};
   std::uint64_t seed{1};
+  int leases{1000};    ///< of the bench leases
   std::string json{};  ///< a file for the results; empty: none
 };
 
@@ -39,7 +40,7 @@ bool benchRenew(const Options& options);
 bool benchLocks(const Options& options);
 /// A fenced write beside a bare one: SQLite, PostgreSQL (where TENURE_TEST_POSTGRESQL says), a plain file.
 bool benchFence(const Options& options);
-/// 1,000 leases of one process on one file, lease 10 s, heartbeat 3 s, for 60 s.
+/// 1,000 leases (or as many as --leases says) of one process on one file, lease 10 s, heartbeat 3 s, for 60 s.
 bool benchLeases(const Options& options);
 /// CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes, for 100, 1,000 and 10,000 leases.
 bool benchHeartbeat(const Options& options);

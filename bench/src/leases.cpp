@@ -18,8 +18,6 @@
 namespace tenure::bench {
 namespace {
 
-constexpr int leaseCount = 1000;
-
 struct Counters {
   std::atomic<int> elected{0};
   std::atomic<int> revoked{0};
@@ -57,17 +55,18 @@ std::unique_ptr<LeaderElector> competeFor(int index, const Options& options, con
 }  // namespace
 
 bool benchLeases(const Options& options) {
-  fmt::print("leases: {} leases in one process on one file, lease {} ms, heartbeat {} ms, {} s\n", leaseCount,
+  fmt::print("leases: {} leases in one process on one file, lease {} ms, heartbeat {} ms, {} s\n", options.leases,
              options.lease.count(), options.heartbeat.count(), options.rounds);
   const Scratch scratch;
   const auto store = makeSqliteStore({scratch.path("leases.db"), true});
   Counters counters;
-  std::vector<Beats> beats(leaseCount);
+  std::vector<Beats> beats(static_cast<std::size_t>(options.leases));
   std::vector<std::unique_ptr<LeaderElector>> electors;
-  for (int i = 0; i < leaseCount; ++i) {
+  for (int i = 0; i < options.leases; ++i) {
     electors.push_back(competeFor(i, options, store, counters, beats.at(static_cast<std::size_t>(i))));
+    const bool thousand = (i + 1) % 1000 == 0 || i + 1 == options.leases;
+    if (thousand) await([&] { return counters.elected.load() == i + 1; }, "all leases to be won");
   }
-  await([&] { return counters.elected.load() == leaseCount; }, "all leases to be won");
   const double cpuBefore = cpuSeconds();
   for (int second = 0; second < options.rounds; ++second) {
     std::this_thread::sleep_for(std::chrono::seconds{1});
@@ -86,6 +85,11 @@ bool benchLeases(const Options& options) {
     renewals += lease.count.load();
     missed += gap > due || lease.count.load() < options.rounds * 1000 / options.heartbeat.count() - 1 ? 1 : 0;
   }
+  Sample lag;
+  for (const auto& elector : electors) {
+    lag.add(static_cast<double>(elector->status().lease.heartbeatLag.worst.count()) / 1e6);
+  }
+  lag.print("worst heartbeat lag of a lease");
   longest.print("longest time between two heartbeats of a lease");
   fmt::print("  {} renewals, {:.0f} us of CPU each\n", renewals, cpu * 1e6 / static_cast<double>(renewals));
   bool holds = verdict("leases with a missed heartbeat", missed, 0, "");

@@ -18,7 +18,7 @@ using tenure::bench::Options;
 
 constexpr const char* usage =
     R"(usage: tenure-bench BENCH [--rounds N] [--lease MS] [--heartbeat MS] [--processes N] [--seed N]
-                          [--json FILE]
+                          [--leases N] [--json FILE]
 
   failover   SIGKILL the leader; how long until a successor is elected, death notice off and on
   handover   stop the leader politely; how long until a successor is elected
@@ -26,7 +26,7 @@ constexpr const char* usage =
   renew      a renewal through the store beside the same transaction written by hand
   locks      acquire and release beside two hand-written transactions; --processes candidates for one lock
   fence      a fenced write beside the same write without a fence
-  leases     1,000 leases in one process (--rounds: seconds)
+  leases     1,000 leases in one process, or --leases (--rounds: seconds)
   heartbeat  CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes (--rounds: seconds)
   crowd      10,000 leases in one process on DynamoDB (--rounds: seconds)
 
@@ -41,16 +41,16 @@ struct Bench {
 const std::map<std::string, Bench>& benches() {
   using namespace std::chrono_literals;
   static const std::map<std::string, Bench> all{
-      {"failover", {tenure::bench::benchFailover, {2000ms, 500ms, 5, 50, 1, {}}}},
-      {"handover", {tenure::bench::benchHandover, {2000ms, 500ms, 5, 50, 1, {}}}},
-      {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1, {}}}},
-      {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1, {}}}},
-      {"locks", {tenure::bench::benchLocks, {10'000ms, 3000ms, 100, 2000, 1, {}}}},
-      {"fence", {tenure::bench::benchFence, {10'000ms, 3000ms, 1, 2000, 1, {}}}},
-      {"leases", {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1, {}}}},
+      {"failover", {tenure::bench::benchFailover, {2000ms, 500ms, 5, 50, 1, 1000, {}}}},
+      {"handover", {tenure::bench::benchHandover, {2000ms, 500ms, 5, 50, 1, 1000, {}}}},
+      {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1, 1000, {}}}},
+      {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}}},
+      {"locks", {tenure::bench::benchLocks, {10'000ms, 3000ms, 100, 2000, 1, 1000, {}}}},
+      {"fence", {tenure::bench::benchFence, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}}},
+      {"leases", {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1, 1000, {}}}},
 #ifdef TENURE_WITH_DYNAMODB
-      {"heartbeat", {tenure::bench::benchHeartbeat, {10'000ms, 3000ms, 1, 15, 1, {}}}},
-      {"crowd", {tenure::bench::benchCrowd, {10'000ms, 3000ms, 1, 120, 1, {}}}},
+      {"heartbeat", {tenure::bench::benchHeartbeat, {10'000ms, 3000ms, 1, 15, 1, 1000, {}}}},
+      {"crowd", {tenure::bench::benchCrowd, {10'000ms, 3000ms, 1, 120, 1, 1000, {}}}},
 #endif
   };
   return all;
@@ -65,6 +65,8 @@ bool apply(Options& options, const std::string& name, const std::string& value) 
     options.heartbeat = std::chrono::milliseconds{std::stoi(value)};
   } else if (name == "--processes") {
     options.processes = std::stoi(value);
+  } else if (name == "--leases") {
+    options.leases = std::stoi(value);
   } else if (name == "--json") {
     options.json = value;
   } else if (name == "--seed") {

@@ -44,10 +44,27 @@ OwnershipWrite::OwnershipWrite(Session& session, ClaimBook& claims, const WriteR
 
 WriteOutcome OwnershipWrite::perform(const Deadline& deadline) {
   if (auto refused = refusalOf(request_)) return Rejected{std::move(*refused)};
-  WriteOutcome outcome = attempt(deadline);
+  return conclude(attempt(deadline));
+}
+
+WriteOutcome OwnershipWrite::conclude(WriteOutcome outcome) {
   updateClaim(outcome);
   if (std::holds_alternative<Applied>(outcome)) touchWakeFile(session_.files().sidecar, request_.key);
   return outcome;
+}
+
+WriteOutcome OwnershipWrite::concludeCommitted(bool filesUnchanged) {
+  return conclude(filesUnchanged ? applied() : stateOfNewFile());
+}
+
+OwnershipWrite::Trouble OwnershipWrite::writeInOpenTransaction() {
+  if (auto refused = refusalOf(request_)) return Rejected{std::move(*refused)};
+  return judgeAndChange();
+}
+
+WriteOutcome OwnershipWrite::applied() {
+  const bool asked = !acquires() && current_->stepDown == token_;
+  return Applied{token_, asked, std::move(warning_)};
 }
 
 WriteOutcome OwnershipWrite::attempt(const Deadline& deadline) {
@@ -58,20 +75,23 @@ WriteOutcome OwnershipWrite::attempt(const Deadline& deadline) {
   if (auto trouble = inTransaction(deadline)) return std::move(*trouble);
   // The commit went into the file that was open. If the path names another one by now, nobody else sees it there.
   if (!session_.filesUnchanged()) return stateOfNewFile();
-  const bool asked = !acquires() && current_->stepDown == token_;
-  return Applied{token_, asked, std::move(warning_)};
+  return applied();
 }
 
 OwnershipWrite::Trouble OwnershipWrite::inTransaction(const Deadline& deadline) {
   Transaction transaction{session_, what_};
   if (auto late = transaction.begin(deadline)) return Rejected{std::move(*late)};
+  if (auto trouble = judgeAndChange()) return trouble;
+  if (auto trouble = stakeClaim()) return trouble;
+  return transaction.commit();
+}
+
+OwnershipWrite::Trouble OwnershipWrite::judgeAndChange() {
   auto found = selectLease(session_, request_.key, what_);
   if (found.has_error()) return Rejected{found.error()};
   current_ = std::move(*found);
   if (auto refused = judge()) return refused;
-  if (auto trouble = change()) return trouble;
-  if (auto trouble = stakeClaim()) return trouble;
-  return transaction.commit();
+  return change();
 }
 
 bool OwnershipWrite::expects(const RecordVersion& version) const {

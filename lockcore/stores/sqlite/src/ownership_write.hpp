@@ -21,12 +21,22 @@ class OwnershipWrite {
 
   [[nodiscard]] WriteOutcome perform(const Deadline& deadline);
 
+  // In steps, as one of several renewals in a transaction of somebody else's.
+
+  /// Nothing: it is written, and done once the transaction is committed.
+  [[nodiscard]] std::optional<WriteOutcome> writeInOpenTransaction();
+  /// It ended so.
+  [[nodiscard]] WriteOutcome conclude(WriteOutcome outcome);
+  /// `filesUnchanged`: after the commit the path still named the file that was written.
+  [[nodiscard]] WriteOutcome concludeCommitted(bool filesUnchanged);
+
  private:
   [[nodiscard]] WriteOutcome attempt(const Deadline& deadline);
 
   using Trouble = std::optional<WriteOutcome>;  // empty: go on
 
   [[nodiscard]] Trouble inTransaction(const Deadline& deadline);
+  [[nodiscard]] Trouble judgeAndChange();
   [[nodiscard]] Trouble judge();
   [[nodiscard]] Trouble judgeClaims();
   [[nodiscard]] Trouble change();
@@ -36,6 +46,7 @@ class OwnershipWrite {
   [[nodiscard]] Trouble stakeClaim();
   void updateClaim(const WriteOutcome& outcome);
   [[nodiscard]] WriteOutcome stateOfNewFile();
+  [[nodiscard]] WriteOutcome applied();
 
   [[nodiscard]] bool acquires() const noexcept { return request_.purpose == WriteRequest::Purpose::acquire; }
   [[nodiscard]] bool expects(const RecordVersion& version) const;

@@ -15,6 +15,7 @@
 #include "claims.hpp"
 #include "holder_watch.hpp"
 #include "ownership_write.hpp"
+#include "renewal_batch.hpp"
 #include "sidecar.hpp"
 #include "sweep.hpp"
 #include "transactions.hpp"
@@ -38,7 +39,10 @@ struct Parts {
         beacon{options.store, options.path},
         claims{options.store, beacon},
         watches{logger},
-        writer{"tenure-sqlite-w", options},
+        writer{"tenure-sqlite-w", options,
+               [this](Session& session, const std::vector<Renewal>& renewals) {
+                 return renewTogether(session, claims, renewals);
+               }},
         reader{"tenure-sqlite-r", readingOnly(options)} {
     Worker::makePeers(writer, reader);
   }
@@ -126,6 +130,7 @@ class SqliteStore final : public LeaseStore {
   }
 
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    if (request.purpose == WriteRequest::Purpose::renew) return renew(std::move(request), options, std::move(handler));
     submit(parts_->writer, options, std::move(handler),
            [parts = parts_, request = std::move(request)](Session& session, const Deadline& deadline) {
              WriteOutcome outcome = OwnershipWrite{session, parts->claims, request}.perform(deadline);
@@ -178,6 +183,22 @@ class SqliteStore final : public LeaseStore {
     std::error_code fault;
     const std::filesystem::path full = std::filesystem::absolute(path, fault);
     return path.empty() || fault ? path : full.string();
+  }
+
+  /// Renewals that wait at the same time are committed together.
+  void renew(WriteRequest request, CallOptions options, WriteHandler handler) {
+    const auto answer = std::make_shared<WriteHandler>(std::move(handler));
+    const auto shared = std::make_shared<const WriteRequest>(std::move(request));
+    parts_->writer.post(Job{
+        .deadline = Deadline{readClock(), options.timeout},
+        .run =
+            [parts = parts_, shared, answer](Session& session, const Deadline& deadline) {
+              (*answer)(OwnershipWrite{session, parts->claims, *shared}.perform(deadline));
+            },
+        .refuse = [answer](StoreError error) { (*answer)(Rejected{std::move(error)}); },
+        .renewal = shared,
+        .answer = [parts = parts_, answer](WriteOutcome outcome) { (*answer)(std::move(outcome)); },
+    });
   }
 
   /// Queues `work`, whose result (or the reason why it was not attempted) goes to `handler`.

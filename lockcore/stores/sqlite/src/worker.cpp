@@ -1,6 +1,5 @@
 #include "worker.hpp"
 
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -23,8 +22,8 @@ StoreError storeGone(const std::string& store) {
 
 thread_local const Worker::Core* Worker::current_ = nullptr;
 
-Worker::Worker(const char* name, Session::Options options)
-    : name_{name}, core_{std::make_shared<Core>(std::move(options))} {}
+Worker::Worker(const char* name, Session::Options options, Together together)
+    : name_{name}, core_{std::make_shared<Core>(std::move(options), std::move(together))} {}
 
 void Worker::post(Job job) {
   {
@@ -58,7 +57,7 @@ void Worker::run(Core& core) {
                     if (const auto peer = core.peer.lock()) letLook(*peer);
                   }};
   for (;;) {
-    std::optional<Job> job;
+    std::vector<Job> jobs;
     {
       std::unique_lock lock{core.mutex};
       core.changed.wait(lock, [&] { return core.stopping.load() || core.mustLook || !core.jobs.empty(); });
@@ -68,18 +67,49 @@ void Worker::run(Core& core) {
         session.dropIfFilesChanged();
         continue;
       }
-      job = std::move(core.jobs.front());
-      core.jobs.pop_front();
+      jobs = takeJobs(core);
     }
-    if (job->deadline.passed()) {
-      job->refuse(timeOver(core.options.store, job->deadline));
-      continue;
+    if (jobs.size() == 1) {
+      perform(core, session, jobs.front());
+    } else {
+      performTogether(core, session, jobs);
     }
-    const BusyWait::Guard guard{session.busyWait(), job->deadline};
-    job->run(session, job->deadline);
   }
   session.close();
   refuseAll(core);
+}
+
+/// The first job; if it is a renewal, those that are waiting right behind it too. The lock is held.
+std::vector<Job> Worker::takeJobs(Core& core) {
+  std::vector<Job> jobs;
+  do {
+    jobs.push_back(std::move(core.jobs.front()));
+    core.jobs.pop_front();
+  } while (core.together && jobs.front().renewal && jobs.size() < maxRenewalsTogether && !core.jobs.empty() &&
+           core.jobs.front().renewal);
+  return jobs;
+}
+
+void Worker::perform(Core& core, Session& session, const Job& job) {
+  if (job.deadline.passed()) return job.refuse(timeOver(core.options.store, job.deadline));
+  const BusyWait::Guard guard{session.busyWait(), job.deadline};
+  job.run(session, job.deadline);
+}
+
+void Worker::performTogether(Core& core, Session& session, const std::vector<Job>& jobs) {
+  std::vector<Renewal> renewals;
+  std::vector<const Job*> inTime;
+  for (const Job& job : jobs) {
+    if (job.deadline.passed()) {
+      job.refuse(timeOver(core.options.store, job.deadline));
+      continue;
+    }
+    renewals.push_back({*job.renewal, job.deadline});
+    inTime.push_back(&job);
+  }
+  if (renewals.empty()) return;
+  std::vector<WriteOutcome> outcomes = core.together(session, renewals);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) inTime[i]->answer(std::move(outcomes[i]));
 }
 
 void Worker::makePeers(Worker& one, Worker& other) {

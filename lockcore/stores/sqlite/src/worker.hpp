@@ -8,10 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
+#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "deadline.hpp"
+#include "renewal_batch.hpp"
 #include "session.hpp"
 
 namespace tenure::sqlite_store {
@@ -22,14 +25,21 @@ struct Job {
   Deadline deadline;
   std::function<void(Session&, const Deadline&)> run;
   std::function<void(StoreError)> refuse;  ///< its time passed in the queue, or the store is gone
+  /// Not null: a renewal, which may be done together with those that wait right behind it. Then `answer` is called
+  /// instead of `run`.
+  std::shared_ptr<const WriteRequest> renewal{};
+  std::function<void(WriteOutcome)> answer{};
 };
 
 /// The thread starts with the first job. All it needs lives in a core that the thread shares, so that the owner may go
 /// away while the thread is still answering.
 class Worker {
  public:
-  /// `name`: of the thread, at most 15 characters; a literal.
-  Worker(const char* name, Session::Options options);
+  /// Does several renewals, none of which has run out of time, and tells the outcome of each in order.
+  using Together = std::function<std::vector<WriteOutcome>(Session&, const std::vector<Renewal>&)>;
+
+  /// `name`: of the thread, at most 15 characters; a literal. `together` may be empty: one after the other.
+  Worker(const char* name, Session::Options options, Together together = {});
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -47,9 +57,11 @@ class Worker {
 
  private:
   struct Core {
-    explicit Core(Session::Options sessionOptions) : options{std::move(sessionOptions)} {}
+    Core(Session::Options sessionOptions, Together renewTogether)
+        : options{std::move(sessionOptions)}, together{std::move(renewTogether)} {}
 
     const Session::Options options;
+    const Together together;
     std::atomic<bool> stopping{false};
     std::mutex mutex;
     std::condition_variable changed;
@@ -59,6 +71,9 @@ class Worker {
   };
 
   static void run(Core& core);
+  [[nodiscard]] static std::vector<Job> takeJobs(Core& core);
+  static void perform(Core& core, Session& session, const Job& job);
+  static void performTogether(Core& core, Session& session, const std::vector<Job>& jobs);
   static void letLook(Core& core);
   static void refuseAll(Core& core);
 

@@ -1,0 +1,97 @@
+#include "renewal_batch.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <sqlite3.h>
+
+#include "ownership_write.hpp"
+#include "transaction.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+class Batch {
+ public:
+  Batch(Session& session, ClaimBook& claims, const std::vector<Renewal>& renewals)
+      : session_{session}, claims_{claims}, renewals_{renewals}, outcomes_(renewals.size()) {
+    for (const Renewal& renewal : renewals_) writes_.emplace_back(session_, claims_, renewal.request);
+  }
+
+  std::vector<WriteOutcome> perform() {
+    commitTogether();
+    std::vector<WriteOutcome> out;
+    out.reserve(outcomes_.size());
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      // What has no outcome was not reached by a transaction that ended early.
+      out.push_back(outcomes_[i] ? *std::move(outcomes_[i]) : alone(i));
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] WriteOutcome alone(std::size_t i) {
+    const BusyWait::Guard guard{session_.busyWait(), renewals_[i].deadline};
+    return OwnershipWrite{session_, claims_, renewals_[i].request}.perform(renewals_[i].deadline);
+  }
+
+  /// The write lock is waited for until the first of the deadlines.
+  [[nodiscard]] Deadline first() const {
+    return std::min_element(renewals_.begin(), renewals_.end(),
+                            [](const Renewal& a, const Renewal& b) { return a.deadline.left() < b.deadline.left(); })
+        ->deadline;
+  }
+
+  void commitTogether() {
+    const Deadline deadline = first();
+    const BusyWait::Guard guard{session_.busyWait(), deadline};
+    const StoreResult<bool> ready = session_.open(Session::Need::existing);
+    if (ready.has_error() || !*ready) return;  // each finds that out for itself
+    std::vector<std::size_t> written;
+    {
+      Transaction transaction{session_, "renewing " + std::to_string(renewals_.size()) + " leases together"};
+      if (transaction.begin(deadline)) return;  // those that still have time try again
+      if (!writeAll(written)) return;
+      if (auto trouble = transaction.commit()) {
+        for (const std::size_t i : written) outcomes_[i] = writes_[i].conclude(*trouble);
+        return;
+      }
+    }
+    // Before the first of them looks at the file that is there now, which opens that.
+    const bool unchanged = session_.filesUnchanged();
+    for (const std::size_t i : written) outcomes_[i] = writes_[i].concludeCommitted(unchanged);
+  }
+
+  /// False: the transaction is gone, and nothing of it was written.
+  bool writeAll(std::vector<std::size_t>& written) {
+    for (std::size_t i = 0; i < writes_.size(); ++i) {
+      std::optional<WriteOutcome> trouble = writes_[i].writeInOpenTransaction();
+      if (session_.connection().raw() == nullptr || !session_.connection().inTransaction()) {
+        return false;
+      }
+      if (trouble) {
+        outcomes_[i] = writes_[i].conclude(*std::move(trouble));
+      } else {
+        written.push_back(i);
+      }
+    }
+    return true;
+  }
+
+  Session& session_;
+  ClaimBook& claims_;
+  const std::vector<Renewal>& renewals_;
+  std::deque<OwnershipWrite> writes_{};
+  std::vector<std::optional<WriteOutcome>> outcomes_;
+};
+
+}  // namespace
+
+std::vector<WriteOutcome> renewTogether(Session& session, ClaimBook& claims, const std::vector<Renewal>& renewals) {
+  return Batch{session, claims, renewals}.perform();
+}
+
+}  // namespace tenure::sqlite_store
