@@ -1,5 +1,10 @@
 #include "schema.hpp"
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <tenure/lockcore/lease_machine.hpp>
 
 #include "store_types.hpp"
@@ -82,6 +87,65 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
   out.back().derived = [](const GroupConfig&) { return "off"; };
 }
 
+using Names = std::vector<std::string>;
+
+boost::system::result<Names, ValueFault> parseNames(std::string_view text) {
+  Names names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string_view name = text.substr(begin, end - begin);
+    name.remove_prefix(std::min(name.find_first_not_of(' '), name.size()));
+    name = name.substr(0, name.find_last_not_of(' ') + 1);
+    if (name.empty()) return ValueFault{"has an empty name; write names with single commas between"};
+    names.emplace_back(name);
+    begin = end + 1;
+  }
+  return names;
+}
+
+std::string namesText(const Names& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return yamlScalar(text);
+}
+
+void addShardKeys(std::vector<KeySpec>& out) {
+  constexpr unsigned mostShards = 10'000;
+  const auto off = [](const GroupConfig&) { return "off"; };
+  out.push_back(keySpec<unsigned>(
+      {"shards.count", "", "",
+       "How many shards there are, named 0, 1, ... The lease of each is group/NAME. 0: none, the group has one lease. "
+       "All "
+       "candidates must say the same."},
+      wholeNumberCodec(0, mostShards), [](auto& config) -> auto& { return config.options.shards.count; }));
+  KeySpec names = keySpec<Names>(
+      {"shards.names", "off", "north, south", "The names of the shards, instead of a count."},
+      {"text", "names with commas between", parseNames, namesText},
+      [](auto& config) -> auto& { return config.options.shards.names; });
+  names.get = [](const GroupConfig& config) -> std::optional<std::string> {
+    const Names& set = config.options.shards.names;
+    if (set.empty()) return std::nullopt;
+    return namesText(set);
+  };
+  names.derived = off;
+  out.push_back(std::move(names));
+  out.push_back(keySpec<unsigned>(
+      {"shards.max_leases", "off", "16", "The most shards that this candidate has at a time."},
+      wholeNumberCodec(1, mostShards), [](auto& config) -> auto& { return config.options.shards.maxLeases; }));
+  out.back().derived = off;
+  out.push_back(keySpec<milliseconds>(
+      {"shards.list_interval", "lease.heartbeat, at most 500ms", "",
+       "How often this candidate lists the group's leases. The shards of a crashed candidate are taken at most this "
+       "much "
+       "later than a lease after its last renewal. At most half of lease.duration."},
+      durationCodec(milliseconds{10}, maxLeaseDuration / 2),
+      [](auto& config) -> auto& { return config.options.shards.listInterval; }));
+  out.back().derived = [](const GroupConfig& config) {
+    const auto timing = LeaseTiming::from(config.options.lease);
+    return timing ? durationText(std::min(timing->heartbeat(), milliseconds{500})) : std::string{"not known"};
+  };
+}
+
 KeySpec storeTypeKey() {
   std::vector<std::pair<std::string, std::size_t>> choices;
   for (const StoreType& type : storeTypes()) choices.emplace_back(type.name, type.defaults.index());
@@ -142,6 +206,9 @@ const std::vector<SectionSpec>& sections() {
   static const std::vector<SectionSpec> all{
       {"candidate", false, "{ id: \"${HOSTNAME}\" }", "This process as one of those who compete."},
       {"lease", false, "{ duration: 10s }", "The timing of the lease."},
+      {"shards", false, "{ count: 64 }",
+       "A sharded election (ShardedElector): a lease for each shard, spread evenly over the candidates that are "
+       "present."},
       {"store", true, "{ type: sqlite, path: ./tenure.db }", "Where the lease is kept."},
       {"log", false, "{ level: info }", "The lines that the library writes."},
   };
@@ -153,6 +220,7 @@ const std::vector<KeySpec>& keySpecs() {
     std::vector<KeySpec> specs{groupKey()};
     addCandidateKeys(specs);
     addLeaseKeys(specs);
+    addShardKeys(specs);
     addStoreKeys(specs);
     addRemainingKeys(specs);
     fillInDefaults(specs);

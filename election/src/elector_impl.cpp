@@ -12,23 +12,8 @@ namespace tenure {
 
 using std::chrono::nanoseconds;
 
-/// How long stop() may take, counted from its call, in real time whatever clock the scheduler shows.
-class LeaderElector::Impl::Patience {
- public:
-  explicit Patience(const LeaseTiming& timing)
-      : length_{timing.drainTimeout() + timing.duration() + std::chrono::seconds{1}} {}
-
-  [[nodiscard]] nanoseconds left() const {
-    return std::max(length_ - elapsedForHolder(from_, readClock()), nanoseconds{0});
-  }
-
- private:
-  const Instant from_{readClock()};
-  const nanoseconds length_;
-};
-
 LeaderElector::Impl::Impl(Group group, Listener listener, ElectorRuntime runtime,
-                          const std::shared_ptr<Scheduler>& scheduler)
+                          const std::shared_ptr<Scheduler>& scheduler, ElectorPart part)
     : group_{std::move(group)},
       logger_{group_.logger()},
       scheduler_{scheduler},
@@ -37,16 +22,20 @@ LeaderElector::Impl::Impl(Group group, Listener listener, ElectorRuntime runtime
       stopTokens_{ThreadPool::forStopTokens()},
       termLane_{std::make_shared<CallbackLane>(containing(runtime.executor))},
       noticeLane_{std::make_shared<CallbackLane>(containing(runtime.executor))},
+      part_{std::move(part)},
       listeners_{[this](const std::string& failure) { log(LogLevel::error, failure); }} {
   if (!runtime.random) runtime.random = std::make_unique<SystemRandom>();
-  candidate_ = CandidateId::make(group_.options().candidate.id, *runtime.random).text();
+  candidate_ = part_.candidate.empty() ? CandidateId::make(group_.options().candidate.id, *runtime.random).text()
+                                       : part_.candidate;
   listeners_.add(std::move(listener));
   random_ = std::move(runtime.random);
 }
 
-std::shared_ptr<LeaderElector::Impl> LeaderElector::Impl::make(Group group, Listener listener, ElectorRuntime runtime) {
+std::shared_ptr<LeaderElector::Impl> LeaderElector::Impl::make(Group group, Listener listener, ElectorRuntime runtime,
+                                                               ElectorPart part) {
   std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
-  auto impl = std::make_shared<Impl>(std::move(group), std::move(listener), std::move(runtime), scheduler);
+  auto impl =
+      std::make_shared<Impl>(std::move(group), std::move(listener), std::move(runtime), scheduler, std::move(part));
   impl->connect(std::move(scheduler));
   return impl;
 }
@@ -75,6 +64,7 @@ Executor LeaderElector::Impl::containing(Executor executor) const {
 void LeaderElector::Impl::connect(std::shared_ptr<Scheduler> scheduler) {
   MachineOptions machine{group_.key(), candidate_, group_.timing()};
   machine.priority = group_.options().candidate.priority;
+  machine.data = part_.data;
   machine.displayClock = &wallClockMillisForDisplay;
   LeaseDriver::Options options{std::move(machine), logger_, [weak = weak_from_this()](const LeaseNotice& notice) {
                                  if (const auto self = weak.lock()) self->take(notice);
@@ -89,7 +79,7 @@ void LeaderElector::Impl::addListener(Listener listener) {
   listeners_.add(std::move(listener));
 }
 
-void LeaderElector::Impl::start() {
+void LeaderElector::Impl::start(std::optional<LeaseSighting> sighting) {
   {
     const std::lock_guard lock{mutex_};
     if (phase_ == Phase::stopping)
@@ -98,9 +88,11 @@ void LeaderElector::Impl::start() {
   }
   log(LogLevel::info, candidate_ + " competes on " + group_.store()->describe());
   const std::shared_ptr<DeathNotice> notice = deathNotice();
-  if (!notice) return driver_->submit(event::Start{});
+  if (!notice) return driver_->submit(event::Start{{}, std::move(sighting)});
   // Making the beacon is file work: not on this thread, not on the renewal thread.
-  pool_->post([self = shared_from_this(), notice] { self->driver_->submit(event::Start{self->beaconOf(*notice)}); });
+  pool_->post([self = shared_from_this(), notice, sighting = std::move(sighting)] {
+    self->driver_->submit(event::Start{self->beaconOf(*notice), sighting});
+  });
 }
 
 /// A store is the user's code. Without a death notice a crash costs a lease; without a start there is no candidate.
@@ -156,7 +148,9 @@ std::optional<ReleaseResult> LeaderElector::Impl::awaitStopped(const Patience& p
   return result;
 }
 
-void LeaderElector::Impl::abandon() {
+void LeaderElector::Impl::abandon() { abandon(Patience{group_.timing()}); }
+
+void LeaderElector::Impl::abandon(const Patience& patience) {
   if (mustNotBlock()) {
     bool endsLater = false;
     {
@@ -168,7 +162,6 @@ void LeaderElector::Impl::abandon() {
     if (!endsLater) driver_->close();
     return;
   }
-  const Patience patience{group_.timing()};
   requestStop();
   const bool ended = awaitStopped(patience).has_value();
   nanoseconds grace{0};

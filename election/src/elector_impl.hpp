@@ -2,7 +2,9 @@
 // elector_impl.cpp: its life. elector_notices.cpp: what it is told and tells.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -17,18 +19,39 @@
 
 namespace tenure {
 
+/// What an elector is given that is one of several of a sharded election.
+struct ElectorPart {
+  std::string candidate{};                             ///< its unique text; empty: made for it
+  std::string data{};                                  ///< for its records
+  std::function<void(const LeaseNotice&)> onNotice{};  ///< on the scheduler, after the elector has taken it
+};
+
 class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  [[nodiscard]] static std::shared_ptr<Impl> make(Group group, Listener listener, ElectorRuntime runtime);
-  Impl(Group group, Listener listener, ElectorRuntime runtime, const std::shared_ptr<Scheduler>& scheduler);
+  class Patience;
+
+  [[nodiscard]] static std::shared_ptr<Impl> make(Group group, Listener listener, ElectorRuntime runtime,
+                                                  ElectorPart part = {});
+  Impl(Group group, Listener listener, ElectorRuntime runtime, const std::shared_ptr<Scheduler>& scheduler,
+       ElectorPart part);
 
   void addListener(Listener listener);
-  void start();
+  /// `sighting`: what was seen of the lease before.
+  void start(std::optional<LeaseSighting> sighting = {});
   void stepDown(std::string why) { driver_->submit(event::StepDown{std::move(why)}); }
   void requestStop();
   ReleaseResult stop();
   /// The handle of the user is gone.
   void abandon();
+  /// The same, waiting no longer than that.
+  void abandon(const Patience& patience);
+  /// Neither a callback is running nor one due.
+  [[nodiscard]] bool isIdle() const { return termLane_->isIdle() && noticeLane_->isIdle(); }
+
+  /// Waiting here would wait for the caller itself.
+  [[nodiscard]] bool mustNotBlock() const {
+    return termLane_->isCurrent() || noticeLane_->isCurrent() || driver_->isOnScheduler();
+  }
 
   /// The child of a fork neither believes nor renews.
   [[nodiscard]] bool isOriginalProcess() const noexcept { return mark_.isHere(); }
@@ -41,7 +64,6 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
 
  private:
   enum class Phase { fresh, started, stopping };
-  class Patience;
 
   void connect(std::shared_ptr<Scheduler> scheduler);
   [[nodiscard]] Executor containing(Executor executor) const;
@@ -75,10 +97,6 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
     listeners_.call("onLeaderChanged", &Listener::onLeaderChanged, notice.leader);
   }
 
-  /// Waiting here would wait for the caller itself.
-  [[nodiscard]] bool mustNotBlock() const {
-    return termLane_->isCurrent() || noticeLane_->isCurrent() || driver_->isOnScheduler();
-  }
   void log(LogLevel level, const std::string& line) const { logger_.log(level, group_.name() + ": " + line); }
 
   // Constant after construction (listeners_: after start, until the end).
@@ -91,6 +109,7 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<ThreadPool> stopTokens_;
   const std::shared_ptr<CallbackLane> termLane_;    ///< onElected, onRevoked
   const std::shared_ptr<CallbackLane> noticeLane_;  ///< the others
+  ElectorPart part_;
   std::string candidate_;
   std::unique_ptr<RandomSource> random_{};  ///< until connect() hands it to the driver
   ListenerSet listeners_;
@@ -107,6 +126,21 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   std::optional<ReleaseResult> result_{};
   std::shared_ptr<TermHandle> term_{};  ///< whose work was not told to stop yet
   std::shared_ptr<Impl> keepAlive_{};   ///< until Stopped, if the handle was destroyed inside a callback
+};
+
+/// How long stop() may take, counted from its call, in real time whatever clock the scheduler shows.
+class LeaderElector::Impl::Patience {
+ public:
+  explicit Patience(const LeaseTiming& timing)
+      : length_{timing.drainTimeout() + timing.duration() + std::chrono::seconds{1}} {}
+
+  [[nodiscard]] std::chrono::nanoseconds left() const {
+    return std::max(length_ - elapsedForHolder(from_, readClock()), std::chrono::nanoseconds{0});
+  }
+
+ private:
+  const Instant from_{readClock()};
+  const std::chrono::nanoseconds length_;
 };
 
 }  // namespace tenure

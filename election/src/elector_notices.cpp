@@ -11,6 +11,7 @@ using std::chrono::nanoseconds;
 
 void LeaderElector::Impl::take(const LeaseNotice& notice) {
   std::visit([this](const auto& n) { on(n); }, notice);
+  if (part_.onNotice) part_.onNotice(notice);
 }
 
 void LeaderElector::Impl::on(const action::Elected& elected) {

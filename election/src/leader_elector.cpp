@@ -1,3 +1,4 @@
+#include <stdexcept>
 #include <utility>
 
 #include <tenure/election/leader_elector.hpp>
@@ -6,8 +7,13 @@
 
 namespace tenure {
 
-LeaderElector::LeaderElector(Group group, Listener listener, ElectorRuntime runtime)
-    : impl_{Impl::make(std::move(group), std::move(listener), std::move(runtime))} {}
+LeaderElector::LeaderElector(Group group, Listener listener, ElectorRuntime runtime) {
+  if (!group.options().shards.shardNames().empty()) {
+    throw std::invalid_argument{"LeaderElector: group " + group.name() +
+                                " has shards, so it has no lease of its own; use ShardedElector"};
+  }
+  impl_ = Impl::make(std::move(group), std::move(listener), std::move(runtime));
+}
 
 LeaderElector::~LeaderElector() {
   if (!impl_) return;

@@ -38,6 +38,11 @@ bool CallbackLane::isCurrent() const {
   return runner_ == std::this_thread::get_id();
 }
 
+bool CallbackLane::isIdle() const {
+  const std::lock_guard lock{mutex_};
+  return !active_;
+}
+
 bool CallbackLane::waitIdle(std::chrono::nanoseconds patience) {
   std::unique_lock lock{mutex_};
   return idle_.wait_for(lock, patience, [this] { return !active_; });

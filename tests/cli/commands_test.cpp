@@ -55,6 +55,22 @@ TEST_F(CommandsTest, CheckTellsEveryFaultAndTouchesNothing) {
   EXPECT_NE(missing.errors.find("none.yaml"), std::string::npos) << missing.errors;
 }
 
+TEST_F(CommandsTest, ARunOfAGroupWithShardsIsRefusedWithTheWayOut) {
+  directory_.write("shards.yaml", "group: g\nshards: { count: 4 }\nstore: { type: sqlite, path: ./x.db }\n");
+  const std::string file = directory_.file("shards.yaml");
+  EXPECT_EQ(finish({"check", "--config", file}).code, cli::exitOk);
+  for (const char* command : {"status", "resign"}) {
+    EXPECT_EQ(finish({command, "--config", file}).code, cli::exitUsage) << command;
+  }
+  const Finished refused = finish({"run", "--config", file, "--", "touch", directory_.file("touched")});
+  EXPECT_EQ(refused.code, cli::exitUsage);
+  EXPECT_NE(refused.errors.find("group g has shards, each with a lease of its own (g/0, ...)"), std::string::npos)
+      << refused.errors;
+  EXPECT_NE(refused.errors.find("ShardedElector"), std::string::npos) << refused.errors;
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("touched")));
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("x.db")));
+}
+
 TEST_F(CommandsTest, EveryCommandRefusesABadFileBeforeItDoesAnything) {
   directory_.write("bad.yaml", "group: g\n");
   const std::string bad = directory_.file("bad.yaml");

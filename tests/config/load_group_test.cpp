@@ -44,6 +44,22 @@ log: { level: debug }
   EXPECT_EQ(config, expected);
 }
 
+TEST(LoadGroup, ShardsByCountOrByName) {
+  const std::string head = "group: g\nstore: { type: memory }\n";
+  ShardOptions counted{.count = 64};
+  counted.maxLeases = 16;
+  counted.listInterval = 250ms;
+  EXPECT_EQ(loaded(head + "shards: { count: 64, max_leases: 16, list_interval: 250ms }\n").options.shards, counted);
+  const ShardOptions named = loaded(head + "shards: { names: \"eu, us,asia\" }\n").options.shards;
+  EXPECT_EQ(named.names, (std::vector<std::string>{"eu", "us", "asia"}));
+  const GroupConfig config = loaded(head + "shards: { names: \"eu, us\", max_leases: 1 }\n");
+  EXPECT_EQ(loaded(effectiveYaml(config)), config);
+  const auto faults = loadGroupConfigFromText(head + "shards: { count: 4, names: \"a,,b\" }\n", "group.yaml");
+  ASSERT_FALSE(faults);
+  EXPECT_NE(toString(faults.error()).find("group.yaml:3:28: shards.names: has an empty name"), std::string::npos)
+      << toString(faults.error());
+}
+
 TEST(LoadGroup, WhatIsLeftOutHasTheDefaultsOfTheStructs) {
   GroupConfig expected;
   expected.options.group = "g";
@@ -96,7 +112,7 @@ TEST(LoadGroup, VariableThatIsNotTextIsRefusedWithThePlace) {
 TEST(LoadGroup, FaultsComeInTheOrderOfTheFile) {
   EXPECT_EQ(
       messagesOf("zeta: 1\nstore: { path: '', type: sqlite }\nlease: { guard: 1, duration: 2 }\ngroup: ''\n"),
-      "group.yaml:1:1: zeta: is not a known key; allowed here are group, candidate, lease, store, on_lost and log\n"
+      "group.yaml:1:1: zeta: is not a known key; allowed here are group, candidate, lease, shards, store, on_lost and log\n"
       "group.yaml:2:16: store.path: is empty; allowed is the path of a file\n"
       "group.yaml:3:17: lease.guard: \"1\" has no unit; give one, such as 1ms or 1s; allowed is 0s to 12h\n"
       "group.yaml:3:30: lease.duration: \"2\" has no unit; give one, such as 2ms or 2s; allowed is 100ms to 24h\n"
@@ -170,7 +186,7 @@ TEST(LoadGroup, ValueThrowsWithAllFaults) {
   } catch (const std::runtime_error& e) {
     EXPECT_STREQ(
         e.what(),
-        "text:1:1: zeta: is not a known key; allowed here are group, candidate, lease, store, on_lost and log\n"
+        "text:1:1: zeta: is not a known key; allowed here are group, candidate, lease, shards, store, on_lost and log\n"
         "text:1:1: group: is missing; give it, such as group: billing-scheduler\n"
         "text:1:1: store: is missing; give it, such as store: { type: sqlite, path: ./tenure.db }");
   }

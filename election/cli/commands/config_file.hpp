@@ -14,6 +14,9 @@ namespace tenure::cli {
 /// Empty if the file has faults, all of which were told on stderr, one a line. Nothing is touched.
 [[nodiscard]] std::optional<GroupConfig> loadOrComplain(const std::string& file);
 
+/// The same for a command that is about the one lease of a group: a group with shards has none, which is told too.
+[[nodiscard]] std::optional<GroupConfig> loadUnshardedOrComplain(const std::string& file);
+
 /// A group's lease as seen by an operator's command, which is no candidate.
 struct LeaseOfGroup {
   LeaseKey key;

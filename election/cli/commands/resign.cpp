@@ -65,7 +65,7 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, millis
 }  // namespace
 
 int resignCommand(const ResignArguments& arguments) {
-  const auto config = loadOrComplain(arguments.config);
+  const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
   const ReadOutcome record = readNow(*lease.store, lease.key);

@@ -10,7 +10,7 @@
 namespace tenure::cli {
 
 int runCommand(const RunArguments& arguments, const SignalState& signals) {
-  const auto config = loadOrComplain(arguments.config);
+  const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   if (std::holds_alternative<MemoryStoreConfig>(config->store)) {
     complain("warning: store.type memory is seen by this process only; another copy would lead at the same time");

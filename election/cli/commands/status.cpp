@@ -80,7 +80,7 @@ class StatusWatch {
 }  // namespace
 
 int statusCommand(const StatusArguments& arguments) {
-  const auto config = loadOrComplain(arguments.config);
+  const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
   if (arguments.watch) return StatusWatch{arguments, lease}.run();

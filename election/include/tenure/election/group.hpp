@@ -1,8 +1,11 @@
 // A group: the candidates of one lease, as one YAML file or one options struct describes them.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <boost/system/result.hpp>
 
@@ -26,10 +29,29 @@ struct CandidateOptions {
   /// by 128 random bits, so two processes may share it. Empty: the host name.
   std::string id{};
   /// As in DNS SRV: 0 is the most preferred; each step waits 2 % of the lease longer before taking a free lease.
-  /// 0..50.
+  /// 0..50. In a sharded group nobody waits; it decides who has one shard more where they do not divide.
   unsigned priority{0};
 
   friend bool operator==(const CandidateOptions&, const CandidateOptions&) = default;
+};
+
+/// A sharded election (ShardedElector): the group has a lease for each shard instead of one. Neither `count` nor
+/// `names`: the group is for LeaderElector.
+struct ShardOptions {
+  /// Shards named 0 to count - 1, with the leases `group/0`, `group/1`, ... 0..10'000. All candidates must agree.
+  unsigned count{0};
+  /// Instead of `count`: names, each once, 1 to 200 bytes of UTF-8 without control characters, '/' and '#'.
+  std::vector<std::string> names{};
+  /// The most shards that this candidate holds at a time. At least 1. Unset: no limit.
+  std::optional<unsigned> maxLeases{};
+  /// How often this candidate lists the group's leases. A crashed holder's shards are taken at most this much later
+  /// than a lease after its last renewal. 10 ms .. lease.duration / 2. Unset: the heartbeat, but at most 500 ms.
+  std::optional<std::chrono::milliseconds> listInterval{};
+
+  /// The name of each shard; empty if the group has none.
+  [[nodiscard]] std::vector<std::string> shardNames() const;
+
+  friend bool operator==(const ShardOptions&, const ShardOptions&) = default;
 };
 
 /// Options as the user gives them; see config/reference.yaml for the same keys in YAML.
@@ -38,6 +60,7 @@ struct GroupOptions {
   CandidateOptions candidate{};
   LeaseOptions lease{};
   OnLost onLost{OnLost::callback};
+  ShardOptions shards{};
 };
 
 /// A validated group with its store. Only `make` (and loadGroup of tenure::config) makes one. Cheap to copy.

@@ -12,7 +12,10 @@
 
 namespace tenure {
 
-/// Where an elector runs; every default suits a program that has no wishes.
+/// Where an elector runs; every default suits a program that has no wishes. Electors share what they are given: with
+/// the defaults, or with one scheduler and one executor, any number of leases costs one renewal thread and as many
+/// callback threads as block, and the callbacks of each elector come in order. Give them one store object too
+/// (Group::store()).
 struct ElectorRuntime {
   /// Renewal and all other library work. Null: one thread per process shared by all electors (sharedScheduler()).
   std::shared_ptr<Scheduler> scheduler{};
@@ -44,7 +47,8 @@ struct ElectorStatus {
 /// A moved-from elector may be destroyed or assigned to, nothing else.
 class LeaderElector {
  public:
-  /// Does nothing yet; no request is made before start().
+  /// Does nothing yet; no request is made before start(). Throws std::invalid_argument for a group with shards, which
+  /// is for ShardedElector.
   explicit LeaderElector(Group group, Listener listener = {}, ElectorRuntime runtime = {});
 
   /// stop(), then waits until no callback is running, at most as long as stop() may take (one second more if your
@@ -93,6 +97,7 @@ class LeaderElector {
   [[nodiscard]] const std::string& candidate() const noexcept;
 
  private:
+  friend class ShardedElector;
   class Impl;
   std::shared_ptr<Impl> impl_;
 };

@@ -26,6 +26,9 @@ class CallbackLane : public std::enable_shared_from_this<CallbackLane> {
   /// Whether the calling thread is running a task of this lane just now.
   [[nodiscard]] bool isCurrent() const;
 
+  /// Nothing is queued or running.
+  [[nodiscard]] bool isIdle() const;
+
   /// Waits until nothing is queued or running, at most for `patience`. Not from the lane itself.
   bool waitIdle(std::chrono::nanoseconds patience);
 

@@ -1,0 +1,169 @@
+#include "shard_watch.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace tenure {
+namespace {
+
+constexpr std::string_view slotName = "member/";
+/// Free slots to choose from, so that candidates which start together seldom choose the same.
+constexpr std::size_t choices = 8;
+
+template <class Number>
+std::optional<Number> numberFrom(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// The value after `name=` in words with blanks between.
+template <class Number>
+std::optional<Number> valueOf(std::string_view name, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (word.starts_with(name)) return numberFrom<Number>(word.substr(name.size()));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ShardWatch::ShardWatch(std::string group, std::vector<std::string> shards, std::string self,
+                       std::chrono::nanoseconds window)
+    : group_{std::move(group)}, shards_{std::move(shards)}, self_{std::move(self)}, window_{window} {
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) shardOf_.emplace(shards_[shard], shard);
+}
+
+LeaseKey ShardWatch::slotKey(std::size_t slot) const {
+  return {prefix() + std::string{slotName} + std::to_string(slot)};
+}
+
+std::string ShardWatch::describe(std::size_t maxLeases, unsigned priority) {
+  const std::string limit = maxLeases == ShardMember::unlimited ? "" : "max=" + std::to_string(maxLeases) + ' ';
+  return limit + "priority=" + std::to_string(priority);
+}
+
+ShardMember ShardWatch::memberFrom(std::string id, const std::string& data) {
+  return {std::move(id), valueOf<std::size_t>("max=", data).value_or(ShardMember::unlimited),
+          valueOf<unsigned>("priority=", data).value_or(0)};
+}
+
+void ShardWatch::saw(const Instant& now, const std::vector<ListedLease>& listing) {
+  std::map<std::size_t, LeaseRecord> slots;
+  records_.clear();
+  unreadable_.clear();
+  for (const ListedLease& listed : listing) {
+    if (!listed.key.name.starts_with(prefix())) continue;
+    const std::string_view name = std::string_view{listed.key.name}.substr(prefix().size());
+    const bool isSlot = name.starts_with(slotName);
+    const auto slot = isSlot ? numberFrom<std::size_t>(name.substr(slotName.size())) : std::nullopt;
+    if (!slot && shardOf_.find(name) == shardOf_.end()) continue;
+    const LeaseKey key{listed.key.name};
+    if (!listed.record) {
+      sightings_.distrust(key);
+      unreadable_.insert(key.name);
+      continue;
+    }
+    sightings_.saw(now, key, *listed.record);
+    if (slot) {
+      slots.emplace(*slot, *listed.record);
+    } else {
+      records_.emplace(key.name, *listed.record);
+    }
+  }
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    const LeaseKey key = shardKey(shard);
+    if (records_.count(key.name) == 0 && unreadable_.count(key.name) == 0) sightings_.saw(now, key, std::nullopt);
+  }
+  for (const auto& [slot, record] : slots_) {
+    if (slots.count(slot) == 0) sightings_.saw(now, slotKey(slot), std::nullopt);
+  }
+  slots_ = std::move(slots);
+}
+
+ShardWatch::Standing ShardWatch::standing(const Instant& now, const LeaseKey& key,
+                                          std::chrono::nanoseconds window) const {
+  const auto untilFree = sightings_.untilFree(key, now);
+  if (!untilFree) return Standing::held;
+  const auto seen = sightings_.find(key);
+  const std::optional<LeaseRecord>& record = seen->record;
+  if (record && record->beacon && dead_.count(record->beacon->id) != 0) return Standing::free;
+  if (*untilFree <= std::chrono::nanoseconds{0}) return Standing::free;
+  const bool nearlyFree = record && *untilFree <= std::min<std::chrono::nanoseconds>(window, record->leaseDuration / 3);
+  return nearlyFree ? Standing::silent : Standing::held;
+}
+
+const std::string* ShardWatch::holderOf(const LeaseKey& key) const {
+  const auto found = records_.find(key.name);
+  return found == records_.end() || found->second.released ? nullptr : &found->second.holder;
+}
+
+/// Who holds a shard by a lease that is not over.
+std::set<std::string> ShardWatch::shardHolders(const Instant& now) const {
+  std::set<std::string> holders;
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    const LeaseKey key = shardKey(shard);
+    const std::string* holder = holderOf(key);
+    if (holder != nullptr && standing(now, key, {}) == Standing::held) holders.insert(*holder);
+  }
+  return holders;
+}
+
+/// A member whose slot ran out is present for as long as it renews a shard.
+ShardPicture ShardWatch::picture(const Instant& now) const {
+  ShardPicture picture;
+  const std::set<std::string> busy = shardHolders(now);
+  std::set<std::string> known;
+  for (const auto& [slot, record] : slots_) {
+    if (record.released) continue;
+    const bool present = standing(now, slotKey(slot), {}) == Standing::held || busy.count(record.holder) != 0;
+    if (present && known.insert(record.holder).second)
+      picture.members.push_back(memberFrom(record.holder, record.data));
+  }
+  for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
+    const LeaseKey key = shardKey(shard);
+    const std::string* holder = holderOf(key);
+    const bool held = standing(now, key, window_) == Standing::held;
+    // What cannot be read, or vanished under its holder, is nobody's to take.
+    picture.holders.push_back(!held ? std::string{} : holder != nullptr ? *holder : std::string{"?"});
+  }
+  return picture;
+}
+
+std::optional<LeaseSighting> ShardWatch::sighting(const LeaseKey& key) const { return sightings_.find(key); }
+
+bool ShardWatch::slotTaken(const Instant& now, std::size_t slot) const {
+  const auto found = slots_.find(slot);
+  const bool unreadable = unreadable_.count(slotKey(slot).name) != 0;
+  if (found == slots_.end() || found->second.released || unreadable) return unreadable;
+  return found->second.holder != self_ && standing(now, slotKey(slot), {}) == Standing::held;
+}
+
+std::size_t ShardWatch::freeSlot(const Instant& now, std::optional<std::size_t> except, RandomSource& random) const {
+  const std::set<std::string> busy = shardHolders(now);
+  std::vector<std::size_t> free;
+  for (std::size_t slot = 0; free.size() < choices; ++slot) {
+    if (slot == except || slotTaken(now, slot)) continue;
+    const auto found = slots_.find(slot);
+    const bool lapsed = found != slots_.end() && !found->second.released && found->second.holder != self_;
+    if (lapsed && busy.count(found->second.holder) != 0) continue;  // it is told by this slot who that is
+    free.push_back(slot);
+  }
+  return free[random.next() % free.size()];
+}
+
+std::map<std::string, LeaseRecord> ShardWatch::beacons(const Instant& now) const {
+  std::map<std::string, LeaseRecord> out;
+  for (const auto& [slot, record] : slots_) {
+    const bool other = record.holder != self_ && !record.released && record.beacon;
+    if (other && dead_.count(record.beacon->id) == 0 && standing(now, slotKey(slot), {}) == Standing::held)
+      out.emplace(record.beacon->id, record);
+  }
+  return out;
+}
+
+}  // namespace tenure

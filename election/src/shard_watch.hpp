@@ -1,0 +1,75 @@
+// What the listings of a sharded group show: who is present, who holds which shard, what may be taken. Pure.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/lease_sightings.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/random_source.hpp>
+
+#include "shard_balance.hpp"
+
+namespace tenure {
+
+/// The leases of a sharded group: `group/NAME` for each shard, and `group/member/N` for those who are present. A
+/// candidate holds one of the latter, any that is free, so that there never are many more of them than candidates were
+/// present at a time. It is renewed like any lease and judged by the observer's clock alone; its data says what
+/// others must know of the member.
+class ShardWatch {
+ public:
+  /// `window`: how long before its end a lease counts as free already, because who is to have it needs time to begin.
+  ShardWatch(std::string group, std::vector<std::string> shards, std::string self, std::chrono::nanoseconds window);
+
+  [[nodiscard]] std::string prefix() const { return group_ + '/'; }
+  [[nodiscard]] LeaseKey shardKey(std::size_t shard) const { return {prefix() + shards_[shard]}; }
+  [[nodiscard]] LeaseKey slotKey(std::size_t slot) const;
+
+  /// A listing of `prefix()` that was received at `now`.
+  void saw(const Instant& now, const std::vector<ListedLease>& listing);
+  /// The kernel proved the end of the process that keeps this beacon.
+  void provenDead(const std::string& beaconId) { dead_.insert(beaconId); }
+
+  [[nodiscard]] ShardPicture picture(const Instant& now) const;
+
+  /// What was seen of a shard or of a slot, for the machine that begins to compete for it.
+  [[nodiscard]] std::optional<LeaseSighting> sighting(const LeaseKey& key) const;
+
+  /// Some slot that is free, others than `except`. Different candidates are to choose differently.
+  [[nodiscard]] std::size_t freeSlot(const Instant& now, std::optional<std::size_t> except, RandomSource& random) const;
+  /// Whether somebody else holds this slot.
+  [[nodiscard]] bool slotTaken(const Instant& now, std::size_t slot) const;
+
+  /// The beacons of the other members that are present, with a record to follow each by.
+  [[nodiscard]] std::map<std::string, LeaseRecord> beacons(const Instant& now) const;
+
+  /// How a member tells others of itself, in the data of its slot.
+  [[nodiscard]] static std::string describe(std::size_t maxLeases, unsigned priority);
+  /// What is not understood has no limit and no preference.
+  [[nodiscard]] static ShardMember memberFrom(std::string id, const std::string& data);
+
+ private:
+  enum class Standing { free, silent, held };
+
+  [[nodiscard]] Standing standing(const Instant& now, const LeaseKey& key, std::chrono::nanoseconds window) const;
+  [[nodiscard]] std::set<std::string> shardHolders(const Instant& now) const;
+  [[nodiscard]] const std::string* holderOf(const LeaseKey& key) const;
+
+  const std::string group_;
+  const std::vector<std::string> shards_;
+  const std::string self_;
+  const std::chrono::nanoseconds window_;
+  std::map<std::string, std::size_t, std::less<>> shardOf_{};  ///< by name
+  LeaseSightings sightings_{};
+  std::map<std::size_t, LeaseRecord> slots_{};    ///< as listed last
+  std::map<std::string, LeaseRecord> records_{};  ///< of the shards, as listed last, by the lease's name
+  std::set<std::string> unreadable_{};            ///< leases whose records are not understood
+  std::set<std::string> dead_{};                  ///< beacons
+};
+
+}  // namespace tenure

@@ -1,0 +1,48 @@
+#include <utility>
+
+#include <tenure/election/sharded_elector.hpp>
+
+#include "sharded_impl.hpp"
+
+namespace tenure {
+
+ShardedElector::ShardedElector(Group group, ShardListener listener, ElectorRuntime runtime) {
+  std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
+  impl_ = std::make_shared<Impl>(std::move(group), std::move(listener), std::move(runtime), std::move(scheduler));
+}
+
+ShardedElector::~ShardedElector() {
+  if (!impl_) return;
+  if (!impl_->isOriginalProcess()) {
+    // In a forked child none of the threads exists and every descriptor is shared with the parent: touch nothing.
+    [[maybe_unused]] const auto* leaked =
+        new std::shared_ptr<Impl>{std::move(impl_)};  // lint-allow(raw-new): see above
+    return;
+  }
+  impl_->abandon();
+}
+
+ShardedElector::ShardedElector(ShardedElector&&) noexcept = default;
+
+ShardedElector& ShardedElector::operator=(ShardedElector&& other) noexcept {
+  ShardedElector gone{std::move(*this)};
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+
+void ShardedElector::start() {
+  if (impl_->isOriginalProcess()) impl_->start();
+}
+
+ReleaseResult ShardedElector::stop() { return impl_->isOriginalProcess() ? impl_->stop() : ReleaseResult::notHeld; }
+
+void ShardedElector::requestStop() {
+  if (impl_->isOriginalProcess()) impl_->requestStop();
+}
+
+bool ShardedElector::owns(std::size_t shard) const { return impl_->owns(shard); }
+std::vector<OwnedShard> ShardedElector::owned() const { return impl_->owned(); }
+ShardedStatus ShardedElector::status() const { return impl_->status(); }
+const std::string& ShardedElector::candidate() const noexcept { return impl_->candidate(); }
+
+}  // namespace tenure

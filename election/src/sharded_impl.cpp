@@ -1,0 +1,214 @@
+#include "sharded_impl.hpp"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include <tenure/lockcore/candidate_id.hpp>
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds longestInterval{500};
+
+nanoseconds intervalOf(const Group& group) {
+  return group.options().shards.listInterval.value_or(std::min(group.timing().heartbeat(), longestInterval));
+}
+
+std::shared_ptr<RandomSource> orSystem(std::unique_ptr<RandomSource> random) {
+  if (random) return random;
+  return std::make_shared<SystemRandom>();
+}
+
+/// The worst that any shard came to.
+ReleaseResult worse(ReleaseResult a, ReleaseResult b) {
+  constexpr std::array order{ReleaseResult::notHeld, ReleaseResult::released, ReleaseResult::unknown,
+                             ReleaseResult::notDrained};
+  return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b) ? b : a;
+}
+
+}  // namespace
+
+ShardedElector::Impl::Impl(Group group, ShardListener listener, ElectorRuntime runtime,
+                           std::shared_ptr<Scheduler> scheduler)
+    : group_{std::move(group)},
+      logger_{group_.logger()},
+      names_{group_.options().shards.shardNames()},
+      listener_{std::make_shared<const ShardListener>(std::move(listener))},
+      executor_{std::move(runtime.executor)},
+      clock_{scheduler->clock()},
+      gate_{std::make_shared<SchedulerGate>(std::move(scheduler))},
+      random_{orSystem(std::move(runtime.random))},
+      candidate_{CandidateId::make(group_.options().candidate.id, *random_).text()},
+      interval_{intervalOf(group_)},
+      watch_{group_.name(), names_, candidate_, 2 * interval_},
+      balance_{{candidate_, 2 * interval_, group_.timing().duration()}} {
+  if (names_.empty()) {
+    throw std::invalid_argument{"ShardedElector: group " + group_.name() +
+                                " has no shards; give shards.count or shards.names, or use LeaderElector"};
+  }
+}
+
+/// One lease of the group as a group of its own. Nobody waits for a preferred candidate: who takes a free shard is
+/// decided before.
+Group ShardedElector::Impl::groupOf(const LeaseKey& key) const {
+  GroupOptions options = group_.options();
+  options.group = key.name;
+  options.shards = {};
+  options.candidate.priority = 0;
+  return Group::make(std::move(options), group_.store(), logger_).value();
+}
+
+Listener ShardedElector::Impl::listenerOf(std::size_t shard) const {
+  Listener out;
+  const Shard which{shard, names_[shard]};
+  const auto& all = listener_;
+  if (all->onShardElected) out.onElected = [all, which](const Leadership& term) { all->onShardElected(which, term); };
+  if (all->onShardRevoked) out.onRevoked = [all, which](const Revocation& why) { all->onShardRevoked(which, why); };
+  if (all->onShardInDoubt) out.onInDoubt = [all, which](const Doubt& doubt) { all->onShardInDoubt(which, doubt); };
+  return out;
+}
+
+void ShardedElector::Impl::start() {
+  {
+    const std::lock_guard lock{mutex_};
+    if (phase_ == Phase::stopping)
+      throw std::logic_error("ShardedElector: it was stopped; make a new one to start again");
+    if (std::exchange(phase_, Phase::started) == Phase::started) return;
+  }
+  log(LogLevel::info,
+      candidate_ + " competes for " + std::to_string(names_.size()) + " shards on " + group_.store()->describe());
+  gate_->post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->look();
+  });
+}
+
+void ShardedElector::Impl::requestStop() {
+  {
+    const std::lock_guard lock{mutex_};
+    const Phase before = std::exchange(phase_, Phase::stopping);
+    if (before == Phase::fresh) result_ = ReleaseResult::notHeld;  // nothing was begun
+    if (before != Phase::started) return;
+  }
+  gate_->post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->beginStop();
+  });
+}
+
+/// First the slot: nobody is to leave a shard to a candidate that takes no more.
+void ShardedElector::Impl::beginStop() {
+  log(LogLevel::info, "leaves with " + std::to_string(own(clock_->now()).led.size()) + " shards");
+  followed_.clear();
+  if (slot_) slot_->elector->requestStop();
+  for (const auto& [shard, seat] : seats_) seat->elector->requestStop();
+  checkEnded();
+}
+
+void ShardedElector::Impl::checkEnded() {
+  std::unique_lock lock{mutex_};
+  if (phase_ != Phase::stopping || result_) return;
+  if (slot_ && !slot_->result) return;
+  ReleaseResult result = ReleaseResult::notHeld;
+  for (const auto& [shard, seat] : seats_) {
+    if (!seat->result) return;
+    result = worse(result, *seat->result);
+  }
+  result_ = result;
+  ended_.notify_all();
+  const bool handleIsGone = keepAlive_ != nullptr;
+  lock.unlock();
+  if (handleIsGone) letGo();
+}
+
+/// On the scheduler, where nothing waits for callbacks, and not inside of an elector's own notice.
+void ShardedElector::Impl::letGo() {
+  gate_->post([self = shared_from_this()] {
+    for (const SeatPtr& seat : self->seats()) seat->elector->abandon();
+    self->gate_->close();
+    const std::lock_guard lock{self->mutex_};
+    self->keepAlive_.reset();  // this task holds it
+  });
+}
+
+bool ShardedElector::Impl::awaitEnd(const Elector::Patience& patience) {
+  std::unique_lock lock{mutex_};
+  return ended_.wait_for(lock, patience.left(), [this] { return result_.has_value(); });
+}
+
+ReleaseResult ShardedElector::Impl::stop() {
+  const Elector::Patience patience{group_.timing()};
+  requestStop();
+  if (isInside() || !awaitEnd(patience)) return ReleaseResult::unknown;
+  const std::lock_guard lock{mutex_};
+  return *result_;
+}
+
+std::vector<ShardedElector::Impl::SeatPtr> ShardedElector::Impl::seats() const {
+  const std::lock_guard lock{mutex_};
+  std::vector<SeatPtr> all{left_};
+  if (slot_) all.push_back(slot_);
+  for (const auto& [shard, seat] : seats_) all.push_back(seat);
+  return all;
+}
+
+/// Waiting here would wait for the caller itself.
+bool ShardedElector::Impl::isInside() const {
+  if (gate_->isCurrent()) return true;
+  const std::vector<SeatPtr> all = seats();
+  return std::any_of(all.begin(), all.end(), [](const SeatPtr& seat) { return seat->elector->mustNotBlock(); });
+}
+
+void ShardedElector::Impl::abandon() {
+  if (isInside()) {
+    std::unique_lock lock{mutex_};
+    const bool ended = result_ || phase_ == Phase::fresh;
+    if (!ended) keepAlive_ = shared_from_this();
+    lock.unlock();
+    requestStop();
+    if (ended) letGo();
+    return;
+  }
+  const Elector::Patience patience{group_.timing()};
+  requestStop();
+  static_cast<void>(awaitEnd(patience));  // where the scheduler stands still, each elector ends its own term below
+  for (const SeatPtr& seat : seats()) seat->elector->abandon(patience);
+  gate_->close();
+}
+
+bool ShardedElector::Impl::owns(std::size_t shard) const {
+  if (!mark_.isHere()) return false;  // in a forked child the lock may be held by a thread that is not there
+  const std::lock_guard lock{mutex_};
+  const auto found = seats_.find(shard);
+  return found != seats_.end() && found->second->elector->termState().leadsAt(clock_->now());
+}
+
+std::vector<OwnedShard> ShardedElector::Impl::owned() const {
+  std::vector<OwnedShard> out;
+  if (!mark_.isHere()) return out;
+  const std::lock_guard lock{mutex_};
+  for (const auto& [shard, seat] : seats_) {
+    const TermState term = seat->elector->termState();
+    if (term.leadsAt(clock_->now())) out.push_back({{shard, names_[shard]}, term.token});
+  }
+  return out;
+}
+
+ShardedStatus ShardedElector::Impl::status() const {
+  ShardedStatus status{group_.name(), candidate_, {}};
+  status.shards = names_.size();
+  if (!mark_.isHere()) return status;
+  status.store = group_.store()->describe();
+  status.owned = owned();
+  const std::lock_guard lock{mutex_};
+  status.unowned = unowned_;
+  status.members = members_;
+  if (listedAt_) status.listedAgo = std::max(elapsedForHolder(*listedAt_, clock_->now()), nanoseconds{0});
+  status.lastError = lastError_;
+  return status;
+}
+
+}  // namespace tenure

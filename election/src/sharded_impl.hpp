@@ -1,0 +1,121 @@
+// The inside of ShardedElector. sharded_impl.cpp: its life. sharded_looks.cpp: what it sees, and what follows from it.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include <tenure/election/sharded_elector.hpp>
+#include <tenure/lockcore/process_mark.hpp>
+
+#include "elector_impl.hpp"
+#include "scheduler_gate.hpp"
+#include "shard_balance.hpp"
+#include "shard_watch.hpp"
+
+namespace tenure {
+
+class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(Group group, ShardListener listener, ElectorRuntime runtime, std::shared_ptr<Scheduler> scheduler);
+
+  void start();
+  void requestStop();
+  ReleaseResult stop();
+  /// The handle of the user is gone.
+  void abandon();
+
+  [[nodiscard]] bool isOriginalProcess() const noexcept { return mark_.isHere(); }
+  [[nodiscard]] bool owns(std::size_t shard) const;
+  [[nodiscard]] std::vector<OwnedShard> owned() const;
+  [[nodiscard]] ShardedStatus status() const;
+  [[nodiscard]] const std::string& candidate() const noexcept { return candidate_; }
+
+ private:
+  enum class Phase { fresh, started, stopping };
+  using Elector = LeaderElector::Impl;
+
+  /// One lease that this candidate competes for or leads. A lease that is taken again gets a new seat, and that not
+  /// before all callbacks of the old one have returned.
+  struct Seat {
+    enum class State {
+      contested,  ///< competing, or trying to win it back
+      led,
+      ending,  ///< to be given up, or not competed for any more
+    };
+    std::shared_ptr<Elector> elector{};
+    State state{State::contested};
+    std::uint64_t won{0};                   ///< the how-manieth that was won
+    std::optional<ReleaseResult> result{};  ///< it has ended
+  };
+  using SeatPtr = std::shared_ptr<Seat>;
+
+  [[nodiscard]] Group groupOf(const LeaseKey& key) const;
+  [[nodiscard]] Listener listenerOf(std::size_t shard) const;
+  [[nodiscard]] bool isInside() const;
+  [[nodiscard]] bool awaitEnd(const LeaderElector::Impl::Patience& patience);
+  [[nodiscard]] std::vector<SeatPtr> seats() const;
+
+  // On the scheduler.
+  [[nodiscard]] SeatPtr sit(const LeaseKey& key, Listener listener, std::string data);
+  void told(const SeatPtr& seat, const LeaseNotice& notice);
+  void end(Seat& seat, const std::string& why = {});
+  void beginStop();
+  void checkEnded();
+  void letGo();
+  void look();
+  void list();
+  void listed(std::uint64_t listing, const ListOutcome& outcome);
+  void lookFailed(const StoreError& error);
+  void act(const Instant& now);
+  void keepSlot(const Instant& now);
+  void followBeacons(const Instant& now);
+  void follow(DeathNotice& notice, const std::string& beacon, const LeaseRecord& record);
+  void publish(const Instant& now, const ShardPicture& picture);
+  void sweep();
+  [[nodiscard]] OwnShards own(const Instant& now);
+  void log(LogLevel level, const std::string& line) const { logger_.log(level, group_.name() + ": " + line); }
+
+  // Constant after construction.
+  const ProcessMark mark_{};
+  const Group group_;
+  const Logger logger_;
+  const std::vector<std::string> names_;
+  const std::shared_ptr<const ShardListener> listener_;
+  const Executor executor_;
+  const std::shared_ptr<const Clock> clock_;
+  const std::shared_ptr<SchedulerGate> gate_;
+  const std::shared_ptr<RandomSource> random_;  ///< used on the scheduler only, once all is made
+  const std::string candidate_;
+  const std::chrono::nanoseconds interval_;
+  // Kept while there is no seat, so that no thread need be made on the scheduler.
+  const std::shared_ptr<ThreadPool> pool_{ThreadPool::forCallbacks()};
+  const std::shared_ptr<ThreadPool> stopTokens_{ThreadPool::forStopTokens()};
+
+  // Touched on the scheduler only.
+  ShardWatch watch_;
+  ShardBalance balance_;
+  std::uint64_t listing_{0};
+  std::optional<Instant> listingSince_{};  ///< one is under way
+  std::size_t slotNumber_{0};
+  std::uint64_t wins_{0};
+  std::map<std::size_t, Instant> avoided_{};                 ///< shards that were given up on request, and when
+  std::map<std::string, std::shared_ptr<void>> followed_{};  ///< beacons
+  bool watched_{false};                                      ///< a look has succeeded since the last that failed
+
+  // Changed on the scheduler under the lock, so read there without it. Never held while anything else is called.
+  mutable std::mutex mutex_;
+  std::condition_variable ended_{};
+  std::map<std::size_t, SeatPtr> seats_{};  ///< by shard
+  SeatPtr slot_{};                          ///< where others see that this candidate is present
+  std::vector<SeatPtr> left_{};             ///< slots that are being let go
+  std::vector<std::string> members_{};
+  std::size_t unowned_{0};
+  std::optional<Instant> listedAt_{};
+  std::optional<StoreError> lastError_{};
+  Phase phase_{Phase::fresh};  ///< changed by any thread
+  std::optional<ReleaseResult> result_{};
+  std::shared_ptr<Impl> keepAlive_{};  ///< until all has ended, if the handle was destroyed inside a callback
+};
+
+}  // namespace tenure

@@ -1,0 +1,257 @@
+// What a sharded elector sees at each look, and what it does about it. All on the scheduler.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <tenure/lockcore/death_notice.hpp>
+
+#include "sharded_impl.hpp"
+
+namespace tenure {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// The electors of one group draw from one source, on the scheduler.
+class SharedRandom final : public RandomSource {
+ public:
+  explicit SharedRandom(std::shared_ptr<RandomSource> source) : source_{std::move(source)} {}
+  std::uint64_t next() override { return source_->next(); }
+
+ private:
+  const std::shared_ptr<RandomSource> source_;
+};
+
+}  // namespace
+
+void ShardedElector::Impl::look() {
+  {
+    const std::lock_guard lock{mutex_};
+    if (phase_ != Phase::started) return;
+  }
+  const std::shared_ptr<Scheduler> scheduler = gate_->scheduler();
+  if (!scheduler) return;
+  sweep();
+  // Candidates that started together shall not list together for ever.
+  const nanoseconds next = interval_ - interval_ / 10 + uniform(*random_, interval_ / 5);
+  scheduler->schedule(next, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->look();
+  });
+  list();
+}
+
+void ShardedElector::Impl::list() {
+  const nanoseconds timeout = group_.timing().heartbeat();
+  // A store that does not keep its own deadline must not blind the candidate for good.
+  const bool underWay = listingSince_ && elapsedForHolder(*listingSince_, clock_->now()) < 2 * timeout;
+  if (!slot_) keepSlot(clock_->now());  // its elector makes the schema, which a listing needs
+  if (underWay) return;
+  listingSince_ = clock_->now();
+  const auto answer = [gate = gate_, weak = weak_from_this(), listing = ++listing_](ListOutcome outcome) {
+    gate->post([weak, listing, outcome = std::move(outcome)] {
+      if (const auto self = weak.lock()) self->listed(listing, outcome);
+    });
+  };
+  try {
+    group_.store()->list(watch_.prefix(), {timeout}, answer);
+  } catch (const std::exception& error) {
+    answer(StoreError{ErrorClass::transient, std::string{"the store threw: "} + error.what()});
+  } catch (...) {
+    answer(StoreError{ErrorClass::transient, "the store threw something that is no std::exception"});
+  }
+}
+
+void ShardedElector::Impl::listed(std::uint64_t listing, const ListOutcome& outcome) {
+  if (listing != listing_) return;
+  listingSince_.reset();
+  {
+    const std::lock_guard lock{mutex_};
+    if (phase_ != Phase::started) return;
+  }
+  if (!outcome) return lookFailed(outcome.error());
+  watched_ = true;
+  const Instant now = clock_->now();
+  watch_.saw(now, *outcome);
+  act(now);
+}
+
+/// Nothing is given up and nothing taken by what was seen before. What is led is renewed as ever.
+void ShardedElector::Impl::lookFailed(const StoreError& error) {
+  log(std::exchange(watched_, false) ? LogLevel::warn : LogLevel::debug,
+      "cannot see who holds which shard, which is tried again: " + error.message);
+  const std::lock_guard lock{mutex_};
+  lastError_ = error;
+}
+
+OwnShards ShardedElector::Impl::own(const Instant& now) {
+  OwnShards out;
+  std::vector<std::pair<std::uint64_t, std::size_t>> led;
+  for (const auto& [shard, seat] : seats_) {
+    if (seat->state == Seat::State::led) led.emplace_back(seat->won, shard);
+    if (seat->state == Seat::State::contested) out.contested.push_back(shard);
+    if (seat->state == Seat::State::ending) out.avoided.push_back(shard);
+  }
+  std::sort(led.begin(), led.end());
+  for (const auto& [won, shard] : led) out.led.push_back(shard);
+  // For longer than others leave it to this candidate.
+  const nanoseconds avoids = std::max<nanoseconds>(group_.timing().duration(), 4 * ShardBalance::patience * interval_);
+  for (auto it = avoided_.begin(); it != avoided_.end();) {
+    const bool over = elapsedForHolder(it->second, now) >= avoids;
+    if (!over) out.avoided.push_back(it->first);
+    it = over ? avoided_.erase(it) : std::next(it);
+  }
+  return out;
+}
+
+void ShardedElector::Impl::act(const Instant& now) {
+  keepSlot(now);
+  followBeacons(now);
+  const ShardPicture picture = watch_.picture(now);
+  const ShardOrders orders = balance_.look(now, picture, own(now), *random_);
+  for (const std::size_t shard : orders.forget) end(*seats_.at(shard));
+  for (const std::size_t shard : orders.give) {
+    log(LogLevel::info, "gives shard " + names_[shard] + " up for another member");
+    end(*seats_.at(shard), "another member has fewer shards");
+  }
+  for (const std::size_t shard : orders.take) {
+    const LeaseKey key = watch_.shardKey(shard);
+    SeatPtr seat = sit(key, listenerOf(shard), {});
+    {
+      const std::lock_guard lock{mutex_};
+      seats_.emplace(shard, seat);
+    }
+    seat->elector->start(watch_.sighting(key));
+  }
+  publish(now, picture);
+}
+
+void ShardedElector::Impl::publish(const Instant& now, const ShardPicture& picture) {
+  std::vector<std::string> members;
+  for (const ShardMember& member : picture.members) members.push_back(member.id);
+  std::sort(members.begin(), members.end());
+  if (members != members_) log(LogLevel::info, std::to_string(members.size()) + " members are present");
+  const auto unowned = std::count(picture.holders.begin(), picture.holders.end(), std::string{});
+  const std::lock_guard lock{mutex_};
+  members_ = std::move(members);
+  unowned_ = static_cast<std::size_t>(unowned);
+  listedAt_ = now;
+}
+
+ShardedElector::Impl::SeatPtr ShardedElector::Impl::sit(const LeaseKey& key, Listener listener, std::string data) {
+  const auto seat = std::make_shared<Seat>();
+  ElectorPart part{candidate_, std::move(data),
+                   [weak = weak_from_this(), weakSeat = std::weak_ptr{seat}](const LeaseNotice& notice) {
+                     const auto self = weak.lock();
+                     const auto of = weakSeat.lock();
+                     if (self && of) self->told(of, notice);
+                   }};
+  ElectorRuntime runtime{gate_->scheduler(), executor_, std::make_unique<SharedRandom>(random_)};
+  seat->elector = Elector::make(groupOf(key), std::move(listener), std::move(runtime), std::move(part));
+  return seat;
+}
+
+/// This candidate is to hold one slot. Where somebody was quicker it tries another.
+void ShardedElector::Impl::keepSlot(const Instant& now) {
+  const bool mustMove = slot_ && slot_->state != Seat::State::led && watch_.slotTaken(now, slotNumber_);
+  const bool ended = slot_ && slot_->state == Seat::State::ending;
+  if (slot_ && !mustMove && !ended) return;
+  if (slot_) end(*slot_);
+  slotNumber_ = watch_.freeSlot(now, slot_ ? std::optional{slotNumber_} : std::nullopt, *random_);
+  const LeaseKey key = watch_.slotKey(slotNumber_);
+  const auto& limit = group_.options().shards.maxLeases;
+  const std::size_t maxLeases = limit ? std::size_t{*limit} : ShardMember::unlimited;
+  SeatPtr seat = sit(key, {}, ShardWatch::describe(maxLeases, group_.options().candidate.priority));
+  {
+    const std::lock_guard lock{mutex_};
+    if (slot_) left_.push_back(slot_);
+    slot_ = seat;
+  }
+  seat->elector->start(watch_.sighting(key));
+}
+
+void ShardedElector::Impl::told(const SeatPtr& seat, const LeaseNotice& notice) {
+  const auto mark = [&](Seat::State state) {
+    const std::lock_guard lock{mutex_};
+    if (seat->state != Seat::State::ending) seat->state = state;
+  };
+  if (std::holds_alternative<action::Elected>(notice)) {
+    seat->won = ++wins_;
+    mark(Seat::State::led);
+  } else if (const auto* revoked = std::get_if<action::Revoked>(&notice)) {
+    // Somebody asked for it, or the work failed here: another one is to have it.
+    const bool meant = revoked->reason == RevokeReason::steppedDown || revoked->reason == RevokeReason::fatal;
+    mark(Seat::State::contested);
+    if (!meant || seat->state == Seat::State::ending) return;
+    for (const auto& [shard, other] : seats_) {
+      if (other == seat) avoided_.insert_or_assign(shard, clock_->now());
+    }
+    end(*seat);
+  } else if (const auto* stopped = std::get_if<action::Stopped>(&notice)) {
+    {
+      const std::lock_guard lock{mutex_};
+      seat->result = stopped->result;
+    }
+    checkEnded();
+  }
+}
+
+void ShardedElector::Impl::end(Seat& seat, const std::string& why) {
+  {
+    const std::lock_guard lock{mutex_};
+    seat.state = Seat::State::ending;
+  }
+  seat.elector->stepDown(why);  // the reason that is told, if it leads
+  seat.elector->requestStop();
+}
+
+/// Seats that have ended, and whose callbacks have returned, are cleared away.
+void ShardedElector::Impl::sweep() {
+  const auto isOver = [](const SeatPtr& seat) { return seat->result && seat->elector->isIdle(); };
+  std::vector<SeatPtr> over;
+  {
+    const std::lock_guard lock{mutex_};
+    for (auto it = seats_.begin(); it != seats_.end();) {
+      const bool gone = isOver(it->second);
+      if (gone) over.push_back(it->second);
+      it = gone ? seats_.erase(it) : std::next(it);
+    }
+    const auto kept = std::stable_partition(left_.begin(), left_.end(), [&](const auto& s) { return !isOver(s); });
+    over.insert(over.end(), kept, left_.end());
+    left_.erase(kept, left_.end());
+  }
+  for (const SeatPtr& seat : over) seat->elector->abandon();
+}
+
+/// The kernel's proof that a member is gone saves the wait for its leases. Each machine looks for the proof itself;
+/// this only makes it look.
+void ShardedElector::Impl::followBeacons(const Instant& now) {
+  const auto beacons = watch_.beacons(now);
+  for (auto it = followed_.begin(); it != followed_.end();) {
+    it = beacons.count(it->first) == 0 ? followed_.erase(it) : std::next(it);
+  }
+  if (beacons.empty()) return;
+  try {
+    const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
+    if (!notice) return;
+    for (const auto& [beacon, record] : beacons) {
+      if (followed_.count(beacon) == 0) follow(*notice, beacon, record);
+    }
+  } catch (const std::exception& error) {
+    log(LogLevel::warn, std::string{"no death notice of other members: the store threw: "} + error.what());
+  } catch (...) {
+    log(LogLevel::warn, "no death notice of other members: the store threw something that is no std::exception");
+  }
+}
+
+void ShardedElector::Impl::follow(DeathNotice& notice, const std::string& beacon, const LeaseRecord& record) {
+  followed_[beacon] = notice.follow(record, [gate = gate_, weak = weak_from_this(), beacon](const RecordVersion&) {
+    gate->post([weak, beacon] {
+      const auto self = weak.lock();
+      if (!self) return;
+      self->watch_.provenDead(beacon);
+      self->list();  // at once: what it left is free now
+    });
+  });
+}
+
+}  // namespace tenure

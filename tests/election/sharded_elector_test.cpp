@@ -1,0 +1,263 @@
+// The sharded election, end to end on a clock that stands still.
+#include <map>
+#include <unistd.h>
+
+#include "election/sharded_group.hpp"
+#include "support/seeded_random.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Spread = std::vector<std::size_t>;
+
+class ShardedElectorTest : public ShardedGroup {};
+
+TEST_F(ShardedElectorTest, OneCandidateOwnsEveryShardEachWithATokenOfItsOwn) {
+  const Candidate& a = join("a");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }, 5s));
+  EXPECT_EQ(count("elected a"), 12);
+  for (std::size_t shard = 0; shard < 12; ++shard) EXPECT_TRUE(a.elector->owns(shard));
+  EXPECT_FALSE(a.elector->owns(12));
+  const ShardedStatus status = a.elector->status();
+  EXPECT_EQ(status.owned.size(), 12U);
+  EXPECT_EQ(status.owned.front().shard, (Shard{0, "0"}));
+  EXPECT_EQ(status.owned.front().fencingToken, FencingToken{1});
+  ASSERT_TRUE(advanceUntil([&] { return a.elector->status().unowned == 0; }));
+  EXPECT_EQ(a.elector->status().members, std::vector<std::string>{a.elector->candidate()});
+  EXPECT_EQ(status.lastError, std::nullopt);
+}
+
+TEST_F(ShardedElectorTest, CandidatesThatStartTogetherShareTheShardsAndNothingMoves) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) join(name);
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }, 10s));
+  advance(30s);
+  EXPECT_TRUE(isEven());
+  EXPECT_EQ(count("elected"), 12);
+  EXPECT_EQ(count("revoked"), 0);
+}
+
+TEST_F(ShardedElectorTest, ANewcomerGetsItsShareByPoliteHandOversOfTheNecessaryShardsOnly) {
+  join("a");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  join("b");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  EXPECT_EQ(spread(), (Spread{6, 6}));
+  advance(30s);
+  EXPECT_EQ(count("revoked"), 6);
+  for (const std::string& line : lines()) {
+    EXPECT_TRUE(line.starts_with("elected") || line.ends_with("steppedDown")) << line;
+  }
+  join("c");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  advance(30s);
+  EXPECT_EQ(count("revoked"), 10);
+}
+
+TEST_F(ShardedElectorTest, WhatALeaverReleasesIsTakenAtTheNextLook) {
+  join("a");
+  Candidate& b = join("b");
+  join("c");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  leave(b);
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }, 600ms));
+  EXPECT_EQ(count("revoked"), 4) << "the leaver's own";
+}
+
+TEST_F(ShardedElectorTest, ACrashedMembersShardsAreOwnedAgainWithinALeaseAndASecond) {
+  join("a");
+  Candidate& b = join("b");
+  join("c");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  advance(7s);
+  crash(b);
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }, 4s));
+  EXPECT_EQ(count("elected"), 16);
+  advance(30s);
+  EXPECT_EQ(count("elected"), 16) << "only what the dead one left has moved";
+}
+
+TEST_F(ShardedElectorTest, ThePartedMemberLosesItsShardsAndGetsItsShareBackPolitely) {
+  join("a");
+  Candidate& b = join("b");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  b.link->cut = true;
+  ASSERT_TRUE(advanceUntil([&] { return spread() == Spread{12, 0}; }, 5s));
+  EXPECT_EQ(b.elector->status().lastError->message, "no connection");
+  advance(20s);
+  b.link->cut = false;
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  EXPECT_EQ(count("revoked a"), 6);
+  EXPECT_EQ(count("revoked b"), 6);
+}
+
+TEST_F(ShardedElectorTest, AShortOutageForAllMovesNothing) {
+  join("a");
+  join("b");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  for (auto& candidate : candidates_) candidate->link->cut = true;
+  advance(1500ms);
+  for (auto& candidate : candidates_) candidate->link->cut = false;
+  advance(30s);
+  EXPECT_TRUE(isEven());
+  EXPECT_EQ(count("elected"), 12);
+}
+
+TEST_F(ShardedElectorTest, NobodyHasMoreThanItsLimit) {
+  const auto atMostThree = [](GroupOptions& options) { options.shards.maxLeases = 3; };
+  join("a", atMostThree);
+  const Candidate& b = join("b", atMostThree);
+  advance(30s);
+  EXPECT_EQ(spread(), (Spread{3, 3}));
+  EXPECT_EQ(b.elector->status().unowned, 6U);
+  join("c");
+  ASSERT_TRUE(advanceUntil([&] { return spread() == Spread{3, 3, 6}; }));
+  EXPECT_EQ(count("revoked"), 0);
+}
+
+TEST_F(ShardedElectorTest, ThePreferredHasTheOneMoreButTakesNothingByForce) {
+  const auto second = [](GroupOptions& options) {
+    options.candidate.priority = 1;
+    options.shards.count = 5;
+  };
+  const auto first = [](GroupOptions& options) { options.shards.count = 5; };
+  shards_ = 5;
+  join("a", second);
+  join("b", first);
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  EXPECT_EQ(spread(), (Spread{2, 3}));
+  Candidate& c = join("c", first);
+  ASSERT_TRUE(advanceUntil([&] { return isEven() && spread() == Spread{2, 2, 1}; }));
+  leave(c);
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  EXPECT_EQ(spread(), (Spread{2, 3})) << "at a polite hand-over it goes first";
+}
+
+TEST_F(ShardedElectorTest, AShardWhoseLeaderAnOperatorAsksToResignGoesToAnotherMember) {
+  const Candidate& a = join("a");
+  join("b");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  const OwnedShard asked = a.elector->owned().front();
+  memory_->requestStepDown(LeaseKey{"g/" + asked.shard.name}, asked.fencingToken, {}, [](const WriteOutcome&) {});
+  ASSERT_TRUE(advanceUntil([&] { return candidates_[1]->elector->owns(asked.shard.index); }, 20s));
+  EXPECT_EQ(count("revoked a " + asked.shard.name + " 1 steppedDown"), 1);
+}
+
+TEST_F(ShardedElectorTest, AMemberThatCannotAcquireLeavesNoShardUnowned) {
+  join("a").link->refusesTakes = true;
+  join("b");
+  ASSERT_TRUE(advanceUntil([&] { return spread() == Spread{0, 12}; }, 30s));
+}
+
+TEST_F(ShardedElectorTest, I5_ElectedAndRevokedAlternateForEachShardWhateverComesAndGoes) {
+  SeededRandom random{11};
+  for (int i = 0; i < 4; ++i) join("c" + std::to_string(i));
+  for (int step = 0; step < 40; ++step) {
+    Candidate& one = *candidates_[random.below(4)];
+    one.link->cut = random.chance(0.5);
+    advance(uniform(random, 3s));
+  }
+  for (auto& candidate : candidates_) candidate->link->cut = false;
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  std::map<std::string, std::string> last;  // of each candidate and shard
+  std::map<std::string, int> tokens;
+  for (const std::string& line : lines()) {
+    const std::string what = line.substr(0, 7);
+    const std::string who = line.substr(8, line.find(' ', line.find(' ', 8) + 1) - 8);
+    EXPECT_NE(last[who], what) << line;
+    const bool elected = what == "elected";
+    EXPECT_TRUE(elected || !last[who].empty()) << line;
+    last[who] = what;
+    const std::string shard = who.substr(who.find(' ') + 1);
+    const int token = std::stoi(line.substr(8 + who.size() + 1));
+    EXPECT_TRUE(!elected || token > tokens[shard]) << line;
+    if (elected) tokens[shard] = token;
+  }
+}
+
+TEST_F(ShardedElectorTest, I9_AShardIsHandedOverAfterItsWorkHasEnded) {
+  auto link = std::make_shared<Link>(memory_, clock_);
+  ShardListener blocking;
+  std::atomic<int> working{0};
+  blocking.onShardElected = [&](const Shard&, const Leadership& term) {
+    ++working;
+    while (term.leads()) std::this_thread::yield();
+    EXPECT_TRUE(term.isValid()) << "the work ends before its lease does";
+    --working;
+  };
+  ElectorRuntime threaded = runtime();
+  threaded.executor = {};
+  auto elector = std::make_unique<ShardedElector>(group("a", link), std::move(blocking), std::move(threaded));
+  elector->start();
+  ASSERT_TRUE(eventually([&] { return advance(50ms), working == 12; }));
+  join("b");
+  ASSERT_TRUE(eventually([&] { return advance(10ms), spread() == Spread{6}; }));
+  EXPECT_EQ(working, 6);
+  destroy(std::move(elector));
+  EXPECT_EQ(working, 0);
+}
+
+/// One list in a period; a write in a heartbeat for each own lease; and nothing for the shards of others.
+TEST_F(ShardedElectorTest, RequestsInAPeriodAreOneListAndTheOwnRenewals) {
+  for (const char* name : {"a", "b", "c"}) join(name);
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  advance(5s);
+  for (auto& candidate : candidates_) {
+    candidate->link->lists = candidate->link->reads = candidate->link->writes = 0;
+  }
+  advance(60s);
+  for (auto& candidate : candidates_) {
+    EXPECT_EQ(candidate->link->reads, 0);
+    EXPECT_GE(candidate->link->lists, 60s / 550ms);
+    EXPECT_LE(candidate->link->lists, 60s / 450ms);
+    EXPECT_GE(candidate->link->writes, 5 * 59);
+    EXPECT_LE(candidate->link->writes, 5 * 63) << "four shards and its presence, up to a 32nd early";
+  }
+}
+
+TEST_F(ShardedElectorTest, RequestsForAMovedShardAreAReleaseAndAnAcquisition) {
+  join("a");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  advance(5s);
+  Candidate& b = join("b");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  EXPECT_EQ(b.link->reads, 1) << "for its presence, before the first listing was there";
+  EXPECT_LE(b.link->writes, 6 + 1 + 7 * 5) << "six acquisitions, its presence, and renewals";
+}
+
+TEST_F(ShardedElectorTest, NeverTwoOwnersAndEvenInTheEndAfterAnyHistory) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    SeededRandom random{seed};
+    for (auto& candidate : candidates_) candidate->crashed = true, candidate->link->cut = true;
+    int joined = 0;
+    const auto name = [&] { return "s" + std::to_string(seed) + "-" + std::to_string(joined++); };
+    join(name());
+    for (int step = 0; step < 30; ++step) {
+      Candidate& one = *candidates_[random.below(candidates_.size())];
+      const auto what = random.below(6);
+      if (what == 0 && spread().size() < 8) join(name());
+      if (one.crashed) continue;
+      if (what == 1 && spread().size() > 1) crash(one);
+      if (what == 2 && spread().size() > 1 && !one.link->cut) {
+        one.elector->requestStop();
+        one.crashed = true;
+      }
+      if (what >= 3) one.link->cut = what == 3;
+      advance(uniform(random, 2500ms));
+    }
+    for (auto& candidate : candidates_) {
+      if (!candidate->crashed) candidate->link->cut = false;
+    }
+    ASSERT_TRUE(advanceUntil([&] { return isEven(); })) << ::testing::PrintToString(spread());
+    const int revoked = count("revoked");
+    advance(20s);
+    EXPECT_EQ(count("revoked"), revoked) << "nothing moves any more";
+    for (auto& candidate : candidates_) {
+      if (candidate->elector && candidate->crashed) destroy(std::move(candidate->elector));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tenure::test

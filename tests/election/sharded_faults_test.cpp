@@ -1,0 +1,132 @@
+// The life of a sharded elector: misuse, ends in odd places, forks.
+#include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "election/sharded_group.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ShardedElectorLife : public ShardedGroup {
+ protected:
+  [[nodiscard]] OptionFaults faultsOf(const Adjust& adjust) {
+    GroupOptions options{.group = "g"};
+    options.shards.count = 4;
+    adjust(options);
+    const auto made = Group::make(options, memory_);
+    return made ? OptionFaults{} : made.error();
+  }
+};
+
+TEST_F(ShardedElectorLife, AGroupIsEitherForOneLeaderOrForShards) {
+  const auto none = [](GroupOptions& options) { options.shards.count = 0; };
+  EXPECT_THROW(ShardedElector{group("a", memory_, none)}, std::invalid_argument);
+  EXPECT_THROW(LeaderElector{group("a", memory_)}, std::invalid_argument);
+}
+
+TEST_F(ShardedElectorLife, BadOptionsAreRefusedByName) {
+  const auto keyOf = [](const OptionFaults& faults) { return faults.size() == 1 ? faults.front().key : std::string{}; };
+  EXPECT_EQ(faultsOf([](auto&) {}), OptionFaults{});
+  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.count = 10'001; })), "shards.count");
+  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.names = {"a"}; })), "shards.names");
+  for (const char* name : {"", "a/b", "a#b", "a\nb"}) {
+    EXPECT_EQ(keyOf(faultsOf([&](auto& o) { o.shards = {.names = {"ok", name}}; })), "shards.names") << name;
+  }
+  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards = {.names = {"a", "b", "a"}}; })), "shards.names");
+  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.maxLeases = 0; })), "shards.max_leases");
+  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards = {.maxLeases = 3}; })), "shards.count");
+  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.listInterval = 9ms; })), "shards.list_interval");
+  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.listInterval = 5001ms; })), "shards.list_interval");
+  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.group = std::string(1900, 'g'); })), "group");
+}
+
+TEST_F(ShardedElectorLife, NamedShardsAreLeasesOfTheirNames) {
+  shards_ = 2;
+  const Candidate& a = join("a", [](GroupOptions& options) { options.shards = {.names = {"north", "süd"}}; });
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  EXPECT_EQ(a.elector->owned().at(1).shard, (Shard{1, "süd"}));
+  std::optional<LeaseRecord> record;
+  memory_->read(LeaseKey{"g/north"}, {}, [&](const ReadOutcome& outcome) { record = outcome.value(); });
+  settle();
+  EXPECT_EQ(record.value().holder, a.elector->candidate());
+}
+
+TEST_F(ShardedElectorLife, StopReleasesEveryShardAndThePresence) {
+  Candidate& a = join("a");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  leave(a);
+  EXPECT_EQ(count("revoked a"), 12);
+  std::vector<ListedLease> all;
+  memory_->list("g/", {}, [&](const ListOutcome& outcome) { all = outcome.value(); });
+  settle();
+  EXPECT_EQ(all.size(), 13U);
+  for (const ListedLease& one : all) EXPECT_TRUE(one.record.value().released) << one.key.name;
+  EXPECT_EQ(a.elector->stop(), ReleaseResult::released) << "again: the same";
+  EXPECT_THROW(a.elector->start(), std::logic_error);
+}
+
+TEST_F(ShardedElectorLife, StopBeforeStartDoesNothing) {
+  ShardedElector never{group("a", memory_), {}, runtime()};
+  EXPECT_EQ(never.stop(), ReleaseResult::notHeld);
+  const ShardedElector unused{group("b", memory_), {}, runtime()};
+  settle();
+  EXPECT_EQ(clock_->timers(), 0U);
+}
+
+TEST_F(ShardedElectorLife, DestroyedInItsOwnCallbackItEndsAfterIt) {
+  std::unique_ptr<ShardedElector> elector;
+  ShardListener listener;
+  listener.onShardElected = [&](const Shard&, const Leadership&) {
+    tell("elected");
+    elector.reset();
+  };
+  listener.onShardRevoked = [&](const Shard&, const Revocation&) { tell("revoked"); };
+  elector = std::make_unique<ShardedElector>(group("a", memory_), std::move(listener), runtime());
+  elector->start();
+  ASSERT_TRUE(advanceUntil([&] { return !elector && count("elected") > 0; }));
+  advance(5s);
+  EXPECT_EQ(count("elected"), count("revoked"));
+  EXPECT_EQ(clock_->timers(), 0U) << "nothing is left";
+}
+
+TEST_F(ShardedElectorLife, DestroyedWhileItsSchedulerStandsStillItsWorkIsToldToStop) {
+  const auto quick = [](GroupOptions& options) {
+    options.lease = {.duration = 200ms, .heartbeat = 60ms, .drainTimeout = 0ms};
+  };
+  ShardListener listener;
+  listener.onShardElected = [&](const Shard&, const Leadership&) { tell("elected"); };
+  listener.onShardRevoked = [&](const Shard&, const Revocation& why) {
+    EXPECT_EQ(why.reason, RevokeReason::stopped);
+    tell("revoked");
+  };
+  ElectorRuntime threaded = runtime();
+  threaded.executor = {};
+  auto elector = std::make_unique<ShardedElector>(group("a", memory_, quick), std::move(listener), std::move(threaded));
+  elector->start();
+  ASSERT_TRUE(eventually([&] { return advance(5ms), count("elected") == 12; }));
+  elector.reset();  // nobody runs the scheduler
+  EXPECT_EQ(count("revoked"), 12);
+}
+
+TEST_F(ShardedElectorLife, AForkedChildNeitherOwnsNorWaits) {
+  Candidate& a = join("a");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool nothing = !a.elector->owns(0) && a.elector->owned().empty() && a.elector->status().owned.empty() &&
+                         a.elector->stop() == ReleaseResult::notHeld;
+    a.elector->requestStop();
+    a.elector.reset();
+    _exit(nothing ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(a.elector->owns(0));
+}
+
+}  // namespace
+}  // namespace tenure::test

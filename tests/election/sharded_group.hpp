@@ -1,0 +1,99 @@
+// A sharded group on a clock that stands still: candidates that crash, are cut off and come back, and a judge.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tenure/election/sharded_elector.hpp>
+
+#include "election/stage.hpp"
+#include "support/manual_scheduler.hpp"
+
+namespace tenure::test {
+
+/// One candidate's way to the store: counts what goes over it, and can be cut.
+class Link final : public LeaseStore {
+ public:
+  Link(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Scheduler> scheduler)
+      : behind_{std::move(behind)}, scheduler_{std::move(scheduler)} {}
+
+  std::atomic<bool> cut{false};           ///< calls go nowhere and answers do not come back: "no connection"
+  std::atomic<bool> refusesTakes{false};  ///< acquisitions of shards fail, all else works
+  std::atomic<int> reads{0}, writes{0}, lists{0};
+
+  [[nodiscard]] std::string describe() const override { return behind_->describe(); }
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    behind_->ensureSchema(options, std::move(handler));
+  }
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override;
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override;
+  void list(std::string prefix, CallOptions options, ListHandler handler) override;
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    behind_->requestStepDown(key, token, options, std::move(handler));
+  }
+
+ private:
+  const std::shared_ptr<LeaseStore> behind_;
+  const std::shared_ptr<Scheduler> scheduler_;
+};
+
+/// Lease 3 s, heartbeat 1 s, so a listing every 500 ms. At every step of time it is checked that no shard has two
+/// owners.
+class ShardedGroup : public testing::Test {
+ protected:
+  struct Candidate {
+    std::string name;
+    std::shared_ptr<Link> link;
+    std::unique_ptr<ShardedElector> elector;
+    bool crashed{false};
+  };
+  using Adjust = std::function<void(GroupOptions&)>;
+
+  explicit ShardedGroup(std::size_t shards = 12);
+  ~ShardedGroup() override;
+
+  /// Started. It is told of terms in `told`.
+  Candidate& join(const std::string& name, const Adjust& adjust = {});
+  [[nodiscard]] Group group(const std::string& name, std::shared_ptr<LeaseStore> store, const Adjust& adjust = {});
+  [[nodiscard]] ElectorRuntime runtime();
+  /// It does nothing more, and nothing of it reaches the store.
+  void crash(Candidate& candidate);
+  /// Politely; time goes on meanwhile. It is gone then.
+  void leave(Candidate& candidate);
+  void destroy(std::unique_ptr<ShardedElector> elector);
+
+  void settle();
+  void advance(std::chrono::nanoseconds by);
+  [[nodiscard]] bool advanceUntil(const std::function<bool()>& done,
+                                  std::chrono::nanoseconds limit = std::chrono::seconds{60});
+
+  /// By candidate that is alive, in the order of joining.
+  [[nodiscard]] std::vector<std::size_t> spread() const;
+  [[nodiscard]] std::size_t unowned() const;
+  [[nodiscard]] bool isEven() const;
+  [[nodiscard]] int count(const std::string& prefix) const;
+  [[nodiscard]] std::vector<std::string> lines() const;
+  void tell(std::string line);
+
+  const std::shared_ptr<ManualScheduler> clock_{std::make_shared<ManualScheduler>()};
+  const std::shared_ptr<LeaseStore> memory_;
+  const std::shared_ptr<ManualExecutor> executor_{std::make_shared<ManualExecutor>()};
+  std::vector<std::unique_ptr<Candidate>> candidates_{};
+  std::size_t shards_;
+  std::uint64_t seed_{0};
+
+ private:
+  void judge() const;
+
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_{};
+};
+
+}  // namespace tenure::test
