@@ -138,7 +138,7 @@ void ShardedElector::Impl::publish(const Instant& now, const ShardPicture& pictu
 }
 
 ShardedElector::Impl::SeatPtr ShardedElector::Impl::sit(const LeaseKey& key, Listener listener, std::string data) {
-  const auto seat = std::make_shared<Seat>();
+  SeatPtr seat = std::make_shared<Seat>();
   ElectorPart part{candidate_, std::move(data),
                    [weak = weak_from_this(), weakSeat = std::weak_ptr{seat}](const LeaseNotice& notice) {
                      const auto self = weak.lock();
