@@ -19,8 +19,8 @@ using Fault = FaultyVfs::Fault;
 
 LeaseKey numberedLease(int lease) { return {"lease-" + std::to_string(lease)}; }
 
-/// Leases 0 to count - 1 of holder a. While a foreign program keeps the write lock, renewals queue up: the first one
-/// waits for the lock by itself, all others are behind it and are done together.
+/// Leases 0 to count - 1 of holder a. The store's writer is kept in the answer to another call until all renewals wait
+/// behind it, so they are done together; and a foreign program has the write lock when they begin.
 class RenewalBatch : public testing::Test {
  protected:
   void open(int count) {
@@ -38,10 +38,20 @@ class RenewalBatch : public testing::Test {
   std::vector<WriteOutcome> sendWhileLocked(const std::vector<WriteRequest>& requests,
                                             const std::function<void()>& meanwhile = {},
                                             std::chrono::milliseconds timeout = 10s) {
+    Signal queued;
+    Signal answered;
+    store_->raw().write(renew({"no such lease"}, "a", {newVersion()}), {10s}, [&](const WriteOutcome&) {
+      answered.set();
+      static_cast<void>(queued.wait());
+    });
+    EXPECT_TRUE(answered.wait());
     Shell foreign{path_};
     foreign.run("BEGIN IMMEDIATE");
     std::vector<decltype((*store_)->startWrite(requests.front(), timeout))> calls;
     for (const WriteRequest& request : requests) calls.push_back((*store_)->startWrite(request, timeout));
+    queued.set();
+    const Instant begun = readClock();  // by then the writer has opened the file and waits for the lock
+    EXPECT_TRUE(eventually([&] { return elapsedForHolder(begun, readClock()) > 50ms; }));
     if (meanwhile) meanwhile();
     foreign.run("COMMIT");
     std::vector<WriteOutcome> outcomes;
