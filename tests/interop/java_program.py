@@ -20,9 +20,11 @@ def list_locks(endpoint, table):
 class Holder:
     """A Java process that wants one lock, and holds it until release() or kill()."""
 
-    def __init__(self, endpoint, table, key, owner="java", lease_ms=1000, heartbeat_ms=250, delete=True):
+    def __init__(self, endpoint, table, key, owner="java", lease_ms=1000, heartbeat_ms=250, delete=True, sort_key=None):
         command = peers.java()
         command.insert(1, f"-Ddelete={str(delete).lower()}")
+        if sort_key:  # (its name, this lock's value)
+            command[1:1] = [f"-DsortKey={sort_key[0]}", f"-DsortValue={sort_key[1]}"]
         self._process = subprocess.Popen([*command, "hold", endpoint, table, key, owner, str(lease_ms), str(heartbeat_ms)],
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.events = []

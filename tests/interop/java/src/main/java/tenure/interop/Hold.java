@@ -11,18 +11,22 @@ import java.util.concurrent.TimeUnit;
 /**
  * Acquires one lock and holds it until stdin closes, then releases it. One line per event; "t" is CLOCK_MONOTONIC in
  * nanoseconds, "lookup_ms" the instant from which the library counts the lease, on the same clock.
- * System property delete: whether the release deletes the row, as is the library's default (true).
+ * System properties: delete, whether the release deletes the row, as is the library's default (true); sortKey and
+ * sortValue, the name of the table's sort key and this lock's value in it (none).
  */
 final class Hold {
     private Hold() {}
 
     static void run(String[] a) throws Exception {
         var dynamo = Clients.dynamo(a[0]);
-        Clients.ensureTable(dynamo, a[1], null);
-        var client = new AmazonDynamoDBLockClient(
-            Clients.options(dynamo, a[1], a[3], Long.parseLong(a[4]), Long.parseLong(a[5])).build());
+        String sortKey = System.getProperty("sortKey");
+        Clients.ensureTable(dynamo, a[1], sortKey);
+        var settings = Clients.options(dynamo, a[1], a[3], Long.parseLong(a[4]), Long.parseLong(a[5]));
+        if (sortKey != null) settings.withSortKeyName(sortKey);
+        var client = new AmazonDynamoDBLockClient(settings.build());
         var options = AcquireLockOptions.builder(a[2]).withTimeUnit(TimeUnit.MILLISECONDS).withRefreshPeriod(100L)
-            .withDeleteLockOnRelease(Boolean.parseBoolean(System.getProperty("delete", "true"))).build();
+            .withDeleteLockOnRelease(Boolean.parseBoolean(System.getProperty("delete", "true")))
+            .withSortKey(System.getProperty("sortValue")).build();
         event("waiting", Map.of());
         LockItem lock = null;
         while (lock == null) {

@@ -1,0 +1,295 @@
+"""Rows about what candidates do: requests, faults of the service, pauses, deaths, and what the work is told."""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import threading
+import time
+import unittest
+import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from record_test import Watcher
+from row_case import FaultProxy, RowTest, the_endpoint, wait_until
+
+READS = {"GetItem", "BatchGetItem"}
+
+
+class Behaviour(RowTest):
+    def setUp(self):
+        super().setUp()
+        self.make_table()
+
+    def proxied(self):
+        return self.enterContext(FaultProxy(the_endpoint()))
+
+    def usurp(self, owner="usurper#0"):
+        """Another client takes the row by force, as one that does not look at conditions."""
+        self.update(self.group, ownerName={"S": owner}, recordVersionNumber={"S": str(uuid.uuid4())},
+                    leaseDuration={"S": str(self.lease_ms)})
+
+    def test_S1_07_the_lock_is_held_as_long_as_the_program_runs_and_is_free_then(self):
+        leader = self.start(self.yaml(lease="{ duration: 1s }"), "--once", job="sleep 3")
+        leader.says("elected with")
+        versions = set()
+        while leader.process.poll() is None:
+            if item := self.item(self.group):
+                self.assertTrue("isReleased" not in item or leader.count("ended with"), item)
+                versions.add(item["recordVersionNumber"]["S"])
+            time.sleep(0.05)
+        self.assertGreater(len(versions), 5)
+        self.assertIn("isReleased", self.item(self.group))
+        self.assertEqual((leader.process.returncode, self.token()), (0, 1))
+
+    def test_S1_17_S1_19_S2_29_J_72_J_95_who_loses_the_row_is_told_within_a_heartbeat_once_and_why(self):
+        self.lease_ms, self.heartbeat_ms = 6000, 1000
+        leader = self.started(self.yaml(), "--once", job="exec sleep 60")
+        leader.says("the job starts as process")
+        self.usurp()
+        began = time.monotonic()
+        self.assertEqual(leader.process.wait(10), 81, leader.log)
+        self.assertLess(time.monotonic() - began, 3)  # a heartbeat, a round trip, and the end of the job
+        self.assert_one(r"revoked \(lost", leader.log)
+        self.assertEqual(self.text_of(self.group, "ownerName"), "usurper#0", "it took the row back, or released it")
+
+    def test_S1_21_S1_68_a_busy_lock_is_an_exit_code_at_once_and_names_the_holder(self):
+        self.started(self.yaml("alice"))
+        touched = self.directory / "touched"
+        began = time.monotonic()
+        done = self.tenure("run", "--config", self.yaml("bob"), "--once", "--wait", "0s", "--", "touch", str(touched))
+        self.assertLess(time.monotonic() - began, 1.5)
+        self.assertEqual(done.returncode, 82)
+        self.assertIn("busy: alice leads rows with fencing token 1", done.stderr)
+        self.assertFalse(touched.exists())
+
+    def test_S1_30_S1_31_S3_17_the_work_runs_once_and_its_failure_passes_through(self):
+        for code in (0, 3):
+            leader = self.start(self.yaml(f"c{code}"), "--once", job=f"echo x >> {self.directory}/ran; exit {code}")
+            self.assertEqual(leader.process.wait(20), code)
+            self.assertIn("isReleased", self.item(self.group))
+        self.assertEqual((self.directory / "ran").read_text(), "x\nx\n")
+
+    def test_S1_34_S1_36_errors_for_most_of_the_lease_are_told_and_cost_nothing(self):
+        proxy = self.proxied()
+        leader = self.started(self.yaml(endpoint=proxy.endpoint, lease="{ duration: 5s, heartbeat: 1s }"))
+        before = self.text_of(self.group, "recordVersionNumber")
+        wait_until(lambda: self.text_of(self.group, "recordVersionNumber") != before, "a renewal")
+        proxy.add("error", operation="UpdateItem", name="InternalServerError")
+        time.sleep(3)  # 60 % of the lease
+        proxy.clear()
+        leader.says("in doubt")
+        renewed = self.text_of(self.group, "recordVersionNumber")
+        wait_until(lambda: self.text_of(self.group, "recordVersionNumber") != renewed, "a renewal")
+        self.assertEqual((leader.count("revoked"), self.token()), (0, 1), leader.log)
+
+    def test_S1_45_S3_13_S3_29_S3_53_an_acquisition_is_two_requests_a_renewal_one_a_release_one(self):
+        proxy = self.proxied()
+        leader = self.started(self.yaml(endpoint=proxy.endpoint))
+        proxy.wait_for(lambda log: sum(e["operation"] == "UpdateItem" for e in log) >= 4)
+        self.assertEqual(leader.finish(signal.SIGTERM), 0)
+        operations = [entry["operation"] for entry in proxy.log()]
+        won = operations.index("TransactWriteItems")
+        self.assertEqual(operations.count("TransactWriteItems"), 1)
+        self.assertEqual(operations.count("BatchGetItem"), 1)
+        self.assertLessEqual(operations.count("GetItem"), 2)  # the look before, and the one after the release
+        self.assertEqual({"UpdateItem"}, set(operations[won + 1:]) - {"GetItem"}, operations)
+        self.assertLessEqual(operations[:won].count("DescribeTable"), 2)
+        self.assertNotIn("ListTables", operations)
+
+    def test_S3_35_S3_50_S4_10_J_58_J_97_a_standby_reads_once_a_heartbeat_consistently_and_is_quiet(self):
+        proxy = self.proxied()
+        proxy.keep_bodies()
+        self.started(self.yaml())
+        standby = self.start(self.yaml("b", endpoint=proxy.endpoint))
+        standby.says("the leader is a#")
+        proxy.forget()
+        lines = len(standby.log.splitlines())
+        seconds = 5
+        time.sleep(seconds)
+        log = proxy.log()
+        operations = [entry["operation"] for entry in log]
+        self.assertEqual({"GetItem"}, set(operations) - {"DescribeTable", "DescribeTimeToLive"}, operations)
+        self.assertLessEqual(operations.count("GetItem"), 1.5 * seconds * 1000 / self.heartbeat_ms + 2)
+        self.assertGreater(operations.count("GetItem"), seconds * 1000 / self.heartbeat_ms / 3)
+        for entry in log:
+            if entry["operation"] == "GetItem":
+                body = entry["body"] if isinstance(entry["body"], dict) else json.loads(entry["body"])
+                self.assertIs(body["ConsistentRead"], True)
+        self.assertLessEqual(len(standby.log.splitlines()) - lines, 1, standby.log)
+
+    def test_S1_54_S1_57_S2_20_S3_20_S3_32_S3_34_who_was_paused_past_its_lease_takes_nothing_back(self):
+        frozen = self.started(self.yaml("a"), "--once")
+        watcher = Watcher(self, self.group)
+        other = self.start(self.yaml("b"))
+        other.says("the leader is a#")
+        frozen.signal(signal.SIGSTOP)
+        other.says("elected with fencing token 2")
+        owner = self.text_of(self.group, "ownerName")
+        frozen.signal(signal.SIGCONT)
+        frozen.says("revoked (")
+        self.assertEqual(frozen.process.wait(20), 81, frozen.log)
+        version = self.text_of(self.group, "recordVersionNumber")
+        wait_until(lambda: self.text_of(self.group, "recordVersionNumber") != version, "a renewal by the successor")
+        self.assertEqual((self.text_of(self.group, "ownerName"), self.token()), (owner, 2))
+        self.assertEqual(other.count("revoked"), 0)
+        owners = [state["ownerName"]["S"][:2] for state in watcher.end()]
+        self.assertEqual("".join(owner for n, owner in enumerate(owners) if n == 0 or owners[n - 1] != owner), "a#b#",
+                         "there was a state between the two")
+
+    def test_S1_55_a_lease_that_ran_out_never_comes_back_it_is_won_anew_with_a_higher_token(self):
+        frozen = self.started(self.yaml("a"))
+        frozen.signal(signal.SIGSTOP)
+        time.sleep(self.lease_ms / 1000 + 0.3)
+        frozen.signal(signal.SIGCONT)
+        frozen.says("revoked (expired")
+        frozen.says("elected with fencing token 2")
+
+    def test_S1_02_S1_58_S2_24_S3_54_S4_18_a_killed_holder_is_followed_when_its_lease_is_over_and_not_before(self):
+        dead = self.started(self.yaml("a"))
+        version = self.text_of(self.group, "recordVersionNumber")
+        wait_until(lambda: self.text_of(self.group, "recordVersionNumber") != version, "a renewal")
+        dead.process.kill()
+        dead.process.wait()
+        killed = time.monotonic()
+        again = self.start(self.yaml("a"))  # of the same name, and another candidate
+        again.says("the leader is a#")
+        self.assertEqual(self.token(), 1)
+        time.sleep(max(0.0, killed + self.lease_ms / 1000 + 0.2 - time.monotonic() - 0.9))
+        again.says("elected with fencing token 2")
+        took = time.monotonic() - killed
+        self.assertGreater(took, (self.lease_ms - self.heartbeat_ms * 1.2) / 1000)
+        print(f"taken over {took:.2f} s after the kill; the lease is {self.lease_ms / 1000} s")
+
+    def test_S1_58_the_row_of_a_dead_holder_stays_and_is_shown_as_stale(self):
+        config = self.yaml()
+        self.started(config).process.kill()
+        time.sleep(self.lease_ms / 1000 + 0.5)
+        self.assertNotIn("isReleased", self.item(self.group))
+        status = self.tenure("status", "--config", config)
+        self.assertEqual(status.returncode, 84, status.stdout)
+        self.assertIn("silent", status.stdout)
+
+    def test_S1_60_the_status_names_the_holder_and_after_the_release_nobody(self):
+        config = self.yaml("alice")
+        leader = self.started(config)
+        status = json.loads(self.tenure("status", "--json", "--config", config).stdout)
+        self.assertEqual((status["state"], status["leader"]["name"], status["fencing_token"]), ("held", "alice", 1))
+        self.assertEqual(status["leader"]["id"], self.text_of(self.group, "ownerName"))
+        leader.finish(signal.SIGTERM)
+        after = self.tenure("status", "--json", "--config", config)
+        self.assertEqual((after.returncode, json.loads(after.stdout)["leader"]), (84, None))
+
+    def test_S1_64_throttling_of_the_acquisition_is_tried_again(self):
+        proxy = self.proxied()
+        proxy.set_rules([{"action": "error", "name": "ThrottlingException", "operation": "TransactWriteItems", "count": 3}])
+        self.started(self.yaml(endpoint=proxy.endpoint))
+        self.assertEqual(proxy.rules()[0]["applied"], 3)
+
+    def test_S2_16_S3_52_eight_that_start_without_a_table_elect_one(self):
+        self.call("DeleteTable")
+        candidates = [self.start(self.yaml(f"c{n}")) for n in range(8)]
+        for candidate in candidates:
+            candidate.says("elected with" if self.elected(candidates) is candidate else "the leader is c")
+        self.assertEqual([None] * 8, [candidate.process.poll() for candidate in candidates])
+        self.assertEqual(sum(candidate.count("elected with") for candidate in candidates), 1)
+
+    @staticmethod
+    def elected(candidates):
+        return wait_until(lambda: next((c for c in candidates if c.count("elected with")), None), "a leader")
+
+    def test_S2_38_S3_38_a_deleted_row_is_no_success_and_the_token_goes_on_rising(self):
+        leader = self.started(self.yaml())
+        self.call("DeleteItem", Key={"key": {"S": self.group}})
+        leader.says("revoked (recordMissing")
+        leader.says("elected with fencing token 2")
+        self.call("DeleteTable")
+        leader.says("revoked (", 2)
+        wait_until(lambda: self.table in leader.log[leader.log.rindex("revoked ("):], "the name of the table")
+        self.assertNotEqual(self.call("DescribeTable", check=False).get("Table", {}).get("TableStatus"), "ACTIVE")
+        self.assertEqual(leader.count("elected with"), 2)
+
+    def test_S1_52_S3_05_S3_06_J_04_J_05_two_of_one_name_are_two(self):
+        first = self.started(self.yaml("twin"))
+        second = self.start(self.yaml("twin"))
+        second.says("the leader is twin#")
+        owner = self.text_of(self.group, "ownerName")
+        self.assertEqual(second.finish(signal.SIGTERM), 0)
+        self.assertEqual(self.text_of(self.group, "ownerName"), owner)
+        self.assertNotIn("isReleased", self.item(self.group))
+        self.assertEqual(first.count("revoked"), 0)
+
+    def test_J_10_unavailability_is_not_believed_through(self):
+        proxy = self.proxied()
+        leader = self.started(self.yaml(endpoint=proxy.endpoint))
+        began = time.monotonic()
+        proxy.add("error", name="ServiceUnavailable")
+        leader.says("revoked (storeUnreachable")
+        self.assertLess(time.monotonic() - began, self.lease_ms / 1000)
+        time.sleep(max(0.0, began + 2 * self.lease_ms / 1000 - time.monotonic()))
+        self.assertEqual(leader.count("elected with"), 1)
+
+    def test_J_32_J_34_S3_15_an_error_on_the_release_is_tried_again(self):
+        proxy = self.proxied()
+        leader = self.started(self.yaml(endpoint=proxy.endpoint))
+        proxy.set_rules([{"action": "error", "name": "InternalServerError", "operation": "UpdateItem", "count": 1,
+                          "contains": "isReleased\\\":{\\\"S"}, {"action": "error", "operation": "UpdateItem", "count": 1}])
+        self.assertEqual(leader.finish(signal.SIGTERM), 0)
+        self.assertGreaterEqual(sum(rule["applied"] for rule in proxy.rules()), 1)
+        self.assertIn("stopped (released)", leader.log)
+        self.assertIn("isReleased", self.item(self.group))
+
+    def test_S3_15_J_31_a_release_that_nobody_answers_is_unknown_and_bounded(self):
+        proxy = self.proxied()
+        leader = self.started(self.yaml(endpoint=proxy.endpoint))
+        proxy.listen(False)
+        began = time.monotonic()
+        self.assertEqual(leader.finish(signal.SIGTERM), 0)
+        self.assertLess(time.monotonic() - began, 2 * self.lease_ms / 1000 + 2)
+        self.assertNotIn("stopped (released)", leader.log)
+        self.assertRegex(leader.log, r"stopped \((unknown|notHeld)\)")
+
+    def test_S1_62_a_flag_with_an_end_is_a_lease_that_a_job_holds(self):
+        config = self.yaml(group="breaker-open")
+        flag = self.start(config, "--once", job="sleep 1")
+        flag.says("elected with")
+        self.assertEqual(self.tenure("status", "--config", config).returncode, 0)
+        flag.process.wait(20)
+        self.assertEqual(self.tenure("status", "--config", config).returncode, 84)
+
+    def test_S1_29_S2_25_S4_20_a_stop_frees_the_row_and_the_next_follows_within_a_poll(self):
+        first = self.started(self.yaml("a"))
+        second = self.start(self.yaml("b"))
+        second.says("the leader is a#")
+        first.signal(signal.SIGTERM)
+        wait_until(lambda: "isReleased" in self.item(self.group) or self.token() == 2, "the release")
+        began = time.monotonic()
+        second.says("elected with fencing token 2")
+        self.assertLess(time.monotonic() - began, 1.25 * self.heartbeat_ms / 1000 + 1)
+        self.assertIn("stopped (released)", first.log)
+
+    def test_S1_10_two_names_are_held_at_once(self):
+        both = [self.started(self.yaml("a", group=name)) for name in ("one", "two")]
+        self.assertEqual([None, None], [candidate.process.poll() for candidate in both])
+        self.assertEqual((self.token("one"), self.token("two")), (1, 1))
+
+    def test_S3_30_while_the_table_is_being_made_nobody_has_the_lock(self):
+        self.call("DeleteTable")
+        proxy = self.proxied()
+        proxy.set_rules([{"action": "error", "name": "ResourceNotFoundException",
+                          "operation": ["GetItem", "BatchGetItem", "TransactWriteItems", "PutItem", "UpdateItem"]},
+                         {"action": "error", "name": "ResourceInUseException", "operation": "CreateTable"}])
+        candidates = [self.start(self.yaml(f"c{n}", endpoint=proxy.endpoint)) for n in range(8)]
+        for candidate in candidates:
+            candidate.says("being created")
+        time.sleep(2)
+        self.assertEqual(sum(candidate.count("elected with") for candidate in candidates), 0)
+        proxy.clear()
+        self.elected(candidates)
+        time.sleep(0.5)
+        self.assertEqual(sum(candidate.count("elected with") for candidate in candidates), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
