@@ -9,6 +9,14 @@ namespace tenure {
 
 using std::chrono::nanoseconds;
 
+namespace {
+
+bool isMisconfigured(const std::optional<StoreError>& error) {
+  return error && error->errorClass == ErrorClass::misconfigured;
+}
+
+}  // namespace
+
 void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (closed_.load()) return;
   const Instant now = scheduler_->now();
@@ -49,7 +57,12 @@ void LeaseDriver::Impl::ensureSchema() {
 
 void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
   if (closed_.load()) return;
-  if (status) return setSchemaFault(std::nullopt);
+  if (status) {
+    setSchemaFault(std::nullopt);
+    // Reads that failed for want of a table have put the next one off, by as much as a heartbeat.
+    if (isMisconfigured(machine_.lastError())) pump(event::StoreHint{});
+    return;
+  }
   const StoreError& error = status.error();
   const bool news = schemaFault_ != error;
   setSchemaFault(error);
@@ -176,9 +189,6 @@ LeaseStatus LeaseDriver::Impl::status() const {
     return then ? std::max(elapsedForHolder(*then, now), nanoseconds{0}) : nanoseconds{-1};
   };
   // Reads of a table of another shape fail in words of the server's; the look at the schema says what differs.
-  const auto isMisconfigured = [](const std::optional<StoreError>& error) {
-    return error && error->errorClass == ErrorClass::misconfigured;
-  };
   const std::lock_guard lock{mutex_};
   LeaseStatus status{machine_.state(), machine_.leader(), ago(machine_.leaderSeenAt())};
   const bool schemaTellsMore = isMisconfigured(machine_.lastError()) && isMisconfigured(schemaFault_);

@@ -170,6 +170,7 @@ class BareStore final : public LeaseStore {
   explicit BareStore(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
   std::vector<StoreError> faults{};
   int looks{0};
+  int reads{0};
 
   [[nodiscard]] std::string describe() const override { return "bare"; }
   void ensureSchema(CallOptions /*options*/, StatusHandler handler) override {
@@ -179,6 +180,7 @@ class BareStore final : public LeaseStore {
     scheduler_->post([handler = std::move(handler), status] { handler(status); });
   }
   void read(const LeaseKey& /*key*/, CallOptions /*options*/, ReadHandler handler) override {
+    ++reads;
     scheduler_->post([handler = std::move(handler), error = readFault] { handler(error); });
   }
   void write(WriteRequest /*request*/, CallOptions /*options*/, WriteHandler /*handler*/) override {}
@@ -247,6 +249,22 @@ TEST(LeaseDriverSchema, whatIsWrongWithItIsShownInPlaceOfWhatReadsSay) {
   EXPECT_EQ(driver.status().lastError->message, "the key is another");
   scheduler->advance(20s);
   EXPECT_EQ(driver.status().lastError->message, "an invalid request") << "the schema is good by now";
+}
+
+/// With a lease of minutes the polls lie minutes apart; a table that has come to be is not left that long.
+TEST(LeaseDriverSchema, S1_42_onceItIsThereALongLeaseIsReadAtOnce) {
+  const auto scheduler = std::make_shared<ManualScheduler>();
+  const auto store = std::make_shared<BareStore>(scheduler);
+  store->faults.assign(1, {ErrorClass::transient, "being created"});
+  store->readFault = {ErrorClass::misconfigured, "there is no table"};
+  const LeaseTiming timing = LeaseTiming::from({.duration = 30min}).value();
+  LeaseDriver driver{{{{"lease"}, selfName, timing}}, store, scheduler, std::make_unique<SeededRandom>(1)};
+  driver.submit(event::Start{});
+  scheduler->advance(1'999ms);
+  const int before = store->reads;
+  scheduler->advance(1ms);
+  EXPECT_EQ(store->looks, 2);
+  EXPECT_EQ(store->reads, before + 1);
 }
 
 TEST(LeaseDriverSchema, isMadeAtTheStartAndTriedAgainUntilItIsThere) {
