@@ -98,6 +98,13 @@ class Record(RowTest):
         for word in ("AccessDenied", "dynamodb:DescribeTable", self.table, "IAM policy"):
             self.assertIn(word, denied.stderr)
 
+    def test_S3_24_asking_about_a_table_that_is_not_there_does_not_make_it(self):
+        for command in ("status", "resign"):
+            done = self.tenure(command, "--config", self.yaml())
+            self.assertEqual(done.returncode, 83, done.stderr)
+            self.assertIn(self.table, done.stderr)
+        self.assertIn("ResourceNotFoundException", self.call("DescribeTable", check=False)["__type"])
+
     def test_J_20_a_table_with_both_keys_is_made_as_configured(self):
         config = self.yaml(store="partition_key: lock\nsort_key: part\nsort_key_value: one")
         self.assertEqual(self.tenure("check", "--connect", "--config", config).returncode, 0)

@@ -16,7 +16,8 @@ namespace {
 using boost::json::object;
 
 constexpr std::string_view noTable =
-    "create the table (`tenure check --connect` does, where the configuration allows it), or check its name, the region "
+    "create the table (`tenure check --connect` does, where the configuration allows it), or check its name, the "
+    "region "
     "and the account of the credentials";
 constexpr std::string_view notAllowed = "allow the action for this table in the IAM policy of these credentials";
 constexpr std::string_view noCredentials = "check the credentials; they may be wrong, expired or of another account";

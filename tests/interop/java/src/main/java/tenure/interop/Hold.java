@@ -24,9 +24,10 @@ final class Hold {
         var settings = Clients.options(dynamo, a[1], a[3], Long.parseLong(a[4]), Long.parseLong(a[5]));
         if (sortKey != null) settings.withSortKeyName(sortKey);
         var client = new AmazonDynamoDBLockClient(settings.build());
-        var options = AcquireLockOptions.builder(a[2]).withTimeUnit(TimeUnit.MILLISECONDS).withRefreshPeriod(100L)
-            .withDeleteLockOnRelease(Boolean.parseBoolean(System.getProperty("delete", "true")))
-            .withSortKey(System.getProperty("sortValue")).build();
+        var wish = AcquireLockOptions.builder(a[2]).withTimeUnit(TimeUnit.MILLISECONDS).withRefreshPeriod(100L)
+            .withDeleteLockOnRelease(Boolean.parseBoolean(System.getProperty("delete", "true")));
+        if (sortKey != null) wish.withSortKey(System.getProperty("sortValue"));
+        var options = wish.build();
         event("waiting", Map.of());
         LockItem lock = null;
         while (lock == null) {
