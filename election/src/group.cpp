@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <set>
 #include <string>
-#include <unistd.h>
 #include <utility>
 
 #include <tenure/election/group.hpp>
@@ -22,6 +20,7 @@ void checkCandidate(const CandidateOptions& candidate, OptionFaults& faults) {
 }
 
 constexpr unsigned maxShards = 10'000;
+constexpr std::size_t maxIdBytes = 200;  // of a candidate and of a shard
 
 bool isShardName(const std::string& name) {
   const auto forbidden = [](char c) {
