@@ -96,7 +96,7 @@ bool play(ModelDisk::Mishap mishap, Then then, int call, std::uint64_t seed, boo
       // The other process goes on from what it finds, without opening anything anew.
       possible.push_back(accepted);
       accepted = {other->read().value(), other->highestSeen("billing").value().value_or(termStamp(0)).token.value()};
-      writer = std::move(other);
+      writer.swap(other);
       then = Then::powerFails;
       disk.arm(ModelDisk::Mishap::end, static_cast<int>(random.below(40)));
       continue;
