@@ -5,7 +5,7 @@
 namespace tenure::http_fence {
 namespace {
 
-constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
 
@@ -18,7 +18,7 @@ std::string base64(std::string_view bytes) {
     for (std::size_t i = 0; i < 3; ++i) {
       bits = bits << 8U | (i < group.size() ? static_cast<unsigned char>(group[i]) : 0U);
     }
-    for (std::size_t i = 0; i < 4; ++i) out += i <= group.size() ? digits[bits >> (18U - 6U * i) & 63U] : '=';
+    for (std::size_t i = 0; i < 4; ++i) out += i <= group.size() ? base64Digits[bits >> (18U - 6U * i) & 63U] : '=';
   }
   return out;
 }
@@ -32,7 +32,7 @@ std::optional<std::string> bytesFromBase64(std::string_view text) {
     const std::size_t used = !last || group[3] != '=' ? 4 : (group[2] != '=' ? 3 : 2);
     std::uint32_t bits = 0;
     for (std::size_t i = 0; i < 4; ++i) {
-      const std::size_t digit = i < used ? digits.find(group[i]) : 0;
+      const std::size_t digit = i < used ? base64Digits.find(group[i]) : 0;
       if (digit == std::string_view::npos) return std::nullopt;
       bits = bits << 6U | static_cast<std::uint32_t>(digit);
     }

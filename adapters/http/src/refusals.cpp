@@ -4,7 +4,7 @@ namespace tenure {
 namespace http_fence {
 namespace {
 
-constexpr std::string_view hexDigits = "0123456789abcdef";
+constexpr std::string_view jsonHexDigits = "0123456789abcdef";
 
 /// A JSON string with its quotes; the text is UTF-8.
 std::string quoted(std::string_view text) {
@@ -14,7 +14,7 @@ std::string quoted(std::string_view text) {
     if (c == '"' || c == '\\') {
       out.append({'\\', c});
     } else if (byte < 0x20) {
-      out.append("\\u00").append({hexDigits[byte >> 4U], hexDigits[byte & 15U]});
+      out.append("\\u00").append({jsonHexDigits[byte >> 4U], jsonHexDigits[byte & 15U]});
     } else {
       out += c;
     }

@@ -83,8 +83,8 @@ class Proxy {
     signals_.async_wait([this](error_code cancelled, int) {
       if (cancelled) return;
       if (stopping_) return io_.stop();
+      waitForSignal();  // before stop(), which takes it back if there is nothing to wait for
       stop();
-      waitForSignal();
     });
   }
 

@@ -264,6 +264,11 @@ TEST_F(FenceProxy, stopsWhenTheRequestsUnderWayHaveEnded) {
   EXPECT_TRUE(post(stamp(6), "after a clean end nobody waits"));
 }
 
+TEST_F(FenceProxy, stopsAtOnceWhenNothingIsUnderWay) {
+  start();
+  EXPECT_EQ(proxy_->end(SIGTERM), 0);
+}
+
 TEST_F(FenceProxy, aSecondSignalEndsItAtOnce) {
   start();
   door_.closeFor("slow");
