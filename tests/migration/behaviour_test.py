@@ -138,6 +138,21 @@ class Behaviour(RowTest):
         self.assertEqual("".join(owner for n, owner in enumerate(owners) if n == 0 or owners[n - 1] != owner), "a#b#",
                          "there was a state between the two")
 
+    def test_S1_54_S4_12_a_renewal_that_arrives_after_the_lease_takes_nothing_back(self):
+        proxy = self.proxied()
+        slow = self.started(self.yaml("a", endpoint=proxy.endpoint))
+        other = self.start(self.yaml("b"))
+        other.says("the leader is a#")
+        late = self.lease_ms / 1000 + 2
+        proxy.add("hold", operation="UpdateItem", seconds=late, count=1)
+        wait_until(lambda: proxy.rules()[0]["applied"], "the renewal that is held up")
+        held = time.monotonic()
+        slow.process.kill()
+        other.says("elected with fencing token 2")
+        time.sleep(max(0.0, held + late + 2 * self.heartbeat_ms / 1000 - time.monotonic()))
+        self.assertEqual((other.count("revoked"), self.token()), (0, 2), other.log)
+        self.assertTrue(self.text_of(self.group, "ownerName").startswith("b#"))
+
     def test_S1_55_a_lease_that_ran_out_never_comes_back_it_is_won_anew_with_a_higher_token(self):
         frozen = self.started(self.yaml("a"))
         frozen.signal(signal.SIGSTOP)
