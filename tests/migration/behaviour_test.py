@@ -144,12 +144,18 @@ class Behaviour(RowTest):
         other = self.start(self.yaml("b"))
         other.says("the leader is a#")
         late = self.lease_ms / 1000 + 2
+        proxy.keep_bodies()
+        proxy.forget()
         proxy.add("hold", operation="UpdateItem", seconds=late, count=1)
         wait_until(lambda: proxy.rules()[0]["applied"], "the renewal that is held up")
         held = time.monotonic()
         slow.process.kill()
         other.says("elected with fencing token 2")
+        watcher = Watcher(self, self.group)
         time.sleep(max(0.0, held + late + 2 * self.heartbeat_ms / 1000 - time.monotonic()))
+        sent = str([entry["body"] for entry in proxy.log() if entry["operation"] == "UpdateItem"])
+        for state in watcher.end():
+            self.assertNotIn(state["recordVersionNumber"]["S"], sent, "the late renewal was applied")
         self.assertEqual((other.count("revoked"), self.token()), (0, 2), other.log)
         self.assertTrue(self.text_of(self.group, "ownerName").startswith("b#"))
 
