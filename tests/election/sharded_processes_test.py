@@ -160,7 +160,14 @@ class ShardedProcesses(unittest.TestCase):
         self.wait_until_even()
         print(f"{self.ledger.terms() - before} shards moved to {JOINING} that joined; the fewest possible are {fewest}: "
               f"{sorted(self.spread().values())}")
-        self.assertEqual(self.ledger.terms(), before + fewest)
+        moved = self.ledger.terms() - before
+        if ENDPOINT:
+            # Whose requests take long here see each other late, and a shard that its heir has not taken after some
+            # listings goes to anybody: then it moves once more (docs/sharding.md, "What holds").
+            self.assertLessEqual(moved, 2 * fewest)
+            self.assertGreaterEqual(moved, fewest)
+        else:
+            self.assertEqual(moved, fewest)
 
         for process in self.processes.values():
             process.terminate()
