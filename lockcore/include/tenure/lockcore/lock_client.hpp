@@ -65,6 +65,8 @@ class LeaseObserver {
 /// which no other lock's slow ones delay (I12).
 ///
 /// fork(): in a child process nothing is held, calls return LockErrc::forked or do nothing; the parent is not affected.
+///
+/// A moved-from client may be destroyed or assigned to, nothing else.
 class LockClient {
  public:
   /// Makes no request. Throws std::invalid_argument with all faults of the options, or if `store` is null.
