@@ -78,7 +78,7 @@ elseif(CASE STREQUAL "pkg_config")
 elseif(CASE STREQUAL "add_subdirectory")
   # Shared libraries here, static ones in the installed tree; without the DynamoDB store and PostgreSQL here, with them there.
   build_consumer("${SCRATCH}/add_subdirectory" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DBUILD_SHARED_LIBS=ON
-    -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF)
+    -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF -DTENURE_UNITY=ON)
 
 else()
   message(FATAL_ERROR "no such case: ${CASE}")
