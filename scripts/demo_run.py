@@ -73,9 +73,11 @@ class Candidate:
 
 
 class Demo:
+    LEDGER = "ledger.db"
+
     def __init__(self, options, directory):
         self.directory = directory
-        self.ledger = os.path.join(directory, "ledger.db")
+        self.ledger = os.path.join(directory, self.LEDGER)
         self.config = os.path.join(directory, "group.yaml")
         with open(self.config, "w", encoding="utf-8") as file:
             file.write(YAML.format(store=STORES[options.store](directory)))
@@ -106,8 +108,8 @@ class Demo:
                     self.say(f"{candidate.name} is revoked ({event['reason']}), token {event['token']}", "33")
                 elif kind == "refused":
                     self.say(
-                        f"the fence refuses a stale write of {candidate.name}: token {event['token']}, "
-                        f"the ledger has seen {event['seen']}", "36")
+                        f"the fence{' of ' + event['resource'] if 'resource' in event else ''} refuses a stale write of "
+                        f"{candidate.name}: token {event['token']}, the ledger has seen {event['seen']}", "36")
                 elif kind == "doubt":
                     self.say(f"{candidate.name} is in doubt: {event['error']}", "33")
 
@@ -127,6 +129,9 @@ class Demo:
         self.wait(lambda: self.token > token, seconds, "a new leader")
 
     # -- the acts ---------------------------------------------------------------------------------------------------
+
+    def acts(self):
+        return self.first_election, self.kill_leader, self.freeze_leader, self.stop_leader, self.end
 
     def first_election(self):
         print(f"\nFive processes, one lease of {LEASE_S:.0f} s:" if len(self.candidates) == 5 else
@@ -248,7 +253,7 @@ def verdict(demo, terms):
     return good
 
 
-def main():
+def main(make=Demo, judge=verdict):
     parser = argparse.ArgumentParser(prog="scripts/demo")
     parser.add_argument("--candidate", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--store", choices=sorted(STORES), default="sqlite")
@@ -260,9 +265,9 @@ def main():
     directory = options.keep or tempfile.mkdtemp(prefix="tenure-demo-")
     os.makedirs(directory, exist_ok=True)
     random.seed()
-    demo = Demo(options, directory)
+    demo = make(options, directory)
     try:
-        for act in (demo.first_election, demo.kill_leader, demo.freeze_leader, demo.stop_leader, demo.end):
+        for act in demo.acts():
             act()
     except (TimeoutError, subprocess.TimeoutExpired) as error:
         print(f"\nFAILED: {error}; the files are in {directory}", file=sys.stderr)
@@ -276,7 +281,7 @@ def main():
     page = os.path.join(directory, "timeline.html")
     with open(page, "w", encoding="utf-8") as file:
         file.write(chart.html())
-    good = verdict(demo, terms)
+    good = judge(demo, terms)
     print(f"\n  The picture: {page}")
     return 0 if good else 1
 

@@ -15,7 +15,8 @@ class Chart:
                        else ended) for c, token, start, ended, last in terms]
         self.faults = [(i, at, what) for i, c in enumerate(demo.candidates) for at, what in c.faults]
         self.frozen = [(i, a, b) for i, c in enumerate(demo.candidates) for a, b in self._freezes(c)]
-        self.refused = [(i, e["t"]) for i, c in enumerate(demo.candidates) for e in c.events if e["e"] == "refused"]
+        self.refused = [(i, e["t"], e.get("resource")) for i, c in enumerate(demo.candidates) for e in c.events
+                        if e["e"] == "refused"]
 
     @staticmethod
     def _freezes(candidate):
@@ -26,6 +27,15 @@ class Chart:
     @classmethod
     def _frozen(cls, candidate, start, ended):
         return any(start < a and ended > a for a, _ in cls._freezes(candidate))
+
+    def _refusals(self):
+        """One label for those of a candidate that follow one another: candidate, time, names of the resources."""
+        labels = []
+        for i, at, resource in sorted(self.refused, key=lambda refused: refused[:2]):
+            if not labels or labels[-1][0] != i or at - labels[-1][1] > 1e9:
+                labels.append((i, at, []))
+            labels[-1][2].extend([resource] if resource else [])
+        return labels
 
     # -- terminal ---------------------------------------------------------------------------------------------------
 
@@ -46,9 +56,9 @@ class Chart:
                     rows[i][first + offset] = letter
         for i, at, what in self.faults:
             rows[i][self._column(at)] = MARKS[what]
-        for i, at in self.refused:
+        for i, at, _ in self.refused:
             column = self._column(at)
-            if rows[i][column] in MARKS.values() and column + 1 < WIDTH:
+            while rows[i][column] in (*MARKS.values(), "x") and column + 1 < WIDTH:
                 column += 1
             rows[i][column] = "x"
         label = max(map(len, self.names))
@@ -102,8 +112,9 @@ class Chart:
         for i, at, what in self.faults:
             parts.append(f'<line x1="{x(at):.1f}" x2="{x(at):.1f}" y1="{y(i) - 2}" y2="{y(i) + 42}" class="fault"/>')
             parts.append(f'<text x="{x(at) + 3:.1f}" y="{y(i) + 4}" class="mark">{what}</text>')
-        for i, at in self.refused:
-            parts.append(f'<text x="{x(at):.1f}" y="{y(i) + 41}" class="refused">&#10007; stale write refused</text>')
+        for i, at, resources in self._refusals():
+            by = f" by {', '.join(resources)}" if resources else ""
+            parts.append(f'<text x="{x(at):.1f}" y="{y(i) + 41}" class="refused">&#10007; stale write refused{by}</text>')
         for second in range(0, int((self.end - self.begin) / 1e9) + 1):
             at = self.begin + second * 1e9
             parts.append(f'<text x="{x(at):.1f}" y="{height - 12}" class="tick">{second} s</text>')

@@ -4,12 +4,10 @@
 //   tenure-demo-candidate GROUP.yaml LEDGER.db EVENTS
 #include <chrono>
 #include <cstdio>
-#include <fcntl.h>
 #include <memory>
 #include <signal.h>
 #include <string>
 #include <thread>
-#include <unistd.h>
 
 #include <fmt/core.h>
 #include <sqlite3.h>
@@ -18,27 +16,12 @@
 #include <tenure/config/load_group.hpp>
 #include <tenure/election/leader_elector.hpp>
 
+#include "events.hpp"
+
 namespace {
 
+using demo::Events;
 using tenure::Leadership;
-
-/// Each event is one write(2): whole or not there, whatever happens to the process.
-class Events {
- public:
-  explicit Events(const char* path) : fd_{open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)} {}
-  ~Events() { close(fd_); }
-  Events(const Events&) = delete;
-  Events& operator=(const Events&) = delete;
-
-  void tell(const std::string& event, const std::string& more = {}) const {
-    const std::string line =
-        fmt::format("{{\"t\":{},\"e\":\"{}\"{}}}\n", tenure::readClock().boottime.count(), event, more);
-    [[maybe_unused]] const ssize_t written = write(fd_, line.data(), line.size());
-  }
-
- private:
-  int fd_;
-};
 
 using Database = std::unique_ptr<sqlite3, decltype(&sqlite3_close)>;
 
