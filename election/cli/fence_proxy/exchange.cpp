@@ -1,7 +1,5 @@
 #include "exchange.hpp"
 
-#include <boost/asio/post.hpp>
-
 namespace tenure::cli::fence_proxy {
 
 namespace {
