@@ -38,7 +38,8 @@ bool benchPause(const Options& options);
 bool benchRenew(const Options& options);
 /// Acquiring and releasing a lock on SQLite against two transactions written by hand; 100 candidates for one lock.
 bool benchLocks(const Options& options);
-/// A fenced write beside a bare one: SQLite, PostgreSQL (where TENURE_TEST_POSTGRESQL says), a plain file.
+/// A fenced write beside a bare one: SQLite, PostgreSQL (where TENURE_TEST_POSTGRESQL says), Redis, a plain
+/// file.
 bool benchFence(const Options& options);
 /// 1,000 leases (or as many as --leases says) of one process on one file, lease 10 s, heartbeat 3 s, for 60 s.
 bool benchLeases(const Options& options);

@@ -15,6 +15,7 @@
 
 #include "benches.hpp"
 #include "fence_postgresql.hpp"
+#include "fence_redis.hpp"
 #include "fleet.hpp"
 #include "stats.hpp"
 
@@ -106,6 +107,29 @@ double runFile(const Scratch& scratch, int rounds) {
   return ratio;
 }
 
+template <class Writes>
+bool runServer(const std::string& name, int rounds, double bound, Writes&& writes) {
+  const double ratio = compare(
+      name, rounds, [&] { writes.bare(); }, [&] { writes.fenced(); });
+  return verdict(name + ": ratio of the medians", ratio, bound, "x");
+}
+
+/// Those that the build knows and that can be reached.
+bool runServers([[maybe_unused]] const Scratch& scratch, [[maybe_unused]] int rounds) {
+  bool holds = true;
+#ifdef TENURE_WITH_POSTGRESQL
+  if (const char* url = std::getenv("TENURE_TEST_POSTGRESQL"); url != nullptr) {
+    holds &= runServer("PostgreSQL", rounds, 1.3, PostgresqlWrites{url, stamp});
+  } else {
+    fmt::print("PostgreSQL is left out: run it by scripts/bench, or scripts/postgresql_local --durable\n");
+  }
+#endif
+#ifdef TENURE_WITH_REDIS
+  holds &= runServer("Redis", rounds, 1.2, RedisWrites{scratch.path("redis"), stamp});
+#endif
+  return holds;
+}
+
 }  // namespace
 
 bool benchFence(const Options& options) {
@@ -113,16 +137,7 @@ bool benchFence(const Options& options) {
              options.rounds);
   const Scratch scratch;
   bool holds = verdict("SQLite: ratio of the medians", Sqlite{scratch.path("fence.db")}.run(options.rounds), 1.3, "x");
-#ifdef TENURE_WITH_POSTGRESQL
-  if (const char* url = std::getenv("TENURE_TEST_POSTGRESQL"); url != nullptr) {
-    PostgresqlWrites writes{url, stamp};
-    const double ratio = compare(
-        "PostgreSQL", options.rounds, [&] { writes.bare(); }, [&] { writes.fenced(); });
-    holds &= verdict("PostgreSQL: ratio of the medians", ratio, 1.3, "x");
-  } else {
-    fmt::print("PostgreSQL is left out: run it by scripts/bench, or scripts/postgresql_local --durable\n");
-  }
-#endif
+  holds &= runServers(scratch, options.rounds);
   // A plain file has no transaction: data, fence and directory are synced one after the other, instead of data alone.
   return verdict("file: ratio of the medians", runFile(scratch, options.rounds), 10, "x") && holds;
 }
