@@ -1,4 +1,6 @@
 // A database that is deleted under a living holder: whoever finds it gone has to wait for the holder's lease.
+#include "claims.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include <tenure/lockcore/death_notice.hpp>
 
 #include "actor.hpp"
+#include "names_read.hpp"
 #include "sidecar.hpp"
 #include "sqlite_support.hpp"
 #include "support/seeded_random.hpp"
@@ -32,7 +35,7 @@ void deleteDatabaseOfThisProcess(const std::string& path) {
 
 class SqliteClaims : public testing::Test {
  protected:
-  [[nodiscard]] std::size_t claims() const { return filesIn(sidecarOf(path_) + "/claims").size(); }
+  [[nodiscard]] std::size_t claims() const { return claimFilesOf(path_).size(); }
 
   /// The record of whom a conflict tells.
   static LeaseRecord rival(const WriteOutcome& outcome) {
@@ -144,6 +147,60 @@ TEST_F(SqliteClaims, endWhenTheHolderSeesALaterTerm) {
   EXPECT_EQ(claims(), 2U) << "that of the new term stays, and the successor has not looked yet";
 }
 
+// The claim stands in for the record, so it must not tell of a shorter lease than the record did.
+TEST_F(SqliteClaims, growWithALongerLeaseAndNeverShrink) {
+  using std::chrono::milliseconds;
+  Store holder{path_};
+  WriteRequest first = acquire(key_, "a");
+  first.record.leaseDuration = milliseconds{1000};
+  RecordVersion version = first.record.version;
+  holder->apply(std::move(first));
+  const auto renewWith = [&](milliseconds lease) {
+    WriteRequest renewal = renew(key_, "a", {version});
+    renewal.record.leaseDuration = lease;
+    version = renewal.record.version;
+    holder->apply(std::move(renewal));
+  };
+  renewWith(milliseconds{60'000});
+  renewWith(milliseconds{500});
+  EXPECT_EQ(claims(), 1U);
+  deleteDatabase(path_);
+  Store newcomer{path_};
+  const LeaseRecord seen = newcomer->record(key_);
+  EXPECT_EQ(seen.leaseDuration, milliseconds{60'000}) << "the last renewal might not have arrived";
+  EXPECT_EQ(seen.token, FencingToken{1});
+  EXPECT_EQ(rival(newcomer->write(acquire(key_, "b"))), seen);
+  EXPECT_EQ(holder->record(key_), seen) << "it is still a settled one";
+}
+
+// Or thousands of leases of one process could not be acquired in the time of one.
+TEST_F(SqliteClaims, anAcquisitionReadsFewNamesHoweverManyClaimsThereAre) {
+  constexpr int leases = 600;
+  Store store{path_};
+  std::vector<contract::Pending<WriteOutcome>> acquisitions;
+  for (int i = 0; i < leases; ++i) {
+    acquisitions.push_back(store->startWrite(acquire({"lease" + std::to_string(i)}, "a")));
+  }
+  for (const auto& acquisition : acquisitions) {
+    ASSERT_TRUE(std::holds_alternative<Applied>(acquisition->get())) << describe(acquisition->get());
+  }
+  ASSERT_EQ(claims(), std::size_t{leases});
+
+  constexpr int more = 50;
+  Store another{path_};
+  another->apply(acquire({"first"}, "b"));  // what a store object does once, the sweep among it
+  EXPECT_TRUE(eventually([&] { return another->read({"first"}).has_value(); }));
+  const std::uint64_t before = namesRead();
+  for (int i = 0; i < more; ++i) {
+    const LeaseKey key{"more" + std::to_string(i)};
+    EXPECT_EQ(another->read(key), std::nullopt);
+    another->apply(acquire(key, "b"));
+  }
+  const std::uint64_t each = (namesRead() - before) / more;
+  EXPECT_GT(each, 0U) << "the count is blind";
+  EXPECT_LT(each, std::uint64_t{leases} / 20);
+}
+
 // A backup was put back: its row is older than the term that somebody holds.
 TEST_F(SqliteClaims, countMoreThanAnOlderReleasedRow) {
   Store holder{path_};
@@ -196,7 +253,7 @@ TEST_F(SqliteClaims, newcomersDoNotBlockEachOther) {
 TEST_F(SqliteClaims, areReadWithCare) {
   Store living{path_};
   const std::string id = living.raw().deathNotice()->beacon().value().id;
-  const std::string directory = sidecarOf(path_) + "/claims/";
+  const std::string directory = sqlite_store::claimsBucket(sidecarOf(path_), key_) + '/';
   const std::string file = directory + sqlite_store::fileNameOf(key_) + '-' + id;
   std::filesystem::create_directories(directory);
   const auto claim = [&](const std::string& name, const std::string& token, const std::string& lease) {

@@ -79,6 +79,15 @@ std::vector<std::string> filesIn(const std::string& directory) {
   return names;
 }
 
+std::vector<std::string> claimFilesOf(const std::string& database) {
+  std::vector<std::string> paths;
+  const std::string claims = sidecarOf(database) + "/claims";
+  for (const std::string& bucket : filesIn(claims)) {
+    for (const std::string& name : filesIn(claims + '/' + bucket)) paths.push_back(claims + '/' + bucket + '/' + name);
+  }
+  return paths;
+}
+
 std::string sidecarOf(const std::string& database) {
   const std::filesystem::path path{database};
   return path.parent_path() / ('.' + path.filename().string() + ".tenure");

@@ -19,7 +19,7 @@ class SqliteSweep : public testing::Test {
     for (const std::string& name : filesIn(sidecarOf(path_))) found += name.starts_with(prefix) ? 1U : 0U;
     return found;
   }
-  [[nodiscard]] std::size_t claims() const { return filesIn(sidecarOf(path_) + "/claims").size(); }
+  [[nodiscard]] std::size_t claims() const { return claimFilesOf(path_).size(); }
 
   test::TempDir directory_;
   const std::string path_ = directory_.file("leases.db");
@@ -55,10 +55,10 @@ TEST_F(SqliteSweep, theBeaconsAndClaimsOfTheDeadGoWithTheNextTerm) {
 TEST_F(SqliteSweep, abandonedDraftsGoAndOthersFilesStay) {
   const std::string id = "0123456789abcdef0123456789abcdef";
   const std::string sidecar = sidecarOf(path_);
-  std::filesystem::create_directories(sidecar + "/claims");
+  std::filesystem::create_directories(sidecar + "/claims/00");
   std::ofstream{sidecar + "/new-" + id} << id << '\n';
   std::ofstream{sidecar + "/new-" + std::string(32, '0')} << "";  // empty: may be about to be locked
-  std::ofstream{sidecar + "/claims/new-0011223344556677-" + id} << "{";
+  std::ofstream{sidecar + "/claims/00/new-0011223344556677-" + id} << "{";
   std::ofstream{sidecar + "/beacon-README"} << "a stranger's";
   std::ofstream{sidecar + "/notes.txt"} << "a stranger's";
   Store store{path_};

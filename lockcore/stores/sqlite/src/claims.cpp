@@ -92,6 +92,10 @@ int writeFile(const std::string& path, const std::string& draft, const std::stri
 
 std::string claimsDirectory(const std::string& sidecar) { return sidecar + "/claims"; }
 
+std::string claimsBucket(const std::string& sidecar, const LeaseKey& key) {
+  return claimsDirectory(sidecar) + '/' + fileNameOf(key).substr(0, claimsBucketNameSize);
+}
+
 std::optional<FencingToken> claimedTokenIn(const RecordVersion& version) {
   std::string_view text = version.text();
   if (!text.starts_with(versionPrefix)) return std::nullopt;
@@ -104,16 +108,39 @@ std::optional<FencingToken> claimedTokenIn(const RecordVersion& version) {
 std::optional<StoreError> ClaimBook::stake(const std::string& sidecar, const Claim& claim) {
   const StoreResult<Beacon> beacon = beacon_.get();
   if (beacon.has_error()) return beacon.error();
-  for (const std::string& directory : {sidecar, claimsDirectory(sidecar)}) {
-    if (auto made = makeDirectory(store_, directory); made.has_error()) return made.error();
-  }
-  const std::string name = fileNameOf(claim.key) + '-' + beacon->id;
-  const std::string path = claimsDirectory(sidecar) + '/' + name;
+  if (auto made = makeBucket(sidecar, claim.key); made.has_error()) return made.error();
+  const std::string path = claimsBucket(sidecar, claim.key) + '/' + fileNameOf(claim.key) + '-' + beacon->id;
   const std::lock_guard lock{mutex_};  // dropOlder() unlinks the same file
-  if (const int fault = writeFile(path, claimsDirectory(sidecar) + "/new-" + name, textOf(claim)); fault != 0) {
-    return systemError(store_, "writing " + path, fault);
+  return write(Own{claim, path});
+}
+
+std::optional<StoreError> ClaimBook::lengthen(const std::string& sidecar, const LeaseKey& key,
+                                              const std::string& holder, std::chrono::milliseconds lease) {
+  const std::lock_guard lock{mutex_};
+  const auto own = own_.find(key);
+  const bool isHolder = own != own_.end() && own->second.claim.holder == holder;
+  if (!isHolder || own->second.claim.lease >= lease) return std::nullopt;
+  if (auto made = makeBucket(sidecar, key); made.has_error()) return made.error();
+  Own longer = own->second;
+  longer.claim.lease = lease;
+  return write(std::move(longer));
+}
+
+StoreResult<void> ClaimBook::makeBucket(const std::string& sidecar, const LeaseKey& key) const {
+  for (const std::string& directory : {sidecar, claimsDirectory(sidecar), claimsBucket(sidecar, key)}) {
+    if (auto made = makeDirectory(store_, directory); made.has_error()) return made;
   }
-  own_.insert_or_assign(claim.key, Own{claim, path});
+  return {};
+}
+
+std::optional<StoreError> ClaimBook::write(Own own) {
+  const std::size_t name = own.file.rfind('/') + 1;
+  const std::string draft = std::string{own.file}.insert(name, "new-");
+  if (const int fault = writeFile(own.file, draft, textOf(own.claim)); fault != 0) {
+    return systemError(store_, "writing " + own.file, fault);
+  }
+  const LeaseKey key = own.claim.key;
+  own_.insert_or_assign(key, std::move(own));
   return std::nullopt;
 }
 
@@ -159,11 +186,12 @@ std::optional<LeaseRecord> ClaimBook::strongest(const std::string& sidecar, cons
   const std::string ownId = beacon_.id();
   std::optional<LeaseRecord> best = ownId.empty() ? std::nullopt : ownClaim(key, except);
   if (best && best->token <= above) best.reset();
+  const std::string bucket = claimsBucket(sidecar, key);
   const std::string prefix = fileNameOf(key) + '-';
-  for (const std::string& name : namesIn(claimsDirectory(sidecar), prefix)) {
+  for (const std::string& name : namesIn(bucket, prefix)) {
     const std::string id = name.substr(prefix.size());
     if (!isBeaconId(id) || id == ownId) continue;
-    const auto claim = claimFrom(contentOf(claimsDirectory(sidecar) + '/' + name));
+    const auto claim = claimFrom(contentOf(bucket + '/' + name));
     if (!claim || claim->key != key || claim->holder == except) continue;
     if (claim->token <= std::max(above, best ? best->token : above)) continue;
     if (auto beacon = livingBeacon(sidecar, id)) best = recordOf(*claim, std::move(*beacon));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -32,6 +33,9 @@ struct Claim {
 /// with (3) as well. If both win, on different files, say the holder on the older: at his (3) the path named his file,
 /// so the newcomer's (a) came later, and his (c) found the claim of (1). On the same file SQLite decides.
 ///
+/// A renewal may ask for a longer lease: the claim says so before the renewal commits, by the same reasoning. It never
+/// becomes shorter, because the renewal that says so may not arrive.
+///
 /// The claim ends with the release, with any conflict, when its process sees a row of a later term, with the process
 /// (its beacon is unlocked then), and it counts for nothing while a row carries its token or a higher one.
 ///
@@ -42,6 +46,9 @@ class ClaimBook {
 
   /// Writes down that the term is about to be won; not settled until the store said so.
   [[nodiscard]] std::optional<StoreError> stake(const std::string& sidecar, const Claim& claim);
+  /// A renewal of this holder is about to write a lease of this length. No effect unless its claim says a shorter one.
+  [[nodiscard]] std::optional<StoreError> lengthen(const std::string& sidecar, const LeaseKey& key,
+                                                   const std::string& holder, std::chrono::milliseconds lease);
   /// The store has confirmed a write of this holder.
   void settle(const LeaseKey& key, const std::string& holder);
   /// This holder's term is over or never began. No effect on another's claim.
@@ -65,6 +72,9 @@ class ClaimBook {
     bool settled{false};
   };
 
+  [[nodiscard]] StoreResult<void> makeBucket(const std::string& sidecar, const LeaseKey& key) const;
+  /// With mutex_ held.
+  [[nodiscard]] std::optional<StoreError> write(Own own);
   [[nodiscard]] std::optional<LeaseRecord> ownClaim(const LeaseKey& key, const std::string& except) const;
 
   const std::string store_;
@@ -74,6 +84,13 @@ class ClaimBook {
 };
 
 [[nodiscard]] std::string claimsDirectory(const std::string& sidecar);
+
+inline constexpr std::size_t claimsBucketNameSize = 2;  ///< hex digits, so there are at most 256
+
+/// Where the claims of this lease are, one of the directories in claimsDirectory(): whoever looks for them reads the
+/// names of a 256th of all claims, or each acquisition would cost the more the more leases there are. Once made it
+/// stays: a directory that comes and goes could go between its making and the writing of the claim.
+[[nodiscard]] std::string claimsBucket(const std::string& sidecar, const LeaseKey& key);
 
 /// The token in a version that `strongest` made; empty for any other version.
 [[nodiscard]] std::optional<FencingToken> claimedTokenIn(const RecordVersion& version);

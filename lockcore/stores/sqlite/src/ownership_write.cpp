@@ -131,6 +131,7 @@ OwnershipWrite::Trouble OwnershipWrite::change() {
     if (auto trouble = advanceFence()) return trouble;
   } else {
     token_ = current_->record.token;
+    if (auto trouble = lengthenClaim()) return trouble;
   }
   return writeRow();
 }
@@ -203,6 +204,15 @@ OwnershipWrite::Trouble OwnershipWrite::stakeClaim() {
   const Claim claim{request_.key, request_.record.holder, token_, request_.record.leaseDuration};
   if (auto fault = claims_.stake(session_.files().sidecar, claim)) return Rejected{std::move(*fault)};
   staked_ = true;
+  return std::nullopt;
+}
+
+OwnershipWrite::Trouble OwnershipWrite::lengthenClaim() {
+  if (request_.purpose != WriteRequest::Purpose::renew) return std::nullopt;
+  const LeaseRecord& record = request_.record;
+  if (auto fault = claims_.lengthen(session_.files().sidecar, request_.key, record.holder, record.leaseDuration)) {
+    return Rejected{std::move(*fault)};
+  }
   return std::nullopt;
 }
 

@@ -44,6 +44,7 @@ class OwnershipWrite {
   [[nodiscard]] Trouble writeRow();
   [[nodiscard]] Trouble removeRow();
   [[nodiscard]] Trouble stakeClaim();
+  [[nodiscard]] Trouble lengthenClaim();
   void updateClaim(const WriteOutcome& outcome);
   [[nodiscard]] WriteOutcome stateOfNewFile();
   [[nodiscard]] WriteOutcome applied();

@@ -1,7 +1,10 @@
 #include "sweep.hpp"
 
+#include <map>
+#include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <sqlite3.h>
 
@@ -37,12 +40,33 @@ bool isAbandonedDraft(const std::string& path) {
   return draft && fstat(draft.get(), &found) == 0 && found.st_size > 0 && probeBeacon(draft) == LockState::free;
 }
 
+/// What a process may have left by the thousand is judged by one look at its beacon: the dead do not come back, and who
+/// dies meanwhile is for the next sweep.
+class Obituaries {
+ public:
+  explicit Obituaries(std::string sidecar) : sidecar_{std::move(sidecar)} {}
+  [[nodiscard]] bool has(const std::string& id) {
+    const auto [known, isNew] = dead_.try_emplace(id);
+    if (isNew) known->second = isDead(sidecar_, id);
+    return known->second;
+  }
+
+ private:
+  const std::string sidecar_;
+  std::map<std::string, bool> dead_;
+};
+
 void sweepClaims(const std::string& sidecar) {
   constexpr std::size_t idSize = 32;
-  for (const std::string& name : namesIn(claimsDirectory(sidecar))) {
-    if (name.size() <= idSize) continue;
-    const std::string id = name.substr(name.size() - idSize);  // drafts of claims end in it, too
-    if (isBeaconId(id) && isDead(sidecar, id)) unlink((claimsDirectory(sidecar) + '/' + name).c_str());
+  Obituaries obituaries{sidecar};
+  for (const std::string& bucket : namesIn(claimsDirectory(sidecar))) {
+    if (bucket.size() != claimsBucketNameSize) continue;
+    const std::string directory = claimsDirectory(sidecar) + '/' + bucket;
+    for (const std::string& name : namesIn(directory)) {
+      if (name.size() <= idSize) continue;
+      const std::string id = name.substr(name.size() - idSize);  // drafts of claims end in it, too
+      if (isBeaconId(id) && obituaries.has(id)) unlink((directory + '/' + name).c_str());
+    }
   }
 }
 
