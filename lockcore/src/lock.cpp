@@ -142,7 +142,7 @@ LockResult<Lock> Lock::share() const {
   return Lock{session_};
 }
 
-ReleaseResult Lock::release(ReleaseOptions options) noexcept {
+ReleaseResult Lock::release(const ReleaseOptions& options) noexcept {
   if (!session_ || !session_->isHere()) return ReleaseResult::notHeld;
   if (const Given before = given_.exchange(Given::up); before != Given::no) {
     if (before == Given::back) given_.store(before);

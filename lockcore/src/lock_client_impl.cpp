@@ -130,7 +130,7 @@ PendingAcquire LockClient::Impl::acquire(const LeaseKey& key, AcquireOptions opt
 /// With the mutex held.
 LockClient::Impl::SessionPtr LockClient::Impl::begin(LockSession::Request request, LockSession::Acquired acquired) {
   const LeaseKey key = request.key;
-  const auto session = std::make_shared<LockSession>(
+  auto session = std::make_shared<LockSession>(
       common_, std::move(request), std::move(acquired),
       [weak = weak_from_this(), key](ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
         if (const auto self = weak.lock()) self->ended(key, result, std::move(memory));

@@ -125,7 +125,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void on(const action::LeaderChanged&) {}
   void on(const action::GaveUp& gaveUp);
   void on(const action::Stopped& stopped);
-  bool lose(LockLoss loss);
+  bool lose(const LockLoss& loss);
   void failChanges(const LockError& error);
   void fireStop();
   void compete();

@@ -64,7 +64,7 @@ void LockSession::fireStop() {
 }
 
 /// False if there was nothing to lose, or it was lost before.
-bool LockSession::lose(LockLoss loss) {
+bool LockSession::lose(const LockLoss& loss) {
   std::vector<std::function<void(const LockLoss&)>> callbacks;
   {
     const std::lock_guard lock{mutex_};

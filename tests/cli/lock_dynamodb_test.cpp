@@ -34,9 +34,12 @@ class LockDynamoDbTest : public GroupFixture {
       ADD_FAILURE() << fault.what();
     }
   }
+
+ public:
   LockDynamoDbTest(const LockDynamoDbTest&) = delete;
   LockDynamoDbTest& operator=(const LockDynamoDbTest&) = delete;
 
+ protected:
   /// By options or by the group's file, as `store` says.
   [[nodiscard]] Finished lock(std::vector<std::string> words, const std::vector<std::string>& store) const {
     words.insert(words.begin(), {TENURE_PROGRAM, "lock"});

@@ -22,7 +22,7 @@ class ShardWatchTest : public testing::Test {
     out.data = data;
     return out;
   }
-  void see(std::vector<ListedLease> listing) { watch.saw(now, listing); }
+  void see(const std::vector<ListedLease>& listing) { watch.saw(now, listing); }
   [[nodiscard]] Holders holders() const { return watch.picture(now).holders; }
   [[nodiscard]] std::size_t members() const { return watch.picture(now).members.size(); }
 

@@ -52,7 +52,7 @@ class LockWorld {
                                                        LeaseOptions lease = lockLease()) {
     LockClientOptions options;
     options.candidate = name;
-    options.lease = std::move(lease);
+    options.lease = lease;
     options.logger = Logger{LogLevel::trace, [this](LogLevel level, std::string_view line) {
                               lines.push_back(std::string{toString(level)} + ' ' + std::string{line});
                             }};

@@ -18,6 +18,7 @@ namespace tenure::cli::fence_proxy {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
+// NOLINTNEXTLINE(readability-identifier-naming): the name that Asio has for it
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
 

@@ -125,7 +125,7 @@ class PostgresqlFenceSql : public testing::Test {
     database_.exec(postgresqlFenceSql({table, lease, schema_.name()}));
   }
   [[nodiscard]] std::string under(const std::string& token, const std::string& sql) const {
-    const std::string state = database_.tryExec("BEGIN; SET LOCAL tenure.token = '" + token + "'; " + sql + "; COMMIT");
+    std::string state = database_.tryExec("BEGIN; SET LOCAL tenure.token = '" + token + "'; " + sql + "; COMMIT");
     if (!state.empty()) database_.exec("ROLLBACK");
     return state;
   }

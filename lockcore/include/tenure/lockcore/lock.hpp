@@ -107,7 +107,7 @@ class Lock {
   /// retried while the lease lasts, and the result tells what is known. `released`: the record is free. `notHeld`: it
   /// was lost before, or this handle was moved from. `unknown`: no answer in the time to wait. `shared`: other handles
   /// of the term hold on. Blocks as `waitFor` says. Again: the same result at once (or a better one that came since).
-  ReleaseResult release(ReleaseOptions options = {}) noexcept;
+  ReleaseResult release(const ReleaseOptions& options = {}) noexcept;
 
   /// A resource refused this term's write because it has seen `seen`: if that is higher than this term's token, the
   /// lock is lost, and the next term's token will be higher than `seen` (invariant I7).

@@ -29,7 +29,7 @@ auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, Ac
                   CompletionToken&& token) {
   namespace asio = boost::asio;
   return asio::async_initiate<CompletionToken, void(LockResult<Lock>)>(
-      [&client, executor](auto handler, LeaseKey wanted, AcquireOptions how) {
+      [&client, executor](auto handler, const LeaseKey& wanted, const AcquireOptions& how) {
         using Handler = decltype(handler);
         auto slot = asio::get_associated_cancellation_slot(handler);
         const auto target = asio::get_associated_executor(handler, executor);
@@ -37,7 +37,7 @@ auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, Ac
         const auto shared = std::make_shared<Handler>(std::move(handler));
         const auto work = std::make_shared<asio::executor_work_guard<std::decay_t<decltype(target)>>>(target);
         const PendingAcquire pending =
-            client.acquireAsync(wanted, std::move(how), [shared, work, target](LockResult<Lock> result) {
+            client.acquireAsync(wanted, how, [shared, work, target](LockResult<Lock> result) {
               const auto kept = std::make_shared<LockResult<Lock>>(std::move(result));
               asio::dispatch(target, [shared, work, kept] {
                 Handler last = std::move(*shared);
