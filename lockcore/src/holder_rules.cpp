@@ -80,7 +80,7 @@ bool LeaseMachine::Impl::renewalFits(const Instant& now) const { return rightLef
 nanoseconds LeaseMachine::Impl::renewDueIn(const Instant& now) const {
   if (renewFailures_ > 0 || doubt_ || readBack_) return retryAfter_ - elapsedForHolder(retryFrom_, now);
   if (wanted_) return nanoseconds{0};
-  if (options_.manualHeartbeat) return nanoseconds::max();
+  if (options_.manualHeartbeat && !mutant::on(Mutant::manualRenewsByItself)) return nanoseconds::max();
   return heartbeatDueIn(now);
 }
 
@@ -137,6 +137,7 @@ void LeaseMachine::Impl::renewAnswered(const Instant& now, const InFlight& reque
 /// Before a write that may shorten the lease is sent: from then on a challenger may find the shorter one in the record,
 /// and count it from that moment on. A longer one is counted once it is known to be there.
 void LeaseMachine::Impl::limitRight(const Instant& now) {
+  if (mutant::on(Mutant::shorterLeaseTooLate)) return;
   const nanoseconds spent = elapsedForHolder(term_.anchor, now);
   const nanoseconds leadsFor = std::min(term_.leadsFor, spent + options_.timing.leadsFor());
   const nanoseconds validFor = std::min(term_.validFor, spent + options_.timing.validFor());

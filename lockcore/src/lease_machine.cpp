@@ -121,6 +121,11 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Release& event)
 void LeaseMachine::Impl::handle(const Instant& now, const event::Renew& event) {
   if (state_ != LeaseState::leading) return;
   if (event.timing) options_.timing = *event.timing;
+  if (mutant::on(Mutant::longerLeaseTooEarly)) {
+    term_.leadsFor = std::max<nanoseconds>(term_.leadsFor, options_.timing.leadsFor());
+    term_.validFor = std::max<nanoseconds>(term_.validFor, options_.timing.validFor());
+    publish(term_);
+  }
   if (!wanted_) wanted_ = std::make_unique<Wanted>();
   if (event.data) wanted_->data = event.data;
   hasPayload_ = hasPayload_ || event.data;

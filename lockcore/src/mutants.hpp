@@ -24,6 +24,9 @@ enum class Mutant {
   heartbeatTooLate,
   retriesWithoutPause,
   readBackForgetsLater,
+  shorterLeaseTooLate,
+  longerLeaseTooEarly,
+  manualRenewsByItself,
   // What the challenger waits for.
   waitFromSend,
   noWait,
@@ -38,6 +41,7 @@ enum class Mutant {
   backoffWithoutEnd,
   errorEndsCandidacy,
   floorIgnored,
+  sightingCountsFromBefore,
   // How a term ends.
   revokedTwice,
   revokedUntold,

@@ -46,6 +46,7 @@ void Observation::adopt(const LeaseSighting& sighting) {
   written_ = false;
   vanishedLease_ = sighting.record ? std::chrono::milliseconds{0} : sighting.vanishedLease;
   firstSeen_ = sighting.since;
+  if (mutant::on(Mutant::sightingCountsFromBefore) && record_) firstSeen_ = firstSeen_ + -record_->leaseDuration;
   known_ = true;
 }
 

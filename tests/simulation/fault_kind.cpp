@@ -49,7 +49,10 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "pauseInStep",
                                                               "crashInStep",
                                                               "deferred",
-                                                              "stopInStep"};
+                                                              "stopInStep",
+                                                              "changedLease",
+                                                              "manualHeartbeat",
+                                                              "sighting"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

@@ -62,8 +62,11 @@ enum class FaultKind : unsigned {
   // New ones come last: a kind's place is its random stream, and regressions name seeds.
   pauseInStep,  ///< right after the machine asked for something: a request is on its way, a callback is called
   crashInStep,
-  deferred,    ///< answered with an error that says neither yes nor no, and applied a little later
-  stopInStep,  ///< a polite stop soon after the machine asked for something
+  deferred,         ///< answered with an error that says neither yes nor no, and applied a little later
+  stopInStep,       ///< a polite stop soon after the machine asked for something
+  changedLease,     ///< a holder asks for another lease duration
+  manualHeartbeat,  ///< a candidate renews only when its owner asks, who may forget a term (drawn for a life)
+  sighting,         ///< a candidate begins with what its process saw by another way a while ago
   count
 };
 

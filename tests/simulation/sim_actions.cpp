@@ -84,8 +84,10 @@ void SimWorld::perform(Process& process, const LeaseAction& a, bool dropsOld) {
     performElected(process, *elected);
   } else if (const auto* revoked = std::get_if<action::Revoked>(&a)) {
     performRevoked(process, *revoked);
-  } else if (std::holds_alternative<action::Renewed>(a)) {
+  } else if (const auto* renewed = std::get_if<action::Renewed>(&a)) {
     ++report_.totals.renewals;
+    if (life.manual && renewed->ticket > life.ticketRenewed) report_.points.hit(SimPoint::renewedByHand);
+    life.ticketRenewed = std::max(life.ticketRenewed, renewed->ticket);
   } else if (const auto* stopped = std::get_if<action::Stopped>(&a)) {
     checker_.stopped(life, stopped->result, truth_->record());
     if (restarts_ && process.restartWhenStopped) {
@@ -109,6 +111,10 @@ void SimWorld::performElected(Process& process, const action::Elected& elected) 
   }
   const bool stuck = happens(FaultKind::stuckWork);
   life.stuck = stuck;
+  life.ticketRenewed = life.ticketAsked;
+  if (life.bySighting && elected.token == life.highestShown.next()) report_.points.hit(SimPoint::electedBySighting);
+  life.bySighting = false;
+  if (life.manual) renewByHand(process, &life, elected.token);
   tellTask(process, &life, now_, [this, &process, owner = &life, token = elected.token, stuck] {
     work(process, owner, stuck ? FencingToken{} : token);
   });
@@ -130,6 +136,32 @@ void SimWorld::work(Process& process, const SimLife* life, FencingToken token) {
   if (plan_.has(FaultKind::stuckWork)) tell(process, now_, event::WorkProgressed{});
   tellTask(process, life, now_ + TrueTime{own.timing.heartbeat()} / 2 + upTo(streams_.load, own.timing.heartbeat()),
            [this, &process, life, token] { work(process, life, token); });
+}
+
+/// The machine takes it in only while it leads.
+void SimWorld::askToRenew(Process& process, std::optional<LeaseTiming> timing) {
+  SimLife& life = *process.life;
+  if (process.machine->state() != LeaseState::leading) return;
+  if (timing) {
+    const bool longer = timing->leadsFor() > life.published.leadsFor;
+    report_.points.hit(longer ? SimPoint::leaseMadeLonger : SimPoint::leaseMadeShorter);
+    life.changeTiming(*timing);
+  }
+  step(process, event::Renew{.ticket = ++life.ticketAsked, .timing = std::move(timing)});
+}
+
+/// The owner of a lease with a manual heartbeat; some terms it forgets, and they end by themselves.
+void SimWorld::renewByHand(Process& process, const SimLife* life, FencingToken token) {
+  SimLife& own = *process.life;
+  SeededRandom& random = stream(FaultKind::manualHeartbeat);
+  if (faults_ && random.chance(0.01)) own.stuck = true;
+  if (own.stuck) return;
+  const Nanos beat = own.leastHeartbeat / 2;
+  tellTask(process, life, now_ + beat + upTo(random, beat / 2), [this, &process, life, token] {
+    if (process.life->term != token) return;
+    askToRenew(process, std::nullopt);
+    renewByHand(process, life, token);
+  });
 }
 
 void SimWorld::performRevoked(Process& process, const action::Revoked& revoked) {

@@ -151,7 +151,7 @@ void SimChecker::lost(const SimLife& life, const action::Revoked& revoked, const
 }
 
 void SimChecker::endedEarly(const SimLife& life, const action::Revoked& revoked) {
-  const bool early = elapsedForHolder(life.published.anchor, life.clock.at(now_)) < life.timing.leadsFor();
+  const bool early = elapsedForHolder(life.published.anchor, life.clock.at(now_)) < life.leastLeads;
   if (early) violation(life, "stability", "expired before its time");
   if (!life.stuck && life.troubledAt < now_ - 2 * life.timing.duration()) {
     violation(life, "stability", "expired though everything was answered in time: " + revoked.detail);
@@ -190,6 +190,8 @@ void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
   } else if (std::find(request.expected.begin(), request.expected.end(), request.record.version) !=
              request.expected.end()) {
     violation(life, "version", "a renewal that does not change the version");
+  } else if (life.manual && life.ticketRenewed == life.ticketAsked) {
+    violation(life, "manual", "renews though nobody has asked it to");
   }
 }
 

@@ -155,6 +155,11 @@ void SimWorld::tickProcess(Process& process) {
   }
   if (happens(FaultKind::crash)) return kill(process);
   if (happens(FaultKind::stepDown)) tell(process, now_, event::StepDown{"for a test"});
+  if (happens(FaultKind::changedLease)) {
+    tellTask(process, &life, now_, [this, &process, timing = plan_.changedTiming(stream(FaultKind::changedLease))] {
+      askToRenew(process, timing);
+    });
+  }
   if (happens(FaultKind::politeStop)) {
     process.restartWhenStopped = true;
     tell(process, now_, event::Stop{});

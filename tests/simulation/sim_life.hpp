@@ -25,8 +25,21 @@ struct SimLife {
   std::string name;  // the holder text: new for each life
   SimClock clock;
   LeaseTiming timing;
-  bool wild{false};  // its clocks keep no bound
+  bool wild{false};    // its clocks keep no bound
+  bool manual{false};  // renews only when its owner asks
   TermState published{};
+
+  // `timing` is the longest that it had; by these its holders may have been bound, too.
+  std::chrono::nanoseconds leastLeads{timing.leadsFor()};
+  std::chrono::nanoseconds leastHeartbeat{timing.heartbeat()};
+  std::uint64_t ticketAsked{0}, ticketRenewed{0};  // of Renew, and of what was acknowledged of it
+  bool bySighting{false};                          // it began with one and has not been elected yet
+
+  void changeTiming(const LeaseTiming& other) noexcept {
+    if (other.duration() > timing.duration()) timing = other;
+    leastLeads = std::min<std::chrono::nanoseconds>(leastLeads, other.leadsFor());
+    leastHeartbeat = std::min<std::chrono::nanoseconds>(leastHeartbeat, other.heartbeat());
+  }
 
   std::optional<FencingToken> term{};  // Elected and not yet Revoked
   FencingToken lastToken{};            // of its own terms

@@ -25,6 +25,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::stuckWork, 0.2), set(FaultKind::cutOff, 0.5);
   set(FaultKind::pauseInStep, 0.01), set(FaultKind::crashInStep, 0.01);
   set(FaultKind::deferred, 0.7), set(FaultKind::stopInStep, 0.01);
+  set(FaultKind::changedLease, 0.2), set(FaultKind::manualHeartbeat, 0.5), set(FaultKind::sighting, 0.7);
   return most;
 }();
 
@@ -93,21 +94,32 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
 // NOLINTEND(cppcoreguidelines-prefer-member-initializer)
 
 LeaseTiming SimPlan::timingFor(SeededRandom& random) const {
-  LeaseOptions options;
   constexpr int halves[] = {2, 2, 2, 4, 1};  // some candidates are configured otherwise than the rest
   const int half = halves[random.below(5)];
-  options.duration = std::max(lease * (has(FaultKind::mixedLeases) ? half : 2) / 2, minLeaseDuration);
+  LeaseOptions options = optionsFor(lease * (has(FaultKind::mixedLeases) ? half : 2) / 2);
   if (random.chance(0.3)) options.heartbeat = std::max(options.duration / 5, std::chrono::milliseconds{10});
   const bool noMargin = random.chance(0.2);
   if (noMargin) options.stopMargin = 0ms;
   if (random.chance(0.3)) options.drainTimeout = options.duration / 4;
+  return LeaseTiming::from(options).value();
+}
+
+LeaseTiming SimPlan::changedTiming(SeededRandom& random) const {
+  constexpr int halves[] = {1, 2, 4};
+  return LeaseTiming::from(optionsFor(lease * halves[random.below(3)] / 2)).value();
+}
+
+LeaseOptions SimPlan::optionsFor(std::chrono::milliseconds duration) const {
+  LeaseOptions options;
+  options.duration = std::max(duration, minLeaseDuration);
   // L (1 + e) / (1 - e) is what the guard has to cover; for the usual e that is the default.
   if (rateBound > 500e-6) {
     const double part = 2.1 * rateBound * static_cast<double>(options.duration.count());
     options.guard = std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(part)) + 1};
   }
-  if (has(FaultKind::stuckWork)) options.progressTimeout = options.duration * 2;
-  return LeaseTiming::from(options).value();
+  if (has(FaultKind::stuckWork))
+    options.progressTimeout = has(FaultKind::changedLease) ? lease * 4 : options.duration * 2;
+  return options;
 }
 
 std::string SimPlan::text() const {

@@ -36,7 +36,12 @@ struct SimPlan {
   [[nodiscard]] bool has(FaultKind kind) const noexcept { return rate(kind) > 0; }
   /// The timing of one candidate.
   [[nodiscard]] LeaseTiming timingFor(SeededRandom& random) const;
+  /// Another one, of half, once or twice the usual lease.
+  [[nodiscard]] LeaseTiming changedTiming(SeededRandom& random) const;
   [[nodiscard]] std::string text() const;
+
+ private:
+  [[nodiscard]] LeaseOptions optionsFor(std::chrono::milliseconds duration) const;
 };
 
 }  // namespace tenure::test

@@ -21,6 +21,7 @@ enum class SimPoint : unsigned {
   electedAfterOwnTerm,
   electedOverLongerLease,
   electedAfterRestart,
+  electedBySighting,
   acquireRaceLost,
   acquireRecoveredByImage,
   acquireRecoveredByRead,
@@ -36,6 +37,9 @@ enum class SimPoint : unsigned {
   renewalPendingFull,
   renewedAfterDoubt,
   expiredInDoubt,
+  renewedByHand,
+  leaseMadeShorter,
+  leaseMadeLonger,
   // Replies and requests.
   lateReplyIgnored,
   replyAfterTheEnd,

@@ -32,7 +32,7 @@ SimWorld::SimWorld(const SimOptions& options)
     simple_ = plan_.store == StoreKind::memory ? makeMemoryTableStore() : makeModelStore(options.sabotage);
     truth_ = simple_.get();
   }
-  if (plan_.has(FaultKind::mixedLeases)) longest_ = 2 * lease_;
+  if (plan_.has(FaultKind::mixedLeases) || plan_.has(FaultKind::changedLease)) longest_ = 2 * lease_;
   if (plan_.has(FaultKind::foreign) || plan_.has(FaultKind::overwrite)) longest_ = std::max(longest_, foreignLease_);
   if (plan_.candidates >= 20) report_.points.hit(SimPoint::crowdOfTwenty);
   report_.configuration = plan_.text();
@@ -142,6 +142,7 @@ void SimWorld::start(Process& process) {
       SimLife{.name = name, .clock = SimClock{own, now_, rates}, .timing = plan_.timingFor(own), .wild = wild});
   process.machineRandom = std::make_unique<SeededRandom>(own.next());
   MachineOptions machine{LeaseKey{"lease"}, name, process.life->timing};
+  machine.manualHeartbeat = process.life->manual = happens(FaultKind::manualHeartbeat);
   machine.priority = static_cast<unsigned>(own.chance(0.2) ? own.below(6) : 0);
   process.machine = std::make_unique<LeaseMachine>(std::move(machine), *process.machineRandom);
   if (service_) process.endpoint = service_->connect(*this, process.number, *process.life);
@@ -149,7 +150,22 @@ void SimWorld::start(Process& process) {
   process.alarmAt = TrueTime{-1};
   process.restartWhenStopped = false;
   if (wild) note(process, "ITS CLOCK RUNS WILD");
-  step(process, event::Start{Beacon{name, "boot", 1, 1}});
+  const event::Start begin{Beacon{name, "boot", 1, 1}};
+  if (simple_ && happens(FaultKind::sighting)) return startWithSighting(process, begin);
+  step(process, begin);
+}
+
+/// As one who watched the lease in a listing begins to compete: what it saw is old by then.
+void SimWorld::startWithSighting(Process& process, event::Start begin) {
+  SimLife& life = *process.life;
+  const Instant since = life.clock.at(now_);
+  begin.sighting = LeaseSighting{.record = truth_->record(), .since = since};
+  if (truth_->record()) {
+    life.highestShown = truth_->record()->token;
+    life.highestShownAt = since;
+    life.bySighting = !truth_->record()->released;
+  }
+  tell(process, now_ + upTo(stream(FaultKind::sighting), lease_), std::move(begin));
 }
 
 /// The process is gone in the middle of whatever it did. Its beacon tells, where death notices work.

@@ -73,6 +73,7 @@ class SimWorld final : public SimSurroundings {
   void stopAll();
   void watchHeal(TrueTime from);
   void start(Process& process);
+  void startWithSighting(Process& process, event::Start begin);
   void kill(Process& process);
   /// Something for the present life of a process; it waits while the process is paused, and is lost with it.
   template <class Work>
@@ -89,6 +90,7 @@ class SimWorld final : public SimSurroundings {
   [[nodiscard]] bool drawn(FaultKind kind) {
     return plan_.has(kind) && streams_.faults[static_cast<std::size_t>(kind)].chance(plan_.rate(kind));
   }
+  [[nodiscard]] SeededRandom& stream(FaultKind kind) { return streams_.faults[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] static TrueTime upTo(SeededRandom& random, TrueTime most) {
     return TrueTime{static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most.count()) + 1))};
   }
@@ -105,6 +107,8 @@ class SimWorld final : public SimSurroundings {
   void planWakeup(Process& process);
   void setAlarm(Process& process);
   void work(Process& process, const SimLife* life, FencingToken token);
+  void askToRenew(Process& process, std::optional<LeaseTiming> timing);
+  void renewByHand(Process& process, const SimLife* life, FencingToken token);
   void shown(Process& process, const LeaseEvent& event);
   void drawTerm(Process& process, const TermState& term);
 
