@@ -20,7 +20,16 @@ namespace redis_bench {
 /// A server's process, which answers on `directory`/redis.sock.
 class Server {
  public:
-  explicit Server(const std::string& directory) {
+  explicit Server(const std::string& directory) : pid_{start(directory)} {}
+  ~Server() {
+    ::kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+ private:
+  static pid_t start(const std::string& directory) {
     std::vector<std::string> words{"redis-server",
                                    "--port",
                                    "0",
@@ -42,24 +51,17 @@ class Server {
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
     const pid_t parent = getpid();
-    pid_ = fork();
-    if (pid_ < 0) throw std::runtime_error("fork");
-    if (pid_ > 0) return;
+    const pid_t pid = fork();
+    if (pid < 0) throw std::runtime_error("fork");
+    if (pid > 0) return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent || chdir(directory.c_str()) != 0) _exit(127);
     // Debian's package redis-tools has the server under this name; it asks by what name it was called.
     execvp("redis-check-rdb", argv.data());
     _exit(127);
   }
-  ~Server() {
-    ::kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
- private:
-  pid_t pid_{-1};
+  const pid_t pid_;
 };
 
 }  // namespace redis_bench

@@ -113,7 +113,7 @@ class LockWorld {
   }
   ReleaseResult release(Lock& lock, ReleaseOptions options = {}) {
     options.waitFor = std::chrono::milliseconds{0};
-    lock.release(std::move(options));
+    (void)lock.release(options);
     settle();
     return lock.release();
   }
