@@ -147,7 +147,7 @@ void SimWorld::askToRenew(Process& process, std::optional<LeaseTiming> timing) {
     report_.points.hit(longer ? SimPoint::leaseMadeLonger : SimPoint::leaseMadeShorter);
     life.changeTiming(*timing);
   }
-  step(process, event::Renew{.ticket = ++life.ticketAsked, .timing = std::move(timing)});
+  step(process, event::Renew{.ticket = ++life.ticketAsked, .timing = timing});
 }
 
 /// The owner of a lease with a manual heartbeat; some terms it forgets, and they end by themselves.
