@@ -201,6 +201,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=None, help="build tree (build/dev)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    parser.add_argument("--under", action="append", default=[], metavar="FOLDER", help="only files in this folder")
     parser.add_argument("files", nargs="*", help="only these .cpp files")
     options = parser.parse_args()
     root = options.root.resolve()
@@ -214,6 +215,8 @@ def main():
     if options.files:
         wanted = {os.path.relpath(os.path.abspath(name), root) for name in options.files}
         units = [unit for unit in units if unit.name in wanted]
+    if options.under:
+        units = [unit for unit in units if unit.name.startswith(tuple(f"{folder}/" for folder in options.under))]
     set_keys(units, root, build)
     changed = [unit for unit in units if not (unit.key and (cache / unit.key).exists())]
 

@@ -34,9 +34,9 @@ class Tidy(unittest.TestCase):
         (self.root / "build/compile_commands.json").write_text(json.dumps(database))
         subprocess.run(["ninja", "-C", self.root / "build"], check=True, capture_output=True)
 
-    def tidy(self):
+    def tidy(self, *more):
         done = subprocess.run([sys.executable, "-B", TREE / "scripts/tidy.py", "--root", self.root, "--build",
-                               self.root / "build"], capture_output=True, text=True,
+                               self.root / "build", *more], capture_output=True, text=True,
                               env={**os.environ, "XDG_CACHE_HOME": str(self.root / "cache")})
         return done.returncode, done.stdout
 
@@ -53,6 +53,14 @@ class Tidy(unittest.TestCase):
         self.assertIn("lockcore/name.hpp:2:8: error: invalid case style for struct 'bad_name'", output)
         self.assertIn("3 files, 0 of them unchanged since they were clean, 2 findings", output)
         self.assertNotIn("redefinition", output)
+
+    def test_only_the_folders_that_were_asked_for(self):
+        self.write({"clash.cpp": "int Clash() { return 1; }\n"})
+        self.assertEqual(self.tidy("--under", "lock"), (0, "clang-tidy: 0 files, 0 of them unchanged since they were "
+                                                           "clean, 0 findings\n"))
+        code, output = self.tidy("--under", "tests", "--under", "lockcore")
+        self.assertEqual(code, 1)
+        self.assertIn("1 files, 0 of them unchanged since they were clean, 1 findings", output)
 
     def test_only_what_changed_is_looked_at_again(self):
         self.write({"a.hpp": "#pragma once\nint a();\n", "a.cpp": '#include "a.hpp"\nint a() { return 1; }\n',
