@@ -10,7 +10,8 @@ namespace tenure {
 
 bool operator==(const GroupConfig& a, const GroupConfig& b) {
   const auto parts = [](const GroupConfig& c) {
-    return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store, c.log);
+    return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store,
+                    c.log);
   };
   return parts(a) == parts(b);
 }

@@ -186,9 +186,8 @@ std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
   const bool known = std::find(commandNames.begin(), commandNames.end(), command) != commandNames.end();
   if (command.empty()) return refuse("give a command: run, lock, status, check, init, resign or fence", "");
   if (!known && command.front() != '-') {
-    return refuse("there is no command \"" + command +
-                      "\"; the commands are run, lock, status, check, init, resign, fence",
-                  "");
+    return refuse(
+        "there is no command \"" + command + "\"; the commands are run, lock, status, check, init, resign, fence", "");
   }
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them

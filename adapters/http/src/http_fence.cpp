@@ -228,7 +228,8 @@ void HttpFence::Impl::stored(const TermStamp& stamp, const std::optional<FenceEr
   if (error) {
     logger_.log(LogLevel::error, term + " could not be remembered: " + error->message);
   } else {
-    logger_.log(LogLevel::info, term + (stamp.holder.empty() ? "" : " of " + toString(LeaseKey{stamp.holder})) + " is the highest now");
+    logger_.log(LogLevel::info,
+                term + (stamp.holder.empty() ? "" : " of " + toString(LeaseKey{stamp.holder})) + " is the highest now");
   }
   for (const auto& call : calls) call();
 }
