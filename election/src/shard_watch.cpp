@@ -156,6 +156,16 @@ std::size_t ShardWatch::freeSlot(const Instant& now, std::optional<std::size_t> 
   return free[random.next() % free.size()];
 }
 
+std::vector<std::size_t> ShardWatch::abandonedSlots(const Instant& now) const {
+  const std::set<std::string> busy = shardHolders(now);
+  std::vector<std::size_t> out;
+  for (const auto& [slot, record] : slots_) {
+    if (record.released || record.holder == self_ || busy.count(record.holder) != 0) continue;
+    if (standing(now, slotKey(slot), {}) == Standing::free) out.push_back(slot);
+  }
+  return out;
+}
+
 std::map<std::string, LeaseRecord> ShardWatch::beacons(const Instant& now) const {
   std::map<std::string, LeaseRecord> out;
   for (const auto& [slot, record] : slots_) {

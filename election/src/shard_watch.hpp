@@ -44,6 +44,8 @@ class ShardWatch {
   [[nodiscard]] std::size_t freeSlot(const Instant& now, std::optional<std::size_t> except, RandomSource& random) const;
   /// Whether somebody else holds this slot.
   [[nodiscard]] bool slotTaken(const Instant& now, std::size_t slot) const;
+  /// Slots that the dead have left. Who has only just come cannot tell them from slots of the living.
+  [[nodiscard]] std::vector<std::size_t> abandonedSlots(const Instant& now) const;
 
   /// The beacons of the other members that are present, with a record to follow each by.
   [[nodiscard]] std::map<std::string, LeaseRecord> beacons(const Instant& now) const;

@@ -104,6 +104,7 @@ void ShardedElector::Impl::beginStop() {
   log(LogLevel::info, "leaves with " + std::to_string(own(clock_->now()).led.size()) + " shards");
   followed_.clear();
   if (slot_) slot_->elector->requestStop();
+  for (const SeatPtr& seat : left_) seat->elector->requestStop();
   for (const auto& [shard, seat] : seats_) seat->elector->requestStop();
   checkEnded();
 }

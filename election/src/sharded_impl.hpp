@@ -45,6 +45,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
     };
     std::shared_ptr<Elector> elector{};
     State state{State::contested};
+    bool clears{false};                     ///< an abandoned slot, which is taken only to be released
     std::uint64_t won{0};                   ///< the how-manieth that was won
     std::optional<ReleaseResult> result{};  ///< it has ended
   };
@@ -69,6 +70,8 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   void lookFailed(const StoreError& error);
   void act(const Instant& now);
   void keepSlot(const Instant& now);
+  void clearSlots(const Instant& now);
+  [[nodiscard]] SeatPtr sitInSlot(std::size_t number);
   void followBeacons(const Instant& now);
   void follow(DeathNotice& notice, const std::string& beacon, const LeaseRecord& record);
   void publish(const Instant& now, const ShardPicture& picture);
@@ -108,7 +111,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   std::condition_variable ended_{};
   std::map<std::size_t, SeatPtr> seats_{};  ///< by shard
   SeatPtr slot_{};                          ///< where others see that this candidate is present
-  std::vector<SeatPtr> left_{};             ///< slots that are being let go
+  std::vector<SeatPtr> left_{};             ///< slots that are being let go, or cleared for the dead
   std::vector<std::string> members_{};
   std::size_t unowned_{0};
   std::optional<Instant> listedAt_{};

@@ -105,6 +105,7 @@ OwnShards ShardedElector::Impl::own(const Instant& now) {
 
 void ShardedElector::Impl::act(const Instant& now) {
   keepSlot(now);
+  clearSlots(now);
   followBeacons(now);
   const ShardPicture picture = watch_.picture(now);
   const ShardOrders orders = balance_.look(now, picture, own(now), *random_);
@@ -157,16 +158,38 @@ void ShardedElector::Impl::keepSlot(const Instant& now) {
   if (slot_ && !mustMove && !ended) return;
   if (slot_) end(*slot_);
   slotNumber_ = watch_.freeSlot(now, slot_ ? std::optional{slotNumber_} : std::nullopt, *random_);
-  const LeaseKey key = watch_.slotKey(slotNumber_);
-  const auto& limit = group_.options().shards.maxLeases;
-  const std::size_t maxLeases = limit ? std::size_t{*limit} : ShardMember::unlimited;
-  SeatPtr seat = sit(key, {}, ShardWatch::describe(maxLeases, group_.options().candidate.priority));
+  SeatPtr seat = sitInSlot(slotNumber_);
   {
     const std::lock_guard lock{mutex_};
     if (slot_) left_.push_back(slot_);
     slot_ = seat;
   }
-  seat->elector->start(watch_.sighting(key));
+  seat->elector->start(watch_.sighting(watch_.slotKey(slotNumber_)));
+}
+
+/// What the dead left is released for them. A newcomer would take them for members until it had itself watched their
+/// leases run out, and would leave shards to them meanwhile.
+void ShardedElector::Impl::clearSlots(const Instant& now) {
+  for (const SeatPtr& seat : left_) {
+    if (seat->clears && seat->state == Seat::State::contested) end(*seat);  // somebody else has it, or has cleared it
+  }
+  for (const std::size_t slot : watch_.abandonedSlots(now)) {
+    // All see the same: one of them is enough.
+    if (random_->next() % std::max<std::size_t>(1, members_.size()) != 0) continue;
+    SeatPtr seat = sitInSlot(slot);
+    seat->clears = true;
+    {
+      const std::lock_guard lock{mutex_};
+      left_.push_back(seat);
+    }
+    seat->elector->start(watch_.sighting(watch_.slotKey(slot)));
+  }
+}
+
+ShardedElector::Impl::SeatPtr ShardedElector::Impl::sitInSlot(std::size_t number) {
+  const auto& limit = group_.options().shards.maxLeases;
+  const std::size_t maxLeases = limit ? std::size_t{*limit} : ShardMember::unlimited;
+  return sit(watch_.slotKey(number), {}, ShardWatch::describe(maxLeases, group_.options().candidate.priority));
 }
 
 void ShardedElector::Impl::told(const SeatPtr& seat, const LeaseNotice& notice) {
@@ -177,6 +200,7 @@ void ShardedElector::Impl::told(const SeatPtr& seat, const LeaseNotice& notice) 
   if (std::holds_alternative<action::Elected>(notice)) {
     seat->won = ++wins_;
     mark(Seat::State::led);
+    if (seat->clears && seat->state == Seat::State::led) end(*seat);
   } else if (const auto* revoked = std::get_if<action::Revoked>(&notice)) {
     // Somebody asked for it, or the work failed here: another one is to have it.
     const bool meant = revoked->reason == RevokeReason::steppedDown || revoked->reason == RevokeReason::fatal;

@@ -212,6 +212,8 @@ class Outage(TableTest):
         seconds = float(os.environ.get("TENURE_OUTAGE_SECONDS", "15"))
         each = min(30, seconds / len(KINDS))
         rounds = int(seconds / each / len(KINDS))
+        for candidate in self.candidates:  # one that has only just been started has not its usual size yet
+            wait_until(lambda c=candidate: c is self.leader or c.said("the leader is"), f"{candidate.name} to know the leader")
         before = [c.sample() for c in self.candidates]
         samples = []
         began, arrived = self.go_through([*KINDS] * rounds, each, lambda: samples.append([c.sample() for c in self.candidates]))

@@ -74,6 +74,23 @@ TEST_F(ShardWatchTest, AMemberWhoseSlotRanOutIsPresentWhileItRenewsAShard) {
   for (int i = 0; i < 100; ++i) EXPECT_NE(watch.freeSlot(now, {}, random), 0U) << "it is known by that slot";
 }
 
+TEST_F(ShardWatchTest, AbandonedAreTheSlotsOfThoseWhoRenewNothingAnyMore) {
+  const std::vector<ListedLease> listing{{{"g/member/0"}, record("you", "v1")},
+                                         {{"g/member/1"}, record("they", "v1")},
+                                         {{"g/member/2"}, record("me", "v1")},
+                                         {{"g/0"}, record("they", "v1")}};
+  see(listing);
+  EXPECT_TRUE(watch.abandonedSlots(now).empty()) << "not known for a lease";
+  now = now + 3s;
+  auto later = listing;
+  later.back().record->version = RecordVersion{"v2"};
+  see(later);
+  EXPECT_EQ(watch.abandonedSlots(now), std::vector<std::size_t>{0});
+  later.front().record->released = true;
+  see(later);
+  EXPECT_TRUE(watch.abandonedSlots(now).empty());
+}
+
 TEST_F(ShardWatchTest, I11_AnUnreadableShardIsNotFree) {
   see({{{"g/0"}, StoreError{ErrorClass::corrupt, "what is this"}}});
   now = now + 1h;

@@ -77,6 +77,25 @@ TEST_F(ShardedElectorTest, ACrashedMembersShardsAreOwnedAgainWithinALeaseAndASec
   EXPECT_EQ(count("elected"), 16) << "only what the dead one left has moved";
 }
 
+// It would give shards to the dead until it had seen their leases run out, and others would take what it left.
+TEST_F(ShardedElectorTest, ANewcomerAfterACrashDoesNotReckonWithTheDead) {
+  join("a");
+  join("b");
+  Candidate& c = join("c");
+  Candidate& d = join("d");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  advance(7s);
+  crash(c);
+  crash(d);
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }, 4s));
+  advance(5s);
+  const int before = count("revoked");
+  join("e");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }, 2900ms)) << "before it could know by itself who is dead";
+  advance(40s);
+  EXPECT_EQ(count("revoked"), before + 4);
+}
+
 TEST_F(ShardedElectorTest, ThePartedMemberLosesItsShardsAndGetsItsShareBackPolitely) {
   join("a");
   Candidate& b = join("b");
