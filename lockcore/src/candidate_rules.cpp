@@ -172,16 +172,17 @@ void LeaseMachine::Impl::acquireLost(const Instant& now, const InFlight& request
     const std::optional<LeaseRecord>& current = *conflict.current;
     const bool itself = current && isOwn(*current) && current->version == request.version;
     if (itself) return acquired(now, request, {current->token});
-    loseRace(now);
+    if (!asReleased_) loseRace(now);
     return observe(now, current, false);
   }
-  loseRace(now);
+  if (!asReleased_) loseRace(now);
   rememberAcquire(request);
   readFirst_ = true;
   poll_.hurry(now);
 }
 
-/// The wait after it keeps a store whose condition never holds from being asked without a pause.
+/// The wait after it keeps a store whose condition never holds from being asked without a pause. What was tried without
+/// a look (asReleased_) was no race: the conflict is the look, and the wait begins with the next one.
 void LeaseMachine::Impl::loseRace(const Instant& now) {
   acquireFailures_ = 0;
   lostRaces_ = std::min(lostRaces_ + 1, maxLostRaces);

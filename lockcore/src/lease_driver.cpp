@@ -132,14 +132,14 @@ std::shared_ptr<void> LeaseDriver::Impl::orNull(const char* what, const std::fun
   return nullptr;
 }
 
-/// Only a candidate needs to hear of changes; a leader's own heartbeats would wake it.
+/// Only a candidate needs to hear of changes; a leader's own heartbeats would wake it. Who acquires without a look (a
+/// lock that was handed over) needs none unless that fails.
 void LeaseDriver::Impl::keepWatch() {
   const LeaseState state = machine_.state();
-  const bool wanted = state == LeaseState::candidate || state == LeaseState::acquiring;
-  if (!wanted) {
+  if (state != LeaseState::candidate && state != LeaseState::acquiring) {
     watch_.reset();
     watchAsked_ = false;
-  } else if (!std::exchange(watchAsked_, true)) {
+  } else if (state == LeaseState::candidate && !std::exchange(watchAsked_, true)) {
     watch_ =
         orNull("notification of changes", [this] { return store_->watch(machine_.key(), teller(event::StoreHint{})); });
   }

@@ -74,6 +74,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   startedAt_ = now;
   waitedBefore_ = event.waited;
   if (options_.oneTerm && options_.oneTerm->memory) recall(*std::exchange(options_.oneTerm->memory, nullptr));
+  if (options_.oneTerm && event.predecessor) succeed(now, *event.predecessor);
   becomeCandidate(now, nanoseconds{0});
   if (!event.sighting) return;
   const std::optional<LeaseRecord>& record = event.sighting->record;

@@ -101,6 +101,7 @@ class LeaseMachine::Impl {
 
   // ---- one_term_rules.cpp ----
   void recall(const LeaseMemory& memory);
+  void succeed(const Instant& now, const LeaseMemory& predecessor);
   [[nodiscard]] std::shared_ptr<const LeaseMemory> memory() const;
   [[nodiscard]] Nanos patienceLeft(const Instant& now) const;
   [[nodiscard]] std::optional<GiveUpReason> reasonToGiveUp(const Instant& now) const;
@@ -216,7 +217,7 @@ class LeaseMachine::Impl {
   bool waited_{false};      ///< somebody else held it
   bool looked_{false};      ///< the last thing that was sent to the store was answered, and leaves no question
   bool troubled_{false};    ///< that answer was an error
-  bool asReleased_{false};  ///< the observation is what this candidate's own release left, without any payload
+  bool asReleased_{false};  ///< the observation is what a release of this process left, without any payload
   bool hasPayload_{false};  ///< this term's record may have some
   std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; none if it is empty
   HeartbeatLag lag_{};

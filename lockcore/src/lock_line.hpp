@@ -1,9 +1,12 @@
 // The clients of one process that wait for one key of one store stand in line.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
+#include <tenure/lockcore/lease_action.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
 namespace tenure {
@@ -13,9 +16,32 @@ namespace tenure {
 /// a courtesy and no part of the protocol: nobody is kept from competing who does not stand in line, and who has stood
 /// there for long competes from his place.
 ///
-/// Calls `begin`, now or later, on some thread; leaving (the end of the returned handle) may call that of the next.
-/// Both must return at once.
-[[nodiscard]] std::shared_ptr<void> standInLine(const std::shared_ptr<LeaseStore>& store, const LeaseKey& key,
-                                                std::function<void()> begin);
+/// Whoever leaves from its head hands what it knows of the record to the next, which then needs no read.
+class PlaceInLine {
+ public:
+  using Memory = std::shared_ptr<const LeaseMemory>;
+  /// `left`: of the one before; null if there was none, or if it knew nothing.
+  using Begin = std::function<void(const Memory& left)>;
+
+  /// Calls `begin`, now or later, on some thread. It must return at once.
+  PlaceInLine(std::shared_ptr<LeaseStore> store, LeaseKey key, Begin begin);
+  /// May call the `begin` of the next.
+  ~PlaceInLine();
+  PlaceInLine(const PlaceInLine&) = delete;
+  PlaceInLine& operator=(const PlaceInLine&) = delete;
+
+  /// What the next is to know. Not thread-safe.
+  void leave(Memory memory) noexcept { memory_ = std::move(memory); }
+
+ private:
+  class Lines;
+  [[nodiscard]] static Lines& lines();
+
+  Lines* const lines_;  ///< of the process that made it
+  const std::shared_ptr<LeaseStore> store_;
+  const LeaseKey key_;
+  const std::uint64_t id_;
+  Memory memory_{};
+};
 
 }  // namespace tenure

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "lock_errors.hpp"
-#include "lock_line.hpp"
 
 namespace tenure {
 
@@ -52,11 +51,11 @@ void LockSession::start(std::optional<Beacon> beacon) {
     const std::lock_guard lock{mutex_};
     beacon_ = std::move(beacon);
   }
-  if (request_.options.waitFor == milliseconds{0}) return compete();
-  const auto begin = [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->compete();
+  if (request_.options.waitFor == milliseconds{0}) return compete(nullptr);
+  const auto begin = [weak = weak_from_this()](const std::shared_ptr<const LeaseMemory>& left) {
+    if (const auto self = weak.lock()) self->compete(left);
   };
-  std::shared_ptr<void> line = standInLine(common_->store, key(), begin);
+  auto line = std::make_unique<PlaceInLine>(common_->store, key(), begin);
   {
     const std::lock_guard lock{mutex_};
     if (!result_) line_.swap(line);  // else it was cancelled meanwhile, and leaves here
@@ -67,18 +66,19 @@ void LockSession::start(std::optional<Beacon> beacon) {
   const milliseconds longest = request_.timing.duration();
   const milliseconds limit = std::min(request_.options.waitFor.value_or(longest), longest);
   scheduler->post([weak = std::weak_ptr{scheduler}, begin, limit] {
-    if (const auto loop = weak.lock()) loop->schedule(limit, begin);
+    if (const auto loop = weak.lock()) loop->schedule(limit, [begin] { begin(nullptr); });
   });
 }
 
 /// Again: no effect.
-void LockSession::compete() {
+void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
   std::optional<Beacon> beacon;
   {
     const std::lock_guard lock{mutex_};
     beacon = beacon_;
   }
-  driver_->submit(event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now())});
+  driver_->submit(
+      event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left});
 }
 
 void LockSession::cancel(LockErrc why) {

@@ -18,6 +18,8 @@
 #include <tenure/lockcore/lock.hpp>
 #include <tenure/lockcore/process_mark.hpp>
 
+#include "lock_line.hpp"
+
 namespace tenure {
 
 /// What all sessions of a client have from it. Constant.
@@ -128,7 +130,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   bool lose(const LockLoss& loss);
   void failChanges(const LockError& error);
   void fireStop();
-  void compete();
+  void compete(const std::shared_ptr<const LeaseMemory>& left);
   void watch(const std::shared_ptr<Warning>& warning);
   [[nodiscard]] LockError gaveUpError(const action::GaveUp& gaveUp) const;
   void decide(LockResult<Lock> result);
@@ -156,7 +158,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   Ended ended_;
   std::optional<LockErrc> cancelled_{};
   std::optional<Beacon> beacon_{};
-  std::shared_ptr<void> line_{};  ///< the place in it, until the end
+  std::unique_ptr<PlaceInLine> line_{};  ///< until the end
   int handles_{0};
   LeaseOptions lease_;  ///< as it was asked for last
   LeaseTiming timing_;  ///< made from it

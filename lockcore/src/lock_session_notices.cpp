@@ -101,7 +101,7 @@ LockError LockSession::gaveUpError(const action::GaveUp& gaveUp) const {
 void LockSession::on(const action::Stopped& stopped) {
   std::vector<Released> releases;
   Ended ended;
-  std::shared_ptr<void> line;  // left at the end of all, as the next may begin in it
+  std::unique_ptr<PlaceInLine> line;
   {
     const std::lock_guard lock{mutex_};
     line.swap(line_);
@@ -111,6 +111,8 @@ void LockSession::on(const action::Stopped& stopped) {
     ended.swap(ended_);
   }
   driver_->close();
+  if (line) line->leave(stopped.memory);
+  line.reset();  // before anything else: the next one's request is on its way while this one's end is told
   failChanges(lostError());
   decide(error(cancelled_.value_or(LockErrc::cancelled), "was cancelled before it was decided"));
   for (const Released& release : releases) release(stopped.result);

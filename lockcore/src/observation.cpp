@@ -50,6 +50,16 @@ void Observation::adopt(const LeaseSighting& sighting) {
   known_ = true;
 }
 
+bool Observation::adoptReleased(const Instant& now, const Observation& other) {
+  if (!other.known_ || !other.record_ || !other.record_->released) return false;
+  record_ = other.record_;
+  written_ = false;
+  vanishedLease_ = std::chrono::milliseconds{0};
+  firstSeen_ = now;
+  known_ = true;
+  return true;
+}
+
 void Observation::provenDead(const Instant& now, const std::string& beaconId) {
   if (deadBeacon_ == beaconId) return;
   deadBeacon_ = beaconId;

@@ -34,6 +34,9 @@ class Observation {
 
   /// The same state as somebody of this process saw it before, who applied the rule of this class to it.
   void adopt(const LeaseSighting& sighting);
+  /// The same record, if `other` knows it as released; as seen at `now`, because `other` may go by another clock. Tells
+  /// whether it was so.
+  bool adoptReleased(const Instant& now, const Observation& other);
 
   [[nodiscard]] bool known() const noexcept { return known_; }
   /// After receiving the first reply that showed this state.

@@ -16,6 +16,14 @@ void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
   readFirst_ = !asReleased_;
 }
 
+/// What this candidate remembers is older than the predecessor's term. A version that was released cannot come back to
+/// life, so that the condition on it proves that nobody was in between (I1), however late the turn comes.
+void LeaseMachine::Impl::succeed(const Instant& now, const LeaseMemory& predecessor) {
+  tokenFloor_ = std::max(tokenFloor_, predecessor.tokenFloor);
+  asReleased_ = predecessor.asReleased && observation_.adoptReleased(now, predecessor.observation);
+  readFirst_ = !asReleased_;
+}
+
 std::shared_ptr<const LeaseMemory> LeaseMachine::Impl::memory() const {
   std::vector<PackedVersion> sent;
   for (std::size_t i = 0; i < sentVersions_.size(); ++i) {  // oldest first

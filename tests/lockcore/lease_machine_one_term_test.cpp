@@ -168,6 +168,70 @@ TEST(LeaseMachineOneTerm, whatWasReleasedByTheOwnHandIsTakenWithoutALook) {
   EXPECT_EQ(m.write().tokenFloor, FencingToken{1}) << "I7";
 }
 
+/// What another candidate leaves that releases its term of token 1, and the version of its release.
+struct Left {
+  std::shared_ptr<const LeaseMemory> memory;
+  std::string version;
+};
+
+Left leftBy(const event::Release& release, const WriteOutcome& answer = Applied{FencingToken{1}}) {
+  MachineHarness first{tenSecondLease(), patient(0ns)};
+  first.random = SeededRandom{8};
+  first.becomeLeading();
+  first.step(release);
+  const std::string version = first.write().record.version.text();
+  first.answerWrite(answer);
+  return {first.memory(), version};
+}
+
+TEST(LeaseMachineOneTerm, whatThePredecessorReleasedIsTakenWithoutALook) {
+  const Left left = leftBy({});
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  EXPECT_EQ(m.step(event::Start{.predecessor = left.memory}), "acquire");
+  EXPECT_EQ(m.expected(), left.version);
+  EXPECT_EQ(m.write().tokenFloor, FencingToken{1}) << "I7";
+  EXPECT_EQ(m.answerWrite(Applied{FencingToken{2}}), "publish(leads) leader(self) elected(2)");
+}
+
+TEST(LeaseMachineOneTerm, whatThePredecessorReleasedCountsMoreThanTheOwnMemory) {
+  OneTerm second = patient(std::nullopt);
+  second.memory = leftBy({}).memory;
+  const Left left = leftBy({});
+  MachineHarness m{tenSecondLease(), second};
+  EXPECT_EQ(m.step(event::Start{.predecessor = left.memory}), "acquire");
+  EXPECT_EQ(m.expected(), left.version);
+}
+
+TEST(LeaseMachineOneTerm, aPredecessorThatLeftDataOrMayNotHaveReleasedIsLookedAfter) {
+  const WriteOutcome stolen = Conflict{std::optional{othersRecord()}};
+  for (const Left& left : {leftBy({.data = "x"}), leftBy({.removes = true}), leftBy({}, stolen)}) {
+    OneTerm second = patient(std::nullopt);
+    second.memory = leftBy({}).memory;
+    MachineHarness m{tenSecondLease(), second};
+    EXPECT_EQ(m.step(event::Start{.predecessor = left.memory}), "read") << "what is remembered is older still";
+  }
+}
+
+TEST(LeaseMachineOneTerm, whoeverTookItAfterThePredecessorIsSeenByTheConflict) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  m.step(event::Start{.predecessor = leftBy({}).memory});
+  EXPECT_EQ(m.answerWrite(Conflict{std::optional{othersRecord()}}), "leader(b#2)");
+  EXPECT_EQ(m.after(9s), "read");
+}
+
+TEST(LeaseMachineOneTerm, aTryWithoutALookThatFailsIsNoLostRace) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  m.step(event::Start{.predecessor = leftBy({}).memory});
+  EXPECT_EQ(m.answerWrite(Conflict{std::optional{releasedRecord()}}), "leader(none) acquire") << "at once";
+  EXPECT_EQ(m.expected(), "gone-1");
+  EXPECT_EQ(m.answerWrite(Conflict{std::optional{releasedRecord("gone-2")}}), "") << "that was a race";
+}
+
+TEST(LeaseMachineOneTerm, anElectorHasNoPredecessor) {
+  MachineHarness m;
+  EXPECT_EQ(m.step(event::Start{.predecessor = leftBy({}).memory}), "read");
+}
+
 TEST(LeaseMachineRenew, aLongerLeaseCountsOnceItIsAcknowledged) {
   MachineHarness m;
   m.becomeLeading();

@@ -443,6 +443,39 @@ TEST_F(LockAcquire, uncontendedAcquireAndReleaseCostAReadAndTwoWritesThenTwoWrit
   EXPECT_EQ(world.store->reads(), 1U);
 }
 
+TEST_F(LockAcquire, aHandOverWithinAProcessCostsTwoWritesHoweverManyWait) {
+  std::vector<std::unique_ptr<LockClient>> clients;
+  std::vector<LockWorld::Outcome> outcomes;
+  int watches = 0;
+  world.store->onWatch = [&](const std::function<void()>&) { return ++watches, nullptr; };
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(world.makeClient("c" + std::to_string(i)));
+    outcomes.push_back(world.begin(*clients.back(), "orders"));
+  }
+  for (std::size_t turn = 0; turn < 60; ++turn) {
+    LockWorld::Outcome& outcome = outcomes.at(turn % clients.size());
+    ASSERT_TRUE(*outcome) << "first come, first served";
+    Lock lock = std::move(**outcome).value();
+    EXPECT_EQ(lock.fencingToken(), FencingToken{turn + 1});
+    const std::size_t before = world.store->calls();
+    EXPECT_EQ(world.release(lock), ReleaseResult::released);
+    EXPECT_EQ(world.store->calls() - before, 2U) << "its release and the next one's acquisition, turn " << turn;
+    outcome = world.begin(*clients.at(turn % clients.size()), "orders");
+  }
+  EXPECT_EQ(world.store->reads(), 1U) << "the first one's, when it came";
+  EXPECT_EQ(watches, 1) << "whoever acquires without a look has nothing to be woken for";
+  for (auto& client : clients) world.blocking([&] { client->close(); });
+}
+
+TEST_F(LockAcquire, aHandOverWithDataIsLookedAt) {
+  const auto first = world.begin(*a, "orders", {.data = "old"});
+  const auto next = world.begin(*b, "orders");
+  Lock lock = std::move(**first).value();
+  world.release(lock, {.data = "new"});
+  ASSERT_TRUE(*next);
+  EXPECT_EQ((*next)->value().data(), "new");
+}
+
 TEST_F(LockAcquire, aLockThatWasReleasedByThisClientAndTakenByAnotherIsNotTakenBlindly) {
   Lock lock = world.acquireNow(*a, "orders");
   world.release(lock);

@@ -82,8 +82,6 @@ struct LeasePayload {
   friend bool operator==(const LeasePayload&, const LeasePayload&) = default;
 };
 
-class LeaseMemory;
-
 namespace action {
 
 struct SendRead {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -13,17 +14,22 @@
 
 namespace tenure {
 
+class LeaseMemory;
+
 /// Numbers the requests of one machine; a reply to any other than the request in flight changes nothing.
 using Attempt = std::uint64_t;
 
 namespace event {
 
 /// Compete from now on. `beacon`: this process's, to be written into its records. `sighting`: what this process has
-/// seen of this lease by other ways before; the wait for a holder's lease to end counts from then.
+/// seen of this lease by other ways before; the wait for a holder's lease to end counts from then. `predecessor`: what
+/// another candidate of this process, whose turn was before, left with action::Stopped just now. If that was a release
+/// the record is known, and needs no read before the acquiring write, whose condition proves it. OneTerm only.
 struct Start {
   std::optional<Beacon> beacon{};
   std::optional<LeaseSighting> sighting{};
   std::chrono::nanoseconds waited{0};  ///< before it began to compete; counts for OneTerm::patience
+  std::shared_ptr<const LeaseMemory> predecessor{};
 };
 /// Give leadership up politely and stay a candidate; not taken again for one lease, so that others get it.
 struct StepDown {
