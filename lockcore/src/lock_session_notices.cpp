@@ -115,8 +115,9 @@ void LockSession::on(const action::Stopped& stopped) {
   line.reset();  // before anything else: the next one's request is on its way while this one's end is told
   failChanges(lostError());
   decide(error(cancelled_.value_or(LockErrc::cancelled), "was cancelled before it was decided"));
-  for (const Released& release : releases) release(stopped.result);
+  // First the client, so that whoever was told of the release may acquire at once.
   if (ended) ended(stopped.result, stopped.memory);
+  for (const Released& release : releases) release(stopped.result);
 }
 
 void LockSession::decide(LockResult<Lock> result) {

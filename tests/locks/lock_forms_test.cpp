@@ -136,6 +136,14 @@ TEST_F(LockForms, S3_44_clientsOfOneProcessExcludeEachOther) {
 }
 
 /// For the thread sanitizer: everything at once on the same few locks.
+TEST_F(LockForms, whatWasReleasedMayBeTriedAtOnceByTheSameClient) {
+  for (int i = 0; i < 2000; ++i) {
+    LockResult<Lock> lock = a.tryAcquire({"orders"});
+    ASSERT_TRUE(lock.has_value()) << "round " << i << ": " << lock.error().message;
+    ASSERT_EQ(lock->release(), ReleaseResult::released);
+  }
+}
+
 TEST_F(LockForms, everyCallFromEveryThreadAtOnce) {
   std::atomic<bool> over{false};
   std::vector<std::thread> all;
