@@ -32,7 +32,7 @@ void Worker::post(Job job) {
       lock.unlock();  // the answer is the caller's code
       return job.refuse(storeGone(core_->options.store));
     }
-    core_->jobs.push_back(std::move(job));
+    core_->jobs.push(std::move(job));
   }
   core_->changed.notify_one();
   if (!started_.load(std::memory_order_acquire)) startThread();
@@ -67,7 +67,7 @@ void Worker::run(Core& core) {
         session.dropIfFilesChanged();
         continue;
       }
-      jobs = takeJobs(core);
+      jobs = core.jobs.take();
     }
     if (jobs.size() == 1) {
       perform(core, session, jobs.front());
@@ -77,17 +77,6 @@ void Worker::run(Core& core) {
   }
   session.close();
   refuseAll(core);
-}
-
-/// The first job; if it is a renewal, those that are waiting right behind it too. The lock is held.
-std::vector<Job> Worker::takeJobs(Core& core) {
-  std::vector<Job> jobs;
-  do {
-    jobs.push_back(std::move(core.jobs.front()));
-    core.jobs.pop_front();
-  } while (core.together && jobs.front().renewal && jobs.size() < maxRenewalsTogether && !core.jobs.empty() &&
-           core.jobs.front().renewal);
-  return jobs;
 }
 
 void Worker::perform(Core& core, Session& session, const Job& job) {
@@ -126,10 +115,10 @@ void Worker::letLook(Core& core) {
 }
 
 void Worker::refuseAll(Core& core) {
-  std::deque<Job> left;
+  std::vector<Job> left;
   {
     const std::lock_guard lock{core.mutex};
-    left.swap(core.jobs);
+    left = core.jobs.takeAll();
   }
   for (const Job& job : left) job.refuse(storeGone(core.options.store));
 }

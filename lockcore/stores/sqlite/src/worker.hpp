@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -13,23 +12,10 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
-#include "deadline.hpp"
-#include "renewal_batch.hpp"
+#include "job_queue.hpp"
 #include "session.hpp"
 
 namespace tenure::sqlite_store {
-
-/// One call. Exactly one of the functions is called, once, on the worker's thread (or in stop() if that thread never
-/// came to be).
-struct Job {
-  Deadline deadline;
-  std::function<void(Session&, const Deadline&)> run;
-  std::function<void(StoreError)> refuse;  ///< its time passed in the queue, or the store is gone
-  /// Not null: a renewal, which may be done together with those that wait right behind it. Then `answer` is called
-  /// instead of `run`.
-  std::shared_ptr<const WriteRequest> renewal{};
-  std::function<void(WriteOutcome)> answer{};
-};
 
 /// The thread starts with the first job. All it needs lives in a core that the thread shares, so that the owner may go
 /// away while the thread is still answering.
@@ -38,7 +24,7 @@ class Worker {
   /// Does several renewals, none of which has run out of time, and tells the outcome of each in order.
   using Together = std::function<std::vector<WriteOutcome>(Session&, const std::vector<Renewal>&)>;
 
-  /// `name`: of the thread, at most 15 characters; a literal. `together` may be empty: one after the other.
+  /// `name`: of the thread, at most 15 characters; a literal. `together` may be empty: then no renewals may come.
   Worker(const char* name, Session::Options options, Together together = {});
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -65,13 +51,12 @@ class Worker {
     std::atomic<bool> stopping{false};
     std::mutex mutex;
     std::condition_variable changed;
-    std::deque<Job> jobs;      // guarded by mutex
+    JobQueue jobs;             // guarded by mutex
     bool mustLook{false};      // guarded by mutex
     std::weak_ptr<Core> peer;  // constant after makePeers
   };
 
   static void run(Core& core);
-  [[nodiscard]] static std::vector<Job> takeJobs(Core& core);
   static void perform(Core& core, Session& session, const Job& job);
   static void performTogether(Core& core, Session& session, const std::vector<Job>& jobs);
   static void letLook(Core& core);
