@@ -8,6 +8,7 @@
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
+#include "locks/fenced_count.hpp"
 #include "locks/workers.hpp"
 #include "stores/dynamodb/socket_client.hpp"
 #include "support/temp_dir.hpp"
@@ -81,6 +82,14 @@ TEST_F(DynamoDbLocks, S1_01_eightProcessesCountExactly) {
   }
   for (const pid_t child : children) EXPECT_EQ(exitOf(child), 0);
   EXPECT_EQ(counter.read(), 8 * each);
+}
+
+TEST_F(DynamoDbLocks, S3_43_S3_41_fencedCountsAreExactUnderKillsAndStops) {
+  const int each = sections(3);
+  const int faults = std::min(2 * each, 40);
+  const FencedCount count{[this] { return makeDynamoDbStore(options_); }, directory_.file("ledger.db"), 1s, each,
+                          faults};
+  count.runUnderKillsAndStops();
 }
 
 TEST_F(DynamoDbLocks, S3_13_S3_29_S1_45_theRequestsOfALockAreExactlyThese) {

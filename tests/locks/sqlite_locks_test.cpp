@@ -1,13 +1,10 @@
 // Locks on a real SQLite file, between real processes.
-#include <random>
-
 #include <gtest/gtest.h>
-#include <sqlite3.h>
 
-#include <tenure/adapters/sqlite_fence.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
+#include "locks/fenced_count.hpp"
 #include "locks/workers.hpp"
 #include "support/temp_dir.hpp"
 
@@ -43,110 +40,9 @@ TEST_F(SqliteLocks, S1_01_S4_02_eightProcessesCountExactly) {
   EXPECT_EQ(counter.read(), 8 * each);
 }
 
-/// A database that workers count in, each increment under the fence and together with whose it was.
-class Ledger {
- public:
-  explicit Ledger(const std::string& path) {
-    sqlite3_open(path.c_str(), &db_);
-    sqlite3_busy_timeout(db_, 20'000);
-    run("PRAGMA journal_mode=WAL");
-    run("CREATE TABLE IF NOT EXISTS total(n INTEGER)");
-    run("INSERT INTO total SELECT 0 WHERE NOT EXISTS(SELECT 1 FROM total)");
-    run("CREATE TABLE IF NOT EXISTS done(worker INTEGER PRIMARY KEY, n INTEGER)");
-  }
-  ~Ledger() { sqlite3_close(db_); }
-  Ledger(const Ledger&) = delete;
-  Ledger& operator=(const Ledger&) = delete;
-
-  [[nodiscard]] sqlite3* handle() const { return db_; }
-  int run(const std::string& sql) { return sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr); }
-  [[nodiscard]] long number(const std::string& sql) const {
-    sqlite3_stmt* statement = nullptr;
-    sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr);
-    const long value =
-        sqlite3_step(statement) == SQLITE_ROW ? static_cast<long>(sqlite3_column_int64(statement, 0)) : 0;
-    sqlite3_finalize(statement);
-    return value;
-  }
-  [[nodiscard]] long doneBy(int worker) const {
-    return number("SELECT n FROM done WHERE worker=" + std::to_string(worker));
-  }
-
- private:
-  sqlite3* db_{nullptr};
-};
-
-/// One section, read and write apart: first the fence learns of this term, so that no earlier one writes behind the
-/// read. False: refused, or the lock was not to be had; to be done again.
-bool countOnce(LockClient& client, Ledger& ledger, SqliteFence& fence, int worker) {
-  LockResult<Lock> lock = client.acquire({"counter"}, {.lease = 400ms, .waitFor = 100s});
-  if (lock.has_error()) return false;
-  const TermStamp stamp = TermStamp::of(*lock);
-  if (fence.write(stamp, [](sqlite3*) {}).has_error()) return false;
-  const long next = ledger.number("SELECT n FROM total") + 1;
-  const std::string id = std::to_string(worker);
-  return fence
-      .write(stamp,
-             [&](sqlite3*) {
-               if (ledger.run("UPDATE total SET n=" + std::to_string(next)) != SQLITE_OK) return SQLITE_ERROR;
-               return ledger.run("INSERT INTO done VALUES(" + id + ", 1) ON CONFLICT(worker) DO UPDATE SET n=n+1");
-             })
-      .has_value();
-}
-
-int countUntil(const std::string& locks, const std::string& ledgerPath, int worker, int each) {
-  LockClient client{makeSqliteStore({locks})};
-  Ledger ledger{ledgerPath};
-  auto fence = SqliteFence::open(ledger.handle());
-  if (fence.has_error()) return 1;
-  while (ledger.doneBy(worker) < each) (void)countOnce(client, ledger, *fence, worker);
-  return 0;
-}
-
 TEST_F(SqliteLocks, S3_43_S3_41_fencedCountsAreExactUnderKillsAndStops) {
-  const int each = sections(25);
-  const std::string locks = directory.file("locks.db");
-  const std::string ledgerPath = directory.file("ledger.db");
-  { const Ledger made{ledgerPath}; }
-  constexpr int workers = 8;
-  const auto begin = [&](int worker) {
-    return spawn([&, worker] { return countUntil(locks, ledgerPath, worker, each); });
-  };
-  std::vector<pid_t> children;
-  for (int worker = 0; worker < workers; ++worker) children.push_back(begin(worker));
-  std::mt19937 generator{4711};
-  const auto random = [&] { return static_cast<unsigned>(generator()); };
-  int kills = 0;
-  int stops = 0;
-  const auto left = [&] {
-    return std::count_if(children.begin(), children.end(), [](pid_t child) { return child > 0; });
-  };
-  while (left() > 0) {
-    usleep(20'000 + random() % 60'000);  // lint-allow(sleep): faults come at random moments
-    const std::size_t victim = random() % workers;
-    pid_t& child = children[victim];
-    if (child <= 0) continue;
-    int status = 0;
-    if (waitpid(child, &status, WNOHANG) == child) {
-      ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-      child = 0;
-    } else if (random() % 2 == 0 && kills < 40) {
-      kill(child, SIGKILL);
-      EXPECT_EQ(exitOf(child), -1);
-      child = begin(static_cast<int>(victim));
-      ++kills;
-    } else if (stops < 40) {
-      kill(child, SIGSTOP);
-      usleep(random() % 700'000);  // lint-allow(sleep): for longer than its lease, now and then
-      kill(child, SIGCONT);
-      ++stops;
-    }
-  }
-  const Ledger ledger{ledgerPath};
-  EXPECT_EQ(ledger.number("SELECT n FROM total"), workers * each);
-  EXPECT_EQ(ledger.number("SELECT sum(n) FROM done"), workers * each);
-  EXPECT_GT(kills, 0);
-  EXPECT_GT(stops, 0);
+  const FencedCount count{[this] { return store(); }, directory.file("ledger.db"), 400ms, sections(25), 40};
+  count.runUnderKillsAndStops();
 }
 
 TEST_F(SqliteLocks, S1_29_S4_20_aReleasedLockIsTakenAtOnceByAnotherProcess) {
