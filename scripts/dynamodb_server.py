@@ -176,16 +176,16 @@ def answers(endpoint):
 
 
 class Server:
-    """A running DynamoDB Local with nothing in it. Data are kept in memory and gone with it."""
+    """A running DynamoDB Local with nothing in it. Data are kept in memory, `durable`: in files; and gone with it."""
 
-    def __init__(self, jars, heap_mib=HEAP_MIB):
+    def __init__(self, jars, heap_mib=HEAP_MIB, durable=False):
         self._directory = tempfile.TemporaryDirectory(prefix="tenure-dynamodb.")
         self.log = pathlib.Path(self._directory.name) / "log"
         self.process = None
         try:
             for attempt in range(3):
                 self.port = free_port()
-                if self._start(jars, heap_mib):
+                if self._start(jars, heap_mib, durable):
                     return
                 if "Address already in use" not in self.output() or attempt == 2:
                     raise Trouble(f"DynamoDB Local did not start:\n{self.output().strip()}")
@@ -200,11 +200,14 @@ class Server:
     def output(self):
         return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
 
-    def _start(self, jars, heap_mib):
+    def _start(self, jars, heap_mib, durable):
         """True once it answers, False if it ended instead."""
-        command = ["java", f"-Xmx{heap_mib}m", "-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+        # A server for a test lives too short to get back what the optimising compiler takes.
+        compiler = [] if durable else ["-XX:TieredStopAtLevel=1"]
+        place = ["-dbPath", self._directory.name] if durable else ["-inMemory"]
+        command = ["java", f"-Xmx{heap_mib}m", "-Xms64m", "-XX:+UseSerialGC", *compiler,
                    "-XX:MaxMetaspaceSize=192m", "-Djava.net.preferIPv4Stack=true", f"-Djava.library.path={jars}",
-                   "-cp", f"{jars}/*", MAIN_CLASS, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self.port)]
+                   "-cp", f"{jars}/*", MAIN_CLASS, *place, "-sharedDb", "-disableTelemetry", "-port", str(self.port)]
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(command, cwd=self._directory.name, stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, preexec_fn=die_with_parent, start_new_session=True)

@@ -41,6 +41,8 @@ bool benchLocks(const Options& options);
 /// A fenced write beside a bare one: SQLite, PostgreSQL (where TENURE_TEST_POSTGRESQL says), Redis, a plain
 /// file.
 bool benchFence(const Options& options);
+/// Requests through `tenure fence proxy` beside the same requests without it: latency, and what one core holds.
+bool benchProxy(const Options& options);
 /// 1,000 leases (or as many as --leases says) of one process on one file, lease 10 s, heartbeat 3 s, for 60 s.
 bool benchLeases(const Options& options);
 /// CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes, for 100, 1,000 and 10,000 leases.

@@ -1,4 +1,6 @@
 // A fenced write beside the same write without a fence, on the same server.
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <functional>
@@ -14,6 +16,7 @@
 #include <tenure/adapters/sqlite_fence.hpp>
 
 #include "benches.hpp"
+#include "fence_dynamodb.hpp"
 #include "fence_postgresql.hpp"
 #include "fence_redis.hpp"
 #include "fleet.hpp"
@@ -114,6 +117,40 @@ bool runServer(const std::string& name, int rounds, double bound, Writes&& write
   return verdict(name + ": ratio of the medians", ratio, bound, "x");
 }
 
+#ifdef TENURE_WITH_DYNAMODB
+/// Each kind of write beside the bare one of that kind. What a condition of the program's own costs has no bound: it
+/// tells how much of the fence is the server's price of looking at the item first.
+bool runDynamoDb(const char* endpoint, int rounds) {
+  DynamoDbWrites writes{endpoint, stamp};
+  const auto ratio = [&](const std::string& name, void (DynamoDbWrites::*bare)(), void (DynamoDbWrites::*fenced)()) {
+    return compare(
+        name, rounds, [&] { (writes.*bare)(); }, [&] { (writes.*fenced)(); });
+  };
+  using Writes = DynamoDbWrites;
+  // Until the server's JVM has compiled what it is about to do.
+  for (const Instant from = readClock(); elapsedForHolder(from, readClock()) < std::chrono::seconds{4};) {
+    for (const auto write : {&Writes::barePut, &Writes::conditionalPut, &Writes::fencedPut, &Writes::bareUpdate,
+                             &Writes::fencedUpdate, &Writes::transactionOfTwo, &Writes::fencedTransaction}) {
+      (writes.*write)();
+    }
+  }
+  figure("DynamoDB: PutItem with a condition / without",
+         ratio("DynamoDB, a put and one with a version", &Writes::barePut, &Writes::conditionalPut), "x");
+  bool holds = verdict("DynamoDB, put: ratio of the medians",
+                       ratio("DynamoDB, put", &Writes::barePut, &Writes::fencedPut), 1.3, "x");
+  holds &= verdict("DynamoDB, update: ratio of the medians",
+                   ratio("DynamoDB, update", &Writes::bareUpdate, &Writes::fencedUpdate), 1.3, "x");
+  figure("DynamoDB: a transaction of a put / PutItem",
+         ratio("DynamoDB, put alone and in a transaction", &Writes::barePut, &Writes::bareTransaction), "x");
+  figure("DynamoDB: transact / a transaction of the put alone",
+         ratio("DynamoDB, transaction of one", &Writes::bareTransaction, &Writes::fencedTransaction), "x");
+  return verdict("DynamoDB, transact / a transaction of two items",
+                 ratio("DynamoDB, transaction of two", &Writes::transactionOfTwo, &Writes::fencedTransaction), 1.3,
+                 "x") &&
+         holds;
+}
+#endif
+
 /// Those that the build knows and that can be reached.
 bool runServers([[maybe_unused]] const Scratch& scratch, [[maybe_unused]] int rounds) {
   bool holds = true;
@@ -122,6 +159,13 @@ bool runServers([[maybe_unused]] const Scratch& scratch, [[maybe_unused]] int ro
     holds &= runServer("PostgreSQL", rounds, 1.3, PostgresqlWrites{url, stamp});
   } else {
     fmt::print("PostgreSQL is left out: run it by scripts/bench, or scripts/postgresql_local --durable\n");
+  }
+#endif
+#ifdef TENURE_WITH_DYNAMODB
+  if (const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT"); endpoint != nullptr) {
+    holds &= runDynamoDb(endpoint, std::max(rounds / 10, 1));  // a write to disk takes it 16 ms
+  } else {
+    fmt::print("DynamoDB is left out: run it by scripts/bench, or scripts/dynamodb_local --durable\n");
   }
 #endif
 #ifdef TENURE_WITH_REDIS

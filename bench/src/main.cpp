@@ -26,6 +26,7 @@ constexpr const char* usage =
   renew      a renewal through the store beside the same transaction written by hand
   locks      acquire and release beside two hand-written transactions; --processes candidates for one lock
   fence      a fenced write beside the same write without a fence
+  proxy      a request through `tenure fence proxy` beside the same one without; what it holds on one core
   leases     1,000 leases in one process, or --leases (--rounds: seconds)
   heartbeat  CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes (--rounds: seconds)
   crowd      10,000 leases in one process on DynamoDB (--rounds: seconds)
@@ -48,6 +49,9 @@ const std::map<std::string, Bench>& benches() {
       {"locks", {tenure::bench::benchLocks, {10'000ms, 3000ms, 100, 2000, 1, 1000, {}}}},
       {"fence", {tenure::bench::benchFence, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}}},
       {"leases", {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1, 1000, {}}}},
+#ifdef TENURE_PROGRAM
+      {"proxy", {tenure::bench::benchProxy, {10'000ms, 3000ms, 1, 5000, 1, 1000, {}}}},
+#endif
 #ifdef TENURE_WITH_DYNAMODB
       {"heartbeat", {tenure::bench::benchHeartbeat, {10'000ms, 3000ms, 1, 15, 1, 1000, {}}}},
       {"crowd", {tenure::bench::benchCrowd, {10'000ms, 3000ms, 1, 120, 1, 1000, {}}}},
@@ -82,11 +86,9 @@ int run(const std::vector<std::string>& arguments) {
     return tenure::bench::runCandidate(
         tenure::bench::CandidateSettings::fromArguments({arguments.begin() + 1, arguments.end()}));
   }
-#ifdef TENURE_WITH_DYNAMODB
   if (arguments.size() == 2 && arguments[0] == "stub-server") {
     return tenure::bench::runStubServer({arguments.begin() + 1, arguments.end()});
   }
-#endif
   const auto bench = arguments.empty() ? benches().end() : benches().find(arguments[0]);
   bool understood = bench != benches().end() && arguments.size() % 2 == 1;
   Options options = understood ? bench->second.defaults : Options{};

@@ -59,6 +59,11 @@ bool verdict(const std::string& what, double value, double bound, const std::str
   return holds;
 }
 
+void figure(const std::string& what, double value, const std::string& unit) {
+  figures().emplace_back(fmt::format("{} ({})", what, unit), value);
+  fmt::print("         {:<60} {:10.3f} {}\n", what, value, unit);
+}
+
 void writeResults(const std::string& path, const std::string& bench, bool holds) {
   std::ofstream file{path};
   file << fmt::format("{{\"bench\":\"{}\",\"holds\":{},\"figures\":{},\"bounds\":{}}}\n", bench, holds,

@@ -25,7 +25,10 @@ class Sample {
 /// Prints `ok` or `MISSED` with the figure and its bound; tells whether it holds.
 bool verdict(const std::string& what, double value, double bound, const std::string& unit);
 
-/// All that was printed by the two above, as JSON: `{"bench":"crowd","holds":true,"figures":{...},"bounds":{...}}`.
+/// Prints a figure that has no bound.
+void figure(const std::string& what, double value, const std::string& unit);
+
+/// All that was printed by those above, as JSON: `{"bench":"crowd","holds":true,"figures":{...},"bounds":{...}}`.
 /// Throws std::runtime_error if the file cannot be written.
 void writeResults(const std::string& path, const std::string& bench, bool holds);
 
