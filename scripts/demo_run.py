@@ -74,6 +74,7 @@ class Candidate:
 
 class Demo:
     LEDGER = "ledger.db"
+    PATIENCE_S = 10  # for an election, in which a busy machine may take its time
 
     def __init__(self, options, directory):
         self.directory = directory
@@ -136,7 +137,7 @@ class Demo:
     def first_election(self):
         print(f"\nFive processes, one lease of {LEASE_S:.0f} s:" if len(self.candidates) == 5 else
               f"\n{len(self.candidates)} processes, one lease of {LEASE_S:.0f} s:")
-        self.await_next(0, 10)
+        self.await_next(0, self.PATIENCE_S)
         self.run_for(2.5)
 
     def kill_leader(self):

@@ -40,6 +40,7 @@ class Redis:
 
 class Zombie(demo_run.Demo):
     LEDGER = ""  # the candidates want the directory
+    PATIENCE_S = 60
 
     def __init__(self, options, directory):
         self.redis = Redis(directory)
@@ -58,8 +59,8 @@ class Zombie(demo_run.Demo):
         os.waitid(os.P_PID, self.zombie.process.pid, os.WSTOPPED)
         self.zombie.faults.append((demo_run.now_ns(), "SIGSTOP"))
         self.say(f"{self.zombie.name} is frozen between its check and its write, with token {self.token_of_zombie}", "31")
-        self.await_next(self.token_of_zombie, 20)
-        self.wait(lambda: self.resources_of(self.leader, "wrote", self.token) == set(RESOURCES), 20,
+        self.await_next(self.token_of_zombie, self.PATIENCE_S)
+        self.wait(lambda: self.resources_of(self.leader, "wrote", self.token) == set(RESOURCES), self.PATIENCE_S,
                   "the successor's writes")
         self.say(f"{self.leader.name} has written to {', '.join(RESOURCES)} with token {self.token}", "32")
         self.run_for(1.0)
@@ -68,7 +69,7 @@ class Zombie(demo_run.Demo):
         print("\nIt wakes, and goes on where it was: it has checked, so it writes.")
         self.zombie.send(signal.SIGCONT, "SIGCONT")
         self.say(f"SIGCONT for {self.zombie.name}", "31")
-        self.wait(lambda: self.resources_of(self.zombie, "refused", self.token_of_zombie) == set(RESOURCES), 20,
+        self.wait(lambda: self.resources_of(self.zombie, "refused", self.token_of_zombie) == set(RESOURCES), self.PATIENCE_S,
                   "the refusals")
         self.run_for(2.0)
 
@@ -117,8 +118,9 @@ def verdict(demo, terms):
         print(f"  {name:<24} {len(contents[name])} writes, {refused[name]} stale refused, {stale[name]} stale accepted")
     print(f"  {'the same without a fence':<24} {len(contents['no fence'])} writes, {stale['no fence']} stale accepted")
     print(f"  two leaders at once      {len(overlaps)} times")
-    # Where nothing stale was tried, or the file without a fence has none of it, nothing was shown.
-    good = (not overlaps and len(terms) == 2 and stale["no fence"] > 0
+    # Where nothing stale was tried, or the file without a fence has none of it, nothing was shown. A busy machine may
+    # cost a leader its term; that is no fault of a fence.
+    good = (not overlaps and len(terms) >= 2 and stale["no fence"] > 0
             and all(refused[name] > 0 and stale[name] == 0 and contents[name] for name in RESOURCES))
     text = "each fence refused what the file without one took" if good else "FAILED"
     print("  => " + (f"\x1b[{32 if good else 31}m{text}\x1b[0m" if demo_run.COLOURS else text))
