@@ -28,7 +28,8 @@ MAY_INCLUDE = {
 # Headers that cost seconds per translation unit, and the files that may include them.
 HEAVY = {
     "boost/asio": ("lockcore/src/", "lockcore/net/src/", "election/src/", "election/cli/", "adapters/", "examples/", "tests/", "bench/"),
-    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/aws/", "adapters/dynamodb/src/", "tests/", "bench/"),
+    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/s3/src/",
+                   "tests/", "bench/"),
     "boost/beast": ("lockcore/net/src/", "election/cli/fence_proxy/", "examples/", "tests/", "bench/"),
     "openssl/": ("lockcore/net/src/", "lockcore/aws/src/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),

@@ -56,6 +56,9 @@ TEST_F(EndpointTest, hostsOfThePartitions) {
   EXPECT_EQ(regionalHost("dynamodb", "us-east-1", fips), "dynamodb-fips.us-east-1.amazonaws.com");
   EXPECT_EQ(regionalHost("dynamodb", "us-east-1", dual), "dynamodb.us-east-1.api.aws");
   EXPECT_EQ(regionalHost("dynamodb", "us-east-1", {true, true}), "dynamodb-fips.us-east-1.api.aws");
+  EXPECT_EQ(regionalHost("s3", "eu-central-1", plain), "s3.eu-central-1.amazonaws.com");
+  EXPECT_EQ(regionalHost("s3", "eu-central-1", dual), "s3.dualstack.eu-central-1.amazonaws.com");
+  EXPECT_EQ(regionalHost("s3", "us-east-1", {true, true}), "s3-fips.dualstack.us-east-1.amazonaws.com");
   EXPECT_EQ(regionalHost("dynamodb", "cn-north-1", plain), "dynamodb.cn-north-1.amazonaws.com.cn");
   EXPECT_EQ(regionalHost("dynamodb", "cn-north-1", dual), "dynamodb.cn-north-1.api.amazonwebservices.com.cn");
   EXPECT_EQ(regionalHost("dynamodb", "us-gov-west-1", fips), "dynamodb.us-gov-west-1.amazonaws.com");

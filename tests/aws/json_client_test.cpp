@@ -257,6 +257,11 @@ TEST(ServiceError, refusals) {
   EXPECT_EQ(of(400, R"({"__type":"x#ConditionalCheckFailedException","Item":{"a":{"S":"ExpiredTokenException"}}})"),
             Refusal::none);
   EXPECT_EQ(of(400, "ExpiredTokenException"), Refusal::none);
+  // S3's own, in XML.
+  EXPECT_EQ(of(400, "<?xml version=\"1.0\"?>\n<Error><Code>ExpiredToken</Code></Error>"), Refusal::token);
+  EXPECT_EQ(of(403, "<Error><Code>InvalidAccessKeyId</Code></Error>"), Refusal::token);
+  EXPECT_EQ(of(403, "<Error><Code>RequestTimeTooSkewed</Code></Error>"), Refusal::clock);
+  EXPECT_EQ(of(403, "<Error><Code>AccessDenied</Code><Key>ExpiredToken</Key></Error>"), Refusal::none);
 }
 
 }  // namespace

@@ -116,7 +116,10 @@ std::string regionalHost(const std::string& service, const std::string& region, 
   if (suffix.empty()) return {};
   // In us-gov the plain endpoints are the FIPS ones.
   const bool plain = !variant.fips || (partition->regionPrefix == "us-gov-" && !variant.dualStack);
-  return (plain ? service : service + "-fips") + '.' + region + '.' + std::string{suffix};
+  const std::string name = plain ? service : service + "-fips";
+  // S3 is older than the scheme of dual-stack names.
+  if (service == "s3" && variant.dualStack) return name + ".dualstack." + region + '.' + std::string{partition->suffix};
+  return name + '.' + region + '.' + std::string{suffix};
 }
 
 }  // namespace tenure::aws

@@ -96,6 +96,7 @@ void ServiceAccess::makeHttp(const SharedConfig& config) {
   if (http.caFile.empty() && profile != nullptr) http.caFile = environment.expandHome(profile->get("ca_bundle"));
   http.proxy = net::ProxySettings::from([&](const char* name) { return environment.get(name); });
   http.maxConnections = options_.maxConnections;
+  http.maxReply = options_.maxReply;
   http_ = parts_.makeHttp(std::move(http));
 }
 

@@ -11,11 +11,12 @@ namespace {
 namespace json = boost::json;
 
 // A bad signature is taken for a wrong clock only if the server's Date says so; the caller looks.
-constexpr std::array<std::pair<std::string_view, Refusal>, 10> codes{{
+constexpr std::array<std::pair<std::string_view, Refusal>, 11> codes{{
     {"ExpiredTokenException", Refusal::token},
     {"ExpiredToken", Refusal::token},
     {"UnrecognizedClientException", Refusal::token},
     {"InvalidClientTokenId", Refusal::token},
+    {"InvalidAccessKeyId", Refusal::token},
     {"InvalidSignatureException", Refusal::clock},
     {"SignatureDoesNotMatch", Refusal::clock},
     {"RequestTimeTooSkewed", Refusal::clock},
@@ -28,6 +29,15 @@ constexpr std::array<std::pair<std::string_view, Refusal>, 10> codes{{
 std::string_view bareCode(std::string_view text) {
   text = text.substr(text.find('#') + 1);  // npos + 1 is 0
   return text.substr(0, text.find(':'));
+}
+
+/// S3: <Error><Code>ExpiredToken</Code>...
+std::string_view codeInXml(std::string_view body) {
+  static constexpr std::string_view tag = "<Code>";
+  const std::size_t at = body.find(tag);
+  if (at == std::string_view::npos) return {};
+  body.remove_prefix(at + tag.size());
+  return body.substr(0, body.find('<'));
 }
 
 Refusal refusalFor(std::string_view code) {
@@ -46,6 +56,7 @@ Refusal refusalOf(const net::HttpResponse& response) {
   bool possible = false;
   for (const auto& [name, refusal] : codes) possible = possible || response.body.find(name) != std::string::npos;
   if (!possible) return Refusal::none;
+  if (response.body.starts_with('<')) return refusalFor(codeInXml(response.body));
   boost::system::error_code unreadable;
   const json::value parsed = json::parse(response.body, unreadable);
   if (unreadable || !parsed.is_object()) return Refusal::none;

@@ -72,7 +72,10 @@ CanonicalRequest canonicalRequest(const SignableRequest& request) {
   const std::string_view target = request.target;
   const std::string path = request.normalizePath ? normalized(target.substr(0, mark)) : request.target.substr(0, mark);
   CanonicalRequest out;
-  out.text.append(request.method).append("\n").append(percentEncode(path, "/")).append("\n");
+  out.text.append(request.method)
+      .append("\n")
+      .append(request.encodePath ? percentEncode(path, "/") : path)
+      .append("\n");
   out.text.append(canonicalQuery(target.substr(std::min(mark + 1, target.size())))).append("\n");
   for (const auto& [name, value] : canonicalHeaders(request.headers)) {
     out.text.append(name).append(":").append(value).append("\n");
@@ -105,15 +108,38 @@ std::string authorization(const Keys& keys, std::string_view amzDate, const Scop
   return out;
 }
 
+namespace {
+
+void sign(net::HttpRequest& request, const net::Origin& origin, const Keys& keys, const Scope& scope,
+          const std::string& date, SignableRequest rules) {
+  request.headers.push_back({"X-Amz-Date", date});
+  if (!keys.sessionToken.empty()) request.headers.push_back({"X-Amz-Security-Token", keys.sessionToken});
+  rules.method = request.method;
+  rules.target = request.target;
+  rules.headers = request.headers;
+  rules.headers.push_back({"Host", hostHeader(origin)});
+  request.headers.push_back({"Authorization", authorization(keys, date, scope, canonicalRequest(rules))});
+}
+
+Scope scopeOf(const std::string& date, std::string_view region, std::string_view service) {
+  return {date.substr(0, 8), std::string{region}, std::string{service}};
+}
+
+}  // namespace
+
 void signRequest(net::HttpRequest& request, const net::Origin& origin, const Keys& keys, std::string_view region,
                  std::string_view service, std::chrono::seconds now) {
   const std::string date = amzDate(now);
-  request.headers.push_back({"X-Amz-Date", date});
-  if (!keys.sessionToken.empty()) request.headers.push_back({"X-Amz-Security-Token", keys.sessionToken});
-  SignableRequest signable{request.method, request.target, request.headers, hex(sha256({request.body}))};
-  signable.headers.push_back({"Host", hostHeader(origin)});
-  const Scope scope{date.substr(0, 8), std::string{region}, std::string{service}};
-  request.headers.push_back({"Authorization", authorization(keys, date, scope, canonicalRequest(signable))});
+  sign(request, origin, keys, scopeOf(date, region, service), date, {.bodyHash = hex(sha256({request.body}))});
+}
+
+void signS3Request(net::HttpRequest& request, const net::Origin& origin, const Keys& keys, std::string_view region,
+                   std::chrono::seconds now) {
+  const std::string date = amzDate(now);
+  std::string hash = hex(sha256({request.body}));
+  request.headers.push_back({"X-Amz-Content-Sha256", hash});
+  sign(request, origin, keys, scopeOf(date, region, "s3"), date,
+       {.bodyHash = std::move(hash), .normalizePath = false, .encodePath = false});
 }
 
 std::string hostHeader(const net::Origin& origin) {

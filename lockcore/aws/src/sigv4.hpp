@@ -33,6 +33,8 @@ struct SignableRequest {
   std::string bodyHash{};  ///< hex
   /// Every service but S3 takes `.`, `..` and double slashes out of the path.
   bool normalizePath{true};
+  /// S3 signs the path as it is in the request line; every other service encodes that a second time.
+  bool encodePath{true};
 };
 
 struct CanonicalRequest {
@@ -50,6 +52,11 @@ struct CanonicalRequest {
 /// Adds X-Amz-Date, X-Amz-Security-Token (if the keys have one) and Authorization.
 void signRequest(net::HttpRequest& request, const net::Origin& origin, const Keys& keys, std::string_view region,
                  std::string_view service, std::chrono::seconds now);
+
+/// The same for S3: besides, X-Amz-Content-Sha256, which S3 requires; the path of `target` is encoded once, by the
+/// caller.
+void signS3Request(net::HttpRequest& request, const net::Origin& origin, const Keys& keys, std::string_view region,
+                   std::chrono::seconds now);
 
 /// The Host header that the HTTP client sends: brackets around IPv6, the port if it is not the scheme's own.
 [[nodiscard]] std::string hostHeader(const net::Origin& origin);

@@ -29,6 +29,7 @@ struct JsonClientOptions {
   std::string caFile{};  ///< PEM; empty: AWS_CA_BUNDLE, the profile's ca_bundle, the system's trust store
   std::optional<ExplicitCredentials> credentials{};
   std::size_t maxConnections{64};
+  std::size_t maxReply{1U << 20U};  ///< bytes of a reply's header and body together
 };
 
 /// Makes no request itself. The process's environment is read here and once, so that later changes of it race with

@@ -1,0 +1,35 @@
+// What the server's answers say. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <tenure/lockcore/aws/object_client.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure::s3_fence {
+
+struct ObjectAnswer {
+  enum class Kind {
+    done,
+    absent,   ///< no such object
+    empty,    ///< the object has no bytes, so there is no range of them
+    refused,  ///< the condition does not hold (412), or somebody else writes right now (409): look again
+    again,    ///< trouble that may pass: repeat
+    failed,   ///< trouble that a repetition does not cure
+  };
+
+  Kind kind{Kind::failed};
+  int status{0};                 ///< 0: there was no answer
+  net::HttpResponse response{};  ///< of `done`
+  StoreError error{};            ///< of all but `done`
+  bool maybeDone{false};         ///< of `again` and `failed`: the server may have carried it out
+};
+
+/// `where`: the server, the bucket and the key, for people.
+[[nodiscard]] ObjectAnswer answerOf(const std::string& where, aws::ObjectOutcome outcome);
+
+/// <Error><Code>SlowDown</Code>...: what stands between the tags; empty if there are none.
+[[nodiscard]] std::string_view textIn(std::string_view xml, std::string_view tag) noexcept;
+
+}  // namespace tenure::s3_fence

@@ -1,0 +1,115 @@
+#include "object_head.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
+#include <tenure/adapters/fence_text.hpp>
+
+namespace tenure::s3_fence {
+namespace {
+
+using boost::json::object;
+using boost::json::value;
+
+constexpr std::string_view version = "tenure-fence";
+
+std::optional<std::string> textAt(const object& in, std::string_view name) {
+  const value* found = in.if_contains(name);
+  const auto* text = found == nullptr ? nullptr : found->if_string();
+  if (text == nullptr) return std::nullopt;
+  return std::string{text->data(), text->size()};
+}
+
+std::optional<std::size_t> numberIn(const std::string& text) {
+  std::size_t out = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return out;
+}
+
+std::optional<TermStamp> termIn(const value& one) {
+  const object* term = one.if_object();
+  if (term == nullptr) return std::nullopt;
+  auto lease = textAt(*term, "lease");
+  auto holder = textAt(*term, "holder");
+  const auto token = parseFencingToken(textAt(*term, "token").value_or(""));
+  if (!lease || !holder || !token) return std::nullopt;
+  return TermStamp{*std::move(lease), *token, *std::move(holder)};
+}
+
+std::optional<std::vector<TermStamp>> termsIn(const object& head) {
+  const value* found = head.if_contains("terms");
+  const auto* list = found == nullptr ? nullptr : found->if_array();
+  if (list == nullptr) return std::nullopt;
+  std::vector<TermStamp> out;
+  for (const value& one : *list) {
+    auto term = termIn(one);
+    const bool twice =
+        term && std::any_of(out.begin(), out.end(), [&](const TermStamp& other) { return other.lease == term->lease; });
+    if (!term || twice) return std::nullopt;
+    out.push_back(*std::move(term));
+  }
+  return out;
+}
+
+std::optional<ObjectHead> headIn(const object& json) {
+  const value* number = json.if_contains(version);
+  if (number == nullptr || !number->is_int64() || number->get_int64() != 1) return std::nullopt;
+  auto write = textAt(json, "write");
+  auto replaces = textAt(json, "replaces");
+  auto data = textAt(json, "data");
+  const auto size = numberIn(textAt(json, "size").value_or(""));
+  auto terms = termsIn(json);
+  if (!write || write->empty() || !replaces || !data || !size || !terms) return std::nullopt;
+  return ObjectHead{*std::move(write), *std::move(replaces), *size, *std::move(data), *std::move(terms)};
+}
+
+}  // namespace
+
+std::string toText(const ObjectHead& head) {
+  boost::json::array terms;
+  for (const TermStamp& term : head.terms) {
+    terms.push_back(object{{"lease", term.lease}, {"token", toString(term.token)}, {"holder", term.holder}});
+  }
+  // Numbers as text: other languages read numbers of JSON as doubles.
+  const object out{
+      {version, 1},        {"write", head.write},      {"replaces", head.replaces}, {"size", std::to_string(head.size)},
+      {"data", head.data}, {"terms", std::move(terms)}};
+  return boost::json::serialize(out) + '\n';
+}
+
+std::optional<FoundHead> parseHead(std::string_view text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos || end >= longestHead) return std::nullopt;
+  boost::system::error_code error;
+  const value parsed = boost::json::parse(boost::json::string_view{text.data(), end}, error);
+  if (error || !parsed.is_object()) return std::nullopt;
+  auto head = headIn(parsed.get_object());
+  if (!head) return std::nullopt;
+  return FoundHead{*std::move(head), end + 1};
+}
+
+std::optional<TermStamp> seenIn(const ObjectHead& head, const std::string& lease) {
+  const auto found =
+      std::find_if(head.terms.begin(), head.terms.end(), [&](const TermStamp& one) { return one.lease == lease; });
+  if (found == head.terms.end()) return std::nullopt;
+  return *found;
+}
+
+std::vector<TermStamp> termsWith(std::vector<TermStamp> terms, const TermStamp& stamp) {
+  const auto found =
+      std::find_if(terms.begin(), terms.end(), [&](const TermStamp& one) { return one.lease == stamp.lease; });
+  if (found == terms.end()) {
+    terms.push_back(stamp);
+  } else {
+    *found = stamp;
+  }
+  return terms;
+}
+
+}  // namespace tenure::s3_fence

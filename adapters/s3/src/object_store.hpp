@@ -1,0 +1,84 @@
+// One bucket as a fence needs it: blocking requests, what is at a key, and whether the server honours conditions.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <tenure/adapters/s3_fence.hpp>
+#include <tenure/lockcore/aws/object_client.hpp>
+#include <tenure/lockcore/clock.hpp>
+
+#include "object_answers.hpp"
+#include "object_head.hpp"
+
+namespace tenure::s3_fence {
+
+/// The time of one call, and the pauses between its requests.
+class CallTime {
+ public:
+  explicit CallTime(std::chrono::nanoseconds whole) : whole_{whole} {}
+  [[nodiscard]] std::chrono::nanoseconds left() const { return whole_ - elapsedForHolder(begin_, readClock()); }
+  /// Waits as long as fits the trouble and the number of waits before, with jitter. False: not in this call's time.
+  [[nodiscard]] bool waitAfter(ErrorClass trouble);
+  /// The same after a condition that did not hold: others are writing, so soon.
+  [[nodiscard]] bool waitForOthers();
+
+ private:
+  [[nodiscard]] bool wait(std::chrono::nanoseconds longest);
+
+  const Instant begin_{readClock()};
+  const std::chrono::nanoseconds whole_;
+  int waits_{0};
+};
+
+/// What is at a key: no object (no ETag), or a fenced one.
+struct FoundObject {
+  std::string etag{};
+  ObjectHead head{};
+  std::string bytes{};  ///< only where the whole object was read, and only those behind the head
+};
+
+/// Thread-safe.
+class ObjectStore {
+ public:
+  ObjectStore(S3FenceOptions options, std::shared_ptr<aws::ObjectClient> client);
+
+  [[nodiscard]] const S3FenceOptions& options() const noexcept { return options_; }
+  [[nodiscard]] std::string where(const std::string& key) const;
+
+  /// One request, in what is left of the call's time.
+  [[nodiscard]] ObjectAnswer ask(aws::ObjectRequest request, const CallTime& time);
+  [[nodiscard]] aws::ObjectRequest putRequest(const std::string& key, std::string bytes) const;
+  /// Best effort, not waited for.
+  void forget(const std::string& key);
+
+  /// Reads with repetitions. `whole`: with all bytes.
+  [[nodiscard]] FenceResult<FoundObject> look(const std::string& key, bool whole, CallTime& time);
+  [[nodiscard]] FenceResult<std::optional<S3Object>> read(const std::string& key);
+
+  /// Empty once the server has refused on the probe's key what it must refuse.
+  [[nodiscard]] std::optional<FenceError> refusalOfServer(CallTime& time);
+
+  /// What this process wrote at the key last; a guess, which the condition of the write puts to the test.
+  [[nodiscard]] std::optional<FoundObject> lastWritten(const std::string& key) const;
+  void remember(const std::string& key, FoundObject found);
+  void unremember(const std::string& key);
+
+ private:
+  [[nodiscard]] FenceResult<FoundObject> foundIn(const std::string& key, bool whole, net::HttpResponse response) const;
+  [[nodiscard]] FenceResult<bool> probe(const char* condition, const char* etag, CallTime& time);
+
+  const S3FenceOptions options_;
+  const std::shared_ptr<aws::ObjectClient> client_;
+  const std::string server_;
+  mutable std::mutex mutex_{};
+  std::map<std::string, FoundObject> written_{};
+  std::mutex probing_{};
+  bool honoursConditions_{false};
+};
+
+}  // namespace tenure::s3_fence

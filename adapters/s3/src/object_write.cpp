@@ -1,0 +1,179 @@
+#include "object_write.hpp"
+
+#include <utility>
+
+#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/store_checks.hpp>
+
+namespace tenure::s3_fence {
+namespace {
+
+using Kind = ObjectAnswer::Kind;
+
+constexpr std::size_t longestKey = 1'024;  // of S3
+constexpr std::size_t tokenDigits = 19;
+
+std::string freshId() {
+  SystemRandom random;
+  return hex128(random);
+}
+
+/// Sorted by token, so that a listing shows what is left of former terms.
+std::string dataKey(const TermStamp& stamp, const S3Put& what, const std::string& id) {
+  if (what.form == S3Form::oneObject) return {};
+  std::string token = toString(stamp.token);
+  token.insert(0, tokenDigits - std::min(tokenDigits, token.size()), '0');
+  return what.key + ".tenure/" + token + '-' + id;
+}
+
+}  // namespace
+
+ObjectWrite::ObjectWrite(ObjectStore& store, const TermStamp& stamp, const S3Put& what, TermEnd over)
+    : store_{store},
+      stamp_{stamp},
+      what_{what},
+      over_{std::move(over)},
+      id_{freshId()},
+      data_{dataKey(stamp, what, id_)},
+      time_{store.options().timeout} {}
+
+FenceResult<void> ObjectWrite::run() {
+  if (auto wrong = refusalOf(stamp_)) return *std::move(wrong);
+  if (auto wrong = misuse()) return *std::move(wrong);
+  if (auto unfit = store_.refusalOfServer(time_)) return *std::move(unfit);
+  if (auto known = store_.lastWritten(what_.key)) {
+    found_ = *std::move(known);
+  } else if (auto failed = lookAgain()) {
+    return *std::move(failed);
+  }
+  if (auto refusal = fenceRefusal(stamp_, seenIn(found_.head, stamp_.lease))) {
+    // What this process wrote itself may be all that it knows of; others' terms count only if they are there still.
+    if (fresh_) return *std::move(refusal);
+    if (auto failed = lookAgain()) return *std::move(failed);
+  }
+  if (auto failed = putData()) return *std::move(failed);
+  auto result = swing();
+  if (result.has_error() && !inDoubt_ && !data_.empty()) store_.forget(data_);
+  return result;
+}
+
+ObjectWrite::Fault ObjectWrite::misuse() const {
+  const auto wrong = [&](const std::string& text) {
+    return fenceTrouble({ErrorClass::misconfigured, store_.where(what_.key) + ": a fenced write: " + text});
+  };
+  if (what_.key.empty() || !isUtf8(what_.key)) return wrong("the key is empty or no UTF-8 text");
+  if (what_.key.size() > longestKey || data_.size() > longestKey) {
+    return wrong("the key is too long: 1,024 bytes are the most, 964 for a pointer");
+  }
+  if (what_.key == store_.options().probeKey) return wrong("that key is the fence's own (probeKey)");
+  if (what_.bytes.size() > store_.options().maxObject) {
+    return wrong("the object is longer than maxObject, " + std::to_string(store_.options().maxObject) + " bytes");
+  }
+  return std::nullopt;
+}
+
+/// The bytes come first: a pointer never names what is not there. Their key is new, so repeating does no harm.
+ObjectWrite::Fault ObjectWrite::putData() {
+  if (data_.empty()) return std::nullopt;
+  for (;;) {
+    if (auto ended = termEnd()) return ended;
+    auto request = store_.putRequest(data_, what_.bytes);
+    request.headers.front().value = what_.contentType;
+    ObjectAnswer answer = store_.ask(std::move(request), time_);
+    if (answer.kind == Kind::done) return std::nullopt;
+    const bool repeat = answer.kind == Kind::again || answer.kind == Kind::refused;
+    if (repeat && time_.waitAfter(answer.error.errorClass)) continue;
+    store_.forget(data_);
+    return fenceTrouble(std::move(answer.error));
+  }
+}
+
+FenceResult<void> ObjectWrite::swing() {
+  for (;;) {
+    if (auto decided = judge()) return *std::move(decided);
+    if (inside) inside();
+    if (auto ended = termEnd()) return *std::move(ended);
+    ObjectAnswer answer = put();
+    if (answer.kind == Kind::done) {
+      settled(std::string{answer.response.header("ETag")});
+      return {};
+    }
+    if (answer.maybeDone) {
+      inDoubt_ = true;
+      doubtful_ = found_.etag;
+    }
+    store_.unremember(what_.key);
+    const bool others = answer.kind == Kind::refused || answer.kind == Kind::absent;
+    const bool goesOn =
+        others ? time_.waitForOthers() : answer.kind == Kind::again && time_.waitAfter(answer.error.errorClass);
+    if (!goesOn) return giveUp(std::move(answer.error));
+    if (auto failed = lookAgain()) return *std::move(failed);
+  }
+}
+
+std::optional<FenceResult<void>> ObjectWrite::judge() {
+  const ObjectHead& head = found_.head;
+  if (head.write == id_ || head.replaces == id_) {  // accepted, and the answer was lost; perhaps replaced since
+    inDoubt_ = false;
+    if (head.write == id_) store_.remember(what_.key, {found_.etag, head, {}});
+    return FenceResult<void>{};
+  }
+  if (auto refusal = fenceRefusal(stamp_, seenIn(head, stamp_.lease))) return FenceResult<void>{*std::move(refusal)};
+  if (inDoubt_ && found_.etag != doubtful_) {
+    return FenceResult<void>{
+        giveUp({ErrorClass::transient, store_.where(what_.key) + ": the answer to a write was lost, and others have "
+                                                                 "written since; read back before you repeat it"})};
+  }
+  next_ = {id_, head.write, what_.bytes.size(), data_, termsWith(head.terms, stamp_)};
+  if (toText(next_).size() > longestHead) {
+    return FenceResult<void>{
+        fenceTrouble({ErrorClass::misconfigured, store_.where(what_.key) + ": it keeps the terms of too many leases"})};
+  }
+  return std::nullopt;
+}
+
+ObjectAnswer ObjectWrite::put() {
+  std::string body = toText(next_);
+  if (data_.empty()) body += what_.bytes;
+  auto request = store_.putRequest(what_.key, std::move(body));
+  if (!data_.empty()) request.headers.front().value = "application/json";
+  if (found_.etag.empty()) {
+    request.headers.push_back({"If-None-Match", "*"});
+  } else {
+    request.headers.push_back({"If-Match", found_.etag});
+  }
+  return store_.ask(std::move(request), time_);
+}
+
+ObjectWrite::Fault ObjectWrite::termEnd() const {
+  if (!over_) return std::nullopt;
+  auto ended = over_();
+  if (!ended || !inDoubt_) return ended;
+  return fenceTrouble({ErrorClass::transient, ended->message + " (it was repeated, and an earlier try is in doubt)"},
+                      true);
+}
+
+ObjectWrite::Fault ObjectWrite::lookAgain() {
+  fresh_ = true;
+  auto found = store_.look(what_.key, false, time_);
+  if (found) {
+    found_ = *std::move(found);
+    return std::nullopt;
+  }
+  FenceError error = found.error();
+  if (!inDoubt_ || error.trouble() == nullptr) return error;
+  return giveUp(error.trouble()->error);
+}
+
+void ObjectWrite::settled(const std::string& etag) {
+  const std::string old = std::exchange(found_.head, next_).data;
+  found_.etag = etag;
+  inDoubt_ = false;
+  if (etag.starts_with('"'))
+    store_.remember(what_.key, found_);
+  else
+    store_.unremember(what_.key);
+  if (!old.empty()) store_.forget(old);
+}
+
+}  // namespace tenure::s3_fence

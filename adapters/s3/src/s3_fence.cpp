@@ -1,0 +1,75 @@
+#include <stdexcept>
+#include <utility>
+
+#include <tenure/adapters/s3_fence.hpp>
+#include <tenure/lockcore/aws/object_client.hpp>
+
+#include "object_store.hpp"
+#include "object_write.hpp"
+
+namespace tenure {
+namespace {
+
+aws::Addressing addressingOf(S3Addressing addressing) {
+  switch (addressing) {
+    case S3Addressing::path:
+      return aws::Addressing::path;
+    case S3Addressing::virtualHost:
+      return aws::Addressing::virtualHost;
+    case S3Addressing::automatic:
+      break;
+  }
+  return aws::Addressing::automatic;
+}
+
+std::shared_ptr<aws::ObjectClient> clientFor(const S3FenceOptions& options, Logger logger) {
+  aws::JsonClientOptions client;
+  client.region = options.region;
+  client.endpoint = options.endpoint;
+  client.profile = options.profile;
+  client.caFile = options.caFile;
+  client.maxReply = options.maxObject + 2 * s3_fence::longestHead;
+  return aws::makeObjectClient(std::move(client), addressingOf(options.addressing), std::move(logger));
+}
+
+}  // namespace
+
+class S3Fence::Impl {
+ public:
+  Impl(S3FenceOptions options, std::shared_ptr<aws::ObjectClient> client)
+      : store_{std::move(options), std::move(client)} {
+    if (store_.options().bucket.empty()) throw std::invalid_argument{"S3FenceOptions: bucket is empty"};
+  }
+  s3_fence::ObjectStore store_;
+};
+
+S3Fence::S3Fence(S3FenceOptions options, Logger logger) {
+  auto client = clientFor(options, std::move(logger));
+  impl_ = std::make_unique<Impl>(std::move(options), std::move(client));
+}
+S3Fence::S3Fence(S3FenceOptions options, std::shared_ptr<aws::ObjectClient> client)
+    : impl_{std::make_unique<Impl>(std::move(options), std::move(client))} {}
+S3Fence::~S3Fence() = default;
+S3Fence::S3Fence(S3Fence&&) noexcept = default;
+S3Fence& S3Fence::operator=(S3Fence&&) noexcept = default;
+
+FenceResult<void> S3Fence::write(const TermStamp& stamp, const S3Put& what) {
+  return s3_fence::ObjectWrite{impl_->store_, stamp, what}.run();
+}
+
+FenceResult<void> S3Fence::write(const FencedTerm& term, const S3Put& what) {
+  return underTerm(term, [&](const TermStamp& stamp) {
+    return s3_fence::ObjectWrite{impl_->store_, stamp, what, [&] { return term.refusal(); }}.run();
+  });
+}
+
+FenceResult<std::optional<S3Object>> S3Fence::read(const std::string& key) { return impl_->store_.read(key); }
+
+FenceResult<std::optional<TermStamp>> S3Fence::highestSeen(const std::string& key, const std::string& lease) {
+  s3_fence::CallTime time{impl_->store_.options().timeout};
+  const auto found = impl_->store_.look(key, false, time);
+  if (!found) return found.error();
+  return s3_fence::seenIn(found->head, lease);
+}
+
+}  // namespace tenure

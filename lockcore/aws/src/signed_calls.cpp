@@ -1,0 +1,98 @@
+#include "signed_calls.hpp"
+
+#include <string>
+#include <utility>
+
+#include "service_error.hpp"
+
+namespace tenure::aws {
+namespace {
+
+JsonCallError transientTrouble(const std::string& message, bool maybeSent) {
+  return {{ErrorClass::transient, message}, maybeSent};
+}
+
+}  // namespace
+
+SignedCalls::SignedCalls(std::shared_ptr<ServiceAccess> access, Logger logger)
+    : access_{std::move(access)}, logger_{std::move(logger)} {
+  cache_ = std::make_shared<CredentialCache>(
+      [from = access_](const std::stop_token& stop) { return from->fetch(stop); }, logger_);
+}
+
+void SignedCalls::begin(const SignedCallPtr& call) {
+  const auto [access, cache] = parts();
+  if (CredentialCache::Current credentials = cache->current()) return send(call, *access, std::move(credentials));
+  cache->wait(call->timeout, [self = shared_from_this(), call](StoreResult<CredentialCache::Current> got) {
+    if (!got) return call->handler(JsonCallError{got.error(), false});
+    self->sendIfOpen(call, *std::move(got));
+  });
+}
+
+void SignedCalls::close() {
+  std::shared_ptr<ServiceAccess> access;
+  std::shared_ptr<CredentialCache> cache;
+  {
+    const std::lock_guard lock{mutex_};
+    access = std::move(access_);
+    cache = std::move(cache_);
+  }
+  cache.reset();
+}
+
+SignedCalls::Parts SignedCalls::parts() const {
+  const std::lock_guard lock{mutex_};
+  return {access_, cache_};
+}
+
+void SignedCalls::sendIfOpen(const SignedCallPtr& call, CredentialCache::Current credentials) {
+  const auto [access, cache] = parts();
+  if (!access) return call->handler(transientTrouble("the client was closed", false));
+  if (call->left().count() <= 0) {
+    return call->handler(transientTrouble("no AWS credentials within the time of the call", false));
+  }
+  send(call, *access, std::move(credentials));
+}
+
+void SignedCalls::send(const SignedCallPtr& call, ServiceAccess& access, CredentialCache::Current credentials) {
+  const std::shared_ptr<const Target> target = access.target();
+  const SigningClock::Reading time = access.clock().read();
+  auto [origin, request] = call->sign(*target, credentials->keys, time.now);
+  target->http->send(origin, std::move(request), call->left(),
+                     [self = shared_from_this(), call, used = Used{std::move(credentials), time.offset}](
+                         net::HttpOutcome outcome) { self->take(call, used, std::move(outcome)); });
+}
+
+void SignedCalls::take(const SignedCallPtr& call, const Used& used, net::HttpOutcome outcome) {
+  if (!outcome) {
+    // What was refused for its signature was not carried out; after it, a lost second request is in doubt as any.
+    const net::HttpError error = outcome.error();
+    return call->handler(transientTrouble(error.message, error.maybeSent));
+  }
+  const Refusal refusal = call->signedAgain ? Refusal::none : refusalOf(*outcome);
+  const auto [access, cache] = parts();
+  if (refusal == Refusal::none || !access || call->left().count() <= 0) return call->handler(*std::move(outcome));
+  call->signedAgain = true;
+  if (refusal == Refusal::token) return signWithNewKeys(call, used.credentials, *cache, *std::move(outcome));
+  const auto correction = access->clock().correctBy(outcome->header("Date"), used.offset);
+  if (correction == SigningClock::Correction::none) return call->handler(*std::move(outcome));
+  if (correction == SigningClock::Correction::justMade) {
+    logger_.log(LogLevel::warn, "the wall clock of this machine is wrong: the service's is " +
+                                    std::to_string(access->clock().read().offset.count()) +
+                                    " s ahead of it; requests are signed with the service's time");
+  }
+  send(call, *access, used.credentials);
+}
+
+void SignedCalls::signWithNewKeys(const SignedCallPtr& call, const CredentialCache::Current& used,
+                                  CredentialCache& cache, net::HttpResponse refused) {
+  auto kept = std::make_shared<net::HttpResponse>(std::move(refused));
+  cache.replace(used, call->left(), [self = shared_from_this(), call, used, kept](auto got) {
+    const auto [access, unused] = self->parts();
+    const bool other = got && (*got)->keys != used->keys;
+    if (!other || !access || call->left().count() <= 0) return call->handler(std::move(*kept));
+    self->send(call, *access, *std::move(got));
+  });
+}
+
+}  // namespace tenure::aws

@@ -1,0 +1,110 @@
+"""An S3 on this machine as a child process: moto's server, fetched once with pip, ended with whoever started it.
+
+scripts/s3_local is this module as a command; tests/s3/launcher.py shares one server among the tests of a ctest run.
+"""
+
+import contextlib
+import os
+import pathlib
+import select
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import venv
+
+import dynamodb_server
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+REQUIREMENTS = ROOT / "tests" / "s3" / "requirements.txt"
+PROGRAM = ROOT / "tests" / "s3" / "moto_server.py"
+CACHE = dynamodb_server.CACHE.parent / "s3-server"
+ENDPOINT = "TENURE_TEST_S3_ENDPOINT"
+START_PATIENCE_S = 60
+
+Trouble = dynamodb_server.Trouble
+
+
+def environment(endpoint, base=None):
+    """The environment for a command that shall use this server; settings of the user must have no part in a test."""
+    made = dynamodb_server.environment("", base)
+    del made[dynamodb_server.ENDPOINT]
+    made[ENDPOINT] = endpoint
+    return made
+
+
+def prepare():
+    """A python3 with moto, in build/.cache."""
+
+    def build(fresh):
+        venv.create(fresh, with_pip=True, symlinks=True)
+        # Called as a module: the scripts beside it hold the path of `fresh`, which is renamed afterwards.
+        done = subprocess.run([fresh / "bin" / "python", "-m", "pip", "install", "-q", "-r", REQUIREMENTS],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              env=dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1"), check=False)
+        if done.returncode:
+            raise Trouble(f"Fetching moto failed:\n{done.stdout.strip()}\nIf https://pypi.org cannot be reached from here, "
+                          "name a mirror (PIP_INDEX_URL), copy build/.cache from a machine that has it, or set "
+                          f"{ENDPOINT} to an S3 that runs already.")
+
+    dynamodb_server.cached(CACHE, [REQUIREMENTS], build)
+    return str(CACHE / "bin" / "python")
+
+
+def answers(endpoint):
+    host, port = endpoint.removeprefix("http://").rstrip("/").rsplit(":", 1)
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+        return True
+    return False
+
+
+class Server:
+    """A running S3 with nothing in it. Data are kept in memory and gone with it."""
+
+    def __init__(self, python):
+        self._directory = tempfile.TemporaryDirectory(prefix="tenure-s3.")
+        self.log = pathlib.Path(self._directory.name) / "log"
+        self.process = None
+        try:
+            self._start(python)
+        except BaseException:
+            self.stop()
+            raise
+
+    @property
+    def endpoint(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def output(self):
+        return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
+
+    def _start(self, python):
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen([python, "-B", str(PROGRAM)], cwd=self._directory.name,
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log,
+                                            env=environment("", {"PATH": os.defpath, "TMPDIR": self._directory.name}),
+                                            preexec_fn=dynamodb_server.die_with_parent, start_new_session=True)
+        deadline = time.monotonic() + START_PATIENCE_S
+        told = b""
+        while not told.endswith(b"\n"):
+            ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, deadline - time.monotonic()))
+            piece = os.read(self.process.stdout.fileno(), 100) if ready else b""
+            if not piece:
+                raise Trouble(f"moto's server did not start in {START_PATIENCE_S} s:\n{self.output().strip()}")
+            told += piece
+        self.port = int(told)
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGKILL)  # nothing of it is kept, so it need not end in order
+            self.process.wait()
+        if self.process and self.process.stdout:
+            self.process.stdout.close()
+        self._directory.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
