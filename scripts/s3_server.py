@@ -28,8 +28,11 @@ Trouble = dynamodb_server.Trouble
 
 def environment(endpoint, base=None):
     """The environment for a command that shall use this server; settings of the user must have no part in a test."""
-    made = dynamodb_server.environment("", base)
+    given = dict(os.environ if base is None else base)
+    made = dynamodb_server.environment("", given)
     del made[dynamodb_server.ENDPOINT]
+    if dynamodb_server.ENDPOINT in given:  # inside of scripts/dynamodb_local: the credentials are the same
+        made[dynamodb_server.ENDPOINT] = given[dynamodb_server.ENDPOINT]
     made[ENDPOINT] = endpoint
     return made
 

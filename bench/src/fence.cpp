@@ -19,6 +19,7 @@
 #include "fence_dynamodb.hpp"
 #include "fence_postgresql.hpp"
 #include "fence_redis.hpp"
+#include "fence_s3.hpp"
 #include "fleet.hpp"
 #include "stats.hpp"
 
@@ -170,6 +171,13 @@ bool runServers([[maybe_unused]] const Scratch& scratch, [[maybe_unused]] int ro
 #endif
 #ifdef TENURE_WITH_REDIS
   holds &= runServer("Redis", rounds, 1.2, RedisWrites{scratch.path("redis"), stamp});
+#endif
+#ifdef TENURE_WITH_DYNAMODB
+  if (const char* endpoint = std::getenv("TENURE_TEST_S3_ENDPOINT"); endpoint != nullptr) {
+    holds &= runServer("S3 (moto)", rounds, 1.3, S3Writes{endpoint, stamp});
+  } else {
+    fmt::print("S3 is left out: run it by scripts/bench, or scripts/s3_local\n");
+  }
 #endif
   return holds;
 }

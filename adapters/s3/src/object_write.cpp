@@ -79,8 +79,9 @@ ObjectWrite::Fault ObjectWrite::putData() {
     if (auto ended = termEnd()) return ended;
     auto request = store_.putRequest(data_, what_.bytes);
     request.headers.front().value = what_.contentType;
+    request.headers.push_back({"If-None-Match", "*"});  // for buckets whose policy demands conditions
     ObjectAnswer answer = store_.ask(std::move(request), time_);
-    if (answer.kind == Kind::done) return std::nullopt;
+    if (answer.kind == Kind::done || answer.status == 412) return std::nullopt;  // 412: an earlier try was carried out
     const bool repeat = answer.kind == Kind::again || answer.kind == Kind::refused;
     if (repeat && time_.waitAfter(answer.error.errorClass)) continue;
     store_.forget(data_);

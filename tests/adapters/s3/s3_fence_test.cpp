@@ -153,12 +153,14 @@ TEST_F(S3FenceTest, aServerThatStaysAwayEndsTheCallInDoubt) {
   timeout_ = 300ms;
   S3Fence fence = open();
   ASSERT_EQ(told(fence.write(stamp(5), put("one"))), "written");
-  nextWrites(1'000, {Fate::lost});
-  const auto result = fence.write(stamp(5), put("two"));
-  ASSERT_TRUE(result.has_error());
-  const FenceError error = result.error();
-  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::transient) << error.message;
-  EXPECT_TRUE(error.trouble()->mayBeWritten);
+  for (const Turn& fate : {Turn{Fate::lost}, Turn{Fate::error, 500, "InternalError"}}) {
+    nextWrites(1'000, fate);
+    const auto result = fence.write(stamp(5), put("two"));
+    ASSERT_TRUE(result.has_error());
+    const FenceError error = result.error();
+    EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::transient) << error.message;
+    EXPECT_TRUE(error.trouble()->mayBeWritten) << error.message;
+  }
   nextWrites(1'000, {Fate::error, 412, "PreconditionFailed"});
   EXPECT_FALSE(FenceError{fence.write(stamp(5), put("two")).error()}.trouble()->mayBeWritten);
 }
@@ -250,6 +252,19 @@ TEST_F(S3FenceTest, aPointerNamesBytesThatLieByThemselves) {
   ASSERT_EQ(told(fence.write(stamp(6), put("three"))), "written");
   EXPECT_EQ(s3_->keys().size(), 2U);
   EXPECT_EQ(bytesAt(fence), "three") << "the forms may change at one key";
+}
+
+TEST_F(S3FenceTest, aLostReplyToThePointersBytesDoesNoHarm) {
+  S3Fence fence = open();
+  s3_->turn = [first = true](const aws::ObjectRequest& request) mutable {
+    const bool bytes = request.method == "PUT" && request.key.starts_with("state.tenure/");
+    return bytes && std::exchange(first, false) ? Turn{Fate::servedButLost} : Turn{};
+  };
+  EXPECT_EQ(told(fence.write(stamp(5), put("one", S3Form::pointer))), "written");
+  EXPECT_EQ(bytesAt(fence), "one");
+  for (const std::string& line : s3_->log()) {
+    EXPECT_TRUE(!line.starts_with("PUT") || line.find(" If-") != std::string::npos) << line << ": no condition";
+  }
 }
 
 TEST_F(S3FenceTest, bytesOfAWriteInDoubtAreKept) {
