@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
+#include <string>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -121,7 +123,8 @@ TEST_F(JobTest, DestructionKillsAJobAtItsGate) {
   EXPECT_EQ(contentOf(directory_.file("mark")), "");
 }
 
-const std::string identity(32, 'a');
+// Of this process alone: what another test that runs at the same time marks is not to be found, or killed, by this one.
+const std::string identity = std::string(24, 'a') + std::to_string(100'000'000 + getpid()).substr(1);
 
 TEST_F(JobTest, ProcessesOfTheGroupAndStraysAreFound) {
   Job job = start({TICKER, directory_.file("acts"), "children", "stray"}, {{jobVariable, "outer:" + identity}});

@@ -126,7 +126,7 @@ TEST_F(RunTest, SigtermEndsTheJobPolitely) {
 }
 
 TEST_F(RunTest, JobThatIgnoresSigtermIsKilledBeforeTheDrainTimeoutEndsAndTheLeaseIsReleased) {
-  configure("  drain_timeout: 1s\n");
+  configure("  drain_timeout: 3s\n");
   Subprocess alice{run({}, actingJob("ignore-term children stray")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   const long long asked = monotonicNow();
@@ -134,7 +134,7 @@ TEST_F(RunTest, JobThatIgnoresSigtermIsKilledBeforeTheDrainTimeoutEndsAndTheLeas
   EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
   const double took = static_cast<double>(lastAct(1) - asked) / 1e6;
   std::cout << "killed " << took << " ms after SIGTERM\n";
-  EXPECT_GE(took, 800);
+  EXPECT_GE(took, 2500);
   EXPECT_NE(alice.errors().find("stopped (released)"), std::string::npos) << alice.errors();
 }
 
