@@ -67,7 +67,10 @@ void SignedCalls::take(const SignedCallPtr& call, const Used& used, net::HttpOut
   if (!outcome) {
     // What was refused for its signature was not carried out; after it, a lost second request is in doubt as any.
     const net::HttpError error = outcome.error();
-    return call->handler(transientTrouble(error.message, error.maybeSent));
+    // A reply that is too long will be so the next time.
+    const bool passes = error.kind != net::HttpError::Kind::tooLarge;
+    return call->handler(
+        JsonCallError{{passes ? ErrorClass::transient : ErrorClass::misconfigured, error.message}, error.maybeSent});
   }
   const Refusal refusal = call->signedAgain ? Refusal::none : refusalOf(*outcome);
   const auto [access, cache] = parts();

@@ -70,6 +70,7 @@ struct S3Object {
 /// A lost reply (a timeout, a broken connection, status 5xx) is resolved by reading: the id in the head tells whether
 /// the write was accepted. WriteTrouble has `mayBeWritten` if that could not be found out in time; such a write may
 /// even be carried out after the call, as long as nobody else has written the key.
+/// If a later term has written by then, the answer is StaleToken, whether the lost write was accepted before it or not.
 ///
 /// Blocks; any thread.
 class S3Fence {

@@ -20,7 +20,7 @@ struct JsonReply {
 };
 
 /// There was no answer of the service. `error.errorClass` is `credentials` if there were no valid credentials,
-/// `misconfigured` for a region or endpoint that cannot be, else `transient`.
+/// `misconfigured` for a region or endpoint that cannot be and for a reply that is too long, else `transient`.
 struct JsonCallError {
   StoreError error;
   bool maybeSent{true};  ///< false: the service cannot have seen the request
