@@ -14,8 +14,9 @@ struct Options {
   int processes{5};
   int rounds{50};
   std::uint64_t seed{1};
-  int leases{1000};    ///< of the bench leases
-  std::string json{};  ///< a file for the results; empty: none
+  int leases{1000};             ///< of the bench leases
+  std::string json{};           ///< a file for the results; empty: none
+  std::string store{"sqlite"};  ///< of the benches locks and leases: sqlite or dynamodb
 };
 
 /// Random delays that a seed replays.
@@ -36,14 +37,16 @@ bool benchHandover(const Options& options);
 bool benchPause(const Options& options);
 /// A renewal through the store against the same compare-and-swap written by hand against SQLite's C API.
 bool benchRenew(const Options& options);
-/// Acquiring and releasing a lock on SQLite against two transactions written by hand; 100 candidates for one lock.
+/// Acquiring and releasing a lock against the same written by hand: two transactions on SQLite, two requests on the
+/// DynamoDB Local of TENURE_TEST_DYNAMODB_ENDPOINT. Then 100 candidates for one lock.
 bool benchLocks(const Options& options);
 /// A fenced write beside a bare one: SQLite, PostgreSQL (where TENURE_TEST_POSTGRESQL says), Redis, a plain
 /// file.
 bool benchFence(const Options& options);
 /// Requests through `tenure fence proxy` beside the same requests without it: latency, and what one core holds.
 bool benchProxy(const Options& options);
-/// 1,000 leases (or as many as --leases says) of one process on one file, lease 10 s, heartbeat 3 s, for 60 s.
+/// 1,000 leases (or as many as --leases says) of one process, acquired at once, lease 10 s, heartbeat 3 s, for 60 s; on
+/// one file, or on a DynamoDB that agrees to everything.
 bool benchLeases(const Options& options);
 /// CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes, for 100, 1,000 and 10,000 leases.
 bool benchHeartbeat(const Options& options);

@@ -1,19 +1,15 @@
 // What heartbeats over HTTP cost this process, beside bare POSTs of the same bytes; and ten thousand of them on time.
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <fstream>
 #include <future>
 #include <memory>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "bare_post.hpp"
 #include "benches.hpp"
@@ -27,17 +23,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-std::shared_ptr<LeaseStore> storeAt(const StubServer& server) {
-  // No credentials of whoever runs the bench.
-  for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}) ::setenv(name, "bench", 1);
-  for (const char* name : {"AWS_SESSION_TOKEN", "AWS_PROFILE", "HTTP_PROXY", "http_proxy"}) ::unsetenv(name);
-  DynamoDbStoreOptions options;
-  options.table = "locks";
-  options.region = "eu-central-1";
-  options.endpoint = server.endpoint();
-  return makeDynamoDbStore(options);
-}
 
 /// Leads `count` leases, begun evenly over one heartbeat.
 class Leaders {
@@ -125,7 +110,7 @@ Cost costOf(double cpuSeconds, std::int64_t count, seconds span) {
 }
 
 Cost measureTenure(const StubServer& server, int leases, const Options& options, seconds span) {
-  const Leaders leaders{leases, options.lease, options.heartbeat, storeAt(server)};
+  const Leaders leaders{leases, options.lease, options.heartbeat, server.store()};
   std::this_thread::sleep_for(options.heartbeat);
   const std::int64_t before = server.updates();
   const double cpuBefore = cpuSeconds();
@@ -202,14 +187,6 @@ class WatchedStore final : public LeaseStore {
   std::vector<Beats> beats_;
 };
 
-double residentKiB() {
-  std::ifstream file{"/proc/self/statm"};
-  double total = 0;
-  double resident = 0;
-  file >> total >> resident;
-  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024;
-}
-
 }  // namespace
 
 bool benchHeartbeat(const Options& options) {
@@ -227,7 +204,7 @@ bool benchCrowd(const Options& options) {
   fmt::print("crowd: {} leases in one process, lease {} ms, heartbeat {} ms, server {} ms away, {} s\n", leaseCount,
              options.lease.count(), options.heartbeat.count(), delay.count(), options.rounds);
   const StubServer server{delay};
-  const auto store = std::make_shared<WatchedStore>(storeAt(server), leaseCount);
+  const auto store = std::make_shared<WatchedStore>(server.store(), leaseCount);
   { const Leaders warmUp{64, options.lease, options.heartbeat, store}; }
   const double before = residentKiB();
   const Holders holders{leaseCount, options.lease, options.heartbeat, store};
@@ -248,7 +225,7 @@ bool benchCrowd(const Options& options) {
   holds &= verdict("leases lost", holders.revoked(), 0, "");
   const double after = residentKiB();
   holds &= verdict("memory of a lease", (after - before) / leaseCount, 3, "KiB");
-  const Leaders electors{leaseCount, options.lease, options.heartbeat, storeAt(server)};
+  const Leaders electors{leaseCount, options.lease, options.heartbeat, server.store()};
   fmt::print("  memory of a LeaderElector, its lease included: {:.1f} KiB\n", (residentKiB() - after) / leaseCount);
   return holds;
 }

@@ -1,4 +1,4 @@
-// Many leases of one process on one file: is any heartbeat late?
+// Many leases of one process, acquired at once: is any heartbeat late?
 #include <algorithm>
 #include <atomic>
 #include <memory>
@@ -14,6 +14,9 @@
 #include "cpu_time.hpp"
 #include "fleet.hpp"
 #include "stats.hpp"
+#ifdef TENURE_WITH_DYNAMODB
+#include "stub_server.hpp"
+#endif
 
 namespace tenure::bench {
 namespace {
@@ -52,30 +55,52 @@ std::unique_ptr<LeaderElector> competeFor(int index, const Options& options, con
   return elector;
 }
 
+struct Lag {
+  double last;  ///< in ms, as is
+  double worst;
+};
+
+Lag lagOf(const LeaderElector& elector) {
+  const HeartbeatLag lag = elector.status().lease.heartbeatLag;
+  return {static_cast<double>(lag.last.count()) / 1e6, static_cast<double>(lag.worst.count()) / 1e6};
+}
+
 }  // namespace
 
 bool benchLeases(const Options& options) {
-  fmt::print("leases: {} leases in one process on one file, lease {} ms, heartbeat {} ms, {} s\n", options.leases,
-             options.lease.count(), options.heartbeat.count(), options.rounds);
+  fmt::print("leases: {} leases in one process on {}, lease {} ms, heartbeat {} ms, {} s\n", options.leases,
+             options.store, options.lease.count(), options.heartbeat.count(), options.rounds);
   const Scratch scratch;
+#ifdef TENURE_WITH_DYNAMODB
+  const StubServer server{std::chrono::milliseconds{0}};
+  const auto store = options.store == "dynamodb" ? server.store() : makeSqliteStore({scratch.path("leases.db"), true});
+#else
   const auto store = makeSqliteStore({scratch.path("leases.db"), true});
+#endif
   Counters counters;
   std::vector<Beats> beats(static_cast<std::size_t>(options.leases));
   std::vector<std::unique_ptr<LeaderElector>> electors;
+  const double memoryBefore = residentKiB();
   for (int i = 0; i < options.leases; ++i) {
     electors.push_back(competeFor(i, options, store, counters, beats.at(static_cast<std::size_t>(i))));
-    const bool thousand = (i + 1) % 1000 == 0 || i + 1 == options.leases;
-    if (thousand) await([&] { return counters.elected.load() == i + 1; }, "all leases to be won");
   }
+  await([&] { return counters.elected.load() == options.leases; }, "all leases to be won");
+  std::int64_t renewalsBefore = 0;
+  for (const Beats& lease : beats) renewalsBefore += lease.count.load();
   const double cpuBefore = cpuSeconds();
+  Sample lag;
+  Sample worst;
   for (int second = 0; second < options.rounds; ++second) {
     std::this_thread::sleep_for(std::chrono::seconds{1});
+    const bool sampled = std::chrono::seconds{second} >= options.heartbeat;  // each has renewed since all were won
+    for (std::size_t i = 0; sampled && i < electors.size(); ++i) lag.add(lagOf(*electors[i]).last);
     progress(second + 1, options.rounds, "seconds");
   }
   const double cpu = cpuSeconds() - cpuBefore;
+  const double memory = residentKiB() - memoryBefore;
 
   Sample longest;
-  std::int64_t renewals = 0;
+  std::int64_t renewals = -renewalsBefore;
   int missed = 0;
   // Missed: an acknowledged renewal came more than half a heartbeat after it was due.
   const double due = static_cast<double>(options.heartbeat.count()) * 1.5;
@@ -85,13 +110,12 @@ bool benchLeases(const Options& options) {
     renewals += lease.count.load();
     missed += gap > due || lease.count.load() < options.rounds * 1000 / options.heartbeat.count() - 1 ? 1 : 0;
   }
-  Sample lag;
-  for (const auto& elector : electors) {
-    lag.add(static_cast<double>(elector->status().lease.heartbeatLag.worst.count()) / 1e6);
-  }
-  lag.print("worst heartbeat lag of a lease");
+  for (const auto& elector : electors) worst.add(lagOf(*elector).worst);
+  lag.print("heartbeat lag, of each lease at each second");
+  worst.print("worst heartbeat lag of a lease, acquiring included");
   longest.print("longest time between two heartbeats of a lease");
-  fmt::print("  {} renewals, {:.0f} us of CPU each\n", renewals, cpu * 1e6 / static_cast<double>(renewals));
+  fmt::print("  {} renewals, {:.0f} us of CPU each; {:.1f} KiB of memory for an elector and its lease\n", renewals,
+             cpu * 1e6 / static_cast<double>(renewals), memory / options.leases);
   bool holds = verdict("leases with a missed heartbeat", missed, 0, "");
   holds &= verdict("leases lost", counters.revoked.load(), 0, "");
   holds &= verdict("doubts", counters.doubts.load(), 0, "");

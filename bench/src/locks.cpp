@@ -1,5 +1,8 @@
-// Locks on SQLite: a round trip beside two transactions written by hand, and a crowd that wants one lock.
+// Locks: a round trip beside the same written by hand, and a crowd that wants one lock.
 #include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -12,6 +15,11 @@
 #include "benches.hpp"
 #include "fleet.hpp"
 #include "stats.hpp"
+#ifdef TENURE_WITH_DYNAMODB
+#include <tenure/lockcore/stores/dynamodb_store.hpp>
+
+#include "lock_by_posts.hpp"
+#endif
 
 namespace tenure::bench {
 namespace {
@@ -80,18 +88,51 @@ Lock mustAcquire(LockClient& client) {
   return *std::move(lock);
 }
 
+/// Where the locks of a bench are, and how the floor does a round trip there.
+struct Ground {
+  std::shared_ptr<LeaseStore> store;
+  std::function<void(int round)> byHand;
+  std::string byHandIs;
+};
+
+Ground sqliteGround(const Scratch& scratch) {
+  const auto byHand = std::make_shared<LockByHand>(scratch.path("by-hand.db"));
+  return {makeSqliteStore({scratch.path("locks.db")}), [byHand](int round) { byHand->roundTrip(round); },
+          "two transactions by hand"};
+}
+
+#ifdef TENURE_WITH_DYNAMODB
+Ground dynamoDbGround() {
+  const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe)
+  if (endpoint == nullptr) throw std::runtime_error("no DynamoDB; run: scripts/bench locks --store dynamodb");
+  DynamoDbStoreOptions options;
+  options.table = fmt::format("bench-{:x}", std::random_device{}());
+  options.region = "us-east-1";
+  options.endpoint = endpoint;
+  const auto byHand = std::make_shared<LockByPosts>(endpoint, options.table + "-by-hand");
+  return {makeDynamoDbStore(options), [byHand](int) { byHand->roundTrip(); }, "two requests by hand"};
+}
+#else
+Ground dynamoDbGround() { throw std::runtime_error("this program was built without DynamoDB"); }
+#endif
+
+Ground groundOf(const Options& options, const Scratch& scratch) {
+  return options.store == "dynamodb" ? dynamoDbGround() : sqliteGround(scratch);
+}
+
 bool roundTrips(const Options& options) {
   const Scratch scratch;
-  LockByHand byHand{scratch.path("by-hand.db")};
-  LockClient client{makeSqliteStore({scratch.path("locks.db")})};
+  const Ground ground = groundOf(options, scratch);
+  LockClient client{ground.store};
+  mustAcquire(client).release();  // makes what is not there yet
   Sample hand;
   Sample ours;
   for (int round = 0; round < options.rounds; ++round) {
-    // In turns and in changing order, so that a busy disk meets both alike.
+    // In turns and in changing order, so that a busy machine meets both alike.
     for (const bool first : {round % 2 == 0, round % 2 != 0}) {
       const Instant from = readClock();
       if (first) {
-        byHand.roundTrip(round);
+        ground.byHand(round);
       } else {
         Lock lock = mustAcquire(client);
         if (lock.release() != ReleaseResult::released) throw std::runtime_error("a lock was not released");
@@ -99,7 +140,7 @@ bool roundTrips(const Options& options) {
       (first ? hand : ours).add(millisSince(from));
     }
   }
-  hand.print("two transactions by hand");
+  hand.print(ground.byHandIs);
   ours.print("acquire() and release()");
   return verdict("ratio of the medians", ours.percentile(0.5) / hand.percentile(0.5), 2.2, "x");
 }
@@ -110,9 +151,9 @@ struct Crowd {
 };
 
 /// Each holds the lock for 10 ms and comes back at once. A wait counts if it began after all had come.
-Crowd crowd(int candidates, std::chrono::seconds length) {
+Crowd crowd(const Options& options, int candidates, std::chrono::seconds length) {
   const Scratch scratch;
-  const std::shared_ptr<LeaseStore> store = makeSqliteStore({scratch.path("locks.db")});
+  const std::shared_ptr<LeaseStore> store = groundOf(options, scratch).store;
   std::atomic<bool> over{false};
   std::atomic<bool> counts{false};
   std::atomic<int> sections{0};
@@ -150,11 +191,11 @@ Crowd crowd(int candidates, std::chrono::seconds length) {
 }  // namespace
 
 bool benchLocks(const Options& options) {
-  fmt::print("locks: {} round trips of each kind, taken in turns (WAL, synchronous=FULL)\n", options.rounds);
+  fmt::print("locks: {} round trips of each kind on {}, taken in turns\n", options.rounds, options.store);
   bool holds = roundTrips(options);
   fmt::print("locks: {} candidates of one process want one lock, each holds it for 10 ms\n", options.processes);
-  const Crowd alone = crowd(1, 10s);
-  const Crowd many = crowd(options.processes, 20s);
+  const Crowd alone = crowd(options, 1, 10s);
+  const Crowd many = crowd(options, options.processes, 20s);
   fmt::print("  alone {:.1f} sections a second, in the crowd {:.1f}\n", alone.perSecond, many.perSecond);
   many.waits.print("a wait in the crowd");
   holds &= verdict("throughput alone beside that of the crowd", alone.perSecond / many.perSecond, 1 / 0.75, "x");

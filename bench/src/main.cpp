@@ -18,13 +18,13 @@ using tenure::bench::Options;
 
 constexpr const char* usage =
     R"(usage: tenure-bench BENCH [--rounds N] [--lease MS] [--heartbeat MS] [--processes N] [--seed N]
-                          [--leases N] [--json FILE]
+                          [--leases N] [--store sqlite|dynamodb] [--json FILE]
 
   failover   SIGKILL the leader; how long until a successor is elected, death notice off and on
   handover   stop the leader politely; how long until a successor is elected
   pause      SIGSTOP the leader for 0.1 to 3 leases; what it believes and writes after it wakes
   renew      a renewal through the store beside the same transaction written by hand
-  locks      acquire and release beside two hand-written transactions; --processes candidates for one lock
+  locks      acquire and release beside the same written by hand; --processes candidates for one lock
   fence      a fenced write beside the same write without a fence
   proxy      a request through `tenure fence proxy` beside the same one without; what it holds on one core
   leases     1,000 leases in one process, or --leases (--rounds: seconds)
@@ -73,6 +73,9 @@ bool apply(Options& options, const std::string& name, const std::string& value) 
     options.leases = std::stoi(value);
   } else if (name == "--json") {
     options.json = value;
+  } else if (name == "--store") {
+    options.store = value;
+    return value == "sqlite" || value == "dynamodb";
   } else if (name == "--seed") {
     options.seed = std::stoull(value);
   } else {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <deque>
 #include <fcntl.h>
 #include <map>
@@ -18,6 +19,7 @@
 #include <fmt/core.h>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 namespace tenure::bench {
 namespace {
@@ -265,6 +267,17 @@ StubServer::~StubServer() {
 }
 
 std::string StubServer::endpoint() const { return fmt::format("http://127.0.0.1:{}", running_.port); }
+
+std::shared_ptr<LeaseStore> StubServer::store() const {
+  // No credentials of whoever runs the bench.
+  for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}) ::setenv(name, "bench", 1);
+  for (const char* name : {"AWS_SESSION_TOKEN", "AWS_PROFILE", "HTTP_PROXY", "http_proxy"}) ::unsetenv(name);
+  DynamoDbStoreOptions options;
+  options.table = "locks";
+  options.region = "eu-central-1";
+  options.endpoint = endpoint();
+  return makeDynamoDbStore(options);
+}
 
 std::int64_t StubServer::updates() const { return std::stoll(get(running_.port, "/count")); }
 std::string StubServer::firstUpdate() const { return get(running_.port, "/first"); }

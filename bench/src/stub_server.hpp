@@ -3,9 +3,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <sys/types.h>
 #include <vector>
+
+#include <tenure/lockcore/lease_store.hpp>
 
 namespace tenure::bench {
 
@@ -21,6 +24,8 @@ class StubServer {
   [[nodiscard]] std::uint16_t port() const noexcept { return running_.port; }
   /// `http://127.0.0.1:port`
   [[nodiscard]] std::string endpoint() const;
+  /// A store there, with credentials of its own.
+  [[nodiscard]] std::shared_ptr<LeaseStore> store() const;
   /// UpdateItem calls that it has received.
   [[nodiscard]] std::int64_t updates() const;
   /// The first of them, with all its bytes.
