@@ -6,7 +6,8 @@
     scripts/bench_chart.py sqlite.json dynamodb.json > locks.svg
 
 Each sample of a bench is a bar: its median, with a thin line to p99 and both as text. The bars of a panel share a scale
-of their own. Figures with a bound stand below, with their bound. The panel's title is the name of its file.
+of their own; one that would be longer than the panel ends at its edge. Figures with a bound stand below, with their
+bound. The panel's title is the name of its file.
 """
 
 import html
