@@ -55,6 +55,7 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
 
   void start();
   [[nodiscard]] std::optional<HttpVerdict> admit(const FencedRequest& request, std::function<void(HttpVerdict)> later);
+  [[nodiscard]] std::optional<HttpRefusal> refusalByHead(const FencedRequest& request) const;
   [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
   void end(const std::string& lease, Ticket ticket);
   void onOvertaken(const std::string& lease, Ticket ticket, std::function<void()> call);
@@ -68,7 +69,10 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   /// What is to be called when the mutex is free again.
   using Calls = std::vector<std::function<void()>>;
 
-  [[nodiscard]] std::variant<FenceClaim, HttpRefusal> claimOf(const FencedRequest& request) const;
+  using Claimed = std::variant<FenceClaim, HttpRefusal>;
+  [[nodiscard]] Claimed claimOf(const FencedRequest& request) const;
+  [[nodiscard]] Claimed provenClaimOf(const FencedRequest& request) const;
+  [[nodiscard]] std::optional<HttpRefusal> refusalWithoutToken(const FencedRequest& request) const;
   [[nodiscard]] std::optional<HttpRefusal> unsignedRefusal(const FenceClaim& claim, const FencedRequest& request) const;
   void take(const std::string& lease, LeaseGate::Effects&& effects, Calls& calls);
   void refuse(const LeaseGate::Refused& refused, const std::optional<TermStamp>& seen, Calls& calls);
@@ -111,7 +115,7 @@ void HttpFence::Impl::start() {
                  });
 }
 
-std::variant<FenceClaim, HttpRefusal> HttpFence::Impl::claimOf(const FencedRequest& request) const {
+HttpFence::Impl::Claimed HttpFence::Impl::claimOf(const FencedRequest& request) const {
   if (request.tokenHeaders > 1) return badHeader("it comes more than once");
   const auto claims = parseFenceHeader(request.tokenHeader);
   if (!claims) return badHeader(claims.error().message);
@@ -144,19 +148,38 @@ std::optional<HttpRefusal> HttpFence::Impl::unsignedRefusal(const FenceClaim& cl
   return std::nullopt;
 }
 
+HttpFence::Impl::Claimed HttpFence::Impl::provenClaimOf(const FencedRequest& request) const {
+  Claimed claim = claimOf(request);
+  const auto* mine = std::get_if<FenceClaim>(&claim);
+  auto refusal = mine == nullptr ? std::nullopt : unsignedRefusal(*mine, request);
+  if (refusal) return *std::move(refusal);
+  return claim;
+}
+
+std::optional<HttpRefusal> HttpFence::Impl::refusalWithoutToken(const FencedRequest& request) const {
+  const bool passes = options_.withoutToken == WithoutToken::pass ||
+                      (options_.withoutToken == WithoutToken::refuseWrites && onlyReads(request.method));
+  if (passes) return std::nullopt;
+  return problem(428, "token-required", "The request needs a fencing token",
+                 "send the header Fencing-Token with the lease and the token of your term");
+}
+
+std::optional<HttpRefusal> HttpFence::Impl::refusalByHead(const FencedRequest& request) const {
+  if (request.tokenHeaders == 0) return refusalWithoutToken(request);
+  Claimed claim = provenClaimOf(request);
+  auto* refusal = std::get_if<HttpRefusal>(&claim);
+  return refusal == nullptr ? std::nullopt : std::optional{std::move(*refusal)};
+}
+
 std::optional<HttpVerdict> HttpFence::Impl::admit(const FencedRequest& request,
                                                   std::function<void(HttpVerdict)> later) {
   if (request.tokenHeaders == 0) {
-    const bool passes = options_.withoutToken == WithoutToken::pass ||
-                        (options_.withoutToken == WithoutToken::refuseWrites && onlyReads(request.method));
-    if (passes) return FencePass{};
-    return problem(428, "token-required", "The request needs a fencing token",
-                   "send the header Fencing-Token with the lease and the token of your term");
+    if (auto refusal = refusalWithoutToken(request)) return *std::move(refusal);
+    return FencePass{};
   }
-  auto claim = claimOf(request);
-  if (auto* refusal = std::get_if<HttpRefusal>(&claim)) return std::move(*refusal);
+  const Claimed claim = provenClaimOf(request);
+  if (const auto* refusal = std::get_if<HttpRefusal>(&claim)) return *refusal;
   const FenceClaim& mine = std::get<FenceClaim>(claim);
-  if (auto refusal = unsignedRefusal(mine, request)) return *std::move(refusal);
 
   Calls calls;
   std::optional<HttpVerdict> verdict;
@@ -316,6 +339,11 @@ HttpFence::~HttpFence() { impl_->close(false); }
 
 std::optional<HttpVerdict> HttpFence::admit(const FencedRequest& request, std::function<void(HttpVerdict)> later) {
   return impl_->admit(request, std::move(later));
+}
+std::optional<HttpRefusal> HttpFence::refusalByHead(const FencedRequest& request) const {
+  FencedRequest head = request;
+  head.body = nullptr;
+  return impl_->refusalByHead(head);
 }
 std::optional<TermStamp> HttpFence::highestSeen(const std::string& lease) const { return impl_->highestSeen(lease); }
 void HttpFence::close(bool clean) { impl_->close(clean); }

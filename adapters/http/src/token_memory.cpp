@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
@@ -81,7 +82,10 @@ StoreResult<std::unique_ptr<TokenMemory>> TokenMemory::open(const std::string& f
 }
 
 std::optional<StoreError> TokenMemory::lock() {
-  const std::string path = file_ + ".lock";
+  // The file may have several names; what is locked lies beside the one that it has without symbolic links.
+  std::error_code unknown;
+  const auto real = std::filesystem::weakly_canonical(file_, unknown);
+  const std::string path = (unknown ? file_ : real.string()) + ".lock";
   lockFile_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lockFile_ >= 0 && flock(lockFile_, LOCK_EX | LOCK_NB) == 0) return std::nullopt;
   const bool taken = lockFile_ >= 0 && errno == EWOULDBLOCK;

@@ -13,6 +13,12 @@ HttpRefusal refusalAfter(const error_code& error) {
   return proxyProblem(502, "service-closed", "The service gave no answer", unknown);
 }
 
+/// The other side had closed. A time-out is not that: the service may be at work.
+bool saysClosed(const error_code& error) {
+  return error == http::error::end_of_stream || error == asio::error::connection_reset ||
+         error == asio::error::broken_pipe || error == asio::error::eof;
+}
+
 constexpr std::uint32_t mostHeaderBytes = 64U << 10U;
 
 }  // namespace
@@ -87,7 +93,8 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
     const error_code error = co_await readHead();
     if (!error) co_return co_await relay(toHttp10, keepAlive);
     // Closed by the service while it lay idle: it has seen nothing of the request.
-    const bool closedBefore = reused && again && whole && isIdempotent(method_) && !response_->got_some();
+    const bool closedBefore =
+        saysClosed(error) && reused && again && whole && isIdempotent(method_) && !response_->got_some();
     if (!closedBefore || overtaken_) {
       done(false);
       const HttpRefusal refusal = refusalAfter(error);

@@ -83,7 +83,9 @@ Task<bool> Session::handleOne() {
 
 Task<bool> Session::forward(RequestParser& parser) {
   std::string body;
-  if (settings_.readsBodies && !parser.is_done()) {
+  if (settings_.readsBodies && !parser.is_done() && parser.get().count(std::string{fenceHeaderName}) != 0) {
+    const auto early = fence_.refusalByHead(fencedRequest(parser.get()));
+    if (early) co_return co_await refuse(parser, *early);
     auto read = co_await readBody(parser);
     if (!read) co_return false;
     body = *std::move(read);
@@ -108,6 +110,7 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser) {
   }
   std::string body;
   std::array<char, 4096> piece;
+  const RequestHead head = parser.get().base();
   while (!parser.is_done()) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
@@ -122,6 +125,7 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser) {
       co_return std::nullopt;
     }
   }
+  parser.get().base() = head;  // the parser adds trailers to it, which are no headers (RFC 9110, section 6.5.1)
   co_return body;
 }
 
@@ -158,10 +162,10 @@ Task<bool> Session::refuse(RequestParser& parser, const HttpRefusal& refusal) {
 
 Task<bool> Session::discardBody(RequestParser& parser) {
   std::array<char, 4096> piece;
+  stream_.expires_after(settings_.limits.client);  // for all of it: nobody is served by it
   for (std::size_t read = 0; !parser.is_done() && read < mostDiscarded;) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
-    stream_.expires_after(settings_.limits.client);
     const auto [error, bytes] = co_await http::async_read_some(stream_, buffer_, parser, quietly);
     if (error && error != http::error::need_buffer) co_return false;
     read += bytes;

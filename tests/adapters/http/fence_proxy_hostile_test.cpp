@@ -205,8 +205,46 @@ TEST_F(HostileClients, forgedTokensAreRefusedWhereTheyMustBeSigned) {
     EXPECT_EQ(connection.send({"POST", "/steal", "1 EUR"}, headers)->status, 403);
   }
   HttpConnection large{proxy_->port()};
-  EXPECT_EQ(large.send({"POST", "/", std::string(2'000, 'x')}, {})->status, 413);
+  const std::string body(2'000, 'x');
+  const FenceKey key{"new", std::string(32, 'n')};
+  const auto headers = fenceHeaders({"billing", FencingToken{5}, "a#1"}, "POST", "/", body, &key);
+  EXPECT_EQ(large.send({"POST", "/", body}, headers)->status, 413);
   EXPECT_EQ(service_.bodies(), (std::vector<std::string>{"1 EUR", "1 EUR"}));
+}
+
+/// What is before the proxy takes headers out that only it may set; behind a body it does not look for them.
+TEST_F(HostileClients, trailersNeverBecomeHeaders) {
+  const FenceKey key{"new", std::string(32, 'n')};
+  const std::string keys = directory_.file("keys");
+  std::ofstream{keys} << "new bm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm4=\n";
+  chmod(keys.c_str(), 0600);
+  const std::string trailers = "3\r\nabc\r\n0\r\nX-User: root\r\nCookie: a=b\r\n\r\n";
+  for (const bool withKeys : {false, true}) {
+    proxy_.reset();
+    start(withKeys ? std::vector<std::string>{"--keys", keys} : std::vector<std::string>{});
+    std::string head = "POST /pay HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n";
+    for (const auto& [name, value] :
+         fenceHeaders({"billing", FencingToken{5}, "a#1"}, "POST", "/pay", "abc", withKeys ? &key : nullptr)) {
+      head += name + ": " + value + "\r\n";
+    }
+    EXPECT_EQ(statusOf(head + "\r\n" + trailers), 200U);
+    const auto request = service_.requests().back();
+    EXPECT_EQ(request.body(), "abc");
+    EXPECT_EQ(request.count("X-User"), 0U) << withKeys;
+    EXPECT_EQ(request.count("Cookie"), 0U) << withKeys;
+  }
+}
+
+/// Nobody without a key makes the proxy keep bodies.
+TEST_F(HostileClients, bodiesAreReadOnlyForTokensThatAreSigned) {
+  const std::string keys = directory_.file("keys");
+  std::ofstream{keys} << "new bm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm4=\n";
+  chmod(keys.c_str(), 0600);
+  start({"--keys", keys});
+  const std::string head = "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 900000\r\n";
+  EXPECT_EQ(statusOf(head + "Fencing-Token: billing=9;kid=\"new\";sig=:" + std::string(43, 'A') + "=:\r\n\r\n"), 403U);
+  EXPECT_EQ(statusOf(head + "Fencing-Token: billing=9\r\n\r\n"), 403U);
+  EXPECT_EQ(statusOf(head + "\r\n"), 428U);
 }
 
 TEST_F(HostileClients, keysThatEverybodyMayReadAreRefused) {

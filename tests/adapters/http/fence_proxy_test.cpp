@@ -49,9 +49,10 @@ class Door {
     std::unique_lock lock{mutex_};
     return changed_.wait_for(lock, 30s, [&] { return arrived_[body] > 0; });
   }
-  [[nodiscard]] bool arrived(const std::string& body) {
+  [[nodiscard]] bool arrived(const std::string& body) { return arrivals(body) > 0; }
+  [[nodiscard]] int arrivals(const std::string& body) {
     const std::lock_guard lock{mutex_};
-    return arrived_[body] > 0;
+    return arrived_[body];
   }
 
  private:
@@ -153,6 +154,16 @@ TEST_F(FenceProxy, aServiceThatHangsHoldsUpALaterTermForTheDrainTimeoutOnly) {
   ASSERT_TRUE(door_.waitFor("older"));
   EXPECT_EQ(post(stamp(6, "b#2"), "newer").value().status, 200);
   EXPECT_EQ(older.get().value().status, 502);
+}
+
+TEST_F(FenceProxy, aRequestThatTheServiceDoesNotAnswerInTimeIsNotSentAgain) {
+  start({"--service-timeout", "300ms"});
+  const HeaderLines term{{"Fencing-Token", "billing=5"}};
+  EXPECT_EQ(send({"DELETE", "/", "first"}, term).status, 200);  // leaves a connection that is used again
+  EXPECT_EQ(send({"GET", "/", ""}).status, 200);
+  door_.closeFor("");
+  EXPECT_EQ(send({"DELETE", "/", ""}, term).status, 504);
+  EXPECT_EQ(door_.arrivals(""), 2) << "the GET, and one DELETE";
 }
 
 TEST_F(FenceProxy, aFormerLeaderThatSendsItsBodySlowlyIsCut) {

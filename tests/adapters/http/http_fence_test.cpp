@@ -1,5 +1,6 @@
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -184,6 +185,16 @@ TEST_F(HttpFenceTest, oneMemoryHasOneFence) {
   const auto second = HttpFence::open(options_);
   ASSERT_TRUE(second.has_error());
   EXPECT_NE(second.error().message.find("in use by another process"), std::string::npos);
+}
+
+TEST_F(HttpFenceTest, oneMemoryHasOneFenceByWhateverNameItIsReached) {
+  const auto fence = open();
+  const std::string link = options_.memory + ".link";
+  std::filesystem::create_symlink(options_.memory, link);
+  options_.memory = link;
+  const auto second = HttpFence::open(options_);
+  ASSERT_TRUE(second.has_error());
+  EXPECT_NE(second.error().message.find("in use by another process"), std::string::npos) << second.error().message;
 }
 
 TEST_F(HttpFenceTest, refusesHeadersThatAreNotUnderstoodOrOfOtherLeases) {

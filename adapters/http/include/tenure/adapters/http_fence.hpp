@@ -107,6 +107,11 @@ class HttpFence {
   /// the end of a pass or of this call. It must not block, nor destroy the fence.
   [[nodiscard]] std::optional<HttpVerdict> admit(const FencedRequest& request, std::function<void(HttpVerdict)> later);
 
+  /// What admit() would refuse whatever the body is and whichever terms were seen: a token that is missing, not
+  /// understood, of another lease or not signed with a known key. For servers that read bodies before they ask admit(),
+  /// so that nobody without a key makes them keep one.
+  [[nodiscard]] std::optional<HttpRefusal> refusalByHead(const FencedRequest& request) const;
+
   /// The highest token seen; empty: none yet, or not one of this fence's leases.
   [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
 
