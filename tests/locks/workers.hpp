@@ -13,13 +13,19 @@
 
 namespace tenure::test {
 
+/// How many sections each process goes through. The full number: TENURE_LOCK_SECTIONS=500.
+[[nodiscard]] inline int sections(int usual) {
+  const char* text = std::getenv("TENURE_LOCK_SECTIONS");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  return text == nullptr ? usual : std::atoi(text);
+}
+
 /// A child that runs `body` and leaves with what it returns, without destructors of its parent. Fork before the parent
-/// has made any object of the library.
+/// has made any object of the library. One that hangs is ended.
 [[nodiscard]] inline pid_t spawn(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child != 0) return child;
   signal(SIGALRM, SIG_DFL);
-  alarm(240);
+  alarm(sections(0) == 0 ? 240 : 3600);
   _exit(body());
 }
 
@@ -29,12 +35,6 @@ namespace tenure::test {
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/// How many sections each process goes through. The full number: TENURE_LOCK_SECTIONS=500.
-[[nodiscard]] inline int sections(int usual) {
-  const char* text = std::getenv("TENURE_LOCK_SECTIONS");  // NOLINT(concurrency-mt-unsafe): nobody sets any
-  return text == nullptr ? usual : std::atoi(text);
 }
 
 /// A number in a plain file: two that count at once lose one.
