@@ -102,7 +102,8 @@ FenceResult<FoundObject> ObjectStore::foundIn(const std::string& key, bool whole
                                       "nothing can be written under a condition"});
   }
   if (!whole || !out.head.data.empty()) return out;
-  out.bytes = response.body.substr(found->length);
+  response.body.erase(0, found->length);
+  out.bytes = std::move(response.body);
   if (out.bytes.size() != out.head.size) {
     return fenceTrouble({ErrorClass::corrupt, where(key) + ": " + std::to_string(out.bytes.size()) +
                                                   " bytes are behind the head, which tells of " +
