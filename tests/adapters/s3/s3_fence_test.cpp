@@ -308,7 +308,7 @@ TEST_F(S3FenceTest, aDeletedObjectHasNoMemory) {
 
 TEST_F(S3FenceTest, whatCannotBeFencedIsRefusedBeforeItIsSent) {
   S3Fence fence = open();
-  const auto misused = [&](S3Put what) {
+  const auto misused = [&](const S3Put& what) {
     const FenceError error = fence.write(stamp(5), what).error();
     EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::misconfigured) << error.message;
     EXPECT_FALSE(error.trouble()->mayBeWritten);
