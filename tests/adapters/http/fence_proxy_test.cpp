@@ -212,7 +212,9 @@ TEST_F(FenceProxy, bodiesStreamInBothDirections) {
   ASSERT_TRUE(chunked.sendRaw("3\r\nabc\r\n"));
   ASSERT_TRUE(chunked.sendRaw("4\r\ndefg\r\n0\r\n\r\n"));
   EXPECT_EQ(chunked.read()->body(), "abcdefg");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep memory of their own beside it
   EXPECT_LT(proxy_->resident(), 64U << 20U);
+#endif
 }
 
 TEST_F(FenceProxy, connectionsAreKeptAndPipelined) {
