@@ -54,11 +54,11 @@ class ChaosTest(unittest.TestCase):
                                                         "stale_rows_unfenced", "longest_vacancy_s")})
         return verdict
 
-    def expect_no_reason_but_slowness(self, fleet):
-        """A machine without time may end a term, or put it in doubt; what the test does may not."""
+    def expect_no_reason_but_slowness(self, fleet, but=()):
+        """A machine without time may end a term, or put it in doubt; what the test does may not, except for `but`."""
         told = [e.get("detail") or e.get("message") for p in fleet.processes() for e in p.events
                 if e["e"] in ("doubt", "store_error") or e["e"] == "revoked" and e["reason"] != "stopped"]
-        slow = ("did not run for", "did not answer", "stayed locked")
+        slow = ("did not run for", "did not answer", "stayed locked", *but)
         self.assertEqual([], [why for why in told if not any(words in why for words in slow)], self.logs(fleet))
 
     @staticmethod

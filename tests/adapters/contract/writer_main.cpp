@@ -44,11 +44,13 @@ bool counted(const FenceResult<void>& result, FencingToken mine, RaceBoard& boar
                                         error.trouble()->error.errorClass == ErrorClass::throttled);
 }
 
-/// While a later term's writer waits for a slow disk the others are refused as fast as they try. A race in which hardly
-/// anything was accepted says nothing, so it goes on then, for some time.
+/// A race says nothing in which hardly anything was accepted (while a later term's writer waits for a slow disk the
+/// others are refused as fast as they try), or in which one was through before the other had begun. It goes on then,
+/// for some time.
 bool goesOn(RaceBoard& board) {
   const std::uint64_t attempts = board.attempts++;
-  return attempts < board.limit || (board.accepted <= board.limit / 20 && attempts < 20 * board.limit);
+  const bool saysNothing = board.accepted <= board.limit / 20 || board.stale == 0;
+  return attempts < board.limit || (saysNothing && attempts < 20 * board.limit);
 }
 
 int race(FenceHandle& handle, const std::string& holder, const std::string& boardFile, const std::string& acksFile) {
