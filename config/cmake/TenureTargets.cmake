@@ -38,13 +38,6 @@ function(tenure_common target)
     target_compile_options(${target} PRIVATE -fsanitize=${TENURE_SANITIZE} -fno-omit-frame-pointer
       -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${TENURE_SANITIZE})
-    get_target_property(type ${target} TYPE)
-    if(TENURE_SANITIZE MATCHES address AND type STREQUAL EXECUTABLE)
-      target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/sanitized_exit.cpp")
-      set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/support/sanitized_exit.cpp" PROPERTIES
-        SKIP_UNITY_BUILD_INCLUSION ON)
-      target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
-    endif()
     # Asio has fences, of which ThreadSanitizer knows nothing; its queues are guarded by a mutex besides.
     if(TENURE_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
       target_compile_options(${target} PRIVATE -Wno-tsan)

@@ -5,22 +5,22 @@
 #include <openssl/evp.h>
 #include <stdexcept>
 
+#include <tenure/lockcore/net/openssl_at_exit.hpp>
+
 namespace tenure::aws {
 namespace {
 
-struct FreeMd {
-  void operator()(EVP_MD* md) const noexcept { EVP_MD_free(md); }
-};
 struct FreeContext {
   void operator()(EVP_MD_CTX* context) const noexcept { EVP_MD_CTX_free(context); }
 };
 
-// Fetched once: OpenSSL 3 searches its providers at each implicit fetch, which costs more than the hash itself.
+// Fetched once: OpenSSL 3 searches its providers at each implicit fetch, which costs more than the hash itself. Never
+// freed: a thread that is still signing when main() returns needs it.
 const EVP_MD* algorithm() {
-  static const std::unique_ptr<EVP_MD, FreeMd> md{EVP_MD_fetch(nullptr, "SHA256", nullptr)};
-  if (!md)
+  static EVP_MD* const md = (net::leaveOpenSslAtExit(), EVP_MD_fetch(nullptr, "SHA256", nullptr));
+  if (md == nullptr)
     throw std::runtime_error("OpenSSL offers no SHA256; check its configuration (openssl list -digest-algorithms)");
-  return md.get();
+  return md;
 }
 
 EVP_MD_CTX* context() {

@@ -9,6 +9,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include <tenure/lockcore/net/openssl_at_exit.hpp>
+
 #include "ip_address.hpp"
 
 namespace tenure::net {
@@ -167,7 +169,7 @@ int onNewTicket(SSL* ssl, SSL_SESSION* ticket) {
 
 class Context final : public TlsContext {
  public:
-  explicit Context(const std::string& caFile) : context_{SSL_CTX_new(TLS_client_method())} {
+  explicit Context(const std::string& caFile) : context_{(leaveOpenSslAtExit(), SSL_CTX_new(TLS_client_method()))} {
     if (!context_) throw std::runtime_error("OpenSSL does not start (" + lastError() + ")");
     SSL_CTX* raw = context_.get();
     if (SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) != 1) {
