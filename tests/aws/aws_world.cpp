@@ -16,7 +16,7 @@ std::string formatted(std::int64_t since1970, const char* format) {
 }  // namespace
 
 AwsTest::AwsTest() {
-  environment_.wallClockMillis = [this] { return wall_.load() * 1000; };
+  environment_.wallClockMillis = [wall = sharedWall_] { return wall->load() * 1000; };
   environment_.variables = {{"HOME", directory_.path().string()},
                             {"PATH", "/usr/bin:/bin"},
                             {"AWS_CONFIG_FILE", path("config")},

@@ -53,14 +53,16 @@ class AwsTest : public ::testing::Test {
 
   tenure::test::TempDir directory_{};
   AwsEnvironment environment_{};
-  std::atomic<std::int64_t> wall_{noon};
+  /// Shared with what may still fetch credentials when the test is over.
+  const std::shared_ptr<std::atomic<std::int64_t>> sharedWall_{std::make_shared<std::atomic<std::int64_t>>(noon)};
+  std::atomic<std::int64_t>& wall_{*sharedWall_};
   FetchLimits limits_{};
   std::string region_{"eu-central-1"};
   std::stop_source stop_{};
   std::shared_ptr<RequestLog> requests_{std::make_shared<RequestLog>()};
   std::shared_ptr<std::atomic<bool>> held_{std::make_shared<std::atomic<bool>>(false)};
   std::function<net::HttpOutcome(const net::Origin&, const net::HttpRequest&)> responder_;
-  SigningClock clock_{[this] { return wall_.load() * 1000; }};
+  SigningClock clock_{[wall = sharedWall_] { return wall->load() * 1000; }};
 
  private:
   mutable std::mutex mutex_{};
