@@ -18,6 +18,14 @@ constexpr milliseconds leastRequestTime{2};
 /// rounded down to a multiple of this on the clock of all. Waking up costs more than the heartbeat itself.
 nanoseconds slotOf(nanoseconds heartbeat) { return heartbeat / 32; }
 
+/// elapsedForHolder() by the slower of its two measures. A right that is to end `d` after `to` ends, counted from
+/// `from`, after this and `d`: whichever measure then goes ahead has counted at least this much before.
+nanoseconds surelyCounted(const Instant& from, const Instant& to) {
+  const nanoseconds boot = to.boottime - from.boottime;
+  const nanoseconds suspended = boot - (to.monotonic - from.monotonic);
+  return std::min(boot, (to.raw - from.raw) + suspended);
+}
+
 }  // namespace
 
 /// Called with the answer to the acquiring write, or with its proof by read-back. The right counts from before the
@@ -109,7 +117,11 @@ void LeaseMachine::Impl::advanceRenewal(const Instant& now) {
   // Shorter than half of what is left, so that a hung request leaves room for another one.
   const nanoseconds timeout = std::min<nanoseconds>(options_.timing.heartbeat(), rightLeft(now) / 2);
   if (readBack_ || pending_.size() >= maxPending) return send(now, Request::read, timeout);
-  sendWrite(now, Request::renew, timeout, ownVersions());
+  limitRight(now);
+  endLateTerm(now);  // one that states a much shorter lease may leave nothing of the right
+  if (state_ == LeaseState::leading || state_ == LeaseState::draining) {
+    sendWrite(now, Request::renew, timeout, ownVersions());
+  }
 }
 
 void LeaseMachine::Impl::renewAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome) {
@@ -138,13 +150,32 @@ void LeaseMachine::Impl::renewAnswered(const Instant& now, const InFlight& reque
 /// and count it from that moment on. A longer one is counted once it is known to be there.
 void LeaseMachine::Impl::limitRight(const Instant& now) {
   if (mutant::on(Mutant::shorterLeaseTooLate)) return;
-  const nanoseconds spent = elapsedForHolder(term_.anchor, now);
+  const nanoseconds spent = surelyCounted(term_.anchor, now);
   const nanoseconds leadsFor = std::min(term_.leadsFor, spent + options_.timing.leadsFor());
   const nanoseconds validFor = std::min(term_.validFor, spent + options_.timing.validFor());
   if (leadsFor == term_.leadsFor && validFor == term_.validFor) return;
   term_.leadsFor = leadsFor;
   term_.validFor = validFor;
   publish(term_);
+}
+
+/// What a look at the record proves that shows `landed` there. A renewal of `later` may have arrived at any time since
+/// the look was asked for, and if it states a shorter lease, a challenger counts that one from then on. Where the
+/// right of before reaches further it stays: it has been limited by each renewal that was sent.
+LeaseMachine::Impl::Pending LeaseMachine::Impl::provenBy(const Instant& askedAt, const Pending& landed,
+                                                         const std::vector<Pending>& later) const {
+  Pending proven = landed;
+  const nanoseconds spent = surelyCounted(landed.sentAt, askedAt);
+  for (const Pending& other : later) {
+    proven.right.leadsFor = std::min(proven.right.leadsFor, spent + other.right.leadsFor);
+    proven.right.validFor = std::min(proven.right.validFor, spent + other.right.validFor);
+  }
+  const nanoseconds ahead = elapsedForHolder(term_.anchor, proven.sentAt);
+  if (proven.right.validFor + ahead >= term_.validFor) return proven;
+  proven.sentAt = term_.anchor;
+  proven.right.leadsFor = term_.leadsFor;
+  proven.right.validFor = term_.validFor;
+  return proven;
 }
 
 /// `proven` is what the record has now: acknowledged, or shown by a read-back.
@@ -186,14 +217,15 @@ void LeaseMachine::Impl::renewalConflict(const Instant& now, const InFlight& req
   remember(request);
   if (mutant::on(Mutant::conflictIsLoss)) return revokeLost(now, RevokeReason::lost, "a conflict");
   if (state_ == LeaseState::releasing) return;  // the release itself will show who owns the record
-  if (conflict.current) return judgeOwnRecord(now, *conflict.current);
+  if (conflict.current) return judgeOwnRecord(now, request.sentAt, *conflict.current);
   readBack_ = true;
   retryFrom_ = now;
   retryAfter_ = nanoseconds{0};
 }
 
-/// The record as it really is, while this candidate holds a term.
-void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const std::optional<LeaseRecord>& current) {
+/// The record as it really is, while this candidate holds a term; it was asked for at `askedAt`.
+void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const Instant& askedAt,
+                                        const std::optional<LeaseRecord>& current) {
   if (!current) return revokeLost(now, RevokeReason::recordMissing, "the record is gone from the store");
   tokenFloor_ = std::max(tokenFloor_, current->token);
   if (!isOwn(*current)) {
@@ -203,11 +235,10 @@ void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const std::optional<
   if (current->released) return revokeLost(now, RevokeReason::lost, "somebody marked the record as released");
   if (const Pending* landed = findPending(current->version)) {
     // Renewals sent after that one may still arrive; those before it cannot, because their conditions do not name it.
-    const Pending proven = *landed;
     std::vector<Pending> later(std::next(pending_.begin(), landed - pending_.data() + 1), pending_.end());
-    renewed(now, proven);
+    renewed(now, provenBy(askedAt, *landed, later));
     if (!mutant::on(Mutant::readBackForgetsLater)) pending_ = std::move(later);
-    return;  // it was sent after the last acknowledged one, so its right is not over either
+    return;
   }
   if (current->version == version_) {
     // None of the unanswered renewals has arrived. They still may: they stay in the condition of the next one.
@@ -229,6 +260,8 @@ void LeaseMachine::Impl::revokeExpired(const Instant& now) {
   const bool unreachable = renewFailures_ > 0 || (inFlight_ && !paused);
   if (progressMissing(now)) {
     announceRevoked(RevokeReason::expired, noProgress());
+  } else if (options_.manualHeartbeat && !wanted_) {
+    announceRevoked(RevokeReason::expired, "nobody asked for a renewal in time, and the heartbeat is manual");
   } else if (paused) {
     announceRevoked(RevokeReason::expired, "this process did not run for " + millis + " ms");
   } else if (unreachable) {

@@ -27,6 +27,11 @@ LeaseActions LeaseMachine::Impl::step(const Instant& now, const LeaseEvent& even
 
 /// Before any event is looked at, so that a success which arrives late cannot revive a term (I2, I4).
 void LeaseMachine::Impl::checkDeadlines(const Instant& now) {
+  endLateTerm(now);
+  giveUpOverdueRequest(now);
+}
+
+void LeaseMachine::Impl::endLateTerm(const Instant& now) {
   const bool late =
       mutant::on(Mutant::slowestClockForHolder) && elapsedForChallenger(term_.anchor, now) < options_.timing.leadsFor();
   const bool believes = mutant::on(Mutant::believesInDoubt) && doubt_;
@@ -35,7 +40,6 @@ void LeaseMachine::Impl::checkDeadlines(const Instant& now) {
     log(LogLevel::warn, "the lease ran out while the work was ending");
     endTerm(now, nanoseconds{0});
   }
-  giveUpOverdueRequest(now);
 }
 
 /// A store that does not keep its own deadline must not hold a lease up: the request counts as unanswered.
@@ -153,7 +157,8 @@ void LeaseMachine::Impl::handle(const Instant& /*now*/, const event::Wakeup&) {}
 void LeaseMachine::Impl::handle(const Instant& now, const event::ReadReply& event) {
   if (!inFlight_ || inFlight_->attempt != event.attempt || inFlight_->request != Request::read) return;
   const bool hinted = inFlight_->hinted;
-  const Instant seen = mutant::on(Mutant::waitFromSend) ? inFlight_->sentAt : now;
+  const Instant askedAt = inFlight_->sentAt;
+  const Instant seen = mutant::on(Mutant::waitFromSend) ? askedAt : now;
   inFlight_.reset();
   switch (state_) {
     case LeaseState::candidate:
@@ -162,7 +167,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::ReadReply& even
     case LeaseState::draining:
       readBack_ = false;
       if (!event.outcome) return renewalFailed(now, event.outcome.error());
-      return judgeOwnRecord(now, *event.outcome);
+      return judgeOwnRecord(now, askedAt, *event.outcome);
     case LeaseState::idle:
     case LeaseState::acquiring:
     case LeaseState::releasing:  // what the record is shows itself in the answer to the release
@@ -234,7 +239,6 @@ void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos ti
     write.purpose = WriteRequest::Purpose::release;
     write.removes = removes_;
   }
-  if (request == Request::renew) limitRight(now);
   if (request != Request::acquire) carryWanted(write);
   actions_.push_back(action::SendWrite{lastAttempt_, std::move(write), timeout});
   if (mutant::on(Mutant::validityAtSend) && request == Request::renew && state_ == LeaseState::leading) {

@@ -82,6 +82,7 @@ class LeaseMachine::Impl {
   void handle(const Instant& now, const event::TokenSeen& event);
 
   void checkDeadlines(const Instant& now);
+  void endLateTerm(const Instant& now);
   void advance(const Instant& now);
   void giveUpOverdueRequest(const Instant& now);
   void send(const Instant& now, Request request, Nanos timeout);
@@ -140,7 +141,9 @@ class LeaseMachine::Impl {
   void limitRight(const Instant& now);
   void renewalFailed(const Instant& now, const StoreError& error);
   void renewalConflict(const Instant& now, const InFlight& request, const Conflict& conflict);
-  void judgeOwnRecord(const Instant& now, const std::optional<LeaseRecord>& current);
+  void judgeOwnRecord(const Instant& now, const Instant& askedAt, const std::optional<LeaseRecord>& current);
+  [[nodiscard]] Pending provenBy(const Instant& askedAt, const Pending& landed,
+                                 const std::vector<Pending>& later) const;
   void revokeLost(const Instant& now, RevokeReason reason, const std::string& detail);
   void revokeExpired(const Instant& now);
   void beginDrain(const Instant& now, RevokeReason reason, const std::string& detail);

@@ -5,9 +5,10 @@
 namespace tenure::contract {
 namespace {
 
-/// Neither applied nor left open.
+/// Not applied, and named. A network may have brought a copy of the request before, and the record does not tell.
 bool isRefused(const WriteOutcome& outcome) {
   if (std::holds_alternative<Conflict>(outcome)) return true;
+  if (const auto* unknown = std::get_if<Unknown>(&outcome)) return unknown->error.errorClass == ErrorClass::corrupt;
   const auto* rejected = std::get_if<Rejected>(&outcome);
   return rejected != nullptr && rejected->error.errorClass == ErrorClass::corrupt;
 }

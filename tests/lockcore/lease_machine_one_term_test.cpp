@@ -1,4 +1,4 @@
-// A machine of OneTerm: patience, one look, memory; and what Renew and Release do to a holder, at each answer.
+// A machine of OneTerm: patience, one look, memory; and one that observes only.
 #include <gtest/gtest.h>
 
 #include "lockcore/machine_harness.hpp"
@@ -10,13 +10,6 @@ using namespace std::chrono_literals;
 
 OneTerm patient(std::optional<std::chrono::nanoseconds> patience, bool mustExist = false) {
   return {patience, mustExist, nullptr};
-}
-
-LeaseTiming timingOf(std::chrono::milliseconds duration) {
-  LeaseOptions options = tenSecondLease();
-  options.duration = duration;
-  options.heartbeat.reset();
-  return LeaseTiming::from(options).value();
 }
 
 TEST(LeaseMachineOneTerm, oneLookAtAHeldRecordGivesUp) {
@@ -230,139 +223,6 @@ TEST(LeaseMachineOneTerm, aTryWithoutALookThatFailsIsNoLostRace) {
 TEST(LeaseMachineOneTerm, anElectorHasNoPredecessor) {
   MachineHarness m;
   EXPECT_EQ(m.step(event::Start{.predecessor = leftBy({}).memory}), "read");
-}
-
-TEST(LeaseMachineRenew, aLongerLeaseCountsOnceItIsAcknowledged) {
-  MachineHarness m;
-  m.becomeLeading();
-  const auto before = m.published();
-  EXPECT_EQ(m.step(event::Renew{1, timingOf(30s)}), "renew");
-  EXPECT_EQ(m.write().record.leaseDuration, 30s);
-  EXPECT_EQ(m.published().leadsFor, before.leadsFor) << "not before";
-  m.now = m.now + 1s;
-  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "publish(leads) renewed");
-  EXPECT_EQ(m.published().validFor, timingOf(30s).validFor());
-  EXPECT_EQ(m.published().leadsFor, timingOf(30s).leadsFor());
-  EXPECT_EQ(m.published().remainingAt(m.now), timingOf(30s).leadsFor() - 1s) << "from before it was sent (I2)";
-}
-
-TEST(LeaseMachineRenew, aLongerLeaseThatIsNotAcknowledgedGivesNothing) {
-  for (const WriteOutcome& outcome :
-       {WriteOutcome{Unknown{transientError()}}, WriteOutcome{Rejected{transientError()}}}) {
-    MachineHarness m;
-    m.becomeLeading();
-    const auto before = m.published();
-    m.step(event::Renew{1, timingOf(30s)});
-    m.answerWrite(outcome);
-    EXPECT_EQ(m.published().leadsFor, before.leadsFor);
-    EXPECT_EQ(m.published().validFor, before.validFor);
-    m.now = m.now + before.leadsFor;
-    EXPECT_FALSE(m.leads());
-  }
-}
-
-TEST(LeaseMachineRenew, aShorterLeaseCountsFromWhenItIsSent) {
-  MachineHarness m;
-  m.becomeLeading();
-  m.now = m.now + 1s;
-  EXPECT_EQ(m.step(event::Renew{1, timingOf(4s)}), "publish(leads) renew");
-  EXPECT_EQ(m.published().remainingAt(m.now), timingOf(4s).leadsFor());
-  m.answerWrite(Unknown{transientError()});
-  EXPECT_EQ(m.published().remainingAt(m.now), timingOf(4s).leadsFor()) << "the record may have it";
-  m.now = m.now + timingOf(4s).leadsFor();
-  EXPECT_FALSE(m.leads());
-}
-
-TEST(LeaseMachineRenew, aReadBackGivesTheRightOfTheWriteThatItShows) {
-  MachineHarness m;
-  m.becomeLeading();
-  const LeaseRecord old = m.written(1);
-  m.step(event::Renew{1, timingOf(30s)});
-  LeaseRecord landed = m.written(1);
-  m.answerWrite(Conflict{std::optional{old}});
-  m.toWakeup();
-  m.answerWrite(Conflict{std::optional{landed}});
-  EXPECT_EQ(m.published().validFor, timingOf(30s).validFor());
-  EXPECT_TRUE(m.leads());
-}
-
-TEST(LeaseMachineRenew, laterHeartbeatsKeepTheChangedLease) {
-  MachineHarness m;
-  m.becomeLeading();
-  m.step(event::Renew{1, timingOf(30s)});
-  m.answerWrite(Applied{FencingToken{1}});
-  for (int i = 0; i < 3; ++i) {
-    EXPECT_EQ(m.toWakeup(), "renew");
-    EXPECT_EQ(m.write().record.leaseDuration, 30s) << i;
-    EXPECT_EQ(m.write().dataRule, DataRule::replaceUnlessEmpty);
-    m.answerWrite(Applied{FencingToken{1}});
-  }
-}
-
-TEST(LeaseMachineRenew, dataIsCarriedUntilAWriteWithItIsAcknowledged) {
-  MachineHarness m;
-  m.becomeLeading();
-  EXPECT_EQ(m.step(event::Renew{1, {}, "new"}), "renew");
-  EXPECT_EQ(m.write().record.data, "new");
-  m.answerWrite(Unknown{transientError()});
-  EXPECT_EQ(m.toWakeup(), "renew");
-  EXPECT_EQ(m.write().record.data, "new");
-  EXPECT_EQ(m.write().dataRule, DataRule::replace);
-  m.answerWrite(Applied{FencingToken{1}});
-  m.toWakeup();
-  EXPECT_EQ(m.write().record.data, "");
-  EXPECT_EQ(m.write().dataRule, DataRule::replaceUnlessEmpty);
-}
-
-TEST(LeaseMachineRenew, oneBehindARenewalUnderWayIsSentAfterIt) {
-  MachineHarness m;
-  m.becomeRenewing();
-  EXPECT_EQ(m.step(event::Renew{1, {}, "new"}), "");
-  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "publish(leads) renewed renew");
-  EXPECT_EQ(m.write().record.data, "new");
-}
-
-TEST(LeaseMachineRenew, clearingIsTheEmptyTextByTheRuleThatReplaces) {
-  MachineHarness m;
-  m.becomeLeading();
-  m.step(event::Renew{1, {}, ""});
-  EXPECT_EQ(m.write().record.data, "");
-  EXPECT_EQ(m.write().dataRule, DataRule::replace);
-}
-
-TEST(LeaseMachineRelease, itCarriesDataAndSaysHow) {
-  MachineHarness m;
-  m.becomeLeading();
-  EXPECT_EQ(m.step(event::Release{"left", true}), "publish(ends) revoked(stopped) publish(none) release");
-  EXPECT_EQ(m.write().record.data, "left");
-  EXPECT_TRUE(m.write().removes);
-}
-
-TEST(LeaseMachineRelease, aRemovedRecordProvesThatAnUnansweredRemovalArrived) {
-  MachineHarness m;
-  m.becomeLeading();
-  m.step(event::Release{{}, true});
-  m.answerWrite(Unknown{transientError()});
-  EXPECT_EQ(m.toWakeup(), "release");
-  EXPECT_EQ(m.answerWrite(Conflict{absent}), "leader(none) unfollow stopped(released)");
-}
-
-TEST(LeaseMachineManual, withoutRenewItIsSilentAndEndsOnTime) {
-  MachineHarness m{tenSecondLease(), patient(std::nullopt), true};
-  m.becomeLeading();
-  EXPECT_EQ(m.machine.untilWakeup(m.now), std::optional{std::chrono::nanoseconds{8989ms}});
-  EXPECT_EQ(m.after(8988ms), "");
-  EXPECT_EQ(m.after(1ms).substr(0, 30), "publish(ends) revoked(expired)");
-}
-
-TEST(LeaseMachineManual, aRenewalThatFailsIsRetriedUntilItIsAcknowledged) {
-  MachineHarness m{tenSecondLease(), patient(std::nullopt), true};
-  m.becomeLeading();
-  EXPECT_EQ(m.step(event::Renew{1}), "renew");
-  EXPECT_EQ(m.answerWrite(Rejected{transientError()}), "inDoubt");
-  EXPECT_EQ(m.toWakeup(), "renew");
-  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "publish(leads) renewed(afterDoubt)");
-  EXPECT_EQ(m.after(8s), "");
 }
 
 TEST(LeaseMachineObserver, itNeverCompetes) {

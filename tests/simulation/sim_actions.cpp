@@ -148,6 +148,7 @@ void SimWorld::askToRenew(Process& process, std::optional<LeaseTiming> timing) {
     life.changeTiming(*timing);
   }
   step(process, event::Renew{.ticket = ++life.ticketAsked, .timing = timing});
+  if (timing && life.manual && life.term) renewByHand(process, &life, *life.term);  // from now on at the new pace
 }
 
 /// The owner of a lease with a manual heartbeat; some terms it forgets, and they end by themselves.
@@ -157,8 +158,9 @@ void SimWorld::renewByHand(Process& process, const SimLife* life, FencingToken t
   if (faults_ && random.chance(0.01)) own.stuck = true;
   if (own.stuck) return;
   const Nanos beat = own.leastHeartbeat / 2;
-  tellTask(process, life, now_ + beat + upTo(random, beat / 2), [this, &process, life, token] {
-    if (process.life->term != token) return;
+  const std::uint64_t turn = ++own.handTurn;
+  tellTask(process, life, now_ + beat + upTo(random, beat / 2), [this, &process, life, token, turn] {
+    if (process.life->term != token || process.life->handTurn != turn) return;
     askToRenew(process, std::nullopt);
     renewByHand(process, life, token);
   });
@@ -217,7 +219,9 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
   };
   const auto show = [&](const std::optional<LeaseRecord>& record) {
     life.unreadable = false;
-    if (!record || record->holder == life.name || record->token <= life.highestShown) return;
+    if (!record || record->holder == life.name || record->token < life.highestShown) return;
+    life.leaseShown = record->leaseDuration;
+    if (record->token == life.highestShown) return;
     life.highestShown = record->token;
     life.highestShownAt = life.clock.at(now_);
   };

@@ -57,8 +57,10 @@ void SimChecker::overlap(const SimLife& life, const SimLife& other) {
   const SimLife& newer = isOlder ? other : life;
   if (lawless()) return points_.hit(SimPoint::onlyTheFence);
   const bool victim = older.published.token <= erased_;
-  // Whoever takes the lease next must have waited if it ever saw the victim; who comes after that one cannot know.
-  const bool knew = older.published.token > overwritten_ && newer.highestShown >= older.published.token &&
+  // Whoever takes the lease next must have waited if it ever saw the victim, as long as it saw that the victim's lease
+  // is; who comes after that one cannot know.
+  const bool knew = older.published.token > overwritten_ && older.published.token == erased_ &&
+                    newer.highestShown >= older.published.token && newer.leaseShown >= older.published.validFor &&
                     newer.published.token == erased_.next() && newer.acquisitionSentAt.raw > newer.highestShownAt.raw;
   // An old record that was shown instead may have told that nobody needs to be waited for.
   const bool misled = newer.misledAt >= now_ - 3 * newer.timing.duration();

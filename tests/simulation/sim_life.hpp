@@ -33,6 +33,7 @@ struct SimLife {
   std::chrono::nanoseconds leastLeads{timing.leadsFor()};
   std::chrono::nanoseconds leastHeartbeat{timing.heartbeat()};
   std::uint64_t ticketAsked{0}, ticketRenewed{0};  // of Renew, and of what was acknowledged of it
+  std::uint64_t handTurn{0};                       // of its asking; a later one ends an earlier one
   bool bySighting{false};                          // it began with one and has not been elected yet
 
   void changeTiming(const LeaseTiming& other) noexcept {
@@ -45,10 +46,11 @@ struct SimLife {
   FencingToken lastToken{};            // of its own terms
   FencingToken highestShown{};         // in any record of another that was delivered to it
   Instant highestShownAt{};
-  Instant acquisitionSentAt{};  // of the term that is published
-  FencingToken toldOf{};        // by a resource
-  bool working{false};          // the work of a term has not ended
-  bool stuck{false};            // and it tells of no progress
+  std::chrono::nanoseconds leaseShown{0};  // that the last record with it stated
+  Instant acquisitionSentAt{};             // of the term that is published
+  FencingToken toldOf{};                   // by a resource
+  bool working{false};                     // the work of a term has not ended
+  bool stuck{false};                       // and it tells of no progress
   bool stopped{false};
   bool saysFree{false};     // it stopped and said that it does not hold the lease
   bool unreadable{false};   // the last read told that the record is not understood

@@ -162,6 +162,7 @@ void SimWorld::startWithSighting(Process& process, event::Start begin) {
   begin.sighting = LeaseSighting{.record = truth_->record(), .since = since};
   if (truth_->record()) {
     life.highestShown = truth_->record()->token;
+    life.leaseShown = truth_->record()->leaseDuration;
     life.highestShownAt = since;
     life.bySighting = !truth_->record()->released;
   }

@@ -98,7 +98,7 @@ class DynamoDbStore final : public LeaseStore {
     auto refused = refusalOfKey(key);
     if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
     const auto call = std::make_shared<LeaseCall>(
-        LeaseCall{core_, key, deadlineOf(options), std::move(handler), "asking for a step-down of"});
+        LeaseCall{core_, key, deadlineOf(options), std::move(handler), "asking for a step-down of", false});
     // No term has such a token, and DynamoDB would be asked to compare with a negative number.
     if (token.isNone() || token > maxFencingToken) return answerConflict(call, std::nullopt);
     askToStepDown(call, token);
@@ -109,7 +109,7 @@ class DynamoDbStore final : public LeaseStore {
       return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
     }
     removeLease(std::make_shared<LeaseCall>(
-                    LeaseCall{core_, key, deadlineOf(options), std::move(handler), "removing the record of"}),
+                    LeaseCall{core_, key, deadlineOf(options), std::move(handler), "removing the record of", false}),
                 std::move(version));
   }
 

@@ -32,7 +32,10 @@ void nextPage(const std::shared_ptr<Listing>& listing, std::string_view startKey
   });
 }
 
+// The condition did not hold for the request that was answered. Only the record tells whether a copy of that request
+// came before it, so a record that is not understood leaves the write unknown.
 void answerState(const LeaseCall& call, StoredOutcome state) {
+  if (state.has_error() && call.leavesVersion) return call.handler(Unknown{state.error()});
   if (state.has_error()) return call.handler(Rejected{state.error()});
   std::optional<LeaseRecord> current;
   if (*state) current = std::move((*state)->record);

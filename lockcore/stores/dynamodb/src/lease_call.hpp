@@ -15,7 +15,8 @@ struct LeaseCall {
   LeaseKey key;
   Deadline deadline;
   WriteHandler handler;
-  std::string_view doing;  ///< "renewing"
+  std::string_view doing;    ///< "renewing"
+  bool leavesVersion{true};  ///< by which the record tells whether a copy of the request was applied
 
   [[nodiscard]] CallName name() const { return {core->where, doing, &key}; }
   [[nodiscard]] Subject subject() const { return {core->layout, core->where, key}; }

@@ -52,7 +52,7 @@ void answerBusy(const OwnershipPtr& write, StoreError refused) {
          const auto reply = parseReply(write->call->name(), outcome);
          if (reply.has_error()) return write->call->handler(Rejected{refused});
          auto stored = itemIn(write->call->subject(), *reply);
-         if (stored.has_error()) return write->call->handler(Rejected{stored.error()});
+         if (stored.has_error()) return write->call->handler(Unknown{stored.error()});  // as answerConflict() does
          if (write->isExpected(*stored)) return write->call->handler(Rejected{refused});
          write->call->handler(conflictWith(std::move(*stored)));
        });
