@@ -38,6 +38,12 @@ function(tenure_common target)
     target_compile_options(${target} PRIVATE -fsanitize=${TENURE_SANITIZE} -fno-omit-frame-pointer
       -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${TENURE_SANITIZE})
+    get_target_property(type ${target} TYPE)
+    if(TENURE_SANITIZE MATCHES address AND type STREQUAL EXECUTABLE)
+      set(exit_source "${PROJECT_SOURCE_DIR}/tests/support/sanitized_exit.cpp")
+      target_sources(${target} PRIVATE "${exit_source}")
+      set_source_files_properties("${exit_source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
     # Asio has fences, of which ThreadSanitizer knows nothing; its queues are guarded by a mutex besides.
     if(TENURE_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
       target_compile_options(${target} PRIVATE -Wno-tsan)
