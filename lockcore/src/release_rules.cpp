@@ -48,14 +48,16 @@ void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& req
 }
 
 /// Of an acquisition that nobody answered, whose term never began: it waits for the record to be as it was observed,
-/// and the record still is (or the store does not say). It may also look like a release of ours, that of the term
-/// before.
+/// and the record still is, or can be again (or the store does not say). It may also look like a release of ours, that
+/// of the term before.
 bool LeaseMachine::Impl::acquisitionMayStillArrive(const Conflict& conflict) const {
   if (!term_.token.isNone() || mutant::on(Mutant::releaseTrustsOldRecord)) return false;
   if (!conflict.current) return true;
   const std::optional<LeaseRecord>& current = *conflict.current;
   const std::vector<RecordVersion> expected = observation_.expected();
-  return current ? expected == std::vector{current->version} : expected.empty();
+  if (!current) return expected.empty();
+  // A client of another make releases by deleting, and what waits for no record to be there gets its turn after all.
+  return expected.empty() ? current->token.isNone() : expected == std::vector{current->version};
 }
 
 /// Nothing of ours is there any more, or an unanswered release has arrived after all.

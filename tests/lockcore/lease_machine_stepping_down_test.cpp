@@ -119,6 +119,20 @@ TEST(I9OrderOnSteppingDown, stopAfterALostAcquisitionReleasesIt) {
   EXPECT_EQ(m.expected(), version);
 }
 
+/// It waits for no record to be there. A client of another make, whose records have no token, deletes its own.
+TEST(I9OrderOnSteppingDown, aLostAcquisitionOfAnAbsentRecordMayStillArriveWhenAForeignHolderDeletesItsOwn) {
+  const auto stoppedBeside = [](std::uint64_t token) {
+    MachineHarness m;
+    m.becomeAcquiring();
+    m.answerWrite(Unknown{transientError()});
+    m.step(event::Stop{});
+    m.answerRead(absent);
+    return m.answerWrite(Conflict{std::optional{othersRecord("other-1", token)}});
+  };
+  EXPECT_EQ(stoppedBeside(0), "log unfollow stopped(unknown)");
+  EXPECT_EQ(stoppedBeside(5), "unfollow stopped(notHeld)") << "no holder of this library deletes";
+}
+
 TEST(I9OrderOnSteppingDown, stopWhileAPoliteEndIsUnderWayEndsForGood) {
   MachineHarness m;
   m.becomeDraining();

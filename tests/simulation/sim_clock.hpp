@@ -27,10 +27,14 @@ class SimClock {
   [[nodiscard]] Instant at(TrueTime now) const;
   /// True time that passes until BOOTTIME, by which timers run, has moved by `d`; rounded up.
   [[nodiscard]] TrueTime trueTimeFor(std::chrono::nanoseconds d) const;
-  /// The machine is suspended from now on for `d`.
-  void suspend(TrueTime now, TrueTime d) { asleep_.begin(now, d); }
-  /// All clocks stand still from now on for `d`.
-  void freeze(TrueTime now, TrueTime d) { frozen_.begin(now, d); }
+  /// The machine is suspended from now on for `d`; not one that is frozen.
+  void suspend(TrueTime now, TrueTime d) {
+    if (!frozen_.lasts(now)) asleep_.begin(now, d);
+  }
+  /// All clocks stand still from now on for `d`; not those of one that is suspended.
+  void freeze(TrueTime now, TrueTime d) {
+    if (!asleep_.lasts(now)) frozen_.begin(now, d);
+  }
 
  private:
   /// Time that does not count.
@@ -38,6 +42,7 @@ class SimClock {
    public:
     void begin(TrueTime now, TrueTime d);
     [[nodiscard]] TrueTime until(TrueTime now) const;
+    [[nodiscard]] bool lasts(TrueTime now) const noexcept { return now < to_; }
 
    private:
     TrueTime before_{0}, from_{0}, to_{0};
