@@ -115,8 +115,8 @@ using StatusHandler = std::function<void(StoreStatus)>;
 ///   store is destroyed first (then with a transient error). Handlers do not throw and return quickly.
 /// - Reads are linearizable: a read that starts after a write was answered sees that write or a later one.
 /// - A record that the store does not understand is a `corrupt` error naming the record and its likely writer;
-///   it is never overwritten. A write that it keeps from being applied is `Rejected`, or `Unknown` in a store that a
-///   network may bring a copy of the request: only a record that is understood tells whether one came before.
+///   it is never overwritten. A write that meets it is `Rejected`, or `Unknown` in a store to which a network may have
+///   brought a copy of the request before: only a record that is understood tells whether that one was applied.
 /// - No retry inside: one call is one attempt, because only the caller knows what is left of the lease.
 class LeaseStore {
  public:
