@@ -117,11 +117,7 @@ class OwnLoop {
   ~OwnLoop() {
     // What was posted before still runs: the answers of a store that went with the last reference are among it.
     scheduler_->post([loop = loop_] { loop->io.stop(); });
-    if (thread_.get_id() == std::this_thread::get_id()) {
-      thread_.detach();
-    } else {
-      thread_.join();
-    }
+    detail::leaveThread(thread_);
   }
   OwnLoop(const OwnLoop&) = delete;
   OwnLoop& operator=(const OwnLoop&) = delete;

@@ -24,14 +24,34 @@ class BlockedSignals {
   sigset_t before_{};
 };
 
+thread_local bool isWaitedFor = false;
+
+std::thread start(const std::string& name, bool waitedFor, std::function<void()> body) {
+  const BlockedSignals inherited;  // a new thread inherits the mask of its maker
+  return std::thread{[name = name.substr(0, 15), waitedFor, body = std::move(body)] {
+    pthread_setname_np(pthread_self(), name.c_str());
+    isWaitedFor = waitedFor;
+    body();
+  }};
+}
+
 }  // namespace
 
 std::thread startThread(const std::string& name, std::function<void()> body) {
-  const BlockedSignals inherited;  // a new thread inherits the mask of its maker
-  return std::thread{[name = name.substr(0, 15), body = std::move(body)] {
-    pthread_setname_np(pthread_self(), name.c_str());
-    body();
-  }};
+  return start(name, true, std::move(body));
+}
+
+void startDetachedThread(const std::string& name, std::function<void()> body) {
+  start(name, false, std::move(body)).detach();
+}
+
+void leaveThread(std::thread& thread) {
+  if (!thread.joinable()) return;
+  if (isWaitedFor) {
+    thread.detach();
+  } else {
+    thread.join();
+  }
 }
 
 }  // namespace tenure::detail

@@ -47,7 +47,7 @@ void ThreadPool::startThread(const std::shared_ptr<State>& state, std::unique_lo
   ++state->threads;
   lock.unlock();
   try {
-    detail::startThread(state->name, [state] { run(state); }).detach();
+    detail::startDetachedThread(state->name, [state] { run(state); });
     lock.lock();
   } catch (const std::system_error&) {
     lock.lock();

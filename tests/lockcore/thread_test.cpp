@@ -1,6 +1,11 @@
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <future>
+#include <memory>
 #include <pthread.h>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -46,6 +51,52 @@ TEST(StartThread, leavesTheCallersMaskAsItWas) {
   pthread_sigmask(SIG_SETMASK, &original, &after);
   EXPECT_EQ(sigismember(&after, SIGUSR2), 1);
   EXPECT_EQ(sigismember(&after, SIGTERM), 0);
+}
+
+/// As a client and a scheduler do whose last references go at the same time, each on the other's thread.
+TEST(LeaveThread, threadsOfTheLibraryDoNotWaitForOneAnother) {
+  std::promise<std::thread*> other[2];
+  std::future<void> left[2];
+  std::thread threads[2];
+  for (int i = 0; i < 2; ++i) {
+    auto done = std::make_shared<std::promise<void>>();
+    left[i] = done->get_future();
+    threads[i] = detail::startThread("mutual", [whom = other[i].get_future().share(), done] {
+      detail::leaveThread(*whom.get());
+      done->set_value();
+    });
+  }
+  other[0].set_value(&threads[1]);
+  other[1].set_value(&threads[0]);
+  for (const std::future<void>& one : left) {
+    ASSERT_EQ(one.wait_for(std::chrono::seconds{20}), std::future_status::ready);
+  }
+}
+
+TEST(LeaveThread, theProgramsThreadsWait) {
+  std::promise<void> go;
+  std::atomic<bool> ended{false};
+  std::thread thread = detail::startThread("waited-for", [whenever = go.get_future().share(), &ended] {
+    whenever.wait();
+    std::this_thread::yield();
+    ended = true;
+  });
+  go.set_value();
+  detail::leaveThread(thread);
+  EXPECT_TRUE(ended);
+  EXPECT_FALSE(thread.joinable());
+  detail::leaveThread(thread);  // nothing is left to wait for
+}
+
+TEST(LeaveThread, aThreadThatNobodyWaitsForWaits) {
+  std::atomic<bool> ended{false};
+  const auto seen = std::make_shared<std::promise<bool>>();
+  std::thread thread = detail::startThread("waited-for", [&ended] { ended = true; });
+  detail::startDetachedThread("nobody", [&, seen] {
+    detail::leaveThread(thread);
+    seen->set_value(ended);
+  });
+  EXPECT_TRUE(seen->get_future().get());
 }
 
 }  // namespace

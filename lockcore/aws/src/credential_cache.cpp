@@ -224,12 +224,7 @@ CredentialCache::~CredentialCache() {
     keeper = std::move(state_->keeper);
   }
   state_->changed.notify_all();
-  if (!keeper.joinable()) return;
-  if (keeper.get_id() == std::this_thread::get_id()) {
-    keeper.detach();
-  } else {
-    keeper.join();
-  }
+  detail::leaveThread(keeper);
 }
 
 CredentialCache::Current CredentialCache::current() const {

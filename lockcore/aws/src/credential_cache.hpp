@@ -24,7 +24,8 @@ class CredentialCache {
 
   /// `fetch` may block; it should return soon once stop is requested.
   CredentialCache(Fetch fetch, Logger logger);
-  /// Answers all who wait with an error, and returns when they have it, except on the cache's own thread.
+  /// Answers all who wait with an error, and returns when they have it, except on a thread of the library's own (see
+  /// detail::leaveThread()).
   ~CredentialCache();
   CredentialCache(const CredentialCache&) = delete;
   CredentialCache& operator=(const CredentialCache&) = delete;

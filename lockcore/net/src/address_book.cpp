@@ -86,9 +86,9 @@ void AddressBook::start(const std::string& host, Entry& entry) {
   const auto report = [this, host](const LookupResult& result) { finish(host, result); };
   try {
     // Nobody can end getaddrinfo(), so nobody waits for the thread; what it touches it owns.
-    detail::startThread("tenure-dns", [lookup = options_.lookup, post = options_.post, host, report] {
+    detail::startDetachedThread("tenure-dns", [lookup = options_.lookup, post = options_.post, host, report] {
       post([report, result = lookup(host)] { report(result); });
-    }).detach();
+    });
   } catch (const std::system_error& error) {
     options_.post([report, why = std::string{"no thread for a name lookup: "} + error.what()] { report(why); });
   }

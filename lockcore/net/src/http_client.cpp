@@ -142,12 +142,11 @@ class Client final : public HttpClient {
       : core_{std::move(core)}, thread_{detail::startThread("tenure-net", [kept = core_] { kept->run(); })} {}
 
   ~Client() override {
-    if (mark_.isHere()) core_->stop();
-    // In a forked child there is no thread to wait for, and a thread cannot wait for itself.
-    if (!mark_.isHere() || thread_.get_id() == std::this_thread::get_id()) {
-      thread_.detach();
+    if (mark_.isHere()) {
+      core_->stop();
+      detail::leaveThread(thread_);
     } else {
-      thread_.join();
+      thread_.detach();  // in a forked child there is none to wait for
     }
   }
   Client(const Client&) = delete;

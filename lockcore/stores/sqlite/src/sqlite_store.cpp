@@ -48,12 +48,9 @@ struct Parts {
   }
 
   void stop() {
-    // Called from a handler or a hint (the last reference may go there), nothing may be waited for: the threads end
-    // by themselves.
-    const bool ownThread = writer.isCurrentThread() || reader.isCurrentThread() || watches.isCurrentThread();
-    watches.stop(!ownThread);
-    writer.stop(!ownThread);
-    reader.stop(!ownThread);
+    watches.stop();
+    writer.stop();
+    reader.stop();
   }
 
   ~Parts() {

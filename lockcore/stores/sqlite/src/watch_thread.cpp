@@ -25,8 +25,6 @@ std::chrono::nanoseconds now() { return readClock().boottime; }
 
 }  // namespace
 
-thread_local const WatchLoop* WatchLoop::current_ = nullptr;
-
 WatchLoop::WatchLoop(Logger logger)
     : logger_{std::move(logger)},
       inotify_{inotify_init1(IN_NONBLOCK | IN_CLOEXEC)},
@@ -63,7 +61,6 @@ void WatchLoop::wakeUp() noexcept {
 }
 
 void WatchLoop::run() {
-  current_ = this;
   while (obey()) {
     waitForSomething();
     readEvents();
@@ -219,12 +216,7 @@ std::shared_ptr<void> WatchThread::watch(const std::shared_ptr<Watched>& watched
           }};
 }
 
-bool WatchThread::isCurrentThread() const {
-  const std::lock_guard lock{mutex_};
-  return loop_ && loop_->isRunningHere();
-}
-
-void WatchThread::stop(bool wait) {
+void WatchThread::stop() {
   std::thread ending;
   {
     const std::lock_guard lock{mutex_};
@@ -232,12 +224,7 @@ void WatchThread::stop(bool wait) {
     if (loop_) loop_->stop();
     ending.swap(thread_);
   }
-  if (!ending.joinable()) return;
-  if (wait) {
-    ending.join();
-  } else {
-    ending.detach();
-  }
+  detail::leaveThread(ending);
 }
 
 }  // namespace tenure::sqlite_store

@@ -52,8 +52,6 @@ class WatchLoop {
   void stop();
 
   void run();
-  /// Whether the caller is on the thread that is in run().
-  [[nodiscard]] bool isRunningHere() const noexcept { return current_ == this; }
 
   /// Replaces the watch that `watched` has. False if there can be none; errno says why.
   [[nodiscard]] bool arm(Watched& watched, const std::string& path);
@@ -89,8 +87,6 @@ class WatchLoop {
   std::vector<Command> commands_;  // guarded by mutex_
   bool stopping_{false};           // guarded by mutex_
 
-  static thread_local const WatchLoop* current_;
-
   // The thread's own.
   std::map<const Watched*, Entry> entries_;
   std::multimap<int, const Watched*> byWatch_;  ///< the kernel gives one number for all watches of one file
@@ -109,9 +105,8 @@ class WatchThread {
   /// (the next call tries again), without inotify if `watched` is useless then, and after stop().
   [[nodiscard]] std::shared_ptr<void> watch(const std::shared_ptr<Watched>& watched, Without without);
 
-  /// `wait`: as Worker::stop.
-  void stop(bool wait);
-  [[nodiscard]] bool isCurrentThread() const;
+  /// Returns when the thread has ended; see detail::leaveThread().
+  void stop();
 
  private:
   [[nodiscard]] std::shared_ptr<WatchLoop> started(Without without);

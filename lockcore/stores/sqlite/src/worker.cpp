@@ -20,8 +20,6 @@ StoreError storeGone(const std::string& store) {
 
 }  // namespace
 
-thread_local const Worker::Core* Worker::current_ = nullptr;
-
 Worker::Worker(const char* name, Session::Options options, Together together)
     : name_{name}, core_{std::make_shared<Core>(std::move(options), std::move(together))} {}
 
@@ -42,10 +40,7 @@ void Worker::startThread() {
   const std::lock_guard lock{threadMutex_};
   if (started_.load(std::memory_order_relaxed) || core_->stopping.load()) return;
   try {
-    thread_ = detail::startThread(name_, [core = core_] {
-      current_ = core.get();
-      run(*core);
-    });
+    thread_ = detail::startThread(name_, [core = core_] { run(*core); });
     started_.store(true, std::memory_order_release);
   } catch (const std::system_error&) {
     // No thread to be had just now. The job stays queued; the next call tries again.
@@ -123,7 +118,7 @@ void Worker::refuseAll(Core& core) {
   for (const Job& job : left) job.refuse(storeGone(core.options.store));
 }
 
-void Worker::stop(bool wait) {
+void Worker::stop() {
   {
     const std::lock_guard lock{core_->mutex};
     core_->stopping.store(true);
@@ -136,10 +131,8 @@ void Worker::stop(bool wait) {
   }
   if (!ending.joinable()) {
     refuseAll(*core_);  // there never was a thread to do it
-  } else if (wait) {
-    ending.join();
   } else {
-    ending.detach();
+    detail::leaveThread(ending);
   }
 }
 

@@ -35,11 +35,9 @@ class Worker {
   /// Any thread. After stop() the job is refused inside the call.
   void post(Job job);
 
-  /// Lets the job that is running come to its end (a wait for a lock ends at once) and refuses the others. `wait`:
-  /// returns when that is done; false on the library's own threads, which would wait for themselves.
-  void stop(bool wait);
-
-  [[nodiscard]] bool isCurrentThread() const noexcept { return current_ == core_.get(); }
+  /// Lets the job that is running come to its end (a wait for a lock ends at once) and refuses the others. Returns
+  /// when that is done, except on the library's own threads; see detail::leaveThread().
+  void stop();
 
  private:
   struct Core {
@@ -63,8 +61,6 @@ class Worker {
   static void refuseAll(Core& core);
 
   void startThread();
-
-  static thread_local const Core* current_;  ///< whose thread this is
 
   const char* name_;
   const std::shared_ptr<Core> core_;
