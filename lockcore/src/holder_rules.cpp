@@ -116,7 +116,7 @@ void LeaseMachine::Impl::advanceRenewal(const Instant& now) {
   }
   // Shorter than half of what is left, so that a hung request leaves room for another one.
   const nanoseconds timeout = std::min<nanoseconds>(options_.timing.heartbeat(), rightLeft(now) / 2);
-  if (readBack_ || pending_.size() >= maxPending) return send(now, Request::read, timeout);
+  if (readBack_ || mustLook()) return send(now, Request::read, timeout);
   limitRight(now);
   endLateTerm(now);  // one that states a much shorter lease may leave nothing of the right
   if (state_ == LeaseState::leading || state_ == LeaseState::draining) {
@@ -241,10 +241,10 @@ void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const Instant& asked
     return;
   }
   if (current->version == version_) {
-    // None of the unanswered renewals has arrived. They still may: they stay in the condition of the next one.
+    // None of the unanswered renewals has arrived. They still may.
     const bool known = renewFailures_ > 0 && lastError_;
     renewalFailed(now, known ? *lastError_ : StoreError{ErrorClass::transient, "the renewal did not arrive"});
-    if (pending_.size() >= maxPending) pending_.erase(pending_.begin());
+    for (Pending& unanswered : pending_) unanswered.lookedFor = true;
     return;
   }
   revokeLost(now, RevokeReason::lost,

@@ -270,8 +270,16 @@ LeaseRecord LeaseMachine::Impl::ownRecord(RecordVersion version, bool isReleased
 std::vector<RecordVersion> LeaseMachine::Impl::ownVersions() const {
   std::vector<RecordVersion> versions;
   if (!version_.isNone()) versions.push_back(version_);
-  for (const Pending& p : pending_) versions.push_back(p.version);
+  const std::size_t named = std::min(pending_.size(), maxPending);
+  for (auto p = pending_.end() - static_cast<std::ptrdiff_t>(named); p != pending_.end(); ++p) {
+    versions.push_back(p->version);
+  }
   return versions;
+}
+
+bool LeaseMachine::Impl::mustLook() const {
+  const auto unseen = [](const Pending& p) { return !p.lookedFor; };
+  return std::count_if(pending_.begin(), pending_.end(), unseen) >= static_cast<std::ptrdiff_t>(maxPending);
 }
 
 const LeaseMachine::Impl::Pending* LeaseMachine::Impl::findPending(const RecordVersion& version) const {

@@ -52,6 +52,7 @@ class LeaseMachine::Impl {
     RecordVersion version;
     Instant sentAt;
     Right right{};
+    bool lookedFor{false};  ///< a look at the record, asked for later, has shown that it had not arrived yet
   };
 
   /// What Renew and Release asked for, until a write that carries it was acknowledged.
@@ -60,8 +61,9 @@ class LeaseMachine::Impl {
     std::optional<std::string> data{};
   };
 
-  /// A request's condition lists each version that an unanswered write of the term may have left. Beyond this many the
-  /// holder reads the record before it writes again.
+  /// A request's condition lists the version that the record had last and those that unanswered writes of the term may
+  /// have left, the newest so many of them. The holder reads the record before it lets one drop out of the list; should
+  /// that one arrive all the same, the conflict shows it.
   static constexpr std::size_t maxPending = 8;
   static constexpr std::chrono::milliseconds leastRetry{1};
 
@@ -93,6 +95,8 @@ class LeaseMachine::Impl {
   void log(LogLevel level, std::string line) { actions_.push_back(action::Log{level, std::move(line)}); }
   [[nodiscard]] LeaseRecord ownRecord(RecordVersion version, bool released) const;
   [[nodiscard]] std::vector<RecordVersion> ownVersions() const;
+  [[nodiscard]] bool namesAllPending() const { return pending_.size() < maxPending; }
+  [[nodiscard]] bool mustLook() const;
   [[nodiscard]] const Pending* findPending(const RecordVersion& version) const;
   void remember(const InFlight& request) { pending_.push_back({request.version, request.sentAt, request.right}); }
   void carryWanted(WriteRequest& write) const;
@@ -162,6 +166,7 @@ class LeaseMachine::Impl {
   void advanceRelease(const Instant& now);
   void releaseAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome);
   void releaseConflict(const Instant& now, const Conflict& conflict);
+  void releaseAgain(const Instant& now, const Pending& late);
   void releaseFailed(const Instant& now, const StoreError& error);
   [[nodiscard]] bool acquisitionMayStillArrive(const Conflict& conflict) const;
   void released(const Instant& now, ReleaseResult result, const std::optional<RecordVersion>& left = {});

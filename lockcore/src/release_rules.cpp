@@ -1,5 +1,6 @@
 // The rules of letting go: the work has ended, the record is marked as released, retried while it is still ours.
 #include <algorithm>
+#include <iterator>
 
 #include "lease_machine_impl.hpp"
 #include "mutants.hpp"
@@ -42,7 +43,7 @@ void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& req
     releaseFailed(now, rejected->error);
   } else {
     // Beyond that many it need not be accepted by the next one: if it arrived, the record is released.
-    if (pending_.size() < maxPending) remember(request);
+    if (namesAllPending()) remember(request);
     releaseFailed(now, std::get<Unknown>(outcome).error);
   }
 }
@@ -60,16 +61,27 @@ bool LeaseMachine::Impl::acquisitionMayStillArrive(const Conflict& conflict) con
   return expected.empty() ? current->token.isNone() : expected == std::vector{current->version};
 }
 
+/// The record is ours, by a renewal that was too old to be named in the condition.
+void LeaseMachine::Impl::releaseAgain(const Instant& now, const Pending& late) {
+  version_ = late.version;
+  pending_.erase(pending_.begin(), std::next(pending_.begin(), &late - pending_.data() + 1));
+  retryFrom_ = now;
+  retryAfter_ = nanoseconds{0};
+}
+
 /// Nothing of ours is there any more, or an unanswered release has arrived after all.
 void LeaseMachine::Impl::releaseConflict(const Instant& now, const Conflict& conflict) {
   if (acquisitionMayStillArrive(conflict)) {
     log(LogLevel::warn, "an acquisition was not answered and may still arrive; the lease expires by itself if it does");
     return released(now, ReleaseResult::unknown);
   }
-  // If the store cannot tell: every version that we may have left is in the condition, so the record is not ours.
-  if (!conflict.current) return released(now, ReleaseResult::notHeld);
+  // If the store cannot tell: with every version that we may have left in the condition, the record is not ours.
+  if (!conflict.current) return released(now, namesAllPending() ? ReleaseResult::notHeld : ReleaseResult::unknown);
   const std::optional<LeaseRecord>& current = *conflict.current;
-  const bool marked = current && isOwn(*current) && current->released;
+  const bool own = current && isOwn(*current);
+  const Pending* late = own && !current->released ? findPending(current->version) : nullptr;
+  if (late != nullptr) return releaseAgain(now, *late);
+  const bool marked = own && current->released;
   const bool arrived = marked || (removes_ && !current);
   released(now, arrived ? ReleaseResult::released : ReleaseResult::notHeld);
   if (state_ == LeaseState::candidate) observe(now, current, false);

@@ -51,5 +51,66 @@ TEST(OutageOfAHolder, takesItsOwnRecordAgainAtOnce) {
   EXPECT_EQ(m.expected(), own.version.text());
 }
 
+/// Leading, with a renewal unanswered that no condition names any more, so many came after it; what it writes, should
+/// it arrive after all. Looks at the record show that none has arrived.
+LeaseRecord leaveManyRenewalsUnanswered(MachineHarness& m) {
+  m.becomeLeading();
+  const LeaseRecord own = m.written();
+  std::optional<LeaseRecord> first;
+  int looks = 0;
+  while (m.state() == LeaseState::leading) {
+    const std::string did = m.toWakeup();
+    if (did == "read") {
+      ++looks;
+      m.answerRead(own);
+    } else if (did == "renew") {
+      if (!first) first = m.written();
+      if (looks > 0 && m.expected().find(first->version.text()) == std::string::npos) return *first;
+      m.answerWrite(Unknown{transientError("cut")});
+    }
+  }
+  ADD_FAILURE() << "the term ended before";
+  return own;
+}
+
+LeaseOptions manyHeartbeats() {
+  LeaseOptions options = tenSecondLease();
+  options.heartbeat = 1s;
+  return options;
+}
+
+TEST(OutageOfAHolder, aRenewalThatArrivesBehindManyOthersCostsNoTerm) {
+  MachineHarness m{manyHeartbeats()};
+  const LeaseRecord first = leaveManyRenewalsUnanswered(m);
+  const TermState before = m.published();
+  EXPECT_EQ(m.answerWrite(Conflict{std::optional{first}}), "publish(leads) renewed(afterDoubt) renew");
+  EXPECT_EQ(m.state(), LeaseState::leading);
+  EXPECT_TRUE(m.revocations().empty());
+  EXPECT_GT(m.published().anchor.boottime, before.anchor.boottime) << "it counts from when that one was sent";
+  EXPECT_LT(m.published().anchor.boottime, m.now.boottime);
+  EXPECT_EQ(m.expected().substr(0, first.version.text().size()), first.version.text());
+}
+
+TEST(OutageOfAHolder, aReleaseNamesARenewalThatArrivesBehindManyOthers) {
+  MachineHarness m{manyHeartbeats()};
+  const LeaseRecord first = leaveManyRenewalsUnanswered(m);
+  m.answerWrite(Unknown{transientError("cut")});
+  m.step(event::StepDown{});
+  EXPECT_EQ(m.step(event::WorkEnded{}), "publish(none) release");
+  EXPECT_EQ(m.expected().find(first.version.text()), std::string::npos);
+  EXPECT_EQ(m.answerWrite(Conflict{std::optional{first}}), "release");
+  EXPECT_EQ(m.expected().substr(0, first.version.text().size()), first.version.text());
+}
+
+/// It cannot know whether the record is still its own.
+TEST(OutageOfAHolder, aReleaseBehindManyRenewalsSaysNoMoreThanItKnows) {
+  MachineHarness m{manyHeartbeats()};
+  leaveManyRenewalsUnanswered(m);
+  m.answerWrite(Unknown{transientError("cut")});
+  m.step(event::Stop{});
+  m.step(event::WorkEnded{});
+  EXPECT_NE(m.answerWrite(Conflict{}).find("stopped(unknown)"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tenure::test
