@@ -148,6 +148,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   std::atomic<std::uint64_t> token_{0};
   std::shared_ptr<const LeasePayload> payload_{};
 
+  std::unique_ptr<const LockError> gaveUp_{};  ///< on the scheduler only: told when the session has ended
+
   StopSignal stop_{};
   std::atomic<bool> over_{false};   ///< the work was told to stop, or the lock is being given up
   std::atomic<bool> letGo_{false};  ///< the lock is being given up: not even valid any more

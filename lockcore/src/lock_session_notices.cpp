@@ -81,7 +81,11 @@ bool LockSession::lose(const LockLoss& loss) {
   return true;
 }
 
-void LockSession::on(const action::GaveUp& gaveUp) { decide(gaveUpError(gaveUp)); }
+/// Who is told may try again at once, so the client shall know first that this session is over.
+void LockSession::on(const action::GaveUp& gaveUp) {
+  if (gaveUp.releasesFirst) return decide(gaveUpError(gaveUp));
+  gaveUp_ = std::make_unique<const LockError>(gaveUpError(gaveUp));
+}
 
 LockError LockSession::gaveUpError(const action::GaveUp& gaveUp) const {
   if (gaveUp.reason == GiveUpReason::missing) {
@@ -114,9 +118,9 @@ void LockSession::on(const action::Stopped& stopped) {
   if (line) line->leave(stopped.memory);
   line.reset();  // before anything else: the next one's request is on its way while this one's end is told
   failChanges(lostError());
-  decide(error(cancelled_.value_or(LockErrc::cancelled), "was cancelled before it was decided"));
-  // First the client, so that whoever was told of the release may acquire at once.
+  // First the client, so that whoever was told of the end may acquire at once.
   if (ended) ended(stopped.result, stopped.memory);
+  decide(gaveUp_ ? *gaveUp_ : error(cancelled_.value_or(LockErrc::cancelled), "was cancelled before it was decided"));
   for (const Released& release : releases) release(stopped.result);
 }
 

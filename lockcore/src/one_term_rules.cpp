@@ -51,7 +51,8 @@ std::optional<GiveUpReason> LeaseMachine::Impl::reasonToGiveUp(const Instant& no
 /// An acquisition that nobody answered may still arrive, and is released then.
 void LeaseMachine::Impl::giveUp(const Instant& now, GiveUpReason reason) {
   const bool unavailable = reason == GiveUpReason::unavailable;
-  actions_.push_back(action::GaveUp{reason, observation_.holderSeen(now), unavailable ? lastError_ : std::nullopt});
+  actions_.push_back(
+      action::GaveUp{reason, observation_.holderSeen(now), unavailable ? lastError_ : std::nullopt, !pending_.empty()});
   stopping_ = true;
   inFlight_.reset();
   if (pending_.empty()) return finish(ReleaseResult::notHeld);

@@ -56,6 +56,23 @@ TEST_F(LockAcquire, S1_28_S1_68_S3_16_heldByAnotherNamesOwnerAndAgeInOneRead) {
   EXPECT_EQ(world.stored("orders")->holder, a->candidate());
 }
 
+/// Whoever asks now and then, as soon as he is told, is not told that he stands in his own way.
+TEST_F(LockAcquire, S1_28_whoIsToldThatItIsHeldMayAskAgainAtOnce) {
+  const Lock held = world.acquireNow(*a, "orders");
+  LockRuntime runtime;
+  runtime.scheduler = world.loop;
+  runtime.executor = [](const std::function<void()>& task) { task(); };
+  LockClient eager{world.store, {.candidate = "c", .lease = lockLease()}, std::move(runtime)};
+  std::vector<LockErrc> told;
+  std::function<void(LockResult<Lock>)> again = [&](const LockResult<Lock>& result) {
+    told.push_back(result.error().code);
+    if (told.size() < 3) (void)eager.acquireAsync({"orders"}, {.waitFor = 0ms}, again);
+  };
+  (void)eager.acquireAsync({"orders"}, {.waitFor = 0ms}, again);
+  world.settle();
+  EXPECT_EQ(told, std::vector<LockErrc>(3, LockErrc::held));
+}
+
 TEST_F(LockAcquire, J24_J25_absentReleasedHeldAndDeadGiveFourOutcomes) {
   {
     Lock first = world.acquireNow(*a, "absent");  // absent

@@ -107,11 +107,12 @@ struct Renewed {
   bool afterDoubt;
   std::uint64_t ticket{0};  ///< the last Renew whose changes the record has now; 0: none
 };
-/// OneTerm only: the candidacy is over without a term. Stopped follows.
+/// OneTerm only: the candidacy is over without a term. Stopped follows, in the same step unless `releasesFirst`.
 struct GaveUp {
   GiveUpReason reason;
   std::optional<HolderSeen> holder{};  ///< if the record was seen to be held
   std::optional<StoreError> error{};   ///< for `unavailable`
+  bool releasesFirst{false};           ///< an acquisition that nobody answered may still arrive
 };
 /// A renewal failed or was not answered; the lease is still valid. Once per doubt.
 struct InDoubt {
