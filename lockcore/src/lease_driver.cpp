@@ -33,11 +33,11 @@ LeaseActions LeaseDriver::Impl::step(const Instant& now, const LeaseEvent& event
   return machine_.step(now, event);
 }
 
-void LeaseDriver::Impl::take(const LeaseActions& actions) {
+void LeaseDriver::Impl::take(LeaseActions actions) {
   keepWatch();  // before a read is sent, so that no change can fall between the read and the watch
-  for (const LeaseAction& action : actions) {
+  for (LeaseAction& action : actions) {
     if (closed_.load()) return;
-    std::visit([this](const auto& a) { perform(a); }, action);
+    std::visit([this](auto& a) { perform(std::move(a)); }, action);
   }
 }
 
@@ -96,12 +96,12 @@ void LeaseDriver::Impl::perform(const action::SendRead& send) {
   }
 }
 
-void LeaseDriver::Impl::perform(const action::SendWrite& send) {
+void LeaseDriver::Impl::perform(action::SendWrite&& send) {
   const auto answer = [gate = gate_, attempt = send.attempt](WriteOutcome outcome) {
     gate->submit(event::WriteReply{attempt, std::move(outcome)});
   };
   try {
-    store_->write(send.request, {send.timeout}, answer);
+    store_->write(std::move(send.request), {send.timeout}, answer);
   } catch (const std::exception& error) {
     answer(Unknown{{ErrorClass::transient, std::string{"the store threw: "} + error.what()}});
   } catch (...) {

@@ -69,9 +69,9 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void ensureSchema();
   void takeSchema(const StoreStatus& status);
   void pump(const LeaseEvent& event);
-  void take(const LeaseActions& actions);
+  void take(LeaseActions actions);
   void perform(const action::SendRead& send);
-  void perform(const action::SendWrite& send);
+  void perform(action::SendWrite&& send);
   void perform(const action::Publish& publish) { term_->publish(publish.term); }
   void perform(const action::FollowHolder& follow);
   [[nodiscard]] std::shared_ptr<void> orNull(const char* what, const std::function<std::shared_ptr<void>()>& make);

@@ -11,10 +11,8 @@ namespace {
 constexpr std::array<char, 16> hexDigits{'0', '1', '2', '3', '4', '5', '6', '7',
                                          '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
 
-std::string hex64(std::uint64_t value) {
-  std::string out(16, '0');
-  for (std::size_t i = 16; i-- > 0; value >>= 4U) out[i] = hexDigits[value & 0xFU];
-  return out;
+void writeHex(std::uint64_t value, char* digits16) noexcept {
+  for (std::size_t i = 16; i-- > 0; value >>= 4U) digits16[i] = hexDigits[value & 0xFU];
 }
 
 }  // namespace
@@ -37,14 +35,23 @@ std::chrono::nanoseconds uniform(RandomSource& random, std::chrono::nanoseconds 
 std::string uuid4(RandomSource& random) {
   const std::uint64_t high = (random.next() & 0xFFFF'FFFF'FFFF'0FFFULL) | 0x4000ULL;
   const std::uint64_t low = (random.next() & 0x3FFF'FFFF'FFFF'FFFFULL) | 0x8000'0000'0000'0000ULL;
-  const std::string a = hex64(high);
-  const std::string b = hex64(low);
-  return a.substr(0, 8) + '-' + a.substr(8, 4) + '-' + a.substr(12, 4) + '-' + b.substr(0, 4) + '-' + b.substr(4);
+  std::array<char, 32> digits{};
+  writeHex(high, digits.data());
+  writeHex(low, digits.data() + 16);
+  std::string out;
+  out.reserve(36);
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i == 8 || i == 12 || i == 16 || i == 20) out += '-';
+    out += digits.at(i);
+  }
+  return out;
 }
 
 std::string hex128(RandomSource& random) {
-  std::string high = hex64(random.next());
-  return high + hex64(random.next());
+  std::string out(32, '0');
+  writeHex(random.next(), out.data());
+  writeHex(random.next(), out.data() + 16);
+  return out;
 }
 
 }  // namespace tenure

@@ -49,15 +49,16 @@ void Pool::submit(std::unique_ptr<Call> call) {
 }
 
 std::optional<HttpError> Pool::refusal(const Call& call) const {
-  const std::string where = toString(route_.origin) + ": ";
+  const auto unsent = [&](HttpError::Kind kind, const std::string& why) {
+    return HttpError{kind, false, toString(route_.origin) + ": " + why};
+  };
   if (call.deadline <= lastCall_) {
-    return HttpError{HttpError::Kind::timeout, false,
-                     where + "the time of " + millis(call.timeout) + " was over before the call's turn came"};
+    return unsent(HttpError::Kind::timeout,
+                  "the time of " + millis(call.timeout) + " was over before the call's turn came");
   }
-  if (!route_.fault.empty()) return HttpError{HttpError::Kind::connect, false, where + route_.fault};
-  if (std::string fault = requestFault(call.request); !fault.empty()) {
-    return HttpError{HttpError::Kind::protocol, false, where + "the request cannot be sent: " + fault};
-  }
+  if (!route_.fault.empty()) return unsent(HttpError::Kind::connect, route_.fault);
+  const std::string fault = requestFault(call.request);
+  if (!fault.empty()) return unsent(HttpError::Kind::protocol, "the request cannot be sent: " + fault);
   return std::nullopt;
 }
 

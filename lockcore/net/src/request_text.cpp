@@ -14,7 +14,7 @@ bool isToken(std::string_view text) noexcept {
 }
 
 bool isOneLine(std::string_view text) noexcept {
-  return text.find_first_of(std::string_view{"\r\n\0", 3}) == std::string_view::npos;
+  return std::none_of(text.begin(), text.end(), [](char c) { return c == '\r' || c == '\n' || c == '\0'; });
 }
 
 bool isOurs(std::string_view name) noexcept {

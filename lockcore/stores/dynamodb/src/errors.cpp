@@ -4,6 +4,7 @@
 #include <array>
 #include <stdexcept>
 
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
@@ -170,7 +171,9 @@ ParsedReply parseReply(const CallName& call, const aws::JsonOutcome& outcome) {
     return Fault{"", {fault.error.errorClass, call.text() + ": " + fault.error.message}, fault.maybeSent, {}};
   }
   boost::system::error_code invalid;
-  boost::json::value parsed = boost::json::parse(outcome->body, invalid);
+  // One block for all its values, which live as long as the object.
+  boost::json::value parsed = boost::json::parse(
+      outcome->body, invalid, boost::json::make_shared_resource<boost::json::monotonic_resource>(768));
   object* body = invalid.failed() ? nullptr : parsed.if_object();
   if (outcome->status != 200) return faultOf(call.text(), *outcome, body != nullptr ? std::move(*body) : object{});
   if (body != nullptr) return std::move(*body);

@@ -14,6 +14,15 @@ void comma(std::string& list) {
 
 }  // namespace
 
+/// As much as a heartbeat needs: growing by and by costs more than the rest of it.
+Expression::Expression(const Layout& layout) : layout_{layout} {
+  sets_.reserve(128);
+  removes_.reserve(32);
+  condition_.reserve(64);
+  names_.reserve(256);
+  values_.reserve(384);
+}
+
 std::string_view Expression::use(Attribute attribute) {
   const auto index = static_cast<std::size_t>(attribute);
   if (!used_.test(index)) {

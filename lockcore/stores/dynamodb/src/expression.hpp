@@ -14,7 +14,7 @@ namespace tenure::dynamodb_store {
 
 class Expression {
  public:
-  explicit Expression(const Layout& layout) : layout_{layout} {}
+  explicit Expression(const Layout& layout);
 
   // What the update does.
   void setText(Attribute attribute, std::string_view text);

@@ -14,7 +14,8 @@ std::string started(const Layout& layout) {
   std::string body;
   body.reserve(usualBody);
   body += '{';
-  return body += layout.tableMember();
+  body += layout.tableMember();
+  return body;  // by itself: what += returns would be copied, without what was reserved
 }
 
 void appendKeyMember(std::string& body, const Layout& layout, const ItemKey& key) {
@@ -98,7 +99,8 @@ void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey
 std::string readRequest(const Layout& layout, const LeaseKey& key) {
   std::string body = started(layout);
   appendKeyMember(body, layout, layout.keyOf(key));
-  return body += mutant::on(Mutant::dynamodbWeakRead) ? "}" : ",\"ConsistentRead\":true}";
+  body += mutant::on(Mutant::dynamodbWeakRead) ? "}" : ",\"ConsistentRead\":true}";
+  return body;
 }
 
 std::string readPairRequest(const Layout& layout, const LeaseKey& key) {
@@ -109,7 +111,8 @@ std::string readPairRequest(const Layout& layout, const LeaseKey& key) {
   layout.appendKey(body, layout.keyOf(key));
   body += ',';
   layout.appendKey(body, layout.companionOf(key));
-  return body += "],\"ConsistentRead\":true}}}";
+  body += "],\"ConsistentRead\":true}}}";
+  return body;
 }
 
 std::string listRequest(const Layout& layout, std::string_view prefix, std::string_view startKey) {
@@ -119,7 +122,8 @@ std::string listRequest(const Layout& layout, std::string_view prefix, std::stri
   if (!prefix.empty()) filter.filterPrefix(Attribute::partition, prefix);
   filter.appendTo(body, "FilterExpression");
   if (!startKey.empty()) body.append(",\"ExclusiveStartKey\":").append(startKey);
-  return body += '}';
+  body += '}';
+  return body;
 }
 
 std::string updateRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
@@ -135,7 +139,8 @@ std::string updateRequest(const Layout& layout, const WriteRequest& request, con
   appendKeyMember(body, layout, layout.keyOf(request.key));
   update.appendTo(body);
   body += R"(,"ReturnValues":"UPDATED_NEW")";
-  return body.append(tellImage) += '}';
+  body.append(tellImage) += '}';
+  return body;
 }
 
 std::string deleteRequest(const Layout& layout, const WriteRequest& request) {
@@ -145,7 +150,8 @@ std::string deleteRequest(const Layout& layout, const WriteRequest& request) {
   appendKeyMember(body, layout, layout.keyOf(request.key));
   condition.appendTo(body);
   body += R"(,"ReturnValues":"ALL_OLD")";
-  return body.append(tellImage) += '}';
+  body.append(tellImage) += '}';
+  return body;
 }
 
 std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
@@ -168,7 +174,8 @@ std::string acquireRequest(const Layout& layout, const WriteRequest& request, co
   update.appendTo(body);
   body.append(tellImage).append("}}");
   appendCounterUpdate(body, layout, request.key, companion, token);
-  return body += "]}";
+  body += "]}";
+  return body;
 }
 
 std::string removeRequest(const Layout& layout, const LeaseKey& key, const RecordVersion& version,
@@ -182,7 +189,8 @@ std::string removeRequest(const Layout& layout, const LeaseKey& key, const Recor
   condition.appendTo(body);
   body.append(tellImage).append("}}");
   appendCounterUpdate(body, layout, key, companion, counter);
-  return body += "]}";
+  body += "]}";
+  return body;
 }
 
 std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingToken token) {
@@ -193,7 +201,8 @@ std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingTo
   std::string body = started(layout);
   appendKeyMember(body, layout, layout.keyOf(key));
   update.appendTo(body);
-  return body.append(tellImage) += '}';
+  body.append(tellImage) += '}';
+  return body;
 }
 
 }  // namespace tenure::dynamodb_store
