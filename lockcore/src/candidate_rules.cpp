@@ -33,7 +33,7 @@ bool LeaseMachine::Impl::mayCompete(const Instant& now) const {
 
 void LeaseMachine::Impl::advanceCandidate(const Instant& now) {
   if (stopping_) {
-    if (!workRunning_) return finish(ReleaseResult::notHeld);
+    if (!workRunning_) return finish(nothingToRelease());
     if (elapsedForHolder(drainFrom_, now) >= options_.timing.drainTimeout()) finish(ReleaseResult::notDrained);
     return;
   }
@@ -62,6 +62,7 @@ void LeaseMachine::Impl::sendAcquire(const Instant& now) {
   state_ = LeaseState::acquiring;
   // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
   sendWrite(now, Request::acquire, options_.timing.leadsFor() / 2, observation_.expected());
+  inFlight_->creates = observation_.absent();
   const Pending sent{inFlight_->version, now, inFlight_->right};
   if (mutant::on(Mutant::electedBeforeAnswer)) becomeLeader(now, sent, tokenFloor_.next());
 }
@@ -150,6 +151,7 @@ void LeaseMachine::Impl::acquired(const Instant& now, const InFlight& request, c
 void LeaseMachine::Impl::rememberAcquire(const InFlight& request) {
   if (pending_.size() >= maxPendingAcquires) pending_.erase(pending_.begin());
   remember(request);
+  openCreations_ += request.creates ? 1 : 0;
 }
 
 /// What was observed so far still counts (I3), but a read comes first, and a backoff: reads that succeed say nothing of

@@ -33,6 +33,7 @@ nanoseconds surelyCounted(const Instant& from, const Instant& to) {
 void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, FencingToken token) {
   tokenFloor_ = std::max(tokenFloor_, token);
   version_ = won.version;
+  openCreations_ -= won.creates ? 1 : 0;
   pending_.clear();
   term_ = {won.sentAt, won.right.leadsFor, won.right.validFor, token};
   acquiredAtMillis_ = options_.displayClock != nullptr ? options_.displayClock() : 0;

@@ -43,6 +43,7 @@ class LeaseMachine::Impl {
     RecordVersion version{};  ///< that a write would leave
     bool hinted{false};
     Right right{};
+    bool creates{false};  ///< an acquisition that waits for no record to be there
   };
 
   /// A write without an answer: the record may have this version, from a request sent at `sentAt` (I8). A conflict is
@@ -53,6 +54,7 @@ class LeaseMachine::Impl {
     Instant sentAt;
     Right right{};
     bool lookedFor{false};  ///< a look at the record, asked for later, has shown that it had not arrived yet
+    bool creates{false};
   };
 
   /// What Renew and Release asked for, until a write that carries it was acknowledged.
@@ -98,7 +100,9 @@ class LeaseMachine::Impl {
   [[nodiscard]] bool namesAllPending() const { return pending_.size() < maxPending; }
   [[nodiscard]] bool mustLook() const;
   [[nodiscard]] const Pending* findPending(const RecordVersion& version) const;
-  void remember(const InFlight& request) { pending_.push_back({request.version, request.sentAt, request.right}); }
+  void remember(const InFlight& request) {
+    pending_.push_back({request.version, request.sentAt, request.right, false, request.creates});
+  }
   void carryWanted(WriteRequest& write) const;
   [[nodiscard]] bool wrote(const LeaseRecord& record) const;
   [[nodiscard]] bool isOwn(const LeaseRecord& record) const { return record.holder == options_.holder; }
@@ -169,6 +173,7 @@ class LeaseMachine::Impl {
   void releaseAgain(const Instant& now, const Pending& late);
   void releaseFailed(const Instant& now, const StoreError& error);
   [[nodiscard]] bool acquisitionMayStillArrive(const Conflict& conflict) const;
+  [[nodiscard]] ReleaseResult nothingToRelease() const;
   void released(const Instant& now, ReleaseResult result, const std::optional<RecordVersion>& left = {});
   void finish(ReleaseResult result);
 
@@ -200,6 +205,8 @@ class LeaseMachine::Impl {
   Instant cooldownFrom_{};
   Nanos cooldown_{0};
   std::string followedBeacon_{};
+
+  int openCreations_{0};  ///< acquisitions of an absent record that nobody answered and that no term began with
 
   // Of the present or last term.
   TermState term_{};

@@ -49,6 +49,9 @@ class Observation {
   [[nodiscard]] bool heldByOther() const noexcept;
   [[nodiscard]] bool heldBySelf() const noexcept;
   [[nodiscard]] bool absent() const noexcept { return known_ && record_ == nullptr; }
+  /// There is no record, or one whose client deletes it when it lets go, or nobody knows: one without a token is not of
+  /// this library.
+  [[nodiscard]] bool mayVanish() const noexcept { return !known_ || !record_ || record_->token.isNone(); }
   /// Who holds it, for people; empty if it was seen to be free.
   [[nodiscard]] std::optional<HolderSeen> holderSeen(const Instant& now) const;
 

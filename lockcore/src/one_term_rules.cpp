@@ -55,7 +55,7 @@ void LeaseMachine::Impl::giveUp(const Instant& now, GiveUpReason reason) {
       action::GaveUp{reason, observation_.holderSeen(now), unavailable ? lastError_ : std::nullopt, !pending_.empty()});
   stopping_ = true;
   inFlight_.reset();
-  if (pending_.empty()) return finish(ReleaseResult::notHeld);
+  if (pending_.empty()) return finish(nothingToRelease());
   beginRelease(now);
   advanceRelease(now);
 }

@@ -48,17 +48,22 @@ void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& req
   }
 }
 
-/// Of an acquisition that nobody answered, whose term never began: it waits for the record to be as it was observed,
-/// and the record still is, or can be again (or the store does not say). It may also look like a release of ours, that
-/// of the term before.
+/// Of an acquisition that nobody answered: it waits for the record to be as it was observed, and the record still is, or
+/// can be again (or the store does not say). It may also look like a release of ours, that of the term before.
 bool LeaseMachine::Impl::acquisitionMayStillArrive(const Conflict& conflict) const {
-  if (!term_.token.isNone() || mutant::on(Mutant::releaseTrustsOldRecord)) return false;
+  const bool candidate = term_.token.isNone();
+  if ((!candidate && openCreations_ == 0) || mutant::on(Mutant::releaseTrustsOldRecord)) return false;
   if (!conflict.current) return true;
   const std::optional<LeaseRecord>& current = *conflict.current;
-  const std::vector<RecordVersion> expected = observation_.expected();
-  if (!current) return expected.empty();
   // A client of another make releases by deleting, and what waits for no record to be there gets its turn after all.
-  return expected.empty() ? current->token.isNone() : expected == std::vector{current->version};
+  if (openCreations_ > 0 && (!current || current->token.isNone())) return true;
+  return candidate && current && observation_.expected() == std::vector{current->version};
+}
+
+/// Of a candidate without a request that may have won: only an older one, which waits for no record to be there, may
+/// still arrive.
+ReleaseResult LeaseMachine::Impl::nothingToRelease() const {
+  return openCreations_ > 0 && observation_.mayVanish() ? ReleaseResult::unknown : ReleaseResult::notHeld;
 }
 
 /// The record is ours, by a renewal that was too old to be named in the condition.

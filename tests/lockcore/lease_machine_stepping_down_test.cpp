@@ -133,6 +133,45 @@ TEST(I9OrderOnSteppingDown, aLostAcquisitionOfAnAbsentRecordMayStillArriveWhenAF
   EXPECT_EQ(stoppedBeside(5), "unfollow stopped(notHeld)") << "no holder of this library deletes";
 }
 
+/// Of two acquisitions of an absent record the second one won; the first is still on its way.
+void leadBesideAnUnansweredAcquisition(MachineHarness& m) {
+  m.becomeAcquiring();
+  m.answerWrite(Unknown{transientError()});
+  m.answerRead(absent);
+  EXPECT_EQ(readUntilElse(m, absent), "acquire");
+  m.answerWrite(Applied{FencingToken{1}});
+  EXPECT_EQ(m.state(), LeaseState::leading);
+}
+
+TEST(I9OrderOnSteppingDown, anAcquisitionBesideTheOneThatWonMayStillArriveWhenAForeignHolderDeletesItsOwn) {
+  const auto releasedBeside = [](const std::optional<LeaseRecord>& current) {
+    MachineHarness m;
+    leadBesideAnUnansweredAcquisition(m);
+    m.step(event::Stop{});
+    m.step(event::WorkEnded{});
+    return m.answerWrite(Conflict{current});
+  };
+  EXPECT_EQ(releasedBeside(othersRecord("other-1", 0)), "log leader(none) unfollow stopped(unknown)");
+  EXPECT_EQ(releasedBeside(std::nullopt), "log leader(none) unfollow stopped(unknown)");
+  EXPECT_EQ(releasedBeside(othersRecord("other-1", 5)), "leader(none) unfollow stopped(notHeld)")
+      << "no holder of this library deletes";
+}
+
+/// The term was lost to that holder before the stop.
+TEST(I9OrderOnSteppingDown, stopOfACandidateBesideAForeignHolderDoesNotForgetAnOldUnansweredAcquisition) {
+  const auto stoppedBeside = [](std::uint64_t token) {
+    MachineHarness m;
+    leadBesideAnUnansweredAcquisition(m);
+    m.after(3s);
+    m.answerWrite(Conflict{std::optional{othersRecord("other-1", token)}});
+    m.step(event::WorkEnded{});
+    m.answerRead(othersRecord("other-1", token));
+    return m.step(event::Stop{});
+  };
+  EXPECT_EQ(stoppedBeside(0), "unfollow stopped(unknown)");
+  EXPECT_EQ(stoppedBeside(5), "unfollow stopped(notHeld)");
+}
+
 TEST(I9OrderOnSteppingDown, stopWhileAPoliteEndIsUnderWayEndsForGood) {
   MachineHarness m;
   m.becomeDraining();

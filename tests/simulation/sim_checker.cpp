@@ -80,7 +80,10 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   if (truth && truth->token <= write->floor) violation(writer, "token", "got a token no higher than one it knew of");
   if (lawless()) return;
   const bool misled = writer.misledAt >= now_ - 8 * writer.timing.duration();
-  if (writer.saysFree && !misled && now_ > erasedUntil_) {
+  // The record was marked as released, a client of another make took it and let go by deleting: an acquisition that
+  // waits for no record to be there has its turn. It was true when it was said.
+  const bool since = write->creates && writer.releasedAt >= TrueTime{0} && writer.releasedAt < foreignErasedAt_;
+  if (writer.saysFree && !misled && !since && now_ > erasedUntil_) {
     violation(writer, "release", "takes the lease after it said that it does not");
   }
   if (now_ < foreignUntil_) violation(writer, "takeover", "takes the lease that a client of another make holds");
@@ -181,7 +184,7 @@ void SimChecker::requestSent(SimLife& life, Attempt attempt, nanoseconds timeout
 void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
   const Instant now = life.clock.at(now_);
   const FencingToken floor = std::max({life.lastToken, life.highestShown, life.toldOf});
-  life.sent[life.nextSent++ % life.sent.size()] = {now, request.record.version, request.purpose, floor};
+  life.sent[life.nextSent++ % life.sent.size()] = {now, request.record.version, request.purpose, floor, request.expected.empty()};
   const bool valid = life.published.validAt(now);
   if (request.purpose == WriteRequest::Purpose::release) {
     if (life.working) violation(life, "release", "released while its work runs");
@@ -203,6 +206,7 @@ void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optiona
   if (result == ReleaseResult::released && holds) violation(life, "release", "says that it released and did not");
   life.stopped = true;
   life.saysFree = result == ReleaseResult::released || result == ReleaseResult::notHeld;
+  life.releasedAt = result == ReleaseResult::released ? now_ : TrueTime{-1};
 }
 
 void SimChecker::acted(const SimLife& life) {

@@ -47,6 +47,7 @@ class SimChecker {
   void lawlessUntil(TrueTime until) noexcept { lawlessUntil_ = std::max(lawlessUntil_, until); }
   /// A client of another make holds the lease until then; zero: not any more.
   void foreignHolds(TrueTime until, const Lives& all);
+  void foreignErased() noexcept { foreignErasedAt_ = now_; }
 
   /// No fault any more: from here on exactly one leads, without an end.
   void calmBegins(const Lives& all);
@@ -71,6 +72,7 @@ class SimChecker {
   TrueTime erasedUntil_{-1};
   TrueTime lawlessUntil_{0};
   TrueTime foreignUntil_{0};
+  TrueTime foreignErasedAt_{-1};  ///< a client of another make let go by deleting the record
   FencingToken fence_{};
   std::string fenceOwner_{};
   std::vector<Violation> violations_;

@@ -75,6 +75,7 @@ void SimWorld::tickForeign() {
     if (ends && streams_.load.chance(0.5)) return endForeign();  // it crashed
     if (ends) {
       truth_->erase();
+      checker_.foreignErased();
       return endForeign();
     }
   } else {

@@ -18,6 +18,7 @@ struct SentWrite {
   RecordVersion version{};
   WriteRequest::Purpose purpose{};
   FencingToken floor{};  ///< the highest token that the sender knew of
+  bool creates{false};   ///< an acquisition that waits for no record to be there
   bool applied{false};
 };
 
@@ -53,6 +54,7 @@ struct SimLife {
   bool stuck{false};                       // and it tells of no progress
   bool stopped{false};
   bool saysFree{false};     // it stopped and said that it does not hold the lease
+  TrueTime releasedAt{-1};  // it stopped and said that the record is marked as released
   bool unreadable{false};   // the last read told that the record is not understood
   TrueTime troubledAt{-1};  // the last fault that could delay or lose something of it
   TrueTime misledAt{-1};    // the last time that it was shown something else than the truth

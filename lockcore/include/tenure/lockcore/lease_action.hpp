@@ -46,7 +46,9 @@ enum class ReleaseResult {
   notHeld,     ///< it did not lead, or had lost the lease before
   released,    ///< the record is marked as released
   notDrained,  ///< the work did not end in time; the lease is left to expire
-  unknown,     ///< the store did not answer in time; the lease expires by itself if the release did not arrive
+  /// The store did not answer in time, or an acquisition that it never answered may still arrive; the lease expires by
+  /// itself if the release did not arrive, or the acquisition did.
+  unknown,
   shared,      ///< of a lock: another handle of the term holds on
 };
 
