@@ -48,8 +48,8 @@ void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& req
   }
 }
 
-/// Of an acquisition that nobody answered: it waits for the record to be as it was observed, and the record still is, or
-/// can be again (or the store does not say). It may also look like a release of ours, that of the term before.
+/// Of an acquisition that nobody answered: it waits for the record to be as it was observed, and the record still is,
+/// or can be again (or the store does not say). It may also look like a release of ours, that of the term before.
 bool LeaseMachine::Impl::acquisitionMayStillArrive(const Conflict& conflict) const {
   const bool candidate = term_.token.isNone();
   if ((!candidate && openCreations_ == 0) || mutant::on(Mutant::releaseTrustsOldRecord)) return false;

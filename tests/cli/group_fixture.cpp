@@ -1,8 +1,30 @@
 #include "cli/group_fixture.hpp"
 
+#include <csignal>
+#include <fstream>
 #include <sstream>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 namespace tenure::test {
+namespace {
+
+/// By /proc/locks: "1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120".
+bool hasWriteLock(pid_t process, const std::string& file) {
+  struct stat there {};
+  if (stat(file.c_str(), &there) != 0) return false;
+  const std::string inode = ':' + std::to_string(there.st_ino);
+  std::ifstream locks{"/proc/locks"};
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words{line};
+    std::string number, kind, advisory, mode, owner, where;
+    words >> number >> kind >> advisory >> mode >> owner >> where;
+    if (mode == "WRITE" && owner == std::to_string(process) && where.ends_with(inode)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 void GroupFixture::configure(const std::string& lease, const std::string& others) const {
   directory_.write("group.yaml",
@@ -66,6 +88,17 @@ long long GroupFixture::lastAct(int token) const {
 pid_t GroupFixture::jobOf(int token) const {
   const std::string text = contentOf(actsOf(token) + ".pid");
   return text.empty() ? -1 : std::stoi(text);
+}
+
+bool GroupFixture::freezeOutsideOfTransactions(const Subprocess& process) const {
+  return eventually([&] {
+    process.signal(SIGSTOP);
+    siginfo_t stopped{};
+    if (waitid(P_PID, static_cast<id_t>(process.id()), &stopped, WSTOPPED) != 0) return false;
+    if (!hasWriteLock(process.id(), database() + "-shm")) return true;
+    process.signal(SIGCONT);
+    return false;
+  });
 }
 
 }  // namespace tenure::test

@@ -39,7 +39,7 @@ TEST_F(RunFailuresTest, FrozenSupervisorsJobIsGoneBeforeTheNextOneActs) {
   Subprocess bob{run({}, actingJob()), as("bob")};
   ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
   const Witness job{jobOf(1)};
-  alice.signal(SIGSTOP);
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));
   EXPECT_TRUE(job.ended()) << "the guard ends it";
   ASSERT_TRUE(begins(2)) << bob.errors();
   const long long gap = firstAct(2) - lastAct(1);
@@ -55,7 +55,7 @@ TEST_F(RunFailuresTest, OnceTellsThatLeadershipWasLost) {
   configure();
   Subprocess alice{run({"--once"}, actingJob()), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
-  alice.signal(SIGSTOP);
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));
   ASSERT_TRUE(Witness{jobOf(1)}.ended());
   alice.signal(SIGCONT);
   EXPECT_EQ(alice.wait(), cli::exitLost) << alice.errors();
@@ -101,7 +101,7 @@ TEST_F(RunFailuresTest, KilledGuardIsReplacedAndTheJobGoesOn) {
   EXPECT_TRUE(eventually([&] { return guardOf(alice.id()) != -1 && guardOf(alice.id()) != first; }));
   EXPECT_TRUE(goesOn(1));
   const Witness job{jobOf(1)};
-  alice.signal(SIGSTOP);
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));
   EXPECT_TRUE(job.ended()) << "the new guard guards";
 }
 
@@ -113,7 +113,7 @@ TEST_F(RunFailuresTest, OrphanedJobCountsAsAliveUntilTheLeaseEnds) {
   ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
   const Witness job{jobOf(1)};
   const Witness guard{guardOf(alice.id())};
-  alice.signal(SIGSTOP);  // so that it cannot replace the guard
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));  // so that it cannot replace the guard
   const long long frozen = monotonicNow();
   guard.signal(SIGKILL);
   alice.signal(SIGKILL);

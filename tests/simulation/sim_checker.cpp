@@ -184,7 +184,8 @@ void SimChecker::requestSent(SimLife& life, Attempt attempt, nanoseconds timeout
 void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
   const Instant now = life.clock.at(now_);
   const FencingToken floor = std::max({life.lastToken, life.highestShown, life.toldOf});
-  life.sent[life.nextSent++ % life.sent.size()] = {now, request.record.version, request.purpose, floor, request.expected.empty()};
+  life.sent[life.nextSent++ % life.sent.size()] = {now, request.record.version, request.purpose, floor,
+                                                   request.expected.empty()};
   const bool valid = life.published.validAt(now);
   if (request.purpose == WriteRequest::Purpose::release) {
     if (life.working) violation(life, "release", "released while its work runs");

@@ -175,7 +175,7 @@ TEST_F(SqliteClaims, growWithALongerLeaseAndNeverShrink) {
 
 // Or thousands of leases of one process could not be acquired in the time of one.
 TEST_F(SqliteClaims, anAcquisitionReadsFewNamesHoweverManyClaimsThereAre) {
-  constexpr int leases = 600;
+  constexpr int leases = 300;
   Store store{path_};
   std::vector<contract::Pending<WriteOutcome>> acquisitions;
   for (int i = 0; i < leases; ++i) {
@@ -198,7 +198,7 @@ TEST_F(SqliteClaims, anAcquisitionReadsFewNamesHoweverManyClaimsThereAre) {
   }
   const std::uint64_t each = (namesRead() - before) / more;
   EXPECT_GT(each, 0U) << "the count is blind";
-  EXPECT_LT(each, std::uint64_t{leases} / 20);
+  EXPECT_LT(each, std::uint64_t{leases} / 10);
 }
 
 // A backup was put back: its row is older than the term that somebody holds.

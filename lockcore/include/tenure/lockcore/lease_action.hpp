@@ -49,7 +49,7 @@ enum class ReleaseResult {
   /// The store did not answer in time, or an acquisition that it never answered may still arrive; the lease expires by
   /// itself if the release did not arrive, or the acquisition did.
   unknown,
-  shared,      ///< of a lock: another handle of the term holds on
+  shared,  ///< of a lock: another handle of the term holds on
 };
 
 [[nodiscard]] std::string_view toString(ReleaseResult result) noexcept;
