@@ -23,7 +23,7 @@ struct Job {
   std::function<void(StoreError)> refuse;  ///< its time passed in the queue, or the store is gone
   /// Not null: a renewal, which may be done together with others that wait. Then `answer` is called instead of `run`.
   std::shared_ptr<const WriteRequest> renewal{};
-  std::function<void(WriteOutcome)> answer{};
+  std::function<void(Session&, WriteOutcome)> answer{};
 };
 
 /// Renewals keep a term alive, and acquisitions may wait by the thousand: so a renewal waits for one other call at

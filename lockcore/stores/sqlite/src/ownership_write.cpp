@@ -49,7 +49,9 @@ WriteOutcome OwnershipWrite::perform(const Deadline& deadline) {
 
 WriteOutcome OwnershipWrite::conclude(WriteOutcome outcome) {
   updateClaim(outcome);
-  if (std::holds_alternative<Applied>(outcome)) touchWakeFile(session_.files().sidecar, request_.key);
+  // Whoever waits for the lease comes first. A renewal is news for watchers only, and the holder comes before them.
+  const bool waited = request_.purpose != WriteRequest::Purpose::renew;
+  if (waited && std::holds_alternative<Applied>(outcome)) touchWakeFile(session_.files().sidecar, request_.key);
   return outcome;
 }
 

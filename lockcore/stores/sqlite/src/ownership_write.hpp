@@ -14,7 +14,8 @@
 
 namespace tenure::sqlite_store {
 
-/// One LeaseStore::write, start to end, on the writer's thread. Used once.
+/// One LeaseStore::write, start to end, on the writer's thread. Used once. The wake file is touched by it, but after a
+/// renewal by the caller, once the holder has its answer.
 class OwnershipWrite {
  public:
   OwnershipWrite(Session& session, ClaimBook& claims, const WriteRequest& request);

@@ -184,17 +184,22 @@ class SqliteStore final : public LeaseStore {
 
   /// Renewals that wait at the same time are committed together.
   void renew(WriteRequest request, CallOptions options, WriteHandler handler) {
-    const auto answer = std::make_shared<WriteHandler>(std::move(handler));
+    const auto handle = std::make_shared<WriteHandler>(std::move(handler));
     const auto shared = std::make_shared<const WriteRequest>(std::move(request));
+    const auto answer = [parts = parts_, shared, handle](Session& session, WriteOutcome outcome) {
+      const bool applied = std::holds_alternative<Applied>(outcome);
+      (*handle)(std::move(outcome));
+      if (applied) touchWakeFile(session.files().sidecar, shared->key);
+    };
     parts_->writer.post(Job{
         .deadline = Deadline{readClock(), options.timeout},
         .run =
             [parts = parts_, shared, answer](Session& session, const Deadline& deadline) {
-              (*answer)(OwnershipWrite{session, parts->claims, *shared}.perform(deadline));
+              answer(session, OwnershipWrite{session, parts->claims, *shared}.perform(deadline));
             },
-        .refuse = [answer](StoreError error) { (*answer)(Rejected{std::move(error)}); },
+        .refuse = [handle](StoreError error) { (*handle)(Rejected{std::move(error)}); },
         .renewal = shared,
-        .answer = [parts = parts_, answer](WriteOutcome outcome) { (*answer)(std::move(outcome)); },
+        .answer = answer,
     });
   }
 

@@ -93,7 +93,7 @@ void Worker::performTogether(Core& core, Session& session, const std::vector<Job
   }
   if (renewals.empty()) return;
   std::vector<WriteOutcome> outcomes = core.together(session, renewals);
-  for (std::size_t i = 0; i < outcomes.size(); ++i) inTime[i]->answer(std::move(outcomes[i]));
+  for (std::size_t i = 0; i < outcomes.size(); ++i) inTime[i]->answer(session, std::move(outcomes[i]));
 }
 
 void Worker::makePeers(Worker& one, Worker& other) {
