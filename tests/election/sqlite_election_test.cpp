@@ -133,6 +133,7 @@ TEST(SqliteElection, ADeletedDatabaseRevokesWithRecordMissingAndTheNextTokenIsSt
   EXPECT_GT(candidate.tokens()[1], candidate.tokens()[0]) << "the counter went with the file, the candidate remembers";
 }
 
+#if !defined(__SANITIZE_THREAD__)  // which ends a child that starts threads if its parent had some
 /// All other threads of this process sleep: none of them is inside an allocator, whose locks a fork would copy. The
 /// C library takes its own round a fork; AddressSanitizer's does not.
 bool othersSleep() {
@@ -147,7 +148,6 @@ bool othersSleep() {
   return true;
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which ends a child that starts threads if its parent had some
 /// daemon(3) and pre-forking servers: what the child makes for itself works, whatever its parent had. (The parent's
 /// elector keeps off SQLite here: a fork while another thread is inside SQLite leaves the child its locked mutexes.)
 TEST(SqliteElection, AForkedChildThatMakesItsOwnElectorIsElected) {

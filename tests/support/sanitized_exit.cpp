@@ -1,12 +1,16 @@
 // In every program of a build with AddressSanitizer: the threads of the library end before the process does. A client
 // that one of its own threads destroyed cannot wait for that thread, and the leak checker does not see what a thread
-// holds that is just ending: OpenSSL frees its random generators there.
+// holds that is just ending: OpenSSL frees its random generators there, until its own exit handler has run.
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <system_error>
 #include <unistd.h>
+
+/// Not there in programs without OpenSSL.
+extern "C" [[gnu::weak]] int OPENSSL_init_crypto(std::uint64_t options, const void* settings);
 
 namespace {
 
@@ -24,6 +28,12 @@ void letThreadsEnd() {
   for (int i = 0; i < 200 && hasThreadOfTheLibrary(); ++i) usleep(10'000);  // lint-allow(sleep): the system ends them
 }
 
-const int registered = std::atexit(letThreadsEnd);
+/// What is registered last runs first.
+int registerBehindOpenSsl() {
+  if (OPENSSL_init_crypto != nullptr) OPENSSL_init_crypto(0, nullptr);
+  return std::atexit(letThreadsEnd);
+}
+
+const int registered = registerBehindOpenSsl();
 
 }  // namespace
