@@ -33,9 +33,10 @@ void letThreadsEnd() {
   }
 }
 
-/// What is registered last runs first.
+/// What is registered last runs first. Without any option OpenSSL would take its initialisation for done.
 int registerBehindOpenSsl() {
-  if (OPENSSL_init_crypto != nullptr) OPENSSL_init_crypto(0, nullptr);
+  constexpr std::uint64_t loadCryptoStrings = 2;
+  if (OPENSSL_init_crypto != nullptr) OPENSSL_init_crypto(loadCryptoStrings, nullptr);
   return std::atexit(letThreadsEnd);
 }
 
