@@ -215,7 +215,7 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
   const auto isAwaited = [&](Attempt attempt) {
     const bool current = life.unanswered && attempt == life.attempt;
     if (!current) report_.points.hit(SimPoint::lateReplyIgnored);
-    return current && elapsedForHolder(life.clock.at(life.sentAt), life.clock.at(now_)) < patience;
+    return current && elapsedForHolder(life.sentAt, life.clock.at(now_)) < patience;
   };
   const auto show = [&](const std::optional<LeaseRecord>& record) {
     life.unreadable = false;

@@ -165,13 +165,13 @@ void SimChecker::endedEarly(const SimLife& life, const action::Revoked& revoked)
 
 void SimChecker::requestSent(SimLife& life, Attempt attempt, nanoseconds timeout, bool dropsOld) {
   const Instant now = life.clock.at(now_);
-  const bool waiting = life.unanswered && elapsedForHolder(life.clock.at(life.sentAt), now) < life.timeout;
+  const bool waiting = life.unanswered && elapsedForHolder(life.sentAt, now) < life.timeout;
   if (waiting && !dropsOld) violation(life, "requests", "a request while another one is in flight");
   if (attempt <= life.attempt) violation(life, "requests", "attempt numbers do not rise");
   if (timeout <= nanoseconds{0}) violation(life, "requests", "a request without time");
   life.attempt = attempt;
   life.unanswered = true;
-  life.sentAt = now_;
+  life.sentAt = now;
   life.timeout = timeout;
   if (now_ - life.windowFrom > life.timing.duration()) {
     life.windowFrom = now_;

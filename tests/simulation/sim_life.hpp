@@ -64,7 +64,7 @@ struct SimLife {
   // The request that was sent last.
   Attempt attempt{0};
   bool unanswered{false};
-  TrueTime sentAt{0};
+  Instant sentAt{};  // by its clock as it stood: what it is told of that moment later depends on freezes since
   std::chrono::nanoseconds timeout{0};
 
   std::array<SentWrite, 32> sent{};
