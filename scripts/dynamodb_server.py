@@ -62,7 +62,7 @@ def run_maven(arguments, what):
     if not shutil.which("mvn") or not shutil.which("java"):
         raise Trouble(f"{what} needs mvn and java. On Debian: scripts/setup --for dynamodb, or: apt-get install maven "
                       "openjdk-17-jdk-headless")
-    command = ["nice", "-n", "19", "mvn", "-B", "-q", *arguments]
+    command = ["nice", "-n", "10", "mvn", "-B", "-q", *arguments]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", check=False)
     if done.returncode:

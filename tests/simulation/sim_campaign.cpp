@@ -52,7 +52,7 @@ class Campaign {
     }
     if (options_.hours > 0 && state_.totals.hours >= options_.hours) done_ = true;
     const auto now = std::chrono::steady_clock::now();
-    if (!progress_ || now - told_ < std::chrono::seconds{1}) return;
+    if (!progress_ || (report.violations.empty() && now - told_ < std::chrono::seconds{1})) return;
     told_ = now;
     progress_(state_);
   }

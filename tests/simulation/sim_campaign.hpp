@@ -30,10 +30,11 @@ struct CampaignState {
   std::uint64_t repeated{0};
   SimTotals totals;
   PointCounts points;
-  std::vector<Failure> failures;  ///< sorted by seed
+  std::vector<Failure> failures;  ///< sorted by seed; while the campaign runs, in the order found
 };
 
-/// `progress` is called about once a second, from one thread at a time; it may be empty.
+/// `progress` is called about once a second, and at once for each failure (the last one of a state that is not sorted
+/// yet), from one thread at a time; it may be empty.
 [[nodiscard]] CampaignState runCampaign(const CampaignOptions& options,
                                         const std::function<void(const CampaignState&)>& progress);
 

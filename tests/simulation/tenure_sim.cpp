@@ -138,9 +138,14 @@ void tellFailure(const Arguments& args, const Failure& failure, const std::strin
   if (!args.saveTo.empty()) writeFile(args.saveTo, regressionText(small.options, small.report.violations.front().text));
 }
 
+/// Failures are told when they occur, too: a run of hours may be ended before its summary.
 std::function<void(const CampaignState&)> progressOf(double hours, std::uint64_t seeds) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
-  return [=, told = 0U](const CampaignState& state) mutable {
+  return [=, told = 0U, failures = std::size_t{0}](const CampaignState& state) mutable {
+    for (; failures < state.failures.size(); ++failures) {
+      std::fprintf(stderr, "%sfailed so far: %s\n", terminal ? "\r" : "",
+                   replayCommand(state.failures[failures].options).c_str());
+    }
     if (!terminal && ++told % 10 != 0) return;
     const double part =
         hours > 0 ? state.totals.hours / hours : static_cast<double>(state.seeds) / static_cast<double>(seeds);
