@@ -74,6 +74,8 @@ class Candidate:
 
 class Demo:
     LEDGER = "ledger.db"
+    LANES = ()  # resources whose writes the picture shows
+    FREEZE_NOTE = ""  # what the picture tells of a freeze besides its length
     PATIENCE_S = 10  # for an election, in which a busy machine may take its time
 
     def __init__(self, options, directory):

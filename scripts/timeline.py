@@ -1,4 +1,4 @@
-"""Draws who led when, what was done to whom, and what the fence refused: for a terminal and as SVG in an HTML page."""
+"""Draws who led when, what was done to whom, and what was refused by whom: for a terminal and as SVG in an HTML page."""
 
 import html
 
@@ -17,6 +17,8 @@ class Chart:
         self.frozen = [(i, a, b) for i, c in enumerate(demo.candidates) for a, b in self._freezes(c)]
         self.refused = [(i, e["t"], e.get("resource")) for i, c in enumerate(demo.candidates) for e in c.events
                         if e["e"] == "refused"]
+        self.resources = [(name, writes_to(name, demo.candidates)) for name in demo.LANES]
+        self.freeze_note = demo.FREEZE_NOTE
 
     @staticmethod
     def _freezes(candidate):
@@ -88,50 +90,131 @@ class Chart:
     # -- page -------------------------------------------------------------------------------------------------------
 
     def html(self):
-        left, lane, width = 130, 44, 1060
-        height = lane * len(self.names) + 60
-
-        def x(at):
-            return left + (at - self.begin) / (self.end - self.begin) * (width - left - 20)
-
-        def y(i):
-            return 20 + i * lane
-
-        parts = []
-        for i, name in enumerate(self.names):
-            parts.append(f'<text x="8" y="{y(i) + 24}" class="name">{html.escape(name)}</text>')
-            parts.append(f'<line x1="{left}" x2="{width - 20}" y1="{y(i) + 20}" y2="{y(i) + 20}" class="idle"/>')
-        for i, a, b in self.frozen:
-            parts.append(f'<rect x="{x(a):.1f}" y="{y(i) + 4}" width="{x(b) - x(a):.1f}" height="32" class="frozen">'
-                         f'<title>frozen for {(b - a) / 1e9:.2f} s</title></rect>')
+        page = Page(self.begin, self.end, [*self.names, *(name for name, _ in self.resources)])
+        self._draw_frozen(page)
         for n, (i, token, start, ended) in enumerate(self.terms):
-            colour = TERM_COLOURS[n % len(TERM_COLOURS)]
-            parts.append(f'<rect x="{x(start):.1f}" y="{y(i) + 8}" width="{max(2, x(ended) - x(start)):.1f}" height="24" '
-                         f'rx="3" fill="{colour}"><title>token {token}, {(ended - start) / 1e9:.3f} s</title></rect>')
-            parts.append(f'<text x="{x(start) + 6:.1f}" y="{y(i) + 25}" class="token">token {token}</text>')
+            page.bar(i, start, ended, TERM_COLOURS[n % len(TERM_COLOURS)], f"token {token}",
+                     f"token {token}, {(ended - start) / 1e9:.3f} s")
         for i, at, what in self.faults:
-            parts.append(f'<line x1="{x(at):.1f}" x2="{x(at):.1f}" y1="{y(i) - 2}" y2="{y(i) + 42}" class="fault"/>')
-            parts.append(f'<text x="{x(at) + 3:.1f}" y="{y(i) + 4}" class="mark">{what}</text>')
+            page.fault(i, at, what)
         for i, at, resources in self._refusals():
             by = f" by {', '.join(resources)}" if resources else ""
-            parts.append(f'<text x="{x(at):.1f}" y="{y(i) + 41}" class="refused">&#10007; stale write refused{by}</text>')
-        for second in range(0, int((self.end - self.begin) / 1e9) + 1):
-            at = self.begin + second * 1e9
-            parts.append(f'<text x="{x(at):.1f}" y="{height - 12}" class="tick">{second} s</text>')
-        return PAGE.format(width=width, height=height, body="\n".join(parts))
+            page.text(at, i, 41, "refused", f"\u2717 stale write refused{by}")
+        colours = {token: TERM_COLOURS[n % len(TERM_COLOURS)] for n, (_, token, _, _) in enumerate(self.terms)}
+        for lane, (_, writes) in enumerate(self.resources, len(self.names)):
+            draw_resource(page, lane, writes, colours)
+        return page.html("Who led, and what each resource took" if self.resources else "Who led when",
+                         RESOURCES_LEGEND if self.resources else "")
 
+    def _draw_frozen(self, page):
+        for i, stop, wake in self.frozen:
+            told = f"frozen for {(wake - stop) / 1e9:.2f} s"
+            page.frozen(i, stop, wake, f"{told}, {self.freeze_note}" if self.freeze_note else told)
+
+
+class Page:
+    """Lanes over one scale of time, as SVG."""
+
+    LEFT, LANE, WIDTH = 130, 44, 1060
+
+    def __init__(self, begin, end, names):
+        self.begin, self.end = begin, end
+        self.height = self.LANE * len(names) + 60
+        self.parts = []
+        for lane, name in enumerate(names):
+            y = self.y(lane)
+            self.parts.append(f'<text x="8" y="{y + 24}" class="name">{html.escape(name)}</text>')
+            self.parts.append(f'<line x1="{self.LEFT}" x2="{self.WIDTH - 20}" y1="{y + 20}" y2="{y + 20}" class="idle"/>')
+
+    def x(self, at):
+        return self.LEFT + (at - self.begin) / (self.end - self.begin) * (self.WIDTH - self.LEFT - 20)
+
+    def y(self, lane):
+        return 20 + lane * self.LANE
+
+    def text(self, at, lane, below, kind, text):
+        """To the left of its instant where there is no room to the right of it."""
+        left = self.x(at) + 3 + sum(8 if c.isupper() else 5.5 for c in text) > self.WIDTH
+        side = ' text-anchor="end"' if left else ""
+        self.parts.append(f'<text x="{self.x(at) + (-3 if left else 3):.1f}" y="{self.y(lane) + below}" class="{kind}"{side}>'
+                          f'{html.escape(text)}</text>')
+
+    def bar(self, lane, start, ended, colour, label, title):
+        width = max(2, self.x(ended) - self.x(start))
+        self.parts.append(f'<rect x="{self.x(start):.1f}" y="{self.y(lane) + 8}" width="{width:.1f}" height="24" '
+                          f'rx="3" fill="{colour}"><title>{html.escape(title)}</title></rect>')
+        self.parts.append(f'<text x="{self.x(start) + 6:.1f}" y="{self.y(lane) + 25}" class="token">'
+                          f'{html.escape(label)}</text>')
+
+    def frozen(self, lane, stop, wake, told):
+        self.parts.append(f'<rect x="{self.x(stop):.1f}" y="{self.y(lane) + 4}" width="{self.x(wake) - self.x(stop):.1f}" '
+                          f'height="32" class="frozen"><title>{html.escape(told)}</title></rect>')
+        if self.x(wake) - self.x(stop) > 6 * len(told):  # else the title alone tells it
+            self.parts.append(f'<text x="{(self.x(stop) + self.x(wake)) / 2:.1f}" y="{self.y(lane) + 24}" '
+                              f'class="asleep">{html.escape(told)}</text>')
+
+    def fault(self, lane, at, what):
+        x, y = self.x(at), self.y(lane)
+        self.parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y - 2}" y2="{y + 42}" class="fault"/>')
+        self.text(at, lane, 4, "mark", what)
+
+    def mark(self, lane, at, kind, sign, text):
+        x, y = self.x(at), self.y(lane)
+        self.parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y + 4}" y2="{y + 36}" class="{kind}"/>')
+        self.text(at, lane, 41, kind, f"{sign} {text}")
+
+    def html(self, heading, legend):
+        seconds = range(0, int((self.end - self.begin) / 1e9) + 1)
+        ticks = [f'<text x="{self.x(self.begin + s * 1e9):.1f}" y="{self.height - 12}" class="tick">{s} s</text>'
+                 for s in seconds]
+        return PAGE.format(heading=heading, legend=legend, width=self.WIDTH, height=self.height,
+                           body="\n".join([*self.parts, *ticks]))
+
+
+def writes_to(resource, candidates):
+    """In the order of time, each (at, token, seen). `seen` is what it refused the write with; None for one that it took."""
+    events = [e for c in candidates for e in c.events if e["e"] in ("wrote", "refused") and e.get("resource") == resource]
+    return [(e["t"], e["token"], e["seen"] if e["e"] == "refused" else None) for e in sorted(events, key=lambda e: e["t"])]
+
+
+def draw_resource(page, lane, writes, colours):
+    """Bars of what was taken one after the other with one token, marks for what was refused or should have been."""
+    runs, marks, highest = [], [], 0
+    for at, token, seen in writes:
+        if seen is not None:
+            marks.append((at, "refused", "\u2717", f"token {token} refused, {seen} seen"))
+        elif token < highest:
+            marks.append((at, "stale", "\u2713", f"stale token {token} accepted after {highest}"))
+        elif token == highest:
+            runs[-1][2:] = at, runs[-1][3] + 1
+        else:
+            runs.append([token, at, at, 1])
+        highest = max(highest, token) if seen is None else highest
+    for token, first, last, count in runs:
+        page.bar(lane, first, last, colours.get(token, "#777"), f"token {token}",
+                 f"{count} writes with token {token} accepted")
+    for at, kind, sign, text in marks:
+        page.mark(lane, at, kind, sign, text)
+
+
+RESOURCES_LEGEND = ("<p>Below the processes what the resources did, as the writers were told: a bar for the writes that one took "
+                    "with a token, \u2717 for a stale write that it refused, and \u2713 for one that it took.</p>")
 
 PAGE = """<!DOCTYPE html>
-<html lang="en"><meta charset="utf-8"><title>tenure: who led when</title>
+<html lang="en"><meta charset="utf-8"><title>tenure: {heading}</title>
 <style>
   body {{ font: 15px system-ui, sans-serif; margin: 24px; color: #222; background: #fff }}
   .name {{ font-size: 14px; fill: #222 }} .token {{ font-size: 12px; fill: #fff }}
-  .idle {{ stroke: #d8d8d8; stroke-width: 2 }} .frozen {{ fill: #cfe3f7; stroke: #7aa7d6; stroke-dasharray: 4 3 }}
+  .idle {{ stroke: #d8d8d8; stroke-width: 2 }} .asleep {{ font-size: 11px; fill: #2b5f96; text-anchor: middle }}
+  .frozen {{ fill: #cfe3f7; stroke: #7aa7d6; stroke-dasharray: 4 3 }}
   .fault {{ stroke: #c02020; stroke-width: 1.5 }} .mark {{ font-size: 11px; fill: #c02020 }}
-  .refused {{ font-size: 11px; fill: #00727a }} .tick {{ font-size: 11px; fill: #777; text-anchor: middle }}
+  text.refused, text.stale {{ font-size: 11px }} text.refused {{ fill: #00727a }} line.refused {{ stroke: #00727a; stroke-width: 3 }}
+  text.stale {{ fill: #c02020; font-weight: bold }} line.stale {{ stroke: #c02020; stroke-width: 3 }}
+  .tick {{ font-size: 11px; fill: #777; text-anchor: middle }}
 </style>
-<h1>Who led when</h1>
+<h1>{heading}</h1>
 <p>Each bar is a term with its fencing token; blue: the process was frozen; red: what was done to it.</p>
+{legend}
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="100%" style="max-width:{width}px"
   role="img" aria-label="Timeline of terms">
 {body}

@@ -65,6 +65,7 @@ class Resources {
     const tenure::TermStamp stamp = tenure::TermStamp::of(term);
     const std::string line = toString(stamp.token) + ' ' + stamp.holder;
     writeBare(line);
+    tell("unfenced file", term, events, tenure::FenceResult<void>{});
     const std::string sql = "INSERT INTO ledger VALUES('" + line + "')";
     const auto insert = [&](sqlite3* d) { return sqlite3_exec(d, sql.c_str(), nullptr, nullptr, nullptr); };
     bool admitted = tell("SQLite", term, events, table_.write(stamp, insert));
