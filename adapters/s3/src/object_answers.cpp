@@ -38,8 +38,6 @@ Rule byStatus(int status) {
     case 409:
     case 412:
       return {{}, Kind::refused, ErrorClass::transient};
-    case 404:
-      return {{}, Kind::absent, ErrorClass::transient};
     case 408:
       return {{}, Kind::again, ErrorClass::transient};
     case 429:
@@ -61,7 +59,12 @@ Rule ruleFor(int status, std::string_view code) {
   if (code.empty()) return byStatus(status);
   const auto rule = std::find_if(rules.begin(), rules.end(),
                                  [&](const Rule& one) { return code.find(one.code) != std::string_view::npos; });
-  return rule == rules.end() ? Rule{{}, Kind::failed, ErrorClass::misconfigured} : *rule;
+  if (rule == rules.end()) return {{}, Kind::failed, ErrorClass::misconfigured};
+  // That nothing is there, and so no token, is believed in S3's own words only.
+  if (rule->kind == Kind::absent && (status != 404 || code != rule->code)) {
+    return {{}, Kind::failed, ErrorClass::misconfigured};
+  }
+  return *rule;
 }
 
 }  // namespace
@@ -78,13 +81,23 @@ ObjectAnswer answerOf(const std::string& where, aws::ObjectOutcome outcome) {
   const std::string_view code = textIn(outcome->body, "Code");
   const std::string_view message = textIn(outcome->body, "Message");
   const Rule rule = ruleFor(outcome->status, code);
-  std::string text = where + ": " + (code.empty() ? "status " + std::to_string(outcome->status) : std::string{code});
+  std::string text =
+      where + ": " + (code.empty() ? "status " + std::to_string(outcome->status) : std::string{code.substr(0, 100)});
   if (!message.empty()) text.append(": ").append(message.substr(0, 300));
   return {rule.kind,
           outcome->status,
           {},
           {rule.errorClass, std::move(text)},
           outcome->status >= 500 && outcome->status != 501};
+}
+
+bool isStrongEtag(std::string_view etag) noexcept {
+  if (etag.size() < 2 || etag.front() != '"' || etag.back() != '"') return false;
+  const std::string_view inside = etag.substr(1, etag.size() - 2);
+  return std::all_of(inside.begin(), inside.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte > 0x20 && byte != '"' && byte != 0x7f;
+  });
 }
 
 std::string_view textIn(std::string_view xml, std::string_view tag) noexcept {

@@ -29,6 +29,10 @@ struct ObjectAnswer {
 /// `where`: the server, the bucket and the key, for people.
 [[nodiscard]] ObjectAnswer answerOf(const std::string& where, aws::ObjectOutcome outcome);
 
+/// `"9b2c"`: with quotes, and nothing in it by which it would be several in a condition. Not `W/"9b2c"`, which other
+/// bytes may have too.
+[[nodiscard]] bool isStrongEtag(std::string_view etag) noexcept;
+
 /// <Error><Code>SlowDown</Code>...: what stands between the tags; empty if there are none.
 [[nodiscard]] std::string_view textIn(std::string_view xml, std::string_view tag) noexcept;
 

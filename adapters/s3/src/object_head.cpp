@@ -39,7 +39,9 @@ std::optional<TermStamp> termIn(const value& one) {
   auto holder = textAt(*term, "holder");
   const auto token = parseFencingToken(textAt(*term, "token").value_or(""));
   if (!lease || !holder || !token) return std::nullopt;
-  return TermStamp{*std::move(lease), *token, *std::move(holder)};
+  TermStamp out{*std::move(lease), *token, *std::move(holder)};
+  if (refusalOf(out)) return std::nullopt;  // nobody can have written under that
+  return out;
 }
 
 std::optional<std::vector<TermStamp>> termsIn(const object& head) {
@@ -90,7 +92,9 @@ std::optional<FoundHead> parseHead(std::string_view text) {
   const value parsed = boost::json::parse(boost::json::string_view{text.data(), end}, error);
   if (error || !parsed.is_object()) return std::nullopt;
   auto head = headIn(parsed.get_object());
-  if (!head) return std::nullopt;
+  // In no other spelling than ours: of a member that is there twice the parser keeps one, and of a member that is not
+  // known nothing would be left in the next head. In either of them there may be a token.
+  if (!head || toText(*head) != text.substr(0, end + 1)) return std::nullopt;
   return FoundHead{*std::move(head), end + 1};
 }
 

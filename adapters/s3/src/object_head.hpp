@@ -33,7 +33,7 @@ struct FoundHead {
   std::size_t length{0};  ///< with the newline; what follows are the bytes
 };
 
-/// Empty for everything else, also for a head that is not understood or broken: fails closed.
+/// Empty for everything else, also for a head that is not understood, broken or spelt otherwise: fails closed.
 [[nodiscard]] std::optional<FoundHead> parseHead(std::string_view object);
 
 [[nodiscard]] std::optional<TermStamp> seenIn(const ObjectHead& head, const std::string& lease);

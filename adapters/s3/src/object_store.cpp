@@ -96,7 +96,7 @@ FenceResult<FoundObject> ObjectStore::foundIn(const std::string& key, bool whole
   auto found = parseHead(response.body);
   if (!found) return foreignObject(where(key));
   FoundObject out{std::string{response.header("ETag")}, std::move(found->head), {}};
-  if (!out.etag.starts_with('"')) {
+  if (!isStrongEtag(out.etag)) {
     return fenceTrouble({ErrorClass::misconfigured,
                          where(key) + ": the server, or something before it, gives no strong ETag, without which "
                                       "nothing can be written under a condition"});

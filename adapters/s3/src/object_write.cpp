@@ -18,12 +18,14 @@ std::string freshId() {
   return hex128(random);
 }
 
+std::string dataFolder(const std::string& key) { return key + ".tenure/"; }
+
 /// Sorted by token, so that a listing shows what is left of former terms.
 std::string dataKey(const TermStamp& stamp, const S3Put& what, const std::string& id) {
   if (what.form == S3Form::oneObject) return {};
   std::string token = toString(stamp.token);
   token.insert(0, tokenDigits - std::min(tokenDigits, token.size()), '0');
-  return what.key + ".tenure/" + token + '-' + id;
+  return dataFolder(what.key) + token + '-' + id;
 }
 
 }  // namespace
@@ -72,6 +74,14 @@ ObjectWrite::Fault ObjectWrite::misuse() const {
   return std::nullopt;
 }
 
+/// S3 gives each success an ETag; what stands before it may say 200 to anything.
+ObjectAnswer ObjectWrite::send(aws::ObjectRequest request) {
+  ObjectAnswer answer = store_.ask(std::move(request), time_);
+  if (answer.kind != Kind::done || isStrongEtag(answer.response.header("ETag"))) return answer;
+  const std::string text = store_.where(what_.key) + ": the answer to the write has no strong ETag";
+  return {Kind::again, answer.status, {}, {ErrorClass::transient, text}, true};
+}
+
 /// The bytes come first: a pointer never names what is not there. Their key is new, so repeating does no harm.
 ObjectWrite::Fault ObjectWrite::putData() {
   if (data_.empty()) return std::nullopt;
@@ -80,7 +90,7 @@ ObjectWrite::Fault ObjectWrite::putData() {
     auto request = store_.putRequest(data_, what_.bytes);
     request.headers.front().value = what_.contentType;
     request.headers.push_back({"If-None-Match", "*"});  // for buckets whose policy demands conditions
-    ObjectAnswer answer = store_.ask(std::move(request), time_);
+    ObjectAnswer answer = send(std::move(request));
     if (answer.kind == Kind::done || answer.status == 412) return std::nullopt;  // 412: an earlier try was carried out
     const bool repeat = answer.kind == Kind::again || answer.kind == Kind::refused;
     if (repeat && time_.waitAfter(answer.error.errorClass)) continue;
@@ -143,7 +153,7 @@ ObjectAnswer ObjectWrite::put() {
   } else {
     request.headers.push_back({"If-Match", found_.etag});
   }
-  return store_.ask(std::move(request), time_);
+  return send(std::move(request));
 }
 
 ObjectWrite::Fault ObjectWrite::termEnd() const {
@@ -166,15 +176,13 @@ ObjectWrite::Fault ObjectWrite::lookAgain() {
   return giveUp(error.trouble()->error);
 }
 
-void ObjectWrite::settled(const std::string& etag) {
+void ObjectWrite::settled(std::string etag) {
   const std::string old = std::exchange(found_.head, next_).data;
-  found_.etag = etag;
+  found_.etag = std::move(etag);
   inDoubt_ = false;
-  if (etag.starts_with('"'))
-    store_.remember(what_.key, found_);
-  else
-    store_.unremember(what_.key);
-  if (!old.empty()) store_.forget(old);
+  store_.remember(what_.key, found_);
+  // A head that was copied from another key names the bytes of that one, which are not ours to delete.
+  if (old.starts_with(dataFolder(what_.key))) store_.forget(old);
 }
 
 }  // namespace tenure::s3_fence

@@ -30,10 +30,11 @@ class ObjectWrite {
   /// Empty: go on with what was found.
   [[nodiscard]] std::optional<FenceResult<void>> judge();
   [[nodiscard]] ObjectAnswer put();
+  [[nodiscard]] ObjectAnswer send(aws::ObjectRequest request);
   [[nodiscard]] Fault termEnd() const;
   [[nodiscard]] Fault lookAgain();
   [[nodiscard]] FenceError giveUp(StoreError error) const { return fenceTrouble(std::move(error), inDoubt_); }
-  void settled(const std::string& etag);
+  void settled(std::string etag);
 
   ObjectStore& store_;
   const TermStamp& stamp_;

@@ -26,6 +26,7 @@ class ScriptedS3 final : public aws::ObjectClient {
   std::function<Turn(const aws::ObjectRequest&)> turn{};
   bool honoursIfMatch{true};
   bool honoursIfNoneMatch{true};
+  bool tellsEtagOfWrites{true};
 
   void call(aws::ObjectRequest request, std::chrono::nanoseconds /*timeout*/, aws::ObjectHandler handler) override {
     handler(answer(request));
@@ -114,6 +115,7 @@ class ScriptedS3 final : public aws::ObjectClient {
       return error(412, "PreconditionFailed");
     }
     objects_[request.key] = request.body;
+    if (!tellsEtagOfWrites) return {200, {}, {}};
     return {200, {{"ETag", etagOf(request.body)}}, {}};
   }
 
