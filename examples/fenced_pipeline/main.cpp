@@ -1,5 +1,6 @@
 // One leader, three resources that know nothing of each other: each order becomes a row in SQLite, then a line in a
-// file, then an entry in Redis. Each resource refuses former leaders by itself.
+// file, then an entry in Redis, and with a bucket the object in S3 that names the last one. Each resource refuses
+// former leaders by itself.
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -7,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <syncstream>
 
@@ -14,6 +16,7 @@
 
 #include <tenure/adapters/fenced_file.hpp>
 #include <tenure/adapters/redis_fence.hpp>
+#include <tenure/adapters/s3_fence.hpp>
 #include <tenure/adapters/sqlite_fence.hpp>
 #include <tenure/config/load_group.hpp>
 #include <tenure/election/leader_elector.hpp>
@@ -46,6 +49,14 @@ Connection connect(const std::string& socket) {
   return connection;
 }
 
+/// Region, endpoint and credentials are found as the SDKs find them.
+std::optional<tenure::S3Fence> openBucket(const std::string& bucket) {
+  if (bucket.empty()) return std::nullopt;
+  tenure::S3FenceOptions options;
+  options.bucket = bucket;
+  return tenure::S3Fence{options};
+}
+
 /// True if it was written; a stale token has ended the term.
 template <class T>
 bool wrote(const char* where, const std::string& line, const tenure::FenceResult<T>& written) {
@@ -58,12 +69,13 @@ bool wrote(const char* where, const std::string& line, const tenure::FenceResult
 }
 
 /// The work of one term, on a thread of the library.
-void takeOrders(const tenure::Leadership& term, const std::string& socket) {
+void takeOrders(const tenure::Leadership& term, const std::string& socket, const std::string& bucket) {
   const Database database = openDatabase();
   const Connection connection = connect(socket);
   tenure::SqliteFence table = tenure::SqliteFence::open(database.get()).value();
   tenure::FencedFile file = tenure::FencedFile::open("orders.log").value();
   tenure::RedisFence redis = tenure::RedisFence::open(connection.get()).value();
+  std::optional<tenure::S3Fence> objects = openBucket(bucket);
   std::mutex mutex;
   std::condition_variable_any wake;
   std::unique_lock lock{mutex};
@@ -74,7 +86,8 @@ void takeOrders(const tenure::Leadership& term, const std::string& socket) {
     // One after the other: what has failed upstream goes no further.
     const bool all = wrote("row", line, table.write(term, insert)) &&
                      wrote("line", line, file.append(term, line + '\n')) &&
-                     wrote("entry", line, redis.write(term, {{"orders"}, {{"RPUSH", "orders", line}}}));
+                     wrote("entry", line, redis.write(term, {{"orders"}, {{"RPUSH", "orders", line}}})) &&
+                     (!objects || wrote("object", line, objects->write(term, {.key = "last-order", .bytes = line})));
     // Gives leadership up: another copy may still reach it.
     if (!all && connection->err != 0) throw std::runtime_error{"the connection to Redis broke"};
     wake.wait_for(lock, term.stopToken(), 200ms, [] { return false; });
@@ -84,12 +97,13 @@ void takeOrders(const tenure::Leadership& term, const std::string& socket) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 3) throw std::invalid_argument{"usage: fenced_pipeline GROUP.yaml REDIS_SOCKET"};
+  if (argc != 3 && argc != 4) throw std::invalid_argument{"usage: fenced_pipeline GROUP.yaml REDIS_SOCKET [BUCKET]"};
   std::signal(SIGPIPE, SIG_IGN);  // hiredis lets a broken connection raise it
   const examples::ShutdownSignals signals;
   tenure::LeaderElector elector{
       tenure::loadGroup(argv[1]).value(),
-      {.onElected = [socket = std::string{argv[2]}](const tenure::Leadership& term) { takeOrders(term, socket); }}};
+      {.onElected = [socket = std::string{argv[2]}, bucket = std::string{argc == 4 ? argv[3] : ""}](
+                        const tenure::Leadership& term) { takeOrders(term, socket, bucket); }}};
   elector.start();
   signals.wait();
   elector.stop();

@@ -1,14 +1,17 @@
 import contextlib
 import fcntl
+import os
 import shutil
 import sqlite3
 import subprocess
 import time
 import unittest
+import urllib.request
+import xml.etree.ElementTree
 
 from program import PATIENCE, ExampleTest, first_to_print
 
-WROTE = r"(row|line|entry) (\d+) (\S+) (\d+)"
+WROTE = r"(row|line|entry|object) (\d+) (\S+) (\d+)"
 
 
 class Redis:
@@ -34,6 +37,33 @@ class Redis:
         self._process.wait()
 
 
+class Bucket:
+    """A bucket of the test's own that keeps all versions. The server of the tests verifies no signature, but reads from it
+    which service is meant."""
+
+    HEADERS = {"Authorization": "AWS4-HMAC-SHA256 Credential=tenuretest/20260101/us-east-1/s3/aws4_request, "
+                                "SignedHeaders=host, Signature=0", "Content-Type": "application/xml"}
+    NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
+
+    def __init__(self, name):
+        self.name = name
+        self._ask("PUT")
+        self._ask("PUT", "?versioning",
+                  b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>")
+
+    def _ask(self, method, what="", body=None):
+        url = f"{os.environ['TENURE_TEST_S3_ENDPOINT']}/{self.name}{what}"
+        request = urllib.request.Request(url, body, self.HEADERS, method=method)
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.read().decode()
+
+    def history(self, key):
+        """What the object was, in the order in which it came, each without the fence's head."""
+        listing = xml.etree.ElementTree.fromstring(self._ask("GET", f"?versions&prefix={key}"))
+        versions = [version.findtext(f"{self.NAMESPACE}VersionId") for version in listing.iter(f"{self.NAMESPACE}Version")]
+        return [self._ask("GET", f"/{key}?versionId={version}").split("\n", 1)[1] for version in reversed(versions)]
+
+
 class FencedPipeline(ExampleTest):
     example = "fenced_pipeline"
 
@@ -41,10 +71,15 @@ class FencedPipeline(ExampleTest):
         super().setUp()
         self.redis = Redis(self.directory)
         self.addCleanup(self.redis.end)
+        self.bucket = None
         self.programs = []
 
     def start(self):
-        program = super().start(self.redis.socket)
+        if self.bucket:
+            program = super().start(self.redis.socket, self.bucket.name,
+                                    AWS_ENDPOINT_URL_S3=os.environ["TENURE_TEST_S3_ENDPOINT"])
+        else:
+            program = super().start(self.redis.socket)
         self.programs.append(program)
         return program
 
@@ -64,11 +99,14 @@ class FencedPipeline(ExampleTest):
                 return True
 
     def contents(self):
-        """What is in the three resources, in the order in which it came, read without the library."""
+        """What is in the resources, in the order in which it came, read without the library."""
         with contextlib.closing(sqlite3.connect(self.directory / "orders.db")) as database:
             rows = [line for line, in database.execute("SELECT line FROM orders ORDER BY rowid")]
         lines = (self.directory / "orders.log").read_text(encoding="utf-8").splitlines()
-        return {"row": rows, "line": lines, "entry": self.redis.ask("LRANGE", "orders", "0", "-1").splitlines()}
+        found = {"row": rows, "line": lines, "entry": self.redis.ask("LRANGE", "orders", "0", "-1").splitlines()}
+        if self.bucket:
+            found["object"] = self.bucket.history("last-order")
+        return found
 
     def check_resources(self, terms):
         for kind, lines in self.contents().items():
@@ -100,6 +138,20 @@ class FencedPipeline(ExampleTest):
         successor.wait_for(r"entry 2 .*", count=4)
         self.assertEqual([program.stop() for program in (frozen, successor)], [0, 0])
         self.check_resources({1, 2})
+
+    def test_former_leaders_replace_nothing_in_a_bucket_of_s3(self):
+        self.bucket = Bucket(f"orders-{os.getpid()}")
+        frozen, (successor,) = first_to_print([self.start(), self.start()], WROTE)
+        frozen.wait_for(r"object 1 .*", count=2)
+        self.freeze(frozen)
+        successor.wait_for(r"object 2 .*", count=2)
+        frozen.thaw()
+        frozen.wait_for(r".*revoked \(.*\), fencing token 1", log=True)
+        successor.wait_for(r"object 2 .*", count=4)
+        successor.kill()
+        frozen.wait_for(r"object 3 .*", count=2)
+        self.assertEqual(frozen.stop(), 0)
+        self.check_resources({1, 2, 3})
 
     def test_one_resource_that_has_seen_more_ends_the_term_everywhere(self):
         leader = self.start()
