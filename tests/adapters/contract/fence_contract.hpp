@@ -19,7 +19,8 @@
 // a successor has written. The other processes are the test program itself, started again: they find the adapter by its
 // registered name. All three judge by what FencedResource::entries() reads, which must not go through the adapter.
 //
-// TENURE_FENCE_RACE_WRITES (2,000) and TENURE_FENCE_FREEZES (5) say how long the latter two run.
+// TENURE_FENCE_RACE_WRITES (2,000) and TENURE_FENCE_FREEZES (5) say how long the latter two run. More writes than
+// FenceUnderTest::writesOfOneRace are made as several races, each on a resource of its own.
 #pragma once
 
 #include <cstdint>
@@ -87,6 +88,8 @@ struct FenceUnderTest {
   std::function<std::unique_ptr<FenceHandle>(const std::string& address)> open;
   bool pausesInside{false};         ///< whether FenceHandle::write calls `inside`
   std::uint64_t raceWrites{2'000};  ///< for a resource whose writes take long: fewer, unless the environment says
+  /// More are made as several races, each on a fresh resource: for one that becomes slower the more it holds.
+  std::uint64_t writesOfOneRace{1'000'000};
 
   friend std::ostream& operator<<(std::ostream& out, const FenceUnderTest& fence) { return out << fence.name; }
 };

@@ -1,6 +1,4 @@
 // The fence's contract on DynamoDB Local: once for an item that bears its token, once for transactions with a guard.
-#include <cstdlib>
-
 #include <tenure/adapters/dynamodb_fence.hpp>
 
 #include "adapters/contract/fence_contract.hpp"
@@ -101,15 +99,15 @@ class DynamoDbResource final : public FencedResource {
   test::BareTable table_{test::BareTable::freshName()};
 };
 
-/// DynamoDB Local does some hundred writes a second; two thousand for each of the two ways would take a minute.
-[[maybe_unused]] const int fewerWrites = setenv("TENURE_FENCE_RACE_WRITES", "300", 0);
-
+/// DynamoDB Local does some hundred writes a second, and fewer the longer the list in the item is.
 const FenceUnderTest& fenceNamed(const char* name, bool transactions) {
   return registerFence(
       {.name = name,
        .make = [] { return std::make_unique<DynamoDbResource>(); },
        .open = [transactions](
-                   const std::string& address) { return std::make_unique<DynamoDbHandle>(address, transactions); }});
+                   const std::string& address) { return std::make_unique<DynamoDbHandle>(address, transactions); },
+       .raceWrites = 300,
+       .writesOfOneRace = 5'000});
 }
 
 const FenceUnderTest& item = fenceNamed("DynamoDbItem", false);

@@ -137,7 +137,8 @@ FenceUnderTest s3(std::string name, S3Form form) {
           .make = [] { return std::make_unique<S3Resource>(); },
           .open = [form](const std::string& address) { return std::make_unique<S3Handle>(address, form); },
           .pausesInside = true,
-          .raceWrites = 120};
+          .raceWrites = 120,
+          .writesOfOneRace = 500};  // moto takes the longer for each request the more versions an object has
 }
 
 const FenceUnderTest& object = registerFence(s3("S3Object", S3Form::oneObject));
