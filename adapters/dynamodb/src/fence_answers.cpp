@@ -77,7 +77,8 @@ FenceResult<std::optional<TermStamp>> termOf(const std::string& lease, const std
   const object* number = map == nullptr ? nullptr : objectAt(*map, "token");
   const object* holder = map == nullptr ? nullptr : objectAt(*map, "holder");
   const auto token = number == nullptr ? std::nullopt : parseFencingToken(textAt(*number, "N"));
-  if (!token || holder == nullptr) return corrupt(lease, where);
+  // A term with something more in it equals none, so its own writer would be told of a condition that there is not.
+  if (!token || holder == nullptr || map->size() != 2) return corrupt(lease, where);
   return std::optional{TermStamp{lease, *token, textAt(*holder, "S")}};
 }
 

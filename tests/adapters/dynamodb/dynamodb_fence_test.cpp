@@ -101,11 +101,15 @@ TEST_F(DynamoDbFenceTest, whatCannotBeFencedIsRefusedBeforeItIsSent) {
 }
 
 TEST_F(DynamoDbFenceTest, anAttributeThatIsNoTokenFailsClosed) {
-  (void)table_.ask("PutItem", {{"TableName", table_.name()},
-                               {"Item", {{"key", {{"S", "one"}}}, {"tenure_fence:billing", {{"S", "5"}}}}}});
-  const auto refused = fence_.write(stamp(5), put(one));
-  ASSERT_TRUE(refused.has_error());
-  EXPECT_EQ(FenceError{refused.error()}.trouble()->error.errorClass, ErrorClass::corrupt);
+  for (const char* fence : {R"({"S":"5"})", R"({"M":{"token":{"S":"5"},"holder":{"S":"a#1"}}})",
+                            R"({"M":{"token":{"N":"5"},"holder":{"S":"a#1"},"more":{"S":"x"}}})"}) {
+    (void)table_.ask("PutItem",
+                     {{"TableName", table_.name()},
+                      {"Item", {{"key", {{"S", "one"}}}, {"tenure_fence:billing", boost::json::parse(fence)}}}});
+    const auto refused = fence_.write(stamp(5), put(one));
+    ASSERT_TRUE(refused.has_error()) << fence;
+    EXPECT_EQ(FenceError{refused.error()}.trouble()->error.errorClass, ErrorClass::corrupt) << fence;
+  }
 }
 
 TEST_F(DynamoDbFenceTest, aMissingTableIsTold) {
