@@ -12,4 +12,12 @@ void LeaseStore::remove(const LeaseKey& /*key*/, RecordVersion /*version*/, Call
   sharedScheduler()->post([handler = std::move(handler), cannot] { handler(Rejected{cannot}); });
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do page keep it
+void LeaseStore::listPage(std::string prefix, std::string /*from*/, CallOptions options, PageHandler handler) {
+  list(std::move(prefix), options, [handler = std::move(handler)](ListOutcome all) {
+    if (all.has_error()) return handler(all.error());
+    handler(ListPage{std::move(*all), {}});
+  });
+}
+
 }  // namespace tenure

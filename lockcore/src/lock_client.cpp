@@ -100,6 +100,11 @@ LockResult<std::vector<ListedView>> LockClient::list(const std::string& prefix) 
   return impl_->list(prefix);
 }
 
+LockResult<void> LockClient::scan(const std::string& prefix, const std::function<bool(const ListedView&)>& each) {
+  if (auto why = impl_->whyNotWait(LeaseKey{prefix})) return *std::move(why);
+  return impl_->scan(prefix, each);
+}
+
 CloseReport LockClient::close() { return impl_->isHere() ? impl_->close() : CloseReport{}; }
 
 const std::string& LockClient::candidate() const noexcept { return impl_->common().candidate; }

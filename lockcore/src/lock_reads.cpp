@@ -31,6 +31,11 @@ Outcome awaited(milliseconds timeout, const Call& call) {
 
 LockError inChild() { return {LockErrc::forked, "this client belongs to the parent process; make one here"}; }
 
+ListedView viewOf(const ListedLease& lease) {
+  if (lease.record.has_error()) return {lease.key, lease.record.error()};
+  return {lease.key, LeaseView{lease.key, *lease.record}};
+}
+
 }  // namespace
 
 LockResult<LeaseView> LockClient::Impl::peek(const LeaseKey& key) const {
@@ -49,14 +54,25 @@ LockResult<std::vector<ListedView>> LockClient::Impl::list(const std::string& pr
   });
   if (outcome.has_error()) return storeError(LeaseKey{prefix + '*'}, outcome.error());
   std::vector<ListedView> views;
-  for (const ListedLease& lease : *outcome) {
-    if (lease.record.has_error()) {
-      views.push_back({lease.key, lease.record.error()});
-    } else {
-      views.push_back({lease.key, LeaseView{lease.key, *lease.record}});
-    }
-  }
+  for (const ListedLease& lease : *outcome) views.push_back(viewOf(lease));
   return views;
+}
+
+LockResult<void> LockClient::Impl::scan(const std::string& prefix,
+                                        const std::function<bool(const ListedView&)>& each) const {
+  if (!isHere()) return inChild();
+  std::string from;
+  do {
+    const auto page = awaited<PageOutcome>(options_.lease.duration, [&](CallOptions call, PageHandler handler) {
+      common_->store->listPage(prefix, from, call, std::move(handler));
+    });
+    if (page.has_error()) return storeError(LeaseKey{prefix + '*'}, page.error());
+    for (const ListedLease& lease : page->leases) {
+      if (!each(viewOf(lease))) return {};
+    }
+    from = page->next;
+  } while (!from.empty());
+  return {};
 }
 
 /// A machine that never competes, on a driver of its own.

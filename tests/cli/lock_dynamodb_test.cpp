@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <random>
+#include <sstream>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 
 #include "cli/group_fixture.hpp"
 #include "exit_codes.hpp"
+#include "stores/dynamodb/many_rows.hpp"
 #include "stores/dynamodb/socket_client.hpp"
 
 namespace tenure::test {
@@ -83,6 +85,23 @@ TEST_F(LockDynamoDbTest, J_52_TwoSortKeysOfOneKeyAreTwoLocks) {
   EXPECT_NE(listed.output.find(R"({"lock":"ab","sort":"c","state":"released")"), std::string::npos) << listed.output;
   EXPECT_NE(listed.output.find(R"({"lock":"ab","sort":"d","state":"unknown")"), std::string::npos) << listed.output;
   EXPECT_EQ(listed.output.find("#fence"), std::string::npos) << "a counter is no lock";
+}
+
+TEST_F(LockDynamoDbTest, J_39_ATableOfManyPagesIsListedWholeAndInOrder) {
+  const std::vector<std::string> store{"--store", "dynamodb", "--table", table_, "--endpoint", serverEndpoint()};
+  ASSERT_EQ(lock({"acquire", "held"}, store).code, cli::exitOk);  // makes the table
+  constexpr int rows = 3'000;
+  putRows(*hand_, table_, "row-", rows, 3'500);
+  const Finished listed = lock({"list", "row-"}, store);
+  ASSERT_EQ(listed.code, cli::exitOk) << listed.errors;
+  std::istringstream lines{listed.output};
+  std::string line;
+  std::getline(lines, line);  // the heading
+  for (int i = 0; i < rows; ++i) {
+    ASSERT_TRUE(std::getline(lines, line)) << "row " << i;
+    ASSERT_NE(line.find(' ' + rowName("row-", i) + ' '), std::string::npos) << line;
+  }
+  EXPECT_FALSE(std::getline(lines, line)) << line;
 }
 
 TEST_F(LockDynamoDbTest, S1_46_TheTimeToLiveIsAMovingNumberOfSecondsAlsoOfReleasedRows) {

@@ -109,6 +109,23 @@ TEST_P(StoreContract, listsTheRecordsThatAReadWouldGive) {
   }
 }
 
+TEST_P(StoreContract, pagesShowEachLeaseOnceAndAreWhatAListingShows) {
+  for (const LeaseKey& key : oddKeys()) store().apply(acquire(key, "a"));
+  for (const std::string prefix : {"", "a", "none"}) {
+    std::vector<ListedLease> paged;
+    for (ListPage& page : other().listPages(prefix)) {
+      std::move(page.leases.begin(), page.leases.end(), std::back_inserter(paged));
+    }
+    std::sort(paged.begin(), paged.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+    const std::vector<ListedLease> listed = other().list(prefix);
+    ASSERT_EQ(paged.size(), listed.size()) << prefix;
+    for (std::size_t i = 0; i < listed.size(); ++i) {
+      EXPECT_EQ(paged[i].key, listed[i].key);
+      EXPECT_TRUE(sameRecord(*paged[i].record, *listed[i].record));
+    }
+  }
+}
+
 TEST_P(StoreContract, refusesBadNamesInEveryCall) {
   const std::vector<LeaseKey> bad{{""},
                                   {" \t"},

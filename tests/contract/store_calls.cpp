@@ -130,6 +130,12 @@ Pending<ListOutcome> StoreCalls::startList(std::string prefix, Timeout timeout) 
   });
 }
 
+Pending<PageOutcome> StoreCalls::startListPage(std::string prefix, std::string from, Timeout timeout) const {
+  return start<PageOutcome>("listPage of " + prefix, [&](PageHandler handler) {
+    store_->listPage(std::move(prefix), std::move(from), {timeout}, std::move(handler));
+  });
+}
+
 Pending<WriteOutcome> StoreCalls::startStepDown(const LeaseKey& key, FencingToken token, Timeout timeout) const {
   return start<WriteOutcome>("requestStepDown of " + toString(key), [&](WriteHandler handler) {
     store_->requestStepDown(key, token, {timeout}, std::move(handler));
@@ -166,6 +172,15 @@ Applied StoreCalls::apply(WriteRequest request) const {
 
 std::vector<ListedLease> StoreCalls::list(const std::string& prefix) const {
   return valueOf("list of " + prefix, startList(prefix)->get());
+}
+
+std::vector<ListPage> StoreCalls::listPages(const std::string& prefix) const {
+  std::vector<ListPage> pages;
+  do {
+    const std::string from = pages.empty() ? "" : pages.back().next;
+    pages.push_back(valueOf("listPage of " + prefix, startListPage(prefix, from)->get()));
+  } while (!pages.back().next.empty());
+  return pages;
 }
 
 std::vector<LeaseKey> StoreCalls::listKeys(const std::string& prefix) const {

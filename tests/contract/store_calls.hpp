@@ -103,6 +103,8 @@ class StoreCalls {
   [[nodiscard]] Pending<ReadOutcome> startRead(const LeaseKey& key, Timeout timeout = patience) const;
   [[nodiscard]] Pending<WriteOutcome> startWrite(WriteRequest request, Timeout timeout = patience) const;
   [[nodiscard]] Pending<ListOutcome> startList(std::string prefix, Timeout timeout = patience) const;
+  [[nodiscard]] Pending<PageOutcome> startListPage(std::string prefix, std::string from,
+                                                   Timeout timeout = patience) const;
   [[nodiscard]] Pending<WriteOutcome> startStepDown(const LeaseKey& key, FencingToken token,
                                                     Timeout timeout = patience) const;
 
@@ -118,6 +120,8 @@ class StoreCalls {
   /// A write that must be applied.
   Applied apply(WriteRequest request) const;
   [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const;
+  /// Page after page, as they come.
+  [[nodiscard]] std::vector<ListPage> listPages(const std::string& prefix) const;
   [[nodiscard]] std::vector<LeaseKey> listKeys(const std::string& prefix) const;
   [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token) const;
 

@@ -102,11 +102,19 @@ struct ListedLease {
   StoreResult<LeaseRecord> record;
 };
 using ListOutcome = StoreResult<std::vector<ListedLease>>;
+
+/// A part of a listing.
+struct ListPage {
+  std::vector<ListedLease> leases{};
+  std::string next{};  ///< where the listing goes on, in words of the store's own; empty: this was the last part
+};
+using PageOutcome = StoreResult<ListPage>;
 using StoreStatus = StoreResult<void>;
 
 using ReadHandler = std::function<void(ReadOutcome)>;
 using WriteHandler = std::function<void(WriteOutcome)>;
 using ListHandler = std::function<void(ListOutcome)>;
+using PageHandler = std::function<void(PageOutcome)>;
 using StatusHandler = std::function<void(StoreStatus)>;
 
 /// Contract for implementers (tests/contract checks it for any store):
@@ -134,6 +142,11 @@ class LeaseStore {
 
   /// All leases whose name starts with `prefix`, in key order.
   virtual void list(std::string prefix, CallOptions options, ListHandler handler) = 0;
+
+  /// One part of what list() would give, for callers that will not keep all of it: the first if `from` is empty, else
+  /// the one that begins at the `next` of the part before. In the store's own order, and a part may be empty. A lease
+  /// that is there all the time comes exactly once. Optional: without it everything comes as one part.
+  virtual void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler);
 
   /// Asks the holder of term `token` to step down: its next applied renewal carries `stepDownRequested`. Does not
   /// change the RVN. `Conflict` if that term is not the current one.

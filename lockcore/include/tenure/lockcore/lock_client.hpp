@@ -110,6 +110,11 @@ class LockClient {
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key);
   /// All leases whose name starts with `prefix`, in key order. Blocks.
   [[nodiscard]] LockResult<std::vector<ListedView>> list(const std::string& prefix);
+  /// As list, for more leases than one wants in memory: `each` is called here, for one after the other, and ends it by
+  /// returning false. One call of the store for each of its pages (1 MB on DynamoDB, 1,000 leases on SQLite), of which
+  /// one at a time is kept. In the store's own order: that of the keys on SQLite, none on DynamoDB. An error comes
+  /// after what was told before it. Blocks.
+  [[nodiscard]] LockResult<void> scan(const std::string& prefix, const std::function<bool(const ListedView&)>& each);
   /// Follows the key and calls `changed` (which may be empty) when somebody else holds it, or nobody; contract as
   /// Lock::onLost. About one read in a heartbeat, or one for each change where the store notifies.
   [[nodiscard]] LockResult<LeaseObserver> observe(const LeaseKey& key, LeaseObserver::Callback changed = {});

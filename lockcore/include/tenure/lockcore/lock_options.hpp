@@ -24,7 +24,7 @@ struct LockClientOptions {
   /// The timing of each lock that does not bring its own. lease.progressTimeout is not for locks.
   LeaseOptions lease{};
   /// Of how many keys tryAcquire remembers what it saw; beyond that the oldest is forgotten, at no more cost than that
-  /// its wait begins anew. About 500 bytes each. 0 .. 1,000,000.
+  /// its wait begins anew. About 700 bytes each. 0 .. 1,000,000.
   std::size_t remembered{10'000};
   Logger logger{};
 };

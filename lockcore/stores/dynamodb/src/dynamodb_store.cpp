@@ -87,11 +87,13 @@ class DynamoDbStore final : public LeaseStore {
   }
 
   void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    if (!isUtf8(prefix)) {
-      return post(std::move(handler),
-                  ListOutcome{StoreError{ErrorClass::misconfigured, core_->where + ": the prefix is not UTF-8 text"}});
-    }
+    if (auto refused = refusalOfPrefix(prefix)) return post(std::move(handler), ListOutcome{*std::move(refused)});
     listLeases(core_, std::move(prefix), deadlineOf(options), std::move(handler));
+  }
+
+  void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler) override {
+    if (auto refused = refusalOfPrefix(prefix)) return post(std::move(handler), PageOutcome{*std::move(refused)});
+    dynamodb_store::listPage(core_, prefix, from, deadlineOf(options), std::move(handler));
   }
 
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
@@ -128,6 +130,11 @@ class DynamoDbStore final : public LeaseStore {
   [[nodiscard]] std::optional<StoreError> refusalOfKey(const LeaseKey& key) const {
     auto refused = refusalOf(key);
     return refused ? refused : core_->layout.refusalOf(key);
+  }
+
+  [[nodiscard]] std::optional<StoreError> refusalOfPrefix(const std::string& prefix) const {
+    if (isUtf8(prefix)) return std::nullopt;
+    return StoreError{ErrorClass::misconfigured, core_->where + ": the prefix is not UTF-8 text"};
   }
 
   [[nodiscard]] std::optional<StoreError> quotaRefusalOf(const LeaseKey& key) const {

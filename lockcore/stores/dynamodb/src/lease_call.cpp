@@ -17,11 +17,7 @@ struct Listing {
 };
 
 void nextPage(const std::shared_ptr<Listing>& listing, std::string_view startKey) {
-  std::string body = listRequest(listing->core->layout, listing->prefix, startKey);
-  send(listing->core, "Scan", std::move(body), listing->deadline, [listing](const aws::JsonOutcome& outcome) {
-    const auto reply = parseReply({listing->core->where, "listing leases"}, outcome);
-    if (reply.has_error()) return listing->handler(reply.error().error);
-    auto page = pageIn(listing->core->layout, listing->core->where, *reply);
+  listPage(listing->core, listing->prefix, startKey, listing->deadline, [listing](PageOutcome page) {
     if (page.has_error()) return listing->handler(page.error());
     std::move(page->leases.begin(), page->leases.end(), std::back_inserter(listing->leases));
     if (!page->next.empty()) return nextPage(listing, page->next);
@@ -58,6 +54,16 @@ void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadlin
 
 void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadline, ListHandler handler) {
   nextPage(std::make_shared<Listing>(Listing{core, std::move(prefix), deadline, std::move(handler)}), "");
+}
+
+void listPage(const CorePtr& core, std::string_view prefix, std::string_view startKey, const Deadline& deadline,
+              PageHandler handler) {
+  send(core, "Scan", listRequest(core->layout, prefix, startKey), deadline,
+       [core, handler = std::move(handler)](const aws::JsonOutcome& outcome) {
+         const auto reply = parseReply({core->where, "listing leases"}, outcome);
+         if (reply.has_error()) return handler(reply.error().error);
+         handler(pageIn(core->layout, core->where, *reply));
+       });
 }
 
 void askToStepDown(const LeaseCallPtr& call, FencingToken token) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "core.hpp"
 #include "errors.hpp"
@@ -24,6 +25,10 @@ struct LeaseCall {
 using LeaseCallPtr = std::shared_ptr<LeaseCall>;
 
 void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler);
+/// One request; `startKey` as JSON, empty for the first page. A page goes by the hash of the keys.
+void listPage(const CorePtr& core, std::string_view prefix, std::string_view startKey, const Deadline& deadline,
+              PageHandler handler);
+/// Page after page, sorted.
 void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadline, ListHandler handler);
 void askToStepDown(const LeaseCallPtr& call, FencingToken token);
 

@@ -143,10 +143,10 @@ StoreResult<Pair> pairIn(const Subject& subject, const object& body) {
   return pair;
 }
 
-StoreResult<Page> pageIn(const Layout& layout, const std::string& where, const object& body) {
+PageOutcome pageIn(const Layout& layout, const std::string& where, const object& body) {
   const array* items = arrayIn(body, "Items");
   if (items == nullptr) return notUnderstood(where, "no Items");
-  Page page;
+  ListPage page;
   for (const auto& entry : *items) {
     const object* item = entry.if_object();
     auto key = item != nullptr ? layout.keyIn(*item) : std::nullopt;

@@ -32,13 +32,8 @@ struct Pair {
 };
 [[nodiscard]] StoreResult<Pair> pairIn(const Subject& subject, const boost::json::object& body);
 
-/// One page of a listing, without the counters' items; and the key of the next page's start as JSON, empty on the last
-/// page.
-struct Page {
-  std::vector<ListedLease> leases;
-  std::string next;
-};
-[[nodiscard]] StoreResult<Page> pageIn(const Layout& layout, const std::string& where, const boost::json::object& body);
+/// One page of a listing, without the counters' items; `next` is the key at which the next one starts, as JSON.
+[[nodiscard]] PageOutcome pageIn(const Layout& layout, const std::string& where, const boost::json::object& body);
 
 /// The answer of updateRequest or deleteRequest: the state of the item that it changed. Unknown if the answer
 /// is not about that write.

@@ -29,8 +29,9 @@ std::array<Prepared, 13> preparedStatements() {
       {&Statements::rollback, "ROLLBACK"},
       {&Statements::selectLease, "SELECT " + columns + " FROM tenure_lease WHERE name = ?1 AND sort_key = ?2"},
       {&Statements::selectFence, "SELECT token FROM tenure_fence WHERE name = ?1 AND sort_key = ?2"},
-      {&Statements::listLeases,
-       "SELECT name, sort_key, " + columns + " FROM tenure_lease WHERE name >= ?1 ORDER BY name, sort_key"},
+      {&Statements::listLeases, "SELECT name, sort_key, " + columns +
+                                    " FROM tenure_lease WHERE (name, sort_key) >= (?1, ?2)"
+                                    " ORDER BY name, sort_key"},
       {&Statements::countBeaconUses, "SELECT count(*) FROM tenure_lease WHERE beacon_id = ?1 AND state = 'held'"},
       {&Statements::acquireLease,
        "INSERT INTO tenure_lease(name, sort_key, state, holder, token, lease_ms, record_version, acquired_at_ms,"

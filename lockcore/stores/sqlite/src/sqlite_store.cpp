@@ -142,6 +142,13 @@ class SqliteStore final : public LeaseStore {
            [prefix = std::move(prefix)](Session& session, const Deadline&) { return listLeases(session, prefix); });
   }
 
+  void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler) override {
+    submit(parts_->reader, options, std::move(handler),
+           [prefix = std::move(prefix), from = std::move(from)](Session& session, const Deadline&) {
+             return sqlite_store::listPage(session, prefix, from);
+           });
+  }
+
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
     submit(parts_->writer, options, std::move(handler), [key, token](Session& session, const Deadline& deadline) {
       return askStepDown(session, key, token, deadline);

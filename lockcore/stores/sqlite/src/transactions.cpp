@@ -1,5 +1,8 @@
 #include "transactions.hpp"
 
+#include <algorithm>
+#include <charconv>
+#include <limits>
 #include <utility>
 
 #include <sqlite3.h>
@@ -33,27 +36,66 @@ ReadOutcome readLease(Session& session, ClaimBook& claims, const LeaseKey& key) 
   return claimed ? claimed : current;
 }
 
-ListOutcome listLeases(Session& session, const std::string& prefix) {
+namespace {
+
+/// The place of a key in the listing, as text: names may hold any character where others wrote the row.
+std::string placeOf(const LeaseKey& key) { return std::to_string(key.name.size()) + ':' + key.name + key.sortKey; }
+
+std::optional<LeaseKey> keyAt(const std::string& place) {
+  const std::size_t colon = place.find(':');
+  std::size_t length = 0;
+  const char* const digitsEnd = place.data() + std::min(colon, place.size());
+  const auto read = std::from_chars(place.data(), digitsEnd, length);
+  if (colon == std::string::npos || read.ec != std::errc{} || read.ptr != digitsEnd) return std::nullopt;
+  if (length > place.size() - colon - 1) return std::nullopt;
+  return LeaseKey{place.substr(colon + 1, length), place.substr(colon + 1 + length)};
+}
+
+/// Those of the prefix from `first` on, `most` at most.
+PageOutcome listFrom(Session& session, const std::string& prefix, const LeaseKey& first, std::size_t most) {
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
-  std::vector<ListedLease> out;
-  if (!*ready) return out;
+  ListPage page;
+  if (!*ready) return page;
   Statement& list = session.statements().listLeases;
   const StatementUse use{list};
-  list.bind(1, prefix);
+  list.bind(1, first.name);
+  list.bind(2, first.sortKey);
   int code = list.step();
   for (; code == SQLITE_ROW; code = list.step()) {
     LeaseKey key{list.bytes(0), list.bytes(1)};
-    if (!key.name.starts_with(prefix)) return out;  // in the order of bytes, so no later one does
+    if (!key.name.starts_with(prefix)) return page;  // in the order of bytes, so no later one does
+    if (page.leases.size() == most) {
+      page.next = placeOf(key);
+      return page;
+    }
     auto record = recordFrom(session.store(), key, list, 2);
     if (record.has_error()) {
-      out.push_back({std::move(key), record.error()});
+      page.leases.push_back({std::move(key), record.error()});
     } else {
-      out.push_back({std::move(key), std::move(record->record)});
+      page.leases.push_back({std::move(key), std::move(record->record)});
     }
   }
   if (code != SQLITE_DONE) return session.failed("listing leases", code);
-  return out;
+  return page;
+}
+
+}  // namespace
+
+ListOutcome listLeases(Session& session, const std::string& prefix) {
+  PageOutcome all = listFrom(session, prefix, {prefix, ""}, std::numeric_limits<std::size_t>::max());
+  if (all.has_error()) return all.error();
+  return std::move(all->leases);
+}
+
+PageOutcome listPage(Session& session, const std::string& prefix, const std::string& from) {
+  if (from.empty()) return listFrom(session, prefix, {prefix, ""}, leasesOfAPage);
+  const std::optional<LeaseKey> first = keyAt(from);
+  if (!first) {
+    return StoreError{ErrorClass::misconfigured,
+                      session.store() + ": \"" + from + "\" is no place in a listing; give the `next` of a page"};
+  }
+  return listFrom(session, prefix, *first, leasesOfAPage);
 }
 
 WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token, const Deadline& deadline) {

@@ -11,10 +11,14 @@
 
 namespace tenure::sqlite_store {
 
+inline constexpr std::size_t leasesOfAPage = 1'000;
+
 [[nodiscard]] StoreStatus ensureSchema(Session& session);
 /// A term that a living process claims stands for a missing (or older, released) row; see ClaimBook.
 [[nodiscard]] ReadOutcome readLease(Session& session, ClaimBook& claims, const LeaseKey& key);
 [[nodiscard]] ListOutcome listLeases(Session& session, const std::string& prefix);
+/// At most `leasesOfAPage` of them, from where `from` says.
+[[nodiscard]] PageOutcome listPage(Session& session, const std::string& prefix, const std::string& from);
 [[nodiscard]] WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token,
                                        const Deadline& deadline);
 [[nodiscard]] WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,
