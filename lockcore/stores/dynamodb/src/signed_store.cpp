@@ -7,6 +7,13 @@
 #include "options_check.hpp"
 
 namespace tenure {
+namespace {
+
+/// A page of a scan ends after 1 MB of items as DynamoDB counts them. The same as JSON is some ten times as long at
+/// worst: `"a":{"BOOL":true},` counts as two bytes.
+constexpr std::size_t longestPage{16U << 20U};
+
+}  // namespace
 
 std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options, Logger logger) {
   dynamodb_store::checkOptions(options);  // before a client is made for nothing
@@ -15,6 +22,7 @@ std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options, Logg
   client.endpoint = options.endpoint;
   client.profile = options.profile;
   client.caFile = options.caFile;
+  client.maxReply = longestPage;
   return makeDynamoDbStore(std::move(options), aws::makeJsonClient(std::move(client), logger), logger);
 }
 
