@@ -112,7 +112,7 @@ bool benchLeases(const Options& options) {
   }
   for (const auto& elector : electors) worst.add(lagOf(*elector).worst);
   lag.print("heartbeat lag, of each lease at each second");
-  worst.print("worst heartbeat lag of a lease, acquiring included");
+  worst.print("worst heartbeat lag of a lease, its first included");
   longest.print("longest time between two heartbeats of a lease");
   fmt::print("  {} renewals, {:.0f} us of CPU each; {:.1f} KiB of memory for an elector and its lease\n", renewals,
              cpu * 1e6 / static_cast<double>(renewals), memory / options.leases);

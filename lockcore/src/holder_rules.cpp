@@ -1,6 +1,7 @@
 // The rules of a holder: renew in time, resolve what was not answered, and end the term on time and only once.
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "lease_machine_impl.hpp"
 #include "mutants.hpp"
@@ -51,6 +52,7 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   readBack_ = false;
   doubt_ = false;
   wanted_.reset();
+  overdueWhenWon_ = std::max(-heartbeatDueIn(now), nanoseconds{0});
   workRunning_ = true;
   progressAt_ = now;
   lastStep_ = now;
@@ -187,7 +189,7 @@ void LeaseMachine::Impl::renewed(const Instant& now, const Pending& proven) {
   readBack_ = false;
   retryAfter_ = nanoseconds{0};
   if (!options_.manualHeartbeat) {
-    lag_.last = std::max(-heartbeatDueIn(now), nanoseconds{0});
+    lag_.last = std::max(-heartbeatDueIn(now) - std::exchange(overdueWhenWon_, nanoseconds{0}), nanoseconds{0});
     lag_.worst = std::max(lag_.worst, lag_.last);
   }
   term_.anchor = mutant::on(Mutant::validityFromReply) ? now : proven.sentAt;

@@ -236,6 +236,7 @@ class LeaseMachine::Impl {
   bool hasPayload_{false};  ///< this term's record may have some
   std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; none if it is empty
   HeartbeatLag lag_{};
+  Nanos overdueWhenWon_{0};  ///< by how much the first heartbeat of the term was due before the term was won
 
   // Of giving up.
   bool stopping_{false};

@@ -43,6 +43,20 @@ TEST_F(HeartbeatLagTest, CountsFailedAttemptsToo) {
   EXPECT_GT(m.machine.heartbeatLag().last, 0ms);
 }
 
+/// Its acquisition waited in the store's queue behind those of others: the right counts from before it was sent, and so
+/// the first heartbeat is sent at once, but a lease that nobody holds yet has no late heartbeat.
+TEST_F(HeartbeatLagTest, DoesNotCountTheWaitOfTheAcquisition) {
+  m.becomeAcquiring();
+  m.now = m.now + 4s;  // a heartbeat and a second
+  const std::string won = m.answerWrite(Applied{FencingToken{1}});
+  EXPECT_NE(won.find("renew"), std::string::npos) << "it is due: " << won;
+  m.now = m.now + 30ms;
+  m.answerWrite(Applied{FencingToken{1}});
+  EXPECT_EQ(m.machine.heartbeatLag(), (HeartbeatLag{30ms, 30ms}));
+  beat(200ms, 50ms);
+  EXPECT_EQ(m.machine.heartbeatLag(), (HeartbeatLag{250ms, 250ms})) << "the next one counts whole";
+}
+
 TEST_F(HeartbeatLagTest, ALeaseWhoseHeartbeatWouldComeTooLateStepsDownBeforeItSendsOne) {
   m.becomeLeading();
   const Instant elected = m.published().anchor;

@@ -15,8 +15,9 @@
 namespace tenure {
 
 /// How late heartbeats are: from when one was due until the store acknowledged a renewal, so it holds what the process,
-/// the queue of the store and the store itself take. A lease whose heartbeat would come too late is given up at its
-/// deadline, whatever this says.
+/// the queue of the store and the store itself take. One that was due before the term was won (its acquisition has
+/// waited that long) counts from then: nobody could have sent it earlier. A lease whose heartbeat would come too late
+/// is given up at its deadline, whatever this says.
 struct HeartbeatLag {
   std::chrono::nanoseconds last{0};   ///< of the last acknowledged heartbeat; zero: none yet
   std::chrono::nanoseconds worst{0};  ///< of all terms
