@@ -38,6 +38,7 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   pending_.clear();
   term_ = {won.sentAt, won.right.leadsFor, won.right.validFor, token};
   acquiredAtMillis_ = options_.displayClock != nullptr ? options_.displayClock() : 0;
+  beginTurn(now, token);
   if (stopping_) return beginRelease(now);
   if (!term_.leadsAt(now)) {
     endTerm(now, nanoseconds{0});
@@ -314,6 +315,7 @@ void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
   const bool undrained = state_ == LeaseState::draining && stillValid > Nanos{0};
   const Nanos cooldown = state_ == LeaseState::draining ? options_.timing.duration() + untilFree : Nanos{0};
   if (stillValid <= nanoseconds{0}) publish(TermState{});
+  endTurn(now);
   term_ = TermState{};
   version_ = RecordVersion{};
   pending_.clear();

@@ -80,6 +80,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   if (options_.oneTerm && options_.oneTerm->memory) recall(*std::exchange(options_.oneTerm->memory, nullptr));
   if (options_.oneTerm && event.predecessor) succeed(now, *event.predecessor);
   becomeCandidate(now, nanoseconds{0});
+  if (const nanoseconds owed = restOwed(now); owed > nanoseconds{0}) rest(now, owed);
   if (!event.sighting) return;
   const std::optional<LeaseRecord>& record = event.sighting->record;
   tokenFloor_ = std::max({tokenFloor_, event.sighting->tokenFloor, record ? record->token : FencingToken{}});

@@ -112,6 +112,11 @@ class LeaseMachine::Impl {
   void recall(const LeaseMemory& memory);
   void succeed(const Instant& now, const LeaseMemory& predecessor);
   [[nodiscard]] std::shared_ptr<const LeaseMemory> memory() const;
+  void joinTurn(const LeaseMemory& memory);
+  [[nodiscard]] Nanos restOwed(const Instant& now) const;
+  void rest(const Instant& now, Nanos length);
+  void beginTurn(const Instant& now, FencingToken token);
+  void endTurn(const Instant& now);
   [[nodiscard]] Nanos patienceLeft(const Instant& now) const;
   [[nodiscard]] std::optional<GiveUpReason> reasonToGiveUp(const Instant& now) const;
   void giveUp(const Instant& now, GiveUpReason reason);
@@ -234,6 +239,7 @@ class LeaseMachine::Impl {
   bool troubled_{false};    ///< that answer was an error
   bool asReleased_{false};  ///< the observation is what a release of this process left, without any payload
   bool hasPayload_{false};  ///< this term's record may have some
+  std::shared_ptr<const LeaseTurn> turn_{};  ///< of this process, until the last term of it that ended; mostly none
   std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; none if it is empty
   HeartbeatLag lag_{};
   Nanos overdueWhenWon_{0};  ///< by how much the first heartbeat of the term was due before the term was won

@@ -55,6 +55,11 @@ boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key,
   append(faults, timing);
   checkRange(faults, "waitFor", options.waitFor, milliseconds{0}, maxLeaseDuration);
   checkRange(faults, "poll", options.poll, milliseconds{10}, maxLeaseDuration);
+  checkRange(faults, "turn", options.turn, milliseconds{0}, maxLeaseDuration);
+  checkRange(faults, "rest", options.rest, milliseconds{0}, maxLeaseDuration);
+  if (options.rest && !options.turn) {
+    faults.push_back({"rest", "is given without turn; give how long this process may keep the lock to itself"});
+  }
   if (options.manualHeartbeat && options.heartbeat) {
     faults.push_back({"heartbeat", "is given together with manualHeartbeat; give one of them"});
   }

@@ -11,6 +11,19 @@ namespace tenure {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
+namespace {
+
+/// A waiter learns the rhythm of a lock, up to four times its poll and no longer than its holders' heartbeat.
+nanoseconds restOf(const LockSession::Request& request) {
+  if (request.options.rest) return *request.options.rest;
+  const nanoseconds heartbeat = request.timing.heartbeat();
+  const nanoseconds seldom =
+      request.options.poll ? std::min<nanoseconds>(*request.options.poll * 4, heartbeat) : heartbeat;
+  return seldom + seldom / 4;
+}
+
+}  // namespace
+
 LockSession::LockSession(std::shared_ptr<const LockCommon> common, Request request, Acquired acquired, Ended ended)
     : common_{std::move(common)},
       request_{std::move(request)},
@@ -33,7 +46,7 @@ void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<co
   } else if (wanted.data) {
     machine.dataRule = DataRule::replace;
   }
-  machine.oneTerm = OneTerm{wanted.waitFor, wanted.mustExist, std::move(memory)};
+  machine.oneTerm = OneTerm{wanted.waitFor, wanted.mustExist, std::move(memory), wanted.turn, restOf(request_)};
   machine.manualHeartbeat = wanted.manualHeartbeat;
   machine.poll = wanted.poll;
   machine.displayClock = &wallClockMillisForDisplay;

@@ -14,6 +14,7 @@ void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
   nextSent_ = memory.sentVersions.size();
   asReleased_ = memory.asReleased;
   readFirst_ = !asReleased_;
+  joinTurn(memory);
 }
 
 /// What this candidate remembers is older than the predecessor's term. A version that was released cannot come back to
@@ -22,6 +23,43 @@ void LeaseMachine::Impl::succeed(const Instant& now, const LeaseMemory& predeces
   tokenFloor_ = std::max(tokenFloor_, predecessor.tokenFloor);
   asReleased_ = predecessor.asReleased && observation_.adoptReleased(now, predecessor.observation);
   readFirst_ = !asReleased_;
+  joinTurn(predecessor);
+}
+
+/// This candidate and its predecessor in the line are of one process.
+void LeaseMachine::Impl::joinTurn(const LeaseMemory& memory) {
+  if (!options_.oneTerm->turn || !memory.turn) return;
+  if (!turn_ || memory.turn->token > turn_->token) turn_ = memory.turn;
+}
+
+/// What is left of the time for which this process leaves the lease to others. Counted from the end of its last term:
+/// who comes back later than that owes nothing. It never makes a bounded wait miss its only chance.
+nanoseconds LeaseMachine::Impl::restOwed(const Instant& now) const {
+  if (!turn_ || elapsedForHolder(turn_->began, turn_->left) < *options_.oneTerm->turn) return nanoseconds{0};
+  const nanoseconds left = options_.oneTerm->rest - elapsedForHolder(turn_->left, now);
+  return options_.oneTerm->patience ? std::min(left, patienceLeft(now)) : left;
+}
+
+/// What was left may be somebody else's by then: a look is cheaper than a write that is refused.
+void LeaseMachine::Impl::rest(const Instant& now, Nanos length) {
+  asReleased_ = false;
+  readFirst_ = true;
+  holdOff(now, length);
+  poll_.postpone(now, length);
+}
+
+/// A term was won. Its token tells whether somebody had the lease since the last one of this process.
+void LeaseMachine::Impl::beginTurn(const Instant& now, FencingToken token) {
+  if (!options_.oneTerm || !options_.oneTerm->turn) return;
+  const bool goesOn =
+      turn_ && turn_->token.next() == token && elapsedForHolder(turn_->left, now) < options_.oneTerm->rest;
+  turn_ = std::make_shared<const LeaseTurn>(LeaseTurn{goesOn ? turn_->began : now, now, token});
+}
+
+void LeaseMachine::Impl::endTurn(const Instant& now) {
+  if (turn_ && turn_->token == term_.token) {
+    turn_ = std::make_shared<const LeaseTurn>(LeaseTurn{turn_->began, now, turn_->token});
+  }
 }
 
 std::shared_ptr<const LeaseMemory> LeaseMachine::Impl::memory() const {
@@ -30,7 +68,7 @@ std::shared_ptr<const LeaseMemory> LeaseMachine::Impl::memory() const {
     const PackedVersion& version = sentVersions_.at((nextSent_ + i) % sentVersions_.size());
     if (version != PackedVersion{}) sent.push_back(version);
   }
-  return std::make_shared<const LeaseMemory>(observation_, tokenFloor_, std::move(sent), asReleased_);
+  return std::make_shared<const LeaseMemory>(observation_, tokenFloor_, std::move(sent), asReleased_, turn_);
 }
 
 nanoseconds LeaseMachine::Impl::patienceLeft(const Instant& now) const {

@@ -102,6 +102,7 @@ void LeaseMachine::Impl::releaseFailed(const Instant& now, const StoreError& err
 void LeaseMachine::Impl::released(const Instant& now, ReleaseResult result, const std::optional<RecordVersion>& left) {
   std::optional<LeaseRecord> record;
   if (left && !removes_) record = ownRecord(*left, true);
+  endTurn(now);
   term_ = TermState{};
   version_ = RecordVersion{};
   pending_.clear();

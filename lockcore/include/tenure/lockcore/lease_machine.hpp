@@ -48,6 +48,9 @@ struct OneTerm {
   std::optional<std::chrono::nanoseconds> patience{};
   bool mustExist{false};                        ///< never makes a record
   std::shared_ptr<const LeaseMemory> memory{};  ///< of an earlier machine of the same key and holder; may be null
+  /// How long terms of this process may follow each other before it leaves the lease to others; unset: for ever.
+  std::optional<std::chrono::nanoseconds> turn{};
+  std::chrono::nanoseconds rest{0};  ///< for how long it does, from when the last of them ended
 };
 
 /// Constant for the life of a machine, but for `timing`, which Renew may change.

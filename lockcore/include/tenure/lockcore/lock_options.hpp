@@ -54,6 +54,15 @@ struct AcquireOptions {
   /// It learns the real rhythm by itself. 10 ms .. 24 h.
   std::optional<std::chrono::milliseconds> poll{};
 
+  /// How long the clients of this process that share a store object may have the lock to themselves, releasing it and
+  /// acquiring it again, before they leave it to others: then the next acquisition begins with a rest. Other processes
+  /// poll (or are told and then look), and meet a lock that is free for an instant only by luck. Unset: no rest. 0: a
+  /// rest after each release. At most 24 h. Nobody rests longer than `waitFor`, so one look never does.
+  std::optional<std::chrono::milliseconds> turn{};
+  /// How long that rest is, counted from the release. Unset: as long as others, by these options, may take to look:
+  /// 5/4 of the heartbeat, or of four polls if that is less. 50 ms will do where the store notifies. At most 24 h.
+  std::optional<std::chrono::milliseconds> rest{};
+
   /// Bytes to be kept beside the lock. Unset: what the record has stays.
   std::optional<std::string> data{};
   /// False: `data` is only written if the record has none.
