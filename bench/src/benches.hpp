@@ -40,6 +40,8 @@ bool benchRenew(const Options& options);
 /// Acquiring and releasing a lock against the same written by hand: two transactions on SQLite, two requests on the
 /// DynamoDB Local of TENURE_TEST_DYNAMODB_ENDPOINT. Then 100 candidates for one lock.
 bool benchLocks(const Options& options);
+/// One lock for 10 candidates in each of 1, 2, 5 and 10 processes, on SQLite: requests of a hand-over, and who gets it.
+bool benchQueue(const Options& options);
 /// A fenced write beside a bare one: SQLite, PostgreSQL (where TENURE_TEST_POSTGRESQL says), Redis, a plain
 /// file.
 bool benchFence(const Options& options);

@@ -25,6 +25,7 @@ constexpr const char* usage =
   pause      SIGSTOP the leader for 0.1 to 3 leases; what it believes and writes after it wakes
   renew      a renewal through the store beside the same transaction written by hand
   locks      acquire and release beside the same written by hand; --processes candidates for one lock
+  queue      one lock for 10 candidates in each of several processes: requests of a hand-over
   fence      a fenced write beside the same write without a fence
   proxy      a request through `tenure fence proxy` beside the same one without; what it holds on one core
   leases     1,000 leases in one process, or --leases (--rounds: seconds)
@@ -47,6 +48,7 @@ const std::map<std::string, Bench>& benches() {
       {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1, 1000, {}}}},
       {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}}},
       {"locks", {tenure::bench::benchLocks, {10'000ms, 3000ms, 100, 2000, 1, 1000, {}}}},
+      {"queue", {tenure::bench::benchQueue, {10'000ms, 3000ms, 1, 10, 1, 1000, {}}}},
       {"fence", {tenure::bench::benchFence, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}}},
       {"leases", {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1, 1000, {}}}},
 #ifdef TENURE_PROGRAM

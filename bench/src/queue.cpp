@@ -1,0 +1,227 @@
+// One lock wanted by candidates of several processes: what a hand-over costs in requests, and who gets it.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <random>
+#include <stdexcept>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include <tenure/lockcore/lock_client.hpp>
+#include <tenure/lockcore/stores/sqlite_store.hpp>
+
+#include "benches.hpp"
+#include "fleet.hpp"
+#include "stats.hpp"
+#ifdef TENURE_WITH_DYNAMODB
+#include <tenure/lockcore/stores/dynamodb_store.hpp>
+#endif
+
+namespace tenure::bench {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int candidatesOfAProcess = 10;
+constexpr std::size_t mostProcesses = 16;
+constexpr auto sectionLength = 10ms;
+
+struct Counts {
+  std::atomic<std::int64_t> sections{0};
+  std::atomic<std::int64_t> reads{0};
+  std::atomic<std::int64_t> acquisitions{0};
+  std::atomic<std::int64_t> refused{0};  ///< of them
+  std::atomic<std::int64_t> others{0};   ///< renewals and releases
+  std::atomic<std::int64_t> longestWait{0};
+};
+
+/// Shared by the processes.
+struct Tally {
+  std::atomic<bool> counts{false};
+  std::atomic<bool> over{false};
+  std::array<Counts, mostProcesses> of{};
+};
+
+class SharedTally {
+ public:
+  SharedTally() {
+    void* const page = mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) throw std::runtime_error("no shared memory");
+    tally_ = new (page) Tally{};  // lint-allow(raw-new): into memory that is mapped
+  }
+  ~SharedTally() { munmap(tally_, sizeof(Tally)); }
+  SharedTally(const SharedTally&) = delete;
+  SharedTally& operator=(const SharedTally&) = delete;
+  Tally& operator*() noexcept { return *tally_; }
+  Tally* operator->() noexcept { return tally_; }
+
+ private:
+  Tally* tally_{nullptr};
+};
+
+/// Passes everything on and counts what is asked while the bench counts.
+class TallyingStore final : public LeaseStore {
+ public:
+  TallyingStore(std::shared_ptr<LeaseStore> inner, Tally& tally, Counts& counts)
+      : inner_{std::move(inner)}, tally_{&tally}, counts_{&counts} {}
+
+  [[nodiscard]] std::string describe() const override { return inner_->describe(); }
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    inner_->ensureSchema(options, std::move(handler));
+  }
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    count(counts_->reads);
+    inner_->read(key, options, std::move(handler));
+  }
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+    count(acquires ? counts_->acquisitions : counts_->others);
+    inner_->write(std::move(request), options, [this, acquires, handler = std::move(handler)](WriteOutcome outcome) {
+      if (acquires && std::holds_alternative<Conflict>(outcome)) count(counts_->refused);
+      handler(std::move(outcome));
+    });
+  }
+  void list(std::string prefix, CallOptions options, ListHandler handler) override {
+    inner_->list(std::move(prefix), options, std::move(handler));
+  }
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    inner_->requestStepDown(key, token, options, std::move(handler));
+  }
+  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
+    return inner_->watch(key, std::move(hint));
+  }
+  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return inner_->deathNotice(); }
+
+ private:
+  void count(std::atomic<std::int64_t>& of) const {
+    if (tally_->counts) ++of;
+  }
+
+  const std::shared_ptr<LeaseStore> inner_;
+  Tally* const tally_;
+  Counts* const counts_;
+};
+
+void workOn(LockClient& client, const AcquireOptions& options, Tally& tally, Counts& counts) {
+  while (!tally.over) {
+    const bool counted = tally.counts;
+    const Instant from = readClock();
+    LockResult<Lock> lock = client.acquire({"bench"}, options);
+    if (lock.has_error()) throw std::runtime_error(lock.error().message);
+    const std::int64_t waited = elapsedForHolder(from, readClock()).count();
+    std::this_thread::sleep_for(sectionLength);
+    lock->release();
+    if (!counted || tally.over) continue;
+    ++counts.sections;
+    std::int64_t longest = counts.longestWait;
+    while (waited > longest && !counts.longestWait.compare_exchange_weak(longest, waited)) {
+    }
+  }
+}
+
+/// Makes a store of its own in each process.
+using StoreMaker = std::function<std::shared_ptr<LeaseStore>()>;
+
+StoreMaker storesOf(const Options& options, const Scratch& scratch) {
+  if (options.store != "dynamodb") return [path = scratch.path("queue.db")] { return makeSqliteStore({path}); };
+#ifdef TENURE_WITH_DYNAMODB
+  const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe)
+  if (endpoint == nullptr) throw std::runtime_error("no DynamoDB; run: scripts/bench queue --store dynamodb");
+  DynamoDbStoreOptions store;
+  store.table = fmt::format("bench-{:x}", std::random_device{}());
+  store.region = "us-east-1";
+  store.endpoint = endpoint;
+  return [store] { return makeDynamoDbStore(store); };
+#else
+  throw std::runtime_error("this program was built without DynamoDB");
+#endif
+}
+
+/// In a child of its own; its parent has made nothing of the library yet.
+int runProcess(const StoreMaker& stores, const AcquireOptions& options, Tally& tally, Counts& counts) {
+  const auto store = std::make_shared<TallyingStore>(stores(), tally, counts);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < candidatesOfAProcess; ++i) {
+    threads.emplace_back([&] {
+      LockClient client{store};
+      workOn(client, options, tally, counts);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return 0;
+}
+
+void runCrowd(int processes, const StoreMaker& stores, const AcquireOptions& options, std::chrono::seconds length,
+              SharedTally& tally) {
+  std::vector<pid_t> children;
+  for (int i = 0; i < processes; ++i) {
+    const pid_t child = fork();
+    if (child < 0) throw std::runtime_error("no process");
+    if (child == 0) _exit(runProcess(stores, options, *tally, tally->of.at(static_cast<std::size_t>(i))));
+    children.push_back(child);
+  }
+  std::this_thread::sleep_for(3s);  // all have come, and the first round is over
+  tally->counts = true;
+  std::this_thread::sleep_for(length);
+  tally->counts = false;
+  tally->over = true;
+  for (const pid_t child : children) {
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0) throw std::runtime_error("a process failed");
+  }
+}
+
+void reportHandOvers(int processes, std::chrono::seconds length, Tally& tally) {
+  const auto first = tally.of.begin();
+  const auto last = first + processes;
+  const auto sum = [&](std::atomic<std::int64_t> Counts::*what) {
+    std::int64_t all = 0;
+    for (auto one = first; one != last; ++one) all += (*one.*what).load();
+    return static_cast<double>(all);
+  };
+  const double sections = sum(&Counts::sections);
+  const auto fewest =
+      std::min_element(first, last, [](const auto& a, const auto& b) { return a.sections < b.sections; });
+  const auto most = std::max_element(first, last, [](const auto& a, const auto& b) { return a.sections < b.sections; });
+  std::int64_t longest = 0;
+  for (auto one = first; one != last; ++one) longest = std::max(longest, one->longestWait.load());
+  fmt::print(
+      "  {:>2} processes: {:6.1f} sections a second; a hand-over: {:5.2f} reads, {:4.2f} acquisitions ({:4.2f} "
+      "refused), "
+      "{:4.2f} other writes; sections of a process {} to {}; longest wait {:.2f} s\n",
+      processes, sections / static_cast<double>(length.count()), sum(&Counts::reads) / sections,
+      sum(&Counts::acquisitions) / sections, sum(&Counts::refused) / sections, sum(&Counts::others) / sections,
+      fewest->sections.load(), most->sections.load(), static_cast<double>(longest) / 1e9);
+}
+
+}  // namespace
+
+bool benchQueue(const Options& options) {
+  const std::chrono::seconds length{options.rounds};
+  // Where nobody tells of a release one polls.
+  const bool polls = options.store == "dynamodb";
+  const AcquireOptions plain = polls ? AcquireOptions{.poll = 200ms} : AcquireOptions{};
+  const AcquireOptions inTurns =
+      polls ? AcquireOptions{.poll = 200ms, .turn = 2s} : AcquireOptions{.turn = 500ms, .rest = 50ms};
+  for (const bool turns : {false, true}) {
+    fmt::print("queue: {} candidates in each process want one lock on {} for 10 ms, {} turns, {} s each\n",
+               candidatesOfAProcess, options.store, turns ? "with" : "without", options.rounds);
+    for (const int processes : {1, 2, 5, 10}) {
+      const Scratch scratch;
+      SharedTally tally;
+      runCrowd(processes, storesOf(options, scratch), turns ? inTurns : plain, length, tally);
+      reportHandOvers(processes, length, *tally);
+    }
+  }
+  return true;
+}
+
+}  // namespace tenure::bench
