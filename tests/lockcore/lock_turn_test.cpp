@@ -68,7 +68,10 @@ class Worker {
       world_->scheduler->post([this] { world_->scheduler->schedule(section, [this] { leave(); }); });
     });
   }
-  [[nodiscard]] nanoseconds longestWait() const { return *std::max_element(waits.begin(), waits.end()); }
+  /// Without any it waits still.
+  [[nodiscard]] nanoseconds longestWait() const {
+    return waits.empty() ? nanoseconds::max() : *std::max_element(waits.begin(), waits.end());
+  }
   [[nodiscard]] LockClient& client() { return *client_; }
 
   static constexpr milliseconds section{70};
