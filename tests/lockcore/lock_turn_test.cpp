@@ -201,8 +201,7 @@ TEST_F(LockTurn, NeverMakesABoundedWaitFail) {
   }
   EXPECT_EQ(a.sections, 2);
   EXPECT_GE(a.longestWait(), 200ms) << "it rested as long as it could";
-  AcquireOptions oneLook = options;
-  EXPECT_TRUE(world.tryNow(a.client(), "hot", oneLook).has_value());
+  EXPECT_TRUE(world.tryNow(a.client(), "hot", options).has_value());
 }
 
 TEST_F(LockTurn, IsCheckedWithTheOtherOptions) {
