@@ -202,8 +202,6 @@ class LeaseMachine::Impl {
   // As a candidate.
   Observation observation_{};
   PollSchedule poll_;
-  bool hinted_{false};     ///< the store's notification asks for a read
-  bool readFirst_{false};  ///< the next acquisition must follow a successful read
   Nanos politeness_{0};
   int lostRaces_{0};
   int acquireFailures_{0};  ///< in a row, without an answer that tells of the record
@@ -218,13 +216,15 @@ class LeaseMachine::Impl {
   TermState published_{};    ///< outlives the term while what it says of the lease's validity still holds
   RecordVersion version_{};  ///< the last one that the store acknowledged
   std::int64_t acquiredAtMillis_{0};
-  bool workRunning_{false};
   Instant progressAt_{};
+  // Small ones side by side: a process may have leases by the thousand.
+  bool workRunning_{false};
   bool doubt_{false};
+  bool readBack_{false};   ///< the next request of the holder must be a read
+  bool readFirst_{false};  ///< of a candidate: the next acquisition must follow a successful read
   int renewFailures_{0};
   Instant retryFrom_{};
   Nanos retryAfter_{0};
-  bool readBack_{false};  ///< the next request of the holder must be a read
   Instant drainFrom_{};
   std::uint64_t terms_{0};
   std::uint64_t ticket_{0};           ///< of the last Renew
@@ -239,14 +239,15 @@ class LeaseMachine::Impl {
   bool troubled_{false};    ///< that answer was an error
   bool asReleased_{false};  ///< the observation is what a release of this process left, without any payload
   bool hasPayload_{false};  ///< this term's record may have some
+  bool hinted_{false};      ///< the store's notification asks for a read
+  bool stopping_{false};    ///< it is giving up
+  bool removes_{false};     ///< and its release removes the record
   std::shared_ptr<const LeaseTurn> turn_{};  ///< of this process, until the last term of it that ended; mostly none
   std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; none if it is empty
   HeartbeatLag lag_{};
   Nanos overdueWhenWon_{0};  ///< by how much the first heartbeat of the term was due before the term was won
 
   // Of giving up.
-  bool stopping_{false};
-  bool removes_{false};
   Instant releaseFrom_{};
 
   FencingToken tokenFloor_{};  ///< the highest token seen anywhere (I7)
