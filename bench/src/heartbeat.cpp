@@ -139,7 +139,8 @@ class WatchedStore final : public LeaseStore {
     std::atomic<std::int64_t> longestGap{0};
   };
 
-  WatchedStore(std::shared_ptr<LeaseStore> inner, std::size_t leases) : inner_{std::move(inner)}, beats_(leases) {}
+  WatchedStore(std::shared_ptr<LeaseStore> inner, std::size_t leases)
+      : inner_{std::move(inner)}, beats_{std::make_shared<std::vector<Beats>>(leases)} {}
 
   [[nodiscard]] std::string describe() const override { return inner_->describe(); }
   void ensureSchema(CallOptions options, StatusHandler handler) override {
@@ -150,11 +151,12 @@ class WatchedStore final : public LeaseStore {
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     if (request.purpose == WriteRequest::Purpose::release) return inner_->write(std::move(request), options, handler);
-    Beats& beats = beats_.at(std::stoul(request.key.name.substr(request.key.name.find('-') + 1)));
-    inner_->write(std::move(request), options, [&beats, handler = std::move(handler)](WriteOutcome outcome) {
-      if (std::holds_alternative<Applied>(outcome)) note(beats);
-      handler(std::move(outcome));
-    });
+    const std::size_t lease = std::stoul(request.key.name.substr(request.key.name.find('-') + 1));
+    inner_->write(std::move(request), options,
+                  [all = beats_, lease, handler = std::move(handler)](WriteOutcome outcome) {
+                    if (std::holds_alternative<Applied>(outcome)) note(all->at(lease));
+                    handler(std::move(outcome));
+                  });
   }
   void list(std::string prefix, CallOptions options, ListHandler handler) override {
     inner_->list(std::move(prefix), options, std::move(handler));
@@ -165,12 +167,12 @@ class WatchedStore final : public LeaseStore {
 
   /// Forgets what was; gaps count from the last renewal of each.
   void begin() {
-    for (Beats& beats : beats_) beats.longestGap = 0;
+    for (Beats& beats : *beats_) beats.longestGap = 0;
   }
   [[nodiscard]] Sample gaps() const {
     Sample sample;
     const std::int64_t now = readClock().boottime.count();
-    for (const Beats& beats : beats_) {
+    for (const Beats& beats : *beats_) {
       sample.add(static_cast<double>(std::max(beats.longestGap.load(), now - beats.last.load())) / 1e6);
     }
     return sample;
@@ -184,7 +186,7 @@ class WatchedStore final : public LeaseStore {
   }
 
   const std::shared_ptr<LeaseStore> inner_;
-  std::vector<Beats> beats_;
+  const std::shared_ptr<std::vector<Beats>> beats_;  // answers may still come while the store is being destroyed
 };
 
 }  // namespace
