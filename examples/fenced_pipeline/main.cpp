@@ -1,4 +1,4 @@
-// One leader, three resources that know nothing of each other: each order becomes a row in SQLite, then a line in a
+// One leader, resources that know nothing of each other: each order becomes a row in SQLite, then a line in a
 // file, then an entry in Redis, and with a bucket the object in S3 that names the last one. Each resource refuses
 // former leaders by itself.
 #include <chrono>
