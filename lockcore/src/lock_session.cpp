@@ -73,6 +73,7 @@ void LockSession::start(std::optional<Beacon> beacon) {
     const std::lock_guard lock{mutex_};
     if (!result_) line_.swap(line);  // else it was cancelled meanwhile, and leaves here
   }
+  if (competes_.load()) return;
   const auto scheduler = common_->scheduler.lock();
   if (!scheduler) return;
   // Who is first may live on a loop that stands still, and whoever waits for a bounded time has one look at its end.
@@ -90,6 +91,7 @@ void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
     const std::lock_guard lock{mutex_};
     beacon = beacon_;
   }
+  competes_.store(true);
   driver_->submit(
       event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left});
 }

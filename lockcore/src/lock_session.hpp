@@ -151,7 +151,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   std::unique_ptr<const LockError> gaveUp_{};  ///< on the scheduler only: told when the session has ended
 
   StopSignal stop_{};
-  std::atomic<bool> over_{false};   ///< the work was told to stop, or the lock is being given up
+  std::atomic<bool> over_{false};  ///< the work was told to stop, or the lock is being given up
+  std::atomic<bool> competes_{false};
   std::atomic<bool> letGo_{false};  ///< the lock is being given up: not even valid any more
   std::atomic<std::int64_t> leaseMillis_;
 

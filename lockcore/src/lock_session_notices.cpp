@@ -59,6 +59,7 @@ void LockSession::on(const action::Revoked& revoked) {
 }
 
 void LockSession::fireStop() {
+  if (stop_.fireUnheard()) return;
   // On a thread of its own: user code may hang on it.
   common_->stopTokens->post([self = shared_from_this()] { self->stop_.fire(); });
 }
@@ -114,7 +115,6 @@ void LockSession::on(const action::Stopped& stopped) {
     releases.swap(releases_);
     ended.swap(ended_);
   }
-  driver_->close();
   if (line) line->leave(stopped.memory);
   line.reset();  // before anything else: the next one's request is on its way while this one's end is told
   failChanges(lostError());
@@ -122,6 +122,7 @@ void LockSession::on(const action::Stopped& stopped) {
   if (ended) ended(stopped.result, stopped.memory);
   decide(gaveUp_ ? *gaveUp_ : error(cancelled_.value_or(LockErrc::cancelled), "was cancelled before it was decided"));
   for (const Released& release : releases) release(stopped.result);
+  driver_->close();  // last: it may have to wait for whoever is just giving the driver something, a moment
 }
 
 void LockSession::decide(LockResult<Lock> result) {

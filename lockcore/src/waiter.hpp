@@ -15,9 +15,11 @@ template <class T>
 class Waiter {
  public:
   void tell(T answer) {
-    const std::lock_guard lock{mutex_};
-    answer_.emplace(std::move(answer));
-    told_.notify_all();
+    {
+      const std::lock_guard lock{mutex_};
+      answer_.emplace(std::move(answer));
+    }
+    told_.notify_all();  // after the lock, or who wakes would sleep again on it; whoever answers shares this
   }
   [[nodiscard]] T wait() {
     std::unique_lock lock{mutex_};

@@ -13,8 +13,21 @@ namespace tenure {
 /// it.
 class StopSignal {
  public:
-  [[nodiscard]] std::stop_token token() const noexcept { return source_.get_token(); }
+  [[nodiscard]] std::stop_token token() const noexcept {
+    const std::lock_guard lock{mutex_};
+    given_ = true;
+    return source_.get_token();
+  }
   [[nodiscard]] bool requested() const noexcept { return source_.stop_requested(); }
+
+  /// Fires if nobody was given a token, and so nobody's code runs; false: not fired.
+  [[nodiscard]] bool fireUnheard() {
+    const std::lock_guard lock{mutex_};
+    if (given_) return false;
+    begun_ = true;
+    source_.request_stop();
+    return true;
+  }
 
   /// Runs the callbacks of the users.
   void fire() {
@@ -37,9 +50,10 @@ class StopSignal {
 
  private:
   std::stop_source source_{};
-  std::mutex mutex_;  ///< guards begun_
+  mutable std::mutex mutex_;  ///< guards begun_ and given_
   std::condition_variable begins_{};
   bool begun_{false};
+  mutable bool given_{false};  ///< to whom callbacks may belong
 };
 
 }  // namespace tenure
