@@ -15,6 +15,16 @@ void LeaseDriver::Gate::submit(LeaseEvent event) {
   if (impl_) impl_->submit(std::move(event));  // posts, and so runs nothing under the lock
 }
 
+void LeaseDriver::Gate::enter(LeaseEvent event) {
+  if (!mark_.isHere()) return;
+  std::shared_ptr<Impl> impl;
+  {
+    const std::lock_guard lock{mutex_};
+    impl = impl_;
+  }
+  if (impl) impl->enter(std::move(event));
+}
+
 void LeaseDriver::Gate::schemaAnswered(StoreStatus status) {
   if (!mark_.isHere()) return;
   const std::lock_guard lock{mutex_};

@@ -2,6 +2,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <memory>
@@ -45,6 +47,16 @@ std::string nameOfThisThread() {
   char name[32]{};
   pthread_getname_np(pthread_self(), name, sizeof name);
   return name;
+}
+
+int threadsNamed(const std::string& name) {
+  int count = 0;
+  for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
+    std::string found;
+    std::getline(std::ifstream{thread.path() / "comm"}, found);
+    count += found == name ? 1 : 0;
+  }
+  return count;
 }
 
 /// What ran, and a wait until there is enough of it.
@@ -114,6 +126,9 @@ TEST(SharedScheduler, itsLastReferenceMayBeDroppedByATask) {
   letGo.set_value();
   ASSERT_EQ(dropped.get_future().wait_for(patience), std::future_status::ready);
   EXPECT_TRUE(onScheduler(*sharedScheduler(), [] {})) << "the next one is not disturbed";
+  const auto giveUp = std::chrono::steady_clock::now() + patience;
+  while (threadsNamed("tenure-renewal") != 0 && std::chrono::steady_clock::now() < giveUp) std::this_thread::yield();
+  EXPECT_EQ(threadsNamed("tenure-renewal"), 0) << "nobody waits for the first one's, which ends nevertheless";
 }
 
 TEST(SharedScheduler, knowsItsOwnThread) {

@@ -22,7 +22,7 @@ class Clock {
 /// readClock(), for as long as the process lives.
 [[nodiscard]] std::shared_ptr<const Clock> systemClock();
 
-/// Tasks of one scheduler never run at the same time and never inside the call that posted them. User code never
+/// Tasks of one scheduler never run at the same time and never inside the call of post(). User code never
 /// runs on it. Tasks must not block and must not throw.
 class Scheduler {
  public:
@@ -38,6 +38,13 @@ class Scheduler {
 
   /// Runs `task` later, in order of posting. Any thread.
   virtual void post(Task task) = 0;
+
+  /// Whether enter() may run tasks on the thread that calls it.
+  [[nodiscard]] virtual bool takesGuests() const noexcept { return false; }
+  /// Runs `task` in its turn: inside the call, on this thread, if takesGuests() and no task waits or runs just now;
+  /// else like post(). Saves the loop's waking up where an answer has come. Only from the library's own threads, with
+  /// no lock held: while the task runs, every other task waits for this thread. The scheduler must outlive the call.
+  virtual void enter(Task task) { post(std::move(task)); }
 
   /// Runs `task` once after `delay` (at once if <= 0) unless cancelled; may be late, so tasks read the clock. The
   /// delay counts suspend. Only from a task of this scheduler.
