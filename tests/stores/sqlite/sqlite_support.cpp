@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -83,7 +84,10 @@ std::vector<std::string> claimFilesOf(const std::string& database) {
   std::vector<std::string> paths;
   const std::string claims = sidecarOf(database) + "/claims";
   for (const std::string& bucket : filesIn(claims)) {
-    for (const std::string& name : filesIn(claims + '/' + bucket)) paths.push_back(claims + '/' + bucket + '/' + name);
+    for (const std::string& name : filesIn(claims + '/' + bucket)) {
+      const std::string path = claims + '/' + bucket + '/' + name;
+      if (std::ifstream{path}.peek() == '{') paths.push_back(path);
+    }
   }
   return paths;
 }

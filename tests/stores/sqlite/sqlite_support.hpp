@@ -75,6 +75,7 @@ class Shell {
 [[nodiscard]] std::vector<std::string> filesIn(const std::string& directory);
 
 /// The paths of the claims beside a database, drafts included.
+/// Of those that stand.
 [[nodiscard]] std::vector<std::string> claimFilesOf(const std::string& database);
 
 /// Where the store keeps its beacons.

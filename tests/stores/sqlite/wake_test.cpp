@@ -1,4 +1,5 @@
 // Hints about other processes' commits.
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -44,6 +45,21 @@ TEST_F(SqliteWake, anotherProcesssCommitWakes) {
     ASSERT_TRUE(contains(commit(writer), "applied"));
     EXPECT_TRUE(eventually([&] { return hints.count() > before; }));
   }
+}
+
+/// A changed file is one more thing for the file system to write down beside each commit.
+TEST_F(SqliteWake, leavesTheFileAsItIs) {
+  Signal hints;
+  const auto handle = watch(hints);
+  const auto longAgo = std::filesystem::last_write_time(wakeFile()) - std::chrono::hours{24};
+  std::filesystem::last_write_time(wakeFile(), longAgo);
+  Actor writer{path_};
+  for (int round = 0; round < 3; ++round) {
+    const int told = hints.count();
+    ASSERT_TRUE(contains(commit(writer), "applied"));
+    EXPECT_TRUE(eventually([&] { return hints.count() > told; }));
+  }
+  EXPECT_EQ(std::filesystem::last_write_time(wakeFile()), longAgo);
 }
 
 TEST_F(SqliteWake, aRefusedWriteWakesNobody) {

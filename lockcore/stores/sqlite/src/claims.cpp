@@ -1,15 +1,11 @@
 #include "claims.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstdio>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
-#include "attributes_json.hpp"
 #include "directory_listing.hpp"
 #include "errors.hpp"
 #include "sidecar.hpp"
@@ -18,48 +14,6 @@ namespace tenure::sqlite_store {
 namespace {
 
 constexpr std::string_view versionPrefix = "beacon:";
-
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [rest, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc{} || rest != text.data() + text.size() || value < 1) return std::nullopt;
-  return value;
-}
-
-std::string textOf(const Claim& claim) {
-  return *toJson({{"name", claim.key.name},  // refusalOf() has seen that these are UTF-8
-                  {"sort_key", claim.key.sortKey},
-                  {"holder", claim.holder},
-                  {"token", toString(claim.token)},
-                  {"lease_ms", std::to_string(claim.lease.count())}});
-}
-
-std::optional<Claim> claimFrom(std::string_view text) {
-  const auto fields = attributesFromJson(text);
-  if (!fields || fields->size() != 5) return std::nullopt;
-  const auto field = [&](const char* name) {
-    const auto found = fields->find(name);
-    return found == fields->end() ? std::string{} : found->second;
-  };
-  const auto token = number(field("token"));
-  const auto lease = number(field("lease_ms"));
-  if (!token || !lease || *lease > std::int64_t{maxRecordLease.count()} || field("holder").empty()) return std::nullopt;
-  return Claim{{field("name"), field("sort_key")},
-               field("holder"),
-               FencingToken{static_cast<std::uint64_t>(*token)},
-               std::chrono::milliseconds{*lease}};
-}
-
-std::string contentOf(const std::string& path) {
-  const UniqueFd file = openBeaconToLook(path);
-  std::string out;
-  if (!file) return out;
-  std::array<char, 4096> buffer;
-  for (ssize_t size = 1; (size = read(file.get(), buffer.data(), buffer.size())) > 0;) {
-    out.append(buffer.data(), static_cast<std::size_t>(size));
-  }
-  return out;
-}
 
 LeaseRecord recordOf(const Claim& claim, Beacon beacon) {
   LeaseRecord record;
@@ -79,16 +33,29 @@ std::optional<Beacon> livingBeacon(const std::string& sidecar, const std::string
   return Beacon{id, bootId(), found.st_dev, found.st_ino};
 }
 
-/// Written under another name first: nobody must read half a claim.
-int writeFile(const std::string& path, const std::string& draft, const std::string& text) {
-  const UniqueFd file{open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666)};
-  if (!file) return errno;
-  const ssize_t written = write(file.get(), text.data(), text.size());
-  if (written != static_cast<ssize_t>(text.size())) return written < 0 ? errno : ENOSPC;
-  return std::rename(draft.c_str(), path.c_str()) == 0 ? 0 : errno;
+}  // namespace
+
+VoidClaims::~VoidClaims() {
+  for (const auto& [key, path] : files_) unlink(path.c_str());
 }
 
-}  // namespace
+void VoidClaims::put(const LeaseKey& key, const std::string& path) {
+  if (voidClaim(path) != 0) {
+    unlink(path.c_str());
+    return;
+  }
+  files_.emplace_back(key, path);
+  if (files_.size() <= most) return;
+  unlink(files_.front().second.c_str());
+  files_.pop_front();
+}
+
+bool VoidClaims::take(const LeaseKey& key, const std::string& path) {
+  const auto found = std::find(files_.begin(), files_.end(), std::pair{key, path});
+  if (found == files_.end()) return false;
+  files_.erase(found);
+  return true;
+}
 
 std::string claimsDirectory(const std::string& sidecar) { return sidecar + "/claims"; }
 
@@ -101,17 +68,16 @@ std::optional<FencingToken> claimedTokenIn(const RecordVersion& version) {
   if (!text.starts_with(versionPrefix)) return std::nullopt;
   text.remove_prefix(versionPrefix.size());
   if (text.size() < 34 || !isBeaconId(text.substr(0, 32)) || text[32] != ':') return std::nullopt;
-  const auto token = number(text.substr(33));
+  const auto token = positiveNumber(text.substr(33));
   return token ? std::optional{FencingToken{static_cast<std::uint64_t>(*token)}} : std::nullopt;
 }
 
 std::optional<StoreError> ClaimBook::stake(const std::string& sidecar, const Claim& claim) {
   const StoreResult<Beacon> beacon = beacon_.get();
   if (beacon.has_error()) return beacon.error();
-  if (auto made = makeBucket(sidecar, claim.key); made.has_error()) return made.error();
   const std::string path = claimsBucket(sidecar, claim.key) + '/' + fileNameOf(claim.key) + '-' + beacon->id;
-  const std::lock_guard lock{mutex_};  // dropOlder() unlinks the same file
-  return write(Own{claim, path});
+  const std::lock_guard lock{mutex_};  // dropOlder() writes the same file
+  return write(sidecar, Own{claim, path});
 }
 
 std::optional<StoreError> ClaimBook::lengthen(const std::string& sidecar, const LeaseKey& key,
@@ -120,10 +86,9 @@ std::optional<StoreError> ClaimBook::lengthen(const std::string& sidecar, const 
   const auto own = own_.find(key);
   const bool isHolder = own != own_.end() && own->second.claim.holder == holder;
   if (!isHolder || own->second.claim.lease >= lease) return std::nullopt;
-  if (auto made = makeBucket(sidecar, key); made.has_error()) return made.error();
   Own longer = own->second;
   longer.claim.lease = lease;
-  return write(std::move(longer));
+  return write(sidecar, std::move(longer));
 }
 
 StoreResult<void> ClaimBook::makeBucket(const std::string& sidecar, const LeaseKey& key) const {
@@ -133,15 +98,29 @@ StoreResult<void> ClaimBook::makeBucket(const std::string& sidecar, const LeaseK
   return {};
 }
 
-std::optional<StoreError> ClaimBook::write(Own own) {
-  const std::size_t name = own.file.rfind('/') + 1;
-  const std::string draft = std::string{own.file}.insert(name, "new-");
-  if (const int fault = writeFile(own.file, draft, textOf(own.claim)); fault != 0) {
-    return systemError(store_, "writing " + own.file, fault);
+std::optional<StoreError> ClaimBook::write(const std::string& sidecar, Own own) {
+  int fault = put(own);
+  if (fault == ENOENT) {
+    if (auto made = makeBucket(sidecar, own.claim.key); made.has_error()) return made.error();
+    fault = put(own);
   }
+  if (fault != 0) return systemError(store_, "writing " + own.file, fault);
   const LeaseKey key = own.claim.key;
   own_.insert_or_assign(key, std::move(own));
   return std::nullopt;
+}
+
+int ClaimBook::put(const Own& own) {
+  if (own_.contains(own.claim.key)) return replaceClaim(own.file, own.claim);
+  const bool isVoid = void_.take(own.claim.key, own.file);
+  int fault = isVoid ? reviveClaim(own.file, own.claim) : makeClaim(own.file, own.claim);
+  if (isVoid && fault == ENOENT) fault = makeClaim(own.file, own.claim);
+  return fault == EEXIST ? replaceClaim(own.file, own.claim) : fault;
+}
+
+void ClaimBook::end(std::map<LeaseKey, Own>::iterator own) {
+  void_.put(own->first, own->second.file);
+  own_.erase(own);
 }
 
 void ClaimBook::settle(const LeaseKey& key, const std::string& holder) {
@@ -154,16 +133,14 @@ void ClaimBook::drop(const LeaseKey& key, const std::string& holder) {
   const std::lock_guard lock{mutex_};
   const auto own = own_.find(key);
   if (own == own_.end() || own->second.claim.holder != holder) return;
-  unlink(own->second.file.c_str());
-  own_.erase(own);
+  end(own);
 }
 
 void ClaimBook::dropOlder(const LeaseKey& key, FencingToken inRow) {
   const std::lock_guard lock{mutex_};
   const auto own = own_.find(key);
   if (own == own_.end() || own->second.claim.token >= inRow) return;
-  unlink(own->second.file.c_str());
-  own_.erase(own);
+  end(own);
 }
 
 bool ClaimBook::any() const {
@@ -191,7 +168,7 @@ std::optional<LeaseRecord> ClaimBook::strongest(const std::string& sidecar, cons
   for (const std::string& name : namesIn(bucket, prefix)) {
     const std::string id = name.substr(prefix.size());
     if (!isBeaconId(id) || id == ownId) continue;
-    const auto claim = claimFrom(contentOf(bucket + '/' + name));
+    const auto claim = readClaim(bucket + '/' + name);
     if (!claim || claim->key != key || claim->holder == except) continue;
     if (claim->token <= std::max(above, best ? best->token : above)) continue;
     if (auto beacon = livingBeacon(sidecar, id)) best = recordOf(*claim, std::move(*beacon));

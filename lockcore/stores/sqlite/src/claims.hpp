@@ -3,24 +3,40 @@
 
 #include <chrono>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "beacon_file.hpp"
+#include "claim_file.hpp"
 
 namespace tenure::sqlite_store {
 
-struct Claim {
-  LeaseKey key;
-  std::string holder;
-  FencingToken token;
-  std::chrono::milliseconds lease{0};
+/// The files of claims that are over, for the next claims to the same keys. Not thread-safe.
+class VoidClaims {
+ public:
+  VoidClaims() = default;
+  /// Removes them.
+  ~VoidClaims();
+  VoidClaims(const VoidClaims&) = delete;
+  VoidClaims& operator=(const VoidClaims&) = delete;
+
+  /// Makes the claim in this file void and keeps it, if need be instead of the oldest. One that cannot be made void is
+  /// removed.
+  void put(const LeaseKey& key, const std::string& path);
+  /// Whether there was such a one, which is the caller's now.
+  [[nodiscard]] bool take(const LeaseKey& key, const std::string& path);
+
+ private:
+  static constexpr std::size_t most = 64;  ///< whoever looks for claims of a bucket reads their names
+  std::deque<std::pair<LeaseKey, std::string>> files_{};
 };
 
 /// If somebody deletes the database under a leader, the leader learns it at its next heartbeat; until then nobody else
@@ -73,14 +89,18 @@ class ClaimBook {
   };
 
   [[nodiscard]] StoreResult<void> makeBucket(const std::string& sidecar, const LeaseKey& key) const;
-  /// With mutex_ held.
-  [[nodiscard]] std::optional<StoreError> write(Own own);
+
+  // With mutex_ held.
+  [[nodiscard]] std::optional<StoreError> write(const std::string& sidecar, Own own);
+  [[nodiscard]] int put(const Own& own);
+  void end(std::map<LeaseKey, Own>::iterator own);
   [[nodiscard]] std::optional<LeaseRecord> ownClaim(const LeaseKey& key, const std::string& except) const;
 
   const std::string store_;
   OwnBeacon& beacon_;
   mutable std::mutex mutex_;
-  std::map<LeaseKey, Own> own_;  // guarded by mutex_
+  std::map<LeaseKey, Own> own_;  // guarded by mutex_, as the next
+  VoidClaims void_;
 };
 
 [[nodiscard]] std::string claimsDirectory(const std::string& sidecar);

@@ -49,10 +49,14 @@ WriteOutcome OwnershipWrite::perform(const Deadline& deadline) {
 
 WriteOutcome OwnershipWrite::conclude(WriteOutcome outcome) {
   updateClaim(outcome);
-  // Whoever waits for the lease comes first. A renewal is news for watchers only, and the holder comes before them.
-  const bool waited = request_.purpose != WriteRequest::Purpose::renew;
-  if (waited && std::holds_alternative<Applied>(outcome)) touchWakeFile(session_.files().sidecar, request_.key);
+  applied_ = std::holds_alternative<Applied>(outcome);
+  // Whoever waits for a lease comes before the one who gives it up.
+  if (applied_ && releases()) touchWakeFile(session_.files().sidecar, request_.key);
   return outcome;
+}
+
+void OwnershipWrite::afterAnswer() {
+  if (applied_ && !releases()) touchWakeFile(session_.files().sidecar, request_.key);
 }
 
 WriteOutcome OwnershipWrite::concludeCommitted(bool filesUnchanged) {
@@ -175,14 +179,14 @@ OwnershipWrite::Trouble OwnershipWrite::removeRow() {
 }
 
 OwnershipWrite::Trouble OwnershipWrite::writeRow() {
-  if (request_.purpose == WriteRequest::Purpose::release && request_.removes) return removeRow();
+  if (releases() && request_.removes) return removeRow();
   const LeaseRecord& record = request_.record;
   const std::string attributes = *toJson(record.attributes);  // refusalOf() has seen that it can be done
   Statement& write = acquires() ? session_.statements().acquireLease : session_.statements().updateLease;
   const StatementUse use{write};
   write.bind(1, request_.key.name);
   write.bind(2, request_.key.sortKey);
-  write.bind(3, request_.purpose == WriteRequest::Purpose::release ? "released" : "held");
+  write.bind(3, releases() ? "released" : "held");
   write.bind(4, record.holder);
   write.bind(5, signedToken(token_));
   write.bind(6, std::int64_t{record.leaseDuration.count()});
@@ -221,7 +225,7 @@ OwnershipWrite::Trouble OwnershipWrite::lengthenClaim() {
 void OwnershipWrite::updateClaim(const WriteOutcome& outcome) {
   const std::string& holder = request_.record.holder;
   if (std::holds_alternative<Applied>(outcome)) {
-    if (request_.purpose == WriteRequest::Purpose::release) return claims_.drop(request_.key, holder);
+    if (releases()) return claims_.drop(request_.key, holder);
     return claims_.settle(request_.key, holder);
   }
   if (std::holds_alternative<Rejected>(outcome) && staked_) claims_.drop(request_.key, holder);

@@ -14,13 +14,14 @@
 
 namespace tenure::sqlite_store {
 
-/// One LeaseStore::write, start to end, on the writer's thread. Used once. The wake file is touched by it, but after a
-/// renewal by the caller, once the holder has its answer.
+/// One LeaseStore::write, start to end, on the writer's thread. Used once.
 class OwnershipWrite {
  public:
   OwnershipWrite(Session& session, ClaimBook& claims, const WriteRequest& request);
 
   [[nodiscard]] WriteOutcome perform(const Deadline& deadline);
+  /// What nobody has to wait for: once the outcome was told.
+  void afterAnswer();
 
   // In steps, as one of several renewals in a transaction of somebody else's.
 
@@ -51,6 +52,7 @@ class OwnershipWrite {
   [[nodiscard]] WriteOutcome applied();
 
   [[nodiscard]] bool acquires() const noexcept { return request_.purpose == WriteRequest::Purpose::acquire; }
+  [[nodiscard]] bool releases() const noexcept { return request_.purpose == WriteRequest::Purpose::release; }
   [[nodiscard]] bool expects(const RecordVersion& version) const;
   [[nodiscard]] Conflict conflict() const;
 
@@ -62,6 +64,7 @@ class OwnershipWrite {
   FencingToken claimed_{};  ///< of the claim that the request waited for
   FencingToken token_{};
   bool staked_{false};
+  bool applied_{false};
   std::string warning_{};
 };
 

@@ -127,14 +127,16 @@ class SqliteStore final : public LeaseStore {
   }
 
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    if (request.purpose == WriteRequest::Purpose::renew) return renew(std::move(request), options, std::move(handler));
-    submit(parts_->writer, options, std::move(handler),
-           [parts = parts_, request = std::move(request)](Session& session, const Deadline& deadline) {
-             WriteOutcome outcome = OwnershipWrite{session, parts->claims, request}.perform(deadline);
-             const bool acquired = request.purpose == WriteRequest::Purpose::acquire;
-             if (acquired && std::holds_alternative<Applied>(outcome)) sweepSoon(*parts);
-             return outcome;
-           });
+    const bool renews = request.purpose == WriteRequest::Purpose::renew;
+    const auto handle = std::make_shared<WriteHandler>(std::move(handler));
+    const auto shared = std::make_shared<const WriteRequest>(std::move(request));
+    Job job{.deadline = Deadline{readClock(), options.timeout},
+            .run = [parts = parts_, shared, handle](
+                       Session& session,
+                       const Deadline& deadline) { writeAlone(*parts, session, *shared, *handle, deadline); },
+            .refuse = [handle](StoreError error) { (*handle)(Rejected{std::move(error)}); }};
+    if (renews) makeOneOfMany(job, shared, handle);
+    parts_->writer.post(std::move(job));
   }
 
   void list(std::string prefix, CallOptions options, ListHandler handler) override {
@@ -166,6 +168,8 @@ class SqliteStore final : public LeaseStore {
                                  WatchThread::Without::inotifyUseless);
   }
 
+  [[nodiscard]] bool lendsItsThread() const noexcept override { return true; }
+
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
     return options_.deathNotice ? std::make_shared<BeaconDeathNotice>(parts_) : nullptr;
   }
@@ -189,25 +193,25 @@ class SqliteStore final : public LeaseStore {
     return path.empty() || fault ? path : full.string();
   }
 
+  static void writeAlone(Parts& parts, Session& session, const WriteRequest& request, const WriteHandler& handle,
+                         const Deadline& deadline) {
+    OwnershipWrite write{session, parts.claims, request};
+    WriteOutcome outcome = write.perform(deadline);
+    const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+    if (acquires && std::holds_alternative<Applied>(outcome)) sweepSoon(parts);
+    handle(std::move(outcome));
+    write.afterAnswer();
+  }
+
   /// Renewals that wait at the same time are committed together.
-  void renew(WriteRequest request, CallOptions options, WriteHandler handler) {
-    const auto handle = std::make_shared<WriteHandler>(std::move(handler));
-    const auto shared = std::make_shared<const WriteRequest>(std::move(request));
-    const auto answer = [parts = parts_, shared, handle](Session& session, WriteOutcome outcome) {
+  static void makeOneOfMany(Job& job, const std::shared_ptr<const WriteRequest>& renewal,
+                            const std::shared_ptr<WriteHandler>& handle) {
+    job.renewal = renewal;
+    job.answer = [renewal, handle](Session& session, WriteOutcome outcome) {
       const bool applied = std::holds_alternative<Applied>(outcome);
       (*handle)(std::move(outcome));
-      if (applied) touchWakeFile(session.files().sidecar, shared->key);
+      if (applied) touchWakeFile(session.files().sidecar, renewal->key);
     };
-    parts_->writer.post(Job{
-        .deadline = Deadline{readClock(), options.timeout},
-        .run =
-            [parts = parts_, shared, answer](Session& session, const Deadline& deadline) {
-              answer(session, OwnershipWrite{session, parts->claims, *shared}.perform(deadline));
-            },
-        .refuse = [handle](StoreError error) { (*handle)(Rejected{std::move(error)}); },
-        .renewal = shared,
-        .answer = answer,
-    });
   }
 
   /// Queues `work`, whose result (or the reason why it was not attempted) goes to `handler`.
