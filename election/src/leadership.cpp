@@ -10,7 +10,9 @@ Leadership::Leadership(std::shared_ptr<TermHandle> term) noexcept : term_{std::m
 
 FencingToken Leadership::fencingToken() const noexcept { return term_->token; }
 
-std::stop_token Leadership::stopToken() const noexcept { return term_->stop.token(); }
+std::stop_token Leadership::stopToken() const noexcept {
+  return term_->mark.isHere() ? term_->stop.token() : term_->stop.tokenInChild();
+}
 
 bool Leadership::leads() const noexcept {
   return !term_->stop.requested() && term_->state().leadsAt(term_->clock->now());

@@ -178,8 +178,8 @@ class OwnLoop {
  public:
   OwnLoop()
       : loop_{std::make_shared<Loop>()},
-        thread_{detail::startThread("tenure-renewal", [loop = loop_] { loop->io.run(); })},
-        scheduler_{std::make_shared<AsioScheduler>(loop_->io.get_executor(), AsioScheduler::Inbox::own)} {}
+        scheduler_{std::make_shared<AsioScheduler>(loop_->io.get_executor(), AsioScheduler::Inbox::own)},
+        thread_{detail::startThread("tenure-renewal", [loop = loop_] { loop->io.run(); })} {}
   ~OwnLoop() {
     // What was posted before still runs: the answers of a store that went with the last reference are among it.
     // Its task keeps the scheduler until then: this thread may be gone from here long before.
@@ -197,8 +197,8 @@ class OwnLoop {
     asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   };
   std::shared_ptr<Loop> loop_;
-  std::thread thread_;
   std::shared_ptr<AsioScheduler> scheduler_;
+  std::thread thread_;  // last: what can fail comes before there is a thread to be ended
 };
 
 class SystemClock final : public Clock {

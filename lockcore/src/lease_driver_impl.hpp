@@ -17,7 +17,7 @@ namespace tenure {
 
 /// The only way from other threads to the driver and its scheduler. The scheduler may stand on a loop of the user's,
 /// which is destroyed right after the elector: so a store that answers late must not hold the driver for even a moment,
-/// or it would be the last to let go of both.
+/// or it would be the last to let go of both. Only enter() does, where the loop is the library's own.
 class LeaseDriver::Gate {
  public:
   void open(std::shared_ptr<Impl> impl);

@@ -73,7 +73,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   [[nodiscard]] const LeaseKey& key() const noexcept { return request_.key; }
   [[nodiscard]] const std::string& holder() const noexcept { return common_->candidate; }
   [[nodiscard]] FencingToken token() const noexcept { return FencingToken{token_.load()}; }
-  [[nodiscard]] std::stop_token stopToken() const noexcept { return stop_.token(); }
+  [[nodiscard]] std::stop_token stopToken() const noexcept { return isHere() ? stop_.token() : stop_.tokenInChild(); }
   [[nodiscard]] std::map<std::string, std::string> const& attributes() const noexcept { return payload_->attributes; }
   [[nodiscard]] std::string data() const;
   [[nodiscard]] std::chrono::milliseconds lease() const noexcept;

@@ -1,10 +1,19 @@
 // Locks on a real SQLite file, between real processes.
 #include <fstream>
+#include <future>
+#include <memory>
+#include <pthread.h>
+#include <string>
 #include <thread>
+#include <utility>
+#include <variant>
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_driver.hpp>
 #include <tenure/lockcore/lock_client.hpp>
+#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/scheduler.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "locks/fenced_count.hpp"
@@ -46,6 +55,34 @@ TEST_F(SqliteLocks, S1_01_S4_02_eightProcessesCountExactly) {
 TEST_F(SqliteLocks, S3_43_S3_41_fencedCountsAreExactUnderKillsAndStops) {
   const FencedCount count{[this] { return store(); }, directory.file("ledger.db"), 400ms, sections(25), 40};
   count.runUnderKillsAndStops();
+}
+
+/// What follows the answer runs on the store's own thread there.
+TEST_F(SqliteLocks, theLastOfEverythingMayGoInsideAnAnswer) {
+  for (int round = 0; round < 20; ++round) {
+    std::promise<std::string> thread;
+    auto store = this->store();
+    auto client = std::make_shared<LockClient>(store);
+    ASSERT_TRUE(client->acquire({"warm"}).has_value());
+    const LeaseKey key{"lease" + std::to_string(round)};  // the last round's is not given up
+    LeaseDriver::Options options{MachineOptions{key, "a#1", LeaseTiming::from({}).value()}};
+    auto driver = std::make_shared<std::shared_ptr<LeaseDriver>>();
+    options.onNotice = [&thread, driver, last = client](const LeaseNotice& notice) mutable {
+      if (!std::holds_alternative<action::Elected>(notice)) return;
+      char name[32]{};
+      pthread_getname_np(pthread_self(), name, sizeof name);
+      last.reset();
+      driver->reset();
+      thread.set_value(name);
+    };
+    *driver =
+        std::make_shared<LeaseDriver>(std::move(options), store, sharedScheduler(), std::make_unique<SystemRandom>());
+    client.reset();
+    (*driver)->submit(event::Start{});
+    store.reset();
+    const std::string where = thread.get_future().get();
+    EXPECT_TRUE(where == "tenure-sqlite-w" || where == "tenure-renewal") << where;
+  }
 }
 
 TEST_F(SqliteLocks, S1_29_S4_20_aReleasedLockIsTakenAtOnceByAnotherProcess) {

@@ -13,7 +13,6 @@
 #include <tenure/lockcore/death_notice.hpp>
 
 #include "actor.hpp"
-#include "file_identity.hpp"
 #include "names_read.hpp"
 #include "sidecar.hpp"
 #include "sqlite_support.hpp"
@@ -116,62 +115,6 @@ TEST_F(SqliteClaims, endWithTheRelease) {
   deleteDatabase(path_);
   Store newcomer{path_};
   EXPECT_EQ(newcomer->read(key_), std::nullopt);
-}
-
-/// Else each critical section of a lock would cost the file system two changes of a directory.
-TEST_F(SqliteClaims, ofALockThatIsTakenAgainAndAgainAreOneFile) {
-  Store holder{path_};
-  holder->apply(acquire(key_, "a"));
-  ASSERT_EQ(claims(), 1U);
-  const std::filesystem::path file = claimFilesOf(path_).front();
-  const auto inode = [&] { return sqlite_store::identityOf(file).value_or(sqlite_store::FileIdentity{}); };
-  const sqlite_store::FileIdentity first = inode();
-  for (int term = 2; term <= 5; ++term) {
-    holder->apply(release(key_, "a", {holder->record(key_).version}));
-    EXPECT_EQ(claims(), 0U);
-    EXPECT_TRUE(std::filesystem::exists(file)) << "for the next term";
-    holder->apply(acquire(key_, "a", {holder->record(key_).version}));
-    EXPECT_EQ(claims(), 1U);
-    EXPECT_EQ(inode(), first);
-  }
-  deleteDatabase(path_);
-  Store newcomer{path_};
-  EXPECT_EQ(newcomer->record(key_).token, FencingToken{5}) << "it says what holds now";
-}
-
-TEST_F(SqliteClaims, ofLocksThatAreNotTakenAgainDoNotPileUp) {
-  const auto all = [&] {
-    int count = 0;
-    const std::filesystem::path directory = sqlite_store::claimsDirectory(sidecarOf(path_));
-    for (const auto& entry : std::filesystem::recursive_directory_iterator{directory})
-      count += entry.is_regular_file() ? 1 : 0;
-    return count;
-  };
-  {
-    Store holder{path_};
-    for (int i = 0; i < 100; ++i) {
-      const LeaseKey key{"lease" + std::to_string(i)};
-      holder->apply(acquire(key, "a"));
-      holder->apply(release(key, "a", {holder->record(key).version}));
-    }
-    EXPECT_LE(all(), 64);
-    EXPECT_GE(all(), 1);
-  }
-  EXPECT_EQ(all(), 0) << "the store takes them away";
-}
-
-TEST_F(SqliteClaims, areMadeAgainIfTheirFileOrDirectoryWasRemoved) {
-  Store holder{path_};
-  for (const bool wholeDirectory : {false, true}) {
-    const auto version = holder->read(key_);
-    holder->apply(acquire(key_, "a", version ? std::vector{version->version} : std::vector<RecordVersion>{}));
-    const std::filesystem::path file = claimFilesOf(path_).at(0);
-    holder->apply(release(key_, "a", {holder->record(key_).version}));
-    std::filesystem::remove_all(wholeDirectory ? file.parent_path() : file);
-    holder->apply(acquire(key_, "a", {holder->record(key_).version}));
-    EXPECT_EQ(claims(), 1U);
-    holder->apply(release(key_, "a", {holder->record(key_).version}));
-  }
 }
 
 TEST_F(SqliteClaims, countForNothingOnceARowIsNewer) {

@@ -74,8 +74,7 @@ class Shell {
 /// The names in a directory, sorted.
 [[nodiscard]] std::vector<std::string> filesIn(const std::string& directory);
 
-/// The paths of the claims beside a database, drafts included.
-/// Of those that stand.
+/// The paths of the claims beside a database that stand, drafts included.
 [[nodiscard]] std::vector<std::string> claimFilesOf(const std::string& database);
 
 /// Where the store keeps its beacons.

@@ -1,4 +1,4 @@
-// Where and when the library's own work runs: one serial loop with a clock. Tests and simulation bring their own.
+// Where and when the library's own work runs: one task at a time, with a clock. Tests and simulation bring their own.
 #pragma once
 
 #include <chrono>
@@ -39,11 +39,13 @@ class Scheduler {
   /// Runs `task` later, in order of posting. Any thread.
   virtual void post(Task task) = 0;
 
-  /// Whether enter() may run tasks on the thread that calls it.
+  /// Whether enter() may run tasks on the thread that calls it. Only if the loop below lives as long as any reference
+  /// to the scheduler: a guest may be the last to let go.
   [[nodiscard]] virtual bool takesGuests() const noexcept { return false; }
   /// Runs `task` in its turn: inside the call, on this thread, if takesGuests() and no task waits or runs just now;
-  /// else like post(). Saves the loop's waking up where an answer has come. Only from the library's own threads, with
-  /// no lock held: while the task runs, every other task waits for this thread. The scheduler must outlive the call.
+  /// else like post(). Saves the loop's waking up where an answer has come. Only from a thread that a store lends
+  /// (LeaseStore::lendsItsThread), never from one of the user's: while the task runs, every other task waits for it.
+  /// The scheduler must outlive the call.
   virtual void enter(Task task) { post(std::move(task)); }
 
   /// Runs `task` once after `delay` (at once if <= 0) unless cancelled; may be late, so tasks read the clock. The
@@ -53,13 +55,13 @@ class Scheduler {
   /// No effect if the task ran or was cancelled. Only from a task of this scheduler.
   virtual void cancel(TimerId id) noexcept = 0;
 
-  /// True on a thread that runs this scheduler's tasks, whatever it runs just now: whoever waits for a task there may
-  /// wait for himself.
+  /// True on a thread that runs this scheduler's tasks, whatever it runs just now, and on a guest's while its task
+  /// runs: whoever waits for a task there may wait for himself.
   [[nodiscard]] virtual bool isCurrent() const noexcept = 0;
 };
 
 /// The process's renewal thread: one thread named `tenure-renewal` for any number of leases, started by the first
-/// caller and ended when the last reference is gone.
+/// caller and ended when the last reference is gone. It takes guests.
 [[nodiscard]] std::shared_ptr<Scheduler> sharedScheduler();
 
 }  // namespace tenure

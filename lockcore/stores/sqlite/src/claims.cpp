@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::string_view versionPrefix = "beacon:";
 
+std::string claimPath(const std::string& sidecar, const LeaseKey& key, const std::string& beaconId) {
+  return claimsBucket(sidecar, key) + '/' + fileNameOf(key) + '-' + beaconId;
+}
+
 LeaseRecord recordOf(const Claim& claim, Beacon beacon) {
   LeaseRecord record;
   record.holder = claim.holder;
@@ -36,25 +40,37 @@ std::optional<Beacon> livingBeacon(const std::string& sidecar, const std::string
 }  // namespace
 
 VoidClaims::~VoidClaims() {
-  for (const auto& [key, path] : files_) unlink(path.c_str());
+  for (const File& file : files_) unlink(file.path.c_str());
 }
 
-void VoidClaims::put(const LeaseKey& key, const std::string& path) {
+std::deque<VoidClaims::File>::iterator VoidClaims::find(const std::string& path) {
+  return std::find_if(files_.begin(), files_.end(), [&](const File& file) { return file.path == path; });
+}
+
+void VoidClaims::put(const std::string& path, FencingToken token) {
+  static_cast<void>(take(path));
   if (voidClaim(path) != 0) {
     unlink(path.c_str());
     return;
   }
-  files_.emplace_back(key, path);
+  files_.push_back({path, token});
   if (files_.size() <= most) return;
-  unlink(files_.front().second.c_str());
+  unlink(files_.front().path.c_str());
   files_.pop_front();
 }
 
-bool VoidClaims::take(const LeaseKey& key, const std::string& path) {
-  const auto found = std::find(files_.begin(), files_.end(), std::pair{key, path});
+bool VoidClaims::take(const std::string& path) {
+  const auto found = find(path);
   if (found == files_.end()) return false;
   files_.erase(found);
   return true;
+}
+
+void VoidClaims::dropOlder(const std::string& path, FencingToken inRow) {
+  const auto found = find(path);
+  if (found == files_.end() || found->token >= inRow) return;
+  unlink(found->path.c_str());
+  files_.erase(found);
 }
 
 std::string claimsDirectory(const std::string& sidecar) { return sidecar + "/claims"; }
@@ -75,9 +91,8 @@ std::optional<FencingToken> claimedTokenIn(const RecordVersion& version) {
 std::optional<StoreError> ClaimBook::stake(const std::string& sidecar, const Claim& claim) {
   const StoreResult<Beacon> beacon = beacon_.get();
   if (beacon.has_error()) return beacon.error();
-  const std::string path = claimsBucket(sidecar, claim.key) + '/' + fileNameOf(claim.key) + '-' + beacon->id;
   const std::lock_guard lock{mutex_};  // dropOlder() writes the same file
-  return write(sidecar, Own{claim, path});
+  return write(sidecar, Own{claim, claimPath(sidecar, claim.key, beacon->id)});
 }
 
 std::optional<StoreError> ClaimBook::lengthen(const std::string& sidecar, const LeaseKey& key,
@@ -99,10 +114,15 @@ StoreResult<void> ClaimBook::makeBucket(const std::string& sidecar, const LeaseK
 }
 
 std::optional<StoreError> ClaimBook::write(const std::string& sidecar, Own own) {
-  int fault = put(own);
-  if (fault == ENOENT) {
+  int fault = ENOENT;
+  if (own_.contains(own.claim.key)) {
+    fault = replaceClaim(own.file, own.claim);
+  } else if (void_.take(own.file)) {
+    fault = reviveClaim(own.file, own.claim);
+  }
+  if (fault != 0) {
     if (auto made = makeBucket(sidecar, own.claim.key); made.has_error()) return made.error();
-    fault = put(own);
+    fault = putNew(own);
   }
   if (fault != 0) return systemError(store_, "writing " + own.file, fault);
   const LeaseKey key = own.claim.key;
@@ -110,16 +130,13 @@ std::optional<StoreError> ClaimBook::write(const std::string& sidecar, Own own) 
   return std::nullopt;
 }
 
-int ClaimBook::put(const Own& own) {
-  if (own_.contains(own.claim.key)) return replaceClaim(own.file, own.claim);
-  const bool isVoid = void_.take(own.claim.key, own.file);
-  int fault = isVoid ? reviveClaim(own.file, own.claim) : makeClaim(own.file, own.claim);
-  if (isVoid && fault == ENOENT) fault = makeClaim(own.file, own.claim);
+int ClaimBook::putNew(const Own& own) {
+  const int fault = makeClaim(own.file, own.claim);
   return fault == EEXIST ? replaceClaim(own.file, own.claim) : fault;
 }
 
 void ClaimBook::end(std::map<LeaseKey, Own>::iterator own) {
-  void_.put(own->first, own->second.file);
+  void_.put(own->second.file, own->second.claim.token);
   own_.erase(own);
 }
 
@@ -136,11 +153,11 @@ void ClaimBook::drop(const LeaseKey& key, const std::string& holder) {
   end(own);
 }
 
-void ClaimBook::dropOlder(const LeaseKey& key, FencingToken inRow) {
+void ClaimBook::dropOlder(const std::string& sidecar, const LeaseKey& key, FencingToken inRow) {
   const std::lock_guard lock{mutex_};
   const auto own = own_.find(key);
-  if (own == own_.end() || own->second.claim.token >= inRow) return;
-  end(own);
+  if (own != own_.end() && own->second.claim.token < inRow) end(own);
+  if (!void_.empty()) void_.dropOlder(claimPath(sidecar, key, beacon_.id()), inRow);
 }
 
 bool ClaimBook::any() const {

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
@@ -19,7 +18,7 @@
 
 namespace tenure::sqlite_store {
 
-/// The files of claims that are over, for the next claims to the same keys. Not thread-safe.
+/// The files of claims that are over, for the next claims that go there. Not thread-safe.
 class VoidClaims {
  public:
   VoidClaims() = default;
@@ -28,15 +27,26 @@ class VoidClaims {
   VoidClaims(const VoidClaims&) = delete;
   VoidClaims& operator=(const VoidClaims&) = delete;
 
-  /// Makes the claim in this file void and keeps it, if need be instead of the oldest. One that cannot be made void is
-  /// removed.
-  void put(const LeaseKey& key, const std::string& path);
+  [[nodiscard]] bool empty() const noexcept { return files_.empty(); }
+  /// Makes the claim in this file, of a term with this token, void and keeps it, if need be instead of the oldest. One
+  /// that cannot be made void is removed.
+  void put(const std::string& path, FencingToken token);
   /// Whether there was such a one, which is the caller's now.
-  [[nodiscard]] bool take(const LeaseKey& key, const std::string& path);
+  [[nodiscard]] bool take(const std::string& path);
+  /// Somebody else has the lease now, or had it since: removes the file if the term it was for had a lower token. So
+  /// where processes take turns they leave no files that each of them would have to open at each look.
+  void dropOlder(const std::string& path, FencingToken inRow);
 
  private:
+  struct File {
+    std::string path;
+    FencingToken token;
+  };
+
   static constexpr std::size_t most = 64;  ///< whoever looks for claims of a bucket reads their names
-  std::deque<std::pair<LeaseKey, std::string>> files_{};
+  [[nodiscard]] std::deque<File>::iterator find(const std::string& path);
+
+  std::deque<File> files_{};
 };
 
 /// If somebody deletes the database under a leader, the leader learns it at its next heartbeat; until then nobody else
@@ -70,8 +80,8 @@ class ClaimBook {
   /// This holder's term is over or never began. No effect on another's claim.
   void drop(const LeaseKey& key, const std::string& holder);
   /// A row has this token: an older claim of this process is over. It must not be left for the time when the row is
-  /// deleted, or it would be waited for though its holder knows better.
-  void dropOlder(const LeaseKey& key, FencingToken inRow);
+  /// deleted, or it would be waited for though its holder knows better. Nor is its file kept.
+  void dropOlder(const std::string& sidecar, const LeaseKey& key, FencingToken inRow);
   /// Whether there is a claim that was not dropped.
   [[nodiscard]] bool any() const;
 
@@ -92,7 +102,7 @@ class ClaimBook {
 
   // With mutex_ held.
   [[nodiscard]] std::optional<StoreError> write(const std::string& sidecar, Own own);
-  [[nodiscard]] int put(const Own& own);
+  [[nodiscard]] int putNew(const Own& own);
   void end(std::map<LeaseKey, Own>::iterator own);
   [[nodiscard]] std::optional<LeaseRecord> ownClaim(const LeaseKey& key, const std::string& except) const;
 
@@ -109,7 +119,8 @@ inline constexpr std::size_t claimsBucketNameSize = 2;  ///< hex digits, so ther
 
 /// Where the claims of this lease are, one of the directories in claimsDirectory(): whoever looks for them reads the
 /// names of a 256th of all claims, or each acquisition would cost the more the more leases there are. Once made it
-/// stays: a directory that comes and goes could go between its making and the writing of the claim.
+/// stays, as some files of void claims do (VoidClaims): a directory that comes and goes could go between its making and
+/// the writing of the claim.
 [[nodiscard]] std::string claimsBucket(const std::string& sidecar, const LeaseKey& key);
 
 /// The token in a version that `strongest` made; empty for any other version.

@@ -30,7 +30,7 @@ ReadOutcome readLease(Session& session, ClaimBook& claims, const LeaseKey& key) 
     if (found.has_error()) return found.error();
     if (*found) current = std::move((*found)->record);
   }
-  if (current) claims.dropOlder(key, current->token);
+  if (current) claims.dropOlder(session.files().sidecar, key, current->token);
   if (current && !current->released) return current;
   auto claimed = claims.strongest(session.files().sidecar, key, current ? current->token : FencingToken{});
   return claimed ? claimed : current;

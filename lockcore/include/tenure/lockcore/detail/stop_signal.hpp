@@ -13,11 +13,13 @@ namespace tenure {
 /// it.
 class StopSignal {
  public:
+  /// Takes a lock: in a forked child, where whoever held it may not be, tokenInChild().
   [[nodiscard]] std::stop_token token() const noexcept {
     const std::lock_guard lock{mutex_};
     given_ = true;
     return source_.get_token();
   }
+  [[nodiscard]] std::stop_token tokenInChild() const noexcept { return source_.get_token(); }
   [[nodiscard]] bool requested() const noexcept { return source_.stop_requested(); }
 
   /// Fires if nobody was given a token, and so nobody's code runs; false: not fired.
