@@ -107,7 +107,7 @@ TEST_F(SqliteWake, aDeletedSidecarDirectoryIsMadeAgain) {
 
 TEST_F(SqliteWake, aCommitMakesTheFileForThoseToCome) {
   store_->apply(acquire(key_, "a"));
-  EXPECT_TRUE(std::filesystem::exists(wakeFile()));
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(wakeFile()); }));
 }
 
 TEST_F(SqliteWake, aWatchWithoutADirectoryBeginsWhenThereIsOne) {

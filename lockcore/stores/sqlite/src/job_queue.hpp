@@ -27,8 +27,8 @@ struct Job {
 };
 
 /// Renewals keep a term alive, and acquisitions may wait by the thousand: so a renewal waits for one other call at
-/// most and for what follows its answer, besides renewals. The others do not starve: one of them comes after each batch of renewals. In each of the two
-/// kinds it is first come, first served. Not thread-safe.
+/// most and for what follows its answer, besides renewals. The others do not starve: one of them comes after each batch
+/// of renewals. In each of the two kinds it is first come, first served. Not thread-safe.
 class JobQueue {
  public:
   void push(Job job) { (job.renewal ? renewals_ : others_).push_back(std::move(job)); }

@@ -18,7 +18,8 @@ namespace tenure::sqlite_store {
 namespace {
 
 /// One mask for all, because watches of one file share it. CLOSE_WRITE: a wake file was rung, or a beacon's last
-/// descriptor is closed. ATTRIB: a beacon that is open was deleted; somebody touched a wake file by hand. Deleting the file ends the watch (IN_IGNORED) by itself.
+/// descriptor is closed. ATTRIB: a beacon that is open was deleted; somebody touched a wake file by hand. Deleting the
+/// file ends the watch (IN_IGNORED) by itself.
 constexpr std::uint32_t mask = IN_ATTRIB | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVE_SELF | IN_DELETE_SELF;
 
 std::chrono::nanoseconds now() { return readClock().boottime; }
