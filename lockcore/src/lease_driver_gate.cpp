@@ -20,9 +20,11 @@ void LeaseDriver::Gate::enter(LeaseEvent event) {
   std::shared_ptr<Impl> impl;
   {
     const std::lock_guard lock{mutex_};
+    if (!impl_) return;
+    if (!impl_->takesGuests()) return impl_->submit(std::move(event));
     impl = impl_;
   }
-  if (impl) impl->enter(std::move(event));
+  impl->enter(std::move(event));
 }
 
 void LeaseDriver::Gate::schemaAnswered(StoreStatus status) {
@@ -64,6 +66,7 @@ LeaseDriver::~LeaseDriver() { close(); }
 
 void LeaseDriver::close() noexcept { gate_->close(); }
 void LeaseDriver::submit(LeaseEvent event) { gate_->submit(std::move(event)); }
+void LeaseDriver::enter(LeaseEvent event) { gate_->enter(std::move(event)); }
 void LeaseDriver::reportProgress() noexcept { gate_->reportProgress(); }
 bool LeaseDriver::isOnScheduler() const { return gate_->isOnScheduler(); }
 const std::shared_ptr<const TermCell>& LeaseDriver::term() const noexcept { return term_; }

@@ -54,6 +54,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
         machine_{std::move(options.machine), *random_} {}
 
   void submit(LeaseEvent event) { scheduler_->post(pumping(std::move(event))); }
+  [[nodiscard]] bool takesGuests() const noexcept { return scheduler_->takesGuests(); }
   void enter(LeaseEvent event) { scheduler_->enter(pumping(std::move(event))); }
 
   void close() noexcept { closed_.store(true); }

@@ -149,11 +149,12 @@ ReleaseResult Lock::release(const ReleaseOptions& options) noexcept {
     return before == Given::back ? ReleaseResult::shared : session_->result().value_or(ReleaseResult::unknown);
   }
   const auto waiter = std::make_shared<Waiter<ReleaseResult>>();
-  if (!session_->letGo(options, [waiter](ReleaseResult result) { waiter->tell(result); })) {
+  const auto patience = options.waitFor.value_or(session_->timing().duration() + std::chrono::seconds{1});
+  const auto caller = patience > milliseconds{0} ? LockSession::Caller::waits : LockSession::Caller::goesOn;
+  if (!session_->letGo(options, caller, [waiter](ReleaseResult result) { waiter->tell(result); })) {
     given_.store(Given::back);
     return ReleaseResult::shared;
   }
-  const auto patience = options.waitFor.value_or(session_->timing().duration() + std::chrono::seconds{1});
   if (session_->isOnScheduler()) return session_->result().value_or(ReleaseResult::unknown);
   return waiter->waitFor(patience).value_or(ReleaseResult::unknown);
 }

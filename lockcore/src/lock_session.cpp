@@ -59,14 +59,14 @@ void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<co
   madeAt_ = now();
 }
 
-void LockSession::start(std::optional<Beacon> beacon) {
+void LockSession::start(std::optional<Beacon> beacon, Caller caller) {
   {
     const std::lock_guard lock{mutex_};
     beacon_ = std::move(beacon);
   }
-  if (request_.options.waitFor == milliseconds{0}) return compete(nullptr);
-  const auto begin = [weak = weak_from_this()](const std::shared_ptr<const LeaseMemory>& left) {
-    if (const auto self = weak.lock()) self->compete(left);
+  if (request_.options.waitFor == milliseconds{0}) return compete(nullptr, caller);
+  const auto begin = [weak = weak_from_this(), caller](const std::shared_ptr<const LeaseMemory>& left) {
+    if (const auto self = weak.lock()) self->compete(left, caller);
   };
   auto line = std::make_unique<PlaceInLine>(common_->store, key(), begin);
   {
@@ -85,15 +85,20 @@ void LockSession::start(std::optional<Beacon> beacon) {
 }
 
 /// Again: no effect.
-void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
+void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left, Caller caller) {
   std::optional<Beacon> beacon;
   {
     const std::lock_guard lock{mutex_};
     beacon = beacon_;
   }
   competes_.store(true);
-  driver_->submit(
-      event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left});
+  hand(event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left},
+       caller);
+}
+
+void LockSession::hand(LeaseEvent event, Caller caller) {
+  if (caller == Caller::waits) return driver_->enter(std::move(event));
+  driver_->submit(std::move(event));
 }
 
 void LockSession::cancel(LockErrc why) {
@@ -228,7 +233,7 @@ bool LockSession::share() {
   return true;
 }
 
-bool LockSession::letGo(const ReleaseOptions& options, Released done) {
+bool LockSession::letGo(const ReleaseOptions& options, Caller caller, Released done) {
   std::unique_lock lock{mutex_};
   if (--handles_ > 0) return false;
   over_.store(true);
@@ -243,7 +248,7 @@ bool LockSession::letGo(const ReleaseOptions& options, Released done) {
   lock.unlock();
   event::Release release{options.data, options.deleteRecord.value_or(request_.options.deleteOnRelease)};
   if (!release.data && options.clearData) release.data = "";
-  driver_->submit(std::move(release));
+  hand(std::move(release), caller);
   failChanges(lostError());
   return true;
 }

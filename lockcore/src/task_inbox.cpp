@@ -4,6 +4,21 @@
 
 namespace tenure {
 
+/// Also when its thread is cancelled (pthread_cancel) while it writes to a log: the others go on.
+class TaskInbox::Guest {
+ public:
+  explicit Guest(TaskInbox& inbox) : inbox_{inbox} { inbox_.guest_.store(std::this_thread::get_id()); }
+  ~Guest() {
+    inbox_.guest_.store(std::thread::id{});
+    inbox_.leave();
+  }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+
+ private:
+  TaskInbox& inbox_;
+};
+
 void TaskInbox::push(Task task) {
   {
     const std::lock_guard lock{mutex_};
@@ -20,10 +35,8 @@ void TaskInbox::enter(Task task) {
     if (owner_ != Owner::nobody) return tasks_.push_back(std::move(task));
     owner_ = Owner::guest;
   }
-  guest_.store(std::this_thread::get_id());
+  const Guest guest{*this};
   std::exchange(task, nullptr)();
-  guest_.store(std::thread::id{});
-  leave();
 }
 
 void TaskInbox::drain() {

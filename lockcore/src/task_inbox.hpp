@@ -37,6 +37,7 @@ class TaskInbox {
  private:
   /// Who runs tasks, or is about to.
   enum class Owner : char { nobody, loop, guest };
+  class Guest;
 
   /// The owner's end.
   void leave();

@@ -67,6 +67,10 @@ class LeaseDriver {
   /// Hands an event to the machine: Start, StepDown, Stop, Release, Renew, WorkEnded, WorkFailed, TokenSeen.
   void submit(LeaseEvent event);
 
+  /// submit(), but what follows may be done inside the call, on this thread, where the scheduler takes guests: for
+  /// callers who wait for it anyway and hold no lock that a notice takes.
+  void enter(LeaseEvent event);
+
   /// The work is alive. Lock-free; counted at the next heartbeat.
   void reportProgress() noexcept;
 

@@ -43,9 +43,9 @@ class Scheduler {
   /// to the scheduler: a guest may be the last to let go.
   [[nodiscard]] virtual bool takesGuests() const noexcept { return false; }
   /// Runs `task` in its turn: inside the call, on this thread, if takesGuests() and no task waits or runs just now;
-  /// else like post(). Saves the loop's waking up where an answer has come. Only from a thread that a store lends
-  /// (LeaseStore::lendsItsThread), never from one of the user's: while the task runs, every other task waits for it.
-  /// The scheduler must outlive the call.
+  /// else like post(). Saves the loop's waking up. For threads that are lent: a store's that answers
+  /// (LeaseStore::lendsItsThread), a caller's who waits for the outcome anyway. No lock is held that a task takes.
+  /// While the task runs, every other one waits for that thread. The scheduler must outlive the call.
   virtual void enter(Task task) { post(std::move(task)); }
 
   /// Runs `task` once after `delay` (at once if <= 0) unless cancelled; may be late, so tasks read the clock. The
