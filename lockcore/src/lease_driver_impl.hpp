@@ -22,8 +22,8 @@ class LeaseDriver::Gate {
  public:
   void open(std::shared_ptr<Impl> impl);
   void submit(LeaseEvent event);
-  /// submit(), but inside the call if nothing else goes on. On a thread that a store lends to a scheduler which takes
-  /// guests, so with no lock held; it may be the last to let go of the driver.
+  /// submit(), but inside the call if the scheduler takes guests and nothing else goes on. On a thread that is lent (a
+  /// store's, a waiting caller's), so with no lock held; it may be the last to let go of the driver.
   void enter(LeaseEvent event);
   void schemaAnswered(StoreStatus status);
   void reportProgress() noexcept { progressed_.store(true, std::memory_order_relaxed); }

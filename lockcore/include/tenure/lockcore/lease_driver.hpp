@@ -58,7 +58,7 @@ class LeaseDriver {
 
   /// What the destructor does, which other owners of the driver may delay. Once it has returned the driver has let go
   /// of the scheduler, and nothing that still comes from a store or a user touches it; only a task of the driver that
-  /// runs just then, on the scheduler or on the thread of a store that lends it, may hold it, until that task ends.
+  /// runs just then, on the scheduler or on a thread that is lent to it, may hold it, until that task ends.
   void close() noexcept;
 
   /// Whether the calling thread is one of the scheduler's; false after close().
