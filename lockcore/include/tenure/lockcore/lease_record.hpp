@@ -50,6 +50,7 @@ struct LeaseRecord {
   std::chrono::milliseconds leaseDuration{0};       ///< 1 ms .. maxRecordLease; what challengers wait for
   FencingToken token;                               ///< the holder's term; a copy of the fencing counter for people
   bool released{false};                             ///< true: the holder gave it up; it may be taken at once
+  bool vanished{false};                             ///< there is no record, see vanishedRecord()
   std::optional<Beacon> beacon{};                   ///< the holder's death notice, if it keeps one
   std::string data{};                               ///< the user's payload, opaque bytes
   std::map<std::string, std::string> attributes{};  ///< the user's further attributes; kept across takeovers
@@ -60,5 +61,13 @@ struct LeaseRecord {
 
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };
+
+/// What a store tells where it has no record, but its fencing counter says that the last term has not ended cleanly:
+/// somebody deleted the record of a holder who may still live. A candidate waits for `lease` from when it first saw
+/// this, as for the record itself, and its acquisition expects vanishedVersion(token, lease).
+[[nodiscard]] LeaseRecord vanishedRecord(FencingToken token, std::chrono::milliseconds lease);
+
+/// `counter:<token>:<lease in ms>`: changes with each term and with each longer lease. No holder writes such a version.
+[[nodiscard]] RecordVersion vanishedVersion(FencingToken token, std::chrono::milliseconds lease);
 
 }  // namespace tenure

@@ -41,7 +41,8 @@ struct WriteRequest {
   LeaseKey key;
   Purpose purpose{Purpose::acquire};
 
-  /// The RVNs one of which the stored record must have; empty: there must be no record. Several are given when an
+  /// The RVNs one of which the stored record must have; empty: there must be no record, and no term that the counter
+  /// says is open. vanishedVersion(): no record, and the counter states just this open term. Several are given when an
   /// earlier write of this holder has an unknown outcome (invariant I8). Renew and release also require that the
   /// stored holder equals `record.holder`. Neither ever creates a record.
   std::vector<RecordVersion> expected;
@@ -56,9 +57,12 @@ struct WriteRequest {
   /// What `record.data` does to the data that is stored.
   DataRule dataRule{DataRule::replaceUnlessEmpty};
 
-  /// release only: the record is removed and not marked. The fencing counter stays. Candidates that have seen the
-  /// record wait one lease then, because a record that vanishes says nothing of its holder.
+  /// release only: the record is removed and not marked. The fencing counter stays, and says that the term has ended.
   bool removes{false};
+
+  /// renew only: `record.leaseDuration` is longer than any that this holder knows to be in the record, so the counter
+  /// must state it as well.
+  bool lengthens{false};
 };
 
 /// The data that a write of `data` by this rule makes of `stored` (null: there is no record).
@@ -122,6 +126,11 @@ using StatusHandler = std::function<void(StoreStatus)>;
 /// - Every handler is called exactly once, from any thread, never inside the call that was given it, also when the
 ///   store is destroyed first (then with a transient error). Handlers do not throw and return quickly.
 /// - Reads are linearizable: a read that starts after a write was answered sees that write or a later one.
+/// - Beside the record lies the fencing counter, which outlives it. It states the lease of the last term until that
+///   term ends cleanly: an acquisition writes token and lease there; a renewal that lengthens the lease raises it; a
+///   release that removes the record, or remove() of a released one, clears it; each in the same step as its change of
+///   the record. A record that is there says itself how its term stands. Where it is absent and the counter states a
+///   lease, reads and conflicts tell vanishedRecord(); listings leave it out.
 /// - A record that the store does not understand is a `corrupt` error naming the record and its likely writer;
 ///   it is never overwritten. A write that meets it is `Rejected`, or `Unknown` in a store to which a network may have
 ///   brought a copy of the request before: only a record that is understood tells whether that one was applied.

@@ -1,16 +1,11 @@
 // What every store checks before it looks at its data, so that all stores refuse the same calls in the same words.
 #pragma once
 
-#include <cstdint>
-#include <limits>
 #include <optional>
 
 #include <tenure/lockcore/lease_store.hpp>
 
 namespace tenure {
-
-/// The greatest token: it fits a signed 64-bit column.
-inline constexpr FencingToken maxFencingToken{std::numeric_limits<std::int64_t>::max()};
 
 /// Why no store may serve a call with this key (see faultsOf): a `misconfigured` error with all faults; empty if it
 /// may. A read is answered with it, a write with `Rejected`.
