@@ -29,7 +29,7 @@ END;
 
 namespace {
 
-std::string quoted(std::string_view text, char quote) {
+std::string sqlQuoted(std::string_view text, char quote) {
   std::string out{quote};
   for (const char c : text) out += c == quote ? std::string(2, c) : std::string{c};
   return out + quote;
@@ -57,22 +57,22 @@ class Template {
 
  private:
   [[nodiscard]] std::string value(std::string_view name) const {
-    if (name == "table") return quoted(fenced_.table, '"');
-    if (name == "column") return quoted(fenced_.tokenColumn, '"');
-    if (name == "lease") return quoted(fenced_.lease, '\'');
+    if (name == "table") return sqlQuoted(fenced_.table, '"');
+    if (name == "column") return sqlQuoted(fenced_.tokenColumn, '"');
+    if (name == "lease") return sqlQuoted(fenced_.lease, '\'');
     if (name == "ticket") return fill("(SELECT ticket FROM tenure_fence_guard WHERE lease = {lease})");
     const std::string fencedBy = "tenure: table " + fenced_.table + " is fenced by lease " + fenced_.lease;
-    if (name == "unfenced") return quoted(fencedBy + ": write inside SqliteFence::write", '\'');
-    if (name == "undeletable") return quoted(fencedBy + ": delete inside SqliteFence::write", '\'');
+    if (name == "unfenced") return sqlQuoted(fencedBy + ": write inside SqliteFence::write", '\'');
+    if (name == "undeletable") return sqlQuoted(fencedBy + ": delete inside SqliteFence::write", '\'');
     if (name == "uncarried") {
-      return quoted(fencedBy + ": each INSERT and UPDATE must set " + fenced_.tokenColumn + " to its fencing token",
-                    '\'');
+      return sqlQuoted(fencedBy + ": each INSERT and UPDATE must set " + fenced_.tokenColumn + " to its fencing token",
+                       '\'');
     }
     if (name == "stale") {
-      return quoted("tenure: stale fencing token: a later leader of lease " + fenced_.lease + " has written", '\'');
+      return sqlQuoted("tenure: stale fencing token: a later leader of lease " + fenced_.lease + " has written", '\'');
     }
     // Triggers of one fenced table: tenure_fence_insert_<table> and so on.
-    return quoted("tenure_fence_" + std::string{name} + '_' + fenced_.table, '"');
+    return sqlQuoted("tenure_fence_" + std::string{name} + '_' + fenced_.table, '"');
   }
 
   const FencedTable& fenced_;
