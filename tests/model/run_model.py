@@ -58,6 +58,9 @@ def mutant(name, expect, *defines):
 # What the model can do without; each one multiplies the states.
 NO_WRITES, NO_DELETIONS, NO_CRASHES = "WRITES=0", "DELETIONS=0", "CRASHES=0"
 NO_LATE_REQUESTS, NO_DRAIN_TIMEOUT = "LATES=0", "DRAINOUTS=0"
+DELETED = (NO_LATE_REQUESTS, NO_WRITES, NO_CRASHES, NO_DRAIN_TIMEOUT)
+LENGTHENED = DELETED
+ANOTHER_MAKE = ("LEASE=2", *DELETED)
 LEASE_ONLY = (NO_WRITES, NO_DELETIONS, NO_CRASHES, NO_DRAIN_TIMEOUT)
 
 SMALL = (
@@ -65,6 +68,10 @@ SMALL = (
     holds("skew and guard, late requests", *LEASE_ONLY),
     holds("downstream writes and their fence", NO_LATE_REQUESTS, NO_DELETIONS, NO_CRASHES, NO_DRAIN_TIMEOUT),
     holds("deleted records, calm after faults", "CALM=1", NO_LATE_REQUESTS, NO_WRITES, NO_DRAIN_TIMEOUT),
+    holds("a release ends the open term", "RELEASES=1", NO_LATE_REQUESTS, NO_WRITES, NO_DRAIN_TIMEOUT),
+    holds("a release removes the record", "RELEASES=2", NO_LATE_REQUESTS, NO_WRITES, NO_DRAIN_TIMEOUT),
+    holds("leases made longer, deleted records", "LENGTHENS=1", *LENGTHENED),
+    holds("another make, deleted records", "FOREIGN=1", *ANOTHER_MAKE),
 )
 NEGATIVE = (Configuration("skew without guard", ("GUARD=0", "ONLY=1", NO_LATE_REQUESTS, *LEASE_ONLY),
                           "MUTUAL_EXCLUSION", optimise="-O0"),)
@@ -88,7 +95,13 @@ MUTANTS = (
     mutant("RELEASE_FIRST", "RELEASE_AFTER_WORK", NO_LATE_REQUESTS, *LEASE_ONLY),
     mutant("RELEASE_BEFORE_LOSS", "RELEASE_AFTER_WORK", NO_LATE_REQUESTS, *LEASE_ONLY),
     mutant("RELEASED_MARK_STAYS", "NO_EARLY_TAKEOVER", NO_LATE_REQUESTS, *LEASE_ONLY),
-    mutant("VANISHED_IS_FREE", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, NO_WRITES, NO_CRASHES, NO_DRAIN_TIMEOUT),
+    mutant("VANISHED_IS_FREE", "MUTUAL_EXCLUSION", *DELETED),
+    mutant("OPEN_TERM_UNWRITTEN", "MUTUAL_EXCLUSION", *DELETED),
+    mutant("LENGTHENED_IN_RECORD_ONLY", "MUTUAL_EXCLUSION", "LENGTHENS=1", *LENGTHENED),
+    mutant("ABSENCE_IS_ENOUGH", "MUTUAL_EXCLUSION", *DELETED),
+    mutant("PRUNE_CLEARS", "MUTUAL_EXCLUSION", *DELETED),
+    mutant("ANY_FOREIGN_IS_PROOF", "MUTUAL_EXCLUSION", "FOREIGN=1", *ANOTHER_MAKE),
+    mutant("ANY_OWN_IS_PROOF", "MUTUAL_EXCLUSION", *DELETED),
     mutant("TERM_BESIDE_OLD_WORK", "ONE_WORK_AT_A_TIME", NO_LATE_REQUESTS, *LEASE_ONLY),
     # tokens and the fence
     mutant("TOKEN_IN_RECORD", "TOKENS_RISE", NO_LATE_REQUESTS),
