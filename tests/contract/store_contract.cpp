@@ -14,6 +14,9 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StoreDurableContract);
 void StoreFixture::eraseRecord(const LeaseKey&) { throw std::logic_error{"this fixture has no eraseRecord()"}; }
 void StoreFixture::eraseCounter(const LeaseKey&) { throw std::logic_error{"this fixture has no eraseCounter()"}; }
 void StoreFixture::corruptRecord(const LeaseKey&) { throw std::logic_error{"this fixture has no corruptRecord()"}; }
+void StoreFixture::setToken(const LeaseKey&, std::uint64_t) {
+  throw std::logic_error{"this fixture has no setToken()"};
+}
 std::shared_ptr<void> StoreFixture::stall() { throw std::logic_error{"this fixture has no stall()"}; }
 
 void StoreContract::SetUp() {
