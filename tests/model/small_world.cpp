@@ -89,7 +89,8 @@ void SmallWorld::befall() {
   }
 }
 
-/// A client of another make takes the lease, without a token, or lets go by deleting. That it has waited is its business.
+/// A client of another make takes the lease, without a token, or lets go by deleting. That it has waited is its
+/// business.
 void SmallWorld::anotherMake() {
   if (store_->record() && store_->record()->token.isNone()) {
     store_->erase();

@@ -221,6 +221,10 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
     life.unreadable = false;
     if (record && record->holder != life.name) life.highestShown = std::max(life.highestShown, record->token);
   };
+  if (const auto* begin = std::get_if<event::Start>(&event)) {
+    const auto& sighting = begin->sighting;
+    if (sighting && sighting->record) life.highestShown = sighting->record->token;
+  }
   if (const auto* told = std::get_if<event::TokenSeen>(&event)) checker_.told(life, told->token);
   if (const auto* read = std::get_if<event::ReadReply>(&event)) {
     if (!isAwaited(read->attempt)) return;

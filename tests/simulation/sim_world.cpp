@@ -160,10 +160,7 @@ void SimWorld::startWithSighting(Process& process, event::Start begin) {
   SimLife& life = *process.life;
   const Instant since = life.clock.at(now_);
   begin.sighting = LeaseSighting{.record = truth_->told(), .since = since};
-  if (truth_->record()) {
-    life.highestShown = truth_->record()->token;
-    life.bySighting = !truth_->record()->released;
-  }
+  life.bySighting = truth_->record() && !truth_->record()->released;
   tell(process, now_ + upTo(stream(FaultKind::sighting), lease_), std::move(begin));
 }
 
