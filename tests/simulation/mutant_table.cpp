@@ -98,7 +98,7 @@ constexpr std::array<MutantInfo, mutantCount> mutants{{
     {Mutant::memoryTokenStays, "memoryTokenStays", StoreKind::memory, "I7",
      "the memory store's takeover does not raise the token"},
     {Mutant::memoryOpenLeaseForgotten, "memoryOpenLeaseForgotten", StoreKind::memory, "I1",
-     "the memory store's counter states no term that may last"},
+     "a removal of a held record from the memory store leaves no term that is waited for"},
     {Mutant::dynamodbTakesUnconditionally, "dynamodbTakesUnconditionally", StoreKind::dynamodb, "I1",
      "the takeover in DynamoDB has no condition on the version"},
     {Mutant::dynamodbRenewsUnconditionally, "dynamodbRenewsUnconditionally", StoreKind::dynamodb, "I1",
