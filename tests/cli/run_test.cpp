@@ -158,6 +158,14 @@ TEST_F(RunTest, StoreThatCanNeverBeUsedEndsTheProgramBeforeItCompetesWithOneLine
   EXPECT_EQ(linesWith("no such column", others.errors), 1U) << others.errors;
 }
 
+TEST_F(RunTest, StoreThatIsNoFileEndsTheProgramToo) {
+  configure();
+  std::filesystem::create_directory(database());
+  const Finished directory = runToEnd(run({}, {"true"}), as("a"));
+  EXPECT_EQ(directory.code, cli::exitStore) << directory.errors;
+  EXPECT_EQ(linesWith("is a directory", directory.errors), 1U) << directory.errors;
+}
+
 TEST_F(RunTest, StoreThatMayMendIsWaitedForWithOneLineOfTheCause) {
   directory_.write("group.yaml",
                    "group: test-group\ncandidate: { id: a }\n"
