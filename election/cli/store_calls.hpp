@@ -13,6 +13,9 @@ inline constexpr std::chrono::seconds storePatience{5};
 /// A table in a cloud may take that long to come to be.
 inline constexpr std::chrono::seconds schemaPatience{60};
 inline constexpr std::chrono::seconds listPatience{120};
+/// A wait that is over bounds the program whatever the store does; so much longer may it take to find out, and take
+/// back, what an attempt without an answer has left.
+inline constexpr std::chrono::milliseconds unansweredTime{250};
 
 [[nodiscard]] StoreStatus ensureSchemaNow(LeaseStore& store, std::chrono::milliseconds patience = schemaPatience);
 [[nodiscard]] ReadOutcome readNow(LeaseStore& store, const LeaseKey& key);
