@@ -168,6 +168,7 @@ Usage: tenure fence COMMAND [OPTIONS]
 Commands:
   install-sql  print SQL by which a database guards a table of yours
   proxy        refuse requests of former terms in front of an HTTP service
+  recover      set tokens right after somebody made one up
 
 Options:
   -h, --help    print this help and exit; tenure fence COMMAND --help tells more

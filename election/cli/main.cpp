@@ -23,6 +23,7 @@ struct Dispatch {
   int operator()(const ResignArguments& arguments) const { return resignCommand(arguments); }
   int operator()(const FenceInstallSqlArguments& arguments) const { return fenceInstallSqlCommand(arguments); }
   int operator()(const LockArguments& arguments) const { return lockCommand(arguments, SignalState::takeOver()); }
+  int operator()(const FenceRecoverArguments& arguments) const { return fenceRecoverCommand(arguments); }
   int operator()(const FenceProxyArguments& arguments) const { return fenceProxyCommand(arguments); }
 };
 

@@ -22,6 +22,9 @@ inline constexpr std::chrono::milliseconds unansweredTime{250};
 /// A table may have many rows.
 [[nodiscard]] ListOutcome listNow(LeaseStore& store, const std::string& prefix);
 [[nodiscard]] WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version);
+[[nodiscard]] StoreResult<StoredTokens> readTokensNow(LeaseStore& store, const LeaseKey& key);
+[[nodiscard]] WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTokens& expected,
+                                        FencingToken token);
 [[nodiscard]] WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token);
 
 /// The error with its store in front, once.
