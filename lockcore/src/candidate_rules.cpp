@@ -62,7 +62,7 @@ void LeaseMachine::Impl::sendAcquire(const Instant& now) {
   state_ = LeaseState::acquiring;
   // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
   sendWrite(now, Request::acquire, options_.timing.leadsFor() / 2, observation_.expected());
-  inFlight_->creates = observation_.expected().empty();
+  inFlight_->creates = observation_.absent();
   const Pending sent{inFlight_->version, now, inFlight_->right};
   if (mutant::on(Mutant::electedBeforeAnswer)) becomeLeader(now, sent, tokenFloor_.next());
 }

@@ -44,7 +44,7 @@ class LeaseMachine::Impl {
     RecordVersion version{};  ///< that a write would leave
     bool hinted{false};
     Right right{};
-    bool creates{false};  ///< an acquisition that waits for no record and no open term to be there
+    bool creates{false};  ///< an acquisition that waits for no record to be there, which may come true again
   };
 
   /// A write without an answer: the record may have this version, from a request sent at `sentAt` (I8). A conflict is

@@ -91,7 +91,7 @@ StoreResult<bool> Session::open(Need need, const TermName* asker) {
       close();
       // While the other session of this process still has the files of before, what is there now reads as nonsense.
       const bool passes = ready.has_error() && ready.error().errorClass == ErrorClass::transient;
-      if (replaced && passes && busyWait_.step(round)) continue;
+      if (replaced && unreadable_ && passes && busyWait_.step(round)) continue;
       return ready;
     }
     auto found = OpenedFiles::look(files_);
@@ -112,9 +112,11 @@ StoreResult<bool> Session::openOnce(Need need, const TermName* asker) {
   StoreResult<CheckedFiles> checked = checkFiles(options_.store, options_.path);
   if (checked.has_error()) return checked.error();
   files_ = std::move(checked->files);
+  unreadable_ = false;
   if (checked->exists) {
     StoreResult<bool> found = openFile(Need::existing);
-    if (found.has_error() || *found) return found;
+    unreadable_ = found.has_error();
+    if (unreadable_ || *found) return found;
   }
   if (need == Need::existing) return false;
   close();

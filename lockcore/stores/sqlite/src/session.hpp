@@ -89,6 +89,7 @@ class Session {
   NewDatabase newDatabase_;
   StoreFiles files_;
   std::optional<OpenedFiles> opened_;
+  bool unreadable_{false};       ///< there was a file at the last look, and SQLite could not make sense of it
   bool knowsOpenLeases_{false};  ///< of the database that is open
   Connection connection_;        // before the statements: they go first
   Statements statements_;
