@@ -97,13 +97,8 @@ void LeaseDriver::Impl::perform(const action::SendRead& send) {
 }
 
 void LeaseDriver::Impl::perform(action::SendWrite&& send) {
-  // Renewals come by the thousand, and nobody waits for one: a store goes on with the next, and two threads do the
-  // work.
-  const bool enters = entersWithAnswers_ && send.request.purpose != WriteRequest::Purpose::renew;
-  const auto answer = [gate = gate_, attempt = send.attempt, enters](WriteOutcome outcome) {
-    event::WriteReply reply{attempt, std::move(outcome)};
-    if (enters) return gate->enter(std::move(reply));
-    gate->submit(std::move(reply));
+  const auto answer = [gate = gate_, attempt = send.attempt](WriteOutcome outcome) {
+    gate->submit(event::WriteReply{attempt, std::move(outcome)});
   };
   try {
     store_->write(std::move(send.request), {send.timeout}, answer);

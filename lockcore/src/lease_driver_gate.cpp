@@ -15,18 +15,6 @@ void LeaseDriver::Gate::submit(LeaseEvent event) {
   if (impl_) impl_->submit(std::move(event));  // posts, and so runs nothing under the lock
 }
 
-void LeaseDriver::Gate::enter(LeaseEvent event) {
-  if (!mark_.isHere()) return;
-  std::shared_ptr<Impl> impl;
-  {
-    const std::lock_guard lock{mutex_};
-    if (!impl_) return;
-    if (!impl_->takesGuests()) return impl_->submit(std::move(event));
-    impl = impl_;
-  }
-  impl->enter(std::move(event));
-}
-
 void LeaseDriver::Gate::schemaAnswered(StoreStatus status) {
   if (!mark_.isHere()) return;
   const std::lock_guard lock{mutex_};
@@ -66,7 +54,6 @@ LeaseDriver::~LeaseDriver() { close(); }
 
 void LeaseDriver::close() noexcept { gate_->close(); }
 void LeaseDriver::submit(LeaseEvent event) { gate_->submit(std::move(event)); }
-void LeaseDriver::enter(LeaseEvent event) { gate_->enter(std::move(event)); }
 void LeaseDriver::reportProgress() noexcept { gate_->reportProgress(); }
 bool LeaseDriver::isOnScheduler() const { return gate_->isOnScheduler(); }
 const std::shared_ptr<const TermCell>& LeaseDriver::term() const noexcept { return term_; }

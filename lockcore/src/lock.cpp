@@ -150,8 +150,7 @@ ReleaseResult Lock::release(const ReleaseOptions& options) noexcept {
   }
   const auto waiter = std::make_shared<Waiter<ReleaseResult>>();
   const auto patience = options.waitFor.value_or(session_->timing().duration() + std::chrono::seconds{1});
-  const auto caller = patience > milliseconds{0} ? LockSession::Caller::waits : LockSession::Caller::goesOn;
-  if (!session_->letGo(options, caller, [waiter](ReleaseResult result) { waiter->tell(result); })) {
+  if (!session_->letGo(options, [waiter](ReleaseResult result) { waiter->tell(result); })) {
     given_.store(Given::back);
     return ReleaseResult::shared;
   }

@@ -46,8 +46,7 @@ LockClient& LockClient::operator=(LockClient&& other) noexcept {
 LockResult<Lock> LockClient::acquire(const LeaseKey& key, AcquireOptions options) {
   if (auto why = impl_->whyNotWait(key)) return *std::move(why);
   const auto waiter = std::make_shared<Waiter<LockResult<Lock>>>();
-  impl_->acquire(key, std::move(options), LockSession::Caller::waits,
-                 [waiter](LockResult<Lock> result) { waiter->tell(std::move(result)); });
+  impl_->acquire(key, std::move(options), [waiter](LockResult<Lock> result) { waiter->tell(std::move(result)); });
   return waiter->wait();
 }
 
@@ -58,7 +57,7 @@ LockResult<Lock> LockClient::tryAcquire(const LeaseKey& key, AcquireOptions opti
 
 PendingAcquire LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options,
                                         std::function<void(LockResult<Lock>)> done) {
-  return impl_->acquire(key, std::move(options), LockSession::Caller::goesOn, impl_->onLane(std::move(done)));
+  return impl_->acquire(key, std::move(options), impl_->onLane(std::move(done)));
 }
 
 LockResult<std::vector<Lock>> LockClient::acquireAll(std::vector<LeaseKey> keys, const AcquireOptions& options) {

@@ -87,8 +87,7 @@ std::shared_ptr<Scheduler> LockClient::Impl::scheduler() const {
   return scheduler_;
 }
 
-PendingAcquire LockClient::Impl::acquire(const LeaseKey& key, AcquireOptions options, LockSession::Caller caller,
-                                         LockSession::Acquired acquired) {
+PendingAcquire LockClient::Impl::acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired) {
   const std::string name = "lock " + toString(key);
   if (!isHere()) {
     acquired(LockError{LockErrc::forked, name + ": this client belongs to the parent process; make one here"});
@@ -123,7 +122,7 @@ PendingAcquire LockClient::Impl::acquire(const LeaseKey& key, AcquireOptions opt
   const bool starts = prepared_;
   const std::optional<Beacon> beacon = beacon_;
   lock.unlock();
-  if (starts) session->start(beacon, caller);
+  if (starts) session->start(beacon);
   prepare();
   return PendingAcquire{session};
 }

@@ -24,8 +24,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
        std::unique_ptr<RandomSource> random);
 
   /// `acquired` may be called inside.
-  PendingAcquire acquire(const LeaseKey& key, AcquireOptions options, LockSession::Caller caller,
-                         LockSession::Acquired acquired);
+  PendingAcquire acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired);
   [[nodiscard]] LockSession::Acquired onLane(std::function<void(LockResult<Lock>)> done) const;
   /// Why the calling thread cannot wait; empty if it can.
   [[nodiscard]] std::optional<LockError> whyNotWait(const LeaseKey& key) const;

@@ -59,14 +59,14 @@ void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<co
   madeAt_ = now();
 }
 
-void LockSession::start(std::optional<Beacon> beacon, Caller caller) {
+void LockSession::start(std::optional<Beacon> beacon) {
   {
     const std::lock_guard lock{mutex_};
     beacon_ = std::move(beacon);
   }
-  if (request_.options.waitFor == milliseconds{0}) return compete(nullptr, caller);
-  const auto begin = [weak = weak_from_this(), caller](const std::shared_ptr<const LeaseMemory>& left) {
-    if (const auto self = weak.lock()) self->compete(left, caller);
+  if (request_.options.waitFor == milliseconds{0}) return compete(nullptr);
+  const auto begin = [weak = weak_from_this()](const std::shared_ptr<const LeaseMemory>& left) {
+    if (const auto self = weak.lock()) self->compete(left);
   };
   auto line = std::make_unique<PlaceInLine>(common_->store, key(), begin);
   {
@@ -85,20 +85,15 @@ void LockSession::start(std::optional<Beacon> beacon, Caller caller) {
 }
 
 /// Again: no effect.
-void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left, Caller caller) {
+void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
   std::optional<Beacon> beacon;
   {
     const std::lock_guard lock{mutex_};
     beacon = beacon_;
   }
   competes_.store(true);
-  hand(event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left},
-       caller);
-}
-
-void LockSession::hand(LeaseEvent event, Caller caller) {
-  if (caller == Caller::waits) return driver_->enter(std::move(event));
-  driver_->submit(std::move(event));
+  driver_->submit(
+      event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left});
 }
 
 void LockSession::cancel(LockErrc why) {
@@ -233,7 +228,7 @@ bool LockSession::share() {
   return true;
 }
 
-bool LockSession::letGo(const ReleaseOptions& options, Caller caller, Released done) {
+bool LockSession::letGo(const ReleaseOptions& options, Released done) {
   std::unique_lock lock{mutex_};
   if (--handles_ > 0) return false;
   over_.store(true);
@@ -248,7 +243,7 @@ bool LockSession::letGo(const ReleaseOptions& options, Caller caller, Released d
   lock.unlock();
   event::Release release{options.data, options.deleteRecord.value_or(request_.options.deleteOnRelease)};
   if (!release.data && options.clearData) release.data = "";
-  hand(std::move(release), caller);
+  driver_->submit(std::move(release));
   failChanges(lostError());
   return true;
 }

@@ -42,10 +42,6 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   /// Told once, on the scheduler, when nothing of the session goes on any more.
   using Ended = std::function<void(ReleaseResult, std::shared_ptr<const LeaseMemory>)>;
 
-  /// A caller who waits lends its thread to the scheduler for the first step (Scheduler::enter()). Who goes on does
-  /// not: he may hold a lock of his own for which a log sink waits.
-  enum class Caller : bool { goesOn, waits };
-
   struct Request {
     LeaseKey key;
     AcquireOptions options;
@@ -60,7 +56,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
              std::unique_ptr<RandomSource> random);
   /// Competes as soon as it is its turn among the clients of this process (see lock_line.hpp); at once if it only
   /// looks.
-  void start(std::optional<Beacon> beacon, Caller caller = Caller::goesOn);
+  void start(std::optional<Beacon> beacon);
 
   // Of the acquisition. Before it is decided it ends with `why`.
   void cancel(LockErrc why);
@@ -98,7 +94,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
 
   [[nodiscard]] bool share();
   /// One handle is gone. True: it was the last, and the release has begun; `done` may be null.
-  bool letGo(const ReleaseOptions& options, Caller caller, Released done);
+  bool letGo(const ReleaseOptions& options, Released done);
   [[nodiscard]] std::optional<ReleaseResult> result() const;
   void reportStaleToken(FencingToken seen) { driver_->submit(event::TokenSeen{seen}); }
 
@@ -134,8 +130,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   bool lose(const LockLoss& loss);
   void failChanges(const LockError& error);
   void fireStop();
-  void compete(const std::shared_ptr<const LeaseMemory>& left, Caller caller);
-  void hand(LeaseEvent event, Caller caller);
+  void compete(const std::shared_ptr<const LeaseMemory>& left);
   void watch(const std::shared_ptr<Warning>& warning);
   [[nodiscard]] LockError gaveUpError(const action::GaveUp& gaveUp) const;
   void decide(LockResult<Lock> result);

@@ -30,62 +30,6 @@ namespace {
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 
-/// Counts the writes that it is asked for on one thread and on others.
-class CountingStore final : public LeaseStore {
- public:
-  explicit CountingStore(std::thread::id thread) : thread_{thread} {}
-
-  [[nodiscard]] std::string describe() const override { return inner_->describe(); }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    inner_->ensureSchema(options, std::move(handler));
-  }
-  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    inner_->read(key, options, std::move(handler));
-  }
-  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    ++(std::this_thread::get_id() == thread_ ? here : elsewhere);
-    inner_->write(std::move(request), options, std::move(handler));
-  }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
-  }
-
-  std::atomic<int> here{0};
-  std::atomic<int> elsewhere{0};
-
- private:
-  const std::thread::id thread_;
-  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
-};
-
-/// Its thread would only wait; who goes on may hold a lock of his own for which a log sink waits.
-TEST(LockThreads, aCallerWhoWaitsDoesTheFirstStepAndOneWhoGoesOnDoesNot) {
-  const auto store = std::make_shared<CountingStore>(std::this_thread::get_id());
-  LockClient client{store};
-  client.acquire({"orders"})->release();  // what a client does once, and the first look
-  store->here = 0;
-  // Whenever the scheduler has nothing else to do, which is soon after each answer.
-  const auto giveUp = std::chrono::steady_clock::now() + 30s;
-  while (store->here == 0 && std::chrono::steady_clock::now() < giveUp) {
-    LockResult<Lock> lock = client.acquire({"orders"});
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
-    ASSERT_EQ(lock->release(), ReleaseResult::released);
-  }
-  EXPECT_GT(store->here, 0);
-  store->here = 0;
-  for (int i = 0; i < 100; ++i) {
-    std::promise<std::unique_ptr<Lock>> held;
-    client.acquireAsync({"orders"}, {},
-                        [&](LockResult<Lock> lock) { held.set_value(std::make_unique<Lock>(*std::move(lock))); });
-    static_cast<void>(held.get_future().get()->release({.waitFor = 0ms}));  // does not wait either
-  }
-  EXPECT_EQ(store->here, 0);
-  EXPECT_GT(store->elsewhere, 0);
-}
-
 class LockForms : public testing::Test {
  protected:
   std::shared_ptr<LeaseStore> store{makeMemoryStore()};

@@ -58,7 +58,7 @@ class LeaseDriver {
 
   /// What the destructor does, which other owners of the driver may delay. Once it has returned the driver has let go
   /// of the scheduler, and nothing that still comes from a store or a user touches it; only a task of the driver that
-  /// runs just then, on the scheduler or on a thread that is lent to it, may hold it, until that task ends.
+  /// runs on the scheduler just then may hold it, until that task ends.
   void close() noexcept;
 
   /// Whether the calling thread is one of the scheduler's; false after close().
@@ -66,10 +66,6 @@ class LeaseDriver {
 
   /// Hands an event to the machine: Start, StepDown, Stop, Release, Renew, WorkEnded, WorkFailed, TokenSeen.
   void submit(LeaseEvent event);
-
-  /// submit(), but what follows may be done inside the call, on this thread, where the scheduler takes guests: for
-  /// callers who wait for it anyway and hold no lock that a notice takes.
-  void enter(LeaseEvent event);
 
   /// The work is alive. Lock-free; counted at the next heartbeat.
   void reportProgress() noexcept;

@@ -175,13 +175,6 @@ class LeaseStore {
     return nullptr;
   }
 
-  /// Whether what follows the answer of a write may be done inside its handler, on the store's own thread, which saves
-  /// the waking of the scheduler's. Done so for acquisitions and releases, where the scheduler takes guests. Optional:
-  /// true demands that the handlers of writes are called with no lock held that a call of this store takes, that no
-  /// call and no end of a handle of watch() or follow() waits for that thread, and that the store may be destroyed
-  /// inside the handler.
-  [[nodiscard]] virtual bool lendsItsThread() const noexcept { return false; }
-
   /// Kernel proof that a holder on this machine is gone; null if the store has none or it is switched off.
   [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }
 };

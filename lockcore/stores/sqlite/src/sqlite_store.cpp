@@ -168,8 +168,6 @@ class SqliteStore final : public LeaseStore {
                                  WatchThread::Without::inotifyUseless);
   }
 
-  [[nodiscard]] bool lendsItsThread() const noexcept override { return true; }
-
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
     return options_.deathNotice ? std::make_shared<BeaconDeathNotice>(parts_) : nullptr;
   }
