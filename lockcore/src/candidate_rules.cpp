@@ -70,7 +70,7 @@ void LeaseMachine::Impl::sendAcquire(const Instant& now) {
   state_ = LeaseState::acquiring;
   // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
   sendWrite(now, Request::acquire, limited(options_.timing.leadsFor() / 2), observation_.expected());
-  inFlight_->creates = observation_.absent();
+  inFlight_->creates = observation_.expected().empty();
   const Pending sent{inFlight_->version, now, inFlight_->right};
   if (mutant::on(Mutant::electedBeforeAnswer)) becomeLeader(now, sent, tokenFloor_.next());
 }
@@ -96,11 +96,11 @@ void LeaseMachine::Impl::observe(const Instant& now, const std::optional<LeaseRe
     other.leaseDuration = options_.timing.duration();
     return observe(now, other, hinted);
   }
-  if (record) tokenFloor_ = std::max(tokenFloor_, record->token);
+  if (record) learnToken(record->token);
   if (record && isOwn(*record) && adoptOwnAcquire(now, *record)) return;
   asReleased_ = false;
   if (options_.oneTerm) keepPayload(record);
-  const bool news = observation_.confirm(now, record, record && wrote(*record));
+  const bool news = observation_.confirm(now, record, record && (wrote(*record) || leftByOwnTerm(*record)));
   waited_ = waited_ || observation_.heldByOther();
   poll_.answered(now, news, hinted);
   if (news) {
@@ -146,6 +146,7 @@ void LeaseMachine::Impl::acquireAnswered(const Instant& now, const InFlight& req
 /// It also happens without a fault, if a resource told of a higher token while the write was under way.
 void LeaseMachine::Impl::acquired(const Instant& now, const InFlight& request, const Applied& applied) {
   if (!applied.warning.empty()) log(LogLevel::warn, applied.warning);
+  knownToken_ = std::max(knownToken_, applied.token);
   if (applied.token > tokenFloor_ || stopping_) {
     return becomeLeader(now, {request.version, request.sentAt, request.right}, applied.token);
   }

@@ -32,7 +32,9 @@ nanoseconds surelyCounted(const Instant& from, const Instant& to) {
 /// Called with the answer to the acquiring write, or with its proof by read-back. The right counts from before the
 /// request was sent; an answer that comes after its end makes no term.
 void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, FencingToken token) {
-  tokenFloor_ = std::max(tokenFloor_, token);
+  learnToken(token);
+  ownToken_ = token;
+  statedLease_ = won.right.lease;
   version_ = won.version;
   openCreations_ -= won.creates ? 1 : 0;
   pending_.clear();
@@ -185,6 +187,7 @@ LeaseMachine::Impl::Pending LeaseMachine::Impl::provenBy(const Instant& askedAt,
 /// `proven` is what the record has now: acknowledged, or shown by a read-back.
 void LeaseMachine::Impl::renewed(const Instant& now, const Pending& proven) {
   version_ = proven.version;
+  statedLease_ = std::max(statedLease_, proven.right.lease);
   pending_.clear();
   renewFailures_ = 0;
   readBack_ = false;
@@ -230,8 +233,10 @@ void LeaseMachine::Impl::renewalConflict(const Instant& now, const InFlight& req
 /// The record as it really is, while this candidate holds a term; it was asked for at `askedAt`.
 void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const Instant& askedAt,
                                         const std::optional<LeaseRecord>& current) {
-  if (!current) return revokeLost(now, RevokeReason::recordMissing, "the record is gone from the store");
-  tokenFloor_ = std::max(tokenFloor_, current->token);
+  if (current) learnToken(current->token);
+  if (!current || current->vanished) {
+    return revokeLost(now, RevokeReason::recordMissing, "the record is gone from the store");
+  }
   if (!isOwn(*current)) {
     revokeLost(now, RevokeReason::lost, "the record now belongs to " + current->holder);
     return observe(now, current, false);
@@ -279,6 +284,8 @@ void LeaseMachine::Impl::revokeExpired(const Instant& now) {
 }
 
 void LeaseMachine::Impl::revokeLost(const Instant& now, RevokeReason reason, const std::string& detail) {
+  // Somebody else has the lease, or a clone of this machine goes on with the term.
+  if (reason == RevokeReason::lost) ownToken_ = FencingToken{};
   if (state_ == LeaseState::leading) {
     announceRevoked(reason, detail);
   } else {

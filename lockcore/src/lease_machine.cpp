@@ -83,7 +83,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   if (const nanoseconds owed = restOwed(now); owed > nanoseconds{0}) rest(now, owed);
   if (!event.sighting) return;
   const std::optional<LeaseRecord>& record = event.sighting->record;
-  tokenFloor_ = std::max({tokenFloor_, event.sighting->tokenFloor, record ? record->token : FencingToken{}});
+  learnToken(std::max(event.sighting->tokenFloor, record ? record->token : FencingToken{}));
   observation_.adopt(*event.sighting);
   follow(observation_.heldByOther() ? record : std::nullopt);
   poll_.postpone(now, options_.timing.heartbeat());  // it was looked at just now
@@ -204,7 +204,13 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::HolderProvenDea
   observation_.provenDead(now, event.beaconId);
 }
 
+/// Anybody who may write to a resource can make a report up, so it counts only within a step above what the store has
+/// shown: not above other reports, which would walk up without an end.
 void LeaseMachine::Impl::handle(const Instant& now, const event::TokenSeen& event) {
+  if (state_ == LeaseState::stopped) return;
+  const FencingToken believed{knownToken_.value() + maxReportedStep};
+  const bool tooHigh = event.token > std::min(believed, maxFencingToken);
+  if (tooHigh && !mutant::on(Mutant::reportedTokenUnbounded)) return refuseReport(event.token);
   tokenFloor_ = std::max(tokenFloor_, event.token);
   if (state_ != LeaseState::leading || event.token <= term_.token) return;
   revokeLost(
@@ -222,7 +228,7 @@ void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos ti
                                    std::vector<RecordVersion> expected) {
   const bool same = mutant::on(Mutant::renewalKeepsVersion) && request == Request::renew;
   const RecordVersion version{same ? version_.text() : uuid4(*random_)};
-  const Right right{options_.timing.leadsFor(), options_.timing.validFor(), ticket_};
+  const Right right{options_.timing.leadsFor(), options_.timing.validFor(), ticket_, options_.timing.duration()};
   inFlight_ = InFlight{++lastAttempt_, request, now, timeout, version, false, right};
   looked_ = false;
   sentVersions_[nextSent_++ % sentVersions_.size()] = packed(version).value_or(PackedVersion{});
@@ -239,6 +245,8 @@ void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos ti
   } else if (request == Request::release) {
     write.purpose = WriteRequest::Purpose::release;
     write.removes = removes_;
+  } else {
+    write.lengthens = right.lease > statedLease_ && !mutant::on(Mutant::lengtheningUntold);
   }
   if (request != Request::acquire) carryWanted(write);
   actions_.push_back(action::SendWrite{lastAttempt_, std::move(write), timeout});
@@ -295,9 +303,32 @@ bool LeaseMachine::Impl::wrote(const LeaseRecord& record) const {
          std::find(sentVersions_.begin(), sentVersions_.end(), *version) != sentVersions_.end();
 }
 
+/// What the counter says of a term of this candidate that it knows to be over.
+bool LeaseMachine::Impl::leftByOwnTerm(const LeaseRecord& record) const {
+  const bool its = record.token == ownToken_ || mutant::on(Mutant::ownTermIsProof);
+  return record.vanished && !ownToken_.isNone() && its;
+}
+
 void LeaseMachine::Impl::publish(const TermState& term) {
   published_ = term;
   actions_.push_back(action::Publish{term});
+}
+
+void LeaseMachine::Impl::learnToken(FencingToken shown) {
+  knownToken_ = std::max(knownToken_, shown);
+  tokenFloor_ = std::max(tokenFloor_, shown);
+}
+
+/// Said once for each higher one: a resource may refuse every write of a leader.
+void LeaseMachine::Impl::refuseReport(FencingToken token) {
+  if (token <= refusedReport_) return;
+  refusedReport_ = token;
+  log(LogLevel::error,
+      "a resource of lease " + toString(options_.key) + " reports the fencing token " + toString(token) +
+          ", and the highest that the store has shown is " + toString(knownToken_) +
+          ". Terms do not rise like that, so the report is not believed and the lease goes on, but that resource "
+          "refuses this leader's writes: find out who wrote that token there, then put the resource's memory right "
+          "with `tenure fence recover`");
 }
 
 void LeaseMachine::Impl::noteError(const Instant& now, const StoreError& error) {

@@ -31,7 +31,8 @@ class LeaseMachine::Impl {
   struct Right {
     Nanos leadsFor{0};
     Nanos validFor{0};
-    std::uint64_t ticket{0};  ///< of the last Renew whose changes it carries
+    std::uint64_t ticket{0};             ///< of the last Renew whose changes it carries
+    std::chrono::milliseconds lease{0};  ///< that the write states
   };
 
   /// The one request that is under way. One at a time per lease: a release never overtakes a renewal.
@@ -43,7 +44,7 @@ class LeaseMachine::Impl {
     RecordVersion version{};  ///< that a write would leave
     bool hinted{false};
     Right right{};
-    bool creates{false};  ///< an acquisition that waits for no record to be there
+    bool creates{false};  ///< an acquisition that waits for no record and no open term to be there
   };
 
   /// A write without an answer: the record may have this version, from a request sent at `sentAt` (I8). A conflict is
@@ -93,6 +94,9 @@ class LeaseMachine::Impl {
   void sendWrite(const Instant& now, Request request, Nanos timeout, std::vector<RecordVersion> expected);
   void publish(const TermState& term);
   void noteError(const Instant& now, const StoreError& error);
+  /// A token that the store itself showed.
+  void learnToken(FencingToken shown);
+  void refuseReport(FencingToken token);
   void setLeader(const Instant& now, const std::optional<LeaderInfo>& leader);
   void log(LogLevel level, std::string line) { actions_.push_back(action::Log{level, std::move(line)}); }
   [[nodiscard]] LeaseRecord ownRecord(RecordVersion version, bool released) const;
@@ -105,11 +109,13 @@ class LeaseMachine::Impl {
   }
   void carryWanted(WriteRequest& write) const;
   [[nodiscard]] bool wrote(const LeaseRecord& record) const;
+  [[nodiscard]] bool leftByOwnTerm(const LeaseRecord& record) const;
   [[nodiscard]] bool isOwn(const LeaseRecord& record) const { return record.holder == options_.holder; }
   [[nodiscard]] Nanos jittered(Nanos wait) { return wait / 2 + uniform(*random_, wait / 2); }
 
   // ---- one_term_rules.cpp ----
   void recall(const LeaseMemory& memory);
+  void recallTokens(const LeaseMemory& memory);
   void succeed(const Instant& now, const LeaseMemory& predecessor);
   [[nodiscard]] std::shared_ptr<const LeaseMemory> memory() const;
   void joinTurn(const LeaseMemory& memory);
@@ -217,6 +223,8 @@ class LeaseMachine::Impl {
   TermState published_{};    ///< outlives the term while what it says of the lease's validity still holds
   RecordVersion version_{};  ///< the last one that the store acknowledged
   std::int64_t acquiredAtMillis_{0};
+  std::chrono::milliseconds statedLease_{0};  ///< the longest of the term that the store's counter is known to state
+  FencingToken ownToken_{};                   ///< of the term; kept afterwards where nobody can have shared it
   Instant progressAt_{};
   // Small ones side by side: a process may have leases by the thousand.
   bool workRunning_{false};
@@ -251,7 +259,9 @@ class LeaseMachine::Impl {
   // Of giving up.
   Instant releaseFrom_{};
 
-  FencingToken tokenFloor_{};  ///< the highest token seen anywhere (I7)
+  FencingToken knownToken_{};  ///< the highest that the store has shown, in records and in terms of this candidate
+  FencingToken tokenFloor_{};  ///< the highest seen anywhere (I7): the same, or what a resource told within bounds
+  FencingToken refusedReport_{};
   std::optional<LeaderInfo> leader_{};
   std::optional<Instant> leaderSeenAt_{};
   std::optional<StoreError> lastError_{};

@@ -20,16 +20,22 @@ struct LeaseTurn {
 /// single attempts), and tokens never fall behind one that this candidate has seen (I7). Constant.
 class LeaseMemory {
  public:
-  LeaseMemory(Observation seen, FencingToken floor, std::vector<PackedVersion> sent, bool leftByRelease,
+  struct Tokens {
+    FencingToken known{};  ///< the highest that the store has shown
+    FencingToken floor{};  ///< the highest that was seen
+    FencingToken own{};    ///< of the last term, if nobody can have shared it
+  };
+
+  LeaseMemory(Observation seen, Tokens seenTokens, std::vector<PackedVersion> sent, bool leftByRelease,
               std::shared_ptr<const LeaseTurn> turnSoFar)
       : observation{std::move(seen)},
-        tokenFloor{floor},
+        tokens{seenTokens},
         sentVersions{std::move(sent)},
         asReleased{leftByRelease},
         turn{std::move(turnSoFar)} {}
 
   const Observation observation;
-  const FencingToken tokenFloor;
+  const Tokens tokens;
   const std::vector<PackedVersion> sentVersions;
   /// The observation is what an acknowledged release of this candidate left: it needs no look before it is taken again.
   const bool asReleased;

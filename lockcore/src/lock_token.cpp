@@ -73,7 +73,7 @@ std::optional<nanoseconds> remainingOf(const LockTokenParts& parts, std::string_
 }
 
 TokenStanding standingOf(const LockTokenParts& parts, const std::optional<LeaseRecord>& record) {
-  if (!record) return TokenStanding::missing;
+  if (!record || record->vanished) return TokenStanding::missing;
   // The owner is unique to the acquisition, so it names the term. (Fencing tokens may be erased by foreign clients.)
   if (record->holder != parts.owner) return TokenStanding::taken;
   if (record->released) return TokenStanding::released;

@@ -142,7 +142,7 @@ LockTokenResult<TokenView> LockTokens::check(const LockToken& token) {
   if (!found) return storeTrouble(found.error());
   TokenView view;
   view.remaining = token.remaining();
-  if (*found && !(*found)->released) view.holder = holderIn(**found);
+  if (*found && !(*found)->released && !(*found)->vanished) view.holder = holderIn(**found);
   const TokenStanding standing = standingOf(LockTokenAccess::partsOf(token), *found);
   if (standing != TokenStanding::current) {
     view.why = powerless(LockTokenAccess::partsOf(token), standing, *found).trouble;
@@ -165,7 +165,7 @@ LockTokenResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::st
   const ReadOutcome found = readAnswer(*store_, key, std::min<milliseconds>(options.budget, tokenCallTimeout));
   if (!found) return storeTrouble(found.error());
   const std::string name = "lock " + toString(key);
-  if (!*found || (*found)->released) {
+  if (!*found || (*found)->released || (*found)->vanished) {
     return LockTokenError{LockTokenTrouble::released, "nobody holds " + name + "; acquire it anew"};
   }
   const LeaseRecord& record = **found;

@@ -27,6 +27,7 @@ enum class Mutant {
   shorterLeaseTooLate,
   longerLeaseTooEarly,
   manualRenewsByItself,
+  lengtheningUntold,
   // What the challenger waits for.
   waitFromSend,
   noWait,
@@ -36,11 +37,15 @@ enum class Mutant {
   holderIsEnough,
   corruptIsFree,
   vanishedIsFree,
+  openTermIgnored,
+  foreignGoneIsProof,
+  ownTermIsProof,
   hintIsProof,
   anyDeathIsProof,
   backoffWithoutEnd,
   errorEndsCandidacy,
   floorIgnored,
+  reportedTokenUnbounded,
   sightingCountsFromBefore,
   // How a term ends.
   revokedTwice,
@@ -55,6 +60,7 @@ enum class Mutant {
   memoryTakesUnconditionally,
   memoryRenewsUnconditionally,
   memoryTokenStays,
+  memoryOpenLeaseForgotten,
   // The DynamoDB store.
   dynamodbTakesUnconditionally,
   dynamodbRenewsUnconditionally,
@@ -64,6 +70,8 @@ enum class Mutant {
   dynamodbServerErrorIsRefusal,
   dynamodbWeakRead,
   dynamodbDeletesOnRelease,
+  dynamodbOpenLeaseForgotten,
+  dynamodbAcquireUnproven,
   count
 };
 

@@ -12,6 +12,7 @@ Observation::Sighting::Sighting(const LeaseRecord& record)
       leaseDuration{record.leaseDuration},
       token{record.token},
       released{record.released},
+      vanished{record.vanished},
       beaconId{record.beacon ? record.beacon->id : std::string{}},
       acquiredAtMillis{record.acquiredAtMillis} {}
 
@@ -26,25 +27,40 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
   const bool news = !known_ || !same || mutant::on(Mutant::waitRestartsAtPoll);
   if (news) {
     firstSeen_ = now;
-    if (record) {
-      vanishedLease_ = std::chrono::milliseconds{0};
-    } else if (record_) {
-      // This library's holders never delete a record, so one that vanishes (TTL, an operator, a table put back) says
-      // nothing of its holder, nor of one who took over since: either finds out at its next renewal only. A record
-      // without a token was written by a client that releases by deleting.
-      vanishedLease_ = record_->token.isNone() ? std::chrono::milliseconds{0} : record_->leaseDuration;
-    }
+    vanishedLease_ = leaseToWaitOut(record);
   }
   record_ = record ? std::make_shared<const Sighting>(*record) : nullptr;
+  if (record) newestToken_ = std::max(newestToken_, record->token);
   written_ = written;
   known_ = true;
   return news;
 }
 
+/// A record that vanishes (TTL, an operator, a table put back) says nothing of its holder, nor of one who took over
+/// since: either finds out at its next renewal only. So the lease that was seen in it is waited out, and the one that
+/// the store's counter states, whichever is longer. A record without a token was written by a client that releases by
+/// deleting; the last term of this library is over then, unless it is one that was not known of when that record was
+/// seen: it may have come since.
+std::chrono::milliseconds Observation::leaseToWaitOut(const std::optional<LeaseRecord>& record) const {
+  using std::chrono::milliseconds;
+  const bool vanished = record && record->vanished;
+  if (record && !vanished) return milliseconds{0};
+  const bool foreign = known_ && record_ && record_->token.isNone();
+  const bool came = vanished && record->token > newestToken_ && !mutant::on(Mutant::foreignGoneIsProof);
+  if (foreign && !came) return milliseconds{0};
+  const milliseconds seen = record_ ? std::max(record_->leaseDuration, vanishedLease_) : vanishedLease_;
+  const bool stated = vanished && !mutant::on(Mutant::openTermIgnored);
+  return stated ? std::max(seen, record->leaseDuration) : seen;
+}
+
 void Observation::adopt(const LeaseSighting& sighting) {
   record_ = sighting.record ? std::make_unique<const Sighting>(*sighting.record) : nullptr;
   written_ = false;
-  vanishedLease_ = sighting.record ? std::chrono::milliseconds{0} : sighting.vanishedLease;
+  vanishedLease_ = sighting.vanishedLease;
+  if (record_)
+    vanishedLease_ =
+        record_->vanished ? std::max(vanishedLease_, record_->leaseDuration) : std::chrono::milliseconds{0};
+  newestToken_ = std::max({newestToken_, sighting.tokenFloor, record_ ? record_->token : FencingToken{}});
   firstSeen_ = sighting.since;
   if (mutant::on(Mutant::sightingCountsFromBefore) && record_) firstSeen_ = firstSeen_ + -record_->leaseDuration;
   known_ = true;
@@ -73,7 +89,9 @@ std::vector<RecordVersion> Observation::expected() const {
 
 bool Observation::heldBySelf() const noexcept { return record_ && !record_->released && written_; }
 
-bool Observation::heldByOther() const noexcept { return record_ && !record_->released && !written_; }
+bool Observation::heldByOther() const noexcept {
+  return record_ && !record_->released && !record_->vanished && !written_;
+}
 
 std::optional<HolderSeen> Observation::holderSeen(const Instant& now) const {
   if (!record_ || record_->released) return std::nullopt;
@@ -97,8 +115,7 @@ std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& no
   const bool fast = mutant::on(Mutant::fastestClockForChallenger);
   const auto since = fast ? elapsedForHolder(firstSeen_, now) : elapsedForChallenger(firstSeen_, now);
   if (mutant::on(Mutant::noWait)) return politeness - since;
-  if (!record_ && mutant::on(Mutant::vanishedIsFree)) return politeness - since;
-  if (!record_) return vanishedLease_ + politeness - since;
+  if (absent()) return mutant::on(Mutant::vanishedIsFree) ? politeness - since : vanishedLease_ + politeness - since;
   if (record_->released) return politeness - since;
   const auto byLease = record_->leaseDuration + politeness - since;
   const bool itsDeath = record_->beaconId == deadBeacon_ || mutant::on(Mutant::anyDeathIsProof);

@@ -41,17 +41,18 @@ class Observation {
   [[nodiscard]] bool known() const noexcept { return known_; }
   /// After receiving the first reply that showed this state.
   [[nodiscard]] const Instant& since() const noexcept { return firstSeen_; }
-  /// To be waited out if there is no record any more.
+  /// To be waited out from since() on where there is no record any more.
   [[nodiscard]] std::chrono::milliseconds vanishedLease() const noexcept { return vanishedLease_; }
   /// What the acquiring write has to expect.
   [[nodiscard]] std::vector<RecordVersion> expected() const;
   /// Somebody else wrote it down as held, and has not released.
   [[nodiscard]] bool heldByOther() const noexcept;
   [[nodiscard]] bool heldBySelf() const noexcept;
-  [[nodiscard]] bool absent() const noexcept { return known_ && record_ == nullptr; }
+  /// There is no record, whatever the counter says of the term before.
+  [[nodiscard]] bool absent() const noexcept { return known_ && (!record_ || record_->vanished); }
   /// There is no record, or one whose client deletes it when it lets go, or nobody knows: one without a token is not of
   /// this library.
-  [[nodiscard]] bool mayVanish() const noexcept { return !known_ || !record_ || record_->token.isNone(); }
+  [[nodiscard]] bool mayVanish() const noexcept { return !known_ || absent() || record_->token.isNone(); }
   /// Who holds it, for people; empty if it was seen to be free.
   [[nodiscard]] std::optional<HolderSeen> holderSeen(const Instant& now) const;
 
@@ -60,6 +61,8 @@ class Observation {
                                                                   std::chrono::nanoseconds politeness) const;
 
  private:
+  [[nodiscard]] std::chrono::milliseconds leaseToWaitOut(const std::optional<LeaseRecord>& record) const;
+
   /// What of a record counts; its data may be long, and candidates are many.
   struct Sighting {
     RecordVersion version;
@@ -67,6 +70,7 @@ class Observation {
     std::chrono::milliseconds leaseDuration;
     FencingToken token;
     bool released;
+    bool vanished;                  ///< no record, but a term that the counter says is open
     std::string beaconId;           ///< empty: none
     std::int64_t acquiredAtMillis;  ///< for people
 
@@ -78,7 +82,8 @@ class Observation {
   bool known_{false};
   std::shared_ptr<const Sighting> record_{};    ///< apart: a holder has none, and holders are many
   bool written_{false};                         ///< by this candidate
-  std::chrono::milliseconds vanishedLease_{0};  ///< to be waited out if there is no record any more
+  std::chrono::milliseconds vanishedLease_{0};  ///< to be waited out where there is no record any more
+  FencingToken newestToken_{};                  ///< the greatest in any record that was seen
   Instant firstSeen_{};                         ///< after receiving the first reply that showed this state
   std::string deadBeacon_{};
   Instant deadSince_{};

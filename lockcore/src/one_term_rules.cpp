@@ -9,7 +9,7 @@ using std::chrono::nanoseconds;
 
 void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
   observation_ = memory.observation;
-  tokenFloor_ = std::max(tokenFloor_, memory.tokenFloor);
+  recallTokens(memory);
   std::copy(memory.sentVersions.begin(), memory.sentVersions.end(), sentVersions_.begin());
   nextSent_ = memory.sentVersions.size();
   asReleased_ = memory.asReleased;
@@ -17,10 +17,16 @@ void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
   joinTurn(memory);
 }
 
+void LeaseMachine::Impl::recallTokens(const LeaseMemory& memory) {
+  learnToken(memory.tokens.known);
+  tokenFloor_ = std::max(tokenFloor_, memory.tokens.floor);
+  ownToken_ = std::max(ownToken_, memory.tokens.own);
+}
+
 /// What this candidate remembers is older than the predecessor's term. A version that was released cannot come back to
 /// life, so that the condition on it proves that nobody was in between (I1), however late the turn comes.
 void LeaseMachine::Impl::succeed(const Instant& now, const LeaseMemory& predecessor) {
-  tokenFloor_ = std::max(tokenFloor_, predecessor.tokenFloor);
+  recallTokens(predecessor);
   asReleased_ = predecessor.asReleased && observation_.adoptReleased(now, predecessor.observation);
   readFirst_ = !asReleased_;
   joinTurn(predecessor);
@@ -68,7 +74,8 @@ std::shared_ptr<const LeaseMemory> LeaseMachine::Impl::memory() const {
     const PackedVersion& version = sentVersions_.at((nextSent_ + i) % sentVersions_.size());
     if (version != PackedVersion{}) sent.push_back(version);
   }
-  return std::make_shared<const LeaseMemory>(observation_, tokenFloor_, std::move(sent), asReleased_, turn_);
+  return std::make_shared<const LeaseMemory>(observation_, LeaseMemory::Tokens{knownToken_, tokenFloor_, ownToken_},
+                                             std::move(sent), asReleased_, turn_);
 }
 
 nanoseconds LeaseMachine::Impl::patienceLeft(const Instant& now) const {

@@ -53,12 +53,31 @@ std::optional<StoreError> refusalOf(const WriteRequest& request) {
   return refusal(request.key, faults);
 }
 
+std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingToken known) {
+  if (request.tokenFloor <= FencingToken{known.value() + maxReportedStep}) return std::nullopt;
+  return StoreError{ErrorClass::misconfigured,
+                    "lease \"" + toString(request.key) + "\": this candidate asks for a token above " +
+                        toString(request.tokenFloor) + ", but the highest one here is " + toString(known) +
+                        ", and no lease rises so far in one step. A resource told it a made-up token, or the store was "
+                        "set back: restart the candidate if the token is made up; if it is real, put the counter right "
+                        "with `tenure fence recover`"};
+}
+
+std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken token) {
+  Faults faults = faultsOf(key);
+  if (token.isNone() || token >= maxFencingToken) {
+    faults.push_back("the counter cannot be set to " + toString(token) + "; give a token from 1 to " +
+                     toString(FencingToken{maxFencingToken.value() - 1}) + ", above all that were in use");
+  }
+  return refusal(key, faults);
+}
+
 StoreError tokensExhausted(const LeaseKey& key) {
   return {ErrorClass::misconfigured,
           "lease \"" + toString(key) + "\": the fencing counter stands at the greatest token, " +
               toString(maxFencingToken) +
               ", and cannot rise further; nothing counts that far in use, so look for the resource or the tool that "
-              "made up such a token"};
+              "made up such a token, and put the counter right with `tenure fence recover`"};
 }
 
 }  // namespace tenure

@@ -228,6 +228,11 @@ LockTokenError TokenAcquirer::whyNot() const {
                 "with its lease"};
   }
   if (trouble_) return storeTrouble(*trouble_);
+  if (rival_ && rival_->vanished) {
+    return {LockTokenTrouble::held, name + " has no record any more, but its holder may still act (fencing token " +
+                                        toString(rival_->token) + "): it is free after the lease of that term, " +
+                                        std::to_string(rival_->leaseDuration.count()) + " ms"};
+  }
   if (rival_) {
     const LockHolder holder = holderIn(*rival_, elapsedForHolder(rivalSince_, readClock()));
     return {LockTokenTrouble::held, name + " " + holderText(holder), holder};

@@ -66,6 +66,7 @@ WriteRequest TokenWrite::nextWrite(const Instant& now, std::int64_t displayMilli
   record.leaseDuration = lease_;
   record.token = token_.token;
   record.released = kind_ == Kind::release;
+  request.lengthens = kind_ == Kind::renew && lease_ > token_.lease;
   record.acquiredAtMillis = token_.acquiredAtMillis;
   record.renewedAtMillis = displayMillis;
   attempts_.push_back({record.version, now});

@@ -53,6 +53,15 @@ class DynamoDbFixture final : public StoreFixture {
                       '}');
   }
 
+  void setToken(const LeaseKey& key, std::uint64_t token) override {
+    for (const char* suffix : {"", "#fence"}) {
+      test::callNow(*hand_, "UpdateItem",
+                    R"({"TableName":")" + options_.table + R"(","Key":)" + item(key, suffix, "") +
+                        R"(,"UpdateExpression":"SET tenureToken = :t","ExpressionAttributeValues":{":t":{"N":")" +
+                        std::to_string(token) + R"("}}})");
+    }
+  }
+
  private:
   void erase(const LeaseKey& key, const std::string& suffix) {
     const std::string body = test::callNow(
@@ -74,6 +83,7 @@ const StoreUnderTest dynamodb{"DynamoDb", [] { return std::make_unique<DynamoDbF
 
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreContract, testing::Values(dynamodb), storeName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreRemoveContract, testing::Values(dynamodb), storeName);
+INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreRecoverContract, testing::Values(dynamodb), storeName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreOperatorContract, testing::Values(dynamodb), storeName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreDurableContract, testing::Values(dynamodb), storeName);
 

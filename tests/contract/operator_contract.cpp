@@ -15,8 +15,6 @@ bool isRefused(const WriteOutcome& outcome) {
 
 }  // namespace
 
-// A store that knows of a living holder may make newcomers wait for it, so the holder is told first, as by its next
-// heartbeat.
 TEST_P(StoreOperatorContract, tokensGoOnRisingAfterTheRecordWasDeleted) {
   const LeaseKey key{"lease"};
   FencingToken last = store().apply(acquire(key, "a")).token;
@@ -24,9 +22,9 @@ TEST_P(StoreOperatorContract, tokensGoOnRisingAfterTheRecordWasDeleted) {
     const LeaseRecord record = store().record(key);
     StoreCalls& holder = round == 0 ? store() : other();
     fixture().eraseRecord(key);
-    EXPECT_TRUE(isConflictWith(holder.write(renew(key, record.holder, {record.version})), std::nullopt));
-    ASSERT_EQ(store().read(key), std::nullopt);
-    const Applied taken = other().apply(acquire(key, "b"));
+    const LeaseRecord vanished = vanishedRecord(last, record.leaseDuration);
+    EXPECT_TRUE(isConflictWith(holder.write(renew(key, record.holder, {record.version})), vanished));
+    const Applied taken = other().apply(acquire(key, "b", {vanished.version}));
     EXPECT_GT(taken.token, last);
     last = taken.token;
   }
@@ -35,12 +33,13 @@ TEST_P(StoreOperatorContract, tokensGoOnRisingAfterTheRecordWasDeleted) {
 TEST_P(StoreOperatorContract, aHolderWhoseRecordWasDeletedIsToldAndCreatesNone) {
   const LeaseKey key{"lease"};
   const Applied term = store().apply(acquire(key, "a"));
-  const RecordVersion version = store().record(key).version;
+  const LeaseRecord record = store().record(key);
   fixture().eraseRecord(key);
-  EXPECT_TRUE(isConflictWith(store().write(renew(key, "a", {version})), std::nullopt));
-  EXPECT_TRUE(isConflictWith(store().write(release(key, "a", {version})), std::nullopt));
-  EXPECT_TRUE(isConflictWith(store().requestStepDown(key, term.token), std::nullopt));
-  EXPECT_EQ(store().read(key), std::nullopt);
+  const LeaseRecord vanished = vanishedRecord(term.token, record.leaseDuration);
+  EXPECT_TRUE(isConflictWith(store().write(renew(key, "a", {record.version})), vanished));
+  EXPECT_TRUE(isConflictWith(store().write(release(key, "a", {record.version})), vanished));
+  EXPECT_TRUE(isConflictWith(store().requestStepDown(key, term.token), vanished));
+  EXPECT_TRUE(sameRecord(store().record(key), vanished));
 }
 
 TEST_P(StoreOperatorContract, aDeletedCounterIsRestoredFromTheRecordAndSaidSo) {
@@ -78,6 +77,37 @@ TEST_P(StoreOperatorContract, aRemovalKeepsTheTokenAlsoWhereTheCounterWasErased)
   const WriteOutcome outcome = other().remove(key, store().record(key).version);
   ASSERT_TRUE(std::holds_alternative<Applied>(outcome)) << describe(outcome);
   EXPECT_GT(store().apply(acquire(key, "b")).token, before) << "the record was the last to know";
+}
+
+TEST_P(StoreOperatorContract, refusesAnAcquisitionRatherThanWrapTheCounter) {
+  const LeaseKey key{"lease"};
+  store().apply(acquire(key, "a"));
+  fixture().setToken(key, maxFencingToken.value() - 1);
+  EXPECT_EQ(store().apply(acquire(key, "b", {store().record(key).version})).token, maxFencingToken);
+  const LeaseRecord before = store().record(key);
+  const WriteOutcome outcome = store().write(acquire(key, "c", {before.version}));
+  const auto* rejected = std::get_if<Rejected>(&outcome);
+  ASSERT_NE(rejected, nullptr) << describe(outcome);
+  EXPECT_NE(rejected->error.message.find("tenure fence recover"), std::string::npos) << describe(outcome);
+  EXPECT_TRUE(sameRecord(store().record(key), before));
+  store().apply(renew(key, "b", {before.version}));
+}
+
+// Nothing of this library hands such a token out; a hand did, or a report that an older release believed.
+TEST_P(StoreOperatorContract, aTokenAboveTheGreatestIsMalformed) {
+  for (const std::uint64_t token : {maxFencingToken.value() + 1, std::uint64_t{1} << 62U}) {
+    const LeaseKey key{"lease-" + std::to_string(token)};
+    store().apply(acquire(key, "a"));
+    const RecordVersion version = store().record(key).version;
+    fixture().setToken(key, token);
+    const ReadOutcome read = other().startRead(key)->get();
+    ASSERT_TRUE(read.has_error());
+    EXPECT_EQ(read.error().errorClass, ErrorClass::corrupt) << read.error().message;
+    EXPECT_NE(read.error().message.find("tenure fence recover"), std::string::npos) << read.error().message;
+    EXPECT_TRUE(isRefused(other().write(acquire(key, "b", {version}))));
+    fixture().eraseRecord(key);
+    EXPECT_TRUE(isRefused(other().write(acquire(key, "b")))) << "the counter alone";
+  }
 }
 
 TEST_P(StoreOperatorContract, aRecordThatIsNotUnderstoodIsNamedAndNeverOverwritten) {

@@ -38,6 +38,12 @@ class SqliteFixture final : public StoreFixture {
     change("UPDATE tenure_lease SET lease_ms = -5 WHERE name = ? AND sort_key = ?", key);
   }
 
+  void setToken(const LeaseKey& key, std::uint64_t token) override {
+    const std::string set = " SET token = " + std::to_string(token) + " WHERE name = ? AND sort_key = ?";
+    change(("UPDATE tenure_lease" + set).c_str(), key);
+    change(("UPDATE tenure_fence" + set).c_str(), key);
+  }
+
   std::shared_ptr<void> stall() override {
     std::shared_ptr<sqlite3> database = connect();
     check(sqlite3_exec(database.get(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), database.get(), "BEGIN");
@@ -73,6 +79,7 @@ const StoreUnderTest sqlite{"Sqlite", [] { return std::make_unique<SqliteFixture
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContract, testing::Values(sqlite), storeName);
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreRemoveContract, testing::Values(sqlite), storeName);
+INSTANTIATE_TEST_SUITE_P(Sqlite, StoreRecoverContract, testing::Values(sqlite), storeName);
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreWatchContract, testing::Values(sqlite), storeName);
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreOperatorContract, testing::Values(sqlite), storeName);
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreStallContract, testing::Values(sqlite), storeName);

@@ -22,6 +22,7 @@
 // the call, also the calls of tests that are about something else.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -51,6 +52,8 @@ class StoreFixture {
   virtual void eraseCounter(const LeaseKey& key);
   /// StoreOperatorContract: makes the stored record one that the store must not understand.
   virtual void corruptRecord(const LeaseKey& key);
+  /// StoreOperatorContract: writes this number over the record's token and over the counter, whatever it is.
+  virtual void setToken(const LeaseKey& key, std::uint64_t token);
 
   /// StoreStallContract: no write is served while the returned handle lives (a foreign process holds the write lock,
   /// the server does not answer).
@@ -94,10 +97,13 @@ class StoreContract : public testing::TestWithParam<StoreUnderTest> {
 /// Stores that offer remove().
 class StoreRemoveContract : public StoreContract {};
 
+/// Stores that offer readTokens() and setTokens().
+class StoreRecoverContract : public StoreContract {};
+
 /// Stores whose watch() gives hints.
 class StoreWatchContract : public StoreContract {};
 
-/// Stores whose data others can reach: eraseRecord(), eraseCounter(), corruptRecord(); they offer remove().
+/// Stores whose data others can reach: eraseRecord(), eraseCounter(), corruptRecord(), setToken(); they offer remove().
 class StoreOperatorContract : public StoreContract {};
 
 /// Stores that can be kept waiting: stall().

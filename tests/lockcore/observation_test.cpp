@@ -200,6 +200,67 @@ TEST_F(ObservationTest, aRecordThatVanishedWhileItWasNotUnderstoodIsWaitedOut) {
   EXPECT_EQ(untilFree(), 10s) << "seen anew";
 }
 
+TEST_F(ObservationTest, anOpenTermOfTheCounterIsWaitedOutFromItsFirstSighting) {
+  const LeaseRecord open = vanishedRecord(FencingToken{7}, 8s);
+  EXPECT_TRUE(see(open));
+  EXPECT_TRUE(observation.absent());
+  EXPECT_FALSE(observation.heldByOther());
+  EXPECT_EQ(observation.expected(), std::vector{vanishedVersion(FencingToken{7}, 8s)});
+  EXPECT_EQ(untilFree(5ms), 8s + 5ms);
+  pass(3s);
+  EXPECT_FALSE(see(open));
+  EXPECT_EQ(untilFree(), 5s);
+  EXPECT_TRUE(see(vanishedRecord(FencingToken{8}, 8s))) << "another term";
+  EXPECT_EQ(untilFree(), 8s);
+}
+
+TEST_F(ObservationTest, ofARecordThatVanishedAndItsCounterTheLongerLeaseIsWaitedOut) {
+  for (const auto& [seen, stated] : {std::pair{10s, 8s}, std::pair{8s, 10s}}) {
+    observation.forget();
+    see(othersRecord("v1", 5, seen));
+    pass(2s);
+    see(vanishedRecord(FencingToken{5}, stated));
+    EXPECT_EQ(untilFree(), 10s);
+  }
+}
+
+TEST_F(ObservationTest, afterARecordWithoutATokenTheCounterIsNotWaitedFor) {
+  see(othersRecord("v0", 5, 10s));
+  see(othersRecord("v1", 0, 10s));  // its client takes over without the counter, and releases by deleting
+  see(vanishedRecord(FencingToken{5}, 10s));
+  EXPECT_EQ(untilFree(5ms), 5ms);
+  observation.forget();
+  see(othersRecord("v1", 0, 10s));
+  observation.distrust();
+  see(vanishedRecord(FencingToken{5}, 10s));
+  EXPECT_EQ(untilFree(), 10s) << "what was not understood may have been a record of ours";
+}
+
+TEST_F(ObservationTest, aTermThatMayHaveComeAfterARecordWithoutATokenIsWaitedFor) {
+  see(othersRecord("v1", 0, 10s));
+  see(vanishedRecord(FencingToken{5}, 8s));
+  EXPECT_EQ(untilFree(), 10s) << "nothing tells that it was over when the other make's client took the lease";
+  see(othersRecord("v2", 0, 10s));
+  see(vanishedRecord(FencingToken{5}, 8s));
+  EXPECT_EQ(untilFree(), 0s) << "it was known of when that client was seen";
+  see(othersRecord("v3", 0, 10s));
+  see(vanishedRecord(FencingToken{6}, 8s));
+  EXPECT_EQ(untilFree(), 10s);
+}
+
+TEST_F(ObservationTest, anOpenTermOfOnesOwnIsNotWaitedFor) {
+  see(vanishedRecord(FencingToken{7}, 8s), true);
+  EXPECT_FALSE(observation.heldByOther());
+  EXPECT_EQ(untilFree(5ms), 0s);
+}
+
+TEST_F(ObservationTest, aCounterThatIsClearedOrLostIsWaitedOutAllTheSame) {
+  see(vanishedRecord(FencingToken{7}, 8s));
+  pass(2s);
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(), 8s);
+}
+
 TEST_F(ObservationTest, aRecordThatComesBackEndsTheWaitForTheVanishedOne) {
   see(othersRecord("v1", 5, 10s));
   see(std::nullopt);

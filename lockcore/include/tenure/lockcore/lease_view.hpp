@@ -24,7 +24,9 @@ enum class LeaseViewState {
 /// holder, which is why it has another type).
 class LeaseView {
  public:
-  LeaseView(LeaseKey key, std::optional<LeaseRecord> record) : key_{std::move(key)}, record_{std::move(record)} {}
+  LeaseView(LeaseKey key, std::optional<LeaseRecord> record) : key_{std::move(key)}, record_{std::move(record)} {
+    if (record_ && record_->vanished) record_.reset();
+  }
 
   [[nodiscard]] const LeaseKey& key() const noexcept { return key_; }
   [[nodiscard]] LeaseViewState state() const noexcept {

@@ -16,6 +16,14 @@ namespace tenure {
 /// expected ones; a token floor above maxFencingToken.
 [[nodiscard]] std::optional<StoreError> refusalOf(const WriteRequest& request);
 
+/// For an acquisition whose floor lies more than maxReportedStep above `known`, the higher one of the counter and the
+/// stored record's token: `misconfigured`, answered with `Rejected`. A candidate of an older release may have believed
+/// a resource's report without a bound, and must not carry it on.
+[[nodiscard]] std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingToken known);
+
+/// The same for setTokens(): its key, and a token that is none or above maxFencingToken.
+[[nodiscard]] std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken token);
+
 /// For an acquisition whose token would have to be greater than maxFencingToken: answered with `Rejected`. The
 /// counter is never wrapped and never restarted.
 [[nodiscard]] StoreError tokensExhausted(const LeaseKey& key);

@@ -19,84 +19,89 @@ LeaseRecord merged(const WriteRequest& request, const LeaseRecord* stored) {
 
 }  // namespace
 
+std::optional<LeaseRecord> MemoryTable::stateOf(const Row& row) {
+  if (row.record) return row.record;
+  if (row.openLease.count() == 0) return std::nullopt;
+  return vanishedRecord(row.counter, row.openLease);
+}
+
 std::optional<LeaseRecord> MemoryTable::read(const LeaseKey& key) const {
   const auto row = rows_.find(key);
-  if (row == rows_.end() || row->second.removed) return std::nullopt;
-  return row->second.record;
+  return row == rows_.end() ? std::nullopt : stateOf(row->second);
 }
 
 WriteOutcome MemoryTable::write(const WriteRequest& request) {
-  if (!holds(request)) return Conflict{read(request.key)};
-  return request.purpose == WriteRequest::Purpose::acquire ? acquire(request) : keepTerm(request);
+  const auto found = rows_.find(request.key);
+  Row fresh;
+  Row& row = found == rows_.end() ? fresh : found->second;
+  if (!holds(request, row)) return Conflict{stateOf(row)};
+  if (request.purpose != WriteRequest::Purpose::acquire) return keepTerm(request, row);
+  WriteOutcome outcome = acquire(request, row);
+  if (found == rows_.end() && std::holds_alternative<Applied>(outcome)) rows_.emplace(request.key, std::move(fresh));
+  return outcome;
 }
 
-bool MemoryTable::holds(const WriteRequest& request) const {
+bool MemoryTable::holds(const WriteRequest& request, const Row& row) {
   const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
-  const auto row = rows_.find(request.key);
-  if (row == rows_.end() || row->second.removed) return acquires && request.expected.empty();
+  const std::optional<LeaseRecord> state = stateOf(row);
+  if (!state) return acquires && request.expected.empty();
+  if (!row.record && !acquires) return false;
   if (acquires && mutant::on(Mutant::memoryTakesUnconditionally)) return true;
   if (!acquires && mutant::on(Mutant::memoryRenewsUnconditionally)) return true;
-  const LeaseRecord& stored = row->second.record;
-  if (!acquires && stored.holder != request.record.holder) return false;
-  return std::find(request.expected.begin(), request.expected.end(), stored.version) != request.expected.end();
+  if (!acquires && state->holder != request.record.holder) return false;
+  return std::find(request.expected.begin(), request.expected.end(), state->version) != request.expected.end();
 }
 
-std::optional<FencingToken> MemoryTable::nextToken(const WriteRequest& request) const {
-  FencingToken highest = request.tokenFloor;
-  if (const auto row = rows_.find(request.key); row != rows_.end())
-    highest = std::max(highest, row->second.record.token);
-  if (const auto removed = removedTokens_.find(request.key); removed != removedTokens_.end())
-    highest = std::max(highest, removed->second);
-  if (highest >= maxFencingToken) return std::nullopt;
-  return mutant::on(Mutant::memoryTokenStays) && !highest.isNone() ? highest : highest.next();
-}
-
-WriteOutcome MemoryTable::acquire(const WriteRequest& request) {
-  const auto token = nextToken(request);
-  if (!token) return Rejected{tokensExhausted(request.key)};
-  const auto row = rows_.find(request.key);
-  LeaseRecord next = merged(request, row == rows_.end() || row->second.removed ? nullptr : &row->second.record);
-  next.token = *token;
+WriteOutcome MemoryTable::acquire(const WriteRequest& request, Row& row) {
+  if (auto refused = refusalOfFloor(request, row.counter)) return Rejected{*std::move(refused)};
+  const FencingToken highest = std::max(request.tokenFloor, row.counter);
+  if (highest >= maxFencingToken) return Rejected{tokensExhausted(request.key)};
+  LeaseRecord next = merged(request, row.record ? &*row.record : nullptr);
+  next.token = mutant::on(Mutant::memoryTokenStays) && !highest.isNone() ? highest : highest.next();
   next.released = false;
-  rows_[request.key] = Row{std::move(next), FencingToken{}};
-  return Applied{*token};
+  row = Row{next, next.token, next.leaseDuration, FencingToken{}};
+  return Applied{row.counter};
 }
 
-WriteOutcome MemoryTable::keepTerm(const WriteRequest& request) {
-  Row& row = rows_.at(request.key);
-  LeaseRecord next = merged(request, &row.record);
-  next.token = row.record.token;
+WriteOutcome MemoryTable::keepTerm(const WriteRequest& request, Row& row) {
+  const FencingToken token = row.record->token;
+  LeaseRecord next = merged(request, &*row.record);
+  next.token = token;
   next.released = request.purpose == WriteRequest::Purpose::release;
-  row.removed = next.released && request.removes;
+  // A lease that the counter states is never lowered by a renewal: one that is under way may have been longer.
+  row.openLease = next.released ? std::chrono::milliseconds{0} : std::max(row.openLease, next.leaseDuration);
   row.record = std::move(next);
-  return Applied{row.record.token, row.stepDown == row.record.token};
+  if (row.record->released && request.removes) row.record.reset();
+  return Applied{token, row.stepDown == token};
 }
 
 std::vector<ListedLease> MemoryTable::list(const std::string& prefix) const {
   std::vector<ListedLease> found;
   for (auto row = rows_.lower_bound(LeaseKey{prefix}); row != rows_.end(); ++row) {
     if (!row->first.name.starts_with(prefix)) break;
-    if (!row->second.removed) found.push_back({row->first, row->second.record});
+    if (row->second.record) found.push_back({row->first, *row->second.record});
   }
   return found;
 }
 
 WriteOutcome MemoryTable::remove(const LeaseKey& key, const RecordVersion& version) {
-  const auto row = rows_.find(key);
-  if (row == rows_.end() || row->second.record.version != version) return Conflict{read(key)};
-  const FencingToken token = row->second.record.token;
-  FencingToken& kept = removedTokens_[key];
-  kept = std::max(kept, token);
-  rows_.erase(row);
-  return Applied{token};
+  const auto found = rows_.find(key);
+  if (found == rows_.end()) return Conflict{std::optional<LeaseRecord>{}};
+  Row& row = found->second;
+  if (!row.record || row.record->version != version) return Conflict{stateOf(row)};
+  // Its holder may live: newcomers wait as for the record.
+  const bool over = row.record->released || mutant::on(Mutant::memoryOpenLeaseForgotten);
+  row.openLease = over ? std::chrono::milliseconds{0} : row.record->leaseDuration;
+  row.record.reset();
+  return Applied{row.counter};
 }
 
 WriteOutcome MemoryTable::requestStepDown(const LeaseKey& key, FencingToken token) {
-  const auto row = rows_.find(key);
-  if (row == rows_.end() || row->second.removed) return Conflict{std::optional<LeaseRecord>{}};
-  const LeaseRecord& stored = row->second.record;
-  if (stored.released || stored.token != token) return Conflict{std::optional{stored}};
-  row->second.stepDown = token;
+  const auto found = rows_.find(key);
+  if (found == rows_.end()) return Conflict{std::optional<LeaseRecord>{}};
+  Row& row = found->second;
+  if (!row.record || row.record->released || row.record->token != token) return Conflict{stateOf(row)};
+  row.stepDown = token;
   return Applied{token, true};
 }
 

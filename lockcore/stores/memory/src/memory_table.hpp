@@ -1,6 +1,7 @@
 // The data of a memory store: what a table of lease records does, without threads.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,22 +18,26 @@ class MemoryTable {
   [[nodiscard]] WriteOutcome write(const WriteRequest& request);
   [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const;
   [[nodiscard]] WriteOutcome remove(const LeaseKey& key, const RecordVersion& version);
+  [[nodiscard]] StoredTokens tokens(const LeaseKey& key) const;
+  [[nodiscard]] WriteOutcome setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token);
   [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token);
 
  private:
+  /// The record, and the fencing counter, which outlives it.
   struct Row {
-    LeaseRecord record;
-    FencingToken stepDown;  ///< the term that was asked to step down
-    bool removed{false};    ///< only the fencing counter is left
+    std::optional<LeaseRecord> record;
+    FencingToken counter;
+    std::chrono::milliseconds openLease{0};  ///< of the last term, until it ended cleanly
+    FencingToken stepDown;                   ///< the term that was asked to step down
   };
 
-  [[nodiscard]] bool holds(const WriteRequest& request) const;
-  [[nodiscard]] std::optional<FencingToken> nextToken(const WriteRequest& request) const;
-  [[nodiscard]] WriteOutcome acquire(const WriteRequest& request);
-  [[nodiscard]] WriteOutcome keepTerm(const WriteRequest& request);
+  /// As read() tells it.
+  [[nodiscard]] static std::optional<LeaseRecord> stateOf(const Row& row);
+  [[nodiscard]] static bool holds(const WriteRequest& request, const Row& row);
+  [[nodiscard]] static WriteOutcome acquire(const WriteRequest& request, Row& row);
+  [[nodiscard]] static WriteOutcome keepTerm(const WriteRequest& request, Row& row);
 
-  std::map<LeaseKey, Row> rows_;                    // the record's token is the fencing counter
-  std::map<LeaseKey, FencingToken> removedTokens_;  // and this is where there was a record
+  std::map<LeaseKey, Row> rows_;
 };
 
 }  // namespace tenure

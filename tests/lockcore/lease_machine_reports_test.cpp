@@ -1,0 +1,93 @@
+// What a resource reports of the tokens that it has seen: anybody who may write to it can make that up.
+#include <gtest/gtest.h>
+
+#include "lockcore/machine_harness.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+FencingToken above(std::uint64_t known, std::uint64_t more = 0) { return FencingToken{known + maxReportedStep + more}; }
+
+TEST(I7ReportedTokens, aMadeUpTokenNeitherEndsATermNorLiftsTheFloor) {
+  for (const FencingToken madeUp : {above(3, 1), maxFencingToken, maxFencingToken.next(), FencingToken{~0ULL}}) {
+    MachineHarness m;
+    m.becomeLeading(3);
+    EXPECT_EQ(m.step(event::TokenSeen{madeUp}), "log");
+    EXPECT_TRUE(m.leads());
+    m.step(event::StepDown{"a test"});
+    m.step(event::WorkEnded{});
+    m.answerWrite(Applied{FencingToken{3}});
+    while (m.state() != LeaseState::acquiring) {
+      if (m.toWakeup() == "read") m.answerRead(std::optional{releasedRecord("v2", 3)});
+    }
+    EXPECT_EQ(m.write().tokenFloor, FencingToken{3});
+  }
+}
+
+TEST(I7ReportedTokens, aRefusedReportIsNamedOnce) {
+  MachineHarness m;
+  m.becomeLeading(3);
+  EXPECT_EQ(m.step(event::TokenSeen{above(3, 7)}), "log");
+  const std::string line = m.logLines.back();
+  EXPECT_NE(line.find(toString(above(3, 7))), std::string::npos) << line;
+  EXPECT_NE(line.find("of lease lease"), std::string::npos) << line;
+  EXPECT_NE(line.find("shown is 3"), std::string::npos) << line;
+  EXPECT_NE(line.find("tenure fence recover"), std::string::npos) << line;
+  EXPECT_EQ(m.step(event::TokenSeen{above(3, 7)}), "") << "each write is refused with it";
+}
+
+TEST(I7ReportedTokens, aReportWithinTheStepIsBelieved) {
+  MachineHarness m;
+  m.becomeLeading(3);
+  EXPECT_EQ(m.step(event::TokenSeen{above(3)}), "publish(lost) revoked(lost) publish(none) read");
+  m.step(event::WorkEnded{});
+  m.answerRead(std::optional{releasedRecord("v2", 3)});
+  if (m.state() == LeaseState::candidate) m.toWakeup();
+  EXPECT_EQ(m.write().tokenFloor, above(3));
+}
+
+TEST(I7ReportedTokens, aStoppedMachineSaysNothingOfThem) {
+  MachineHarness m;
+  m.becomeStopped();
+  EXPECT_EQ(m.step(event::TokenSeen{above(5, 1)}), "");
+}
+
+/// Reports alone do not walk up: the step counts from what the store showed.
+TEST(I7ReportedTokens, oneReportIsNoGroundForAHigherOne) {
+  MachineHarness m;
+  m.becomeCandidate();  // beside a term with the token 5
+  EXPECT_EQ(m.step(event::TokenSeen{above(5)}), "");
+  EXPECT_EQ(m.step(event::TokenSeen{above(5, 1)}), "log");
+  EXPECT_EQ(m.step(event::TokenSeen{above(5, maxReportedStep)}), "log");
+  EXPECT_EQ(readUntilElse(m, othersRecord()), "acquire");
+  EXPECT_EQ(m.write().tokenFloor, above(5));
+}
+
+TEST(I7ReportedTokens, whatAProcessRemembersOfReportsIsNoGroundEither) {
+  const OneTerm forEver;
+  MachineHarness first{tenSecondLease(), forEver};
+  first.becomeLeading(3);
+  first.step(event::TokenSeen{above(3)});
+  ASSERT_EQ(first.state(), LeaseState::stopped);
+  OneTerm next = forEver;
+  next.memory = first.memory();
+  MachineHarness second{tenSecondLease(), next};
+  second.step(event::Start{});
+  EXPECT_EQ(second.step(event::TokenSeen{above(3, 1)}), "log");
+  second.answerRead(std::optional{releasedRecord("v2", 3)});
+  if (second.state() == LeaseState::candidate) second.toWakeup();
+  EXPECT_EQ(second.write().tokenFloor, above(3));
+}
+
+TEST(I7ReportedTokens, whatTheStoreShowsIsBelievedWithoutABound) {
+  MachineHarness m;
+  m.becomeReading();
+  m.answerRead(std::optional{releasedRecord("v1", maxFencingToken.value() - 1)});
+  m.toWakeup();
+  EXPECT_EQ(m.write().tokenFloor, FencingToken{maxFencingToken.value() - 1});
+}
+
+}  // namespace
+}  // namespace tenure::test
