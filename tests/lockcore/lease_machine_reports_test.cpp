@@ -48,6 +48,12 @@ TEST(I7ReportedTokens, aReportWithinTheStepIsBelieved) {
   EXPECT_EQ(m.write().tokenFloor, above(3));
 }
 
+TEST(I7ReportedTokens, aStoppedMachineSaysNothingOfThem) {
+  MachineHarness m;
+  m.becomeStopped();
+  EXPECT_EQ(m.step(event::TokenSeen{above(5, 1)}), "");
+}
+
 /// Reports alone do not walk up: the step counts from what the store showed.
 TEST(I7ReportedTokens, oneReportIsNoGroundForAHigherOne) {
   MachineHarness m;

@@ -91,7 +91,7 @@ TEST_F(SqliteFileIdentity, anAcquisitionIntoAFileThatIsNoLongerThereIsNotApplied
   ASSERT_EQ(foreigner.ask("unlock"), "ok");
   EXPECT_TRUE(isConflictWith(acquisition->get(), std::nullopt));
   Store newcomer{path_};
-  EXPECT_EQ(newcomer->read({"second"}), std::nullopt) << "its claim went with it";
+  EXPECT_EQ(newcomer->read({"second"}), std::nullopt);
   EXPECT_EQ(Shell{moved_}.value("SELECT count(*) FROM tenure_lease WHERE name = 'second'"), "1")
       << "the test must have met the moment between check and commit";
 }

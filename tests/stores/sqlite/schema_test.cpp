@@ -45,10 +45,11 @@ TEST_F(SqliteSchema, theShellShowsPlainColumns) {
           "|2026-11-06T21:20:00.000Z|2026-11-06T21:20:00.500Z|payload|{\"region\":\"eu\"}");
   EXPECT_EQ(shell.value("SELECT beacon_id, beacon_device, beacon_inode, boot_id FROM tenure_lease"),
             "0123456789abcdef0123456789abcdef|66|1234567|6a3c1f0e-1111-4222-8333-abcdefabcdef");
-  EXPECT_EQ(shell.value("SELECT * FROM tenure_fence"), "billing||1");
+  EXPECT_EQ(shell.value("SELECT * FROM tenure_fence"), "billing||1|10000");
   EXPECT_EQ(shell.value("SELECT * FROM tenure_meta"), "schema_version|1");
   store->apply(release({"billing"}, "host-1#0123", {RecordVersion{version}}));
   EXPECT_EQ(shell.value("SELECT state, token FROM tenure_lease"), "released|1");
+  EXPECT_EQ(shell.value("SELECT * FROM tenure_fence"), "billing||1|") << "the term has ended";
   EXPECT_EQ(shell.value("PRAGMA journal_mode"), "wal");
 }
 

@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "claims.hpp"
-
 namespace tenure::sqlite_store {
 namespace {
 
@@ -29,17 +27,6 @@ TEST(Sidecar, onlyIdsMayBecomePartOfAPath) {
   EXPECT_FALSE(isBeaconId("0123456789ABCDEF0123456789abcdef"));
   EXPECT_FALSE(isBeaconId("../../../../../../../../etc/pass"));
   EXPECT_FALSE(isBeaconId(""));
-}
-
-TEST(Claims, theTokenIsReadFromTheVersionsOfClaimsOnly) {
-  const std::string id = "0123456789abcdef0123456789abcdef";
-  EXPECT_EQ(claimedTokenIn(RecordVersion{"beacon:" + id + ":41"}), FencingToken{41});
-  for (const std::string& text :
-       {std::string{}, "beacon:" + id, "beacon:" + id + ":", "beacon:" + id + ":0", "beacon:" + id + ":-1",
-        "beacon:" + id + ":1x", "beacon:" + id + ":99999999999999999999", "beacon:" + id.substr(1) + ":41",
-        "beacon:" + id + "041", std::string{"3b241101-e2bb-4255-8caf-4136c566a962"}}) {
-    EXPECT_EQ(claimedTokenIn(RecordVersion{text}), std::nullopt) << text;
-  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 //   acquire KEY HOLDER [VERSION]   applied TOKEN VERSION | conflict HOLDER VERSION | conflict - - | rejected | unknown
 //   renew KEY HOLDER VERSION       the same
 //   release KEY HOLDER VERSION     the same
+//   lease MILLISECONDS             the lease of acquisitions and renewals from now on; ok
 //   read KEY                       HOLDER VERSION TOKEN | - | error MESSAGE
 //   beacon                         makes the beacon; ok
 //   child                          starts a process that inherits the beacon; its process id
@@ -55,11 +56,14 @@ class Player {
 
   void obey(const Words& words) {
     static const std::map<std::string, std::string (Player::*)(const Words&)> commands{
-        {"acquire", &Player::write},       {"renew", &Player::write},   {"release", &Player::write},
-        {"read", &Player::read},           {"beacon", &Player::beacon}, {"child", &Player::child},
-        {"lock", &Player::lock},           {"unlock", &Player::unlock}, {"loop", &Player::loop},
-        {"limit", &Player::limit},         {"nobody", &Player::nobody}, {"error", &Player::error},
-        {"watch", &Player::watch},         {"follow", &Player::follow}, {"no-inotify", &Player::noInotify},
+        {"acquire", &Player::write},       {"renew", &Player::write},
+        {"release", &Player::write},       {"lease", &Player::lease},
+        {"read", &Player::read},           {"beacon", &Player::beacon},
+        {"child", &Player::child},         {"lock", &Player::lock},
+        {"unlock", &Player::unlock},       {"loop", &Player::loop},
+        {"limit", &Player::limit},         {"nobody", &Player::nobody},
+        {"error", &Player::error},         {"watch", &Player::watch},
+        {"follow", &Player::follow},       {"no-inotify", &Player::noInotify},
         {"no-watches", &Player::noWatches}};
     const auto command = commands.find(words.at(0));
     say(command == commands.end() ? "what?" : (this->*command->second)(words));
@@ -76,6 +80,7 @@ class Player {
     const auto make = words[0] == "acquire" ? acquire : words[0] == "renew" ? renew : release;
     WriteRequest request = make(LeaseKey{words.at(1)}, words.at(2), std::move(expected));
     request.record.beacon = beacon_;
+    if (lease_) request.record.leaseDuration = *lease_;
     const std::string version = request.record.version.text();
     const WriteOutcome outcome = calls_.write(std::move(request));
     if (const auto* applied = std::get_if<Applied>(&outcome)) {
@@ -94,6 +99,11 @@ class Player {
     if (outcome.has_error()) return "error " + outcome.error().message;
     if (!*outcome) return "-";
     return (*outcome)->holder + ' ' + (*outcome)->version.text() + ' ' + toString((*outcome)->token);
+  }
+
+  std::string lease(const Words& words) {
+    lease_ = std::chrono::milliseconds{std::stol(words.at(1))};
+    return "ok";
   }
 
   std::string beacon(const Words&) {
@@ -183,6 +193,7 @@ class Player {
   StoreCalls calls_;
   std::shared_ptr<DeathNotice> notice_;
   std::optional<Beacon> beacon_;
+  std::optional<std::chrono::milliseconds> lease_;
   std::optional<Shell> shell_;
   std::string error_;
   std::shared_ptr<void> followed_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -78,18 +77,6 @@ std::vector<std::string> filesIn(const std::string& directory) {
     names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
-}
-
-std::vector<std::string> claimFilesOf(const std::string& database) {
-  std::vector<std::string> paths;
-  const std::string claims = sidecarOf(database) + "/claims";
-  for (const std::string& bucket : filesIn(claims)) {
-    for (const std::string& name : filesIn(claims + '/' + bucket)) {
-      const std::string path = claims + '/' + bucket + '/' + name;
-      if (std::ifstream{path}.peek() == '{') paths.push_back(path);
-    }
-  }
-  return paths;
 }
 
 std::string sidecarOf(const std::string& database) {

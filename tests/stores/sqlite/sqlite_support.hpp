@@ -74,9 +74,6 @@ class Shell {
 /// The names in a directory, sorted.
 [[nodiscard]] std::vector<std::string> filesIn(const std::string& directory);
 
-/// The paths of the claims beside a database that stand, drafts included.
-[[nodiscard]] std::vector<std::string> claimFilesOf(const std::string& database);
-
 /// Where the store keeps its beacons.
 [[nodiscard]] std::string sidecarOf(const std::string& database);
 

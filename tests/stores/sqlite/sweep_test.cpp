@@ -1,13 +1,16 @@
 // Successors clear up behind the dead, and never touch what a living process holds.
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sys/file.h>
 
 #include <gtest/gtest.h>
 
 #include "actor.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
+#include "unique_fd.hpp"
 
 namespace tenure::sqlite_test {
 namespace {
@@ -19,13 +22,12 @@ class SqliteSweep : public testing::Test {
     for (const std::string& name : filesIn(sidecarOf(path_))) found += name.starts_with(prefix) ? 1U : 0U;
     return found;
   }
-  [[nodiscard]] std::size_t claims() const { return claimFilesOf(path_).size(); }
 
   test::TempDir directory_;
   const std::string path_ = directory_.file("leases.db");
 };
 
-TEST_F(SqliteSweep, theBeaconsAndClaimsOfTheDeadGoWithTheNextTerm) {
+TEST_F(SqliteSweep, theBeaconsOfTheDeadGoWithTheNextTerm) {
   std::vector<std::unique_ptr<Actor>> dead;
   for (int i = 0; i < 3; ++i) {
     dead.push_back(std::make_unique<Actor>(path_));
@@ -35,7 +37,6 @@ TEST_F(SqliteSweep, theBeaconsAndClaimsOfTheDeadGoWithTheNextTerm) {
   Actor living{path_};
   ASSERT_EQ(living.ask("beacon"), "ok");
   EXPECT_EQ(count("beacon-"), 4U);
-  EXPECT_EQ(claims(), 3U);
   for (const auto& actor : dead) actor->kill();
 
   // Two leases are taken over by other processes; the third one's record still refers to its dead holder's beacon.
@@ -46,7 +47,7 @@ TEST_F(SqliteSweep, theBeaconsAndClaimsOfTheDeadGoWithTheNextTerm) {
                          "applied"));
   }
   store->apply(acquire({"mine"}, "c"));
-  EXPECT_TRUE(eventually([&] { return count("beacon-") == 4 && claims() == 3; }))
+  EXPECT_TRUE(eventually([&] { return count("beacon-") == 4; }))
       << "living: one candidate, two holders; dead: one that is referred to";
   EXPECT_NE(successor.ask("read lease2"), "-");
   EXPECT_TRUE(contains(living.ask("acquire more a"), "applied"));
@@ -55,19 +56,40 @@ TEST_F(SqliteSweep, theBeaconsAndClaimsOfTheDeadGoWithTheNextTerm) {
 TEST_F(SqliteSweep, abandonedDraftsGoAndOthersFilesStay) {
   const std::string id = "0123456789abcdef0123456789abcdef";
   const std::string sidecar = sidecarOf(path_);
-  std::filesystem::create_directories(sidecar + "/claims/00");
+  std::filesystem::create_directories(sidecar);
   std::ofstream{sidecar + "/new-" + id} << id << '\n';
   std::ofstream{sidecar + "/new-" + std::string(32, '0')} << "";  // empty: may be about to be locked
-  std::ofstream{sidecar + "/claims/00/new-0011223344556677-" + id} << "{";
   std::ofstream{sidecar + "/beacon-README"} << "a stranger's";
   std::ofstream{sidecar + "/notes.txt"} << "a stranger's";
   Store store{path_};
   store->apply(acquire({"lease"}, "a"));
   EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(sidecar + "/new-" + id); }));
-  EXPECT_EQ(claims(), 1U) << "only the living one";
   EXPECT_TRUE(std::filesystem::exists(sidecar + "/new-" + std::string(32, '0')));
   EXPECT_TRUE(std::filesystem::exists(sidecar + "/beacon-README"));
   EXPECT_TRUE(std::filesystem::exists(sidecar + "/notes.txt"));
+}
+
+TEST_F(SqliteSweep, theClaimsOfOlderReleasesGoOnceTheirProcessesHave) {
+  const std::string id = "0123456789abcdef0123456789abcdef";
+  const std::string claims = sidecarOf(path_) + "/claims";
+  Store { path_ } -> ensureSchema();
+  std::filesystem::create_directories(claims + "/00");
+  std::ofstream{claims + "/00/0011223344556677-" + id} << "{";
+  const std::string beacon = sidecarOf(path_) + "/beacon-" + id;
+  std::ofstream{beacon} << id << '\n';
+  {
+    const sqlite_store::UniqueFd older{open(beacon.c_str(), O_RDONLY | O_CLOEXEC)};
+    ASSERT_EQ(flock(older.get(), LOCK_EX | LOCK_NB), 0);
+    Store store{path_};
+    store->ensureSchema();
+    std::ofstream{sidecarOf(path_) + "/new-" + id} << id;  // gone: the sweep was here
+    store->apply(acquire({"lease"}, "a"));
+    EXPECT_TRUE(eventually([&] { return count("new-") == 0; }));
+    EXPECT_TRUE(std::filesystem::exists(claims + "/00")) << "its process looks there";
+  }
+  Store store{path_};
+  store->apply(acquire({"another"}, "a"));
+  EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(claims); }));
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 #include "beacon_file.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
 #include <fstream>
@@ -17,25 +22,70 @@
 
 namespace tenure::sqlite_store {
 
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The id and the end of its line: all that older releases wrote, and all that they read.
+constexpr std::size_t idLineSize = 33;
+constexpr std::size_t digits = 12;
+constexpr std::string_view label = "longest_lease_ms ";
+
+/// The number stands there twice, at places that never change: a reader who meets a writer sees two that differ.
+std::string statement(milliseconds lease) {
+  std::string number = std::to_string(lease.count());
+  number.insert(0, digits - std::min(digits, number.size()), '0');
+  return std::string{label} + number + ' ' + number + '\n';
+}
+
+}  // namespace
+
+std::optional<milliseconds> statedLease(const UniqueFd& beacon, int& systemErrno) noexcept {
+  constexpr int maxReads = 3;  // its process writes so seldom that two meetings in a row do not happen
+  systemErrno = 0;
+  std::array<char, label.size() + 2 * (digits + 1)> line{};
+  for (int read = 0; read < maxReads; ++read) {
+    const ssize_t size = pread(beacon.get(), line.data(), line.size(), static_cast<off_t>(idLineSize));
+    if (size < 0) {
+      systemErrno = errno;
+      return std::nullopt;
+    }
+    const std::string_view text{line.data(), static_cast<std::size_t>(size)};
+    if (text.size() != line.size() || !text.starts_with(label) || text.back() != '\n') return std::nullopt;
+    const std::string_view first = text.substr(label.size(), digits);
+    const std::string_view second = text.substr(label.size() + digits + 1, digits);
+    std::int64_t value = -1;
+    const auto [end, fault] = std::from_chars(first.data(), first.data() + first.size(), value);
+    if (first == second && fault == std::errc{} && end == first.data() + first.size() && value >= 0) {
+      return milliseconds{value};
+    }
+  }
+  return std::nullopt;
+}
+
 const std::string& bootId() {
-  static const std::string id = [] {
+  // Never destroyed: threads of the library may ask for it while the process exits.
+  static const auto* const id = [] {
     std::ifstream file{"/proc/sys/kernel/random/boot_id"};
     std::string line;
     std::getline(file, line);
-    return line;
+    return new std::string{line};  // lint-allow(raw-new): see above
   }();
-  return id;
+  return *id;
 }
 
 std::string beaconPath(const std::string& sidecar, std::string_view id) {
-  return sidecar + "/beacon-" + std::string{id};
+  return sidecar + '/' + std::string{beaconPrefix} + std::string{id};
 }
 
 UniqueFd openBeaconToLook(const std::string& path) noexcept {
   UniqueFd file{open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
   struct stat found {};
-  if (!file || fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
-  return file;
+  if (!file || fstat(file.get(), &found) != 0) return {};
+  if (S_ISREG(found.st_mode)) return file;
+  file = {};
+  errno = EINVAL;
+  return {};
 }
 
 LockState probeBeacon(const UniqueFd& beacon) noexcept {
@@ -52,7 +102,7 @@ OwnBeacon::~OwnBeacon() {
     static_cast<void>(fd_.release());
     return;
   }
-  if (kept_) {
+  if (!openTerms_.empty()) {
     static_cast<void>(fd_.release());
     return;
   }
@@ -72,9 +122,43 @@ std::string OwnBeacon::id() const {
   return beacon_ ? beacon_->id : std::string{};
 }
 
-void OwnBeacon::keepUntilProcessEnds() noexcept {
+StoreResult<bool> OwnBeacon::openTerm(const TermName& term, milliseconds lease) {
   const std::lock_guard lock{mutex_};
-  kept_ = true;
+  if (!beacon_) {
+    if (auto made = make(); made.has_error()) return made.error();
+  }
+  if (lease > stated_) {
+    if (auto fault = state(lease)) return std::move(*fault);
+  }
+  const auto [open, isNew] = openTerms_.try_emplace(term, lease);
+  open->second = std::max(open->second, lease);
+  return isNew;
+}
+
+void OwnBeacon::endTerm(const TermName& term) noexcept {
+  const std::lock_guard lock{mutex_};
+  openTerms_.erase(term);
+}
+
+milliseconds OwnBeacon::longestOpen(const TermName* except) const {
+  const std::lock_guard lock{mutex_};
+  milliseconds longest{0};
+  for (const auto& [term, lease] : openTerms_) {
+    if (except == nullptr || term != *except) longest = std::max(longest, lease);
+  }
+  return longest;
+}
+
+/// Not flushed to the disk: who reads it is a process of this boot. A longer line than before, or another file, could
+/// not be read while it is written.
+std::optional<StoreError> OwnBeacon::state(milliseconds lease) {
+  const std::string line = statement(lease);
+  const ssize_t written = pwrite(fd_.get(), line.data(), line.size(), static_cast<off_t>(idLineSize));
+  if (written != static_cast<ssize_t>(line.size())) {
+    return systemError(store_, "writing " + file_, written < 0 ? errno : ENOSPC);
+  }
+  stated_ = lease;
+  return std::nullopt;
 }
 
 StoreResult<Beacon> OwnBeacon::make() {
@@ -89,7 +173,7 @@ StoreResult<Beacon> OwnBeacon::make() {
   const std::string draft = sidecar + "/new-" + beacon.id;
   UniqueFd fd{open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)};
   if (!fd) return systemError(store_, "making " + draft, errno);
-  const std::string line = beacon.id + '\n';
+  const std::string line = beacon.id + '\n' + statement(milliseconds{0});
   struct stat found {};
   file_ = beaconPath(sidecar, beacon.id);
   const bool done = flock(fd.get(), LOCK_EX | LOCK_NB) == 0 &&

@@ -1,13 +1,18 @@
-// This process's beacon: a file that is locked for as long as the process lives.
+// This process's beacon: a file that is locked for as long as the process lives, and states the longest lease that the
+// process may hold.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <compare>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/process_mark.hpp>
 #include <tenure/lockcore/store_error.hpp>
@@ -19,10 +24,13 @@ namespace tenure::sqlite_store {
 /// /proc/sys/kernel/random/boot_id; empty if it cannot be read. Cached.
 [[nodiscard]] const std::string& bootId();
 
+inline constexpr std::string_view beaconPrefix = "beacon-";
+
 [[nodiscard]] std::string beaconPath(const std::string& sidecar, std::string_view id);
 
 /// Opens somebody's beacon for looking: never for writing, so that closing it wakes nobody who waits for its end; never
-/// through a link, never blocking on a pipe. Empty unless it is a regular file.
+/// through a link, never blocking on a pipe. Empty, with errno set, unless it is a regular file: ELOOP is a link,
+/// EINVAL something else.
 [[nodiscard]] UniqueFd openBeaconToLook(const std::string& path) noexcept;
 
 /// The lock that shows that nobody holds a beacon any more. It is a shared one, so several who look at once do not take
@@ -30,11 +38,24 @@ namespace tenure::sqlite_store {
 enum class LockState { held, free };
 [[nodiscard]] LockState probeBeacon(const UniqueFd& beacon) noexcept;
 
+/// What the file says of its process: the longest lease that it may hold; 0: it never held one. Empty if the file does
+/// not say it: an older release wrote no such line. `systemErrno` is set if it cannot be read.
+[[nodiscard]] std::optional<std::chrono::milliseconds> statedLease(const UniqueFd& beacon, int& systemErrno) noexcept;
+
+/// A candidate for a lease.
+struct TermName {
+  LeaseKey key;
+  std::string holder;
+
+  friend auto operator<=>(const TermName&, const TermName&) = default;
+};
+
 /// A store's one beacon, made when it is first needed. Thread-safe.
 class OwnBeacon {
  public:
   OwnBeacon(std::string store, std::string path);
-  /// See `retire`; without it the file is taken away.
+  /// Takes the file away and unlocks it, unless there are open terms: their work may still be running, so the lock
+  /// stays until the process ends.
   ~OwnBeacon();
   OwnBeacon(const OwnBeacon&) = delete;
   OwnBeacon& operator=(const OwnBeacon&) = delete;
@@ -45,21 +66,28 @@ class OwnBeacon {
   /// Empty before get() gave one.
   [[nodiscard]] std::string id() const;
 
-  /// The store goes, with terms that were not given up: their work may still be running, so the lock stays until the
-  /// process ends.
-  void keepUntilProcessEnds() noexcept;
+  /// Before a write of this term with this lease is committed: step H1 of NewDatabaseRule. Writes to the file only if
+  /// it states a shorter one. True: the term was not open.
+  [[nodiscard]] StoreResult<bool> openTerm(const TermName& term, std::chrono::milliseconds lease);
+  /// The term is over or never began.
+  void endTerm(const TermName& term) noexcept;
+  /// The longest lease of the open terms besides this one (null: of all); 0: there is none.
+  [[nodiscard]] std::chrono::milliseconds longestOpen(const TermName* except) const;
 
  private:
+  // With mutex_ held.
   [[nodiscard]] StoreResult<Beacon> make();
+  [[nodiscard]] std::optional<StoreError> state(std::chrono::milliseconds lease);
 
   const ProcessMark mark_{};
   const std::string store_;
   const std::string path_;  ///< of the database
   mutable std::mutex mutex_;
-  std::optional<Beacon> beacon_;  // guarded by mutex_, as the next three
+  std::optional<Beacon> beacon_;  // guarded by mutex_, as the next four
   std::string file_;
   UniqueFd fd_;
-  bool kept_{false};
+  std::chrono::milliseconds stated_{0};
+  std::map<TermName, std::chrono::milliseconds> openTerms_;
   std::atomic<int> descriptor_{-1};
 };
 

@@ -17,7 +17,16 @@ class CreationLock {
   /// Waits as a call waits for the database's lock; false if its time is over or the lock cannot be had.
   [[nodiscard]] bool take(const StoreFiles& files, BusyWait& wait);
 
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  // Once it is taken. 0 or an errno.
+
+  /// The mark of the last making (NewDatabaseRule); empty if there was none.
+  [[nodiscard]] int readMark(std::string& mark) const;
+  [[nodiscard]] int writeMark(const std::string& mark) const;
+
  private:
+  std::string path_;
   UniqueFd fd_;
 };
 

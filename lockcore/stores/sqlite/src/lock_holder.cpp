@@ -1,10 +1,14 @@
 #include "lock_holder.hpp"
 
+#include <array>
 #include <charconv>
+#include <cstdio>
 #include <fcntl.h>
 #include <fstream>
 #include <optional>
+#include <string_view>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/types.h>
 
 #include "directory_listing.hpp"
@@ -58,6 +62,27 @@ std::string describeProcess(long pid) {
   if (state == 't') out += ", which is held by a debugger";
   if (state == 'D') out += ", which waits for its disk";
   return out;
+}
+
+std::string describeFlockHolder(const UniqueFd& file) {
+  struct stat found {};
+  std::ifstream locks{"/proc/locks"};
+  if (fstat(file.get(), &found) != 0) return "a process";
+  // "7: FLOCK  ADVISORY  WRITE 4711 fe:01:131 0 EOF": major and minor number in hex, inode in decimal.
+  for (std::string line; std::getline(locks, line);) {
+    std::array<char, 16> kind{};
+    long pid = 0;
+    unsigned int major = 0;
+    unsigned int minor = 0;
+    unsigned long long inode = 0;
+    if (std::sscanf(line.c_str(), "%*d: %15s %*s %*s %ld %x:%x:%llu", kind.data(), &pid, &major, &minor, &inode) != 5) {
+      continue;
+    }
+    const bool same = std::string_view{kind.data()} == "FLOCK" && inode == found.st_ino &&
+                      major == gnu_dev_major(found.st_dev) && minor == gnu_dev_minor(found.st_dev);
+    if (same && pid > 0) return describeProcess(pid);
+  }
+  return "a process";
 }
 
 std::string writeLockHolder(const StoreFiles& files) {

@@ -4,12 +4,16 @@
 #include <string>
 
 #include "file_identity.hpp"
+#include "unique_fd.hpp"
 
 namespace tenure::sqlite_store {
 
 /// "process 4711 (backup), which is stopped", for messages; empty if it cannot be told: the lock was let go meanwhile,
 /// or another connection of this very process has it. Call it on the thread whose connection has the files open.
 [[nodiscard]] std::string writeLockHolder(const StoreFiles& files);
+
+/// The same for who has an exclusive flock(2) on it; "a process" if it cannot be told.
+[[nodiscard]] std::string describeFlockHolder(const UniqueFd& file);
 
 /// "process 4711 (backup), which is stopped": name and state as /proc knows them.
 [[nodiscard]] std::string describeProcess(long pid);

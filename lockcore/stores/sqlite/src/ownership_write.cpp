@@ -39,8 +39,8 @@ void bindBeacon(Statement& statement, int first, const std::optional<Beacon>& be
 
 }  // namespace
 
-OwnershipWrite::OwnershipWrite(Session& session, ClaimBook& claims, const WriteRequest& request)
-    : session_{session}, claims_{claims}, request_{request}, what_{nameOfCall(request)} {}
+OwnershipWrite::OwnershipWrite(Session& session, const WriteRequest& request)
+    : session_{session}, request_{request}, term_{request.key, request.record.holder}, what_{nameOfCall(request)} {}
 
 WriteOutcome OwnershipWrite::perform(const Deadline& deadline) {
   if (auto refused = refusalOf(request_)) return Rejected{std::move(*refused)};
@@ -48,7 +48,7 @@ WriteOutcome OwnershipWrite::perform(const Deadline& deadline) {
 }
 
 WriteOutcome OwnershipWrite::conclude(WriteOutcome outcome) {
-  updateClaim(outcome);
+  noteEnd(outcome);
   applied_ = std::holds_alternative<Applied>(outcome);
   // Whoever waits for a lease comes before the one who gives it up.
   if (applied_ && releases()) touchWakeFile(session_.files().sidecar, request_.key);
@@ -69,13 +69,13 @@ OwnershipWrite::Trouble OwnershipWrite::writeInOpenTransaction() {
 }
 
 WriteOutcome OwnershipWrite::applied() {
-  const bool asked = !acquires() && current_->stepDown == token_;
+  const bool asked = !acquires() && stored_.record->stepDown == token_;
   return Applied{token_, asked, std::move(warning_)};
 }
 
 WriteOutcome OwnershipWrite::attempt(const Deadline& deadline) {
   // Only an acquisition makes a database: a holder whose file was deleted must learn it, not bring it back to life.
-  const StoreResult<bool> ready = session_.open(acquires() ? Session::Need::create : Session::Need::existing);
+  const StoreResult<bool> ready = session_.open(acquires() ? Session::Need::create : Session::Need::existing, &term_);
   if (ready.has_error()) return Rejected{ready.error()};
   if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
   if (auto trouble = inTransaction(deadline)) return std::move(*trouble);
@@ -88,14 +88,13 @@ OwnershipWrite::Trouble OwnershipWrite::inTransaction(const Deadline& deadline) 
   Transaction transaction{session_, what_};
   if (auto late = transaction.begin(deadline)) return Rejected{std::move(*late)};
   if (auto trouble = judgeAndChange()) return trouble;
-  if (auto trouble = stakeClaim()) return trouble;
   return transaction.commit();
 }
 
 OwnershipWrite::Trouble OwnershipWrite::judgeAndChange() {
   auto found = selectLease(session_, request_.key, what_);
   if (found.has_error()) return Rejected{found.error()};
-  current_ = std::move(*found);
+  stored_ = std::move(*found);
   if (auto refused = judge()) return refused;
   return change();
 }
@@ -104,68 +103,76 @@ bool OwnershipWrite::expects(const RecordVersion& version) const {
   return std::find(request_.expected.begin(), request_.expected.end(), version) != request_.expected.end();
 }
 
-Conflict OwnershipWrite::conflict() const {
-  return {current_ ? std::optional{current_->record} : std::optional<LeaseRecord>{}};
+WriteOutcome OwnershipWrite::conflict() const {
+  StoreResult<std::optional<LeaseRecord>> told = stored_.told();
+  if (told.has_error()) return Rejected{told.error()};
+  return Conflict{std::move(*told)};
 }
 
 OwnershipWrite::Trouble OwnershipWrite::judge() {
-  if (acquires() && (!current_ || current_->record.released)) return judgeClaims();
-  if (!current_ || !expects(current_->record.version)) return conflict();
-  if (!acquires() && current_->record.holder != request_.record.holder) return conflict();
+  if (acquires() && stored_.counter.has_error()) return Rejected{stored_.counter.error()};
+  if (acquires() && !stored_.record) return judgeAbsence();
+  if (!stored_.record || !expects(stored_.record->record.version)) return conflict();
+  if (!acquires() && stored_.record->record.holder != request_.record.holder) return conflict();
   return std::nullopt;
 }
 
-/// Nobody has the lease by the row, or there is none: a living process may still hold a term that the row does not
-/// know.
-OwnershipWrite::Trouble OwnershipWrite::judgeClaims() {
-  const FencingToken known = current_ ? current_->record.token : FencingToken{};
-  if (auto claim = claims_.strongest(session_.files().sidecar, request_.key, known, request_.record.holder)) {
-    if (!expects(claim->version)) return Conflict{std::optional{std::move(*claim)}};
-    claimed_ = claim->token;
-    return std::nullopt;
-  }
-  // The one that was waited for may be gone meanwhile, which is all the better.
-  for (const RecordVersion& version : request_.expected)
-    claimed_ = std::max(claimed_, claimedTokenIn(version).value_or(FencingToken{}));
-  if (claimed_ > known) return std::nullopt;
-  if (current_ ? expects(current_->record.version) : request_.expected.empty()) return std::nullopt;
+/// The counter tells whether the last term has ended.
+OwnershipWrite::Trouble OwnershipWrite::judgeAbsence() {
+  const StoredCounter counter = stored_.counter->value_or(StoredCounter{});
+  const bool holds =
+      counter.isOpen() ? expects(vanishedVersion(counter.token, counter.openLease)) : request_.expected.empty();
+  if (holds) return std::nullopt;
   return conflict();
 }
 
 OwnershipWrite::Trouble OwnershipWrite::change() {
-  if (acquires()) {
-    if (auto trouble = advanceFence()) return trouble;
-  } else {
-    token_ = current_->record.token;
-    if (auto trouble = lengthenClaim()) return trouble;
-  }
+  if (!acquires()) token_ = stored_.record->record.token;
+  if (auto trouble = openTerm()) return trouble;
+  if (auto trouble = changeCounter()) return trouble;
   return writeRow();
 }
 
-OwnershipWrite::Trouble OwnershipWrite::advanceFence() {
-  Statement& select = session_.statements().selectFence;
-  select.bind(1, request_.key.name);
-  select.bind(2, request_.key.sortKey);
-  const int found = select.step();
-  const std::int64_t counter = found == SQLITE_ROW ? select.integer(0) : 0;
-  select.reset();
-  if (found != SQLITE_ROW && found != SQLITE_DONE) return Rejected{session_.failed(what_, found)};
+/// Before anything of it can be committed.
+OwnershipWrite::Trouble OwnershipWrite::openTerm() {
+  if (releases()) return std::nullopt;
+  const StoreResult<bool> isNew = session_.beacon().openTerm(term_, request_.record.leaseDuration);
+  if (isNew.has_error()) return Rejected{isNew.error()};
+  opensTerm_ = *isNew;
+  return std::nullopt;
+}
 
-  const FencingToken inRow = current_ ? current_->record.token : FencingToken{};
-  const FencingToken seen = std::max({request_.tokenFloor, claimed_, inRow});
-  const auto known = std::max(seen, FencingToken{static_cast<std::uint64_t>(std::max<std::int64_t>(counter, 0))});
+OwnershipWrite::Trouble OwnershipWrite::changeCounter() {
+  if (acquires()) return advanceCounter();
+  const std::int64_t lease = request_.record.leaseDuration.count();
+  const auto& counter = stored_.counter;
+  const bool longer = counter && *counter && lease > (*counter)->openLease.count();
+  if (!releases() && !longer) return std::nullopt;
+  Statement& statement = releases() ? session_.statements().endOpenLease : session_.statements().lengthenOpenLease;
+  const StatementUse use{statement};
+  statement.bind(1, request_.key.name);
+  statement.bind(2, request_.key.sortKey);
+  statement.bind(3, releases() ? signedToken(token_) : lease);
+  if (const int code = statement.step(); code != SQLITE_DONE) return Rejected{session_.failed(what_, code)};
+  return std::nullopt;
+}
+
+OwnershipWrite::Trouble OwnershipWrite::advanceCounter() {
+  const std::optional<StoredCounter>& counter = *stored_.counter;
+  const FencingToken inRow = stored_.record ? stored_.record->record.token : FencingToken{};
+  const FencingToken seen = std::max(request_.tokenFloor, inRow);
+  const FencingToken counted = counter ? counter->token : FencingToken{};
+  if (auto refused = refusalOfFloor(request_, std::max(inRow, counted))) return Rejected{std::move(*refused)};
+  const FencingToken known = std::max(seen, counted);
   if (known >= maxFencingToken) return Rejected{tokensExhausted(request_.key)};
-  if (counter < signedToken(seen)) {
+  if (counted < seen) {
     warning_ = session_.store() + ": the fencing counter of lease " + toString(request_.key) + " was " +
-               (found == SQLITE_ROW ? "at " + std::to_string(counter) : "missing") + " and was restored to " +
-               toString(seen) + "; somebody changed table tenure_fence or the file";
+               (counter ? "at " + toString(counted) : "missing") + " and was restored to " + toString(seen) +
+               "; somebody changed table tenure_fence or the file";
   }
   token_ = known.next();
-  Statement& set = session_.statements().setFence;
-  set.bind(1, request_.key.name);
-  set.bind(2, request_.key.sortKey);
-  set.bind(3, signedToken(token_));
-  if (const int code = set.run(); code != SQLITE_OK) return Rejected{session_.failed(what_, code)};
+  const int code = setCounter(session_, request_.key, {token_, request_.record.leaseDuration});
+  if (code != SQLITE_OK) return Rejected{session_.failed(what_, code)};
   return std::nullopt;
 }
 
@@ -195,7 +202,8 @@ OwnershipWrite::Trouble OwnershipWrite::writeRow() {
   write.bind(9, record.renewedAtMillis);
   bindBeacon(write, 10, record.beacon);
   const bool replaces = request_.dataRule == DataRule::replace || !record.data.empty();
-  const bool keeps = request_.dataRule == DataRule::keepIfAny && current_ && !current_->record.data.empty();
+  const bool hasData = stored_.record && !stored_.record->record.data.empty();
+  const bool keeps = request_.dataRule == DataRule::keepIfAny && hasData;
   if (replaces && !keeps) write.bindBlob(14, record.data);
   if (!record.attributes.empty()) write.bind(15, attributes);
   int code = write.step();
@@ -204,37 +212,15 @@ OwnershipWrite::Trouble OwnershipWrite::writeRow() {
   return std::nullopt;
 }
 
-/// The last step before the commit, so that a claim stands only for what was about to be written.
-OwnershipWrite::Trouble OwnershipWrite::stakeClaim() {
-  if (!acquires()) return std::nullopt;
-  const Claim claim{request_.key, request_.record.holder, token_, request_.record.leaseDuration};
-  if (auto fault = claims_.stake(session_.files().sidecar, claim)) return Rejected{std::move(*fault)};
-  staked_ = true;
-  return std::nullopt;
-}
-
-OwnershipWrite::Trouble OwnershipWrite::lengthenClaim() {
-  if (request_.purpose != WriteRequest::Purpose::renew) return std::nullopt;
-  const LeaseRecord& record = request_.record;
-  if (auto fault = claims_.lengthen(session_.files().sidecar, request_.key, record.holder, record.leaseDuration)) {
-    return Rejected{std::move(*fault)};
-  }
-  return std::nullopt;
-}
-
-void OwnershipWrite::updateClaim(const WriteOutcome& outcome) {
+void OwnershipWrite::noteEnd(const WriteOutcome& outcome) {
   const std::string& holder = request_.record.holder;
-  if (std::holds_alternative<Applied>(outcome)) {
-    if (releases()) return claims_.drop(request_.key, holder);
-    return claims_.settle(request_.key, holder);
-  }
-  if (std::holds_alternative<Rejected>(outcome) && staked_) claims_.drop(request_.key, holder);
   const auto* lost = std::get_if<Conflict>(&outcome);
-  if (lost == nullptr) return;
+  const bool tells = lost != nullptr && lost->current && *lost->current;
   // An earlier acquisition whose answer was lost may be what stands there: then the term is this holder's after all.
-  const bool isOwn =
-      lost->current && *lost->current && (*lost->current)->holder == holder && !(*lost->current)->released;
-  if (!isOwn) claims_.drop(request_.key, holder);
+  const bool isOwn = tells && (*lost->current)->holder == holder && !(*lost->current)->released;
+  const bool released = releases() && std::holds_alternative<Applied>(outcome);
+  const bool neverBegan = opensTerm_ && std::holds_alternative<Rejected>(outcome);
+  if (released || neverBegan || (lost != nullptr && !isOwn)) session_.beacon().endTerm(term_);
 }
 
 WriteOutcome OwnershipWrite::stateOfNewFile() {
@@ -243,7 +229,7 @@ WriteOutcome OwnershipWrite::stateOfNewFile() {
   if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
   auto found = selectLease(session_, request_.key, what_);
   if (found.has_error()) return Conflict{};
-  current_ = std::move(*found);
+  stored_ = std::move(*found);
   return conflict();
 }
 

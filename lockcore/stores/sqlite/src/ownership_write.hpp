@@ -7,7 +7,6 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "claims.hpp"
 #include "deadline.hpp"
 #include "session.hpp"
 #include "transaction.hpp"
@@ -17,7 +16,7 @@ namespace tenure::sqlite_store {
 /// One LeaseStore::write, start to end, on the writer's thread. Used once.
 class OwnershipWrite {
  public:
-  OwnershipWrite(Session& session, ClaimBook& claims, const WriteRequest& request);
+  OwnershipWrite(Session& session, const WriteRequest& request);
 
   [[nodiscard]] WriteOutcome perform(const Deadline& deadline);
   /// What nobody has to wait for: once the outcome was told.
@@ -40,30 +39,29 @@ class OwnershipWrite {
   [[nodiscard]] Trouble inTransaction(const Deadline& deadline);
   [[nodiscard]] Trouble judgeAndChange();
   [[nodiscard]] Trouble judge();
-  [[nodiscard]] Trouble judgeClaims();
+  [[nodiscard]] Trouble judgeAbsence();
   [[nodiscard]] Trouble change();
-  [[nodiscard]] Trouble advanceFence();
+  [[nodiscard]] Trouble openTerm();
+  [[nodiscard]] Trouble changeCounter();
+  [[nodiscard]] Trouble advanceCounter();
   [[nodiscard]] Trouble writeRow();
   [[nodiscard]] Trouble removeRow();
-  [[nodiscard]] Trouble stakeClaim();
-  [[nodiscard]] Trouble lengthenClaim();
-  void updateClaim(const WriteOutcome& outcome);
+  void noteEnd(const WriteOutcome& outcome);
   [[nodiscard]] WriteOutcome stateOfNewFile();
   [[nodiscard]] WriteOutcome applied();
 
   [[nodiscard]] bool acquires() const noexcept { return request_.purpose == WriteRequest::Purpose::acquire; }
   [[nodiscard]] bool releases() const noexcept { return request_.purpose == WriteRequest::Purpose::release; }
   [[nodiscard]] bool expects(const RecordVersion& version) const;
-  [[nodiscard]] Conflict conflict() const;
+  [[nodiscard]] WriteOutcome conflict() const;
 
   Session& session_;
-  ClaimBook& claims_;
   const WriteRequest& request_;
+  const TermName term_;
   std::string what_;
-  std::optional<StoredRecord> current_{};
-  FencingToken claimed_{};  ///< of the claim that the request waited for
+  StoredLease stored_{std::nullopt, std::optional<StoredCounter>{}};
   FencingToken token_{};
-  bool staked_{false};
+  bool opensTerm_{false};  ///< the term was not open before this write
   bool applied_{false};
   std::string warning_{};
 };

@@ -1,5 +1,6 @@
 #include "record_codec.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -9,6 +10,8 @@
 
 namespace tenure::sqlite_store {
 namespace {
+
+constexpr auto greatestToken = static_cast<std::int64_t>(maxFencingToken.value());
 
 enum Column {
   state,
@@ -94,11 +97,28 @@ class RowReader {
 };
 
 StoreError corruptRow(const std::string& store, const LeaseKey& key, const std::string& fault) {
+  return {
+      ErrorClass::corrupt,
+      store + ": lease " + toString(key) + ": " + fault +
+          " in its row of table tenure_lease. tenure writes no such row: it was probably edited by hand or by "
+          "another program. It is left as it is and nobody can take the lease until the row is put right or "
+          "deleted (the fencing counter is kept in tenure_fence and goes on); for a token that is too high there is "
+          "`tenure fence recover`"};
+}
+
+StoreError corruptCounter(const std::string& store, const LeaseKey& key, const std::string& fault) {
   return {ErrorClass::corrupt,
           store + ": lease " + toString(key) + ": " + fault +
-              " in its row of table tenure_lease. tenure writes no such row: it was probably edited by hand or by "
-              "another program. It is left as it is and nobody can take the lease until the row is put right or "
-              "deleted (the fencing counter is kept in tenure_fence and goes on)"};
+              " in its row of table tenure_fence, the fencing counter. tenure writes no such row: it was probably "
+              "edited by "
+              "hand or by another program. Nobody can take the lease until it is put right (the highest token that was "
+              "ever handed out, and in lease_ms the lease of a holder that may live, or NULL); for a token that is too "
+              "high "
+              "there is `tenure fence recover`"};
+}
+
+std::string outOfRange(const char* column, std::int64_t value) {
+  return std::string{"column "} + column + " holds " + std::to_string(value);
 }
 
 }  // namespace
@@ -112,7 +132,7 @@ StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& k
   if (stateText != "held" && stateText != "released") reader.fault("state", "is neither held nor released");
   record.released = stateText == "released";
   record.holder = reader.text(holder, "holder");
-  record.token = FencingToken{static_cast<std::uint64_t>(reader.integer(token, "token", 1, INT64_MAX))};
+  record.token = FencingToken{static_cast<std::uint64_t>(reader.integer(token, "token", 1, greatestToken))};
   record.leaseDuration =
       std::chrono::milliseconds{reader.integer(leaseMs, "lease_ms", 1, std::int64_t{maxRecordLease.count()})};
   record.version = RecordVersion{reader.text(recordVersion, "record_version")};
@@ -126,6 +146,27 @@ StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& k
   }
   if (!reader.fault().empty()) return corruptRow(store, key, reader.fault());
   return out;
+}
+
+StoreResult<std::optional<StoredCounter>> counterFrom(const std::string& store, const LeaseKey& key,
+                                                      const Statement& row, int firstColumn) {
+  const int tokenColumn = firstColumn + 1;
+  const int leaseColumn = firstColumn + 2;
+  if (row.integer(firstColumn) == 0) return std::optional<StoredCounter>{};
+  if (!row.isInteger(tokenColumn)) return corruptCounter(store, key, "column token is not an integer");
+  const std::int64_t value = row.integer(tokenColumn);
+  if (value > greatestToken) return corruptCounter(store, key, outOfRange("token", value));
+  StoredCounter counter;
+  // One that somebody set back, to whatever, is restored by the next acquisition.
+  counter.token = FencingToken{static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0))};
+  if (row.isNull(leaseColumn)) return std::optional{counter};
+  if (!row.isInteger(leaseColumn)) return corruptCounter(store, key, "column lease_ms is not an integer");
+  const std::int64_t lease = row.integer(leaseColumn);
+  if (lease < 0 || lease > maxRecordLease.count()) {
+    return corruptCounter(store, key, outOfRange("lease_ms", lease));
+  }
+  counter.openLease = std::chrono::milliseconds{lease};
+  return std::optional{counter};
 }
 
 }  // namespace tenure::sqlite_store

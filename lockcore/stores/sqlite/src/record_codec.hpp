@@ -1,6 +1,8 @@
-// Rows of tenure_lease as records, and back.
+// Rows of tenure_lease and tenure_fence as values.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include <tenure/lockcore/lease_key.hpp>
@@ -11,16 +13,33 @@ namespace tenure::sqlite_store {
 
 class Statement;
 
-/// The columns that `recordFrom` expects, in its order, from column `firstRecordColumn` on.
+/// The columns that `recordFrom` expects, in its order, of a tenure_lease that is called `lease`.
 inline constexpr const char* recordColumns =
-    "state, holder, token, lease_ms, record_version, acquired_at_ms, renewed_at_ms, "
-    "beacon_id, beacon_device, beacon_inode, boot_id, data, attributes, step_down_token";
+    "lease.state, lease.holder, lease.token, lease.lease_ms, lease.record_version, lease.acquired_at_ms, "
+    "lease.renewed_at_ms, lease.beacon_id, lease.beacon_device, lease.beacon_inode, lease.boot_id, lease.data, "
+    "lease.attributes, lease.step_down_token";
 
 /// What a row says.
 struct StoredRecord {
   LeaseRecord record;
   FencingToken stepDown{};  ///< the term that was asked to step down
 };
+
+/// What the row of tenure_fence says.
+struct StoredCounter {
+  FencingToken token{};
+  std::chrono::milliseconds openLease{0};  ///< of the last term, until it ends cleanly; 0: none is open
+
+  [[nodiscard]] bool isOpen() const noexcept { return openLease.count() > 0; }
+};
+
+/// Three columns: whether there is a row, token, lease_ms.
+inline constexpr int counterColumnCount = 3;
+
+/// Nothing if there is no row. A `corrupt` error naming the lease and the column if it cannot be
+/// what this library wrote: an open term must not be taken for none.
+[[nodiscard]] StoreResult<std::optional<StoredCounter>> counterFrom(const std::string& store, const LeaseKey& key,
+                                                                    const Statement& row, int firstColumn);
 
 /// A `corrupt` error naming the lease and the column if the row cannot be what this library wrote.
 [[nodiscard]] StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& key, const Statement& row,

@@ -16,9 +16,9 @@ namespace {
 
 class Batch {
  public:
-  Batch(Session& session, ClaimBook& claims, const std::vector<Renewal>& renewals)
-      : session_{session}, claims_{claims}, renewals_{renewals}, outcomes_(renewals.size()) {
-    for (const Renewal& renewal : renewals_) writes_.emplace_back(session_, claims_, renewal.request);
+  Batch(Session& session, const std::vector<Renewal>& renewals)
+      : session_{session}, renewals_{renewals}, outcomes_(renewals.size()) {
+    for (const Renewal& renewal : renewals_) writes_.emplace_back(session_, renewal.request);
   }
 
   std::vector<WriteOutcome> perform() {
@@ -35,7 +35,7 @@ class Batch {
  private:
   [[nodiscard]] WriteOutcome alone(std::size_t i) {
     const BusyWait::Guard guard{session_.busyWait(), renewals_[i].deadline};
-    return OwnershipWrite{session_, claims_, renewals_[i].request}.perform(renewals_[i].deadline);
+    return OwnershipWrite{session_, renewals_[i].request}.perform(renewals_[i].deadline);
   }
 
   /// The write lock is waited for until the first of the deadlines.
@@ -82,7 +82,6 @@ class Batch {
   }
 
   Session& session_;
-  ClaimBook& claims_;
   const std::vector<Renewal>& renewals_;
   std::deque<OwnershipWrite> writes_{};
   std::vector<std::optional<WriteOutcome>> outcomes_;
@@ -90,8 +89,8 @@ class Batch {
 
 }  // namespace
 
-std::vector<WriteOutcome> renewTogether(Session& session, ClaimBook& claims, const std::vector<Renewal>& renewals) {
-  return Batch{session, claims, renewals}.perform();
+std::vector<WriteOutcome> renewTogether(Session& session, const std::vector<Renewal>& renewals) {
+  return Batch{session, renewals}.perform();
 }
 
 }  // namespace tenure::sqlite_store

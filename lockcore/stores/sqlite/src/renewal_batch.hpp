@@ -5,7 +5,6 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "claims.hpp"
 #include "deadline.hpp"
 #include "session.hpp"
 
@@ -23,7 +22,6 @@ inline constexpr std::size_t maxRenewalsTogether = 128;
 /// own outcome: one that conflicts, comes too late or fails takes no other with it. Should an error of SQLite end the
 /// transaction before its commit, certainly nothing of it was written, and those that are left are done one by one. In
 /// the order of the requests; on the writer's thread.
-[[nodiscard]] std::vector<WriteOutcome> renewTogether(Session& session, ClaimBook& claims,
-                                                      const std::vector<Renewal>& renewals);
+[[nodiscard]] std::vector<WriteOutcome> renewTogether(Session& session, const std::vector<Renewal>& renewals);
 
 }  // namespace tenure::sqlite_store

@@ -7,6 +7,7 @@
 
 #include "connection.hpp"
 #include "errors.hpp"
+#include "record_codec.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
@@ -44,6 +45,7 @@ CREATE TABLE IF NOT EXISTS tenure_fence(  -- never deleted from: tokens rise for
   name     TEXT NOT NULL,
   sort_key TEXT NOT NULL DEFAULT '',
   token    INTEGER NOT NULL,
+  lease_ms INTEGER,                       -- of the last term, until it has ended cleanly; NULL: none is open
   PRIMARY KEY(name, sort_key)
 ) STRICT, WITHOUT ROWID;
 
@@ -51,9 +53,10 @@ INSERT OR IGNORE INTO tenure_meta(key, value) VALUES('schema_version', '1');
 )sql";
 
 StoreError wrongVersion(const std::string& store, const std::string& found) {
-  return {ErrorClass::misconfigured, store + ": the tables have schema version " + found +
-                                         ", and this version of tenure knows " + std::to_string(schemaVersion) +
-                                         "; upgrade tenure here, or use another file"};
+  return {ErrorClass::misconfigured,
+          store + ": the tables have schema version " + found + ", and this version of tenure knows " +
+              std::to_string(schemaVersion) + "; upgrade tenure here, or use another file",
+          true};
 }
 
 StoreResult<void> checkEncoding(const std::string& store, Connection& connection) {
@@ -63,34 +66,68 @@ StoreResult<void> checkEncoding(const std::string& store, Connection& connection
   }
   if (encoding == "UTF-8") return {};
   // Keys are compared and ordered as bytes of UTF-8.
-  return StoreError{ErrorClass::misconfigured, store + ": the database's text encoding is " +
-                                                   encoding.value_or("unknown") +
-                                                   "; tenure needs UTF-8, so give it a file of its own"};
+  return StoreError{ErrorClass::misconfigured,
+                    store + ": the database's text encoding is " + encoding.value_or("unknown") +
+                        "; tenure needs UTF-8, so give it a file of its own",
+                    true};
 }
 
-}  // namespace
-
-StoreResult<bool> hasSchema(const std::string& store, Connection& connection) {
-  std::optional<std::string> found;
-  int code = connection.queryText("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tenure_meta'", found);
-  if (code != SQLITE_OK) return sqliteError(store, "reading the schema", code, connection);
-  if (auto fit = checkEncoding(store, connection); fit.has_error()) return fit.error();
-  if (!found) return false;
-
+StoreResult<void> checkVersion(const std::string& store, Connection& connection) {
   std::optional<std::string> version;
-  code = connection.queryText("SELECT value FROM tenure_meta WHERE key = 'schema_version'", version);
+  const int code = connection.queryText("SELECT value FROM tenure_meta WHERE key = 'schema_version'", version);
   if (code != SQLITE_OK) return sqliteError(store, "reading the schema version", code, connection);
   if (!version) return wrongVersion(store, "(none)");
   std::int64_t number = 0;
   const char* const end = version->data() + version->size();
   const auto [rest, fault] = std::from_chars(version->data(), end, number);
   if (fault != std::errc{} || rest != end || number != schemaVersion) return wrongVersion(store, *version);
-  return true;
+  return {};
+}
+
+/// Whether `table` is there; if so it must have these columns.
+StoreResult<bool> hasTable(const std::string& store, Connection& connection, const std::string& table,
+                           const std::string& columns) {
+  std::optional<std::string> found;
+  int code = connection.queryText(
+      ("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tenure_" + table + "'").c_str(), found);
+  if (code == SQLITE_OK && found) {
+    std::optional<std::string> none;
+    code = connection.queryText(("SELECT " + columns + " FROM tenure_" + table + " AS " + table + " LIMIT 0").c_str(),
+                                none);
+  }
+  if (code != SQLITE_OK) return sqliteError(store, "reading the schema", code, connection);
+  return found.has_value();
+}
+
+}  // namespace
+
+StoreResult<Schema> lookAtSchema(const std::string& store, Connection& connection) {
+  const StoreResult<bool> meta = hasTable(store, connection, "meta", "key, value");
+  if (meta.has_error()) return meta.error();
+  if (auto fit = checkEncoding(store, connection); fit.has_error()) return fit.error();
+  if (*meta) {
+    if (auto fit = checkVersion(store, connection); fit.has_error()) return fit.error();
+  }
+  const StoreResult<bool> leases = hasTable(store, connection, "lease", recordColumns);
+  if (leases.has_error()) return leases.error();
+  const StoreResult<bool> fence = hasTable(store, connection, "fence", "name, sort_key, token");
+  if (fence.has_error()) return fence.error();
+  std::optional<std::string> column;
+  const int code =
+      connection.queryText("SELECT 1 FROM pragma_table_info('tenure_fence') WHERE name = 'lease_ms'", column);
+  if (code != SQLITE_OK) return sqliteError(store, "reading the schema", code, connection);
+  return Schema{*meta && *leases && *fence, column.has_value()};
 }
 
 StoreResult<void> createSchema(const std::string& store, Connection& connection) {
   int code = connection.run("BEGIN IMMEDIATE");
   if (code == SQLITE_OK) code = connection.run(tables);
+  std::optional<std::string> column;
+  if (code == SQLITE_OK) {
+    code = connection.queryText("SELECT 1 FROM pragma_table_info('tenure_fence') WHERE name = 'lease_ms'", column);
+  }
+  // Of a file that an older release made. That release goes on with it: its statements name the columns they mean.
+  if (code == SQLITE_OK && !column) code = connection.run("ALTER TABLE tenure_fence ADD COLUMN lease_ms INTEGER");
   if (code == SQLITE_OK) code = connection.run("COMMIT");
   if (code == SQLITE_OK) return {};
   return sqliteError(store, "creating the tables", code, connection);  // the caller closes, which rolls back

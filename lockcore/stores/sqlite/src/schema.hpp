@@ -13,11 +13,16 @@ class Connection;
 /// Kept in tenure_meta, not in PRAGMA user_version: the file may hold users' own tables, whose number that is.
 inline constexpr std::int64_t schemaVersion = 1;
 
-/// False if there are no tables of ours (yet). An error for a newer version, a file that is no database, an encoding
-/// other than UTF-8.
-[[nodiscard]] StoreResult<bool> hasSchema(const std::string& store, Connection& connection);
+/// What there is of our tables.
+struct Schema {
+  bool complete{false};      ///< all of them; one that was dropped counts as a database that is gone
+  bool hasOpenLease{false};  ///< tenure_fence has the column lease_ms, which the first releases did not make
+};
 
-/// Makes the tables in one transaction. Safe in several processes at once.
+/// An error for a newer version, tables of another shape, a file that is no database, an encoding other than UTF-8.
+[[nodiscard]] StoreResult<Schema> lookAtSchema(const std::string& store, Connection& connection);
+
+/// Makes what is missing, in one transaction. Safe in several processes at once.
 [[nodiscard]] StoreResult<void> createSchema(const std::string& store, Connection& connection);
 
 }  // namespace tenure::sqlite_store

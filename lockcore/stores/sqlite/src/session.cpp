@@ -21,18 +21,29 @@ struct Prepared {
   std::string sql;
 };
 
-std::array<Prepared, 13> preparedStatements() {
+/// Where the column is not there, no term was ever said to be open.
+std::array<Prepared, 3> readingStatements(bool hasOpenLease) {
   const std::string columns = recordColumns;
+  return {{
+      // One row, whatever there is, so that record and counter are as of one moment.
+      {&Statements::selectLease, std::string{"SELECT fence.name IS NOT NULL, fence.token, "} +
+                                     (hasOpenLease ? "fence.lease_ms" : "NULL") + ", lease.name IS NOT NULL, " +
+                                     columns +
+                                     " FROM (SELECT 1)"
+                                     " LEFT JOIN tenure_fence AS fence ON fence.name = ?1 AND fence.sort_key = ?2"
+                                     " LEFT JOIN tenure_lease AS lease ON lease.name = ?1 AND lease.sort_key = ?2"},
+      {&Statements::listLeases, "SELECT lease.name, lease.sort_key, " + columns +
+                                    " FROM tenure_lease AS lease WHERE (lease.name, lease.sort_key) >= (?1, ?2)"
+                                    " ORDER BY lease.name, lease.sort_key"},
+      {&Statements::countBeaconUses, "SELECT count(*) FROM tenure_lease WHERE beacon_id = ?1 AND state = 'held'"},
+  }};
+}
+
+std::array<Prepared, 10> writingStatements() {
   return {{
       {&Statements::begin, "BEGIN IMMEDIATE"},
       {&Statements::commit, "COMMIT"},
       {&Statements::rollback, "ROLLBACK"},
-      {&Statements::selectLease, "SELECT " + columns + " FROM tenure_lease WHERE name = ?1 AND sort_key = ?2"},
-      {&Statements::selectFence, "SELECT token FROM tenure_fence WHERE name = ?1 AND sort_key = ?2"},
-      {&Statements::listLeases, "SELECT name, sort_key, " + columns +
-                                    " FROM tenure_lease WHERE (name, sort_key) >= (?1, ?2)"
-                                    " ORDER BY name, sort_key"},
-      {&Statements::countBeaconUses, "SELECT count(*) FROM tenure_lease WHERE beacon_id = ?1 AND state = 'held'"},
       {&Statements::acquireLease,
        "INSERT INTO tenure_lease(name, sort_key, state, holder, token, lease_ms, record_version, acquired_at_ms,"
        " renewed_at_ms, beacon_id, beacon_device, beacon_inode, boot_id, data, attributes)"
@@ -47,11 +58,12 @@ std::array<Prepared, 13> preparedStatements() {
        " data = coalesce(?14, data), attributes = coalesce(?15, attributes) WHERE name = ?1 AND sort_key = ?2"},
       {&Statements::removeLease, "DELETE FROM tenure_lease WHERE name = ?1 AND sort_key = ?2"},
       {&Statements::setFence,
-       "INSERT INTO tenure_fence(name, sort_key, token) VALUES(?1, ?2, ?3)"
-       " ON CONFLICT(name, sort_key) DO UPDATE SET token = ?3"},
-      {&Statements::raiseFence,
-       "INSERT INTO tenure_fence(name, sort_key, token) VALUES(?1, ?2, ?3) "
-       "ON CONFLICT(name, sort_key) DO UPDATE SET token = max(token, excluded.token)"},
+       "INSERT INTO tenure_fence(name, sort_key, token, lease_ms) VALUES(?1, ?2, ?3, ?4)"
+       " ON CONFLICT(name, sort_key) DO UPDATE SET token = ?3, lease_ms = ?4"},
+      {&Statements::lengthenOpenLease,
+       "UPDATE tenure_fence SET lease_ms = ?3 WHERE name = ?1 AND sort_key = ?2 AND coalesce(lease_ms, 0) < ?3"},
+      {&Statements::endOpenLease,
+       "UPDATE tenure_fence SET lease_ms = NULL WHERE name = ?1 AND sort_key = ?2 AND token <= ?3"},
       {&Statements::askStepDown, "UPDATE tenure_lease SET step_down_token = ?3 WHERE name = ?1 AND sort_key = ?2"},
   }};
 }
@@ -59,20 +71,27 @@ std::array<Prepared, 13> preparedStatements() {
 }  // namespace
 
 Session::Session(Options options, const std::atomic<bool>& cancelled, std::function<void()> onFilesChanged)
-    : options_{std::move(options)}, busyWait_{cancelled}, onFilesChanged_{std::move(onFilesChanged)} {}
+    : options_{std::move(options)},
+      busyWait_{cancelled},
+      onFilesChanged_{std::move(onFilesChanged)},
+      newDatabase_{options_.store, options_.beacon} {}
 
-StoreResult<bool> Session::open(Need need) {
+StoreResult<bool> Session::open(Need need, const TermName* asker) {
+  const bool replaced = opened_ && !filesUnchanged();
   if (opened_) {
-    if (filesUnchanged()) return true;
+    if (!replaced) return knowOpenLeases();
     const OpenedFiles before = *opened_;
     close();
     removeLogOfReplacedDatabase(files_, before, busyWait_);
     if (onFilesChanged_) onFilesChanged_();
   }
   for (int round = 0;; ++round) {
-    StoreResult<bool> ready = openOnce(need);
+    StoreResult<bool> ready = openOnce(need, asker);
     if (ready.has_error() || !*ready) {
       close();
+      // While the other session of this process still has the files of before, what is there now reads as nonsense.
+      const bool passes = ready.has_error() && ready.error().errorClass == ErrorClass::transient;
+      if (replaced && unreadable_ && passes && busyWait_.step(round)) continue;
       return ready;
     }
     auto found = OpenedFiles::look(files_);
@@ -89,51 +108,87 @@ StoreResult<bool> Session::open(Need need) {
   return error(ErrorClass::transient, "the file was replaced while it was being opened");
 }
 
-StoreResult<bool> Session::openOnce(Need need) {
+StoreResult<bool> Session::openOnce(Need need, const TermName* asker) {
   StoreResult<CheckedFiles> checked = checkFiles(options_.store, options_.path);
   if (checked.has_error()) return checked.error();
   files_ = std::move(checked->files);
-  if (checked->exists) return openFile(need);
+  unreadable_ = false;
+  if (checked->exists) {
+    StoreResult<bool> found = openFile(Need::existing);
+    unreadable_ = found.has_error();
+    if (unreadable_ || *found) return found;
+  }
   if (need == Need::existing) return false;
+  close();
+  return makeDatabase(asker);
+}
+
+/// No file, or none of our tables in it: other processes may find out the same now, and somebody may still lead in the
+/// one that was there.
+StoreResult<bool> Session::makeDatabase(const TermName* asker) {
   if (auto made = makeDirectory(options_.store, files_.sidecar); made.has_error()) return made.error();
   CreationLock lock;
   if (!lock.take(files_, busyWait_)) {
     return error(ErrorClass::transient,
                  "the lock for making the database, in " + files_.sidecar + ", was not to be had in the call's time");
   }
+  if (identityOf(files_.database)) {
+    StoreResult<bool> found = openFile(Need::existing);
+    if (found.has_error() || *found) return found;
+    close();
+  }
+  if (auto refused = newDatabase_.refusal(files_, lock, asker)) return std::move(*refused);
   removeLogOfMissingDatabase(files_);
-  return openFile(need);
+  return openFile(Need::create);
 }
 
 StoreResult<bool> Session::openFile(Need need) {
   if (const int code = connection_.open(files_.database, need == Need::create); code != SQLITE_OK) {
+    // It was there a moment ago; who asks next sees what became of it.
+    if (need == Need::existing && !identityOf(files_.database)) return false;
     return failed("opening " + files_.database, code);
   }
   busyWait_.installOn(connection_.raw());
   if (connection_.isReadOnly()) {
     return error(ErrorClass::misconfigured, files_.database + " can only be opened for reading; make it writable");
   }
-  return setUp(need);
+  StoreResult<bool> ready = setUp(need);
+  if (!ready.has_error() && *ready) newDatabase_.sawOne();
+  return ready;
 }
 
 StoreResult<bool> Session::setUp(Need need) {
   if (const int code = connection_.run("PRAGMA synchronous = FULL"); code != SQLITE_OK) {
     return failed("opening " + files_.database, code);
   }
-  StoreResult<bool> found = hasSchema(options_.store, connection_);
-  if (found.has_error()) return found;
-  if (!*found && need == Need::existing) return false;
+  StoreResult<Schema> schema = lookAtSchema(options_.store, connection_);
+  if (schema.has_error()) return schema.error();
+  if (!schema->complete && need == Need::existing) return false;
   if (auto done = useWal(); done.has_error()) return done.error();
-  if (!*found) {
+  const bool upgrade = !options_.readsOnly && !schema->hasOpenLease;
+  if (!schema->complete || upgrade) {
     if (auto done = createSchema(options_.store, connection_); done.has_error()) return done.error();
     // Another process may have been quicker, with another version.
-    if (found = hasSchema(options_.store, connection_); found.has_error()) return found;
+    if (schema = lookAtSchema(options_.store, connection_); schema.has_error()) return schema.error();
   }
-  if (auto done = prepareStatements(); done.has_error()) return done.error();
+  if (auto done = prepareStatements(schema->hasOpenLease); done.has_error()) return done.error();
   if (!options_.readsOnly) return true;
   if (const int code = connection_.run("PRAGMA query_only = ON"); code != SQLITE_OK) {
     return failed("opening " + files_.database, code);
   }
+  return true;
+}
+
+/// Whoever may write adds the column as soon as it opens a file of an older release, under those who read it.
+StoreResult<bool> Session::knowOpenLeases() {
+  if (knowsOpenLeases_) return true;
+  StoreResult<Schema> schema = lookAtSchema(options_.store, connection_);
+  if (schema.has_error()) {
+    close();
+    return schema.error();
+  }
+  if (!schema->complete || !schema->hasOpenLease) return schema->complete;
+  if (auto done = prepareStatements(true); done.has_error()) return done.error();
   return true;
 }
 
@@ -155,12 +210,17 @@ StoreResult<void> Session::useWal() {
                    mode.value_or("unknown") + "); put the file on a local disk, or use a file of its own for tenure");
 }
 
-StoreResult<void> Session::prepareStatements() {
-  for (const auto& [statement, sql] : preparedStatements()) {
-    if (const int code = connection_.prepare(sql.c_str(), statements_.*statement); code != SQLITE_OK) {
-      return failed("preparing statements", code);
+StoreResult<void> Session::prepareStatements(bool hasOpenLease) {
+  int code = SQLITE_OK;
+  const auto prepare = [&](const auto& all) {
+    for (const auto& [statement, sql] : all) {
+      if (code == SQLITE_OK) code = connection_.prepare(sql.c_str(), statements_.*statement);
     }
-  }
+  };
+  prepare(readingStatements(hasOpenLease));
+  if (!options_.readsOnly) prepare(writingStatements());
+  if (code != SQLITE_OK) return failed("preparing statements", code);
+  knowsOpenLeases_ = hasOpenLease;
   return {};
 }
 

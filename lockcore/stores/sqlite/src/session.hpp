@@ -3,23 +3,26 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include <tenure/lockcore/store_error.hpp>
 
+#include "beacon_file.hpp"
 #include "busy_wait.hpp"
 #include "connection.hpp"
 #include "deadline.hpp"
 #include "file_identity.hpp"
+#include "new_database.hpp"
 
 namespace tenure::sqlite_store {
 
 /// What is prepared once and used at every call. Parameters as in session.cpp.
 struct Statements {
   Statement begin, commit, rollback;
-  Statement selectLease, selectFence, listLeases, countBeaconUses;
-  Statement acquireLease, updateLease, removeLease, setFence, raiseFence, askStepDown;
+  Statement selectLease, listLeases, countBeaconUses;  // the reader has no others
+  Statement acquireLease, updateLease, removeLease, setFence, lengthenOpenLease, endOpenLease, askStepDown;
 };
 
 class Session {
@@ -28,6 +31,7 @@ class Session {
     std::string store;  ///< LeaseStore::describe(), the start of every message
     std::string path;   ///< absolute
     bool readsOnly{false};
+    std::shared_ptr<OwnBeacon> beacon{};  ///< not null
   };
 
   /// `cancelled` ends waits for locks; it must outlive the object. `onFilesChanged`: what was open is not what the
@@ -43,7 +47,8 @@ class Session {
 
   /// Ready for statements: true. False: there is no database, or none with our tables (only with Need::existing).
   /// If the path names other files than those that are open, they are let go of and the new ones are opened.
-  [[nodiscard]] StoreResult<bool> open(Need need);
+  /// `asker` is the term for which a database would be made: nobody waits for a term of its own.
+  [[nodiscard]] StoreResult<bool> open(Need need, const TermName* asker = nullptr);
 
   /// Whether what is open is still what the path names.
   [[nodiscard]] bool filesUnchanged() const noexcept { return opened_ && opened_->sameAs(files_); }
@@ -65,22 +70,28 @@ class Session {
   [[nodiscard]] Connection& connection() noexcept { return connection_; }
   [[nodiscard]] Statements& statements() noexcept { return statements_; }
   [[nodiscard]] const std::string& store() const noexcept { return options_.store; }
+  [[nodiscard]] OwnBeacon& beacon() noexcept { return *options_.beacon; }
   /// Valid after open() gave a value.
   [[nodiscard]] const StoreFiles& files() const noexcept { return files_; }
 
  private:
-  [[nodiscard]] StoreResult<bool> openOnce(Need need);
+  [[nodiscard]] StoreResult<bool> openOnce(Need need, const TermName* asker);
+  [[nodiscard]] StoreResult<bool> makeDatabase(const TermName* asker);
   [[nodiscard]] StoreResult<bool> openFile(Need need);
   [[nodiscard]] StoreResult<bool> setUp(Need need);
   [[nodiscard]] StoreResult<void> useWal();
-  [[nodiscard]] StoreResult<void> prepareStatements();
+  [[nodiscard]] StoreResult<void> prepareStatements(bool hasOpenLease);
+  [[nodiscard]] StoreResult<bool> knowOpenLeases();
 
   Options options_;
   BusyWait busyWait_;
   std::function<void()> onFilesChanged_;
+  NewDatabase newDatabase_;
   StoreFiles files_;
   std::optional<OpenedFiles> opened_;
-  Connection connection_;  // before the statements: they go first
+  bool unreadable_{false};       ///< there was a file at the last look, and SQLite could not make sense of it
+  bool knowsOpenLeases_{false};  ///< of the database that is open
+  Connection connection_;        // before the statements: they go first
   Statements statements_;
 };
 

@@ -12,12 +12,12 @@
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "beacon_file.hpp"
-#include "claims.hpp"
 #include "holder_watch.hpp"
 #include "ownership_write.hpp"
 #include "renewal_batch.hpp"
 #include "sidecar.hpp"
 #include "sweep.hpp"
+#include "token_recovery.hpp"
 #include "transactions.hpp"
 #include "wake_watch.hpp"
 #include "worker.hpp"
@@ -36,13 +36,9 @@ struct Parts {
   Parts(const Session::Options& options, const Logger& logger)
       : store{options.store},
         path{options.path},
-        beacon{options.store, options.path},
-        claims{options.store, beacon},
+        beacon{options.beacon},
         watches{logger},
-        writer{"tenure-sqlite-w", options,
-               [this](Session& session, const std::vector<Renewal>& renewals) {
-                 return renewTogether(session, claims, renewals);
-               }},
+        writer{"tenure-sqlite-w", options, renewTogether},
         reader{"tenure-sqlite-r", readingOnly(options)} {
     Worker::makePeers(writer, reader);
   }
@@ -53,12 +49,6 @@ struct Parts {
     reader.stop();
   }
 
-  ~Parts() {
-    if (claims.any()) beacon.keepUntilProcessEnds();
-  }
-  Parts(const Parts&) = delete;
-  Parts& operator=(const Parts&) = delete;
-
   static Session::Options readingOnly(Session::Options options) {
     options.readsOnly = true;
     return options;
@@ -66,8 +56,7 @@ struct Parts {
 
   const std::string store;
   const std::string path;
-  OwnBeacon beacon;
-  ClaimBook claims;
+  const std::shared_ptr<OwnBeacon> beacon;
   WatchThread watches;
   Worker writer;
   Worker reader;
@@ -79,8 +68,8 @@ class BeaconDeathNotice final : public DeathNotice {
  public:
   explicit BeaconDeathNotice(std::shared_ptr<Parts> parts) : parts_{std::move(parts)} {}
 
-  [[nodiscard]] StoreResult<Beacon> beacon() override { return parts_->beacon.get(); }
-  [[nodiscard]] int descriptor() const noexcept override { return parts_->beacon.descriptor(); }
+  [[nodiscard]] StoreResult<Beacon> beacon() override { return parts_->beacon->get(); }
+  [[nodiscard]] int descriptor() const noexcept override { return parts_->beacon->descriptor(); }
 
   [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record,
                                              std::function<void(RecordVersion)> proven) override {
@@ -99,8 +88,7 @@ class SqliteStore final : public LeaseStore {
   SqliteStore(SqliteStoreOptions options, const Logger& logger)
       : options_{std::move(options)},
         describe_{"sqlite " + options_.path},
-        parts_{std::make_shared<Parts>(Session::Options{.store = describe_, .path = absolute(options_.path)}, logger)} {
-  }
+        parts_{std::make_shared<Parts>(sessionOptions(describe_, absolute(options_.path)), logger)} {}
 
   ~SqliteStore() override {
     if (mark_.isHere()) {
@@ -123,7 +111,7 @@ class SqliteStore final : public LeaseStore {
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     submit(parts_->reader, options, std::move(handler),
-           [parts = parts_, key](Session& session, const Deadline&) { return readLease(session, parts->claims, key); });
+           [key](Session& session, const Deadline&) { return readLease(session, key); });
   }
 
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
@@ -163,6 +151,19 @@ class SqliteStore final : public LeaseStore {
     });
   }
 
+  void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
+    submit(parts_->reader, options, std::move(handler),
+           [key](Session& session, const Deadline&) { return sqlite_store::readTokens(session, key); });
+  }
+
+  void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
+                 WriteHandler handler) override {
+    submit(parts_->writer, options, std::move(handler),
+           [parts = parts_, key, expected = std::move(expected), token](Session& session, const Deadline& deadline) {
+             return sqlite_store::setTokens(session, key, expected, token, parts->beacon->id(), deadline);
+           });
+  }
+
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return parts_->watches.watch(std::make_shared<WakeWatch>(parts_->store, parts_->path, key, std::move(hint)),
                                  WatchThread::Without::inotifyUseless);
@@ -184,6 +185,10 @@ class SqliteStore final : public LeaseStore {
                           .refuse = [](const StoreError&) {}});
   }
 
+  static Session::Options sessionOptions(const std::string& store, const std::string& path) {
+    return {.store = store, .path = path, .beacon = std::make_shared<OwnBeacon>(store, path)};
+  }
+
   /// The working directory may change later (daemons do that); the path is meant as of now.
   static std::string absolute(const std::string& path) {
     std::error_code fault;
@@ -193,7 +198,7 @@ class SqliteStore final : public LeaseStore {
 
   static void writeAlone(Parts& parts, Session& session, const WriteRequest& request, const WriteHandler& handle,
                          const Deadline& deadline) {
-    OwnershipWrite write{session, parts.claims, request};
+    OwnershipWrite write{session, request};
     WriteOutcome outcome = write.perform(deadline);
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
     if (acquires && std::holds_alternative<Applied>(outcome)) sweepSoon(parts);

@@ -1,22 +1,20 @@
 #include "sweep.hpp"
 
-#include <map>
+#include <filesystem>
 #include <string>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
-#include <utility>
 
 #include <sqlite3.h>
 
 #include "beacon_file.hpp"
-#include "claims.hpp"
 #include "directory_listing.hpp"
 #include "sidecar.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
 
-constexpr std::string_view beaconPrefix = "beacon-";
 constexpr std::string_view draftPrefix = "new-";
 
 bool isDead(const std::string& sidecar, const std::string& id) {
@@ -40,34 +38,17 @@ bool isAbandonedDraft(const std::string& path) {
   return draft && fstat(draft.get(), &found) == 0 && found.st_size > 0 && probeBeacon(draft) == LockState::free;
 }
 
-/// What a process may have left by the thousand is judged by one look at its beacon: the dead do not come back, and who
-/// dies meanwhile is for the next sweep.
-class Obituaries {
- public:
-  explicit Obituaries(std::string sidecar) : sidecar_{std::move(sidecar)} {}
-  [[nodiscard]] bool has(const std::string& id) {
-    const auto [known, isNew] = dead_.try_emplace(id);
-    if (isNew) known->second = isDead(sidecar_, id);
-    return known->second;
+/// Releases before this one wrote each term into a file below this directory, and look there as long as they run.
+void removeClaimsOfOlderReleases(const std::string& sidecar) {
+  const std::string claims = sidecar + "/claims";
+  if (access(claims.c_str(), F_OK) != 0) return;
+  for (const std::string& name : namesIn(sidecar, beaconPrefix)) {
+    const UniqueFd beacon = openBeaconToLook(sidecar + '/' + name);
+    int fault = 0;
+    if (beacon && probeBeacon(beacon) == LockState::held && !statedLease(beacon, fault)) return;
   }
-
- private:
-  const std::string sidecar_;
-  std::map<std::string, bool> dead_;
-};
-
-void sweepClaims(const std::string& sidecar) {
-  constexpr std::size_t idSize = 32;
-  Obituaries obituaries{sidecar};
-  for (const std::string& bucket : namesIn(claimsDirectory(sidecar))) {
-    if (bucket.size() != claimsBucketNameSize) continue;
-    const std::string directory = claimsDirectory(sidecar) + '/' + bucket;
-    for (const std::string& name : namesIn(directory)) {
-      if (name.size() <= idSize) continue;
-      const std::string id = name.substr(name.size() - idSize);  // drafts of claims end in it, too
-      if (isBeaconId(id) && obituaries.has(id)) unlink((directory + '/' + name).c_str());
-    }
-  }
+  std::error_code ignored;
+  std::filesystem::remove_all(claims, ignored);
 }
 
 }  // namespace
@@ -76,7 +57,7 @@ void sweepSidecar(Session& session) {
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error() || !*ready) return;
   const std::string sidecar = session.files().sidecar;
-  sweepClaims(sidecar);
+  removeClaimsOfOlderReleases(sidecar);
   for (const std::string& name : namesIn(sidecar, beaconPrefix)) {
     const std::string id = name.substr(beaconPrefix.size());
     if (isBeaconId(id) && isDead(sidecar, id) && !isReferredTo(session, id)) unlink((sidecar + '/' + name).c_str());

@@ -1,5 +1,7 @@
 #include "transaction.hpp"
 
+#include <cstdint>
+
 #include <sqlite3.h>
 
 namespace tenure::sqlite_store {
@@ -24,17 +26,35 @@ std::optional<WriteOutcome> Transaction::commit() {
   return Unknown{std::move(error)};
 }
 
-StoreResult<std::optional<StoredRecord>> selectLease(Session& session, const LeaseKey& key, const std::string& what) {
+StoreResult<std::optional<LeaseRecord>> StoredLease::told() const {
+  if (record) return std::optional{record->record};
+  if (counter.has_error()) return counter.error();
+  if (!*counter || !(*counter)->isOpen()) return std::optional<LeaseRecord>{};
+  return std::optional{vanishedRecord((*counter)->token, (*counter)->openLease)};
+}
+
+StoreResult<StoredLease> selectLease(Session& session, const LeaseKey& key, const std::string& what) {
   Statement& select = session.statements().selectLease;
   const StatementUse use{select};
   select.bind(1, key.name);
   select.bind(2, key.sortKey);
   const int code = select.step();
-  if (code == SQLITE_DONE) return std::optional<StoredRecord>{};
-  if (code != SQLITE_ROW) return session.failed(what, code);
-  StoreResult<StoredRecord> record = recordFrom(session.store(), key, select, 0);
+  if (code != SQLITE_ROW) return session.failed(what, code);  // one row always comes, of what there is
+  StoredLease found{std::nullopt, counterFrom(session.store(), key, select, 0)};
+  if (select.integer(counterColumnCount) == 0) return found;
+  StoreResult<StoredRecord> record = recordFrom(session.store(), key, select, counterColumnCount + 1);
   if (record.has_error()) return record.error();
-  return std::optional<StoredRecord>{std::move(*record)};
+  found.record = std::move(*record);
+  return found;
+}
+
+int setCounter(Session& session, const LeaseKey& key, const StoredCounter& counter) {
+  Statement& set = session.statements().setFence;
+  set.bind(1, key.name);
+  set.bind(2, key.sortKey);
+  set.bind(3, static_cast<std::int64_t>(counter.token.value()));
+  if (counter.isOpen()) set.bind(4, std::int64_t{counter.openLease.count()});
+  return set.run();
 }
 
 }  // namespace tenure::sqlite_store

@@ -1,8 +1,10 @@
-// One write transaction: begun with the write lock, rolled back unless committed.
+// One write transaction of a session, and what is read at its start.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>
 
@@ -12,6 +14,7 @@
 
 namespace tenure::sqlite_store {
 
+/// Rolled back at its end unless it was committed.
 class Transaction {
  public:
   /// `what` names the call in messages: "renewing lease billing".
@@ -20,12 +23,9 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  /// BEGIN IMMEDIATE: waits for the write lock until the call's deadline. An answer that comes too late is not used:
-  /// the caller may count on nothing being applied after its time.
+  /// Waits for the write lock; refused if the call's time is over by then.
   [[nodiscard]] std::optional<StoreError> begin(const Deadline& deadline);
-
-  /// Nothing if it is durable. Rejected if certainly nothing of it was written, Unknown if that is open: once the
-  /// commit record may be in the log, SQLite may find it there when it recovers, also if the sync after it failed.
+  /// Empty if it is durable; else `Rejected` if it certainly is not, `Unknown` if that cannot be told.
   [[nodiscard]] std::optional<WriteOutcome> commit();
 
   [[nodiscard]] StoreError failed(int code) { return session_.failed(what_, code); }
@@ -36,8 +36,19 @@ class Transaction {
   std::string what_;
 };
 
-/// The stored row; nothing if there is none.
-[[nodiscard]] StoreResult<std::optional<StoredRecord>> selectLease(Session& session, const LeaseKey& key,
-                                                                   const std::string& what);
+/// What the store knows of a lease, as of one moment.
+struct StoredLease {
+  std::optional<StoredRecord> record;
+  /// An error if the row makes no sense: that matters where there is no record, and for an acquisition.
+  StoreResult<std::optional<StoredCounter>> counter;
+
+  /// For reads and conflicts: the record, or vanishedRecord() if the counter says that a term is open, or nothing.
+  [[nodiscard]] StoreResult<std::optional<LeaseRecord>> told() const;
+};
+
+[[nodiscard]] StoreResult<StoredLease> selectLease(Session& session, const LeaseKey& key, const std::string& what);
+
+/// SQLITE_OK or an extended error code.
+[[nodiscard]] int setCounter(Session& session, const LeaseKey& key, const StoredCounter& counter);
 
 }  // namespace tenure::sqlite_store

@@ -14,26 +14,31 @@
 
 namespace tenure::sqlite_store {
 
+namespace {
+
+/// Where a record was expected and is not there.
+WriteOutcome conflictWith(const StoredLease& found) {
+  StoreResult<std::optional<LeaseRecord>> told = found.told();
+  if (told.has_error()) return Rejected{told.error()};
+  return Conflict{std::move(*told)};
+}
+
+}  // namespace
+
 StoreStatus ensureSchema(Session& session) {
   const StoreResult<bool> ready = session.open(Session::Need::create);
   if (ready.has_error()) return ready.error();
   return {};
 }
 
-ReadOutcome readLease(Session& session, ClaimBook& claims, const LeaseKey& key) {
+ReadOutcome readLease(Session& session, const LeaseKey& key) {
   if (auto refused = refusalOf(key)) return std::move(*refused);
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
-  std::optional<LeaseRecord> current;
-  if (*ready) {
-    auto found = selectLease(session, key, "reading lease " + toString(key));
-    if (found.has_error()) return found.error();
-    if (*found) current = std::move((*found)->record);
-  }
-  if (current) claims.dropOlder(session.files().sidecar, key, current->token);
-  if (current && !current->released) return current;
-  auto claimed = claims.strongest(session.files().sidecar, key, current ? current->token : FencingToken{});
-  return claimed ? claimed : current;
+  if (!*ready) return std::optional<LeaseRecord>{};
+  const StoreResult<StoredLease> found = selectLease(session, key, "reading lease " + toString(key));
+  if (found.has_error()) return found.error();
+  return found->told();
 }
 
 namespace {
@@ -108,8 +113,8 @@ WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken tok
   if (auto late = transaction.begin(deadline)) return Rejected{std::move(*late)};
   auto found = selectLease(session, key, transaction.what());
   if (found.has_error()) return Rejected{found.error()};
-  if (!*found) return Conflict{std::optional<LeaseRecord>{}};
-  LeaseRecord& current = (*found)->record;
+  if (!found->record) return conflictWith(*found);
+  LeaseRecord& current = found->record->record;
   if (current.released || current.token != token) return Conflict{std::optional{std::move(current)}};
 
   Statement& ask = session.statements().askStepDown;
@@ -124,13 +129,15 @@ WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken tok
 
 namespace {
 
-/// The row goes, its token stays: in the counter, where it should be already.
-int removeRow(Session& session, const LeaseKey& key, FencingToken token) {
-  Statement& raise = session.statements().raiseFence;
-  raise.bind(1, key.name);
-  raise.bind(2, key.sortKey);
-  raise.bind(3, static_cast<std::int64_t>(token.value()));
-  if (const int code = raise.run(); code != SQLITE_OK) return code;
+/// The row goes, its token stays: in the counter, where it should be already. So does the lease of a holder who was not
+/// seen to end it, unless the counter is of a later term.
+int removeRow(Session& session, const LeaseKey& key, const LeaseRecord& record, const StoredCounter& before) {
+  StoredCounter after = before;
+  if (record.token >= before.token) {
+    after.token = record.token;
+    after.openLease = record.released ? std::chrono::milliseconds{0} : std::max(before.openLease, record.leaseDuration);
+  }
+  if (const int code = setCounter(session, key, after); code != SQLITE_OK) return code;
   Statement& remove = session.statements().removeLease;
   remove.bind(1, key.name);
   remove.bind(2, key.sortKey);
@@ -150,10 +157,11 @@ WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVers
   if (auto late = transaction.begin(deadline)) return Rejected{std::move(*late)};
   auto found = selectLease(session, key, transaction.what());
   if (found.has_error()) return Rejected{found.error()};
-  if (!*found) return Conflict{std::optional<LeaseRecord>{}};
-  LeaseRecord& current = (*found)->record;
+  if (!found->record) return conflictWith(*found);
+  LeaseRecord& current = found->record->record;
   if (current.version != version) return Conflict{std::optional{std::move(current)}};
-  if (const int code = removeRow(session, key, current.token); code != SQLITE_OK) {
+  if (found->counter.has_error()) return Rejected{found->counter.error()};
+  if (const int code = removeRow(session, key, current, found->counter->value_or(StoredCounter{})); code != SQLITE_OK) {
     return Rejected{transaction.failed(code)};
   }
   if (auto trouble = transaction.commit()) return std::move(*trouble);

@@ -5,7 +5,6 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "claims.hpp"
 #include "deadline.hpp"
 #include "session.hpp"
 
@@ -14,8 +13,7 @@ namespace tenure::sqlite_store {
 inline constexpr std::size_t leasesOfAPage = 1'000;
 
 [[nodiscard]] StoreStatus ensureSchema(Session& session);
-/// A term that a living process claims stands for a missing (or older, released) row; see ClaimBook.
-[[nodiscard]] ReadOutcome readLease(Session& session, ClaimBook& claims, const LeaseKey& key);
+[[nodiscard]] ReadOutcome readLease(Session& session, const LeaseKey& key);
 [[nodiscard]] ListOutcome listLeases(Session& session, const std::string& prefix);
 /// At most `leasesOfAPage` of them, from where `from` says.
 [[nodiscard]] PageOutcome listPage(Session& session, const std::string& prefix, const std::string& from);
