@@ -17,6 +17,7 @@
 #include "renewal_batch.hpp"
 #include "sidecar.hpp"
 #include "sweep.hpp"
+#include "token_recovery.hpp"
 #include "transactions.hpp"
 #include "wake_watch.hpp"
 #include "worker.hpp"
@@ -148,6 +149,19 @@ class SqliteStore final : public LeaseStore {
     submit(parts_->writer, options, std::move(handler), [key, version](Session& session, const Deadline& deadline) {
       return removeLease(session, key, version, deadline);
     });
+  }
+
+  void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
+    submit(parts_->reader, options, std::move(handler),
+           [key](Session& session, const Deadline&) { return sqlite_store::readTokens(session, key); });
+  }
+
+  void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
+                 WriteHandler handler) override {
+    submit(parts_->writer, options, std::move(handler),
+           [parts = parts_, key, expected = std::move(expected), token](Session& session, const Deadline& deadline) {
+             return sqlite_store::setTokens(session, key, expected, token, parts->beacon->id(), deadline);
+           });
   }
 
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
