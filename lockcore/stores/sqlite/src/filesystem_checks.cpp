@@ -146,8 +146,7 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
   if (realDirectory.empty()) {
     const int fault = errno;
     if (fault != ENOENT) return systemError(store, "looking at directory " + directory, fault);
-    return missing(store, "directory " + directory + " does not exist (" + errnoText(fault) +
-                              "); create it, or give another path");
+    return missing(store, "directory " + directory + " does not exist; create it, or give another path");
   }
   if (auto fault = faultOfDirectory(store, realDirectory)) return std::move(*fault);
   StoreFiles files = filesFor(realDirectory, name);
