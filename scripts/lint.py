@@ -53,6 +53,7 @@ CLOCK_READ = re.compile(
 RAW_NEW = re.compile(r"\bnew\b(?!\s*\()|(?<!=)(?<!= )\bdelete\b(?!\s*[;,]\s*(?://|$))|\b(?:malloc|calloc|realloc)\s*\(")
 SLEEP = re.compile(r"\bsleep_(?:for|until)\s*\(|\bu?sleep\s*\(|\bnanosleep\s*\(")
 ONE_THREAD_ONLY = re.compile(r"(?<![\w.>])(?:std::|::)?(?:strerror|localtime|gmtime|asctime|ctime|strtok|s?rand)\s*\(")
+ALSO_IN_STD = re.compile(r"^\s*(?:inline |static )*std::string quoted\(std::string_view\b")
 SKIPPED = re.compile(r"\bGTEST_SKIP\b|\bDISABLED_\w")
 OPEN_FLAGS = re.compile(r"\bO_(?:RDONLY|WRONLY|RDWR)\b")
 UNFINISHED = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b")
@@ -129,6 +130,9 @@ def check_code_patterns(tree, findings):
                 findings.error("sleep", name, number, "sleeps; wait for a condition with a bound instead", line)
             if ONE_THREAD_ONLY.search(code):
                 findings.error("threads", name, number, "keeps its result in memory that all threads share", line)
+            if ALSO_IN_STD.search(code):
+                findings.error("std-name", name, number, "a std::string as argument finds std::quoted as well, which "
+                               "fits better: g++ 14 has it in <chrono>; give it another name", line)
             if SKIPPED.search(code):
                 findings.error("skipped-test", name, number, "a test that does not run tells nothing", line)
 

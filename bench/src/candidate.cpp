@@ -48,7 +48,6 @@ class TimedStore final : public LeaseStore {
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return inner_->watch(key, std::move(hint));
   }
-  [[nodiscard]] bool lendsItsThread() const noexcept override { return inner_->lendsItsThread(); }
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return inner_->deathNotice(); }
 
   /// When the request of the last acknowledged ownership write was sent.

@@ -98,7 +98,6 @@ class TallyingStore final : public LeaseStore {
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return inner_->watch(key, std::move(hint));
   }
-  [[nodiscard]] bool lendsItsThread() const noexcept override { return inner_->lendsItsThread(); }
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return inner_->deathNotice(); }
 
  private:

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include <tenure/config/duration.hpp>
+#include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/version.hpp>
 
 #include "exit_codes.hpp"
@@ -133,6 +134,20 @@ class Parser {
     addDuration(fenceProxy_, "--client-timeout", proxy.clientTimeout);
     addDuration(fenceProxy_, "--service-timeout", proxy.serviceTimeout);
     addDuration(fenceProxy_, "--drain-timeout", proxy.drainTimeout);
+    addFenceRecover(fence);
+  }
+
+  void addFenceRecover(CLI::App* fence) {
+    fenceRecover_ = fence->add_subcommand("recover");
+    useHelp(fenceRecover_, help::fenceRecover);
+    FenceRecoverArguments& recover = fenceRecoverArguments_;
+    fenceRecover_->add_option("-c,--config", recover.config)->envname("TENURE_CONFIG")->required();
+    fenceRecover_->add_option("--token", recover.token)
+        ->required()
+        ->check(CLI::Range(std::uint64_t{1}, maxFencingToken.value() - 1));
+    fenceRecover_->add_option("--lease", recover.lease);
+    fenceRecover_->add_option("--resource", recover.resources)->allow_extra_args(false);
+    fenceRecover_->add_flag("--yes", recover.yes);
   }
 
   /// A bound of some time: at least a millisecond.
@@ -156,11 +171,12 @@ class Parser {
     if (init_->parsed()) return initArguments_;
     if (fenceInstallSql_->parsed()) return fenceInstallSqlArguments_;
     if (fenceProxy_->parsed()) return fenceProxyArguments_;
+    if (fenceRecover_->parsed()) return fenceRecoverArguments_;
     return resignArguments_;
   }
 
   CLI::App app_{"", "tenure"};
-  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *fenceInstallSql_{}, *fenceProxy_{};
+  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
   RunArguments runArguments_;
   StatusArguments statusArguments_;
   CheckArguments checkArguments_;
@@ -168,6 +184,7 @@ class Parser {
   ResignArguments resignArguments_;
   FenceInstallSqlArguments fenceInstallSqlArguments_;
   FenceProxyArguments fenceProxyArguments_;
+  FenceRecoverArguments fenceRecoverArguments_;
 };
 
 int refuse(const std::string& message, const std::string& command) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -64,8 +65,16 @@ struct FenceProxyArguments {
   std::chrono::milliseconds drainTimeout{30'000};
 };
 
+struct FenceRecoverArguments {
+  std::string config;
+  std::string lease{};  ///< empty: the group's
+  std::uint64_t token{0};
+  std::vector<std::string> resources{};  ///< KIND:WHERE
+  bool yes{false};
+};
+
 using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
-                               LockArguments, FenceInstallSqlArguments, FenceProxyArguments>;
+                               LockArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
 
 /// The arguments, or the exit code if there is nothing left to do: help or the version was printed, or a fault was
 /// told on stderr. `words` has no program name.

@@ -16,11 +16,23 @@ Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& task
     tasks_.post([seen = events_.leaderSeen, leader] { seen(leader); });
   };
   elector_ = std::make_unique<LeaderElector>(group, std::move(listener));
-  elector_->start();
+  stopper_ = std::thread{[this, wish = wish_.get_future()]() mutable {
+    if (!wish.get()) return;
+    const ReleaseResult result = elector_->stop();
+    tasks_.post([stopped = events_.stopped, result] { stopped(result); });
+  }};
+  try {
+    elector_->start();
+  } catch (...) {
+    wish_.set_value(false);
+    stopper_.join();
+    throw;
+  }
 }
 
 Candidacy::~Candidacy() {
-  if (stopper_.joinable()) stopper_.join();
+  if (!std::exchange(wished_, true)) wish_.set_value(false);
+  stopper_.join();
   elector_.reset();
 }
 
@@ -45,11 +57,7 @@ void Candidacy::work(const Leadership& term) {
 }
 
 void Candidacy::stop() {
-  if (stopper_.joinable()) return;
-  stopper_ = std::thread{[this] {
-    const ReleaseResult result = elector_->stop();
-    tasks_.post([stopped = events_.stopped, result] { stopped(result); });
-  }};
+  if (!std::exchange(wished_, true)) wish_.set_value(true);
 }
 
 }  // namespace tenure::cli

@@ -29,7 +29,8 @@ struct CandidacyEvents {
 
 class Candidacy {
  public:
-  /// Competes from now on. `tasks` and `publisher` outlive it. Renewals are published without the main thread.
+  /// Competes from now on; throws std::system_error if there can be no thread. `tasks` and `publisher` outlive it.
+  /// Renewals are published without the main thread.
   Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher);
   Candidacy(const Candidacy&) = delete;
   Candidacy& operator=(const Candidacy&) = delete;
@@ -50,7 +51,9 @@ class Candidacy {
   std::mutex mutex_;
   std::optional<Leadership> term_;  ///< guarded by mutex_: the callbacks beside onElected need it
   std::unique_ptr<LeaderElector> elector_;
-  std::thread stopper_;
+  std::promise<bool> wish_;  ///< true: to stop; false: there is nothing to do any more
+  bool wished_{false};
+  std::thread stopper_;  ///< there from the start: where threads are few, none could be had when it is needed
 };
 
 }  // namespace tenure::cli

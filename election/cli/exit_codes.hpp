@@ -5,7 +5,7 @@
 
 namespace tenure::cli {
 
-/// 80 to 85 are free of the codes of sysexits.h (64-78), of timeout(1) (124, 125) and of shells (126 and up), so that
+/// 80 to 86 are free of the codes of sysexits.h (64-78), of timeout(1) (124, 125) and of shells (126 and up), so that
 /// under `run --once` they rarely mean something to the job as well.
 enum ExitCode : int {
   exitOk = 0,
@@ -17,6 +17,7 @@ enum ExitCode : int {
   exitStore = 83,           ///< the store cannot be reached, or refused
   exitNobody = 84,          ///< status, resign: nobody leads; lock show: nobody holds it
   exitNotYet = 85,          ///< resign --wait: the leader had not stepped down in time; lock: the time was over
+  exitUnknown = 86,         ///< the time was over while a write was not answered: what became of it is not known
   exitNotExecutable = 126,  ///< run: COMMAND is there but cannot be executed
   exitNotFound = 127,       ///< run: COMMAND was not found
 };

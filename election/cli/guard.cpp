@@ -7,7 +7,10 @@
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
+#include <sched.h>
+#include <stdexcept>
 #include <string>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -25,15 +28,26 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// After SIGKILL: how often to look whether anything is left that could not die yet.
+/// After SIGKILL: when to look whether anything is left that could not die yet, and then twice as long each time: a
+/// process in state D may take minutes, and each look is a walk through /proc, in the real-time class.
 constexpr nanoseconds killAgainAfter = std::chrono::milliseconds{20};
+constexpr nanoseconds killAgainAtMost = std::chrono::seconds{1};
 
 struct WatchedJob {
   UniqueFd leader;
+  UniqueFd beacon;  ///< held until nothing of the job is left: the job may have closed its own
   JobProcesses processes;
   std::optional<Instant> terminatedAt{};
   bool killed{false};
+  nanoseconds killAgain{killAgainAfter};
 };
+
+/// Said last, because a full pipe behind stderr may block.
+void report(bool killed) {
+  const std::string how = killed ? "with SIGKILL" : "with SIGTERM";
+  const std::string line = "tenure guard: the supervisor is gone; its job was ended " + how + "\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
 
 class Guard {
  public:
@@ -53,8 +67,6 @@ class Guard {
   void kill();
   [[nodiscard]] std::optional<nanoseconds> untilTerminate(const Instant& now, const TermState& term) const;
   [[nodiscard]] nanoseconds untilKill(const Instant& now, const TermState& term) const;
-  void report() const;
-
   UniqueFd control_;
   UniqueFd supervisor_;
   GuardChannel channel_;
@@ -97,8 +109,12 @@ void Guard::takeMessages() {
 
 void Guard::watch(ReceivedMessage received) {
   const GuardMessage& message = received.message;
-  const ProcessGroup group{received.pidfd.get(), message.group};
-  job_.emplace(WatchedJob{std::move(received.pidfd), JobProcesses{group, message.identity}});
+  if (!received.leader || (message.hasBeacon != 0 && !received.beacon)) {
+    throw std::runtime_error{"guard: the job's descriptors did not arrive; raise the limit of open files (ulimit -n)"};
+  }
+  const ProcessGroup group{received.leader.get(), message.group};
+  job_.emplace(
+      WatchedJob{std::move(received.leader), std::move(received.beacon), JobProcesses{group, message.identity}});
   GuardMessage answer = message;
   answer.kind = GuardMessage::Kind::watched;
   sendMessage(control_.get(), answer);
@@ -114,13 +130,14 @@ void Guard::act() {
   if (supervisorGone_) {
     job_->processes.refresh();
     if (job_->processes.empty()) {
-      report();
+      const bool killed = job_->killed;
       job_.reset();
-      return;
+      return report(killed);
     }
   }
   if (!job_->killed) return timer_.arm(earlier(untilTerminate(now, term), untilKill(now, term)));
-  timer_.arm(supervisorGone_ ? std::optional{killAgainAfter} : std::nullopt);
+  timer_.arm(supervisorGone_ ? std::optional{job_->killAgain} : std::nullopt);
+  job_->killAgain = std::min(job_->killAgain * 2, killAgainAtMost);
 }
 
 std::optional<nanoseconds> Guard::untilTerminate(const Instant& now, const TermState& term) const {
@@ -151,13 +168,6 @@ void Guard::kill() {
   job_->processes.kill();
 }
 
-/// Said last, because a full pipe behind stderr may block.
-void Guard::report() const {
-  const std::string how = job_->killed ? "with SIGKILL" : "with SIGTERM";
-  const std::string line = "tenure guard: the supervisor is gone; its job was ended " + how + "\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-}
-
 void closeAllBut(const GuardDescriptors& kept) {
   int fds[] = {kept.control, kept.memory, kept.supervisor};
   std::sort(std::begin(fds), std::end(fds));
@@ -169,18 +179,29 @@ void closeAllBut(const GuardDescriptors& kept) {
   close_range(next, ~0U, 0);
 }
 
+/// A busy machine is when the guard is needed. All are wishes, which need a privilege or a limit: a real-time class,
+/// the highest priority else, and no waiting for pages that it has used before.
+void hurryUp() {
+  const sched_param lowest{1};
+  sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
+  setpriority(PRIO_PROCESS, 0, -20);
+  mlockall(MCL_CURRENT | MCL_ONFAULT);
+}
+
 void detach(const GuardDescriptors& descriptors) {
   sigset_t all{};
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  setsid();
+  // A group of its own, so that who signals the supervisor's does not hit it; no session: where sched_autogroup is on
+  // that would have a share of the processor of its own, and was seen to wait for it for two seconds.
+  setpgid(0, 0);
   prctl(PR_SET_NAME, "tenure-guard");
   closeAllBut(descriptors);
   const UniqueFd nothing{open("/dev/null", O_RDWR | O_CLOEXEC)};
   dup2(nothing.get(), STDIN_FILENO);
   dup2(nothing.get(), STDOUT_FILENO);
   if (chdir("/") != 0) std::fputs("tenure guard: cannot leave the working directory\n", stderr);
-  setpriority(PRIO_PROCESS, 0, -20);  // a busy machine is when it is needed; a wish, which needs a privilege
+  hurryUp();
 }
 
 }  // namespace

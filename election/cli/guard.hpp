@@ -17,8 +17,8 @@ struct GuardDescriptors {
 /// - The supervisor lives but does not act (SIGSTOP, a starved machine): SIGTERM when leadership ends, SIGKILL when
 ///   validity does, both by the clock rule for holders and by what was last published.
 ///
-/// It has a session of its own, so that a terminal's ^C and hang-up do not reach it, and heeds no signal that can be
-/// blocked: it ends by itself.
+/// It has a process group of its own and heeds no signal that can be blocked, so a terminal's ^C and hang-up do not
+/// reach it: it ends by itself.
 [[nodiscard]] int runGuard(const GuardDescriptors& descriptors);
 
 }  // namespace tenure::cli

@@ -40,8 +40,7 @@ void GuardKeeper::start() {
   std::string subcommand = guardSubcommand;
   char* const argv[] = {program_.data(),   subcommand.data(), numbers[0].data(),
                         numbers[1].data(), numbers[2].data(), nullptr};
-  const pid_t child = fork();
-  if (child < 0) throwErrno("fork for the guard");
+  const pid_t child = forkFor("the guard");
   if (child == 0) {  // from here on async-signal-safe
     for (const int fd : inherited) fcntl(fd, F_SETFD, 0);
     execv(program_.c_str(), argv);
@@ -65,15 +64,15 @@ void GuardKeeper::reap() noexcept {
   id_ = -1;
 }
 
-void GuardKeeper::watch(const ProcessGroup& group, const std::string& identity) {
+void GuardKeeper::watch(const ProcessGroup& group, const std::string& identity, int beacon) {
   job_.emplace();
   job_->kind = GuardMessage::Kind::watch;
   job_->number = ++number_;
   job_->group = group.id;
   identity.copy(job_->identity, sizeof job_->identity - 1);
-  leaderPidfd_ = group.leaderPidfd;
+  descriptors_ = {group.leaderPidfd, beacon};
   watching_ = false;
-  sendMessage(control_.get(), *job_, leaderPidfd_);  // if it fails the guard is dead, and its successor is told
+  sendMessage(control_.get(), *job_, descriptors_);  // if it fails the guard is dead, and its successor is told
 }
 
 void GuardKeeper::forget() noexcept {
@@ -107,7 +106,7 @@ bool GuardKeeper::replace(std::string& why) noexcept {
     why = std::string{"its guard process cannot be started: "} + error.what();
     return false;
   }
-  if (job_) sendMessage(control_.get(), *job_, leaderPidfd_);
+  if (job_) sendMessage(control_.get(), *job_, descriptors_);
   return true;
 }
 

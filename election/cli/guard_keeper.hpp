@@ -34,8 +34,9 @@ class GuardKeeper {
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
 
   /// Hands a job over; `isWatching` turns true when the guard answered. The group's leader must not be reaped before
-  /// `forget`.
-  void watch(const ProcessGroup& group, const std::string& identity);
+  /// `forget`. `beacon` (-1: none) is the descriptor of the store's death notice: the guard holds it until nothing of
+  /// the job is left, because a job may close what it inherits.
+  void watch(const ProcessGroup& group, const std::string& identity, int beacon = -1);
   void forget() noexcept;
   void takeAnswers() noexcept;
   [[nodiscard]] bool isWatching() const noexcept { return watching_; }
@@ -56,7 +57,7 @@ class GuardKeeper {
   UniqueFd control_;
   std::uint32_t number_{0};
   std::optional<GuardMessage> job_;
-  int leaderPidfd_{-1};
+  JobDescriptors descriptors_{};
   bool watching_{false};
   std::deque<Instant> replacements_;
 };

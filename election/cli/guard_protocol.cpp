@@ -1,5 +1,6 @@
 #include "guard_protocol.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sys/socket.h>
@@ -7,29 +8,34 @@
 namespace tenure::cli {
 namespace {
 
-/// Room for one descriptor, aligned as the kernel wants it.
+constexpr std::size_t mostDescriptors = 2;
+
+/// Room for the descriptors, aligned as the kernel wants it.
 union Control {
   cmsghdr header;
-  char room[CMSG_SPACE(sizeof(int))];
+  char room[CMSG_SPACE(mostDescriptors * sizeof(int))];
 };
 
 }  // namespace
 
-bool sendMessage(int socket, const GuardMessage& message, int pidfd) noexcept {
+bool sendMessage(int socket, const GuardMessage& message, const JobDescriptors& descriptors) noexcept {
   GuardMessage copy = message;
   iovec body{&copy, sizeof copy};
   Control control{};
   msghdr envelope{};
   envelope.msg_iov = &body;
   envelope.msg_iovlen = 1;
-  if (pidfd >= 0) {
+  if (descriptors.leader >= 0) {
+    const int fds[mostDescriptors] = {descriptors.leader, descriptors.beacon};
+    const std::size_t bytes = (descriptors.beacon >= 0 ? 2 : 1) * sizeof(int);
+    copy.hasBeacon = descriptors.beacon >= 0 ? 1 : 0;
     envelope.msg_control = control.room;
-    envelope.msg_controllen = sizeof control.room;
+    envelope.msg_controllen = CMSG_SPACE(bytes);
     cmsghdr* rights = CMSG_FIRSTHDR(&envelope);
     rights->cmsg_level = SOL_SOCKET;
     rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof pidfd);
-    std::memcpy(CMSG_DATA(rights), &pidfd, sizeof pidfd);
+    rights->cmsg_len = CMSG_LEN(bytes);
+    std::memcpy(CMSG_DATA(rights), fds, bytes);
   }
   return sendmsg(socket, &envelope, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(sizeof copy);
 }
@@ -48,9 +54,10 @@ std::optional<ReceivedMessage> receiveMessage(int socket, bool& closed) noexcept
   if (got != static_cast<ssize_t>(sizeof out.message)) return std::nullopt;
   const cmsghdr* rights = CMSG_FIRSTHDR(&envelope);
   if (rights != nullptr && rights->cmsg_type == SCM_RIGHTS) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
-    out.pidfd.reset(fd);
+    int fds[mostDescriptors] = {-1, -1};
+    std::memcpy(fds, CMSG_DATA(rights), std::min(sizeof fds, rights->cmsg_len - CMSG_LEN(0)));
+    out.leader.reset(fds[0]);
+    out.beacon.reset(fds[1]);
   }
   return out;
 }

@@ -17,23 +17,31 @@ inline constexpr const char* guardSubcommand = "__guard";
 /// Both ends are the same binary, so the layout needs no version.
 struct GuardMessage {
   enum class Kind : std::uint32_t {
-    watch,    ///< to the guard, with the leader's pidfd: this job's life is yours to end
+    watch,    ///< to the guard, with the job's descriptors: this job's life is yours to end
     watched,  ///< the answer: from now on it is
     forget,   ///< to the guard: the job is gone
   };
   Kind kind{Kind::forget};
   std::uint32_t number{0};  ///< of the job, so that a late answer is not taken for another's
   pid_t group{0};
+  std::uint32_t hasBeacon{0};  ///< of watch: the beacon's descriptor comes with it
   char identity[33]{};
+};
+
+/// What goes with `watch`; the beacon is -1 where the store has no death notice.
+struct JobDescriptors {
+  int leader{-1};  ///< pidfd of the job's first process
+  int beacon{-1};  ///< as long as anybody holds it, the holder of the lease counts as alive
 };
 
 struct ReceivedMessage {
   GuardMessage message;
-  UniqueFd pidfd;
+  UniqueFd leader;
+  UniqueFd beacon;
 };
 
 /// Never blocks. False: the other side is gone or does not read.
-bool sendMessage(int socket, const GuardMessage& message, int pidfd = -1) noexcept;
+bool sendMessage(int socket, const GuardMessage& message, const JobDescriptors& descriptors = {}) noexcept;
 
 /// Never blocks. Empty: nothing came, or (`closed`) nothing will.
 [[nodiscard]] std::optional<ReceivedMessage> receiveMessage(int socket, bool& closed) noexcept;

@@ -55,16 +55,19 @@ COMMAND finds in its environment:
                           descriptor at least that often, else the lease ends
 
 Signals: SIGTERM, SIGINT and SIGHUP stop politely (end COMMAND, release, exit);
-a second one, or SIGQUIT, hurries (SIGKILL). SIGUSR1 and SIGUSR2 go to COMMAND.
+a second one (not within 500 ms), or SIGQUIT, hurries (SIGKILL). SIGUSR1 and
+SIGUSR2 go to COMMAND.
 
 Exit codes:
   0    stopped by a signal; with --once: what COMMAND returned (128 + N if it
        was ended by signal N)
   1    failed              2    wrong arguments or configuration
-  80   on_lost: terminate, and the work did not end in time
+  80   on_lost: terminate, and COMMAND did not end in time; it was killed
   81   --once: leadership was lost while COMMAND ran, and it was ended
   82   --wait: not elected in time, somebody else leads
-  83   --wait: not elected in time, the store cannot be reached
+  83   the store can never be used as it is configured; --wait: not elected in
+       time, the store cannot be reached
+  86   --wait: not elected in time, and whether an attempt arrived is not known
   126  COMMAND cannot be executed
   127  COMMAND was not found
 
@@ -165,6 +168,7 @@ Usage: tenure fence COMMAND [OPTIONS]
 Commands:
   install-sql  print SQL by which a database guards a table of yours
   proxy        refuse requests of former terms in front of an HTTP service
+  recover      set tokens right after somebody made one up
 
 Options:
   -h, --help    print this help and exit; tenure fence COMMAND --help tells more

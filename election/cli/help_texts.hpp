@@ -20,5 +20,6 @@ extern const char* const lockShow;
 extern const char* const lockList;
 extern const char* const lockPrune;
 extern const char* const fenceProxy;
+extern const char* const fenceRecover;
 
 }  // namespace tenure::cli::help

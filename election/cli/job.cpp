@@ -24,6 +24,7 @@ constexpr char goAhead = 'g';
   char go = 0;
   if (read(gate, &go, 1) != 1 || go != goAhead) _exit(0);
   for (const int fd : spec.inherited) fcntl(fd, F_SETFD, 0);
+  if (spec.beacon >= 0) fcntl(spec.beacon, F_SETFD, 0);
   const int error = image.execute();
   [[maybe_unused]] const ssize_t sent = write(gate, &error, sizeof error);
   _exit(error == ENOENT ? 127 : 126);
@@ -38,8 +39,7 @@ Job Job::start(const JobSpec& spec, const SignalState& signals) {
   UniqueFd ours{ends[0]};
   UniqueFd theirs{ends[1]};
   const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) throwErrno("fork for the job");
+  const pid_t child = forkFor("the job's process");
   if (child == 0) {
     ours.reset();  // else this process's death would not end the wait at the gate
     becomeJob(image, spec, signals, theirs.get(), parent);

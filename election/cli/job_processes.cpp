@@ -120,8 +120,9 @@ void JobProcesses::signal(int signal) {
 void JobProcesses::kill() {
   signalGroup(group_, SIGKILL);
   for (int round = 0; round < maxKillRounds; ++round) {
-    if (refresh() == 0 && round > 0) return;
+    // Those known first: a look at /proc takes milliseconds.
     for (const Member& member : members_) signalProcess(member.pidfd.get(), SIGKILL);
+    if (refresh() == 0 && round > 0) return;
   }
 }
 

@@ -30,17 +30,17 @@ JobSpec marked(JobSpec spec, const std::string& identity) {
 
 }  // namespace
 
-JobRun::JobRun(JobSpec spec, nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
+JobRun::JobRun(const JobSpec& spec, nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
                const SignalState& signals, Logger logger)
     : identity_{newIdentity()},
       channel_{channel},
       guard_{guard},
       logger_{std::move(logger)},
       drainTimeout_{drainTimeout},
-      job_{Job::start(marked(std::move(spec), identity_), signals)},
+      job_{Job::start(marked(spec, identity_), signals)},
       processes_{job_.group(), identity_} {
   channel_.beginJob(drainTimeout);
-  guard_.watch(job_.group(), identity_);
+  guard_.watch(job_.group(), identity_, spec.beacon);
 }
 
 JobRun::~JobRun() {

@@ -27,7 +27,7 @@ class JobRun {
  public:
   /// Starts the job behind its gate and hands it to the guard. The term must have been published. Throws
   /// std::system_error if there can be no process.
-  JobRun(JobSpec spec, std::chrono::nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
+  JobRun(const JobSpec& spec, std::chrono::nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
          const SignalState& signals, Logger logger);
   ~JobRun();
   JobRun(const JobRun&) = delete;

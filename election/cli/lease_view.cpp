@@ -31,6 +31,8 @@ std::string_view toString(LeaseViewState state) {
       return "released";
     case LeaseViewState::held:
       return "held";
+    case LeaseViewState::vanished:
+      return "vanished";
     case LeaseViewState::silent:
       return "silent";
   }
@@ -52,6 +54,9 @@ std::string stateText(const LeaseView& view, bool colours) {
       return coloured("nobody leads; the last leader has released the lease", Colour::warning, colours);
     case LeaseViewState::held:
       return coloured("held", Colour::good, colours);
+    case LeaseViewState::vanished:
+      return coloured("nobody leads; the record of the last term was deleted, so candidates wait out its lease",
+                      Colour::bad, colours);
     case LeaseViewState::silent:
       break;
   }
@@ -75,8 +80,13 @@ std::string timeText(std::int64_t millis) {
 
 }  // namespace
 
+bool isHeld(const std::optional<LeaseRecord>& record) noexcept {
+  return record && !record->released && !record->vanished;
+}
+
 LeaseViewState LeaseView::state() const noexcept {
   if (!record) return LeaseViewState::none;
+  if (record->vanished) return LeaseViewState::vanished;
   if (record->released) return LeaseViewState::released;
   return renewedAgo > record->leaseDuration ? LeaseViewState::silent : LeaseViewState::held;
 }
@@ -91,11 +101,13 @@ std::string toTable(const LeaseView& view, bool colours) {
   std::vector<std::pair<std::string, std::string>> rows{{"group", view.group}, {"state", stateText(view, colours)}};
   if (view.record) {
     const LeaseRecord& record = *view.record;
-    rows.emplace_back(record.released ? "last leader" : "leader", person(record.holder));
+    if (!record.vanished) rows.emplace_back(record.released ? "last leader" : "leader", person(record.holder));
     rows.emplace_back("fencing token", record.token.isNone() ? "none" : toString(record.token));
-    rows.emplace_back("since", timeText(record.acquiredAtMillis));
-    rows.emplace_back(record.released ? "released" : "last renewal",
-                      timeText(record.renewedAtMillis) + (isTimed(record) ? ", " + ago(view.renewedAgo) : ""));
+    if (!record.vanished) {
+      rows.emplace_back("since", timeText(record.acquiredAtMillis));
+      rows.emplace_back(record.released ? "released" : "last renewal",
+                        timeText(record.renewedAtMillis) + (isTimed(record) ? ", " + ago(view.renewedAgo) : ""));
+    }
     rows.emplace_back("lease", durationText(record.leaseDuration));
   }
   rows.emplace_back("store", view.store);
@@ -111,8 +123,9 @@ std::string toJson(const LeaseView& view) {
   std::string version = "null";
   if (view.record) {
     const LeaseRecord& record = *view.record;
-    holder = fmt::format(R"({{"name":{},"incarnation":{},"id":{}}})", jsonString(nameOf(record.holder)),
-                         jsonString(incarnationOf(record.holder)), jsonString(record.holder));
+    if (!record.vanished)
+      holder = fmt::format(R"({{"name":{},"incarnation":{},"id":{}}})", jsonString(nameOf(record.holder)),
+                           jsonString(incarnationOf(record.holder)), jsonString(record.holder));
     token = toString(record.token);
     duration = std::to_string(record.leaseDuration.count());
     acquired = jsonTime(record.acquiredAtMillis);

@@ -14,8 +14,12 @@ enum class LeaseViewState {
   none,      ///< there is no record: nobody has led yet
   released,  ///< the last leader gave it up
   held,      ///< somebody leads
+  vanished,  ///< the record was deleted before the term ended: candidates wait out the lease that the counter states
   silent,    ///< held, but not renewed for longer than the lease by the wall clocks: the holder is probably gone
 };
+
+/// Whether a record says that somebody has the lease now.
+[[nodiscard]] bool isHeld(const std::optional<LeaseRecord>& record) noexcept;
 
 struct LeaseView {
   std::string group;

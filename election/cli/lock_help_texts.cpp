@@ -28,7 +28,7 @@ Exit codes:
   0    done                      2    wrong arguments, or no such token
   81   the lock was lost         82   somebody else holds it
   83   the store cannot be used  84   nobody holds it
-  85   the time was over
+  85   the time was over         86   what became of a write is not known
 
 Example:
   token=$(tenure lock acquire nightly --path locks.db --lease 10m) || exit
@@ -61,8 +61,8 @@ Exit codes:
   0    the token is on stdout       2    wrong arguments or configuration
   82   somebody else holds the lock, who is named on stderr
   83   the store cannot be reached or used
-  85   the time was over, and nobody else was seen holding it; or it is not
-       known whether a write arrived
+  85   the time was over, and nobody else was seen holding it
+  86   the time was over, and it is not known whether a write arrived
 
 Example:
   tenure lock acquire nightly --path locks.db --lease 10m --wait 0s
@@ -92,7 +92,7 @@ Exit codes:
   81   the lock is not this token's any more: expired, released, renewed by
        somebody else with the same token, or taken over
   83   the store cannot be reached or used
-  85   it is not known whether the renewal arrived
+  86   it is not known whether the renewal arrived
 )";
 
 const char* const lockRelease = R"(tenure lock release - give a lock up
@@ -115,7 +115,7 @@ Exit codes:
   2    wrong arguments or configuration, or TOKEN is none
   81   somebody else had taken it over, or renewed it with the same token
   83   the store cannot be reached or used
-  85   it is not known whether the release arrived
+  86   it is not known whether the release arrived
 )";
 
 const char* const lockHold = R"(tenure lock hold - run a command while a lock is held
@@ -139,7 +139,9 @@ Exit codes: those of COMMAND (128 + N if signal N ended it), and
   2    wrong arguments or configuration
   81   the lock was lost while COMMAND ran, and it was ended
   82   --wait: somebody else holds the lock
-  83   --wait: the store cannot be reached
+  1    there can be no process for COMMAND
+  83   --wait: the store cannot be reached, or it can never be used
+  86   --wait: it is not known whether a write arrived
   126  COMMAND cannot be executed       127  COMMAND was not found
 
 Example:

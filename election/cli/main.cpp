@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "commands/commands.hpp"
@@ -9,6 +10,7 @@
 #include "guard.hpp"
 #include "guard_protocol.hpp"
 #include "output.hpp"
+#include "process.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -21,6 +23,7 @@ struct Dispatch {
   int operator()(const ResignArguments& arguments) const { return resignCommand(arguments); }
   int operator()(const FenceInstallSqlArguments& arguments) const { return fenceInstallSqlCommand(arguments); }
   int operator()(const LockArguments& arguments) const { return lockCommand(arguments, SignalState::takeOver()); }
+  int operator()(const FenceRecoverArguments& arguments) const { return fenceRecoverCommand(arguments); }
   int operator()(const FenceProxyArguments& arguments) const { return fenceProxyCommand(arguments); }
 };
 
@@ -39,6 +42,12 @@ int mainOf(const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   try {
     return tenure::cli::mainOf({argv + 1, argv + argc});
+  } catch (const std::system_error& error) {
+    const std::string limit = tenure::cli::limitBehind(error.code().value());
+    const std::string what = error.what();
+    const bool told = limit.empty() || what.find(limit) != std::string::npos;
+    tenure::cli::complain(what + (told ? "" : "; " + limit));
+    return tenure::cli::exitFailed;
   } catch (const std::exception& error) {
     tenure::cli::complain(error.what());
     return tenure::cli::exitFailed;

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <sys/syscall.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace tenure::cli {
 namespace {
@@ -22,6 +23,19 @@ long sendByPidfd(int pidfd, int signal, unsigned flags) noexcept {
 }  // namespace
 
 void throwErrno(const std::string& what) { throw std::system_error{errno, std::generic_category(), what}; }
+
+std::string limitBehind(int error) {
+  return error == EAGAIN ? "no more processes or threads are allowed here (ulimit -u, pids.max of the cgroup)" : "";
+}
+
+pid_t forkFor(const std::string& what) {
+  const pid_t child = fork();
+  if (child < 0) {
+    const std::string limit = limitBehind(errno);
+    throwErrno("starting " + what + (limit.empty() ? "" : ": " + limit));
+  }
+  return child;
+}
 
 UniqueFd openPidfd(pid_t process) {
   UniqueFd fd = tryOpenPidfd(process);

@@ -11,6 +11,12 @@ namespace tenure::cli {
 /// Throws std::system_error: `what` names the call and its purpose.
 [[noreturn]] void throwErrno(const std::string& what);
 
+/// fork(2). Throws std::system_error with `what` the child is for, and the limit that is reached if it is one.
+[[nodiscard]] pid_t forkFor(const std::string& what);
+
+/// What a system call's error means where its own text does not say it: the limit behind EAGAIN. Empty: nothing.
+[[nodiscard]] std::string limitBehind(int error);
+
 /// A close-on-exec descriptor that becomes readable when the process ends. Throws std::system_error.
 [[nodiscard]] UniqueFd openPidfd(pid_t process);
 /// The same; empty if there is no such process (any more).

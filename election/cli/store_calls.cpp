@@ -38,6 +38,17 @@ WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersi
       [&](CallOptions options, WriteHandler handler) { store.remove(key, version, options, std::move(handler)); });
 }
 
+StoreResult<StoredTokens> readTokensNow(LeaseStore& store, const LeaseKey& key) {
+  return answerTo<StoreResult<StoredTokens>>(
+      [&](CallOptions options, TokensHandler handler) { store.readTokens(key, options, std::move(handler)); });
+}
+
+WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTokens& expected, FencingToken token) {
+  return answerTo<WriteOutcome>([&](CallOptions options, WriteHandler handler) {
+    store.setTokens(key, expected, token, options, std::move(handler));
+  });
+}
+
 WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token) {
   return answerTo<WriteOutcome>([&](CallOptions options, WriteHandler handler) {
     store.requestStepDown(key, token, options, std::move(handler));

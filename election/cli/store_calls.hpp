@@ -13,12 +13,18 @@ inline constexpr std::chrono::seconds storePatience{5};
 /// A table in a cloud may take that long to come to be.
 inline constexpr std::chrono::seconds schemaPatience{60};
 inline constexpr std::chrono::seconds listPatience{120};
+/// A wait that is over bounds the program whatever the store does; so much longer may it take to find out, and take
+/// back, what an attempt without an answer has left.
+inline constexpr std::chrono::milliseconds unansweredTime{250};
 
 [[nodiscard]] StoreStatus ensureSchemaNow(LeaseStore& store, std::chrono::milliseconds patience = schemaPatience);
 [[nodiscard]] ReadOutcome readNow(LeaseStore& store, const LeaseKey& key);
 /// A table may have many rows.
 [[nodiscard]] ListOutcome listNow(LeaseStore& store, const std::string& prefix);
 [[nodiscard]] WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version);
+[[nodiscard]] StoreResult<StoredTokens> readTokensNow(LeaseStore& store, const LeaseKey& key);
+[[nodiscard]] WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTokens& expected,
+                                        FencingToken token);
 [[nodiscard]] WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token);
 
 /// The error with its store in front, once.

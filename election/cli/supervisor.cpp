@@ -14,12 +14,24 @@
 #include <tenure/lockcore/death_notice.hpp>
 
 #include "output.hpp"
+#include "store_calls.hpp"
 
 namespace tenure::cli {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+
+/// timeout(1) sends its signal to the program and then to the group, so it comes twice within milliseconds; nobody who
+/// wants to hurry is that quick.
+constexpr milliseconds sameWish{500};
+
+/// `on_lost: terminate` is kept here: ended by the library, this process would leave its job to the guard, which has to
+/// find out first.
+Group withoutTerminate(GroupConfig config, Logger logger) {
+  config.options.onLost = OnLost::callback;
+  return makeGroup(config, std::move(logger)).value();
+}
 
 std::vector<int> heededSignals(const SignalState& state) {
   std::vector<int> out{SIGTERM, SIGUSR1, SIGUSR2};
@@ -41,16 +53,19 @@ std::string seconds(nanoseconds time) {
 
 }  // namespace
 
-Supervisor::Supervisor(Group group, SupervisorOptions options, const SignalState& signals)
-    : group_{std::move(group)},
+Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const SignalState& signals)
+    : terminates_{config.options.onLost == OnLost::terminate},
       options_{std::move(options)},
-      logger_{prefixed(group_.logger(), group_.name())},
+      startupLog_{Logger::toStderr(config.log.level)},
+      logger_{prefixed(Logger::toStderr(config.log.level), config.options.group)},
+      group_{withoutTerminate(std::move(config), startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},
       channel_{GuardChannel::create()},
       guard_{channel_},
       publisher_{channel_, group_.timing()},
       restartDelay_{group_.timing().duration()},
+      firstContact_{readClock()},
       waitLimit_{options_.wait, readClock()} {
   if (group_.timing().progressTimeout()) progress_.emplace();
 }
@@ -96,6 +111,8 @@ void Supervisor::wait() {
   const Instant now = readClock();
   std::optional<nanoseconds> left = job_ ? job_->untilWake(now) : std::nullopt;
   left = earlier(left, waitLimit_.untilLook(now));
+  if (candidacy_) left = earlier(left, firstContact_.untilLook(now));
+  left = earlier(left, untilQuit(now));
   if (pausedAt_) left = earlier(left, restartDelay_.present() - elapsedForHolder(*pausedAt_, now));
   timer_.arm(left);
   std::vector<pollfd> entries = job_ ? job_->descriptors() : std::vector<pollfd>{};
@@ -115,16 +132,19 @@ void Supervisor::takeSignals() {
     } else if (*signal == SIGQUIT) {
       stopPolitely(*signal);
       hurry();
-    } else if (stopAsked_) {
-      hurry();
-    } else {
+    } else if (!stopAskedAt_) {
       stopPolitely(*signal);
+    } else if (elapsedForHolder(*stopAskedAt_, readClock()) >= sameWish) {
+      hurry();
     }
   }
 }
 
 void Supervisor::stopPolitely(int signal) {
-  if (!std::exchange(stopAsked_, true)) logger_.log(LogLevel::info, "asked to stop by " + signalText(signal));
+  if (!stopAskedAt_) {
+    stopAskedAt_ = readClock();
+    logger_.log(LogLevel::info, "asked to stop by " + signalText(signal));
+  }
   if (job_) job_->stop("the supervisor was asked to stop");
   if (!job_ || !options_.once) leave(exitOk);
   if (candidacy_) candidacy_->stop();
@@ -157,16 +177,18 @@ void Supervisor::advance(const Instant& now) {
     job_->act(now);
     if (job_->isOver()) endTerm();
   }
+  if (candidacy_ && !stopped_ && !firstContact_.isMade()) makeContact(now, candidacy_->status().lease);
   if (!job_ && candidacy_ && !stopped_) {
     const LeaseStatus lease = candidacy_->status().lease;
-    if (waitLimit_.isOver(now, lease)) giveUpWaiting(lease);
+    if (waitLimit_.isOver(now, lease)) giveUpWaiting(now, lease);
   }
   settle(now);
+  if (!finished_ && untilQuit(now).value_or(unansweredTime).count() <= 0) quit();
   if (pausedAt_ && elapsedForHolder(*pausedAt_, now) >= restartDelay_.present()) compete();
 }
 
 void Supervisor::beginTerm(const Leadership& term, WorkHandle handle) {
-  if (exitCode_ || stopAsked_) return;  // letting the handle go ends the work that never began
+  if (exitCode_ || stopAskedAt_) return;  // letting the handle go ends the work that never began
   waitLimit_.lift();
   term_ = term;
   publisher_.publish(term);
@@ -180,6 +202,7 @@ void Supervisor::beginTerm(const Leadership& term, WorkHandle handle) {
   } catch (const std::exception& error) {
     complain(std::string{"the job cannot be started: "} + error.what());
     term_.reset();
+    if (options_.once) return leave(exitFailed);
     pauseAndCompete(ExitStatus{false, exitFailed});
   }
 }
@@ -195,9 +218,9 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
                       {"TENURE_CONFIG", options_.configFile},
                       {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
-  // An orphan of the job must count as this holder being alive.
+  // What is left of the job must count as this holder being alive.
   const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
-  if (notice && notice->descriptor() >= 0) spec.inherited.push_back(notice->descriptor());
+  if (notice) spec.beacon = notice->descriptor();
   if (progress_) {
     spec.inherited.push_back(progress_->jobEnd());
     spec.environment["TENURE_PROGRESS_FD"] = std::to_string(progress_->jobEnd());
@@ -221,7 +244,11 @@ void Supervisor::judgeEnd(const ExitStatus& status) {
     return leave(error == ENOENT ? exitNotFound : exitNotExecutable);
   }
   const bool byItself = !job_->wasStopped();
-  if (options_.once && (byItself || stopAsked_)) return leave(status.shellCode());
+  if (terminates_ && !byItself && !channel_.term().validAt(readClock())) {
+    complain("leadership was lost, and the job had to be killed; this process ends (on_lost: terminate)");
+    return leave(exitTerminated);
+  }
+  if (options_.once && (byItself || stopAskedAt_)) return leave(status.shellCode());
   if (options_.once) {
     complain("leadership ended while the job ran; it was ended and " + status.text());
     return leave(exitLost);
@@ -264,13 +291,47 @@ void Supervisor::settle(const Instant& now) {
   }
 }
 
-void Supervisor::giveUpWaiting(const LeaseStatus& lease) {
+/// Before the first answer of the store nobody can tell a wrong set-up from an outage but by its cause.
+void Supervisor::makeContact(const Instant& now, const LeaseStatus& lease) {
+  if (exitCode_) return;
+  const auto advice = firstContact_.look(now, lease);
+  if (firstContact_.isMade()) return startupLog_.open();
+  if (!advice) return;
+  startupLog_.told(advice->cause);
+  if (advice->kind == FirstContact::Advice::Kind::giveUp) {
+    complain("cannot compete: " + advice->cause);
+    return leave(exitStore);
+  }
+  const std::string cause = advice->cause.empty() ? "no answer yet" : advice->cause;
+  logger_.log(LogLevel::warn, "waits for its store, for " + seconds(advice->waited) + " by now: " + cause);
+}
+
+std::optional<nanoseconds> Supervisor::untilQuit(const Instant& now) const {
+  if (!gaveUpAt_) return std::nullopt;
+  return unansweredTime - elapsedForHolder(*gaveUpAt_, now);
+}
+
+/// The store has not answered in time. No job was begun, so nothing acts; what is not known is whether the lease is
+/// ours.
+void Supervisor::quit() {
+  startupLog_.open();
+  if (!mayHaveAcquired_) std::_Exit(*exitCode_);
+  complain("whether an attempt to acquire " + group_.name() +
+           " arrived is not known, as the store has not answered; if it did, nobody is elected for " +
+           durationText(group_.timing().duration()));
+  std::_Exit(exitUnknown);
+}
+
+void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {
+  gaveUpAt_ = now;
+  mayHaveAcquired_ = lease.state != LeaseState::candidate && lease.state != LeaseState::idle;
   if (lease.leader && !lease.leader->self) {
     complain("busy: " + std::string{nameOf(lease.leader->holder)} + " leads " + group_.name() + " with fencing token " +
              toString(lease.leader->token));
     return leave(exitBusy);
   }
   if (lease.lastError) {
+    startupLog_.told(lease.lastError->message);
     complain("not elected: " + lease.lastError->message);
     return leave(exitStore);
   }

@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include <tenure/config/group_config.hpp>
 #include <tenure/election/group.hpp>
 
 #include "candidacy.hpp"
 #include "exit_codes.hpp"
+#include "first_contact.hpp"
 #include "guard_channel.hpp"
 #include "guard_keeper.hpp"
 #include "job_run.hpp"
@@ -18,6 +20,7 @@
 #include "progress_pipe.hpp"
 #include "restart_delay.hpp"
 #include "signals.hpp"
+#include "startup_log.hpp"
 #include "term_publisher.hpp"
 #include "wait_limit.hpp"
 #include "wake_timer.hpp"
@@ -35,11 +38,13 @@ struct SupervisorOptions {
 /// end before the process (the job's parent-death signal hangs on it). The elector's threads only post tasks.
 class Supervisor {
  public:
-  /// Starts the guard. Throws std::system_error.
-  Supervisor(Group group, SupervisorOptions options, const SignalState& signals);
+  /// For a config without faults. Starts the guard. Throws std::system_error.
+  Supervisor(GroupConfig config, SupervisorOptions options, const SignalState& signals);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
+
+  [[nodiscard]] const Group& group() const noexcept { return group_; }
 
   /// Returns the exit code of the program.
   [[nodiscard]] int run();
@@ -64,14 +69,19 @@ class Supervisor {
   void hurry();
   void pauseAndCompete(const ExitStatus& status);
 
-  void giveUpWaiting(const LeaseStatus& lease);
+  void makeContact(const Instant& now, const LeaseStatus& lease);
+  void giveUpWaiting(const Instant& now, const LeaseStatus& lease);
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilQuit(const Instant& now) const;
+  [[noreturn]] void quit();
 
   [[nodiscard]] JobSpec jobSpec(const Leadership& term) const;
 
   // Constant after construction.
-  const Group group_;
+  const bool terminates_;  ///< on_lost: terminate
   const SupervisorOptions options_;
+  StartupLog startupLog_;
   const Logger logger_;  ///< puts the group's name before each line
+  const Group group_;    ///< without on_lost: terminate; its log goes through startupLog_
   const SignalState& signalState_;
 
   SignalEvents signals_;
@@ -89,11 +99,14 @@ class Supervisor {
   std::unique_ptr<JobRun> job_;
   Instant jobBegan_{};
 
+  FirstContact firstContact_;
   WaitLimit waitLimit_;
   std::optional<ReleaseResult> stopped_;
   std::optional<Instant> pausedAt_;
+  std::optional<Instant> gaveUpAt_;  ///< the wait was over
+  bool mayHaveAcquired_{false};      ///< an acquisition was under way then
   std::optional<int> exitCode_;
-  bool stopAsked_{false};
+  std::optional<Instant> stopAskedAt_;
   bool finished_{false};
 };
 

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <system_error>
 #include <unistd.h>
@@ -17,8 +16,6 @@
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/detail/per_process.hpp>
 #include <tenure/lockcore/detail/thread.hpp>
-
-#include "task_inbox.hpp"
 
 namespace tenure {
 namespace {
@@ -42,70 +39,17 @@ bool runsInThisThread(const asio::any_io_executor& executor) noexcept {
   return false;
 }
 
-int makeBell() {
-  const int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-  if (fd < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-  return fd;
-}
-
-/// An inbox with its bell, an eventfd. There is always one operation outstanding: only for loops that run until they
-/// are stopped.
-class LoopInbox : public std::enable_shared_from_this<LoopInbox> {
- public:
-  explicit LoopInbox(const asio::any_io_executor& executor) : bell_{executor, makeBell()} {}
-
-  /// Once, before the first task.
-  void listen() {
-    bell_.async_wait(asio::posix::stream_descriptor::wait_read,
-                     [weak = weak_from_this()](boost::system::error_code ec) {
-                       if (const auto self = weak.lock(); self && !ec) self->rang();
-                     });
-  }
-  [[nodiscard]] TaskInbox& tasks() noexcept { return tasks_; }
-
- private:
-  void ring() noexcept {
-    const std::uint64_t once = 1;
-    // Fails only if the counter is full, and then it rings anyway.
-    [[maybe_unused]] const ssize_t written = write(bell_.native_handle(), &once, sizeof once);
-  }
-  void rang() {
-    std::uint64_t rings = 0;
-    [[maybe_unused]] const ssize_t taken = read(bell_.native_handle(), &rings, sizeof rings);
-    listen();
-    tasks_.drain();
-  }
-
-  asio::posix::stream_descriptor bell_;
-  TaskInbox tasks_{[this] { ring(); }};
-};
-
 /// All timers share one timerfd of CLOCK_BOOTTIME, which fires right after a suspend (a timer of CLOCK_MONOTONIC would
 /// fire late by the time that the machine slept), and near timers share a wake-up.
 class AsioScheduler final : public Scheduler, public std::enable_shared_from_this<AsioScheduler> {
  public:
-  enum class Inbox : bool { asios, own };
-
-  explicit AsioScheduler(const asio::any_io_executor& executor, Inbox inbox = Inbox::asios)
-      : strand_{asio::make_strand(executor)}, timer_{strand_, makeTimer()} {
-    if (inbox == Inbox::asios) return;
-    inbox_ = std::make_shared<LoopInbox>(strand_);
-    inbox_->listen();
-  }
+  explicit AsioScheduler(const asio::any_io_executor& executor)
+      : strand_{asio::make_strand(executor)}, timer_{strand_, makeTimer()} {}
 
   [[nodiscard]] std::shared_ptr<const Clock> clock() const override { return systemClock(); }
   [[nodiscard]] Instant now() const noexcept override { return readClock(); }
 
-  void post(Task task) override {
-    if (inbox_) return inbox_->tasks().push(std::move(task));
-    asio::post(strand_, std::move(task));
-  }
-
-  [[nodiscard]] bool takesGuests() const noexcept override { return inbox_ != nullptr; }
-  void enter(Task task) override {
-    if (inbox_) return inbox_->tasks().enter(std::move(task));
-    post(std::move(task));
-  }
+  void post(Task task) override { asio::post(strand_, std::move(task)); }
 
   TimerId schedule(nanoseconds delay, Task task) override {
     const TimerId id = ++lastId_;
@@ -125,7 +69,6 @@ class AsioScheduler final : public Scheduler, public std::enable_shared_from_thi
   }
 
   [[nodiscard]] bool isCurrent() const noexcept override {
-    if (inbox_ && inbox_->tasks().isEntered()) return true;
     return strand_.running_in_this_thread() || runsInThisThread(strand_.get_inner_executor());
   }
 
@@ -139,15 +82,8 @@ class AsioScheduler final : public Scheduler, public std::enable_shared_from_thi
     if (std::exchange(waiting_, true)) return;
     timer_.async_wait(asio::posix::stream_descriptor::wait_read,
                       [weak = weak_from_this()](boost::system::error_code ec) {
-                        if (const auto self = weak.lock(); self && !ec) self->timeCame();
+                        if (const auto self = weak.lock(); self && !ec) self->fire();
                       });
-  }
-
-  void timeCame() {
-    if (!inbox_) return fire();
-    inbox_->tasks().enter([weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->fire();
-    });
   }
 
   void fire() {
@@ -165,7 +101,6 @@ class AsioScheduler final : public Scheduler, public std::enable_shared_from_thi
 
   asio::strand<asio::any_io_executor> strand_;
   asio::posix::stream_descriptor timer_;
-  std::shared_ptr<LoopInbox> inbox_{};  ///< constant after construction; null: Asio's own queue
   bool waiting_{false};
   TimerId lastId_{0};
   std::map<std::pair<nanoseconds, TimerId>, Task> queue_{};
@@ -178,7 +113,7 @@ class OwnLoop {
  public:
   OwnLoop()
       : loop_{std::make_shared<Loop>()},
-        scheduler_{std::make_shared<AsioScheduler>(loop_->io.get_executor(), AsioScheduler::Inbox::own)},
+        scheduler_{std::make_shared<AsioScheduler>(loop_->io.get_executor())},
         thread_{detail::startThread("tenure-renewal", [loop = loop_] { loop->io.run(); })} {}
   ~OwnLoop() {
     // What was posted before still runs: the answers of a store that went with the last reference are among it.

@@ -275,7 +275,7 @@ void LeaseMachine::Impl::revokeExpired(const Instant& now) {
   } else if (options_.manualHeartbeat && !wanted_) {
     announceRevoked(RevokeReason::expired, "nobody asked for a renewal in time, and the heartbeat is manual");
   } else if (paused) {
-    announceRevoked(RevokeReason::expired, "this process did not run for " + millis + " ms");
+    announceRevoked(RevokeReason::expired, "this process did not run for " + millis + " ms", true);
   } else if (unreachable) {
     announceRevoked(RevokeReason::storeUnreachable, renewFailures_ > 0 && lastError_
                                                         ? lastError_->message
@@ -298,14 +298,14 @@ void LeaseMachine::Impl::revokeLost(const Instant& now, RevokeReason reason, con
 }
 
 /// Leadership ends for isLeader() before anybody is told of it.
-void LeaseMachine::Impl::announceRevoked(RevokeReason reason, std::string detail) {
+void LeaseMachine::Impl::announceRevoked(RevokeReason reason, std::string detail, bool unstepped) {
   TermState over = term_;
   over.leadsFor = nanoseconds{0};
   if (reason == RevokeReason::lost || reason == RevokeReason::recordMissing) over.validFor = nanoseconds{0};
   publish(over);
   if (mutant::on(Mutant::revokedUntold) && reason == RevokeReason::lost) return;
-  if (mutant::on(Mutant::revokedTwice)) actions_.push_back(action::Revoked{reason, detail, term_.token});
-  actions_.push_back(action::Revoked{reason, std::move(detail), term_.token});
+  if (mutant::on(Mutant::revokedTwice)) actions_.push_back(action::Revoked{reason, detail, term_.token, unstepped});
+  actions_.push_back(action::Revoked{reason, std::move(detail), term_.token, unstepped});
 }
 
 void LeaseMachine::Impl::beginDrain(const Instant& now, RevokeReason reason, const std::string& detail) {

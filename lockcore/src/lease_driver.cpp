@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <string>
 
 #include "lease_driver_impl.hpp"
@@ -30,7 +31,29 @@ void LeaseDriver::Impl::pump(const LeaseEvent& event) {
 
 LeaseActions LeaseDriver::Impl::step(const Instant& now, const LeaseEvent& event) {
   const std::lock_guard lock{mutex_};
-  return machine_.step(now, event);
+  if (!std::exchange(withdrawn_, false)) return machine_.step(now, event);
+  LeaseActions actions = machine_.step(now, event::Stop{});
+  LeaseActions more = machine_.step(now, event);
+  std::move(more.begin(), more.end(), std::back_inserter(actions));
+  return actions;
+}
+
+bool LeaseDriver::Impl::withdraw() {
+  bool open = false;
+  {
+    const std::lock_guard lock{mutex_};
+    withdrawn_ = true;
+    open = machine_.acquisitionOpen();
+  }
+  submit(event::Stop{});
+  return open;
+}
+
+void LeaseDriver::Impl::endLedTerm(FencingToken token) {
+  const TermState term = machine_.term();
+  const bool led = term.token == token && term.leadsAt(scheduler_->now());
+  if (!led) return pump(event::Wakeup{});
+  pump(event::WorkFailed{"the work was told to stop at the deadline, in the moment of a renewal"});
 }
 
 void LeaseDriver::Impl::take(LeaseActions actions) {
@@ -97,13 +120,8 @@ void LeaseDriver::Impl::perform(const action::SendRead& send) {
 }
 
 void LeaseDriver::Impl::perform(action::SendWrite&& send) {
-  // Renewals come by the thousand, and nobody waits for one: a store goes on with the next, and two threads do the
-  // work.
-  const bool enters = entersWithAnswers_ && send.request.purpose != WriteRequest::Purpose::renew;
-  const auto answer = [gate = gate_, attempt = send.attempt, enters](WriteOutcome outcome) {
-    event::WriteReply reply{attempt, std::move(outcome)};
-    if (enters) return gate->enter(std::move(reply));
-    gate->submit(std::move(reply));
+  const auto answer = [gate = gate_, attempt = send.attempt](WriteOutcome outcome) {
+    gate->submit(event::WriteReply{attempt, std::move(outcome)});
   };
   try {
     store_->write(std::move(send.request), {send.timeout}, answer);

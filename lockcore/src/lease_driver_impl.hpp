@@ -17,14 +17,13 @@ namespace tenure {
 
 /// The only way from other threads to the driver and its scheduler. The scheduler may stand on a loop of the user's,
 /// which is destroyed right after the elector: so a store that answers late must not hold the driver for even a moment,
-/// or it would be the last to let go of both. Only enter() does, where the loop is the library's own.
+/// or it would be the last to let go of both.
 class LeaseDriver::Gate {
  public:
   void open(std::shared_ptr<Impl> impl);
   void submit(LeaseEvent event);
-  /// submit(), but inside the call if the scheduler takes guests and nothing else goes on. On a thread that is lent (a
-  /// store's, a waiting caller's), so with no lock held; it may be the last to let go of the driver.
-  void enter(LeaseEvent event);
+  [[nodiscard]] bool withdraw();
+  void endTerm(FencingToken token);
   void schemaAnswered(StoreStatus status);
   void reportProgress() noexcept { progressed_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool takeProgress() noexcept { return progressed_.exchange(false, std::memory_order_relaxed); }
@@ -47,15 +46,22 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
         logger_{std::move(options.logger)},
         onNotice_{std::move(options.onNotice)},
         checksSchema_{options.checksSchema},
-        entersWithAnswers_{store->lendsItsThread() && scheduler->takesGuests()},
         store_{std::move(store)},
         scheduler_{std::move(scheduler)},
         random_{std::move(random)},
         machine_{std::move(options.machine), *random_} {}
 
-  void submit(LeaseEvent event) { scheduler_->post(pumping(std::move(event))); }
-  [[nodiscard]] bool takesGuests() const noexcept { return scheduler_->takesGuests(); }
-  void enter(LeaseEvent event) { scheduler_->enter(pumping(std::move(event))); }
+  void submit(LeaseEvent event) {
+    scheduler_->post([weak = weak_from_this(), event = std::move(event)] {
+      if (const auto self = weak.lock()) self->pump(event);
+    });
+  }
+  [[nodiscard]] bool withdraw();
+  void endTerm(FencingToken token) {
+    scheduler_->post([weak = weak_from_this(), token] {
+      if (const auto self = weak.lock()) self->endLedTerm(token);
+    });
+  }
 
   void close() noexcept { closed_.store(true); }
   [[nodiscard]] const std::shared_ptr<const TermCell>& term() const noexcept { return readTerm_; }
@@ -68,14 +74,10 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] bool isOnScheduler() const { return scheduler_->isCurrent(); }
 
  private:
-  [[nodiscard]] Scheduler::Task pumping(LeaseEvent event) {
-    return [weak = weak_from_this(), event = std::move(event)] {
-      if (const auto self = weak.lock()) self->pump(event);
-    };
-  }
   void ensureSchema();
   void takeSchema(const StoreStatus& status);
   void pump(const LeaseEvent& event);
+  void endLedTerm(FencingToken token);
   void take(LeaseActions actions);
   void perform(const action::SendRead& send);
   void perform(action::SendWrite&& send);
@@ -105,7 +107,6 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   const Logger logger_;
   const std::function<void(const LeaseNotice&)> onNotice_;
   const bool checksSchema_;
-  const bool entersWithAnswers_;  ///< what follows an answer is done on the store's thread
   const std::shared_ptr<LeaseStore> store_;
   const std::shared_ptr<Scheduler> scheduler_;
   const std::unique_ptr<RandomSource> random_;
@@ -128,6 +129,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   // Changed on the scheduler under the lock, so read there without it.
   mutable std::mutex mutex_;  ///< held for one step of the machine, or for a copy of what it shows
   LeaseMachine machine_;
+  bool withdrawn_{false};                    ///< and the machine does not know it yet
   std::optional<StoreError> schemaFault_{};  ///< as it was told last
   ClockGauge gauge_{};
 };

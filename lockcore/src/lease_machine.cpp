@@ -209,6 +209,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::HolderProvenDea
 /// Anybody who may write to a resource can make a report up, so it counts only within a step above what the store has
 /// shown: not above other reports, which would walk up without an end.
 void LeaseMachine::Impl::handle(const Instant& now, const event::TokenSeen& event) {
+  if (state_ == LeaseState::stopped) return;
   const FencingToken believed{knownToken_.value() + maxReportedStep};
   const bool tooHigh = event.token > std::min(believed, maxFencingToken);
   if (tooHigh && !mutant::on(Mutant::reportedTokenUnbounded)) return refuseReport(event.token);
@@ -306,7 +307,8 @@ bool LeaseMachine::Impl::wrote(const LeaseRecord& record) const {
 
 /// What the counter says of a term of this candidate that it knows to be over.
 bool LeaseMachine::Impl::leftByOwnTerm(const LeaseRecord& record) const {
-  return record.vanished && record.token == ownToken_ && !mutant::on(Mutant::ownTermIsForeign);
+  const bool its = record.token == ownToken_ || mutant::on(Mutant::ownTermIsProof);
+  return record.vanished && !ownToken_.isNone() && its;
 }
 
 void LeaseMachine::Impl::publish(const TermState& term) {
@@ -394,6 +396,11 @@ LeaseMachine& LeaseMachine::operator=(LeaseMachine&&) noexcept = default;
 
 LeaseActions LeaseMachine::step(const Instant& now, const LeaseEvent& event) { return impl_->step(now, event); }
 std::optional<nanoseconds> LeaseMachine::untilWakeup(const Instant& now) const { return impl_->untilWakeup(now); }
+bool LeaseMachine::acquisitionOpen() const noexcept {
+  const LeaseState state = impl_->state_;
+  if (state == LeaseState::idle || state == LeaseState::stopped) return false;
+  return state != LeaseState::candidate || !impl_->pending_.empty();
+}
 const LeaseKey& LeaseMachine::key() const noexcept { return impl_->options_.key; }
 LeaseState LeaseMachine::state() const noexcept { return impl_->state_; }
 TermState LeaseMachine::term() const noexcept { return impl_->published_; }

@@ -12,6 +12,18 @@ void LeaseStore::remove(const LeaseKey& /*key*/, RecordVersion /*version*/, Call
   sharedScheduler()->post([handler = std::move(handler), cannot] { handler(Rejected{cannot}); });
 }
 
+void LeaseStore::readTokens(const LeaseKey& /*key*/, CallOptions /*options*/, TokensHandler handler) {
+  const StoreError cannot{ErrorClass::misconfigured, describe() + ": this store does not show what it stores"};
+  sharedScheduler()->post([handler = std::move(handler), cannot] { handler(cannot); });
+}
+
+// NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do set tokens keep them
+void LeaseStore::setTokens(const LeaseKey& /*key*/, StoredTokens /*expected*/, FencingToken /*token*/,
+                           CallOptions /*options*/, WriteHandler handler) {
+  const StoreError cannot{ErrorClass::misconfigured, describe() + ": this store does not set tokens"};
+  sharedScheduler()->post([handler = std::move(handler), cannot] { handler(Rejected{cannot}); });
+}
+
 // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do page keep it
 void LeaseStore::listPage(std::string prefix, std::string /*from*/, CallOptions options, PageHandler handler) {
   list(std::move(prefix), options, [handler = std::move(handler)](ListOutcome all) {

@@ -28,6 +28,7 @@ LockSession::LockSession(std::shared_ptr<const LockCommon> common, Request reque
     : common_{std::move(common)},
       request_{std::move(request)},
       lane_{std::make_shared<CallbackLane>(common_->executor)},
+      madeAt_{common_->clock->now()},
       leaseMillis_{request_.timing.duration().count()},
       acquired_{std::move(acquired)},
       ended_{std::move(ended)},
@@ -56,17 +57,20 @@ void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<co
   options.checksSchema = false;
   driver_ = std::make_shared<LeaseDriver>(std::move(options), common_->store, std::move(scheduler), std::move(random));
   cell_ = driver_->term();
-  madeAt_ = now();
+  begun_.store(true);
 }
 
-void LockSession::start(std::optional<Beacon> beacon, Caller caller) {
+void LockSession::start(std::optional<Beacon> beacon) {
+  bool cancelled = false;
   {
     const std::lock_guard lock{mutex_};
     beacon_ = std::move(beacon);
+    cancelled = cancelled_.has_value();
   }
-  if (request_.options.waitFor == milliseconds{0}) return compete(nullptr, caller);
-  const auto begin = [weak = weak_from_this(), caller](const std::shared_ptr<const LeaseMemory>& left) {
-    if (const auto self = weak.lock()) self->compete(left, caller);
+  if (cancelled) return driver_->submit(event::Stop{});
+  if (request_.options.waitFor == milliseconds{0}) return compete(nullptr);
+  const auto begin = [weak = weak_from_this()](const std::shared_ptr<const LeaseMemory>& left) {
+    if (const auto self = weak.lock()) self->compete(left);
   };
   auto line = std::make_unique<PlaceInLine>(common_->store, key(), begin);
   {
@@ -78,37 +82,22 @@ void LockSession::start(std::optional<Beacon> beacon, Caller caller) {
   if (!scheduler) return;
   // Who is first may live on a loop that stands still, and whoever waits for a bounded time has one look at its end.
   const milliseconds longest = request_.timing.duration();
-  const milliseconds limit = std::min(request_.options.waitFor.value_or(longest), longest);
-  scheduler->post([weak = std::weak_ptr{scheduler}, begin, limit] {
-    if (const auto loop = weak.lock()) loop->schedule(limit, [begin] { begin(nullptr); });
+  const milliseconds turn = std::min(request_.options.waitFor.value_or(longest), longest);
+  scheduler->post([weak = std::weak_ptr{scheduler}, begin, turn] {
+    if (const auto loop = weak.lock()) loop->schedule(turn, [begin] { begin(nullptr); });
   });
 }
 
 /// Again: no effect.
-void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left, Caller caller) {
+void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
   std::optional<Beacon> beacon;
   {
     const std::lock_guard lock{mutex_};
     beacon = beacon_;
   }
   competes_.store(true);
-  hand(event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left},
-       caller);
-}
-
-void LockSession::hand(LeaseEvent event, Caller caller) {
-  if (caller == Caller::waits) return driver_->enter(std::move(event));
-  driver_->submit(std::move(event));
-}
-
-void LockSession::cancel(LockErrc why) {
-  {
-    const std::lock_guard lock{mutex_};
-    if (!acquired_) return;
-    cancelled_ = why;
-  }
-  decide(error(why, "was cancelled before it was decided"));
-  driver_->submit(event::Stop{});
+  driver_->submit(
+      event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left});
 }
 
 /// The release follows what the work was told, so that a successor does not begin before (I9). While the work winds up
@@ -233,7 +222,7 @@ bool LockSession::share() {
   return true;
 }
 
-bool LockSession::letGo(const ReleaseOptions& options, Caller caller, Released done) {
+bool LockSession::letGo(const ReleaseOptions& options, Released done) {
   std::unique_lock lock{mutex_};
   if (--handles_ > 0) return false;
   over_.store(true);
@@ -248,7 +237,7 @@ bool LockSession::letGo(const ReleaseOptions& options, Caller caller, Released d
   lock.unlock();
   event::Release release{options.data, options.deleteRecord.value_or(request_.options.deleteOnRelease)};
   if (!release.data && options.clearData) release.data = "";
-  hand(std::move(release), caller);
+  driver_->submit(std::move(release));
   failChanges(lostError());
   return true;
 }

@@ -147,7 +147,7 @@ LockTokenResult<LockTokenParts> partsIn(std::string_view body) {
   if (!lease || *lease < minLeaseDuration.count() || *lease > maxLeaseDuration.count()) return bad("lease");
   parts.lease = std::chrono::milliseconds{*lease};
   const auto token = fields.takeNumber("token");
-  if (!token || *token == 0) return bad("token");
+  if (!token || *token == 0 || FencingToken{static_cast<std::uint64_t>(*token)} > maxFencingToken) return bad("token");
   parts.token = FencingToken{static_cast<std::uint64_t>(*token)};
   auto boot = fields.takeText("boot");
   if (!boot) return bad("boot");

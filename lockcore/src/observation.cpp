@@ -30,6 +30,7 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
     vanishedLease_ = leaseToWaitOut(record);
   }
   record_ = record ? std::make_shared<const Sighting>(*record) : nullptr;
+  if (record) newestToken_ = std::max(newestToken_, record->token);
   written_ = written;
   known_ = true;
   return news;
@@ -38,13 +39,15 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
 /// A record that vanishes (TTL, an operator, a table put back) says nothing of its holder, nor of one who took over
 /// since: either finds out at its next renewal only. So the lease that was seen in it is waited out, and the one that
 /// the store's counter states, whichever is longer. A record without a token was written by a client that releases by
-/// deleting.
+/// deleting; the last term of this library is over then, unless it is one that was not known of when that record was
+/// seen: it may have come since.
 std::chrono::milliseconds Observation::leaseToWaitOut(const std::optional<LeaseRecord>& record) const {
   using std::chrono::milliseconds;
   const bool vanished = record && record->vanished;
   if (record && !vanished) return milliseconds{0};
   const bool foreign = known_ && record_ && record_->token.isNone();
-  if (foreign && !mutant::on(Mutant::foreignGoneWaits)) return milliseconds{0};
+  const bool came = vanished && record->token > newestToken_ && !mutant::on(Mutant::foreignGoneIsProof);
+  if (foreign && !came) return milliseconds{0};
   const milliseconds seen = record_ ? std::max(record_->leaseDuration, vanishedLease_) : vanishedLease_;
   const bool stated = vanished && !mutant::on(Mutant::openTermIgnored);
   return stated ? std::max(seen, record->leaseDuration) : seen;
@@ -57,6 +60,7 @@ void Observation::adopt(const LeaseSighting& sighting) {
   if (record_)
     vanishedLease_ =
         record_->vanished ? std::max(vanishedLease_, record_->leaseDuration) : std::chrono::milliseconds{0};
+  newestToken_ = std::max({newestToken_, sighting.tokenFloor, record_ ? record_->token : FencingToken{}});
   firstSeen_ = sighting.since;
   if (mutant::on(Mutant::sightingCountsFromBefore) && record_) firstSeen_ = firstSeen_ + -record_->leaseDuration;
   known_ = true;

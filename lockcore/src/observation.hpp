@@ -83,6 +83,7 @@ class Observation {
   std::shared_ptr<const Sighting> record_{};    ///< apart: a holder has none, and holders are many
   bool written_{false};                         ///< by this candidate
   std::chrono::milliseconds vanishedLease_{0};  ///< to be waited out where there is no record any more
+  FencingToken newestToken_{};                  ///< the greatest in any record that was seen
   Instant firstSeen_{};                         ///< after receiving the first reply that showed this state
   std::string deadBeacon_{};
   Instant deadSince_{};

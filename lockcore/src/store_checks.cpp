@@ -63,6 +63,15 @@ std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingTok
                         "with `tenure fence recover`"};
 }
 
+std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken token) {
+  Faults faults = faultsOf(key);
+  if (token.isNone() || token >= maxFencingToken) {
+    faults.push_back("the counter cannot be set to " + toString(token) + "; give a token from 1 to " +
+                     toString(FencingToken{maxFencingToken.value() - 1}) + ", above all that were in use");
+  }
+  return refusal(key, faults);
+}
+
 StoreError tokensExhausted(const LeaseKey& key) {
   return {ErrorClass::misconfigured,
           "lease \"" + toString(key) + "\": the fencing counter stands at the greatest token, " +

@@ -134,6 +134,19 @@ TEST_F(SqliteFenceSqlTest, plainUpdatesNameTheirToken) {
   EXPECT_EQ(content(), "1x6 2busy5");
 }
 
+TEST_F(SqliteFenceSqlTest, aTokenAboveTheGreatestIsNoneWrittenOrStored) {
+  protect({.table = "jobs", .lease = "billing", .tokenColumn = "token"});
+  EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(3, 'new', 9007199254740992)", "each INSERT and UPDATE must set"));
+  EXPECT_TRUE(refuses("UPDATE jobs SET token = 9223372036854775807", "each INSERT and UPDATE must set"));
+  EXPECT_TRUE(accepts("INSERT INTO jobs VALUES(3, 'new', 9007199254740991)"));
+  EXPECT_NE(plain_.tryExec("UPDATE tenure_fence_guard SET token = 9007199254740992"), SQLITE_OK);
+  database_.exec("PRAGMA ignore_check_constraints = ON");  // as in a table that an older release made
+  database_.exec("UPDATE tenure_fence_guard SET token = 9223372036854775807");
+  const std::string damage = "remembers what is no fencing token: tenure fence recover";
+  EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(4, 'new', 9007199254740991)", damage));
+  EXPECT_TRUE(refuses("UPDATE jobs SET token = 5", damage));
+}
+
 TEST_F(SqliteFenceSqlTest, plainDeletesAreRefusedWhateverTheRowSays) {
   protect({.table = "jobs", .lease = "billing", .tokenColumn = "token"});
   EXPECT_TRUE(accepts("UPDATE jobs SET token = 5"));

@@ -1,7 +1,9 @@
 // The guard with real processes: supervisors killed, frozen and robbed of their guard; the judge is what the job wrote.
 #include <csignal>
 #include <iostream>
+#include <sched.h>
 #include <sstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -180,13 +182,32 @@ TEST_F(GuardTest, JobEndsWhenNoGuardStaysAlive) {
   EXPECT_NE(rig.errors().find("guard process ended"), std::string::npos) << rig.errors();
 }
 
+/// Whether this process may use the real-time class.
+bool mayHurry() {
+  bool may = false;
+  std::thread{[&may] {
+    const sched_param lowest{1};
+    may = sched_setscheduler(0, SCHED_RR, &lowest) == 0;  // of this thread
+  }}.join();
+  return may;
+}
+
+TEST_F(GuardTest, GuardHasTheRealTimeClassIfItMayAndNoShareOfTheProcessorOfItsOwn) {
+  Subprocess rig{this->rig("2500", "3000", "9000", "100")};
+  const auto id = rig.lineAfter("guard ");
+  ASSERT_TRUE(actsAgain());
+  const pid_t guard = std::stoi(id.value_or("0"));
+  EXPECT_EQ(getsid(guard), getsid(rig.id())) << "sched_autogroup gives each session a share";
+  EXPECT_EQ(sched_getscheduler(guard), mayHurry() ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER);
+}
+
 TEST_F(GuardTest, GuardIsDeafToTheTerminalAndToSigterm) {
   Subprocess rig{this->rig("2500", "3000", "9000", "100")};
   const auto id = rig.lineAfter("guard ");
   ASSERT_TRUE(actsAgain());
   const pid_t guard = std::stoi(id.value_or("0"));
   EXPECT_EQ(contentOf("/proc/" + *id + "/comm"), "tenure-guard\n");
-  EXPECT_EQ(getsid(guard), guard) << "a session of its own";
+  EXPECT_EQ(getpgid(guard), guard) << "a group of its own";
   const Witness witness{guard};
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1}) witness.signal(signal);
   EXPECT_TRUE(actsAgain());

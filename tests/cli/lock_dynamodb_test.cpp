@@ -70,6 +70,21 @@ class LockDynamoDbTest : public GroupFixture {
 
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+TEST_F(LockDynamoDbTest, RunEndsOnATableOfAnotherShapeWithOneLineOfTheCause) {
+  callNow(*hand_, "CreateTable",
+          R"({"TableName":")" + table_ +
+              R"(","KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],"BillingMode":"PAY_PER_REQUEST",)"
+              R"("AttributeDefinitions":[{"AttributeName":"id","AttributeType":"N"}]})");
+  directory_.write("group.yaml", "group: g\ncandidate: { id: a }\nstore: { type: dynamodb, table: " + table_ +
+                                     ", endpoint: \"" + serverEndpoint() + "\" }\n");
+  const Finished done = runToEnd(run({}, {"true"}), as("a"));
+  EXPECT_EQ(done.code, cli::exitStore) << done.errors;
+  std::istringstream lines{done.errors};
+  std::size_t told = 0;
+  for (std::string line; std::getline(lines, line);) told += line.find("cannot be used") != std::string::npos ? 1U : 0U;
+  EXPECT_EQ(told, 1U) << done.errors;
+}
+
 TEST_F(LockDynamoDbTest, J_52_TwoSortKeysOfOneKeyAreTwoLocks) {
   const Finished first = lock({"acquire", "ab", "--sort", "c", "--wait", "0s"}, sorted());
   ASSERT_EQ(first.code, cli::exitOk) << first.errors;

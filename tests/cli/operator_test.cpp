@@ -1,6 +1,7 @@
 // What an operator does while candidates run: status and resign.
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 #include <gtest/gtest.h>
 
@@ -63,6 +64,19 @@ TEST_F(OperatorTest, StatusWatchTellsEachChangeUntilInterrupted) {
   EXPECT_EQ(watch.wait(), cli::exitOk);
   std::string text = watch.output();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << "a line a change, not a line a renewal: " << text;
+}
+
+TEST_F(OperatorTest, StatusCreatesNothingAlsoWhenItWatches) {
+  configure();
+  EXPECT_EQ(finish({"status", "--config", config()}).code, cli::exitNobody);
+  Subprocess watch{tenure({"status", "--config", config(), "--watch", "--json"}), as("tester")};
+  ASSERT_TRUE(watch.lineAfter("{\"group\":\"test-group\",\"state\":\"none\"").has_value()) << watch.errors();
+  watch.signal(SIGINT);
+  EXPECT_EQ(watch.wait(), cli::exitOk);
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator{directory_.path()})
+    left.push_back(entry.path().filename());
+  EXPECT_EQ(left, (std::vector<std::string>{"group.yaml"})) << "another user could not use what one has made";
 }
 
 }  // namespace

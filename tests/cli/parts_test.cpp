@@ -1,9 +1,11 @@
 // The parts that need no process: how things are shown, and when.
 #include <gtest/gtest.h>
 
+#include "first_contact.hpp"
 #include "lease_view.hpp"
 #include "output.hpp"
 #include "restart_delay.hpp"
+#include "startup_log.hpp"
 #include "term_publisher.hpp"
 #include "wait_limit.hpp"
 #include "wake_timer.hpp"
@@ -35,6 +37,80 @@ TEST(LeaseView, StateFollowsTheRecord) {
   LeaseRecord untimed = record();
   untimed.renewedAtMillis = 0;
   EXPECT_EQ(viewOf("g", "s", untimed, 990'000).state(), LeaseViewState::held) << "no time says nothing";
+}
+
+Instant after(nanoseconds time) { return {time, time, time}; }
+
+LeaseStatus failing(const std::string& message, bool permanent) {
+  LeaseStatus status;
+  status.lastError = StoreError{ErrorClass::misconfigured, message, permanent};
+  return status;
+}
+
+TEST(FirstContact, TellsTheCauseAtOnceAndThenAtGrowingIntervals) {
+  FirstContact contact{after(0s)};
+  EXPECT_FALSE(contact.look(after(1s), LeaseStatus{})) << "no answer yet is no news";
+  std::vector<int> told;
+  for (int second = 2; second <= 3'000; ++second) {
+    const auto advice = contact.look(after(std::chrono::seconds{second}), failing("no such directory", false));
+    if (!advice) continue;
+    EXPECT_EQ(advice->kind, FirstContact::Advice::Kind::tell);
+    EXPECT_EQ(advice->cause, "no such directory");
+    told.push_back(second);
+  }
+  EXPECT_EQ(told, (std::vector<int>{2, 12, 32, 72, 152, 312, 632, 1232, 1832, 2432}));
+}
+
+TEST(FirstContact, GivesUpOnWhatNoWaitingMendsAndOnlyBeforeTheFirstContact) {
+  FirstContact never{after(0s)};
+  const auto advice = never.look(after(1s), failing("another's table", true));
+  ASSERT_TRUE(advice);
+  EXPECT_EQ(advice->kind, FirstContact::Advice::Kind::giveUp);
+  EXPECT_EQ(advice->cause, "another's table");
+
+  FirstContact made{after(0s)};
+  LeaseStatus seen = failing("another's table", true);
+  seen.leaderSeenAgo = 1s;
+  EXPECT_FALSE(made.look(after(1s), seen));
+  EXPECT_TRUE(made.isMade());
+  EXPECT_FALSE(made.look(after(2s), failing("another's table", true))) << "the candidacy goes on (I10)";
+  EXPECT_FALSE(made.untilLook(after(2s)));
+}
+
+TEST(StartupLog, OneCauseIsOneLineAndNothingElseIsLost) {
+  std::vector<std::string> lines;
+  const auto sink = [&lines](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  StartupLog log{Logger{LogLevel::info, sink}};
+  const Logger library = log.logger();
+  library.log(LogLevel::info, "competes on sqlite /x.db");
+  library.log(LogLevel::warn, "no death notice: sqlite /x.db: gone");
+  library.log(LogLevel::warn, "cannot compete: sqlite /x.db: gone");
+  library.log(LogLevel::warn, "the store is not ready: sqlite /x.db: another cause");
+  EXPECT_EQ(lines, (std::vector<std::string>{"competes on sqlite /x.db"}));
+  log.told("sqlite /x.db: gone");
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[1], "the store is not ready: sqlite /x.db: another cause");
+  library.log(LogLevel::warn, "again: sqlite /x.db: gone");
+  library.log(LogLevel::warn, "held until it opens: the clocks differ");
+  log.open();
+  EXPECT_EQ(lines.size(), 3U);
+  library.log(LogLevel::warn, "at once: sqlite /x.db: gone");
+  EXPECT_EQ(lines.size(), 4U);
+}
+
+TEST(LeaseView, RecordThatWasDeletedInATermIsNobodys) {
+  const LeaseView view = viewOf("g", "s", vanishedRecord(FencingToken{41}, 10s), 62'000);
+  EXPECT_EQ(view.state(), LeaseViewState::vanished);
+  EXPECT_FALSE(isHeld(view.record));
+  EXPECT_EQ(toTable(view, false),
+            "group          g\n"
+            "state          nobody leads; the record of the last term was deleted, so candidates wait out its lease\n"
+            "fencing token  41\n"
+            "lease          10s\n"
+            "store          s\n");
+  EXPECT_NE(toJson(view).find(R"("state":"vanished","leader":null,"last_leader":null,"fencing_token":41,)"),
+            std::string::npos)
+      << toJson(view);
 }
 
 TEST(LeaseView, TableIsForPeople) {

@@ -15,7 +15,17 @@ namespace {
 
 constexpr long long leaseNanos = 2'000'000'000;
 
-using RunFailuresTest = GroupFixture;
+class RunFailuresTest : public GroupFixture {
+ protected:
+  /// In the database, as somebody would who is not of the group.
+  void change(const std::string& sql) const {
+    sqlite3* other = nullptr;
+    ASSERT_EQ(sqlite3_open(database().c_str(), &other), SQLITE_OK);
+    sqlite3_busy_timeout(other, 5000);
+    EXPECT_EQ(sqlite3_exec(other, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(other);
+    sqlite3_close(other);
+  }
+};
 
 TEST_F(RunFailuresTest, KilledSupervisorsJobDiesAndAnotherCandidateTakesOver) {
   configure();
@@ -27,6 +37,21 @@ TEST_F(RunFailuresTest, KilledSupervisorsJobDiesAndAnotherCandidateTakesOver) {
   alice.signal(SIGKILL);
   EXPECT_TRUE(job.ended());
   ASSERT_TRUE(begins(2)) << bob.errors();
+  const long long gap = firstAct(2) - lastAct(1);
+  std::cout << "after SIGKILL, last act to first act: " << static_cast<double>(gap) / 1e6 << " ms\n";
+  EXPECT_GT(gap, 0);
+}
+
+TEST_F(RunFailuresTest, JobThatClosesEverythingIsGoneBeforeTheNextOneActs) {
+  configure();
+  Subprocess alice{run({}, actingJob("ignore-term close-all")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  const Witness job{jobOf(1)};
+  alice.signal(SIGKILL);
+  ASSERT_TRUE(begins(2)) << bob.errors();
+  EXPECT_TRUE(job.ended(milliseconds{0})) << "the successor's job began while the guard was still ending this one";
   const long long gap = firstAct(2) - lastAct(1);
   std::cout << "after SIGKILL, last act to first act: " << static_cast<double>(gap) / 1e6 << " ms\n";
   EXPECT_GT(gap, 0);
@@ -79,6 +104,47 @@ TEST_F(RunFailuresTest, BlockedStoreEndsTheJobBeforeTheLeaseAndLettingGoElectsAg
   ASSERT_EQ(sqlite3_exec(blocker, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(blocker);
   EXPECT_TRUE(begins(2)) << "the candidacy went on: " << alice.errors();
+}
+
+TEST_F(RunFailuresTest, WaitIsABoundOverAStoreThatHangsAndTellsThatAWriteIsUnanswered) {
+  configure();
+  ASSERT_EQ(runToEnd(run({"--once"}, {"true"}), as("first")).code, 0);
+  directory_.write("group.yaml",
+                   "group: test-group\ncandidate: { id: bob }\n"
+                   "store: { type: sqlite, path: ./leases.db }\nlease: { duration: 40s }\n");
+  sqlite3* blocker = nullptr;
+  ASSERT_EQ(sqlite3_open(database().c_str(), &blocker), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(blocker, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  for (const auto& command :
+       {run({"--wait", "1s"}, {"true"}),
+        tenure({"lock", "hold", "k", "--wait", "1s", "--lease", "40s", "--path", database(), "--", "true"}),
+        tenure({"lock", "acquire", "k", "--wait", "1s", "--lease", "40s", "--path", database()})}) {
+    const long long before = monotonicNow();
+    const Finished done = runToEnd(command, as("bob"), milliseconds{60'000});
+    const double took = static_cast<double>(monotonicNow() - before) / 1e6;
+    std::cout << command[1] << ' ' << command[2] << ": a wait of 1 s took " << took << " ms, exit code " << done.code
+              << '\n';
+    EXPECT_LT(took, 2500) << done.errors;
+    EXPECT_EQ(done.code, cli::exitUnknown) << done.errors;
+    EXPECT_NE(done.errors.find("is not known"), std::string::npos) << done.errors;
+  }
+  sqlite3_close(blocker);
+}
+
+TEST_F(RunFailuresTest, TerminateNeverLengthensTheLifeOfAJobWhoseLeaseWasTaken) {
+  configure({}, "on_lost: terminate\n");
+  Subprocess alice{run({}, actingJob("ignore-term children")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const Witness job{jobOf(1)};
+  change(
+      "UPDATE tenure_lease SET holder = 'thief#00112233445566778899aabbccddeeff', token = token + 1, "
+      "record_version = 'ffeeddccbbaa99887766554433221100'");
+  const long long taken = monotonicNow();
+  EXPECT_EQ(alice.wait(), cli::exitTerminated) << alice.errors();
+  EXPECT_TRUE(job.ended(milliseconds{0})) << "the job outlived its supervisor";
+  const double lived = static_cast<double>(lastAct(1) - taken) / 1e6;
+  std::cout << "last act " << lived << " ms after the record was taken\n";
+  EXPECT_LT(lived, 1000) << "a heartbeat is 300 ms";
 }
 
 /// The guard among a supervisor's children; -1: none.

@@ -1,8 +1,11 @@
 // `tenure run` as people use it: real processes over a real SQLite file.
 #include <csignal>
+#include <filesystem>
 #include <iostream>
+#include <sstream>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "cli/group_fixture.hpp"
 #include "exit_codes.hpp"
@@ -71,6 +74,23 @@ TEST_F(RunTest, CommandThatCannotRunIsTheShellsExitCodeAndReleases) {
   EXPECT_NE(finish({"status", "--config", config()}).output.find("released the lease"), std::string::npos);
 }
 
+TEST_F(RunTest, OnceEndsIfTheJobCannotBeStarted) {
+  configure();
+  // Some number of descriptors is enough for the store and too few for the job's process.
+  bool seen = false;
+  for (int limit = 16; limit < 44 && !seen; ++limit) {
+    std::vector<std::string> command = run({"--once", "--wait", "3s"}, {"true"});
+    command.insert(command.begin(), {"prlimit", "--nofile=" + std::to_string(limit)});
+    const Finished done = runToEnd(command, as("alice"));
+    ASSERT_NE(done.code, -1) << "it hangs with " << limit << " descriptors: " << done.errors;
+    seen = done.errors.find("the job cannot be started: ") != std::string::npos;
+    if (!seen) continue;
+    EXPECT_EQ(done.code, cli::exitFailed) << done.errors;
+    EXPECT_NE(done.errors.find("Too many open files"), std::string::npos) << done.errors;
+  }
+  EXPECT_TRUE(seen);
+}
+
 TEST_F(RunTest, WaitOfZeroLeavesAtOnceAndNamesTheLeader) {
   configure();
   Subprocess alice{run({}, actingJob()), as("alice")};
@@ -106,12 +126,55 @@ TEST_F(RunTest, WaitIsBoundedAndEndsWithLeadership) {
 }
 
 TEST_F(RunTest, StoreThatCannotBeUsedIsToldWhenTheWaitIsOver) {
-  configure();
-  directory_.write("leases.db",
-                   "this is certainly no database, and no database ever will it be, as far as one can see\n");
+  directory_.write("group.yaml",
+                   "group: test-group\ncandidate: { id: a }\nstore: { type: sqlite, path: ./missing/leases.db }\n");
   const Finished refused = runToEnd(run({"--wait", "0s"}, {"true"}), as("a"));
   EXPECT_EQ(refused.code, cli::exitStore) << refused.errors;
   EXPECT_NE(refused.errors.find("tenure: not elected: "), std::string::npos) << refused.errors;
+}
+
+std::size_t linesWith(const std::string& what, const std::string& text) {
+  std::istringstream lines{text};
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line);) count += line.find(what) != std::string::npos ? 1U : 0U;
+  return count;
+}
+
+TEST_F(RunTest, StoreThatCanNeverBeUsedEndsTheProgramBeforeItCompetesWithOneLineOfTheCause) {
+  configure();
+  directory_.write("leases.db", std::string(4096, 'x'));
+  const Finished noDatabase = runToEnd(run({}, {"true"}), as("a"));
+  EXPECT_EQ(noDatabase.code, cli::exitStore) << noDatabase.errors;
+  EXPECT_EQ(linesWith("file is not a database", noDatabase.errors), 1U) << noDatabase.errors;
+  EXPECT_EQ(linesWith("tenure: cannot compete: ", noDatabase.errors), 1U) << noDatabase.errors;
+
+  std::filesystem::remove(database());
+  sqlite3* foreign = nullptr;
+  ASSERT_EQ(sqlite3_open(database().c_str(), &foreign), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(foreign, "CREATE TABLE tenure_lease(id INTEGER)", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(foreign);
+  const Finished others = runToEnd(run({}, {"true"}), as("a"));
+  EXPECT_EQ(others.code, cli::exitStore) << others.errors;
+  EXPECT_EQ(linesWith("no such column", others.errors), 1U) << others.errors;
+}
+
+TEST_F(RunTest, StoreThatIsNoFileEndsTheProgramToo) {
+  configure();
+  std::filesystem::create_directory(database());
+  const Finished directory = runToEnd(run({}, {"true"}), as("a"));
+  EXPECT_EQ(directory.code, cli::exitStore) << directory.errors;
+  EXPECT_EQ(linesWith("is a directory", directory.errors), 1U) << directory.errors;
+}
+
+TEST_F(RunTest, StoreThatMayMendIsWaitedForWithOneLineOfTheCause) {
+  directory_.write("group.yaml",
+                   "group: test-group\ncandidate: { id: a }\n"
+                   "store: { type: sqlite, path: ./later/leases.db }\nlease: { duration: 2s, heartbeat: 300ms }\n");
+  Subprocess alice{run({"--once"}, {"sh", "-c", "exit 5"}), as("a")};
+  ASSERT_TRUE(alice.saysOnStderr("waits for its store")) << alice.errors();
+  EXPECT_EQ(linesWith("does not exist", alice.errors()), 1U) << alice.errors();
+  std::filesystem::create_directory(directory_.file("later"));
+  EXPECT_EQ(alice.wait(), 5) << alice.errors();
 }
 
 TEST_F(RunTest, SigtermEndsTheJobPolitely) {
@@ -144,10 +207,43 @@ TEST_F(RunTest, SecondSignalHurries) {
   ASSERT_TRUE(begins(1)) << alice.errors();
   alice.signal(SIGINT);
   ASSERT_TRUE(alice.saysOnStderr("told to stop"));
+  const long long first = monotonicNow();
+  ASSERT_TRUE(eventually([&] { return monotonicNow() - first > 600 * nanosPerMilli; }));
   ASSERT_TRUE(goesOn(1));
   alice.signal(SIGINT);
   EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
   EXPECT_NE(alice.errors().find("stopped (released)"), std::string::npos) << alice.errors();
+}
+
+TEST_F(RunTest, SignalThatIsRepeatedWithinMillisecondsIsOne) {
+  configure();
+  const std::string script = "trap 'sleep 0.3; echo cleaned up; exit 0' TERM; echo begun; while :; do sleep 0.02; done";
+  bool quick = false;
+  for (int attempt = 0; attempt < 10 && !quick; ++attempt) {  // a busy machine may take longer than counts as one
+    Subprocess alice{run({"--once"}, {"sh", "-c", script}), as("alice")};
+    ASSERT_TRUE(alice.lineAfter("begun").has_value()) << alice.errors();
+    const long long first = monotonicNow();
+    alice.signal(SIGTERM);
+    ASSERT_TRUE(alice.saysOnStderr("told to stop")) << alice.errors();
+    alice.signal(SIGTERM);
+    quick = monotonicNow() - first < 250 * nanosPerMilli;
+    const int code = alice.wait();
+    if (!quick) continue;
+    EXPECT_EQ(code, 0) << alice.errors();
+    EXPECT_NE(alice.output().find("cleaned up"), std::string::npos) << alice.errors();
+  }
+  EXPECT_TRUE(quick);
+}
+
+TEST_F(RunTest, SignalOfTimeoutThatComesTwiceIsOneAndTheJobCleansUp) {
+  configure();
+  const std::string script = "trap 'sleep 0.3; echo cleaned up; exit 0' TERM; echo begun; while :; do sleep 0.02; done";
+  std::vector<std::string> command = run({"--once"}, {"sh", "-c", script});
+  command.insert(command.begin(), {"timeout", "2"});
+  Subprocess alice{command, as("alice")};
+  ASSERT_TRUE(alice.lineAfter("begun").has_value()) << alice.errors();
+  EXPECT_EQ(alice.wait(), 124) << "the code of timeout(1)";
+  EXPECT_NE(alice.output().find("cleaned up"), std::string::npos) << alice.errors();
 }
 
 TEST_F(RunTest, PoliteDrainKeepsTheLeaseForAsLongAsItTakes) {

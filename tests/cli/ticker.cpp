@@ -1,8 +1,9 @@
 // A job for tests that shows when it acts: it writes CLOCK_MONOTONIC nanoseconds over and over into a file, one line
 // about each half millisecond.
-//   ticker FILE [ignore-term] [children] [stray]
-// ignore-term: SIGTERM does not end it. children: a child in the group ticks too, into FILE.child. stray: a grandchild
-// in a session of its own ticks too, into FILE.stray.
+//   ticker FILE [ignore-term] [close-all] [children] [stray]
+// ignore-term: SIGTERM does not end it. close-all: it closes what it inherited, as sudo, ssh and daemons do. children:
+// a child in the group ticks too, into FILE.child. stray: a grandchild in a session of its own ticks too, into
+// FILE.stray.
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
   for (int i = 2; i < argc; ++i) {
     const std::string option = argv[i];
     if (option == "ignore-term") std::signal(SIGTERM, SIG_IGN);
+    if (option == "close-all") close_range(3, ~0U, 0);
     if (option == "children" && fork() == 0) tick(file + ".child");
     if (option == "stray" && fork() == 0) {
       setsid();

@@ -83,6 +83,7 @@ const StoreUnderTest dynamodb{"DynamoDb", [] { return std::make_unique<DynamoDbF
 
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreContract, testing::Values(dynamodb), storeName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreRemoveContract, testing::Values(dynamodb), storeName);
+INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreRecoverContract, testing::Values(dynamodb), storeName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreOperatorContract, testing::Values(dynamodb), storeName);
 INSTANTIATE_TEST_SUITE_P(DynamoDb, StoreDurableContract, testing::Values(dynamodb), storeName);
 

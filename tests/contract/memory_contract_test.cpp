@@ -18,6 +18,7 @@ const StoreUnderTest memory{"Memory", [] { return std::make_unique<MemoryFixture
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreContract, testing::Values(memory), storeName);
 INSTANTIATE_TEST_SUITE_P(Memory, StoreRemoveContract, testing::Values(memory), storeName);
+INSTANTIATE_TEST_SUITE_P(Memory, StoreRecoverContract, testing::Values(memory), storeName);
 INSTANTIATE_TEST_SUITE_P(Memory, StoreWatchContract, testing::Values(memory), storeName);
 
 }  // namespace

@@ -79,6 +79,7 @@ const StoreUnderTest sqlite{"Sqlite", [] { return std::make_unique<SqliteFixture
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreContract, testing::Values(sqlite), storeName);
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreRemoveContract, testing::Values(sqlite), storeName);
+INSTANTIATE_TEST_SUITE_P(Sqlite, StoreRecoverContract, testing::Values(sqlite), storeName);
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreWatchContract, testing::Values(sqlite), storeName);
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreOperatorContract, testing::Values(sqlite), storeName);
 INSTANTIATE_TEST_SUITE_P(Sqlite, StoreStallContract, testing::Values(sqlite), storeName);

@@ -142,6 +142,21 @@ Pending<WriteOutcome> StoreCalls::startStepDown(const LeaseKey& key, FencingToke
   });
 }
 
+StoredTokens StoreCalls::tokens(const LeaseKey& key) const {
+  const auto found = start<StoreResult<StoredTokens>>("readTokens of " + toString(key), [&](TokensHandler handler) {
+    store_->readTokens(key, {patience}, std::move(handler));
+  });
+  return found->get().value();
+}
+
+WriteOutcome StoreCalls::setTokens(const LeaseKey& key, const StoredTokens& expected, std::uint64_t token) const {
+  return start<WriteOutcome>("setTokens of " + toString(key),
+                             [&](WriteHandler handler) {
+                               store_->setTokens(key, expected, FencingToken{token}, {patience}, std::move(handler));
+                             })
+      ->get();
+}
+
 Pending<WriteOutcome> StoreCalls::startRemove(const LeaseKey& key, RecordVersion version, Timeout timeout) const {
   return start<WriteOutcome>("remove of " + toString(key), [&](WriteHandler handler) {
     store_->remove(key, std::move(version), {timeout}, std::move(handler));

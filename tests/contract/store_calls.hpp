@@ -129,6 +129,9 @@ class StoreCalls {
     return startRemove(key, std::move(version))->get();
   }
 
+  [[nodiscard]] StoredTokens tokens(const LeaseKey& key) const;
+  [[nodiscard]] WriteOutcome setTokens(const LeaseKey& key, const StoredTokens& expected, std::uint64_t token) const;
+
   [[nodiscard]] LeaseStore& raw() const noexcept { return *store_; }
   /// Lets the handle go; calls that are under way stay in the ledger.
   void drop() noexcept { store_.reset(); }

@@ -97,6 +97,9 @@ class StoreContract : public testing::TestWithParam<StoreUnderTest> {
 /// Stores that offer remove().
 class StoreRemoveContract : public StoreContract {};
 
+/// Stores that offer readTokens() and setTokens().
+class StoreRecoverContract : public StoreContract {};
+
 /// Stores whose watch() gives hints.
 class StoreWatchContract : public StoreContract {};
 

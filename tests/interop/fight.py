@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""AWS's Java lock client and `tenure` fight for one lock in one table, under kills, pauses and releases.
+"""AWS's Java lock client and `tenure`, or two releases of `tenure`, fight for one lock, under kills, pauses and releases.
 
     scripts/dynamodb_local -- python3 tests/interop/fight.py --tenure build/release/bin/tenure --minutes 10
+    python3 tests/interop/fight.py --store sqlite --java 0 --tenure NEW --rival OLD --minutes 5
 
 Three holders of each side compete. Now and then one of them, most often the holder, is killed, frozen for up to two
 leases, or stopped politely. Everybody who believes to hold the lock says so in a ledger, every 5 ms; judge.py reads it.
@@ -33,12 +34,13 @@ LEASE_MS = 2000
 HEARTBEAT_MS = 500
 MOST_HOLD_MS = 4000
 GROUP = "fight"
-SIDES = {"Java": "java-", "tenure": "tenure-"}
+SIDES = {"Java": "java-", "the rival": "rival-", "tenure": "tenure-"}
 YAML = """group: {group}
 candidate: {{ id: "{name}" }}
 lease: {{ duration: {lease}ms, heartbeat: {heartbeat}ms }}
-store: {{ type: dynamodb, table: {table}, region: us-east-1, endpoint: "{endpoint}" }}
+store: {store}
 """
+DYNAMODB = '{{ type: dynamodb, table: {table}, region: us-east-1, endpoint: "{endpoint}" }}'
 
 
 class Contender:
@@ -114,12 +116,18 @@ class Fight:
                 self.proxy = undo.enter_context(FaultProxy(endpoint, options.seed))
                 self.proxy.add("drop_after", operation=["UpdateItem", "TransactWriteItems"], probability=options.drop)
                 theirs = self.proxy.endpoint
-            if not options.candidates:
+            if options.store == "dynamodb" and not options.candidates:
                 self._make_table(endpoint, table)
+            store = DYNAMODB.format(table=table, endpoint=theirs)
+            if options.store == "sqlite":
+                store = f'{{ type: sqlite, path: "{directory.resolve()}/fight.db" }}'
             self.contenders = []
-            for n in range(options.candidates):
-                self._add(undo, f"tenure-{n + 1}", self._tenure(options, directory, theirs, table, f"tenure-{n + 1}"), directory)
-            if options.candidates:
+            # The older release comes first: what it has made is what the newer one finds after an upgrade.
+            for side, program in (("rival", options.rival), ("tenure", options.tenure)):
+                for n in range(options.candidates if program else 0):
+                    name = f"{side}-{n + 1}"
+                    self._add(undo, name, self._candidate(program, directory, store, name), directory)
+            if options.java and options.candidates:
                 self._wait_for_table(endpoint, table)  # tenure makes it; the Java client expects it
             for n in range(options.java):
                 name = f"java-{n + 1}"
@@ -132,12 +140,13 @@ class Fight:
         undo.callback(contender.close)
         self.contenders.append(contender)
 
-    def _tenure(self, options, directory, endpoint, table, name):
+    @staticmethod
+    def _candidate(program, directory, store, name):
         config = directory / f"{name}.yaml"
-        config.write_text(YAML.format(group=GROUP, name=name, lease=LEASE_MS, heartbeat=HEARTBEAT_MS, table=table,
-                                      endpoint=endpoint), encoding="utf-8")
+        config.write_text(YAML.format(group=GROUP, name=name, lease=LEASE_MS, heartbeat=HEARTBEAT_MS, store=store),
+                          encoding="utf-8")
         job = [sys.executable, "-E", "-S", "-B", str(HERE / "holder_job.py"), str(self.ledger), name, str(MOST_HOLD_MS)]
-        return [options.tenure, "run", "--config", str(config), "--", *job]
+        return [program, "run", "--config", str(config), "--", *job]
 
     @staticmethod
     def _make_table(endpoint, table):
@@ -241,7 +250,7 @@ def report(fight, seconds, fewest_wins, troubles, keep):
     print("terms: " + ", ".join(f"{wins} of {side}" for side, wins in verdict.wins.items())
           + f"; the side changed {verdict.changes} times")
     if tokens:
-        print(f"fencing tokens of tenure: {tokens[0]} to {tokens[-1]} in {len(tokens)} terms")
+        print(f"fencing tokens: {tokens[0]} to {tokens[-1]} in {len(tokens)} terms")
     if verdict.closest_ms is not None:
         print(f"from one holder's last claim to the next one's first: {verdict.closest_ms:.1f} to "
               f"{verdict.longest_ms:.1f} ms")
@@ -253,13 +262,15 @@ def report(fight, seconds, fewest_wins, troubles, keep):
         print(f"FAULT: {fault}")
     if keep:
         keep_figures(keep, fight, seconds, verdict, faults)
-    print("verdict: " + ("FAILED" if faults else "never two holders, tokens rise, both sides win"))
+    print("verdict: " + ("FAILED" if faults else "never two holders, tokens rise, each side wins"))
     return not faults
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tenure", help="the program; needed unless --candidates 0")
+    parser.add_argument("--rival", metavar="PROGRAM", help="another release of it, with as many processes")
+    parser.add_argument("--store", choices=["dynamodb", "sqlite"], default="dynamodb")
     parser.add_argument("--java", type=int, default=3, metavar="N")
     parser.add_argument("--candidates", type=int, default=3, metavar="N", help="processes of tenure run")
     parser.add_argument("--seconds", type=float, default=60)
@@ -272,15 +283,18 @@ def main():
     options = parser.parse_args()
     if options.candidates and not options.tenure:
         parser.error("--tenure PROGRAM is missing")
+    if options.store == "sqlite" and (options.java or options.drop):
+        parser.error("on SQLite there are no Java clients and no replies to lose: --java 0, without --drop")
     endpoint = os.environ.get(dynamodb_server.ENDPOINT)
-    if not endpoint:
+    if options.store == "dynamodb" and not endpoint:
         parser.error(f"{dynamodb_server.ENDPOINT} is not set; run it under scripts/dynamodb_local --")
     seconds = options.minutes * 60 if options.minutes else options.seconds
     fewest = options.fewest_wins if options.fewest_wins is not None else max(3, int(seconds / 60 * 2))
     directory = pathlib.Path(options.keep or tempfile.mkdtemp(prefix="tenure-fight."))
     directory.mkdir(parents=True, exist_ok=True)
     print(f"seed {options.seed}, files in {directory}", flush=True)
-    peers.java()
+    if options.java:
+        peers.java()
     fight = Fight(options, directory, endpoint)
     try:
         fight.run(seconds)

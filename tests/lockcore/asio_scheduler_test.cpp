@@ -91,6 +91,20 @@ TEST(SharedScheduler, runsTasksInOrderOnItsOneThread) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
 }
 
+TEST(SharedScheduler, aTaskThatPostsForEverKeepsNoTimerWaiting) {
+  const auto scheduler = sharedScheduler();
+  std::atomic<bool> over{false};
+  std::function<void()> again = [&] {
+    if (!over) scheduler->post(again);
+  };
+  std::promise<void> fired;
+  scheduler->post([&] { scheduler->schedule(1ms, [&] { fired.set_value(); }); });
+  scheduler->post(again);
+  EXPECT_EQ(fired.get_future().wait_for(patience), std::future_status::ready);
+  over = true;
+  ASSERT_TRUE(onScheduler(*scheduler, [] {}));
+}
+
 TEST(SharedScheduler, isOneForAllAndEndsWithTheLastReference) {
   auto first = sharedScheduler();
   auto second = sharedScheduler();

@@ -225,6 +225,7 @@ TEST_F(ObservationTest, ofARecordThatVanishedAndItsCounterTheLongerLeaseIsWaited
 }
 
 TEST_F(ObservationTest, afterARecordWithoutATokenTheCounterIsNotWaitedFor) {
+  see(othersRecord("v0", 5, 10s));
   see(othersRecord("v1", 0, 10s));  // its client takes over without the counter, and releases by deleting
   see(vanishedRecord(FencingToken{5}, 10s));
   EXPECT_EQ(untilFree(5ms), 5ms);
@@ -233,6 +234,18 @@ TEST_F(ObservationTest, afterARecordWithoutATokenTheCounterIsNotWaitedFor) {
   observation.distrust();
   see(vanishedRecord(FencingToken{5}, 10s));
   EXPECT_EQ(untilFree(), 10s) << "what was not understood may have been a record of ours";
+}
+
+TEST_F(ObservationTest, aTermThatMayHaveComeAfterARecordWithoutATokenIsWaitedFor) {
+  see(othersRecord("v1", 0, 10s));
+  see(vanishedRecord(FencingToken{5}, 8s));
+  EXPECT_EQ(untilFree(), 10s) << "nothing tells that it was over when the other make's client took the lease";
+  see(othersRecord("v2", 0, 10s));
+  see(vanishedRecord(FencingToken{5}, 8s));
+  EXPECT_EQ(untilFree(), 0s) << "it was known of when that client was seen";
+  see(othersRecord("v3", 0, 10s));
+  see(vanishedRecord(FencingToken{6}, 8s));
+  EXPECT_EQ(untilFree(), 10s);
 }
 
 TEST_F(ObservationTest, anOpenTermOfOnesOwnIsNotWaitedFor) {

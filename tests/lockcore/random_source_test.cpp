@@ -35,6 +35,21 @@ TEST(Uuid4, hasVersionAndVariantWhateverTheBits) {
   EXPECT_EQ(uuid4(ones), "ffffffff-ffff-4fff-bfff-ffffffffffff");
 }
 
+/// Their kernels may give both the same bits.
+TEST(SystemRandom, twinsOfAClonedMachineDrawDifferentBits) {
+  const Instant one{5s, 6s, 7s};
+  std::set<std::uint64_t> drawn;
+  for (int i = 0; i < 1000; ++i) drawn.insert(mixedWithTime(42, one + nanoseconds{i}));
+  EXPECT_EQ(drawn.size(), 1000U);
+}
+
+TEST(SystemRandom, whatIsUniformStaysSo) {
+  const Instant now{5s, 6s, 7s};
+  for (const std::uint64_t difference : {1ULL, 0x8000'0000'0000'0000ULL, 0xFFFFULL}) {
+    EXPECT_EQ(mixedWithTime(42, now) ^ mixedWithTime(42 ^ difference, now), difference);
+  }
+}
+
 TEST(Uuid4, keepsTheOtherBits) {
   Scripted random{{0x0123'4567'89ab'cdefULL, 0x0123'4567'89ab'cdefULL}};
   EXPECT_EQ(uuid4(random), "01234567-89ab-4def-8123-456789abcdef");

@@ -14,6 +14,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
@@ -29,62 +30,6 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-
-/// Counts the writes that it is asked for on one thread and on others.
-class CountingStore final : public LeaseStore {
- public:
-  explicit CountingStore(std::thread::id thread) : thread_{thread} {}
-
-  [[nodiscard]] std::string describe() const override { return inner_->describe(); }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    inner_->ensureSchema(options, std::move(handler));
-  }
-  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    inner_->read(key, options, std::move(handler));
-  }
-  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    ++(std::this_thread::get_id() == thread_ ? here : elsewhere);
-    inner_->write(std::move(request), options, std::move(handler));
-  }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
-  }
-
-  std::atomic<int> here{0};
-  std::atomic<int> elsewhere{0};
-
- private:
-  const std::thread::id thread_;
-  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
-};
-
-/// Its thread would only wait; who goes on may hold a lock of his own for which a log sink waits.
-TEST(LockThreads, aCallerWhoWaitsDoesTheFirstStepAndOneWhoGoesOnDoesNot) {
-  const auto store = std::make_shared<CountingStore>(std::this_thread::get_id());
-  LockClient client{store};
-  client.acquire({"orders"})->release();  // what a client does once, and the first look
-  store->here = 0;
-  // Whenever the scheduler has nothing else to do, which is soon after each answer.
-  const auto giveUp = std::chrono::steady_clock::now() + 30s;
-  while (store->here == 0 && std::chrono::steady_clock::now() < giveUp) {
-    LockResult<Lock> lock = client.acquire({"orders"});
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
-    ASSERT_EQ(lock->release(), ReleaseResult::released);
-  }
-  EXPECT_GT(store->here, 0);
-  store->here = 0;
-  for (int i = 0; i < 100; ++i) {
-    std::promise<std::unique_ptr<Lock>> held;
-    client.acquireAsync({"orders"}, {},
-                        [&](LockResult<Lock> lock) { held.set_value(std::make_unique<Lock>(*std::move(lock))); });
-    static_cast<void>(held.get_future().get()->release({.waitFor = 0ms}));  // does not wait either
-  }
-  EXPECT_EQ(store->here, 0);
-  EXPECT_GT(store->elsewhere, 0);
-}
 
 class LockForms : public testing::Test {
  protected:
@@ -156,6 +101,35 @@ TEST_F(LockForms, asioCancellationEndsTheWait) {
   io.run();
   EXPECT_EQ(code, LockErrc::cancelled);
   EXPECT_TRUE(held.isHeld());
+}
+
+/// A slot that still had a handler would reach into an acquisition that is over.
+TEST_F(LockForms, anAcquisitionThatIsOverLeavesNothingInItsCancellationSlot) {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  bool slotIsFree = false;
+  asyncAcquire(a, io.get_executor(), {"orders"}, {},
+               asio::bind_cancellation_slot(signal.slot(), [&](const LockResult<Lock>& lock) {
+                 EXPECT_TRUE(lock.has_value());
+                 slotIsFree = !signal.slot().has_handler();
+               }));
+  EXPECT_TRUE(signal.slot().has_handler());
+  io.run();
+  EXPECT_TRUE(slotIsFree);
+}
+
+/// The completion comes on a thread that is quicker than the one that began it.
+TEST_F(LockForms, aCancellationSlotIsNotTouchedOnceTheHandlerWasCalled) {
+  for (int i = 0; i < 200; ++i) {
+    asio::cancellation_signal signal;
+    std::promise<void> done;
+    asio::thread_pool pool{1};
+    asyncAcquire(a, pool.get_executor(), {"missing"}, {.mustExist = true},
+                 asio::bind_cancellation_slot(signal.slot(), [&](const LockResult<Lock>&) { done.set_value(); }));
+    done.get_future().get();
+    ASSERT_FALSE(signal.slot().has_handler()) << i;
+    pool.join();
+  }
 }
 
 TEST_F(LockForms, J48_theLibrarysWorkRunsOnTheCallersLoop) {

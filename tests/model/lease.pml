@@ -33,6 +33,15 @@
 #ifndef DRAINOUTS
 #define DRAINOUTS 1
 #endif
+#ifndef LENGTHENS
+#define LENGTHENS 0                   /* 1: a term begins with a lease that is a tick shorter, and may be made longer */
+#endif
+#ifndef RELEASES
+#define RELEASES 0                    /* a release marks the record; 1: and clears the open term; 2: it removes the record */
+#endif
+#ifndef FOREIGN
+#define FOREIGN 0                     /* 1: a client of another make competes: it has no tokens and releases by deleting */
+#endif
 #ifndef CALM
 #define CALM 0                        /* 1: at some time the faults end, and what must come then is looked at */
 #endif
@@ -41,7 +50,7 @@
 
 #ifdef BREADTH_FIRST                  /* for the shortest counterexample; SPIN cannot hide variables from that search */
 #define SCRATCH
-#define TIDY k = 0; n = 0; fits = 0; used = 0; rank[1] = 0; rank[2] = 0; rank[3] = 0; rank[4] = 0; rank[5] = 0; \
+#define TIDY k = 0; n = 0; fits = 0; longer = 0; used = 0; rank[1] = 0; rank[2] = 0; rank[3] = 0; rank[4] = 0; rank[5] = 0; \
              rank[6] = 0; rank[7] = 0; rank[8] = 0; rank[9] = 0
 #else
 #define SCRATCH hidden
@@ -76,6 +85,7 @@ SCRATCH byte PROGRESS = OFF(9);            /* after the last fault one leads wit
 #define SHOWN  3                      /* in the reply on its way to the same candidate, not in the record any more */
 
 /* What a candidate has observed: nothing, that there is no record, the record as it is, or a record that was there. */
+/* A record that is gone while the counter says that its term is open is a version as well: PRESENT. */
 #define UNKNOWN 0
 #define ABSENT  1
 #define PRESENT 2
@@ -86,8 +96,15 @@ bit  recHere;                         /* there is a record */
 byte recOwner;                        /* 0, 1, or FORMER: a candidate that crashed since */
 bit  recReleased;
 byte recToken;                        /* the copy in the record */
+bit  recLong;                         /* it states the longer lease */
 byte counter;                         /* the fencing counter in the companion item; survives the record */
+byte open;                            /* what it states beside: */
+#define ENDED   0                     /* the last term ended cleanly; */
+#define SHORTER 1                     /* a term of that lease may last: the record, if it is there, says how it stands */
+#define LONGER  2
 #define FORMER 2
+#define OTHER  3                      /* the client of another make */
+#define DELTA  LENGTHENS              /* ticks by which the shorter lease is shorter: ages of it begin with them */
 
 /* ------------------------------------------------------------------------------------------------- the candidates */
 #define CANDIDATE 0                   /* observes; a crashed process is one that has forgotten all */
@@ -102,6 +119,9 @@ bit  work[2];                         /* the work of a term runs */
 byte ver[2];                          /* the last acknowledged version */
 byte pend[4];                         /* unanswered writes, older and newer, of candidate i at 2i and 2i + 1 */
 byte pendAge[4];                      /* own ticks since they were sent */
+bit  lengthened[2];                   /* it asks for the longer lease */
+bit  over[2];                         /* it knows the counter's last term as one that is over: its own, or followed by ... */
+bit  top[2];                          /* (the last record with a token that it saw was of that term) */
 byte obs[2];                          /* the observation */
 byte obsAge[2];                       /* own ticks since it was received; LEASE: free to take */
 #ifdef BELIEF_IS_A_FLAG               /* mutant: leadership lasts until somebody tells of its end, not until its time */
@@ -124,7 +144,8 @@ byte rq[2];                           /* the request in flight */
 byte ph[2];                           /* and where it is */
 byte rage[2];                         /* own ticks since it was sent */
 byte reqv[2];                         /* the version that it left, once it is applied */
-bit  wStored[2], wLate[2], wNone[2];  /* its condition: the record has this version; there is no record */
+bit  rqLong[2];                       /* it states the longer lease */
+bit  wStored[2], wLate[2], wNone[2];  /* its condition: the record has this version; there is none and no open term */
 #define APPLIED     1
 #define SHOWS_NONE  2
 #define SHOWS_RECORD 3
@@ -134,6 +155,7 @@ bit  shownOwn[2], shownReleased[2];
 byte rtok[2];                         /* token in the reply */
 byte late[2];                         /* a request that nobody waits for any more and that may still arrive */
 bit  lStored[2], lNone[2];            /* its condition */
+bit  lLong[2];
 bit  lFormer[2];                      /* sent by a process that crashed since */
 
 /* ------------------------------------------------------------------------------------------------- the resource -- */
@@ -143,6 +165,11 @@ byte write;                           /* token of a write on its way; 0: none */
 /* ---------------------------------------------------------------------------------------------------- the clocks -- */
 byte sinceMiss = LEASE - 1;           /* ticks since candidate 0's clock missed one */
 
+/* --------------------------------------------------------------------------- the client of another make, if any -- */
+bit  fHolds;
+byte fAge = LEASE;                    /* ticks since it wrote the record, or else since it saw the record change */
+#define fValid (fHolds && fAge < VALID)
+
 byte calm;                            /* 0: faults may happen; else 1 + ticks since the last one, up to the bound */
 #define faulty (!calm)
 
@@ -150,9 +177,8 @@ byte calm;                            /* 0: faults may happen; else 1 + ticks si
 byte issued;                          /* the highest token ever given */
 byte accepted;                        /* the highest token of a write that was accepted */
 bit  ended[2] = 1;                    /* the present or last term has ended, by the clock or by announcement */
-bit  excused[2];                      /* its record was deleted, and the other one may not know of it */
 
-SCRATCH byte k, n, fits;               /* used within one step only */
+SCRATCH byte k, n, fits, longer;             /* used within one step only */
 SCRATCH int used;
 SCRATCH byte rank[10];
 
@@ -172,16 +198,9 @@ inline compact() {
   RANK(issued); RANK(accepted)
 }
 
-/* What a deletion of the record excuses: its holder, or who will be told that it is the holder, ... */
-#define mayHold(i) (valid(i) || st[i] == ACQUIRING || pend[2*i] != GONE || (ph[i] == REPLIED && shownOwn[i]))
-/* ... may overlap with one who never saw its record, or has acquired before. */
-#define unaware(i) (mayHold(i) || lNone[i] || obs[i] == UNKNOWN || obs[i] == ABSENT)
-
 /* After every step. */
 inline done() {
-  if :: !mayHold(0) -> excused[0] = 0 :: else fi;
-  if :: !mayHold(1) -> excused[1] = 0 :: else fi;
-  REQUIRE(!valid(0) || !valid(1) || excused[0] || excused[1], MUTUAL_EXCLUSION);
+  REQUIRE(valid(0) + valid(1) + fValid <= 1, MUTUAL_EXCLUSION);
   REQUIRE(!(ended[0] && leads(0)) && !(ended[1] && leads(1)), NO_REVIVAL);
   REQUIRE(calm <= CALM_BOUND || leads(0) + leads(1) == 1, PROGRESS);
   TIDY
@@ -195,9 +214,48 @@ inline done() {
 #define RESTART(j) obsAge[j] = 0
 #endif
 #ifdef VANISHED_IS_FREE               /* mutant: a record that is gone is a lease that is free */
-#define VANISHED LEASE
+#define VANISHED(i) obsAge[i] = LEASE
 #else
-#define VANISHED 0
+#define VANISHED(i) FIRST_SEEN(i, (open == LONGER))
+#endif
+#ifdef OPEN_TERM_UNWRITTEN            /* mutant: an acquisition does not write its lease into the counter */
+#define WRITE_OPEN skip
+#else
+#define WRITE_OPEN open = (recLong -> LONGER : SHORTER)
+#endif
+#ifdef LENGTHENED_IN_RECORD_ONLY      /* mutant: a lengthening leaves the counter as it was */
+#define RAISE_OPEN skip
+#else
+#define RAISE_OPEN if :: recLong -> open = LONGER :: else fi
+#endif
+#ifdef ABSENCE_IS_ENOUGH              /* mutant: an acquisition where no record is does not look at the counter */
+#define NOTHING_OPEN 1
+#define SAME_VANISHED(w, j) (w || (!recHere && obs[j] != UNKNOWN))
+#else
+#define NOTHING_OPEN (open == ENDED)
+#define SAME_VANISHED(w, j) w
+#endif
+#ifdef PRUNE_CLEARS                   /* mutant: removing a held record clears the open term, as removing a released one */
+#define PRUNED open = ENDED
+#else
+#define PRUNED if :: recReleased -> open = ENDED :: else fi
+#endif
+#ifdef ANY_FOREIGN_IS_PROOF           /* mutant: who saw the other make's record takes any later term for over */
+bit sawOther[2];
+#define SAW(i, other) sawOther[i] = other
+#define KNOWN_OVER(i) (over[i] || sawOther[i])
+#else
+#define SAW(i, other) skip
+#ifdef ANY_OWN_IS_PROOF               /* mutant: who has led takes any later term for over */
+bit hasLed[2];
+#define KNOWN_OVER(i) (over[i] || hasLed[i])
+#define HAS_LED(i) hasLed[i] = 1
+#else
+#define KNOWN_OVER(i) over[i]
+#endif
+#endif
+#ifndef HAS_LED
+#define HAS_LED(i) skip
 #endif
 #ifdef WAIT_PER_CALL                  /* mutant: each attempt begins to wait anew */
 #define SEEN_AGAIN(i) obsAge[i] = 0
@@ -207,12 +265,12 @@ inline done() {
 #define POLLED(i, yes) skip
 #endif
 #ifdef WAIT_FROM_SEND                 /* mutant: the wait counts from before the read was sent */
-#define FIRST_SEEN(i) obsAge[i] = rage[i]
+#define FIRST_SEEN(i, states_longer) obsAge[i] = rage[i]
 #else
 #ifdef WAIT_NOT_RESTARTED
-#define FIRST_SEEN(i) if :: obs[i] == OUTDATED :: else -> obsAge[i] = 0 fi
+#define FIRST_SEEN(i, states_longer) if :: obs[i] == OUTDATED :: else -> obsAge[i] = 0 fi
 #else
-#define FIRST_SEEN(i) obsAge[i] = 0
+#define FIRST_SEEN(i, states_longer) obsAge[i] = (states_longer -> 0 : DELTA)
 #endif
 #endif
 #ifdef ADOPT_FROM_READ                /* mutant: a term found by read-back counts from the read-back */
@@ -252,7 +310,7 @@ inline done() {
 #ifdef TAKEOVER_UNCONDITIONAL         /* mutant: a takeover writes without looking */
 #define ACQUIRE_FITS(i) 1
 #else
-#define ACQUIRE_FITS(i) ((recHere && wStored[i]) || (!recHere && wNone[i]))
+#define ACQUIRE_FITS(i) (SAME_VANISHED(wStored[i], i) || (!recHere && NOTHING_OPEN && wNone[i]))
 #endif
 #ifdef TOKEN_ON_CREATE_ONLY           /* mutant: a takeover inherits the token */
 #define NEXT_TOKEN if :: recToken == 0 -> counter++; recToken = counter :: else fi
@@ -265,12 +323,12 @@ inline done() {
 #define KEEP_RELEASED recReleased = 0
 #endif
 #ifdef RELEASE_ERASES                 /* mutant: a release deletes the record and the counter */
-#define AFTER_RELEASE recHere = 0; recReleased = 0; recToken = 0; recOwner = 0; counter = 0
+#define AFTER_RELEASE removeRecord(); counter = 0; open = ENDED
 #else
-#define AFTER_RELEASE skip
+#define AFTER_RELEASE if :: RELEASES >= 1 -> open = ENDED :: else fi; if :: RELEASES == 2 -> removeRecord() :: else fi
 #endif
 #ifdef TOKEN_IN_RECORD                /* mutant: there is no companion item */
-#define COUNTER_AFTER_DELETE counter = 0
+#define COUNTER_AFTER_DELETE counter = 0; open = ENDED
 #else
 #define COUNTER_AFTER_DELETE skip
 #endif
@@ -293,7 +351,7 @@ inline done() {
 bit polled[2];
 #define WORTH_READING(i) (!polled[i])
 #else
-#define WORTH_READING(i) (obs[i] == UNKNOWN || obs[i] == OUTDATED || (obs[i] == ABSENT && recHere))
+#define WORTH_READING(i) (obs[i] == UNKNOWN || obs[i] == OUTDATED || (obs[i] == ABSENT && (recHere || open != ENDED)))
 #endif
 #ifdef RELEASE_BEFORE_LOSS            /* mutant: the record is released while the right is still believed in */
 #define LOCAL_LOSS(i) skip
@@ -333,7 +391,7 @@ inline renamePend(i, old, new) {
   tidyPend(i)
 }
 inline dropLate(i) {                  /* the late request is lost for good, or was applied */
-  late[i] = NONE; lStored[i] = 0; lNone[i] = 0; lFormer[i] = 0; wLate[i] = 0;
+  late[i] = NONE; lStored[i] = 0; lNone[i] = 0; lLong[i] = 0; lFormer[i] = 0; wLate[i] = 0;
   renamePend(i, LATE, GONE)
 }
 /* The record's version is replaced: what referred to it, as far as candidate j is concerned. */
@@ -355,7 +413,7 @@ inline replaced(j) {
 
 /* --------------------------------------------------------------------------------------------- parts of the steps */
 inline clearRequest(i) {
-  rq[i] = NONE; ph[i] = IDLE; rage[i] = 0; reqv[i] = GONE; wStored[i] = 0; wLate[i] = 0; wNone[i] = 0;
+  rq[i] = NONE; ph[i] = IDLE; rage[i] = 0; rqLong[i] = 0; reqv[i] = GONE; wStored[i] = 0; wLate[i] = 0; wNone[i] = 0;
   reply[i] = NONE; shown[i] = GONE; shownOwn[i] = 0; shownReleased[i] = 0; rtok[i] = 0;
   if :: ver[i] == SHOWN -> ver[i] = GONE :: else fi;
   renamePend(i, SHOWN, GONE)
@@ -364,20 +422,24 @@ inline clearRequest(i) {
 inline makeLate(i) {
   if :: late[i] != NONE -> dropLate(i) :: else fi;
   wLate[i] = 0;
-  if :: wStored[i] || wNone[i] -> late[i] = rq[i]; lStored[i] = wStored[i]; lNone[i] = wNone[i] :: else fi
+  if :: wStored[i] || wNone[i] -> late[i] = rq[i]; lStored[i] = wStored[i]; lNone[i] = wNone[i]; lLong[i] = rqLong[i]
+     :: else
+  fi
 }
 inline forgetTerm(i) {
-  st[i] = CANDIDATE; tok[i] = 0; ver[i] = GONE; clearPend(i); obs[i] = UNKNOWN; obsAge[i] = 0; clearRequest(i);
+  st[i] = CANDIDATE; tok[i] = 0; ver[i] = GONE; clearPend(i); obs[i] = UNKNOWN; obsAge[i] = 0; lengthened[i] = 0;
+  clearRequest(i);
   ended[i] = 1
 }
 inline becomeLeader(i, since, token, version) {
   REQUIRE(!work[i], ONE_WORK_AT_A_TIME);
   st[i] = LEADING; age[i] = since; tok[i] = token; ver[i] = version; clearPend(i);
-  obs[i] = UNKNOWN; obsAge[i] = 0; work[i] = 1; ended[i] = 0
+  obs[i] = UNKNOWN; obsAge[i] = 0; work[i] = 1; ended[i] = 0;
+  over[i] = (DELETIONS && token == counter); top[i] = 0; HAS_LED(i)
 }
 /* Sends a write on condition that the record has a version that this holder may have left. */
 inline sendOwn(i, what) {
-  rq[i] = what; ph[i] = SENT;
+  rq[i] = what; ph[i] = SENT; rqLong[i] = lengthened[i]; rage[i] = (lengthened[i] -> 0 : DELTA);
   wStored[i] = (ver[i] == STORED || pend[2*i] == STORED || pend[2*i+1] == STORED);
   wLate[i] = (pend[2*i] == LATE || pend[2*i+1] == LATE)
 }
@@ -387,20 +449,25 @@ inline tell(i, withToken) {
   if :: recHere ->
        reply[i] = SHOWS_RECORD; shown[i] = STORED; shownOwn[i] = (recOwner == i); shownReleased[i] = recReleased;
        if :: (recOwner == i) && withToken -> rtok[i] = recToken :: else fi
+     :: open != ENDED && !recHere ->
+       reply[i] = SHOWS_RECORD; shown[i] = STORED; shownOwn[i] = 0; shownReleased[i] = 0
      :: else -> reply[i] = SHOWS_NONE
   fi
 }
 inline observe(i) {
   if
-  :: reply[i] == SHOWS_NONE ->
-       if :: obs[i] == UNKNOWN -> obsAge[i] = LEASE
-          :: obs[i] == ABSENT
-          :: else -> obsAge[i] = VANISHED    /* somebody deleted it: the holder does not know yet */
-       fi;
-       obs[i] = ABSENT
+  :: reply[i] == SHOWS_NONE -> obsAge[i] = LEASE; obs[i] = ABSENT    /* nobody to wait for */
   :: reply[i] == SHOWS_RECORD && shown[i] == STORED ->
-       if :: recReleased || recOwner == i -> obsAge[i] = LEASE    /* nobody to wait for */
-          :: else -> if :: obs[i] == PRESENT -> SEEN_AGAIN(i) :: else -> FIRST_SEEN(i) fi
+       if :: recHere && (recReleased || recOwner == i) -> obsAge[i] = LEASE
+          :: !recHere && KNOWN_OVER(i) -> obsAge[i] = LEASE
+          :: else ->
+               if :: obs[i] == PRESENT -> SEEN_AGAIN(i)
+                  :: else -> if :: recHere -> FIRST_SEEN(i, recLong) :: else -> VANISHED(i) fi
+               fi
+       fi;
+       if :: FOREIGN && recHere && recOwner == OTHER -> over[i] = (over[i] || top[i]); SAW(i, 1)
+          :: FOREIGN && !(recHere && recOwner == OTHER) -> top[i] = (!recHere || recToken == counter)
+          :: else
        fi;
        obs[i] = PRESENT
   :: else -> obs[i] = OUTDATED; RESTART(i)
@@ -427,7 +494,7 @@ inline seeAsCandidate(i) {
 /* Somebody else owns the record, or it is gone: the term is over at once. */
 inline loseTerm(i) {
   REQUIRE(!(recHere && recOwner == i && !recReleased && recToken == tok[i]), STABLE_LEADER);
-  age[i] = VALID;
+  age[i] = VALID; lengthened[i] = 0;
   st[i] = CANDIDATE; tok[i] = 0; ver[i] = GONE; clearPend(i); obs[i] = UNKNOWN; obsAge[i] = 0; ended[i] = 1
 }
 /* A holder is shown the record, by a conflict or by a read-back. */
@@ -476,7 +543,7 @@ inline crash(i) {
   age[i] = VALID; work[i] = 0;
   if :: late[i] != NONE -> lFormer[i] = 1 :: else fi;
   if :: recOwner == i && recHere -> recOwner = FORMER :: else fi;
-  if :: !(recHere && recOwner == 1-i) -> excused[1-i] = 1 :: else fi;  /* it may have seen a record that is gone */
+  over[i] = 0; top[i] = 0; SAW(i, 0);
   forgetTerm(i);
   compact()
 }
@@ -484,24 +551,30 @@ inline crash(i) {
 /* ------------------------------------------------------------------------------------------------------ the store */
 #define FITS(i, what) ((what == ACQUIRE && ACQUIRE_FITS(i)) || (what == RENEW && RENEW_FITS(i)) || \
                        (what == RELEASE && RELEASE_FITS(i)))
-#define LATE_FITS(i) (recHere -> lStored[i] : lNone[i])
+#define LATE_FITS(i) (lStored[i] || (!recHere && NOTHING_OPEN && lNone[i]))
+
+inline newTerm(j) { over[j] = 0; top[j] = 0 }
+
+/* There is no record any more; the counter stays. */
+inline removeRecord() {
+  recHere = 0; recOwner = 0; recReleased = 0; recToken = 0; recLong = 0; fHolds = 0; fAge = 0
+}
 
 /* The record is about to be written by candidate i: nobody may lose it while its right lasts. */
 inline takenFrom(j, i) {
   REQUIRE(!(recHere && recOwner == j && j != i && valid(j)), NO_EARLY_TAKEOVER)
 }
-inline apply(i, what, owner) {
+inline apply(i, what, owner, longer) {
   takenFrom(0, i); takenFrom(1, i);
   replaced(0); replaced(1);
-  recHere = 1; recOwner = owner;
+  recHere = 1; recOwner = owner; recLong = longer; fHolds = 0; fAge = 0;
   if
   :: what == ACQUIRE ->
-       if :: owner < FORMER -> excused[owner] = 0 :: else fi;
-       NEXT_TOKEN;
+       NEXT_TOKEN; WRITE_OPEN; newTerm(0); newTerm(1);
        REQUIRE(recToken > issued, TOKENS_RISE);
        issued = (recToken > issued -> recToken : issued);
        KEEP_RELEASED
-  :: what == RENEW -> recReleased = 0
+  :: what == RENEW -> recReleased = 0; RAISE_OPEN
   :: else -> recReleased = 1; AFTER_RELEASE
   fi
 }
@@ -528,7 +601,7 @@ inline sendRead(i) {
 #endif
 }
 inline sendAcquire(i) {
-  st[i] = ACQUIRING; rq[i] = ACQUIRE; ph[i] = SENT;
+  st[i] = ACQUIRING; rq[i] = ACQUIRE; ph[i] = SENT; rage[i] = DELTA;
   wStored[i] = (obs[i] == PRESENT); wNone[i] = (obs[i] == ABSENT)
 }
 inline acquireAnswered(i) {
@@ -558,7 +631,8 @@ inline renewAnsweredLate(i) {
 inline releaseAnswered(i) {
   if
   :: reply[i] == APPLIED -> forgetTerm(i)
-  :: else -> ver[i] = GONE; clearPend(i); st[i] = CANDIDATE; obs[i] = UNKNOWN; observe(i); clearRequest(i)
+  :: else ->
+       ver[i] = GONE; clearPend(i); st[i] = CANDIDATE; obs[i] = UNKNOWN; lengthened[i] = 0; observe(i); clearRequest(i)
   fi
 }
 inline expire(i) { age[i] = VALID; forgetTerm(i); compact() }
@@ -612,6 +686,7 @@ inline tick(i) {
 /* It has done what it has to do at this time: without faults everybody is quick, and time passes only then. */
 #define quiet(i) (ph[i] == IDLE && !mayRead(i) && !mayAcquire(i) && !mayRenew(i) && !workMayEnd(i) && \
                   !(holds(i) && !valid(i)) && st[i] != RELEASING)
+#define TICK_OTHER if :: FOREIGN && fAge < LEASE -> fAge++ :: else fi
 #define timeMayPass (faulty || (quiet(0) && quiet(1)))
 #define COUNT_CALM if :: calm && calm <= CALM_BOUND -> calm++ :: else fi
 
@@ -623,6 +698,8 @@ active [2] proctype Candidate() {
   :: d_step { st[i] == CANDIDATE && ph[i] == REPLIED -> seeAsCandidate(i); done() }
   :: d_step { st[i] == ACQUIRING && ph[i] == REPLIED -> acquireAnswered(i); done() }
   :: d_step { mayRenew(i) -> sendOwn(i, RENEW); done() }
+  :: d_step { LENGTHENS && st[i] == LEADING && !lengthened[i] && mayRenew(i) ->
+              lengthened[i] = 1; sendOwn(i, RENEW); done() }
   :: d_step { holds(i) && valid(i) && ph[i] == IDLE && pending(i) -> sendRead(i); done() }
   :: d_step { holds(i) && IN_TIME(i) && ph[i] == REPLIED -> renewAnswered(i); done() }
   :: d_step { holds(i) && !valid(i) -> expire(i); done() }
@@ -646,7 +723,7 @@ active [2] proctype Candidate() {
   :: d_step { ph[i] == SENT ->
        if
        :: FITS(i, rq[i]) ->
-            n = rq[i]; apply(i, n, i);
+            n = rq[i]; apply(i, n, i, rqLong[i]);
             ph[i] = REPLIED; reply[i] = APPLIED; wStored[i] = 0; wLate[i] = 0; wNone[i] = 0; reqv[i] = STORED;
             if :: n == ACQUIRE -> rtok[i] = recToken :: else fi
        :: else -> tell(i, st[i] == ACQUIRING || st[i] == CANDIDATE)
@@ -656,8 +733,9 @@ active [2] proctype Candidate() {
        if
        :: LATE_FITS(i) ->
             n = late[i]; k = (lFormer[i] -> FORMER : i);
-            fits = wLate[i]; late[i] = NONE; lStored[i] = 0; lNone[i] = 0; lFormer[i] = 0; wLate[i] = 0;
-            apply(i, n, k);
+            fits = wLate[i]; longer = lLong[i];
+            late[i] = NONE; lStored[i] = 0; lNone[i] = 0; lLong[i] = 0; lFormer[i] = 0; wLate[i] = 0;
+            apply(i, n, k, longer);
             wStored[i] = fits; renamePend(i, LATE, STORED)
        :: else -> dropLate(i)
        fi;
@@ -674,17 +752,26 @@ active proctype World() {
   :: d_step { write != 0 -> n = write; write = 0; arrives(n); compact(); done() }
   /* an operator deletes the record; the companion item stays */
   :: d_step { DELETIONS && faulty && recHere ->
-       if :: recOwner == 0 && unaware(1) -> excused[0] = 1 :: else fi;
-       if :: recOwner == 1 && unaware(0) -> excused[1] = 1 :: else fi;
        replaced(0); replaced(1);
-       recHere = 0; recOwner = 0; recReleased = 0; recToken = 0; COUNTER_AFTER_DELETE;
+       removeRecord(); COUNTER_AFTER_DELETE;
        compact(); done() }
+  /* or removes it by tenure's own command, which knows what the record says of its term */
+  :: d_step { DELETIONS && faulty && recHere && recOwner != OTHER ->
+       replaced(0); replaced(1);
+       PRUNED; removeRecord();
+       compact(); done() }
+  /* the client of another make has seen no change for a lease, and lets go by deleting or is taken over from */
+  :: d_step { FOREIGN && faulty && !fHolds && fAge >= LEASE ->
+       replaced(0); replaced(1);
+       removeRecord(); recHere = 1; recOwner = OTHER; recLong = 1; fHolds = 1;
+       compact(); done() }
+  :: d_step { FOREIGN && fHolds -> replaced(0); replaced(1); removeRecord(); compact(); done() }
   :: d_step { timeMayPass ->
-       tick(0); tick(1);
+       tick(0); tick(1); TICK_OTHER;
        if :: sinceMiss < LEASE - 1 -> sinceMiss++ :: else fi;
        COUNT_CALM; done() }
 #if SKEW
-  :: d_step { timeMayPass && sinceMiss >= LEASE - 1 -> tick(1); sinceMiss = 0; COUNT_CALM; done() }
+  :: d_step { timeMayPass && sinceMiss >= LEASE - 1 -> tick(1); TICK_OTHER; sinceMiss = 0; COUNT_CALM; done() }
 #endif
 #if CALM
   /* the last fault was before; what was late has arrived, or is lost */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the model of the protocol (lease.pml) through SPIN and compares what comes out with what must.
+"""Runs the models of the protocol (lease.pml, database.pml) through SPIN and compares what comes out with what must.
 
   run_model.py --small       every property in reduced forms, all mutants, and the guard taken away: seconds
   run_model.py --full        two candidates with everything, every state: minutes, some GiB
@@ -25,10 +25,12 @@ import sys
 import tempfile
 import time
 
-MODEL = pathlib.Path(__file__).resolve().parent / "lease.pml"
+MODELS = pathlib.Path(__file__).resolve().parent
+LEASE, DATABASE = "lease.pml", "database.pml"
 
 PROPERTIES = ("MUTUAL_EXCLUSION", "NO_EARLY_TAKEOVER", "STABLE_LEADER", "NO_STALE_WRITE", "TOKENS_RISE", "NO_REVIVAL",
               "RELEASE_AFTER_WORK", "ONE_WORK_AT_A_TIME", "PROGRESS")
+DATABASE_PROPERTIES = ("ONE_BELIEVER",)
 HOLDS = "holds"
 INCOMPLETE = "INCOMPLETE"
 
@@ -44,6 +46,7 @@ class Configuration:
     optimise: str = "-O1"
     memory_mib: int = 2_000
     seconds: int = 120
+    model: str = LEASE
 
 
 def holds(name, *defines, **more):
@@ -55,9 +58,16 @@ def mutant(name, expect, *defines):
     return Configuration(name, (name, f"ONLY={PROPERTIES.index(expect) + 1}", *defines), expect, optimise="-O0")
 
 
+def database_mutant(name):
+    return Configuration(name, (name,), "ONE_BELIEVER", optimise="-O0", model=DATABASE)
+
+
 # What the model can do without; each one multiplies the states.
 NO_WRITES, NO_DELETIONS, NO_CRASHES = "WRITES=0", "DELETIONS=0", "CRASHES=0"
 NO_LATE_REQUESTS, NO_DRAIN_TIMEOUT = "LATES=0", "DRAINOUTS=0"
+DELETED = (NO_LATE_REQUESTS, NO_WRITES, NO_CRASHES, NO_DRAIN_TIMEOUT)
+LENGTHENED = DELETED
+ANOTHER_MAKE = ("LEASE=2", *DELETED)
 LEASE_ONLY = (NO_WRITES, NO_DELETIONS, NO_CRASHES, NO_DRAIN_TIMEOUT)
 
 SMALL = (
@@ -65,6 +75,11 @@ SMALL = (
     holds("skew and guard, late requests", *LEASE_ONLY),
     holds("downstream writes and their fence", NO_LATE_REQUESTS, NO_DELETIONS, NO_CRASHES, NO_DRAIN_TIMEOUT),
     holds("deleted records, calm after faults", "CALM=1", NO_LATE_REQUESTS, NO_WRITES, NO_DRAIN_TIMEOUT),
+    holds("a release ends the open term", "RELEASES=1", NO_LATE_REQUESTS, NO_WRITES, NO_DRAIN_TIMEOUT),
+    holds("a release removes the record", "RELEASES=2", NO_LATE_REQUESTS, NO_WRITES, NO_DRAIN_TIMEOUT),
+    holds("leases made longer, deleted records", "LENGTHENS=1", *LENGTHENED),
+    holds("another make, deleted records", "FOREIGN=1", *ANOTHER_MAKE),
+    holds("deleted databases", model=DATABASE),
 )
 NEGATIVE = (Configuration("skew without guard", ("GUARD=0", "ONLY=1", NO_LATE_REQUESTS, *LEASE_ONLY),
                           "MUTUAL_EXCLUSION", optimise="-O0"),)
@@ -88,7 +103,13 @@ MUTANTS = (
     mutant("RELEASE_FIRST", "RELEASE_AFTER_WORK", NO_LATE_REQUESTS, *LEASE_ONLY),
     mutant("RELEASE_BEFORE_LOSS", "RELEASE_AFTER_WORK", NO_LATE_REQUESTS, *LEASE_ONLY),
     mutant("RELEASED_MARK_STAYS", "NO_EARLY_TAKEOVER", NO_LATE_REQUESTS, *LEASE_ONLY),
-    mutant("VANISHED_IS_FREE", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, NO_WRITES, NO_CRASHES, NO_DRAIN_TIMEOUT),
+    mutant("VANISHED_IS_FREE", "MUTUAL_EXCLUSION", *DELETED),
+    mutant("OPEN_TERM_UNWRITTEN", "MUTUAL_EXCLUSION", *DELETED),
+    mutant("LENGTHENED_IN_RECORD_ONLY", "MUTUAL_EXCLUSION", "LENGTHENS=1", *LENGTHENED),
+    mutant("ABSENCE_IS_ENOUGH", "MUTUAL_EXCLUSION", *DELETED),
+    mutant("PRUNE_CLEARS", "MUTUAL_EXCLUSION", *DELETED),
+    mutant("ANY_FOREIGN_IS_PROOF", "MUTUAL_EXCLUSION", "FOREIGN=1", *ANOTHER_MAKE),
+    mutant("ANY_OWN_IS_PROOF", "MUTUAL_EXCLUSION", *DELETED),
     mutant("TERM_BESIDE_OLD_WORK", "ONE_WORK_AT_A_TIME", NO_LATE_REQUESTS, *LEASE_ONLY),
     # tokens and the fence
     mutant("TOKEN_IN_RECORD", "TOKENS_RISE", NO_LATE_REQUESTS),
@@ -98,12 +119,18 @@ MUTANTS = (
     # progress
     mutant("WAIT_PER_CALL", "PROGRESS", "CALM=1", NO_LATE_REQUESTS, NO_WRITES, NO_DELETIONS, NO_DRAIN_TIMEOUT),
     mutant("ANSWER_AWAITED_FOR_EVER", "PROGRESS", "CALM=1", NO_LATE_REQUESTS, *LEASE_ONLY),
+    # the whole database
+    *map(database_mutant, ("MADE_WITHOUT_WAIT", "MADE_WITHOUT_LOCK", "MARK_IGNORED", "SINCE_BEFORE_LOOK",
+                           "BEACONS_BEFORE_LOOK", "BEACON_IGNORED", "LENGTHENED_BEFORE_STATED", "ELECTED_WITHOUT_LOOK",
+                           "RENEWED_WITHOUT_LOOK")),
 )
 BIG = {"optimise": "-O3", "hash_bits": 27, "depth": 8_000_000, "memory_mib": 10_000, "seconds": 3600}
 FULL = (
     holds("lease of 4 ticks, no downstream writes", "LEASE=4", NO_WRITES, least_states=30_000_000, **BIG),
     holds("lease of 2 ticks, everything", "LEASE=2", least_states=20_000_000, **BIG),
     holds("lease of 3 ticks, calm after faults", "CALM=1", NO_WRITES, NO_DELETIONS, least_states=1_000_000, **BIG),
+    holds("deleted databases, lease of 5 ticks", "LEASE=5", model=DATABASE, **BIG),
+    holds("deleted databases, three candidates", "CANDIDATES=3", model=DATABASE, **BIG),
 )
 
 
@@ -151,7 +178,7 @@ def judge(text, exit_code):
             return Outcome(INCOMPLETE, "the search was not a full one with assertions", *figures)
         return Outcome(HOLDS, "", *figures)
     if errors == 1 and len(violated) == 1 and violated[0].startswith("assertion violated"):
-        named = [p for p in PROPERTIES if re.search(rf"\b{p}\b", violated[0])]
+        named = [p for p in (*PROPERTIES, *DATABASE_PROPERTIES) if re.search(rf"\b{p}\b", violated[0])]
         if len(named) == 1 and "max search depth" not in text:
             return Outcome(named[0], "", *figures)
     return Outcome(INCOMPLETE, "; ".join(violated + trouble) or f"{int(errors)} errors, none told", *figures)
@@ -173,7 +200,7 @@ def build(configuration, directory, extra=()):
         missing = "spin" if not spin else "a C compiler"
         raise CannotRun(f"{missing} is not installed; scripts/setup installs it (package: spin, gcc)")
     defines = [f"-D{d}" for d in configuration.defines]
-    told = tool([spin, "-a", *defines, *extra, str(MODEL)], directory, "spin")
+    told = tool([spin, "-a", *defines, *extra, str(MODELS / configuration.model)], directory, "spin")
     if "error" in told.lower():
         raise CannotRun(f"spin does not understand the model:\n{told}")
     flags = ["-w", configuration.optimise, "-DSAFETY", "-DNOFAIR", "-DNOREDUCE", f"-DMEMLIM={configuration.memory_mib}"]
@@ -199,16 +226,17 @@ STEP = re.compile(r"^\s*(\d+):\s+proc\s+(\d) \((\w+):\d\) \S+\.pml:(\d+) \(state
 
 def trace(configuration):
     """The steps of the shortest violation, as the lines of the model that they are."""
-    source = MODEL.read_text(encoding="utf-8").splitlines()
+    path = MODELS / configuration.model
+    source = path.read_text(encoding="utf-8").splitlines()
     with tempfile.TemporaryDirectory(prefix="tenure-model-") as directory:
         build(configuration, directory, ("-DBREADTH_FIRST",))
         tool(["./pan", "-n", f"-m{configuration.depth}", f"-w{configuration.hash_bits}"], directory, "the checker")
-        if not (pathlib.Path(directory) / "lease.pml.trail").exists():
+        if not (pathlib.Path(directory) / f"{configuration.model}.trail").exists():
             print("no violation, so there is no way to it")
             return 1
-        shutil.copy(MODEL, directory)
+        shutil.copy(path, directory)
         defines = [f"-D{d}" for d in configuration.defines]
-        replay = subprocess.run([shutil.which("spin"), "-t", "-p", *defines, "-DBREADTH_FIRST", "lease.pml"],
+        replay = subprocess.run([shutil.which("spin"), "-t", "-p", *defines, "-DBREADTH_FIRST", configuration.model],
                                 cwd=directory, capture_output=True, text=True, check=False).stdout
     seen = set()
     for number, process, name, at in STEP.findall(replay):

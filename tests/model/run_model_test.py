@@ -131,7 +131,7 @@ class Runs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             broken = pathlib.Path(directory) / "lease.pml"
             broken.write_text("active proctype P() { nonsense }\n")
-            with unittest.mock.patch.object(run_model, "MODEL", broken), self.assertRaises(run_model.CannotRun):
+            with unittest.mock.patch.object(run_model, "MODELS", broken.parent), self.assertRaises(run_model.CannotRun):
                 run_model.check(self.tiny())
 
     def test_a_trace_shows_the_steps_to_the_violation(self):
@@ -156,16 +156,17 @@ class Runs(unittest.TestCase):
 
 class Configurations(unittest.TestCase):
     def test_each_switch_is_in_the_model_and_each_mutant_is_run(self):
-        text = run_model.MODEL.read_text(encoding="utf-8")
-        declared = {line.split()[1] for line in text.splitlines() if line.startswith("#ifdef") and "mutant:" in line}
-        self.assertEqual(declared, {c.name for c in run_model.MUTANTS})
-        for c in run_model.all_configurations().values():
-            for define in c.defines:
-                name = define.split("=")[0]
-                self.assertRegex(text, rf"#if(?:n?def)? {name}\b", c.name)
+        for model in (run_model.LEASE, run_model.DATABASE):
+            text = (run_model.MODELS / model).read_text(encoding="utf-8")
+            declared = {line.split()[1] for line in text.splitlines() if line.startswith("#ifdef") and "mutant:" in line}
+            self.assertEqual(declared, {c.name for c in run_model.MUTANTS if c.model == model})
+            for c in run_model.all_configurations().values():
+                for define in c.defines if c.model == model else ():
+                    name = define.split("=")[0]
+                    self.assertRegex(text, rf"#if(?:n?def)? {name}\b", c.name)
 
     def test_the_numbers_of_the_properties_are_those_of_the_model(self):
-        text = run_model.MODEL.read_text(encoding="utf-8")
+        text = (run_model.MODELS / run_model.LEASE).read_text(encoding="utf-8")
         for number, name in enumerate(run_model.PROPERTIES, 1):
             self.assertIn(f"SCRATCH byte {name} = OFF({number});", text)
 

@@ -58,7 +58,7 @@ void SmallWorld::befall() {
   const std::size_t index = chance_.below(processes_.size());
   Process& process = processes_[index];
   const auto lease = static_cast<std::uint64_t>(TrueTime{options_.machine.duration}.count());
-  switch (chance_.below(18)) {
+  switch (chance_.below(20)) {
     case 0:
       return start(index);
     case 1:
@@ -75,6 +75,8 @@ void SmallWorld::befall() {
       return step(process, event::WorkFailed{"for a test"});
     case 4:
       return step(process, event::StoreHint{});
+    case 9:
+      return anotherMake();
     case 5:
       process.clock->suspend(now_, TrueTime{static_cast<std::int64_t>(chance_.below(lease))});
       return;
@@ -85,6 +87,20 @@ void SmallWorld::befall() {
     default:
       return step(process, event::WorkEnded{});
   }
+}
+
+/// A client of another make takes the lease, without a token, or lets go by deleting. That it has waited is its
+/// business.
+void SmallWorld::anotherMake() {
+  if (store_->record() && store_->record()->token.isNone()) {
+    store_->erase();
+    return;
+  }
+  LeaseRecord record;
+  record.holder = "another-make";
+  record.version = RecordVersion{uuid4(chance_)};
+  record.leaseDuration = options_.machine.duration;
+  store_->put(record);
 }
 
 /// One message, any of them, goes on its way: to the store, or back. Either may be lost, and takes as long as it takes.
@@ -105,7 +121,7 @@ void SmallWorld::network() {
 
 void SmallWorld::serve(Message& message) {
   if (!message.write) {
-    const ReadOutcome read = chance_.chance(0.1) ? ReadOutcome{busy} : ReadOutcome{store_->record()};
+    const ReadOutcome read = chance_.chance(0.1) ? ReadOutcome{busy} : ReadOutcome{store_->told()};
     message.reply = event::ReadReply{message.attempt, read};
     return;
   }

@@ -52,6 +52,7 @@ class SmallWorld {
   void pass(TrueTime d);
   void start(std::size_t index);
   void befall();
+  void anotherMake();
   void network();
   void serve(Message& message);
   void step(Process& process, const LeaseEvent& event);

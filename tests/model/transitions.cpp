@@ -100,20 +100,24 @@ bool becomeLeader(Attempted& a, const Instant& since, FencingToken token, const 
   a.state.right = ModelState::Right{since, token};
   a.state.ver = version;
   a.state.work = true;
+  a.state.overToken = std::max(a.state.overToken, token);
   return true;
 }
 
 void observe(Attempted& a, const std::optional<LeaseRecord>& record) {
-  ModelState::Observed& obs = a.state.obs;
+  ModelState& s = a.state;
+  ModelState::Observed& obs = s.obs;
   if (!record) {
-    if (obs.what == What::present) obs = {What::absent, {}, nanoseconds{0}, obs.lease, a.now};
-    if (obs.what == What::unknown) obs = {What::absent, {}, nanoseconds{0}, nanoseconds{0}, a.now};
+    if (obs.what != What::absent) obs = {What::absent, {}, nanoseconds{0}, nanoseconds{0}, a.now};
     return;
   }
-  const bool own = record->holder == a.state.holder && a.written.count(record->version) > 0;
+  const bool own = record->holder == s.holder && a.written.count(record->version) > 0;
+  const bool over = record->vanished && record->token <= s.overToken;
   const bool again = obs.what == What::present && obs.version == record->version;
   if (!again) obs = {What::present, record->version, record->leaseDuration, record->leaseDuration, a.now};
-  if (own || record->released) obs.wait = nanoseconds{0};
+  if (own || over || record->released) obs.wait = nanoseconds{0};
+  if (record->token.isNone()) s.overToken = std::max(s.overToken, s.topToken);
+  s.topToken = std::max(s.topToken, record->token);
 }
 
 bool loseTerm(Attempted& a) {

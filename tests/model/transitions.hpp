@@ -32,7 +32,7 @@ struct ModelState {
     enum class What { unknown, absent, present };
     What what{What::unknown};
     RecordVersion version{};
-    std::chrono::nanoseconds lease{0};  // what the record states
+    std::chrono::nanoseconds lease{0};  // what the record states, or has stated
     std::chrono::nanoseconds wait{0};
     Instant since{};
     friend bool operator==(const Observed&, const Observed&) = default;
@@ -53,6 +53,8 @@ struct ModelState {
   RecordVersion ver{};
   std::vector<Unanswered> pend{};
   Observed obs{};
+  FencingToken overToken{};  // over: the highest of a term that it knows to have ended
+  FencingToken topToken{};   // top: of the last record with a token that it saw
   std::optional<Request> request{};
 
   friend bool operator==(const ModelState&, const ModelState&) = default;

@@ -59,6 +59,10 @@ class Rules(unittest.TestCase):
         self.finds("threads", "tests/a_test.cpp", "auto* t = localtime(&now);\n")
         self.accepts("lockcore/src/a.cpp", "auto* t = gmtime_r(&now, &parts);\nauto r = random.rand(3);\n")
 
+    def test_name_that_std_has_too(self):
+        self.finds("std-name", "adapters/http/src/a.cpp", "std::string quoted(std::string_view text) {\n")
+        self.accepts("adapters/http/src/a.cpp", "std::string quoted(const std::string& lease) {\n")
+
     def test_skipped_test(self):
         self.finds("skipped-test", "tests/a_test.cpp", "GTEST_SKIP();\n")
         self.finds("skipped-test", "tests/a_test.cpp", "TEST(A, DISABLED_b) {}\n")

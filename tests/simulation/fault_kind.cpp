@@ -52,7 +52,9 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "stopInStep",
                                                               "changedLease",
                                                               "manualHeartbeat",
-                                                              "sighting"};
+                                                              "sighting",
+                                                              "newcomer",
+                                                              "nonsenseToken"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

@@ -67,6 +67,8 @@ enum class FaultKind : unsigned {
   changedLease,     ///< a holder asks for another lease duration
   manualHeartbeat,  ///< a candidate renews only when its owner asks, who may forget a term (drawn for a life)
   sighting,         ///< a candidate begins with what its process saw by another way a while ago
+  newcomer,         ///< one starts just after the record was deleted, and has never seen it
+  nonsenseToken,    ///< a resource tells of tokens that somebody made up
   count
 };
 

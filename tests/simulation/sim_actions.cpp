@@ -219,13 +219,13 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
   };
   const auto show = [&](const std::optional<LeaseRecord>& record) {
     life.unreadable = false;
-    if (!record || record->holder == life.name || record->token < life.highestShown) return;
-    life.leaseShown = record->leaseDuration;
-    if (record->token == life.highestShown) return;
-    life.highestShown = record->token;
-    life.highestShownAt = life.clock.at(now_);
+    if (record && record->holder != life.name) life.highestShown = std::max(life.highestShown, record->token);
   };
-  if (const auto* told = std::get_if<event::TokenSeen>(&event)) life.toldOf = std::max(life.toldOf, told->token);
+  if (const auto* begin = std::get_if<event::Start>(&event)) {
+    const auto& sighting = begin->sighting;
+    if (sighting && sighting->record) life.highestShown = sighting->record->token;
+  }
+  if (const auto* told = std::get_if<event::TokenSeen>(&event)) checker_.told(life, told->token);
   if (const auto* read = std::get_if<event::ReadReply>(&event)) {
     if (!isAwaited(read->attempt)) return;
     life.unanswered = false;

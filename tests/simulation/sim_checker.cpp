@@ -26,9 +26,7 @@ void SimChecker::violation(const char* oracle, const std::string& what) {
 /// I1, I2. An overlap begins when somebody's term becomes valid, so it is enough to look then.
 void SimChecker::published(SimLife& life, const TermState& term, const Lives& all) {
   const Instant local = life.clock.at(now_);
-  if (term.token != life.published.token) {
-    life.acquisitionSentAt = term.anchor;
-  } else if (term.leadsAt(local) && !life.published.leadsAt(local)) {
+  if (term.token == life.published.token && term.leadsAt(local) && !life.published.leadsAt(local)) {
     violation(life, "revival", "leads again by a term of which it said that it was over");
   }
   const bool news =
@@ -56,15 +54,10 @@ void SimChecker::overlap(const SimLife& life, const SimLife& other) {
   const SimLife& older = isOlder ? life : other;
   const SimLife& newer = isOlder ? other : life;
   if (lawless()) return points_.hit(SimPoint::onlyTheFence);
-  const bool victim = older.published.token <= erased_;
-  // Whoever takes the lease next must have waited if it ever saw the victim, as long as it saw that the victim's lease
-  // is; who comes after that one cannot know.
-  const bool knew = older.published.token > overwritten_ && older.published.token == erased_ &&
-                    newer.highestShown >= older.published.token && newer.leaseShown >= older.published.validFor &&
-                    newer.published.token == erased_.next() && newer.acquisitionSentAt.raw > newer.highestShownAt.raw;
   // An old record that was shown instead may have told that nobody needs to be waited for.
   const bool misled = newer.misledAt >= now_ - 3 * newer.timing.duration();
-  if (victim && (!knew || misled)) return points_.hit(SimPoint::victimOfDeletion);
+  if (misled && older.published.token <= erased_) return;
+  if (older.published.token <= overwritten_) return points_.hit(SimPoint::victimOfOverwriting);
   violation(life, "overlap",
             "two valid terms: token " + toString(life.published.token) + " beside " + other.name + " with " +
                 toString(other.published.token));
@@ -78,6 +71,7 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   if (write->purpose != WriteRequest::Purpose::acquire) return;
   if (truth && truth->token <= lastElected_) violation(writer, "token", "got a token that does not rise");
   if (truth && truth->token <= write->floor) violation(writer, "token", "got a token no higher than one it knew of");
+  if (truth) tookToken(writer, truth->token);
   if (lawless()) return;
   const bool misled = writer.misledAt >= now_ - 8 * writer.timing.duration();
   // The record was marked as released, a client of another make took it and let go by deleting: an acquisition that
@@ -88,11 +82,27 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   }
   if (now_ < foreignUntil_) violation(writer, "takeover", "takes the lease that a client of another make holds");
   for (const SimLife* other : all) {
-    if (other == &writer || other->published.token <= erased_) continue;
+    if (other == &writer || other->published.token <= overwritten_) continue;
+    if (misled && other->published.token <= erased_) continue;
     if (!other->published.validAt(other->clock.at(now_))) continue;
     violation(writer, "takeover",
               "takes the lease of " + other->name + ", whose term " + toString(other->published.token) + " is valid");
   }
+}
+
+/// Whoever may write to a resource may make a report up; no number of them brings the counter near its end.
+void SimChecker::tookToken(const SimLife& writer, FencingToken token) {
+  const bool jumps = token.value() > highestApplied_.value() + maxReportedStep + 1;
+  if (jumps) violation(writer, "token", "the counter jumps to " + toString(token) + " by a resource's report");
+  highestApplied_ = std::max(highestApplied_, token);
+}
+
+void SimChecker::told(SimLife& life, FencingToken token) const {
+  const auto isWithinAStepOf = [&](FencingToken known) {
+    return token <= maxFencingToken && token.value() <= known.value() + maxReportedStep;
+  };
+  if (isWithinAStepOf(std::max(life.lastToken, life.highestShown))) life.toldOf = std::max(life.toldOf, token);
+  if (isWithinAStepOf(highestApplied_)) life.mayBelieve = std::max(life.mayBelieve, token);
 }
 
 void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
@@ -108,9 +118,9 @@ void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
 void SimChecker::elected(SimLife& life, FencingToken token) {
   if (life.term) violation(life, "pairing", "Elected twice without Revoked");
   if (life.working) violation(life, "work", "Elected while the work of the last term still runs");
-  // One whose record was deleted before it learned that it had won, or whose clocks stood still, comes after its
+  // One whose record was overwritten before it learned that it had won, or whose clocks stood still, comes after its
   // successor.
-  if (token <= lastElected_ && token > erased_ && !lawless()) {
+  if (token <= lastElected_ && token > overwritten_ && !lawless()) {
     violation(life, "token", "the token " + toString(token) + " does not rise");
   }
   if (token <= life.lastToken || token < life.highestShown) violation(life, "token", "its own tokens do not rise");
@@ -145,7 +155,7 @@ void SimChecker::revoked(SimLife& life, const action::Revoked& revoked, const st
 
 /// I8 and stability: nobody loses a lease that is his, nor one that he renews.
 void SimChecker::lost(const SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth) {
-  const bool told = life.toldOf > revoked.token;
+  const bool told = life.mayBelieve > revoked.token;
   const bool misled = life.misledAt >= now_ - 3 * life.timing.duration();
   if (told || misled) return;
   const bool ours = truth && truth->holder == life.name && truth->token == revoked.token && !truth->released;

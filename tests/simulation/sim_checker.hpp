@@ -26,6 +26,8 @@ class SimChecker {
   void writeSent(SimLife& life, const WriteRequest& request);
   void stopped(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth);
   void acted(const SimLife& life);
+  /// A resource tells it of a token, which may be made up.
+  void told(SimLife& life, FencingToken token) const;
   /// After every step.
   void stepped(SimLife& life);
   void askedToBeWoken(SimLife& life, std::chrono::nanoseconds delay);
@@ -37,11 +39,10 @@ class SimChecker {
   bool fencedWrite(const SimLife& life, FencingToken token);
   /// The highest token that the resource has seen.
   [[nodiscard]] FencingToken fence() const noexcept { return fence_; }
-  /// The record was deleted: an overlap with its holder's present term is its victim's, unless the successor knew of
-  /// it.
+  /// The record was deleted and its counter was not: its holder's term ends early, and still nobody overlaps with it.
   /// For so long a write that waited for there to be no record may still arrive.
   void erased(const LeaseRecord& record, TrueTime memory);
-  /// Somebody wrote a record of his own over this one: its holder is told by the next answer only.
+  /// Somebody wrote a record of his own over this one without waiting: its holder is told by the next answer only.
   void overwritten(const LeaseRecord& record);
   /// Clocks are further off than the guard covers: only the fence is to hold.
   void lawlessUntil(TrueTime until) noexcept { lawlessUntil_ = std::max(lawlessUntil_, until); }
@@ -59,6 +60,7 @@ class SimChecker {
 
  private:
   void overlap(const SimLife& life, const SimLife& other);
+  void tookToken(const SimLife& writer, FencingToken token);
   void endedEarly(const SimLife& life, const action::Revoked& revoked);
   void lost(const SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth);
   [[nodiscard]] bool lawless() const noexcept { return now_ < lawlessUntil_; }
@@ -67,6 +69,7 @@ class SimChecker {
   PointCounts& points_;
   bool calm_{false};
   FencingToken lastElected_{};
+  FencingToken highestApplied_{};
   FencingToken erased_{};
   FencingToken overwritten_{};
   TrueTime erasedUntil_{-1};

@@ -277,7 +277,7 @@ void SimDynamoDb::refresh() {
   history_.push_back(last_);
   if (history_.size() > 4) history_.pop_front();
   last_ = item != nullptr ? std::optional{*item} : std::nullopt;
-  now(std::move(next));
+  now(next, next);  // what a read tells is the store's own business here
 }
 
 }  // namespace

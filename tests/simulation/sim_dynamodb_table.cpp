@@ -176,11 +176,12 @@ TableAnswer SimTable::remove(const Item& request, bool tellsImage) {
 
 TableAnswer SimTable::transact(const Item& request, bool tellsImage) {
   boost::json::array reasons;
-  std::vector<const object*> updates;
+  std::vector<std::pair<const object*, bool>> changes;  // and whether it deletes
   bool refused = false;
   for (const auto& entry : request.at("TransactItems").get_array()) {
-    const object& update = entry.get_object().at("Update").get_object();
-    updates.push_back(&update);
+    const auto& part = *entry.get_object().begin();
+    const object& update = part.value().get_object();
+    changes.emplace_back(&update, part.key() == "Delete");
     object reason{{"Code", "None"}};
     if (!holds(update)) {
       refused = true;
@@ -195,7 +196,9 @@ TableAnswer SimTable::transact(const Item& request, bool tellsImage) {
     answer.body["CancellationReasons"] = std::move(reasons);
     return answer;
   }
-  for (const object* update : updates) put(keyIn(*update), updated(*update));
+  for (const auto& [change, deletes] : changes) {
+    deletes ? erase(keyIn(*change)) : put(keyIn(*change), updated(*change));
+  }
   return {200, {}};
 }
 

@@ -26,9 +26,31 @@ void SimWorld::eraseRecord() {
   if (!truth_->erase()) return;
   checker_.erased(gone, 8 * longest_);
   last_.deleted = true;
+  last_.deletedAt = now_;
   foreignVersion_ = RecordVersion{};
   checker_.foreignHolds(TrueTime{0}, lives());
   noteWorld("RECORD DELETED");
+  if (happens(FaultKind::newcomer)) startNewcomer();
+}
+
+/// Of the record that was just deleted it knows nothing.
+void SimWorld::startNewcomer() {
+  for (auto& process : processes_) {
+    if (!process->machine || process->life->published.validAt(process->life->clock.at(now_))) continue;
+    return kill(*process, lease_ / 20);
+  }
+}
+
+/// From whoever may write to a resource: anything, the last tokens that there are, or steps at the bound of what is
+/// believed, each above the truth or above the last report.
+void SimWorld::tellNonsense(Process& process) {
+  SeededRandom& random = stream(FaultKind::nonsenseToken);
+  const std::uint64_t few = random.below(5);
+  const std::uint64_t truth = truth_->record() ? truth_->record()->token.value() : 0;
+  const std::uint64_t drawn[] = {random.next(), maxFencingToken.value() - 2 + few, truth + maxReportedStep - 2 + few,
+                                 nonsense_ + maxReportedStep, nonsense_};
+  nonsense_ = std::max<std::uint64_t>(drawn[random.below(5)], 1);
+  tell(process, now_ + upTo(streams_.load, lease_ / 10), event::TokenSeen{FencingToken{nonsense_}});
 }
 
 /// What became of the counter must be told by something: a record that carries its copy, until the counter is back.
@@ -165,6 +187,7 @@ void SimWorld::tickProcess(Process& process) {
     process.restartWhenStopped = true;
     tell(process, now_, event::Stop{});
   }
+  if (happens(FaultKind::nonsenseToken)) tellNonsense(process);
   // A resource that had this process's write tells of the highest token that it has seen; mostly that is its own, but a
   // table that was put back from an older copy is behind it.
   if (happens(FaultKind::tokenTold) && truth_->record()) {

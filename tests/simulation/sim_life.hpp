@@ -46,12 +46,10 @@ struct SimLife {
   std::optional<FencingToken> term{};  // Elected and not yet Revoked
   FencingToken lastToken{};            // of its own terms
   FencingToken highestShown{};         // in any record of another that was delivered to it
-  Instant highestShownAt{};
-  std::chrono::nanoseconds leaseShown{0};  // that the last record with it stated
-  Instant acquisitionSentAt{};             // of the term that is published
-  FencingToken toldOf{};                   // by a resource
-  bool working{false};                     // the work of a term has not ended
-  bool stuck{false};                       // and it tells of no progress
+  FencingToken toldOf{};               // by a resource, and near enough to what it knows to be believed
+  FencingToken mayBelieve{};           // by a resource, and near enough to what the store has
+  bool working{false};                 // the work of a term has not ended
+  bool stuck{false};                   // and it tells of no progress
   bool stopped{false};
   bool saysFree{false};     // it stopped and said that it does not hold the lease
   TrueTime releasedAt{-1};  // it stopped and said that the record is marked as released

@@ -116,7 +116,7 @@ void SimWorld::exchange(std::size_t process, SimLife& life, Nanos timeout, AtSto
 ReadOutcome SimWorld::readAtStore(SimLife& life, const AnswerFate& fate) {
   if (fate.deferred) return busy;
   if (fate.refusal != AnswerFate::Refusal::none) return errorOf(fate.refusal);
-  if (!fate.stale) return truth_->record();
+  if (!fate.stale) return truth_->told();
   misled(life);
   return truth_->earlier(staleness());
 }

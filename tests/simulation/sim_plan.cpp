@@ -26,13 +26,14 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::pauseInStep, 0.01), set(FaultKind::crashInStep, 0.01);
   set(FaultKind::deferred, 0.7), set(FaultKind::stopInStep, 0.01);
   set(FaultKind::changedLease, 0.2), set(FaultKind::manualHeartbeat, 0.5), set(FaultKind::sighting, 0.7);
+  set(FaultKind::newcomer, 1.0), set(FaultKind::nonsenseToken, 0.2);
   return most;
 }();
 
 /// Kinds that make most of the oracles silent, and are drawn less often for that.
 bool isDrastic(FaultKind kind) {
   return kind == FaultKind::freeze || kind == FaultKind::wildRate || kind == FaultKind::overwrite ||
-         kind == FaultKind::staleRead || kind == FaultKind::erase || kind == FaultKind::loseCounter;
+         kind == FaultKind::staleRead || kind == FaultKind::loseCounter;
 }
 
 bool hasFraction(FaultKind kind) { return kind != FaultKind::wildRate && kind != FaultKind::slew; }

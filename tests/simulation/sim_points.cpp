@@ -75,6 +75,7 @@ void SimWorld::noteStep(Process& process, LeaseState before, bool wasInDoubt, co
     points.hit(SimPoint::gaveUpByItself);
   }
   if (before == LeaseState::draining && logs(actions, "was lost while")) points.hit(SimPoint::lostWhileDraining);
+  if (logs(actions, "the report is not believed")) points.hit(SimPoint::reportRefused);
   if (logs(actions, "drain timeout")) points.hit(SimPoint::drainTimedOut);
   if (logs(actions, "acquired again for a higher one")) points.hit(SimPoint::acquireTokenTooLow);
   noteStop(process, before, event, actions);
@@ -90,6 +91,7 @@ void SimWorld::noteElected(Process& process, LeaseState before, const LeaseEvent
   const Process& old = *processes_[last_.process];
   if (report_.totals.acquisitions == 0) return points.hit(SimPoint::firstToken);
   if (process.lives > 1) points.hit(SimPoint::electedAfterRestart);
+  if (last_.deleted && process.startedAt > last_.deletedAt) points.hit(SimPoint::electedAfterUnseenDeletion);
   if (last_.deleted) return points.hit(SimPoint::electedAfterDeletion);
   if (last_.foreign) return points.hit(SimPoint::electedAfterForeign);
   if (last_.released) return points.hit(SimPoint::electedAfterRelease);

@@ -11,7 +11,7 @@
 namespace tenure::test {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string jsonText(std::string_view text) {
   std::string out{'"'};
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -68,7 +68,7 @@ std::vector<std::string> missedPoints(const PointCounts& points) {
 std::string campaignJson(const CampaignState& state, double seconds, const std::string& commit) {
   const SimTotals& t = state.totals;
   std::ostringstream out;
-  out << "{\n  \"commit\": " << quoted(commit) << ",\n  \"seeds\": " << state.seeds
+  out << "{\n  \"commit\": " << jsonText(commit) << ",\n  \"seeds\": " << state.seeds
       << ",\n  \"simulated_hours\": " << fixed(t.hours, 2) << ",\n  \"seconds\": " << fixed(seconds, 2)
       << ",\n  \"hours_per_second\": " << fixed(t.hours / std::max(seconds, 0.001), 1)
       << ",\n  \"leases\": " << fixed(t.leases, 0) << ",\n  \"acquisitions\": " << t.acquisitions
@@ -78,13 +78,14 @@ std::string campaignJson(const CampaignState& state, double seconds, const std::
       << ",\n  \"seeds_run_twice\": " << state.repeated << ",\n  \"failures\": [";
   for (std::size_t i = 0; i < state.failures.size(); ++i) {
     const Failure& f = state.failures[i];
-    out << (i > 0 ? "," : "") << "\n    {\"seed\": " << f.options.seed << ", \"oracle\": " << quoted(f.violation.oracle)
-        << ", \"what\": " << quoted(f.violation.text) << ", \"replay\": " << quoted(replayCommand(f.options)) << "}";
+    out << (i > 0 ? "," : "") << "\n    {\"seed\": " << f.options.seed
+        << ", \"oracle\": " << jsonText(f.violation.oracle) << ", \"what\": " << jsonText(f.violation.text)
+        << ", \"replay\": " << jsonText(replayCommand(f.options)) << "}";
   }
   out << (state.failures.empty() ? "],\n" : "\n  ],\n") << "  \"sometimes\": {";
   for (std::size_t i = 0; i < simPoints; ++i) {
     const auto point = static_cast<SimPoint>(i);
-    out << (i > 0 ? "," : "") << "\n    " << quoted(toString(point)) << ": " << state.points.of(point);
+    out << (i > 0 ? "," : "") << "\n    " << jsonText(toString(point)) << ": " << state.points.of(point);
   }
   out << "\n  }\n}\n";
   return out.str();
@@ -109,15 +110,15 @@ double medianSeed(const std::vector<MutantKill>& kills, std::uint64_t mostSeeds)
 std::string mutantsJson(const std::vector<MutantKill>& kills, std::uint64_t mostSeeds, const std::string& commit) {
   const auto killed = std::count_if(kills.begin(), kills.end(), [](const MutantKill& kill) { return kill.seed != 0; });
   std::ostringstream out;
-  out << "{\n  \"commit\": " << quoted(commit) << ",\n  \"mutants\": " << kills.size() << ",\n  \"killed\": " << killed
-      << ",\n  \"most_seeds\": " << mostSeeds
+  out << "{\n  \"commit\": " << jsonText(commit) << ",\n  \"mutants\": " << kills.size()
+      << ",\n  \"killed\": " << killed << ",\n  \"most_seeds\": " << mostSeeds
       << ",\n  \"median_first_seed\": " << fixed(medianSeed(kills, mostSeeds), 1) << ",\n  \"table\": [";
   for (std::size_t i = 0; i < kills.size(); ++i) {
     const MutantKill& kill = kills[i];
-    out << (i > 0 ? "," : "") << "\n    {\"mutant\": " << quoted(kill.info->name)
-        << ", \"invariant\": " << quoted(kill.info->invariant) << ", \"what\": " << quoted(kill.info->what)
-        << ", \"first_seed\": " << kill.seed << ", \"oracle\": " << quoted(kill.violation.oracle)
-        << ", \"seen\": " << quoted(kill.violation.text) << ", \"seconds\": " << fixed(kill.seconds, 2) << "}";
+    out << (i > 0 ? "," : "") << "\n    {\"mutant\": " << jsonText(kill.info->name)
+        << ", \"invariant\": " << jsonText(kill.info->invariant) << ", \"what\": " << jsonText(kill.info->what)
+        << ", \"first_seed\": " << kill.seed << ", \"oracle\": " << jsonText(kill.violation.oracle)
+        << ", \"seen\": " << jsonText(kill.violation.text) << ", \"seconds\": " << fixed(kill.seconds, 2) << "}";
   }
   out << "\n  ]\n}\n";
   return out.str();

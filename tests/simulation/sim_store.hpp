@@ -17,6 +17,7 @@ enum class Sabotage {
   noCondition,       ///< writes are applied whatever the record is
   noRenewCondition,  ///< only renewals and releases are
   tokenRestarts,     ///< the counter is kept in the record only, and the request's floor is ignored
+  openTermUntold,    ///< where there is no record, the counter tells of no term that may last
 };
 
 /// What the store really holds, and what others than the candidates do to it.
@@ -25,24 +26,27 @@ class SimTruth {
   virtual ~SimTruth() = default;
 
   [[nodiscard]] const std::optional<LeaseRecord>& record() const noexcept { return record_; }
-  /// As `back` writes ago, for reads that are stale.
+  /// What a read tells: the record, or that there is none and what the counter states then.
+  [[nodiscard]] const std::optional<LeaseRecord>& told() const noexcept { return told_; }
+  /// That as `back` writes ago, for reads that are stale.
   [[nodiscard]] const std::optional<LeaseRecord>& earlier(std::size_t back) const;
 
   /// An operator or a time to live deletes the record; the counter stays. False if this store cannot lose a record.
   virtual bool erase() = 0;
   /// Somebody else's client writes a record of its own over whatever there is: no token, no counter.
   virtual bool put(const LeaseRecord& foreign) = 0;
-  /// The counter is deleted; the record keeps its copy of it.
+  /// The counter is deleted, and what it states of the last term; the record keeps its copy of the token.
   virtual bool loseCounter() = 0;
   [[nodiscard]] virtual bool counterLost() const = 0;
   /// An operator asks the present holder to step down.
   virtual void requestStepDown() = 0;
 
  protected:
-  void now(std::optional<LeaseRecord> record);
+  void now(std::optional<LeaseRecord> record, std::optional<LeaseRecord> told);
 
  private:
   std::optional<LeaseRecord> record_{};
+  std::optional<LeaseRecord> told_{};
   std::array<std::optional<LeaseRecord>, 4> history_{};
   std::size_t next_{0};
 };
@@ -54,7 +58,7 @@ class SimStore : public SimTruth {
 };
 
 [[nodiscard]] std::unique_ptr<SimStore> makeModelStore(Sabotage sabotage);
-/// Over the table of the memory store as it is shipped. It cannot lose a record.
+/// Over the table of the memory store as it is shipped. It loses a record by the store's own removal only.
 [[nodiscard]] std::unique_ptr<SimStore> makeMemoryTableStore();
 
 }  // namespace tenure::test

@@ -146,7 +146,7 @@ void SimWorld::start(Process& process) {
   machine.priority = static_cast<unsigned>(own.chance(0.2) ? own.below(6) : 0);
   process.machine = std::make_unique<LeaseMachine>(std::move(machine), *process.machineRandom);
   if (service_) process.endpoint = service_->connect(*this, process.number, *process.life);
-  process.pausedUntil = now_;
+  process.startedAt = process.pausedUntil = now_;
   process.alarmAt = TrueTime{-1};
   process.restartWhenStopped = false;
   if (wild) note(process, "ITS CLOCK RUNS WILD");
@@ -159,18 +159,13 @@ void SimWorld::start(Process& process) {
 void SimWorld::startWithSighting(Process& process, event::Start begin) {
   SimLife& life = *process.life;
   const Instant since = life.clock.at(now_);
-  begin.sighting = LeaseSighting{.record = truth_->record(), .since = since};
-  if (truth_->record()) {
-    life.highestShown = truth_->record()->token;
-    life.leaseShown = truth_->record()->leaseDuration;
-    life.highestShownAt = since;
-    life.bySighting = !truth_->record()->released;
-  }
+  begin.sighting = LeaseSighting{.record = truth_->told(), .since = since};
+  life.bySighting = truth_->record() && !truth_->record()->released;
   tell(process, now_ + upTo(stream(FaultKind::sighting), lease_), std::move(begin));
 }
 
 /// The process is gone in the middle of whatever it did. Its beacon tells, where death notices work.
-void SimWorld::kill(Process& process) {
+void SimWorld::kill(Process& process, TrueTime mostDown) {
   note(process, "CRASHED");
   mark(process, "crash");
   ++report_.totals.crashes;
@@ -186,7 +181,7 @@ void SimWorld::kill(Process& process) {
       tell(*other, now_ + upTo(streams_.process, lease_ / 100), event::HolderProvenDead{beacon});
     }
   }
-  at(now_ + upTo(streams_.process, 2 * lease_), [this, &process] { start(process); });
+  at(now_ + upTo(streams_.process, mostDown), [this, &process] { start(process); });
 }
 
 void SimWorld::tell(Process& process, TrueTime when, LeaseEvent event) {

@@ -47,6 +47,7 @@ class SimWorld final : public SimSurroundings {
     std::unique_ptr<SeededRandom> machineRandom{};
     std::unique_ptr<LeaseMachine> machine{};  // null: dead
     std::unique_ptr<SimEndpoint> endpoint{};  // its own store object, where it has one
+    TrueTime startedAt{0};
     TrueTime pausedUntil{0};
     TrueTime wakeAt{-1};   // when it wants to be woken; negative: not at all
     TrueTime alarmAt{-1};  // when it is looked at whether it wants to
@@ -61,6 +62,7 @@ class SimWorld final : public SimSurroundings {
   struct LastTerm {
     std::size_t process{0};
     bool crashed{false}, released{false}, foreign{false}, deleted{false};
+    TrueTime deletedAt{-1};
   };
 
   // sim_world.cpp: time, lives, phases
@@ -74,7 +76,8 @@ class SimWorld final : public SimSurroundings {
   void watchHeal(TrueTime from);
   void start(Process& process);
   void startWithSighting(Process& process, event::Start begin);
-  void kill(Process& process);
+  void kill(Process& process) { kill(process, 2 * lease_); }
+  void kill(Process& process, TrueTime mostDown);
   /// Something for the present life of a process; it waits while the process is paused, and is lost with it.
   template <class Work>
   void tellTask(Process& process, const SimLife* life, TrueTime when, Work task) {
@@ -144,6 +147,8 @@ class SimWorld final : public SimSurroundings {
   void tick();
   void tickRecord();
   void eraseRecord();
+  void startNewcomer();
+  void tellNonsense(Process& process);
   void tickForeign();
   void endForeign();
   void tickProcess(Process& process);
@@ -171,6 +176,7 @@ class SimWorld final : public SimSurroundings {
   TrueTime healedAt_{-1};
   LastTerm last_{};
   TrueTime lastWriteAt_{0};
+  std::uint64_t nonsense_{1};  // the last token that was made up
 
   // The client of another make.
   RecordVersion foreignVersion_{};  // of its record while it holds the lease

@@ -102,7 +102,8 @@ TEST(Simulation, threadsChangeNothing) {
 
 /// The checks see a broken world. That they see a broken machine is shown by the mutants.
 TEST(Simulation, seesABrokenStore) {
-  for (const Sabotage sabotage : {Sabotage::noCondition, Sabotage::noRenewCondition, Sabotage::tokenRestarts}) {
+  for (const Sabotage sabotage :
+       {Sabotage::noCondition, Sabotage::noRenewCondition, Sabotage::tokenRestarts, Sabotage::openTermUntold}) {
     const CampaignState state = run({.store = StoreKind::model, .sabotage = sabotage}, 500);
     EXPECT_FALSE(state.failures.empty()) << "sabotage " << static_cast<int>(sabotage) << " was not seen";
   }

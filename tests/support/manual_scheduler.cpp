@@ -56,15 +56,6 @@ void ManualScheduler::post(Task task) {
   posted_.push_back(std::move(task));
 }
 
-void ManualScheduler::enter(Task task) {
-  {
-    const std::lock_guard lock{mutex_};
-    if (!takesGuests_ || runner_ != std::thread::id{} || !posted_.empty()) return posted_.push_back(std::move(task));
-  }
-  const Running running{*this};
-  task();
-}
-
 Scheduler::TimerId ManualScheduler::schedule(nanoseconds delay, Task task) {
   requireTask("schedule");
   const std::lock_guard lock{mutex_};

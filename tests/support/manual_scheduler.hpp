@@ -36,11 +36,6 @@ class ManualScheduler final : public Scheduler {
   void cancel(TimerId id) noexcept override;
   [[nodiscard]] bool isCurrent() const noexcept override;
 
-  /// As the shared scheduler does: see Scheduler::enter(). Before anything asks.
-  void takeGuests() noexcept { takesGuests_ = true; }
-  [[nodiscard]] bool takesGuests() const noexcept override { return takesGuests_; }
-  void enter(Task task) override;
-
   /// Runs posted tasks and timers that are due until there are none, without moving time. Returns how many ran.
   std::size_t runReady();
 
@@ -88,7 +83,6 @@ class ManualScheduler final : public Scheduler {
   std::deque<Task> posted_;
   std::map<Due, Task> timers_;
   TimerId lastTimer_{0};
-  bool takesGuests_{false};
   std::thread::id runner_;  // default-made: no task is running
 };
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
 #include <tenure/adapters/fence_text.hpp>
@@ -65,20 +66,21 @@ std::string nameOf(const object& body) {
   return type.substr(type.find('#') + 1);
 }
 
-FenceError corrupt(const std::string& lease, const std::string& where) {
-  return fenceTrouble({ErrorClass::corrupt, where + ": the attribute " + attributeOf(lease) +
-                                                " holds no fencing token; find out who writes to it"});
+FenceError corrupt(const std::string& lease, const std::string& where, const object& attribute) {
+  return damagedFence(where + ", attribute " + attributeOf(lease), lease, boost::json::serialize(attribute));
 }
 
 FenceResult<std::optional<TermStamp>> termOf(const std::string& lease, const std::string& where, const object& item) {
-  const object* attribute = objectAt(item, attributeOf(lease));
-  if (attribute == nullptr) return std::optional<TermStamp>{};
+  const value* found = item.if_contains(attributeOf(lease));
+  if (found == nullptr) return std::optional<TermStamp>{};
+  const object empty;
+  const object* attribute = found->is_object() ? found->if_object() : &empty;
   const object* map = objectAt(*attribute, "M");
   const object* number = map == nullptr ? nullptr : objectAt(*map, "token");
   const object* holder = map == nullptr ? nullptr : objectAt(*map, "holder");
   const auto token = number == nullptr ? std::nullopt : parseFencingToken(textAt(*number, "N"));
   // A term with something more in it equals none, so its own writer would be told of a condition that there is not.
-  if (!token || holder == nullptr || map->size() != 2) return corrupt(lease, where);
+  if (!token || holder == nullptr || map->size() != 2) return corrupt(lease, where, *attribute);
   return std::optional{TermStamp{lease, *token, textAt(*holder, "S")}};
 }
 
@@ -110,10 +112,31 @@ FenceResult<DynamoDbWritten> afterCancel(const TermStamp& stamp, const std::stri
   return fenceTrouble({ErrorClass::transient, where + ": a fenced transaction was not done, for no reason told"});
 }
 
+bool namesTable(const value& capacity) {
+  const object* one = capacity.if_object();
+  return one != nullptr && !textAt(*one, "TableName").empty();
+}
+
+/// Whether the service says that it has served the request: it tells the capacity that this took, by table.
+bool isServed(const aws::JsonReply& reply, const object& body) {
+  if (reply.status != 200 || body.contains("__type")) return false;
+  const value* told = body.if_contains("ConsumedCapacity");
+  if (told == nullptr) return false;
+  const auto* tables = told->if_array();
+  if (tables == nullptr) return namesTable(*told);
+  return !tables->empty() && std::all_of(tables->begin(), tables->end(), namesTable);
+}
+
 /// Errors that are no condition's.
 FenceError troubleIn(const std::string& where, const aws::JsonReply& reply, const object& body) {
   const bool serverFault = reply.status >= 500 || reply.status < 400;
   const std::string name = nameOf(body);
+  if (reply.status == 200 && name.empty()) {
+    return fenceTrouble({ErrorClass::transient, where + ": the answer does not tell the consumed capacity that was "
+                                                        "asked for, so it is not the service's own, and proves "
+                                                        "nothing; look what stands between"},
+                        true);
+  }
   std::string message = textAt(body, "message");
   if (message.empty()) message = textAt(body, "Message");
   return fenceTrouble({serverFault ? ErrorClass::transient : classOf(name, ErrorClass::misconfigured),
@@ -127,11 +150,12 @@ FenceError troubleIn(const std::string& where, const aws::JsonReply& reply, cons
 FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, const std::string& where,
                                        const aws::JsonOutcome& outcome) {
   if (!outcome) return fenceTrouble(outcome.error().error, outcome.error().maybeSent);
-  if (outcome->status == 200) return DynamoDbWritten::done;
   const object body = bodyOf(outcome->body);
+  if (isServed(*outcome, body)) return DynamoDbWritten::done;
   const std::string name = nameOf(body);
-  if (name == "ConditionalCheckFailedException") return afterCondition(stamp, where, objectAt(body, "Item"));
-  if (name == "TransactionCanceledException") return afterCancel(stamp, where, body);
+  if (outcome->status == 400 && name == "ConditionalCheckFailedException")
+    return afterCondition(stamp, where, objectAt(body, "Item"));
+  if (outcome->status == 400 && name == "TransactionCanceledException") return afterCancel(stamp, where, body);
   return troubleIn(where, *outcome, body);
 }
 
@@ -139,7 +163,7 @@ FenceResult<std::optional<TermStamp>> seenIn(const std::string& lease, const std
                                              const aws::JsonOutcome& outcome) {
   if (!outcome) return fenceTrouble(outcome.error().error, false);
   const object body = bodyOf(outcome->body);
-  if (outcome->status != 200) {
+  if (!isServed(*outcome, body)) {
     FenceError error = troubleIn(where, *outcome, body);
     return fenceTrouble(error.trouble()->error, false);
   }

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include <tenure/adapters/fence_text.hpp>
-#include <tenure/lockcore/store_checks.hpp>
+#include <tenure/lockcore/lease_key.hpp>
 
 namespace tenure {
 
@@ -14,6 +14,15 @@ std::optional<FencingToken> parseFencingToken(std::string_view text) noexcept {
   const FencingToken token{value};
   if (token > maxFencingToken) return std::nullopt;
   return token;
+}
+
+FenceError damagedFence(const std::string& where, const std::string& lease, std::string_view stored) {
+  constexpr std::size_t mostShown = 40;
+  const std::string shown = toString(LeaseKey{std::string{stored.substr(0, mostShown)}});
+  return fenceTrouble({ErrorClass::corrupt,
+                       where + ": the fence of lease \"" + toString(LeaseKey{lease}) + "\" remembers \"" + shown +
+                           "\", which is no fencing token (1 to " + toString(maxFencingToken) +
+                           "); nothing was written. Find out who wrote that, then set it right: tenure fence recover"});
 }
 
 }  // namespace tenure

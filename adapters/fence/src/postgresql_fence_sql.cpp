@@ -13,7 +13,7 @@ constexpr std::size_t longestName = 63;
 // No name of the user's stands inside of a $-quoted body, from where it could break out.
 constexpr std::string_view guardTable = R"sql(CREATE TABLE IF NOT EXISTS {schema}.tenure_fence_guard(
   lease  text COLLATE "C" PRIMARY KEY,
-  token  bigint NOT NULL CHECK (token >= 0),             -- the highest fencing token seen; lower ones are refused
+  token  bigint NOT NULL CHECK (token BETWEEN 0 AND 9007199254740991),  -- the highest seen; lower ones are refused
   holder text COLLATE "C" NOT NULL DEFAULT '',           -- whose term it is; empty if no writer has told
   since  timestamptz NOT NULL DEFAULT clock_timestamp()  -- when the token was first seen; for people
 );
@@ -41,7 +41,7 @@ DECLARE
   my_token  bigint;
   seen      record;
 BEGIN
-  IF my_text !~ '^[1-9][0-9]{0,18}$' OR my_text::numeric > 9223372036854775807 THEN
+  IF my_text !~ '^[1-9][0-9]{0,15}$' OR my_text::numeric > 9007199254740991 THEN
     RAISE EXCEPTION 'tenure: table %.% is fenced by lease "%", and this transaction has % fencing token',
       TG_TABLE_SCHEMA, TG_TABLE_NAME, fenced_by, CASE my_text WHEN '' THEN 'no' ELSE 'a malformed' END
       USING ERRCODE = 'TF001', HINT = 'SET LOCAL tenure.token = ''<token of the term>'' before the first statement.';
@@ -61,6 +61,11 @@ BEGIN
       RETURN NULL;
     END IF;
     SELECT g.token, g.holder INTO STRICT seen FROM tenure_fence_guard AS g WHERE g.lease = fenced_by;
+  END IF;
+  IF seen.token > 9007199254740991 THEN
+    RAISE EXCEPTION 'tenure: table %.%: the fence of lease "%" remembers "%", which is no fencing token',
+      TG_TABLE_SCHEMA, TG_TABLE_NAME, fenced_by, seen.token USING ERRCODE = 'TF004',
+      HINT = 'Find out who wrote that, then set it right: tenure fence recover.';
   END IF;
   IF my_token < seen.token THEN
     RAISE EXCEPTION 'tenure: stale fencing token %: lease "%" has written with token % of %', my_token, fenced_by,
@@ -117,6 +122,17 @@ void requireName(const char* what, std::string_view name) {
 
 std::string postgresqlGuardTableSql(std::string_view schema) {
   return filled(guardTable, "{schema}", identifier(schema));
+}
+
+// A new row: the table's own trigger lets no token fall.
+std::string postgresqlSetFenceSql(std::string_view schema, const TermStamp& memory) {
+  requireName("schema", schema);
+  requireText("lease", memory.lease);
+  requireText("holder", memory.holder);
+  const std::string table = identifier(schema) + ".tenure_fence_guard";
+  return "BEGIN;\nDELETE FROM " + table + " WHERE lease = " + literal(memory.lease) + ";\nINSERT INTO " + table +
+         "(lease, token, holder) VALUES(" + literal(memory.lease) + ", " + toString(memory.token) + ", " +
+         literal(memory.holder) + ");\nCOMMIT;\n";
 }
 
 std::string postgresqlFenceSql(const PostgresqlFencedTable& fenced) {

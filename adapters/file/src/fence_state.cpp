@@ -5,8 +5,6 @@
 #include <charconv>
 #include <vector>
 
-#include <tenure/adapters/fence_text.hpp>
-
 namespace tenure::file_fence {
 namespace {
 
@@ -88,9 +86,10 @@ bool readLine(std::string_view line, FenceState& state) {
   }
   if (words[0] != "lease" || words.size() != 4) return false;
   const auto lease = unescaped(words[1]);
-  const auto token = parseFencingToken(words[2]);
+  const auto token = number<std::uint64_t>(words[2]);
   const auto holder = unescaped(words[3]);
-  return lease && token && holder && state.leases.emplace(*lease, FenceState::Seen{*token, *holder}).second;
+  return lease && token && holder &&
+         state.leases.emplace(*lease, FenceState::Seen{FencingToken{*token}, *holder}).second;
 }
 
 }  // namespace

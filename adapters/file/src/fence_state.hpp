@@ -17,7 +17,7 @@ struct FenceState {
   /// The last write was a replacement, whose content is `PATH.fence.<sequence>` until it has been renamed to PATH.
   bool replaced{false};
   struct Seen {
-    FencingToken token;
+    FencingToken token;  ///< as it is written there: of an older release or another program it may be too great
     std::string holder;
     friend bool operator==(const Seen&, const Seen&) = default;
   };

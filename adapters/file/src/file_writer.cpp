@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include <tenure/adapters/fence_text.hpp>
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/random_source.hpp>
 
@@ -147,15 +148,22 @@ FileWriter::Fault FileWriter::recover(const FenceState& state) {
   return code < 0 ? Fault{trouble("cutting off what was never accepted", -code)} : std::nullopt;
 }
 
+FenceResult<std::optional<TermStamp>> FileWriter::seenIn(const FenceState& state, const std::string& lease) const {
+  const auto known = state.leases.find(lease);
+  if (known == state.leases.end()) return std::optional<TermStamp>{};
+  const FencingToken token = known->second.token;
+  if (token.isNone() || token > maxFencingToken) return damagedFence("file " + fence_, lease, toString(token));
+  return std::optional{TermStamp{lease, token, known->second.holder}};
+}
+
 FenceResult<void> FileWriter::write(const TermStamp& stamp, const Write& step) {
   if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
   auto fault = locked([&]() -> Fault {
     auto state = load();
     if (state.has_error()) return state.error();
-    std::optional<TermStamp> seen;
-    const auto known = state->leases.find(stamp.lease);
-    if (known != state->leases.end()) seen = TermStamp{stamp.lease, known->second.token, known->second.holder};
-    if (auto refusal = fenceRefusal(stamp, seen)) return refusal;
+    const auto seen = seenIn(*state, stamp.lease);
+    if (seen.has_error()) return seen.error();
+    if (auto refusal = fenceRefusal(stamp, *seen)) return refusal;
     if (inside) inside();
     if (auto left = recover(*state)) return left;
     state->leases[stamp.lease] = {stamp.token, stamp.holder};
@@ -250,12 +258,30 @@ FenceResult<std::string> FileWriter::read() {
   return content;
 }
 
-FenceResult<std::optional<TermStamp>> FileWriter::highestSeen(const std::string& lease) {
+FenceResult<std::string> FileWriter::stored(const std::string& lease) {
   const auto state = load();
   if (state.has_error()) return FenceError{state.error()};
   const auto known = state->leases.find(lease);
-  if (known == state->leases.end()) return std::optional<TermStamp>{};
-  return std::optional{TermStamp{lease, known->second.token, known->second.holder}};
+  return known == state->leases.end() ? std::string{} : toString(known->second.token);
+}
+
+FenceResult<void> FileWriter::setMemory(const TermStamp& memory) {
+  if (auto refusal = refusalOf(memory)) return *std::move(refusal);
+  auto fault = locked([&]() -> Fault {
+    auto state = load();
+    if (state.has_error()) return state.error();
+    if (auto left = recover(*state)) return left;
+    state->leases[memory.lease] = {memory.token, memory.holder};
+    return commit(*state);
+  });
+  if (fault) return *std::move(fault);
+  return {};
+}
+
+FenceResult<std::optional<TermStamp>> FileWriter::highestSeen(const std::string& lease) {
+  const auto state = load();
+  if (state.has_error()) return FenceError{state.error()};
+  return seenIn(*state, lease);
 }
 
 }  // namespace tenure::file_fence

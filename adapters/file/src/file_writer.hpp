@@ -40,6 +40,10 @@ class FileWriter {
   [[nodiscard]] FenceResult<std::string> read();
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
+  /// For an operator: the token as it is written there, empty if there is none; and another in its place.
+  [[nodiscard]] FenceResult<std::string> stored(const std::string& lease);
+  [[nodiscard]] FenceResult<void> setMemory(const TermStamp& memory);
+
   /// Called inside of a write, after the check and before the first byte; for tests.
   std::function<void()> inside{};
 
@@ -51,6 +55,7 @@ class FileWriter {
   [[nodiscard]] Fault waitFor(const Instant& start, const std::function<int()>& lock);
   [[nodiscard]] Fault locked(const std::function<Fault()>& step);
   [[nodiscard]] FenceResult<FenceState> load();
+  [[nodiscard]] FenceResult<std::optional<TermStamp>> seenIn(const FenceState& state, const std::string& lease) const;
   [[nodiscard]] Fault recover(const FenceState& state);
   [[nodiscard]] Fault commit(const FenceState& state);
   [[nodiscard]] Fault fill(const std::string& path, std::string_view bytes, const char* what);

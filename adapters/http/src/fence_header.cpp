@@ -15,7 +15,7 @@ using http_fence::FieldReader;
 namespace {
 
 constexpr std::size_t mostIntegerDigits = 15;  // RFC 9651, section 3.3.1
-constexpr std::size_t mostTokenDigits = 19;
+constexpr std::size_t mostTokenDigits = 16;    // of maxFencingToken
 constexpr std::size_t signatureBytes = 32;
 constexpr std::size_t maxTextBytes = maxLeaseNameBytes;
 
@@ -77,8 +77,8 @@ class MemberReader {
   }
 
   [[nodiscard]] FenceHeaderFault badToken() const {
-    return fault("the token of \"" + key_ + "\" is no integer from 1 to 9223372036854775807 (from 16 digits on it is " +
-                 "written in quotes)");
+    return fault("the token of \"" + key_ + "\" is no integer from 1 to " + toString(maxFencingToken) +
+                 " (one of 16 digits is written in quotes)");
   }
 
   [[nodiscard]] std::optional<FenceHeaderFault> readParameter() {

@@ -7,7 +7,7 @@ namespace {
 constexpr std::string_view jsonHexDigits = "0123456789abcdef";
 
 /// A JSON string with its quotes; the text is UTF-8.
-std::string quoted(std::string_view text) {
+std::string jsonText(std::string_view text) {
   std::string out{'"'};
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -23,8 +23,8 @@ std::string quoted(std::string_view text) {
 }
 
 std::string opening(int status, std::string_view kind, std::string_view title, std::string_view detail) {
-  return "{\"type\":\"urn:tenure:fence:" + std::string{kind} + "\",\"title\":" + quoted(title) +
-         ",\"status\":" + std::to_string(status) + ",\"detail\":" + quoted(detail);
+  return "{\"type\":\"urn:tenure:fence:" + std::string{kind} + "\",\"title\":" + jsonText(title) +
+         ",\"status\":" + std::to_string(status) + ",\"detail\":" + jsonText(detail);
 }
 
 HttpRefusal refusal(int status, std::string body) {
@@ -48,9 +48,9 @@ HttpRefusal refusalFor(const FenceError& error, const TermStamp& mine, const std
   std::string body =
       opening(staleStatus, stale ? "stale-token" : "foreign-term",
               stale ? "The term of this request is over" : "The token belongs to another holder", error.message);
-  body += ",\"lease\":" + quoted(mine.lease) + ",\"token\":" + toString(mine.token) +
+  body += ",\"lease\":" + jsonText(mine.lease) + ",\"token\":" + toString(mine.token) +
           ",\"highestSeen\":" + toString(seen->token);
-  if (!seen->holder.empty()) body += ",\"holder\":" + quoted(seen->holder);
+  if (!seen->holder.empty()) body += ",\"holder\":" + jsonText(seen->holder);
   HttpRefusal out = refusal(staleStatus, std::move(body) + "}\n");
   out.headers.emplace_back(fenceHeaderName, formatFenceHeader(*seen));
   return out;

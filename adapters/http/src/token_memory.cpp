@@ -8,6 +8,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include <tenure/adapters/fence_text.hpp>
 #include <tenure/lockcore/detail/thread.hpp>
 
 namespace tenure::http_fence {
@@ -17,7 +18,7 @@ namespace {
 constexpr const char* schema = R"sql(
 CREATE TABLE IF NOT EXISTS tenure_fence_guard(
   lease  TEXT NOT NULL PRIMARY KEY,
-  token  INTEGER NOT NULL CHECK(token >= 0),  -- the highest fencing token seen; lower ones are refused
+  token  INTEGER NOT NULL CHECK(token BETWEEN 0 AND 9007199254740991),  -- the highest seen; lower ones are refused
   holder TEXT NOT NULL,                       -- whose term it is; empty if it gave no name
   since  TEXT NOT NULL                        -- when the token was first seen; for people
 ) STRICT, WITHOUT ROWID;
@@ -81,6 +82,30 @@ StoreResult<std::unique_ptr<TokenMemory>> TokenMemory::open(const std::string& f
   return memory;
 }
 
+StoreResult<std::unique_ptr<TokenMemory>> TokenMemory::openToRecover(const std::string& file) {
+  std::unique_ptr<TokenMemory> memory{new TokenMemory{file}};  // lint-allow(raw-new): the constructor is private
+  if (auto error = memory->lock()) return *std::move(error);
+  if (auto error = memory->openDatabase()) return *std::move(error);
+  return memory;
+}
+
+StoreResult<std::string> TokenMemory::stored(const std::string& lease) const {
+  Statement row{database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1"};
+  const int code = row.bind(1, lease).step();
+  if (code == SQLITE_DONE) return std::string{};
+  if (code != SQLITE_ROW) return trouble("reading it");
+  return row.text(0) == "0" ? std::string{} : row.text(0);
+}
+
+std::optional<StoreError> TokenMemory::replace(const TermStamp& memory) const {
+  if (!exec("BEGIN IMMEDIATE")) return trouble("locking it");
+  Statement row{database_.get(), "DELETE FROM tenure_fence_guard WHERE lease = ?1"};
+  if (row.bind(1, memory.lease).step() == SQLITE_DONE && write(memory) && exec("COMMIT")) return std::nullopt;
+  StoreError error = trouble("setting a token");
+  (void)exec("ROLLBACK");
+  return error;
+}
+
 std::optional<StoreError> TokenMemory::lock() {
   // The file may have several names; what is locked lies beside the one that it has without symbolic links.
   std::error_code unknown;
@@ -109,11 +134,13 @@ std::optional<StoreError> TokenMemory::openDatabase() {
 }
 
 std::optional<StoreError> TokenMemory::load() {
-  Statement rows{database_.get(), "SELECT lease, token, holder FROM tenure_fence_guard WHERE token > 0"};
+  Statement rows{database_.get(), "SELECT lease, token, holder FROM tenure_fence_guard WHERE token <> 0"};
   int code = rows.step();
   for (; code == SQLITE_ROW; code = rows.step()) {
     const std::string lease = rows.text(0);
-    known_[lease] = {lease, FencingToken{static_cast<std::uint64_t>(rows.integer(1))}, rows.text(2)};
+    const auto token = parseFencingToken(rows.text(1));
+    if (!token) return damagedFence("the fence's memory " + file_, lease, rows.text(1)).trouble()->error;
+    known_[lease] = {lease, *token, rows.text(2)};
   }
   if (code != SQLITE_DONE) return trouble("reading it");
   Statement state{database_.get(), "SELECT clean FROM tenure_fence_state"};

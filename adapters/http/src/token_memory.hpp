@@ -27,6 +27,8 @@ class TokenMemory {
 
   /// Opens or makes the file. `stored` is called on the thread, once for each stamp that was written or could not be.
   [[nodiscard]] static StoreResult<std::unique_ptr<TokenMemory>> open(const std::string& file);
+  /// For an operator: what is in the file may be damaged. start() and store() are not for this one.
+  [[nodiscard]] static StoreResult<std::unique_ptr<TokenMemory>> openToRecover(const std::string& file);
   ~TokenMemory();
   TokenMemory(const TokenMemory&) = delete;
   TokenMemory& operator=(const TokenMemory&) = delete;
@@ -35,6 +37,11 @@ class TokenMemory {
   [[nodiscard]] const std::map<std::string, TermStamp>& known() const noexcept { return known_; }
   /// Whether the last process that had the file closed it with close(true).
   [[nodiscard]] bool wasClosedCleanly() const noexcept { return clean_; }
+
+  /// The token as it is in the file, also if it is none; empty if there is none.
+  [[nodiscard]] StoreResult<std::string> stored(const std::string& lease) const;
+  /// Makes the file remember this one, however high the one is that was there.
+  [[nodiscard]] std::optional<StoreError> replace(const TermStamp& memory) const;
 
   /// Starts the thread. `wake` is called on it once, `after` so long, judged as a challenger judges time.
   void start(Stored stored, std::chrono::milliseconds after, std::function<void()> wake);

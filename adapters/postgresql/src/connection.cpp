@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <tenure/adapters/postgresql_fence_sql.hpp>
+
 namespace tenure::postgresql_fence {
 namespace {
 
@@ -61,6 +63,7 @@ ErrorClass classOf(std::string_view state) noexcept {
   if (state == "42501" || kind == "28") return ErrorClass::credentials;
   if (kind == "53")
     return state == "53300" ? ErrorClass::throttled : ErrorClass::transient;  // resources; 53300: sessions
+  if (state == postgresqlDamagedState) return ErrorClass::corrupt;
   if (kind == "XX") return state == "XX000" ? ErrorClass::transient : ErrorClass::corrupt;
   const bool passes = std::find(transientClasses.begin(), transientClasses.end(), kind) != transientClasses.end();
   return passes ? ErrorClass::transient : ErrorClass::misconfigured;

@@ -39,6 +39,8 @@ class Connection {
   [[nodiscard]] std::string literal(const std::string& text) const { return quoted(text, &PQescapeLiteral); }
   [[nodiscard]] std::string identifier(const std::string& text) const { return quoted(text, &PQescapeIdentifier); }
 
+  /// For people.
+  [[nodiscard]] std::string name() const;
   /// What went wrong in the last request.
   [[nodiscard]] FenceError trouble(const std::string& what, const PGresult* result, bool mayBeWritten = false) const;
   /// An error of our own with the database's name.
@@ -47,7 +49,6 @@ class Connection {
  private:
   using Quote = char* (*)(PGconn*, const char*, std::size_t);
   [[nodiscard]] std::string quoted(const std::string& text, Quote quote) const;
-  [[nodiscard]] std::string name() const;
 
   PGconn* connection_;
 };

@@ -19,12 +19,10 @@ namespace {
 
 using Seen = std::optional<TermStamp>;
 
-/// A row of the guard; its token may be zero, which a DBA's script leaves before the first write.
-Seen seenIn(const PGresult* row, const std::string& lease) {
-  if (PQntuples(row) == 0) return std::nullopt;
-  const auto token = parseFencingToken(PQgetvalue(row, 0, 0));
-  if (!token) return std::nullopt;
-  return TermStamp{lease, *token, PQgetvalue(row, 0, 1)};
+constexpr int columnsOfALook = 2;
+
+bool isLook(const PGresult* result) {
+  return PQresultStatus(result) == PGRES_TUPLES_OK && PQnfields(result) == columnsOfALook;
 }
 
 }  // namespace
@@ -41,6 +39,7 @@ class PostgresqlFence::Impl {
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
  private:
+  [[nodiscard]] FenceResult<Seen> seenIn(const PGresult* row, const std::string& lease) const;
   [[nodiscard]] std::optional<FenceError> admit(const TermStamp& stamp, bool own);
   [[nodiscard]] std::optional<FenceError> remember(const TermStamp& stamp);
   [[nodiscard]] std::optional<FenceError> faultOfWork(const Done& done) const;
@@ -65,10 +64,24 @@ std::optional<FenceError> PostgresqlFence::Impl::makeTable() {
   return error;
 }
 
+/// A row of the guard; its token may be zero, which a DBA's script leaves before the first write. That there is none
+/// is believed only of an answer that has the columns which were asked for.
+FenceResult<Seen> PostgresqlFence::Impl::seenIn(const PGresult* row, const std::string& lease) const {
+  if (!isLook(row)) return connection_.trouble("reading the fence's table tenure_fence_guard", row);
+  if (PQntuples(row) == 0) return Seen{};
+  const std::string text = PQgetvalue(row, 0, 0);
+  const auto token = parseFencingToken(text);
+  if (token) return Seen{TermStamp{lease, *token, PQgetvalue(row, 0, 1)}};
+  if (text == "0") return Seen{};
+  return damagedFence(connection_.name() + ", table tenure_fence_guard", lease, text);
+}
+
 std::optional<FenceError> PostgresqlFence::Impl::admit(const TermStamp& stamp, bool own) {
   const Result row = connection_.exec(sql_.begin(stamp, own));
   if (!isDone(row.get())) return connection_.trouble("locking the fence's row", row.get());
-  const Seen seen = seenIn(row.get(), stamp.lease);
+  const auto found = seenIn(row.get(), stamp.lease);
+  if (!found) return found.error();
+  const Seen& seen = *found;
   if (auto refusal = fenceRefusal(stamp, seen)) return refusal;
   if (seen && !seen->holder.empty()) return std::nullopt;  // this term, and nobody can raise the token before it ends
   return remember(stamp);
@@ -77,10 +90,11 @@ std::optional<FenceError> PostgresqlFence::Impl::admit(const TermStamp& stamp, b
 std::optional<FenceError> PostgresqlFence::Impl::remember(const TermStamp& stamp) {
   const Result raised = connection_.exec(sql_.remember(stamp));
   if (!isDone(raised.get())) return connection_.trouble("writing the fence's table tenure_fence_guard", raised.get());
-  if (PQntuples(raised.get()) == 1) return std::nullopt;
+  if (PQntuples(raised.get()) == 1 && PQgetvalue(raised.get(), 0, 0) == toString(stamp.token)) return std::nullopt;
   const Result row = connection_.exec(sql_.look(stamp.lease));  // whoever came between; its row is locked now
-  if (!isDone(row.get())) return connection_.trouble("reading the fence's table tenure_fence_guard", row.get());
-  if (auto refusal = fenceRefusal(stamp, seenIn(row.get(), stamp.lease))) return refusal;
+  const auto seen = seenIn(row.get(), stamp.lease);
+  if (!seen) return seen.error();
+  if (auto refusal = fenceRefusal(stamp, *seen)) return refusal;
   return connection_.misuse("the fence's table tenure_fence_guard has refused a token without having a higher one");
 }
 
@@ -137,7 +151,9 @@ std::optional<FenceError> PostgresqlFence::Impl::finish(bool own) {
         "take COMMIT and ROLLBACK out of it",
         true);
   }
-  const bool committed = isDone(closed.get()) && (!own || std::strcmp(PQcmdStatus(closed.get()), "COMMIT") == 0);
+  // A COMMIT that has rolled back answers ROLLBACK, and is no error.
+  const bool committed =
+      isDone(closed.get()) && std::strcmp(PQcmdStatus(closed.get()), own ? "COMMIT" : "RELEASE") == 0;
   if (committed) return std::nullopt;
   // The server told why it did not; or it is gone, and nobody knows.
   const bool unknown =
@@ -153,7 +169,6 @@ void PostgresqlFence::Impl::rollBack(bool own) noexcept {
 
 FenceResult<std::optional<TermStamp>> PostgresqlFence::Impl::highestSeen(const std::string& lease) {
   const Result row = connection_.exec(sql_.look(lease));
-  if (!isDone(row.get())) return connection_.trouble("reading the fence's table tenure_fence_guard", row.get());
   return seenIn(row.get(), lease);
 }
 

@@ -1,17 +1,17 @@
 #include <string_view>
 #include <utility>
 
-#include <tenure/adapters/fence_text.hpp>
 #include <tenure/adapters/redis_fence.hpp>
 #include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/random_source.hpp>
 
+#include "answers.hpp"
 #include "reply.hpp"
 #include "script.hpp"
 
 namespace tenure {
 
 using redis_fence::call;
-using redis_fence::elementOf;
 using redis_fence::Reply;
 using redis_fence::textOf;
 
@@ -26,6 +26,11 @@ std::string infoValue(const std::string& info, std::string_view name) {
   if (at == std::string::npos) return {};
   const std::size_t begin = at + line.size() - 1;
   return info.substr(begin, info.find('\r', begin) - begin);
+}
+
+std::string freshMark() {
+  SystemRandom random;
+  return hex128(random);
 }
 
 }  // namespace
@@ -57,14 +62,18 @@ class RedisFence::Impl {
   }
   [[nodiscard]] std::optional<FenceError> checkServer();
   [[nodiscard]] std::optional<FenceError> loadScript();
-  [[nodiscard]] Reply run(const TermStamp& stamp, const RedisWrite& what);
-  [[nodiscard]] FenceResult<RedisReplies> judge(const TermStamp& stamp, const redisReply& reply) const;
+  [[nodiscard]] std::string place(const std::string& lease) const {
+    return where_ + ", key " + toString(LeaseKey{keyOf(lease)});
+  }
+  [[nodiscard]] Reply run(const TermStamp& stamp, const RedisWrite& what, const std::string& mark);
   [[nodiscard]] std::optional<FenceError> waitForReplicas();
 
   redisContext* connection_;
   const RedisFenceOptions options_;
   const std::string where_;
   std::string sha_{};
+  const std::string mark_{freshMark()};  // a fence's own, and its calls are counted: no answer fits another call
+  std::uint64_t calls_{0};
 };
 
 std::optional<FenceError> RedisFence::Impl::open() {
@@ -100,10 +109,11 @@ std::optional<FenceError> RedisFence::Impl::loadScript() {
   return std::nullopt;
 }
 
-Reply RedisFence::Impl::run(const TermStamp& stamp, const RedisWrite& what) {
+Reply RedisFence::Impl::run(const TermStamp& stamp, const RedisWrite& what, const std::string& mark) {
   std::vector<std::string> words{"EVALSHA", sha_, std::to_string(what.keys.size() + 1), keyOf(stamp.lease)};
   words.insert(words.end(), what.keys.begin(), what.keys.end());
-  words.insert(words.end(), {toString(stamp.token), stamp.holder, stamp.lease, std::to_string(what.commands.size())});
+  words.insert(words.end(),
+               {toString(stamp.token), stamp.holder, stamp.lease, mark, std::to_string(what.commands.size())});
   for (const RedisCommand& command : what.commands) {
     words.push_back(std::to_string(command.size()));
     words.insert(words.end(), command.begin(), command.end());
@@ -126,35 +136,13 @@ FenceResult<RedisReplies> RedisFence::Impl::write(const TermStamp& stamp, const 
     }
   }
   if (connection_->err != 0) return broken(false);
-  const Reply reply = run(stamp, what);
+  const std::string mark = mark_ + ':' + std::to_string(++calls_);
+  const Reply reply = run(stamp, what, mark);
   if (!reply) return broken(true);
-  auto judged = judge(stamp, *reply);
+  auto judged = redis_fence::judge({where_, place(stamp.lease), mark, what.commands.size()}, stamp, *reply);
   if (!judged || options_.waitReplicas <= 0) return judged;
   if (auto error = waitForReplicas()) return *std::move(error);
   return judged;
-}
-
-FenceResult<RedisReplies> RedisFence::Impl::judge(const TermStamp& stamp, const redisReply& reply) const {
-  // An error of the script as a whole comes from its first write or before: nothing was written.
-  if (reply.type == REDIS_REPLY_ERROR) return redis_fence::troubleOf(where_, textOf(reply), false);
-  const std::string word = elementOf(reply, 0).value_or("");
-  if (word == "done") {
-    RedisReplies replies;
-    for (std::size_t i = 1; i < reply.elements; ++i) replies.push_back(elementOf(reply, i));
-    return replies;
-  }
-  const std::string first = elementOf(reply, 1).value_or("");
-  const std::string second = elementOf(reply, 2).value_or("");
-  if (word == "failed") {
-    return redis_fence::troubleOf(where_ + ": command " + first + " of a fenced write", second, first != "1");
-  }
-  const auto token = parseFencingToken(first);
-  auto refusal = token && (word == "stale" || word == "foreign")
-                     ? fenceRefusal(stamp, TermStamp{stamp.lease, *token, second})
-                     : std::nullopt;
-  if (refusal) return *std::move(refusal);
-  return fenceTrouble({ErrorClass::corrupt, where_ + ": key " + toString(LeaseKey{keyOf(stamp.lease)}) +
-                                                " holds no fencing token; find out who writes to it"});
 }
 
 std::optional<FenceError> RedisFence::Impl::waitForReplicas() {
@@ -172,15 +160,7 @@ FenceResult<std::optional<TermStamp>> RedisFence::Impl::highestSeen(const std::s
   if (connection_->err != 0) return broken(false);
   const Reply reply = call(connection_, {"HMGET", keyOf(lease), "token", "holder"});
   if (!reply) return broken(false);
-  if (reply->type == REDIS_REPLY_ERROR) return redis_fence::troubleOf(where_, textOf(*reply), false);
-  const auto text = elementOf(*reply, 0);
-  if (!text) return std::optional<TermStamp>{};
-  const auto token = parseFencingToken(*text);
-  if (!token) {
-    return fenceTrouble({ErrorClass::corrupt, where_ + ": key " + toString(LeaseKey{keyOf(lease)}) +
-                                                  " holds no fencing token; find out who writes to it"});
-  }
-  return std::optional{TermStamp{lease, *token, elementOf(*reply, 1).value_or("")}};
+  return redis_fence::seenIn({where_, place(lease), {}, 0}, lease, *reply);
 }
 
 FenceResult<RedisFence> RedisFence::open(redisContext* connection, RedisFenceOptions options) {

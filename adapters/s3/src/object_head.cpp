@@ -59,6 +59,15 @@ std::optional<std::vector<TermStamp>> termsIn(const object& head) {
   return out;
 }
 
+/// Null if it is no JSON of a head's length.
+value firstLineOf(std::string_view text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos || end >= longestHead) return nullptr;
+  boost::system::error_code error;
+  value parsed = boost::json::parse(boost::json::string_view{text.data(), end}, error);
+  return error ? value{nullptr} : parsed;
+}
+
 std::optional<ObjectHead> headIn(const object& json) {
   const value* number = json.if_contains(version);
   if (number == nullptr || !number->is_int64() || number->get_int64() != 1) return std::nullopt;
@@ -87,15 +96,26 @@ std::string toText(const ObjectHead& head) {
 
 std::optional<FoundHead> parseHead(std::string_view text) {
   const std::size_t end = text.find('\n');
-  if (end == std::string_view::npos || end >= longestHead) return std::nullopt;
-  boost::system::error_code error;
-  const value parsed = boost::json::parse(boost::json::string_view{text.data(), end}, error);
-  if (error || !parsed.is_object()) return std::nullopt;
+  const value parsed = firstLineOf(text);
+  if (!parsed.is_object()) return std::nullopt;
   auto head = headIn(parsed.get_object());
   // In no other spelling than ours: of a member that is there twice the parser keeps one, and of a member that is not
   // known nothing would be left in the next head. In either of them there may be a token.
   if (!head || toText(*head) != text.substr(0, end + 1)) return std::nullopt;
   return FoundHead{*std::move(head), end + 1};
+}
+
+std::optional<DamagedTerm> damageIn(std::string_view object) {
+  const value parsed = firstLineOf(object);
+  const value* list = parsed.is_object() ? parsed.get_object().if_contains("terms") : nullptr;
+  if (list == nullptr || !list->is_array() || !parsed.get_object().contains(version)) return std::nullopt;
+  for (const value& one : list->get_array()) {
+    const auto* term = one.if_object();
+    const auto lease = term == nullptr ? std::nullopt : textAt(*term, "lease");
+    const auto token = term == nullptr ? std::nullopt : textAt(*term, "token");
+    if (lease && token && !parseFencingToken(*token)) return DamagedTerm{*lease, *token};
+  }
+  return std::nullopt;
 }
 
 std::optional<TermStamp> seenIn(const ObjectHead& head, const std::string& lease) {

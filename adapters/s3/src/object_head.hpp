@@ -36,6 +36,13 @@ struct FoundHead {
 /// Empty for everything else, also for a head that is not understood, broken or spelt otherwise: fails closed.
 [[nodiscard]] std::optional<FoundHead> parseHead(std::string_view object);
 
+/// The first of a head's terms whose token is none, if that is what is wrong with it.
+struct DamagedTerm {
+  std::string lease;
+  std::string token;
+};
+[[nodiscard]] std::optional<DamagedTerm> damageIn(std::string_view object);
+
 [[nodiscard]] std::optional<TermStamp> seenIn(const ObjectHead& head, const std::string& lease);
 
 /// The terms with that of `stamp` put in the place of its lease's.

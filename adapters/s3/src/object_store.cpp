@@ -5,6 +5,7 @@
 #include <future>
 #include <utility>
 
+#include <tenure/adapters/fence_text.hpp>
 #include <tenure/lockcore/random_source.hpp>
 
 namespace tenure::s3_fence {
@@ -16,7 +17,8 @@ using Kind = ObjectAnswer::Kind;
 
 constexpr std::size_t mostRemembered = 1'024;  // keys; a key that is forgotten costs one read
 
-FenceError foreignObject(const std::string& where) {
+FenceError foreignObject(const std::string& where, std::string_view object = {}) {
+  if (const auto damage = damageIn(object)) return damagedFence(where, damage->lease, damage->token);
   return fenceTrouble({ErrorClass::corrupt,
                        where + ": the object there has no fence's head; find out who writes it, and move it away if it "
                                "is to be fenced from now on"});
@@ -94,7 +96,7 @@ FenceResult<FoundObject> ObjectStore::look(const std::string& key, bool whole, C
 
 FenceResult<FoundObject> ObjectStore::foundIn(const std::string& key, bool whole, net::HttpResponse response) const {
   auto found = parseHead(response.body);
-  if (!found) return foreignObject(where(key));
+  if (!found) return foreignObject(where(key), response.body);
   FoundObject out{std::string{response.header("ETag")}, std::move(found->head), {}};
   if (!isStrongEtag(out.etag)) {
     return fenceTrouble({ErrorClass::misconfigured,
@@ -120,6 +122,17 @@ FenceResult<std::optional<S3Object>> ObjectStore::read(const std::string& key) {
     if (found->etag.empty()) return std::optional<S3Object>{};
     if (found->head.data.empty()) return std::optional{S3Object{std::move(found->bytes), std::move(found->head.terms)}};
     ObjectAnswer answer = ask({"GET", options_.bucket, found->head.data, {}, {}, {}}, time);
+    if (answer.kind == Kind::done && answer.response.body.size() != found->head.size) {
+      const std::string there = std::to_string(answer.response.body.size());
+      answer = {Kind::again,
+                answer.status,
+                {},
+                {ErrorClass::corrupt, where(found->head.data) + ": " + there +
+                                          " bytes, "
+                                          "where the head of " +
+                                          key + " tells of " + std::to_string(found->head.size)},
+                false};
+    }
     if (answer.kind == Kind::done) {
       return std::optional{S3Object{std::move(answer.response.body), std::move(found->head.terms)}};
     }

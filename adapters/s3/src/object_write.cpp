@@ -11,7 +11,7 @@ namespace {
 using Kind = ObjectAnswer::Kind;
 
 constexpr std::size_t longestKey = 1'024;  // of S3
-constexpr std::size_t tokenDigits = 19;
+constexpr std::size_t tokenDigits = 19;    // more than a token has, as in objects of older releases
 
 std::string freshId() {
   SystemRandom random;
@@ -28,8 +28,12 @@ std::string dataKey(const TermStamp& stamp, const S3Put& what, const std::string
   return dataFolder(what.key) + token + '-' + id;
 }
 
-}  // namespace
+/// S3 gives each success status 200, an ETag and no body; what stands before it may say 200 to anything.
+bool provesWrite(const ObjectAnswer& answer) {
+  return answer.status == 200 && isStrongEtag(answer.response.header("ETag")) && answer.response.body.empty();
+}
 
+}  // namespace
 ObjectWrite::ObjectWrite(ObjectStore& store, const TermStamp& stamp, const S3Put& what, TermEnd over)
     : store_{store},
       stamp_{stamp},
@@ -74,11 +78,12 @@ ObjectWrite::Fault ObjectWrite::misuse() const {
   return std::nullopt;
 }
 
-/// S3 gives each success an ETag; what stands before it may say 200 to anything.
 ObjectAnswer ObjectWrite::send(aws::ObjectRequest request) {
   ObjectAnswer answer = store_.ask(std::move(request), time_);
-  if (answer.kind != Kind::done || isStrongEtag(answer.response.header("ETag"))) return answer;
-  const std::string text = store_.where(what_.key) + ": the answer to the write has no strong ETag";
+  if (answer.kind != Kind::done || provesWrite(answer)) return answer;
+  const std::string text = store_.where(what_.key) +
+                           ": the answer to the write is not S3's own: that has status 200, a "
+                           "strong ETag and no body";
   return {Kind::again, answer.status, {}, {ErrorClass::transient, text}, true};
 }
 
@@ -91,12 +96,18 @@ ObjectWrite::Fault ObjectWrite::putData() {
     request.headers.front().value = what_.contentType;
     request.headers.push_back({"If-None-Match", "*"});  // for buckets whose policy demands conditions
     ObjectAnswer answer = send(std::move(request));
-    if (answer.kind == Kind::done || answer.status == 412) return std::nullopt;  // 412: an earlier try was carried out
+    if (answer.kind == Kind::done) return std::nullopt;
+    if (answer.status == 412 && holdsData()) return std::nullopt;  // an earlier try was carried out
     const bool repeat = answer.kind == Kind::again || answer.kind == Kind::refused;
     if (repeat && time_.waitAfter(answer.error.errorClass)) continue;
     store_.forget(data_);
     return fenceTrouble(std::move(answer.error));
   }
+}
+
+bool ObjectWrite::holdsData() {
+  const ObjectAnswer there = store_.ask({"GET", store_.options().bucket, data_, {}, {}, {}}, time_);
+  return there.kind == Kind::done && there.response.body == what_.bytes;
 }
 
 FenceResult<void> ObjectWrite::swing() {

@@ -26,6 +26,7 @@ class ObjectWrite {
 
   [[nodiscard]] Fault misuse() const;
   [[nodiscard]] Fault putData();
+  [[nodiscard]] bool holdsData();
   [[nodiscard]] FenceResult<void> swing();
   /// Empty: go on with what was found.
   [[nodiscard]] std::optional<FenceResult<void>> judge();

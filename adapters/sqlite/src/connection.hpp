@@ -52,14 +52,14 @@ class Connection {
   /// Repeats a step while another connection's lock is in its way, for at most the busy timeout from `start` on.
   [[nodiscard]] int patiently(const Instant& start, const std::function<int()>& step);
 
+  /// For people.
+  [[nodiscard]] std::string name() const;
   /// What went wrong in the last step, to be asked before anything else is done.
   [[nodiscard]] FenceError trouble(const std::string& what, int code, bool mayBeWritten = false) const;
   /// An error of our own with the database's name.
   [[nodiscard]] FenceError misuse(const std::string& text, bool mayBeWritten = false) const;
 
  private:
-  [[nodiscard]] std::string name() const;
-
   sqlite3* database_;
   std::chrono::milliseconds busyTimeout_;
 };

@@ -13,7 +13,7 @@ namespace sqlite_fence {
 const char* const guardTableSql = R"sql(
 CREATE TABLE IF NOT EXISTS tenure_fence_guard(
   lease  TEXT NOT NULL PRIMARY KEY,
-  token  INTEGER NOT NULL CHECK(token >= 0),  -- the highest fencing token seen; lower ones are refused
+  token  INTEGER NOT NULL CHECK(token BETWEEN 0 AND 9007199254740991),  -- the highest seen; lower ones are refused
   holder TEXT NOT NULL,                       -- whose term it is; empty if only plain SQL has written with it
   since  TEXT NOT NULL,                       -- when the token was first seen; for people
   ticket INTEGER NOT NULL DEFAULT 0           -- not 0 only while a fenced write is under way
@@ -29,7 +29,7 @@ END;
 
 namespace {
 
-std::string quoted(std::string_view text, char quote) {
+std::string sqlQuoted(std::string_view text, char quote) {
   std::string out{quote};
   for (const char c : text) out += c == quote ? std::string(2, c) : std::string{c};
   return out + quote;
@@ -57,22 +57,27 @@ class Template {
 
  private:
   [[nodiscard]] std::string value(std::string_view name) const {
-    if (name == "table") return quoted(fenced_.table, '"');
-    if (name == "column") return quoted(fenced_.tokenColumn, '"');
-    if (name == "lease") return quoted(fenced_.lease, '\'');
+    if (name == "table") return sqlQuoted(fenced_.table, '"');
+    if (name == "column") return sqlQuoted(fenced_.tokenColumn, '"');
+    if (name == "lease") return sqlQuoted(fenced_.lease, '\'');
     if (name == "ticket") return fill("(SELECT ticket FROM tenure_fence_guard WHERE lease = {lease})");
     const std::string fencedBy = "tenure: table " + fenced_.table + " is fenced by lease " + fenced_.lease;
-    if (name == "unfenced") return quoted(fencedBy + ": write inside SqliteFence::write", '\'');
-    if (name == "undeletable") return quoted(fencedBy + ": delete inside SqliteFence::write", '\'');
+    if (name == "unfenced") return sqlQuoted(fencedBy + ": write inside SqliteFence::write", '\'');
+    if (name == "undeletable") return sqlQuoted(fencedBy + ": delete inside SqliteFence::write", '\'');
     if (name == "uncarried") {
-      return quoted(fencedBy + ": each INSERT and UPDATE must set " + fenced_.tokenColumn + " to its fencing token",
-                    '\'');
+      return sqlQuoted(fencedBy + ": each INSERT and UPDATE must set " + fenced_.tokenColumn + " to its fencing token",
+                       '\'');
+    }
+    if (name == "damaged") {
+      return sqlQuoted(
+          "tenure: the fence of lease " + fenced_.lease + " remembers what is no fencing token: tenure fence recover",
+          '\'');
     }
     if (name == "stale") {
-      return quoted("tenure: stale fencing token: a later leader of lease " + fenced_.lease + " has written", '\'');
+      return sqlQuoted("tenure: stale fencing token: a later leader of lease " + fenced_.lease + " has written", '\'');
     }
     // Triggers of one fenced table: tenure_fence_insert_<table> and so on.
-    return quoted("tenure_fence_" + std::string{name} + '_' + fenced_.table, '"');
+    return sqlQuoted("tenure_fence_" + std::string{name} + '_' + fenced_.table, '"');
   }
 
   const FencedTable& fenced_;
@@ -112,7 +117,10 @@ constexpr std::string_view tokenTable = R"sql(
 CREATE TRIGGER {insert} BEFORE INSERT ON {table}
 WHEN coalesce({ticket}, 0) <> 1
 BEGIN
-  SELECT RAISE(ABORT, {uncarried}) WHERE typeof(NEW.{column}) <> 'integer' OR NEW.{column} < 1;
+  SELECT RAISE(ABORT, {damaged})
+   WHERE (SELECT token FROM tenure_fence_guard WHERE lease = {lease}) > 9007199254740991;
+  SELECT RAISE(ABORT, {uncarried})
+   WHERE typeof(NEW.{column}) <> 'integer' OR NEW.{column} NOT BETWEEN 1 AND 9007199254740991;
   SELECT RAISE(ABORT, {stale})
    WHERE coalesce(NEW.{column} < (SELECT token FROM tenure_fence_guard WHERE lease = {lease}), 1);
   UPDATE tenure_fence_guard
@@ -122,7 +130,10 @@ END;
 CREATE TRIGGER {update} BEFORE UPDATE OF {column} ON {table}
 WHEN coalesce({ticket}, 0) <> 1
 BEGIN
-  SELECT RAISE(ABORT, {uncarried}) WHERE typeof(NEW.{column}) <> 'integer' OR NEW.{column} < 1;
+  SELECT RAISE(ABORT, {damaged})
+   WHERE (SELECT token FROM tenure_fence_guard WHERE lease = {lease}) > 9007199254740991;
+  SELECT RAISE(ABORT, {uncarried})
+   WHERE typeof(NEW.{column}) <> 'integer' OR NEW.{column} NOT BETWEEN 1 AND 9007199254740991;
   SELECT RAISE(ABORT, {stale})
    WHERE coalesce(NEW.{column} < (SELECT token FROM tenure_fence_guard WHERE lease = {lease}), 1);
   UPDATE tenure_fence_guard

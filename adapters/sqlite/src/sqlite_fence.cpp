@@ -1,5 +1,6 @@
 #include <utility>
 
+#include <tenure/adapters/fence_text.hpp>
 #include <tenure/adapters/sqlite_fence.hpp>
 #include <tenure/lockcore/clock.hpp>
 
@@ -30,10 +31,12 @@ class SqliteFence::Impl {
  private:
   struct Seen {
     std::optional<TermStamp> term;  // empty: no token yet
+    std::string damage;             // a text that is there for a token and is none
     std::int64_t ticket{sqlite_fence::noTicket};
   };
 
   [[nodiscard]] std::optional<FenceError> makeTable();
+  [[nodiscard]] std::string place() const { return connection_.name() + ", table tenure_fence_guard"; }
   [[nodiscard]] int look(const std::string& lease, Seen& seen);
   [[nodiscard]] std::optional<FenceError> admit(const TermStamp& stamp, Seen& seen, const Instant& start);
   [[nodiscard]] std::optional<FenceError> finish(const TermStamp& stamp, const Seen& seen, int code,
@@ -80,10 +83,13 @@ std::optional<FenceError> SqliteFence::Impl::makeTable() {
 
 int SqliteFence::Impl::look(const std::string& lease, Seen& seen) {
   const int code = select_.bind(1, lease).step();
-  if (code == SQLITE_ROW && select_.integer(0) > 0) {
-    seen.term = TermStamp{lease, FencingToken{static_cast<std::uint64_t>(select_.integer(0))}, select_.text(1)};
+  if (code == SQLITE_ROW) {
+    const std::string text = select_.text(0);
+    const auto token = parseFencingToken(text);
+    if (token) seen.term = TermStamp{lease, *token, select_.text(1)};
+    if (!token && text != "0") seen.damage = text;
+    seen.ticket = select_.integer(2);
   }
-  if (code == SQLITE_ROW) seen.ticket = select_.integer(2);
   select_.reset();
   return commits(code) ? SQLITE_OK : code;
 }
@@ -96,6 +102,7 @@ std::optional<FenceError> SqliteFence::Impl::admit(const TermStamp& stamp, Seen&
   if (const int code = look(stamp.lease, seen); code != SQLITE_OK) {
     return connection_.trouble("reading the fence's table tenure_fence_guard", code);
   }
+  if (!seen.damage.empty()) return damagedFence(place(), stamp.lease, seen.damage);
   if (auto refusal = fenceRefusal(stamp, seen.term)) return refusal;
   const std::string since = wallClockTextForDisplay(wallClockMillisForDisplay());
   const auto token = static_cast<std::int64_t>(stamp.token.value());
@@ -161,6 +168,7 @@ FenceResult<std::optional<TermStamp>> SqliteFence::Impl::highestSeen(const std::
   Seen seen;
   const int code = connection_.patiently(readClock(), [&] { return look(lease, seen); });
   if (code != SQLITE_OK) return connection_.trouble("reading the fence's table tenure_fence_guard", code);
+  if (!seen.damage.empty()) return damagedFence(place(), lease, seen.damage);
   return seen.term;
 }
 

@@ -13,6 +13,7 @@ namespace tenure::cli {
 [[nodiscard]] int resignCommand(const ResignArguments& arguments);
 [[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
 [[nodiscard]] int lockCommand(const LockArguments& arguments, const SignalState& signals);
+[[nodiscard]] int fenceRecoverCommand(const FenceRecoverArguments& arguments);
 [[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments);
 
 }  // namespace tenure::cli

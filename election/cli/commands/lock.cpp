@@ -1,16 +1,21 @@
 // `tenure lock`: acquire, renew, release, show, hold.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 #include <tenure/config/duration.hpp>
+#include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 
 #include "commands/commands.hpp"
 #include "commands/lock_listing.hpp"
 #include "exit_codes.hpp"
+#include "lease_view.hpp"
 #include "lock_store.hpp"
 #include "lock_view.hpp"
 #include "output.hpp"
@@ -36,8 +41,9 @@ int codeOf(LockTokenTrouble trouble) {
     case LockTokenTrouble::held:
       return exitBusy;
     case LockTokenTrouble::timedOut:
-    case LockTokenTrouble::unknown:
       return exitNotYet;
+    case LockTokenTrouble::unknown:
+      return exitUnknown;
     case LockTokenTrouble::expired:
     case LockTokenTrouble::released:
     case LockTokenTrouble::superseded:
@@ -78,9 +84,11 @@ LockTokenResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& t
   return tokens.resume({arguments.target, arguments.sort}, arguments.owner, options);
 }
 
-/// Makes what is missing. What may pass is left to the acquisition, which waits for as long as the caller wants.
+/// Makes what is missing. What may pass is left to the acquisition, which waits for as long as the caller wants. The
+/// wait bounds both; zero is one look, for which a store gets its usual time.
 std::optional<StoreError> prepare(LeaseStore& store, const std::optional<milliseconds>& wait) {
-  const milliseconds patience = wait ? std::clamp<milliseconds>(*wait, storePatience, schemaPatience) : schemaPatience;
+  const milliseconds look = wait && wait->count() > 0 ? *wait : milliseconds{storePatience};
+  const milliseconds patience = wait ? std::min<milliseconds>(look, schemaPatience) : schemaPatience;
   const StoreStatus ready = ensureSchemaNow(store, patience);
   if (ready.has_value()) return std::nullopt;
   const ErrorClass kind = ready.error().errorClass;
@@ -88,19 +96,48 @@ std::optional<StoreError> prepare(LeaseStore& store, const std::optional<millise
   return ready.error();
 }
 
+/// What is left of a wait that began then; never zero, which would be a look of its own.
+std::optional<milliseconds> rest(const std::optional<milliseconds>& wait, const Instant& began) {
+  if (!wait || wait->count() == 0) return wait;
+  const auto left = *wait - elapsedForHolder(began, readClock());
+  return std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds{1});
+}
+
+/// The wait is a bound whatever the store does; taking back what it left unanswered gets a moment more.
+LockTokenResult<LockToken> acquireInTime(LockTokens tokens, const LeaseKey& key, const TokenAcquireOptions& options) {
+  std::promise<LockTokenResult<LockToken>> promise;
+  auto answer = promise.get_future();
+  std::thread{[tokens = std::move(tokens), key, options, promise = std::move(promise)]() mutable {
+    promise.set_value(tokens.acquire(key, options));
+  }}.detach();
+  if (!options.waitFor) return answer.get();
+  const milliseconds whole = options.waitFor->count() == 0 ? milliseconds{storePatience} : *options.waitFor;
+  if (answer.wait_for(whole + unansweredTime) == std::future_status::ready) return answer.get();
+  return LockTokenError{LockTokenTrouble::unknown,
+                        "lock " + toString(key) +
+                            " was not granted in time, and whether an attempt arrived is not known, as " +
+                            "the store has not answered; if it did, the lock ends with its lease"};
+}
+
 int acquire(const LockArguments& arguments, const GroupConfig& config, const std::shared_ptr<LeaseStore>& store) {
+  const Instant began = readClock();
   if (const auto fault = prepare(*store, arguments.wait)) {
     return failed(arguments, {LockTokenTrouble::store, faultText(*store, *fault)});
   }
   TokenAcquireOptions options;
   options.lease = config.options.lease.duration;
-  options.waitFor = arguments.wait;
+  options.waitFor = rest(arguments.wait, began);
   options.owner = config.options.candidate.id;
   options.data = arguments.data;
   options.attributes = arguments.attributes;
   LockTokens tokens{store, Logger::toStderr(LogLevel::warn)};
-  const auto token = tokens.acquire({arguments.target, arguments.sort}, options);
-  if (!token) return failed(arguments, token.error());
+  const auto token = acquireInTime(tokens, {arguments.target, arguments.sort}, options);
+  if (!token) {
+    const int code = failed(arguments, token.error());
+    // The call that did not answer in time still runs.
+    if (token.error().trouble == LockTokenTrouble::unknown) std::_Exit(code);
+    return code;
+  }
   const int code = tellToken(arguments, *token);
   // Nobody has the token, so nobody could renew or release.
   if (code != exitOk && tokens.release(*token).has_value()) complain("the lock is released again");
@@ -160,8 +197,12 @@ int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& stor
   const LeaseKey key{arguments.target, arguments.sort};
   const ReadOutcome found = readNow(*store, key);
   if (!found) return failed(arguments, {LockTokenTrouble::store, faultText(*store, found.error())});
-  if (!*found) {
-    complain("nobody holds lock " + toString(key) + "; it has no record");
+  if (!*found || (*found)->vanished) {
+    const std::string why = *found
+                                ? "its record was deleted while it was held, and who wants it waits out its lease of " +
+                                      durationText((*found)->leaseDuration)
+                                : "it has no record";
+    complain("nobody holds lock " + toString(key) + "; " + why);
     return arguments.json ? answer(R"({"lock":)" + jsonString(key.name) + R"(,"state":"none"})" + "\n", exitNobody)
                           : exitNobody;
   }
@@ -182,11 +223,12 @@ int hold(const LockArguments& arguments, const GroupConfig& config, const Signal
   if (!arguments.store.config.empty()) {
     options.configFile = std::filesystem::absolute(arguments.store.config).string();
   }
-  const auto group = makeGroup(config).value();
-  const int code = Supervisor{group, options, signals}.run();
+  Supervisor supervisor{config, options, signals};
+  const int code = supervisor.run();
   if (code != exitBusy) return code;
+  const Group& group = supervisor.group();
   const ReadOutcome found = readNow(*group.store(), group.key());
-  if (found && *found && !(*found)->released) {
+  if (found && isHeld(*found)) {
     const std::string age = ageText((*found)->acquiredAtMillis);
     if (!age.empty()) complain("lock " + toString(group.key()) + " of " + (*found)->holder + ": " + age);
   }

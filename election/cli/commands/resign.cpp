@@ -10,6 +10,7 @@
 #include "commands/commands.hpp"
 #include "commands/config_file.hpp"
 #include "exit_codes.hpp"
+#include "lease_view.hpp"
 #include "main_tasks.hpp"
 #include "output.hpp"
 #include "store_calls.hpp"
@@ -26,7 +27,7 @@ constexpr milliseconds lookPeriod{200};
 std::string storeTrouble(const LeaseOfGroup& lease, const StoreError& error) { return faultText(*lease.store, error); }
 
 bool leads(const std::optional<LeaseRecord>& record, FencingToken token) {
-  return record && !record->released && record->token == token;
+  return isHeld(record) && record->token == token;
 }
 
 int told(const std::string& line) { return say(line + '\n') ? exitOk : exitFailed; }
@@ -41,7 +42,7 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, millis
   for (;;) {
     const ReadOutcome record = readNow(*lease.store, lease.key);
     if (record && !leads(*record, asked.token)) {
-      const bool taken = *record && !(*record)->released;
+      const bool taken = isHeld(*record);
       return told(name + " has stepped down" +
                   (taken ? "; " + std::string{nameOf((*record)->holder)} + " leads with fencing token " +
                                toString((*record)->token)
@@ -70,7 +71,7 @@ int resignCommand(const ResignArguments& arguments) {
   const LeaseOfGroup lease = leaseOf(*config);
   const ReadOutcome record = readNow(*lease.store, lease.key);
   if (!record) return complain(storeTrouble(lease, record.error())), exitStore;
-  if (!*record || (*record)->released) return complain("nobody leads " + lease.key.name), exitNobody;
+  if (!isHeld(*record)) return complain("nobody leads " + lease.key.name), exitNobody;
   const LeaseRecord& leader = **record;
   const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, leader.token);
   if (const auto* rejected = std::get_if<Rejected>(&outcome)) {

@@ -20,7 +20,7 @@ int runCommand(const RunArguments& arguments, const SignalState& signals) {
   options.once = arguments.once;
   options.wait = arguments.wait;
   options.configFile = std::filesystem::absolute(arguments.config).string();
-  return Supervisor{makeGroup(*config).value(), std::move(options), signals}.run();
+  return Supervisor{*config, std::move(options), signals}.run();
 }
 
 }  // namespace tenure::cli

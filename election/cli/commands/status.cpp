@@ -1,5 +1,4 @@
 #include <csignal>
-#include <memory>
 #include <optional>
 #include <poll.h>
 #include <string>
@@ -11,7 +10,6 @@
 #include "commands/config_file.hpp"
 #include "exit_codes.hpp"
 #include "lease_view.hpp"
-#include "main_tasks.hpp"
 #include "output.hpp"
 #include "signals.hpp"
 #include "store_calls.hpp"
@@ -20,7 +18,8 @@
 namespace tenure::cli {
 namespace {
 
-constexpr std::chrono::seconds refreshPeriod{1};
+/// Looks instead of being notified: a store may keep files for its watchers, and who only looks must leave nothing.
+constexpr std::chrono::milliseconds refreshPeriod{500};
 constexpr const char* clearScreen = "\033[H\033[2J";
 
 int codeOf(const LeaseView& view) { return view.state() == LeaseViewState::held ? exitOk : exitNobody; }
@@ -37,15 +36,12 @@ class StatusWatch {
 
   /// Until ^C or a terminate signal.
   int run() {
-    const std::shared_ptr<void> hints = lease_.store->watch(lease_.key, [this] { changed_.post([] {}); });
     for (SignalEvents events{{SIGINT, SIGTERM, SIGHUP}}; !events.next();) {
       if (!show()) return exitFailed;
       timer_.arm(refreshPeriod);
-      pollfd entries[] = {
-          {events.descriptor(), POLLIN, 0}, {changed_.descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
+      pollfd entries[] = {{events.descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
       poll(entries, std::size(entries), -1);
       timer_.drain();
-      changed_.run();
     }
     return exitOk;
   }
@@ -72,7 +68,6 @@ class StatusWatch {
 
   const StatusArguments& arguments_;
   const LeaseOfGroup& lease_;
-  MainTasks changed_;
   WakeTimer timer_;
   std::string shown_;
 };

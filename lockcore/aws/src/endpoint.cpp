@@ -27,7 +27,8 @@ constexpr std::array<Partition, 8> partitions{{
     {"", "amazonaws.com", "api.aws"},
 }};
 
-StoreError misconfigured(std::string message) { return {ErrorClass::misconfigured, std::move(message)}; }
+/// No waiting mends what the options, the environment or the profile say.
+StoreError misconfigured(std::string message) { return {ErrorClass::misconfigured, std::move(message), true}; }
 
 struct Found {
   std::string text{};
@@ -76,12 +77,12 @@ std::string findRegion(const AwsEnvironment& environment, const SharedConfig& co
 StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes,
                              const std::string& region, const std::string& lookedAt) {
   const std::string profileText = profileName(environment, wishes.profile);
-  if (region.empty()) {
-    return misconfigured(
-        "no AWS region: neither the option region, nor AWS_REGION, nor AWS_DEFAULT_REGION is set, nor "
-        "has the profile " +
-        profileText + " in " + config.paths() + " one" + lookedAt +
-        "; set AWS_REGION or the option region, for instance to eu-central-1");
+  if (region.empty()) {  // may still come, from the instance's metadata or a file
+    return StoreError{ErrorClass::misconfigured,
+                      "no AWS region: neither the option region, nor AWS_REGION, nor AWS_DEFAULT_REGION is set, nor "
+                      "has the profile " +
+                          profileText + " in " + config.paths() + " one" + lookedAt +
+                          "; set AWS_REGION or the option region, for instance to eu-central-1"};
   }
   if (!isHostLabel(region)) {
     return misconfigured("\"" + forPeople(region, 80) + "\" is no AWS region; they look like eu-central-1");

@@ -70,18 +70,44 @@ TEST_P(FenceContract, refusesAnEqualTokenOfAnotherHolder) {
 }
 
 TEST_P(FenceContract, comparesTokensAsNumbersUpToTheGreatest) {
-  // As text "9" is above "10"; as a double 2^53 + 1 is 2^53.
+  // As text "9" is above "10"; as a float 2^53 - 2 is 2^53 - 1.
   EXPECT_WRITTEN(one().write(stamp(9), "one", {}));
   EXPECT_WRITTEN(one().write(stamp(10), "two", {}));
-  constexpr std::uint64_t beyondDouble = 9'007'199'254'740'993;
-  EXPECT_WRITTEN(one().write(stamp(beyondDouble), "three", {}));
-  const auto refused = two().write(stamp(beyondDouble - 1), "four", {});
+  constexpr std::uint64_t greatest = 9'007'199'254'740'991;
+  EXPECT_WRITTEN(one().write(stamp(greatest), "three", {}));
+  const auto refused = two().write(stamp(greatest - 1), "four", {});
   ASSERT_TRUE(refused.has_error());
   ASSERT_NE(FenceError{refused.error()}.stale(), nullptr) << messageOf(refused);
-  EXPECT_EQ(*FenceError{refused.error()}.stale(),
-            (StaleToken{FencingToken{beyondDouble - 1}, FencingToken{beyondDouble}}));
-  EXPECT_WRITTEN(one().write(stamp(maxFencingToken.value()), "five", {}));
+  EXPECT_EQ(*FenceError{refused.error()}.stale(), (StaleToken{FencingToken{greatest - 1}, FencingToken{greatest}}));
   EXPECT_EQ(one().highestSeen(contractLease).value(), stamp(maxFencingToken.value()));
+}
+
+TEST_P(FenceContract, aStoredTokenAboveTheGreatestIsDamageThatIsNamedWithItsWayOut) {
+  EXPECT_WRITTEN(one().write(stamp(5), "one", {}));
+  for (const std::uint64_t tooGreat :
+       {std::uint64_t{9'007'199'254'740'992}, std::uint64_t{9'223'372'036'854'775'807}}) {
+    if (!resource().plant(stamp(tooGreat))) return;
+    for (const std::uint64_t mine : {std::uint64_t{5}, maxFencingToken.value()}) {
+      const auto refused = open()->write(stamp(mine), "two", {});
+      ASSERT_TRUE(refused.has_error()) << tooGreat;
+      const FenceError error = refused.error();
+      ASSERT_NE(error.trouble(), nullptr) << error.message;
+      EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt) << error.message;
+      EXPECT_FALSE(error.trouble()->mayBeWritten);
+      EXPECT_NE(error.message.find(std::to_string(tooGreat)), std::string::npos) << error.message;
+      EXPECT_NE(error.message.find("tenure fence recover"), std::string::npos) << error.message;
+    }
+  }
+  EXPECT_EQ(namesOf(resource().entries()), std::vector<std::string>{"one"});
+}
+
+TEST_P(FenceContract, aMemoryThatAnOperatorSetDownTakesTheNextTermAndNoneBefore) {
+  EXPECT_WRITTEN(one().write(stamp(maxFencingToken.value()), "one", {}));
+  if (!resource().plant(stamp(17, "tenure fence recover"))) return;
+  EXPECT_TRUE(open()->write(stamp(16), "two", {}).has_error());
+  EXPECT_TRUE(open()->write(stamp(17), "three", {}).has_error());
+  EXPECT_WRITTEN(open()->write(stamp(18), "four", {}));
+  EXPECT_EQ(namesOf(resource().entries()), (std::vector<std::string>{"one", "four"}));
 }
 
 TEST_P(FenceContract, remembersAfterEveryHandleIsGone) {

@@ -79,6 +79,10 @@ class FencedResource {
   /// All entries in the order in which the resource accepted them, read without the adapter: another connection, the
   /// file's bytes, the server's log. May be called while others write; what it returns was true at one moment.
   [[nodiscard]] virtual std::vector<FencedEntry> entries() = 0;
+
+  /// Makes the fence remember just this, as an operator does, with the resource's own tools: an old release or a damage
+  /// may have left a token above maxFencingToken. False if that cannot be done while there are handles.
+  [[nodiscard]] virtual bool plant(const TermStamp& /*memory*/) { return false; }
 };
 
 struct FenceUnderTest {

@@ -93,6 +93,12 @@ class FileResource final : public FencedResource {
     }
     return found;
   }
+  bool plant(const TermStamp& memory) override {
+    auto state = file_fence::parseFenceState(bytesOf(path_ + ".fence")).value();
+    state.leases[memory.lease] = {memory.token, memory.holder};
+    std::ofstream{path_ + ".fence", std::ios::binary} << file_fence::toText(state);
+    return true;
+  }
 
  private:
   const test::TempDir directory_;

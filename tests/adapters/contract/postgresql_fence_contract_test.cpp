@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <tenure/adapters/postgresql_fence.hpp>
+#include <tenure/adapters/postgresql_fence_sql.hpp>
 
 #include "adapters/contract/fence_contract.hpp"
 #include "adapters/postgresql_database.hpp"
@@ -68,6 +69,14 @@ class PostgresqlResource final : public FencedResource {
       found.push_back({FencingToken{std::stoull(row[0])}, row[1], row[2]});
     }
     return found;
+  }
+  bool plant(const TermStamp& memory) override {
+    // A table that an older release made has no such constraint.
+    if (memory.token > maxFencingToken) {
+      reader_.exec("ALTER TABLE tenure_fence_guard DROP CONSTRAINT IF EXISTS tenure_fence_guard_token_check");
+    }
+    reader_.exec(postgresqlSetFenceSql(schema_.name(), memory));
+    return true;
   }
 
  private:

@@ -142,11 +142,31 @@ TEST_F(PostgresqlFenceSql, guardsEveryKindOfStatement) {
     EXPECT_EQ(under("7", sql), "") << sql;
     EXPECT_EQ(under("6", sql), postgresqlStaleState) << sql;
   }
-  for (const std::string bad : {"", "0", "-1", "07", "7.0", "1e3", "9223372036854775808", "x", "7; DROP TABLE t"}) {
+  for (const std::string bad :
+       {"", "0", "-1", "07", "7.0", "1e3", "9007199254740992", "9223372036854775808", "x", "7; DROP TABLE t"}) {
     EXPECT_EQ(under(bad, "DELETE FROM t"), postgresqlUnfencedState) << bad;
   }
   EXPECT_EQ(database_.tryExec("SET tenure.lease = 'payroll'"), "");
   EXPECT_EQ(under("8", "DELETE FROM t"), postgresqlUnfencedState) << "a term of another lease";
+}
+
+TEST_F(PostgresqlFenceSql, aStoredTokenAboveTheGreatestIsDamageUntilAnOperatorSetsIt) {
+  database_.exec("CREATE TABLE t(x int)");
+  guard("t", "billing");
+  EXPECT_EQ(under("9007199254740991", "INSERT INTO t VALUES(1)"), "") << "whoever may write may claim the greatest";
+  EXPECT_EQ(database_.tryExec("INSERT INTO tenure_fence_guard(lease, token) VALUES('x', 9007199254740992)"), "23514");
+  database_.exec(
+      "ALTER TABLE tenure_fence_guard DROP CONSTRAINT tenure_fence_guard_token_check");  // an older release's
+  database_.exec("UPDATE tenure_fence_guard SET token = 9223372036854775807");
+  for (const char* token : {"1", "9007199254740991"}) {
+    EXPECT_EQ(under(token, "DELETE FROM t"), postgresqlDamagedState) << token;
+  }
+  PostgresqlFence fence = PostgresqlFence::open(database_.raw()).value();
+  EXPECT_TRUE(fence.highestSeen("billing").has_error());
+  database_.exec(postgresqlSetFenceSql(schema_.name(), {"billing", FencingToken{17}, "tenure fence recover"}));
+  EXPECT_EQ(under("16", "DELETE FROM t"), postgresqlStaleState);
+  EXPECT_EQ(under("17", "SET LOCAL tenure.holder = 'a'; DELETE FROM t"), postgresqlForeignState);
+  EXPECT_EQ(under("18", "DELETE FROM t"), "");
 }
 
 TEST_F(PostgresqlFenceSql, quotesWhateverNamesThereAre) {

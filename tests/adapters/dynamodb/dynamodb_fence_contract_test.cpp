@@ -77,7 +77,7 @@ class DynamoDbHandle final : public FenceHandle {
 
 class DynamoDbResource final : public FencedResource {
  public:
-  DynamoDbResource() { table_.create(); }
+  explicit DynamoDbResource(bool transactions) : transactions_{transactions} { table_.create(); }
   ~DynamoDbResource() override { table_.drop(); }
 
   std::string address() const override { return table_.name(); }
@@ -94,8 +94,19 @@ class DynamoDbResource final : public FencedResource {
     }
     return found;
   }
+  bool plant(const TermStamp& memory) override {
+    const std::string key = transactions_ ? "tenure-fence#" + memory.lease : "ledger";
+    const object term{{"token", {{"N", toString(memory.token)}}}, {"holder", {{"S", memory.holder}}}};
+    table_.ask("UpdateItem", {{"TableName", table_.name()},
+                              {"Key", {{"key", {{"S", key}}}}},
+                              {"UpdateExpression", "SET #fence = :memory"},
+                              {"ExpressionAttributeNames", {{"#fence", "tenure_fence:" + memory.lease}}},
+                              {"ExpressionAttributeValues", {{":memory", {{"M", term}}}}}});
+    return true;
+  }
 
  private:
+  const bool transactions_;
   test::BareTable table_{test::BareTable::freshName()};
 };
 
@@ -103,7 +114,7 @@ class DynamoDbResource final : public FencedResource {
 const FenceUnderTest& fenceNamed(const char* name, bool transactions) {
   return registerFence(
       {.name = name,
-       .make = [] { return std::make_unique<DynamoDbResource>(); },
+       .make = [transactions] { return std::make_unique<DynamoDbResource>(transactions); },
        .open = [transactions](
                    const std::string& address) { return std::make_unique<DynamoDbHandle>(address, transactions); },
        .raceWrites = 300,

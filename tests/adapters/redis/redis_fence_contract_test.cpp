@@ -56,6 +56,11 @@ class RedisResource final : public FencedResource {
     }
     return found;
   }
+  bool plant(const TermStamp& memory) override {
+    test::askRedis(*reader_,
+                   {"HSET", "tenure:fence:" + memory.lease, "token", toString(memory.token), "holder", memory.holder});
+    return true;
+  }
 
  private:
   test::RedisServer server_;

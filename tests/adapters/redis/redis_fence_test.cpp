@@ -50,13 +50,19 @@ TEST_F(RedisFenceTest, runsCommandsAndTellsTheirReplies) {
             (Texts{"lease", "billing", "token", "5", "holder", "a#1"}));
 }
 
-TEST_F(RedisFenceTest, tokensBeyondWhatADoubleHoldsAreCompared) {
+TEST_F(RedisFenceTest, anAnswerThatTheScriptCannotHaveGivenIsNoSuccess) {
   RedisFence fence = open();
-  const std::uint64_t big = (1ULL << 53U) + 1;
-  EXPECT_TRUE(fence.write(stamp(big), {}));
-  EXPECT_TRUE(fence.write(stamp(big - 1), {}).has_error());
-  EXPECT_TRUE(fence.write(TermStamp{"billing", maxFencingToken, "a#1"}, {}));
-  EXPECT_TRUE(fence.write(TermStamp{"billing", FencingToken{maxFencingToken.value() - 1}, "a#1"}, {}).has_error());
+  const RedisWrite write{{"n"}, {{"INCR", "n"}}};
+  ASSERT_TRUE(fence.write(stamp(5), write));
+  // A command whose answer nobody has read: from now on each answer is that of the command before.
+  redisAppendCommand(connection_.get(), "SET other 1");
+  for (int i = 0; i < 3; ++i) {
+    const auto answered = fence.write(stamp(5), write);
+    ASSERT_TRUE(answered.has_error()) << "the answer to another command was taken for this one's";
+    EXPECT_TRUE(FenceError{answered.error()}.trouble()->mayBeWritten);
+  }
+  redisAppendCommand(connection_.get(), "PING");
+  EXPECT_TRUE(fence.highestSeen("none").has_error()) << "+OK is no proof that there is no token";
 }
 
 TEST_F(RedisFenceTest, survivesAKilledServer) {

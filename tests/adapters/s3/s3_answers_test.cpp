@@ -1,4 +1,6 @@
 // What a fence for S3 takes for an answer of S3, and what not.
+#include <regex>
+
 #include <gtest/gtest.h>
 
 #include <tenure/adapters/s3_fence.hpp>
@@ -81,6 +83,85 @@ TEST(S3Answers, aPointerNamesNoBytesWhoseWriteWasNotAcknowledgedByS3) {
   ASSERT_TRUE(fence.write(termOf(5), {.key = place, .bytes = "one", .form = S3Form::pointer}));
   EXPECT_EQ(swallowed, 3) << "swallowed, written, there already";
   EXPECT_EQ(fence.read(place).value()->bytes, "one");
+}
+
+TEST(S3Answers, aWriteIsDoneOnlyIfTheAnswerHasStatus200AStrongEtagAndNoBody) {
+  const std::string error = "<Error><Code>InternalError</Code></Error>";
+  for (const net::HttpResponse& lie :
+       {net::HttpResponse{200, {{"ETag", "\"9b2c\""}}, error}, net::HttpResponse{200, {}, ""},
+        net::HttpResponse{202, {{"ETag", "\"9b2c\""}}, ""}, net::HttpResponse{200, {{"ETag", "W/\"9b2c\""}}, ""},
+        net::HttpResponse{200, {{"ETag", "\"9b2c\""}}, "<html>welcome</html>"}}) {
+    const auto s3 = std::make_shared<ScriptedS3>();
+    s3->lie = [&lie](const aws::ObjectRequest& request) {
+      const bool writes = request.method == "PUT" && request.key == place;
+      return writes ? std::optional{lie} : std::nullopt;
+    };
+    S3FenceOptions options;
+    options.bucket = "b";
+    options.timeout = std::chrono::milliseconds{30};
+    const auto written = S3Fence{options, s3}.write(termOf(5), {.key = place, .bytes = "one"});
+    ASSERT_TRUE(written.has_error()) << lie.status << lie.body;
+    EXPECT_TRUE(FenceError{written.error()}.trouble()->mayBeWritten);
+    EXPECT_EQ(s3->at(place), "");
+  }
+}
+
+TEST(S3Answers, thatThePointersBytesAreThereIsBelievedOfThemselvesOnly) {
+  const auto s3 = std::make_shared<ScriptedS3>();
+  s3->turn = [](const aws::ObjectRequest& request) {
+    const bool bytes = request.method == "PUT" && request.key.starts_with("state.tenure/");
+    return bytes ? ScriptedS3::Turn{ScriptedS3::Fate::error, 412, "PreconditionFailed"} : ScriptedS3::Turn{};
+  };
+  S3FenceOptions options;
+  options.bucket = "b";
+  options.timeout = std::chrono::milliseconds{30};
+  EXPECT_TRUE(
+      S3Fence(options, s3).write(termOf(5), {.key = place, .bytes = "one", .form = S3Form::pointer}).has_error());
+  EXPECT_EQ(s3->at(place), "") << "the head would name bytes that nobody has";
+}
+
+TEST(S3Answers, thePointersBytesAreAsManyAsTheHeadTells) {
+  const auto s3 = std::make_shared<ScriptedS3>();
+  S3FenceOptions options;
+  options.bucket = "b";
+  options.timeout = std::chrono::milliseconds{30};
+  S3Fence fence{options, s3};
+  ASSERT_TRUE(fence.write(termOf(5), {.key = place, .bytes = "one", .form = S3Form::pointer}));
+  s3->lie = [](const aws::ObjectRequest& request) {
+    const bool bytes = request.method == "GET" && request.key.starts_with("state.tenure/");
+    return bytes ? std::optional{net::HttpResponse{200, {{"ETag", "\"9b2c\""}}, "<html>welcome</html>"}} : std::nullopt;
+  };
+  EXPECT_TRUE(fence.read(place).has_error());
+}
+
+TEST(S3Answers, aStoredTokenAboveTheGreatestIsDamageThatIsNamedWithItsWayOut) {
+  const auto s3 = std::make_shared<ScriptedS3>();
+  S3Fence fence = open(s3);
+  ASSERT_TRUE(fence.write(termOf(5), {.key = place, .bytes = "one"}));
+  std::string object = s3->at(place);
+  object.replace(object.find(R"("token":"5")"), 11, R"("token":"9223372036854775807")");
+  s3->put(place, object);
+  const auto refused = open(s3).write(termOf(maxFencingToken.value()), {.key = place, .bytes = "two"});
+  ASSERT_TRUE(refused.has_error());
+  const FenceError error = refused.error();
+  EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt);
+  for (const char* part : {"key state", "9223372036854775807", "tenure fence recover"}) {
+    EXPECT_NE(error.message.find(part), std::string::npos) << error.message;
+  }
+  EXPECT_EQ(s3->at(place), object);
+}
+
+// As docs/fencing/s3.md says: the first line is edited in place, the bytes behind it stay.
+TEST(S3Answers, aHeadWhoseTokenAnOperatorSetDownTakesTheNextTermAndNoneBefore) {
+  const auto s3 = std::make_shared<ScriptedS3>();
+  ASSERT_TRUE(open(s3).write(termOf(maxFencingToken.value()), {.key = place, .bytes = "one"}));
+  std::string object = s3->at(place);
+  object = std::regex_replace(object, std::regex{R"("token":"[0-9]*")"}, R"("token":"17")");
+  object = std::regex_replace(object, std::regex{R"("holder":"[^"]*")"}, R"("holder":"tenure fence recover")");
+  s3->put(place, object);
+  EXPECT_TRUE(open(s3).write(termOf(17), {.key = place, .bytes = "two"}).has_error());
+  EXPECT_EQ(open(s3).read(place).value()->bytes, "one");
+  EXPECT_TRUE(open(s3).write(termOf(18), {.key = place, .bytes = "three"}).has_value());
 }
 
 TEST(S3Answers, bytesOfAnotherKeyAreNotDeleted) {

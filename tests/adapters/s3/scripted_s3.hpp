@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,8 @@ class ScriptedS3 final : public aws::ObjectClient {
 
   /// Asked for each request, in their order, before it is served.
   std::function<Turn(const aws::ObjectRequest&)> turn{};
+  /// An answer that is made up by what stands between; empty: none.
+  std::function<std::optional<net::HttpResponse>(const aws::ObjectRequest&)> lie{};
   bool honoursIfMatch{true};
   bool honoursIfNoneMatch{true};
   bool tellsEtagOfWrites{true};
@@ -74,6 +77,7 @@ class ScriptedS3 final : public aws::ObjectClient {
   }
 
   aws::ObjectOutcome answer(const aws::ObjectRequest& request) {
+    if (const auto lied = lie ? lie(request) : std::nullopt) return *lied;
     const Turn now = turn ? turn(request) : Turn{};
     const bool probes = request.key == ".tenure-fence-probe";
     if (!probes) {

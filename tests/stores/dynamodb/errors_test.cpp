@@ -95,6 +95,7 @@ TEST(DynamoDbErrors, ofEachWrite) {
       EXPECT_EQ(told(store.write(request(purpose, {"one"}))), expectedFor(error));
     }
     ScriptedStore deleting{{.table = "locks", .deleteOnRelease = true}};
+    deleting.ok(R"({"Responses":{"locks":[)" + lockItem("one") + R"(]},"UnprocessedKeys":{}})");
     deleting.fails(reply);
     EXPECT_EQ(told(deleting.write(request(Purpose::release, {"one"}))), expectedFor(error));
     ScriptedStore acquiring;

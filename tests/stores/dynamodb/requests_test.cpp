@@ -59,17 +59,41 @@ TEST(DynamoDbRequests, releaseMarksTheItem) {
       R"j("ReturnValues":"UPDATED_NEW","ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j");
 }
 
-TEST(DynamoDbRequests, releaseByDeletion) {
-  EXPECT_EQ(deleteRequest(plain, request(Purpose::release, {"one"})),
-            R"j({"TableName":"locks","Key":{"key":{"S":"billing"}},"ConditionExpression":"#v IN (:e0) AND #o=:o",)j"
+TEST(DynamoDbRequests, aRemovalNamesWhatWasSeenAndMovesTheCounter) {
+  LeaseRecord seen;
+  seen.holder = "me";
+  seen.version = RecordVersion{"one"};
+  const Companion companion{true, FencingToken{7}, std::chrono::seconds{10}};
+  EXPECT_EQ(removeRequest(plain, billing, seen, companion, {FencingToken{7}}),
+            R"j({"TransactItems":[{"Delete":{"TableName":"locks","Key":{"key":{"S":"billing"}},)j"
+            R"j("ConditionExpression":"#v IN (:e0) AND #o=:o",)j"
             R"j("ExpressionAttributeNames":{"#v":"recordVersionNumber","#o":"ownerName"},)j"
             R"j("ExpressionAttributeValues":{":e0":{"S":"one"},":o":{"S":"me"}},)j"
-            R"j("ReturnValues":"ALL_OLD","ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j");
+            R"j("ReturnValuesOnConditionCheckFailure":"ALL_OLD"}},)j"
+            R"j({"Update":{"TableName":"locks","Key":{"key":{"S":"billing#fence"}},)j"
+            R"j("UpdateExpression":"SET #t=:t,#w=:w","ConditionExpression":"#t=:q AND #w=:u",)j"
+            R"j("ExpressionAttributeNames":{"#t":"tenureToken","#w":"tenureOpenLease"},)j"
+            R"j("ExpressionAttributeValues":{":t":{"N":"7"},":w":{"N":"0"},":q":{"N":"7"},":u":{"N":"10000"}}}}]})j");
+}
+
+TEST(DynamoDbRequests, aRenewalThatLengthensIsTheRenewalAndTheCounter) {
+  const WriteRequest write = request(Purpose::renew, {"one"});
+  const std::string body = lengthenRequest(plain, write, {}, {true, FencingToken{7}, std::chrono::seconds{4}},
+                                           {FencingToken{7}, std::chrono::seconds{10}});
+  const std::string alone = updateRequest(plain, write, {});
+  const std::string item = alone.substr(1, alone.find(",\"ReturnValues\"") - 1);
+  EXPECT_NE(body.find(R"j({"TransactItems":[{"Update":{)j" + item), std::string::npos) << body;
+  EXPECT_NE(body.find(R"j("UpdateExpression":"SET #t=:t,#w=:w","ConditionExpression":"#t=:q AND #w=:u")j"),
+            std::string::npos)
+      << body;
+  EXPECT_NE(body.find(R"j(":t":{"N":"7"},":w":{"N":"10000"},":q":{"N":"7"},":u":{"N":"4000"})j"), std::string::npos)
+      << body;
 }
 
 TEST(DynamoDbRequests, theFirstAcquisitionMakesBothItems) {
   EXPECT_EQ(
-      acquireRequest(plain, request(Purpose::acquire, {}), {}, {}, FencingToken{1}),
+      acquireRequest(plain, request(Purpose::acquire, {}), {.present = false}, {},
+                     {FencingToken{1}, std::chrono::seconds{10}}),
       R"j({"TransactItems":[{"Update":{"TableName":"locks","Key":{"key":{"S":"billing"}},)j"
       R"j("UpdateExpression":"SET #o=:o,#l=:l,#v=:v,#a=:a,#n=:n,#t=:t,#s=:s REMOVE #r,#b",)j"
       R"j("ConditionExpression":"attribute_not_exists(#k)",)j"
@@ -79,27 +103,30 @@ TEST(DynamoDbRequests, theFirstAcquisitionMakesBothItems) {
       R"j("ExpressionAttributeValues":{":o":{"S":"me"},":l":{"S":"10000"},":v":{"S":"new"},":a":{"N":"1"},)j"
       R"j(":n":{"N":"2"},":t":{"N":"1"},":s":{"N":"0"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}},)j"
       R"j({"Update":{"TableName":"locks","Key":{"key":{"S":"billing#fence"}},)j"
-      R"j("UpdateExpression":"SET #t=:t,#o=:o,#l=:l,#v=:v,#r=:r","ConditionExpression":"attribute_not_exists(#k)",)j"
-      R"j("ExpressionAttributeNames":{"#t":"tenureToken","#o":"ownerName","#l":"leaseDuration",)j"
+      R"j("UpdateExpression":"SET #t=:t,#w=:w,#o=:o,#l=:l,#v=:v,#r=:r",)j"
+      R"j("ConditionExpression":"attribute_not_exists(#k)",)j"
+      R"j("ExpressionAttributeNames":{"#t":"tenureToken","#w":"tenureOpenLease","#o":"ownerName","#l":"leaseDuration",)j"
       R"j("#v":"recordVersionNumber","#r":"isReleased","#k":"key"},)j"
-      R"j("ExpressionAttributeValues":{":t":{"N":"1"},":o":{"S":"tenure fencing counter"},":l":{"S":"1000"},)j"
+      R"j("ExpressionAttributeValues":{":t":{"N":"1"},":w":{"N":"10000"},":o":{"S":"tenure fencing counter"},":l":{"S":"1000"},)j"
       R"j(":v":{"S":"tenure-fence"},":r":{"S":"1"}}}}]})j");
 }
 
 TEST(DynamoDbRequests, aTakeoverNamesTheVersionsAndTheCounterThatWereRead) {
-  const std::string body =
-      acquireRequest(plain, request(Purpose::acquire, {"one", "two"}), {}, {true, FencingToken{41}}, FencingToken{42});
+  const std::string body = acquireRequest(plain, request(Purpose::acquire, {"one", "two"}), {},
+                                          {true, FencingToken{41}}, {FencingToken{42}, std::chrono::seconds{10}});
   EXPECT_NE(body.find(R"j("ConditionExpression":"#v IN (:e0,:e1)")j"), std::string::npos) << body;
-  EXPECT_NE(body.find(R"j("Key":{"key":{"S":"billing#fence"}},"UpdateExpression":"SET #t=:t",)j"
-                      R"j("ConditionExpression":"#t=:q","ExpressionAttributeNames":{"#t":"tenureToken"},)j"
-                      R"j("ExpressionAttributeValues":{":t":{"N":"42"},":q":{"N":"41"}})j"),
+  EXPECT_NE(body.find(R"j("Key":{"key":{"S":"billing#fence"}},"UpdateExpression":"SET #t=:t,#w=:w",)j"
+                      R"j("ConditionExpression":"#t=:q",)j"
+                      R"j("ExpressionAttributeNames":{"#t":"tenureToken","#w":"tenureOpenLease"},)j"
+                      R"j("ExpressionAttributeValues":{":t":{"N":"42"},":w":{"N":"10000"},":q":{"N":"41"}})j"),
             std::string::npos)
       << body;
 }
 
 TEST(DynamoDbRequests, aCounterItemThatAForeignClientTookGetsOnlyItsNumberBack) {
-  const std::string body = acquireRequest(plain, request(Purpose::acquire, {"one"}), {}, {true, {}}, FencingToken{42});
-  EXPECT_NE(body.find(R"j("UpdateExpression":"SET #t=:t","ConditionExpression":)j"
+  const std::string body =
+      acquireRequest(plain, request(Purpose::acquire, {"one"}), {}, {true, {}}, {FencingToken{42}});
+  EXPECT_NE(body.find(R"j("UpdateExpression":"SET #t=:t,#w=:w","ConditionExpression":)j"
                       R"j("attribute_exists(#k) AND attribute_not_exists(#t)")j"),
             std::string::npos)
       << body;
@@ -111,7 +138,7 @@ TEST(DynamoDbRequests, stepDownNamesTheTermAndLeavesTheVersion) {
             R"j("ConditionExpression":"#t=:q AND attribute_not_exists(#r)",)j"
             R"j("ExpressionAttributeNames":{"#s":"tenureStepDown","#t":"tenureToken","#r":"isReleased"},)j"
             R"j("ExpressionAttributeValues":{":s":{"N":"7"},":q":{"N":"7"}},)j"
-            R"j("ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j");
+            R"j("ReturnValues":"UPDATED_NEW","ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j");
 }
 
 TEST(DynamoDbRequests, listIsAConsistentScan) {
@@ -138,7 +165,7 @@ TEST(DynamoDbRequests, timeToLiveIsEpochSecondsOnTheLockItemOnly) {
   const WriteDetails details{.epochSeconds = 1'795'000'000, .ttl = std::chrono::hours{24 * 7}};
   EXPECT_NE(updateRequest(withTtl, request(Purpose::release, {"one"}), details).find(R"j(":x":{"N":"1795604800"})j"),
             std::string::npos);
-  const std::string body = acquireRequest(withTtl, request(Purpose::acquire, {}), details, {}, FencingToken{1});
+  const std::string body = acquireRequest(withTtl, request(Purpose::acquire, {}), details, {}, {FencingToken{1}});
   EXPECT_NE(body.find(R"j("#x":"expires")j"), std::string::npos);
   EXPECT_EQ(body.find("#x", body.find("#fence")), std::string::npos) << "the counter outlasts the record";
 }

@@ -132,7 +132,7 @@ TEST_F(QuotaOfAStore, renewalsReleasesAndOtherLeasesDoNot) {
     EXPECT_TRUE(std::holds_alternative<Unknown>(store_.write(write)));
     EXPECT_EQ(store_.client().sent.size(), sent + 1);
   }
-  store_.ok("{}");
+  store_.ok("{\"Item\":" + test::lockItem("one") + '}');
   EXPECT_TRUE(store_.read({"another"}).has_value());
 }
 

@@ -180,23 +180,28 @@ TEST(DynamoDbSchema, timeToLiveThatIsNotAsConfiguredIsWarnedOf) {
   EXPECT_TRUE(logged(notTold, "dynamodb:DescribeTimeToLive"));
 }
 
+/// What an acquisition of an absent lease finds when it looks whether it is there.
+const std::string acquired = "{\"Item\":" + lockItem("new", "me", 1) + '}';
+
 TEST(DynamoDbFirstWrite, looksAtTheTableOnce) {
   ScriptedStore store{{.table = "locks"}, false};
   store.ok(tableDescription());
   for (int i = 0; i < 2; ++i) {
     store.ok(emptyPair);
     store.ok("{}");
+    store.ok(acquired);
     EXPECT_TRUE(std::holds_alternative<Applied>(store.write(request(Purpose::acquire, {}))));
   }
-  EXPECT_EQ(store.operations(),
-            (Names{"DescribeTable", "BatchGetItem", "TransactWriteItems", "BatchGetItem", "TransactWriteItems"}));
+  EXPECT_EQ(store.operations(), (Names{"DescribeTable", "BatchGetItem", "TransactWriteItems", "GetItem", "BatchGetItem",
+                                       "TransactWriteItems", "GetItem"}));
 }
 
 TEST(DynamoDbFirstWrite, readsNeedNoLook) {
   ScriptedStore store{{.table = "locks"}, false};
   store.ok("{}");
+  store.ok(emptyPair);
   EXPECT_TRUE(store.read({"billing"}).has_value());
-  EXPECT_EQ(store.operations(), Names{"GetItem"});
+  EXPECT_EQ(store.operations(), (Names{"GetItem", "BatchGetItem"}));
 }
 
 TEST(DynamoDbFirstWrite, neverWritesToAGlobalTable) {
@@ -218,6 +223,7 @@ TEST(DynamoDbFirstWrite, aLookThatFailsRejectsTheWriteAndIsRepeated) {
   store.ok(tableDescription());
   store.ok(emptyPair);
   store.ok("{}");
+  store.ok(acquired);
   EXPECT_TRUE(std::holds_alternative<Applied>(store.write(request(Purpose::acquire, {}))));
 }
 
@@ -227,6 +233,7 @@ TEST(DynamoDbFirstWrite, goesOnWithAWarningWhereDescribingIsNotAllowed) {
   for (int i = 0; i < 2; ++i) {
     store.ok(emptyPair);
     store.ok("{}");
+    store.ok(acquired);
     EXPECT_TRUE(std::holds_alternative<Applied>(store.write(request(Purpose::acquire, {}))));
   }
   EXPECT_EQ(std::count_if(store.log().begin(), store.log().end(),

@@ -20,8 +20,18 @@ std::string pairOf(const std::string& items) {
   return R"({"Responses":{"locks":[)" + items + R"(]},"UnprocessedKeys":{}})";
 }
 
-std::string counterItem(int token) {
-  return R"({"key":{"S":"billing#fence"},"ownerName":{"S":"x"},"tenureToken":{"N":")" + std::to_string(token) + "\"}}";
+std::string counterItem(int token, int openLease = 10'000) {
+  return R"({"key":{"S":"billing#fence"},"ownerName":{"S":"x"},"tenureToken":{"N":")" + std::to_string(token) +
+         R"("},"tenureOpenLease":{"N":")" + std::to_string(openLease) + "\"}}";
+}
+
+std::string found(const std::string& item) { return "{\"Item\":" + item + '}'; }
+
+/// A foreign client's item, as if it had written it for this lease.
+std::string ofBilling(const std::string& row) {
+  boost::json::object item = parsed(golden(row));
+  item["key"] = parsed(R"({"S":"billing"})");
+  return boost::json::serialize(item);
 }
 
 std::string cancelled(const std::string& first, const std::string& second) {
@@ -36,6 +46,8 @@ const LeaseRecord& currentOf(const WriteOutcome& outcome) {
     throw std::runtime_error{"no conflict with a record"};
   return **conflict->current;
 }
+
+bool isUnknown(const WriteOutcome& outcome) { return std::holds_alternative<Unknown>(outcome); }
 
 bool isConflictWithNothing(const WriteOutcome& outcome) {
   const auto* conflict = std::get_if<Conflict>(&outcome);
@@ -65,17 +77,23 @@ TEST(DynamoDbRenewal, conflictWithTheImageNeedsNoSecondRequest) {
 TEST(DynamoDbRenewal, conflictWithoutTheImageIsReadInsideTheSameTime) {
   ScriptedStore store;
   store.fails(serviceError("ConditionalCheckFailedException"));
-  store.ok("{\"Item\":" + lockItem("theirs", "them", 8) + '}');
+  store.ok(pairOf(lockItem("theirs", "them", 8)));
   EXPECT_EQ(currentOf(store.write(request(Purpose::renew, {"one"}))).version.text(), "theirs");
   store.fails(serviceError("ConditionalCheckFailedException"));
-  store.ok("{}");
+  store.ok(pairOf(counterItem(7, 0)));
   EXPECT_TRUE(isConflictWithNothing(store.write(request(Purpose::renew, {"one"}))));
+  store.fails(serviceError("ConditionalCheckFailedException"));
+  store.ok(pairOf(counterItem(7)));
+  store.ok("{}");
+  EXPECT_EQ(currentOf(store.write(request(Purpose::renew, {"one"}))),
+            vanishedRecord(FencingToken{7}, std::chrono::seconds{10}));
   store.fails(serviceError("ConditionalCheckFailedException"));
   store.fails(noAnswer(true));
   const WriteOutcome open = store.write(request(Purpose::renew, {"one"}));
   ASSERT_TRUE(std::holds_alternative<Conflict>(open));
   EXPECT_FALSE(std::get<Conflict>(open).current) << "it is a conflict, with a state that nobody told";
-  EXPECT_EQ(store.operations(), (Names{"UpdateItem", "GetItem", "UpdateItem", "GetItem", "UpdateItem", "GetItem"}));
+  EXPECT_EQ(store.operations(), (Names{"UpdateItem", "BatchGetItem", "UpdateItem", "BatchGetItem", "UpdateItem",
+                                       "BatchGetItem", "GetItem", "UpdateItem", "BatchGetItem"}));
 }
 
 // Nobody sees whether a copy of the request was applied before the one that was answered.
@@ -86,7 +104,7 @@ TEST(DynamoDbRenewal, aForeignItemIsCorruptAndSaidSoAndTheWriteUnknown) {
   EXPECT_EQ(shown.error.errorClass, ErrorClass::corrupt);
   EXPECT_NE(shown.error.message.find("dynamolock"), std::string::npos);
   store.fails(serviceError("ConditionalCheckFailedException"));
-  store.ok("{\"Item\":" + golden("go_dynamolock_v5") + '}');
+  store.ok(pairOf(ofBilling("go_dynamolock_v5")));
   const auto read = std::get<Unknown>(store.write(request(Purpose::renew, {"one"})));
   EXPECT_EQ(read.error.errorClass, ErrorClass::corrupt);
 }
@@ -102,9 +120,9 @@ TEST(DynamoDbRenewal, anAnswerThatIsNotUnderstoodIsNoSuccess) {
 
 TEST(DynamoDbRenewal, withoutAnExpectationNothingIsWritten) {
   ScriptedStore store;
-  store.ok("{\"Item\":" + lockItem("one") + '}');
+  store.ok(pairOf(lockItem("one")));
   EXPECT_EQ(currentOf(store.write(request(Purpose::renew, {}))).version.text(), "one");
-  EXPECT_EQ(store.operations(), Names{"GetItem"});
+  EXPECT_EQ(store.operations(), Names{"BatchGetItem"});
 }
 
 TEST(DynamoDbRenewal, newAttributesAreReadBeforeSoThatOldOnesGo) {
@@ -118,22 +136,15 @@ TEST(DynamoDbRenewal, newAttributesAreReadBeforeSoThatOldOnesGo) {
   EXPECT_NE(store.client().sent[1].body.find(R"("#u1":"old")"), std::string::npos);
 }
 
-TEST(DynamoDbRelease, deletesWhereThatIsConfigured) {
-  ScriptedStore store{{.table = "locks", .deleteOnRelease = true}};
-  store.ok("{\"Attributes\":" + lockItem("one") + '}');
-  WriteRequest write = request(Purpose::release, {"one"});
-  EXPECT_EQ(std::get<Applied>(store.write(write)).token, FencingToken{7});
-  EXPECT_EQ(store.operations(), Names{"DeleteItem"});
-}
-
-TEST(DynamoDbAcquire, isOneReadAndOneTransaction) {
+TEST(DynamoDbAcquire, isOneReadOneTransactionAndOneReadThatProvesIt) {
   ScriptedStore store;
   store.ok(pairOf(counterItem(41) + ',' + lockItem("one", "them", 41)));
   store.ok("{}");
+  store.ok(found(lockItem("new", "me", 42)));
   const auto applied = std::get<Applied>(store.write(request(Purpose::acquire, {"one"})));
   EXPECT_EQ(applied.token, FencingToken{42});
   EXPECT_EQ(applied.warning, "");
-  EXPECT_EQ(store.operations(), (Names{"BatchGetItem", "TransactWriteItems"}));
+  EXPECT_EQ(store.operations(), (Names{"BatchGetItem", "TransactWriteItems", "GetItem"}));
   EXPECT_NE(store.client().sent[1].body.find(R"(":q":{"N":"41"})"), std::string::npos);
 }
 
@@ -150,11 +161,9 @@ TEST(DynamoDbAcquire, aConflictThatTheReadShowsIsNotWritten) {
 
 TEST(DynamoDbAcquire, neverOverwritesAForeignItem) {
   for (const char* row : {"go_dynamolock_v5", "go_dynamolock_v5_released", "from_source/rust_delta"}) {
-    boost::json::object item = parsed(golden(row));
-    item["key"] = parsed(R"({"S":"billing"})");
-    const std::string version{item["recordVersionNumber"].at("S").as_string().c_str()};
+    const std::string version{parsed(golden(row))["recordVersionNumber"].at("S").as_string().c_str()};
     ScriptedStore store;
-    store.ok(pairOf(boost::json::serialize(item)));
+    store.ok(pairOf(ofBilling(row)));
     const auto refused = std::get<Rejected>(store.write(request(Purpose::acquire, {version})));
     EXPECT_EQ(refused.error.errorClass, ErrorClass::corrupt) << row;
     EXPECT_EQ(store.operations(), Names{"BatchGetItem"}) << row;
@@ -162,12 +171,11 @@ TEST(DynamoDbAcquire, neverOverwritesAForeignItem) {
 }
 
 TEST(DynamoDbAcquire, takesOverFromJavaWithItsVersion) {
-  boost::json::object item = parsed(golden("aws_java_1_4_released"));
-  item["key"] = parsed(R"({"S":"billing"})");
-  const std::string version{item["recordVersionNumber"].at("S").as_string().c_str()};
+  const std::string version{parsed(golden("aws_java_1_4_released"))["recordVersionNumber"].at("S").as_string().c_str()};
   ScriptedStore store;
-  store.ok(pairOf(boost::json::serialize(item) + ',' + counterItem(9)));
+  store.ok(pairOf(ofBilling("aws_java_1_4_released") + ',' + counterItem(9)));
   store.ok("{}");
+  store.ok(found(lockItem("new", "me", 10)));
   EXPECT_EQ(std::get<Applied>(store.write(request(Purpose::acquire, {version}))).token, FencingToken{10});
 }
 
@@ -182,19 +190,17 @@ TEST(DynamoDbAcquire, whatATransactionIsCancelledFor) {
   const std::string image = R"({"Code":"ConditionalCheckFailed","Item":)" + lockItem("theirs", "rival", 42) + '}';
   EXPECT_EQ(currentOf(acquireAgainst(cancelled(image, none), "")).holder, "rival");
   EXPECT_EQ(currentOf(acquireAgainst(cancelled(image, failed), "")).holder, "rival");
-  const std::string rival = "{\"Item\":" + lockItem("theirs", "rival", 42) + '}';
-  const std::string unchanged = "{\"Item\":" + lockItem("one", "them", 41) + '}';
+  const std::string rival = pairOf(lockItem("theirs", "rival", 42));
+  const std::string unchanged = pairOf(lockItem("one", "them", 41) + ',' + counterItem(41));
   EXPECT_EQ(currentOf(acquireAgainst(cancelled(failed, none), rival)).holder, "rival") << "without the image";
   const std::string foreign = R"({"Code":"ConditionalCheckFailed","Item":)" + golden("go_dynamolock_v5") + '}';
   EXPECT_EQ(std::get<Unknown>(acquireAgainst(cancelled(foreign, none), "")).error.errorClass, ErrorClass::corrupt);
   const std::string busy = R"({"Code":"TransactionConflict"})";
-  const auto unreadable = acquireAgainst(cancelled(busy, none), "{\"Item\":" + golden("go_dynamolock_v5") + '}');
+  const auto unreadable = acquireAgainst(cancelled(busy, none), pairOf(ofBilling("go_dynamolock_v5")));
   EXPECT_EQ(std::get<Unknown>(unreadable).error.errorClass, ErrorClass::corrupt);
   EXPECT_EQ(currentOf(acquireAgainst(cancelled(busy, none), rival)).holder, "rival") << "the other one has won";
-  for (const auto& reasons : {cancelled(busy, none), cancelled(none, busy), cancelled(none, failed)}) {
-    const auto refused = std::get<Rejected>(acquireAgainst(reasons, unchanged));
-    EXPECT_EQ(refused.error.errorClass, ErrorClass::transient) << reasons;
-  }
+  const auto moved = std::get<Rejected>(acquireAgainst(cancelled(none, failed), unchanged));
+  EXPECT_EQ(moved.error.errorClass, ErrorClass::transient) << "no copy can land that waits for the old counter";
   const auto classOf = [&](const std::string& code) {
     return std::get<Rejected>(acquireAgainst(cancelled(R"({"Code":")" + code + "\"}", none), "")).error.errorClass;
   };
@@ -204,6 +210,39 @@ TEST(DynamoDbAcquire, whatATransactionIsCancelledFor) {
   EXPECT_EQ(classOf("ValidationError"), ErrorClass::misconfigured);
   EXPECT_EQ(classOf("SomethingNew"), ErrorClass::transient);
   EXPECT_TRUE(std::holds_alternative<Rejected>(acquireAgainst("", ""))) << "no reasons at all";
+}
+
+// The transaction that was in the way may be a copy of the very request, which the network made.
+TEST(DynamoDbAcquire, oneThatMetAnotherTransactionMayStillLand) {
+  const std::string busy = R"({"Code":"TransactionConflict"})";
+  for (const auto& reasons : {cancelled(busy, none), cancelled(none, busy)}) {
+    for (const bool readable : {true, false}) {
+      ScriptedStore store;
+      store.ok(pairOf(lockItem("one", "them", 41) + ',' + counterItem(41)));
+      store.fails(serviceError("TransactionCanceledException", 400, reasons));
+      if (readable) store.ok(pairOf(lockItem("one", "them", 41) + ',' + counterItem(41)));
+      if (!readable) store.fails(noAnswer(true));
+      EXPECT_TRUE(isUnknown(store.write(request(Purpose::acquire, {"one"})))) << reasons;
+    }
+  }
+}
+
+TEST(DynamoDbAcquire, anOpenTermOfTheCounterIsExpectedByItsVersion) {
+  ScriptedStore store;
+  for (const auto& expected : {std::vector<std::string>{}, {"counter:41:9999"}, {"counter:40:10000"}, {"one"}}) {
+    store.ok(pairOf(counterItem(41)));
+    store.ok("{}");
+    EXPECT_EQ(currentOf(store.write(request(Purpose::acquire, expected))),
+              vanishedRecord(FencingToken{41}, std::chrono::seconds{10}));
+  }
+  store.ok(pairOf(counterItem(41)));
+  store.ok("{}");
+  store.ok("{}");
+  store.ok(found(lockItem("new", "me", 42)));
+  EXPECT_EQ(std::get<Applied>(store.write(request(Purpose::acquire, {"counter:41:10000"}))).token, FencingToken{42});
+  const std::string& body = store.client().sent[10].body;
+  EXPECT_NE(body.find(R"j("ConditionExpression":"attribute_not_exists(#k)")j"), std::string::npos) << body;
+  EXPECT_NE(body.find(R"j("ConditionExpression":"#t=:q AND #w=:u")j"), std::string::npos) << body;
 }
 
 TEST(DynamoDbAcquire, readsThatAreNotCompleteWriteNothing) {
@@ -225,13 +264,13 @@ TEST(DynamoDbAcquire, aCounterThatIsDamagedFailsClosed) {
 
 TEST(DynamoDbStepDown, outcomes) {
   ScriptedStore store;
-  store.ok("{}");
+  store.ok(R"({"Attributes":{"tenureStepDown":{"N":"7"}}})");
   EXPECT_TRUE(std::holds_alternative<Applied>(store.stepDown({"billing"}, FencingToken{7})));
   store.fails(serviceError("ConditionalCheckFailedException", 400, ",\"Item\":" + lockItem("theirs", "them", 8)));
   EXPECT_EQ(currentOf(store.stepDown({"billing"}, FencingToken{7})).token, FencingToken{8});
-  store.ok("{}");
+  store.ok(pairOf(""));
   EXPECT_TRUE(isConflictWithNothing(store.stepDown({"billing"}, FencingToken{})));
-  EXPECT_EQ(store.operations(), (Names{"UpdateItem", "UpdateItem", "GetItem"}));
+  EXPECT_EQ(store.operations(), (Names{"UpdateItem", "UpdateItem", "BatchGetItem"}));
 }
 
 }  // namespace

@@ -17,8 +17,7 @@ namespace tenure {
 /// callback threads as block, and the callbacks of each elector come in order. Give them one store object too
 /// (Group::store()).
 struct ElectorRuntime {
-  /// Renewal and all other library work. Null: one thread per process shared by all electors (sharedScheduler()), which
-  /// leaves what follows an acquisition or a release to the store's thread where the store lends it.
+  /// Renewal and all other library work. Null: one thread per process shared by all electors (sharedScheduler()).
   std::shared_ptr<Scheduler> scheduler{};
   /// Callbacks. Empty: threads of the library's own. If your executor has a single thread, onElected must not block,
   /// and what waits for callbacks (stop(), the destructor) must not be called there outside of callbacks.

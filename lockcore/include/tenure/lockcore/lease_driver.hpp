@@ -58,7 +58,7 @@ class LeaseDriver {
 
   /// What the destructor does, which other owners of the driver may delay. Once it has returned the driver has let go
   /// of the scheduler, and nothing that still comes from a store or a user touches it; only a task of the driver that
-  /// runs just then, on the scheduler or on a thread that is lent to it, may hold it, until that task ends.
+  /// runs on the scheduler just then may hold it, until that task ends.
   void close() noexcept;
 
   /// Whether the calling thread is one of the scheduler's; false after close().
@@ -67,9 +67,13 @@ class LeaseDriver {
   /// Hands an event to the machine: Start, StepDown, Stop, Release, Renew, WorkEnded, WorkFailed, TokenSeen.
   void submit(LeaseEvent event);
 
-  /// submit(), but what follows may be done inside the call, on this thread, where the scheduler takes guests: for
-  /// callers who wait for it anyway and hold no lock that a notice takes.
-  void enter(LeaseEvent event);
+  /// Stop, ahead of every event that the machine has not taken yet: no acquisition begins after this call. True: one
+  /// was begun whose outcome is open; it is released in the background if it won.
+  [[nodiscard]] bool withdraw();
+
+  /// The work of term `token` was told to stop at its deadline. Should the machine lead it even so, because a renewal
+  /// was acknowledged in that very moment, the term ends all the same. No effect on another term.
+  void endTerm(FencingToken token);
 
   /// The work is alive. Lock-free; counted at the next heartbeat.
   void reportProgress() noexcept;

@@ -12,6 +12,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
+#include <tenure/lockcore/stored_tokens.hpp>
 
 namespace tenure {
 
@@ -121,6 +122,7 @@ using ReadHandler = std::function<void(ReadOutcome)>;
 using WriteHandler = std::function<void(WriteOutcome)>;
 using ListHandler = std::function<void(ListOutcome)>;
 using PageHandler = std::function<void(PageOutcome)>;
+using TokensHandler = std::function<void(StoreResult<StoredTokens>)>;
 using StatusHandler = std::function<void(StoreStatus)>;
 
 /// Contract for implementers (tests/contract checks it for any store):
@@ -169,6 +171,18 @@ class LeaseStore {
   /// there is none; a record that is not understood is refused. Optional: without it a store answers `Rejected`.
   virtual void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler);
 
+  /// What is stored of the lease's tokens, also if it is malformed. For `tenure fence recover` only. Linearizable, as
+  /// read(). Optional: without it a store answers `misconfigured`.
+  virtual void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler);
+
+  /// Sets the counter to `token`, up or down, as of a term that has ended cleanly; and the copy in the record, if there
+  /// is one, which is marked as released under a new RVN and keeps its data. All in one step, and only if everything is
+  /// as `expected`, else `Conflict`. This may break invariant I7, and so is for an operator who has seen to it that no
+  /// candidate lives: the next term gets the token after this one. `Rejected` for a token that is none, and if the
+  /// store knows of a process that uses it. Optional: without it a store answers `Rejected`.
+  virtual void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
+                         WriteHandler handler);
+
   /// Calls `hint` soon after another process (or this one) changed the lease, for as long as the returned handle
   /// lives. Optional: hints may be missed, doubled or late; they only ever trigger an early read. `hint` is called
   /// from any thread, must return at once, and is not running any more when the handle's destruction returns.
@@ -182,13 +196,6 @@ class LeaseStore {
   /// Optional, and otherwise as watch().
   // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do watch keep it
   [[nodiscard]] virtual std::shared_ptr<void> watchLoss(std::function<void()> /*hint*/) { return nullptr; }
-
-  /// Whether what follows the answer of a write may be done inside its handler, on the store's own thread, which saves
-  /// the waking of the scheduler's. Done so for acquisitions and releases, where the scheduler takes guests. Optional:
-  /// true demands that the handlers of writes are called with no lock held that a call of this store takes, that no
-  /// call and no end of a handle of watch() or follow() waits for that thread, and that the store may be destroyed
-  /// inside the handler.
-  [[nodiscard]] virtual bool lendsItsThread() const noexcept { return false; }
 
   /// Kernel proof that a holder on this machine is gone; null if the store has none or it is switched off.
   [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }

@@ -14,8 +14,8 @@ enum class LogLevel { trace, debug, info, warn, error, off };
 [[nodiscard]] std::optional<LogLevel> logLevelFrom(std::string_view text) noexcept;
 
 /// A level and a sink. Copyable and cheap to pass. The sink is called from any of the library's threads, several at
-/// a time, must not throw and must not wait for a lock or a call of the library: who waits there may be the thread that
-/// would end the wait; a default-made Logger writes nothing.
+/// a time, and must not throw. It must not wait for a call of the library either: its thread may be the one that would
+/// end the wait. A default-made Logger writes nothing.
 class Logger {
  public:
   using Sink = std::function<void(LogLevel, std::string_view line)>;

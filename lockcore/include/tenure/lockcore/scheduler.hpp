@@ -31,22 +31,14 @@ class Scheduler {
 
   virtual ~Scheduler() = default;
 
-  /// By which delays are counted. Any thread; it may outlive the scheduler.
+  /// By which delays are counted. Any thread; it may outlive the scheduler. Where it is systemClock() the library keeps
+  /// the deadlines of terms by a thread of its own as well, in case that the scheduler is blocked.
   [[nodiscard]] virtual std::shared_ptr<const Clock> clock() const = 0;
   /// clock()->now(). Any thread.
   [[nodiscard]] virtual Instant now() const noexcept = 0;
 
   /// Runs `task` later, in order of posting. Any thread.
   virtual void post(Task task) = 0;
-
-  /// Whether enter() may run tasks on the thread that calls it. Only if the loop below lives as long as any reference
-  /// to the scheduler: a guest may be the last to let go.
-  [[nodiscard]] virtual bool takesGuests() const noexcept { return false; }
-  /// Runs `task` in its turn: inside the call, on this thread, if takesGuests() and no task waits or runs just now;
-  /// else like post(). Saves the loop's waking up. For threads that are lent: a store's that answers
-  /// (LeaseStore::lendsItsThread), a caller's who waits for the outcome anyway. No lock is held that a task takes.
-  /// While the task runs, every other one waits for that thread. The scheduler must outlive the call.
-  virtual void enter(Task task) { post(std::move(task)); }
 
   /// Runs `task` once after `delay` (at once if <= 0) unless cancelled; may be late, so tasks read the clock. The
   /// delay counts suspend. Only from a task of this scheduler.
@@ -55,13 +47,13 @@ class Scheduler {
   /// No effect if the task ran or was cancelled. Only from a task of this scheduler.
   virtual void cancel(TimerId id) noexcept = 0;
 
-  /// True on a thread that runs this scheduler's tasks, whatever it runs just now, and on a guest's while its task
-  /// runs: whoever waits for a task there may wait for himself.
+  /// True on a thread that runs this scheduler's tasks, whatever it runs just now: whoever waits for a task
+  /// there may wait for himself.
   [[nodiscard]] virtual bool isCurrent() const noexcept = 0;
 };
 
 /// The process's renewal thread: one thread named `tenure-renewal` for any number of leases, started by the first
-/// caller and ended when the last reference is gone. It takes guests.
+/// caller and ended when the last reference is gone.
 [[nodiscard]] std::shared_ptr<Scheduler> sharedScheduler();
 
 }  // namespace tenure

@@ -21,6 +21,9 @@ namespace tenure {
 /// a resource's report without a bound, and must not carry it on.
 [[nodiscard]] std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingToken known);
 
+/// The same for setTokens(): its key, and a token that is none or above maxFencingToken.
+[[nodiscard]] std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken token);
+
 /// For an acquisition whose token would have to be greater than maxFencingToken: answered with `Rejected`. The
 /// counter is never wrapped and never restarted.
 [[nodiscard]] StoreError tokensExhausted(const LeaseKey& key);

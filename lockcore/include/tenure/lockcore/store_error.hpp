@@ -26,6 +26,10 @@ std::ostream& operator<<(std::ostream& out, ErrorClass errorClass);
 struct StoreError {
   ErrorClass errorClass{ErrorClass::transient};
   std::string message;
+  /// Waiting cannot mend it: what the options name is no lease store, or not this library's (a network file system,
+  /// another's tables, a malformed endpoint). False for what operators mend while candidates wait: missing files,
+  /// permissions, credentials, names that do not resolve. The candidacy goes on either way (I10).
+  bool permanent{false};
 
   friend bool operator==(const StoreError&, const StoreError&) = default;
 };

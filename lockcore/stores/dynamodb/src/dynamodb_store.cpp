@@ -11,6 +11,7 @@
 #include "shared_schema.hpp"
 #include "store.hpp"
 #include "table_check.hpp"
+#include "token_recovery.hpp"
 
 namespace tenure {
 namespace dynamodb_store {
@@ -113,6 +114,21 @@ class DynamoDbStore final : public LeaseStore {
     removeLease(std::make_shared<LeaseCall>(
                     LeaseCall{core_, key, deadlineOf(options), std::move(handler), "removing the record of", false}),
                 std::move(version));
+  }
+
+  void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
+    if (auto refused = refusalOfKey(key)) return post(std::move(handler), StoreResult<StoredTokens>{*refused});
+    dynamodb_store::readTokens(core_, key, deadlineOf(options), std::move(handler));
+  }
+
+  void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
+                 WriteHandler handler) override {
+    auto refused = refusalOfRecovery(key, token);
+    if (!refused) refused = core_->layout.refusalOf(key);
+    if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
+    dynamodb_store::setTokens(std::make_shared<LeaseCall>(LeaseCall{core_, key, deadlineOf(options), std::move(handler),
+                                                                    "setting the tokens of", false}),
+                              expected, token);
   }
 
  private:

@@ -132,7 +132,9 @@ Fault faultOf(const std::string& what, const aws::JsonReply& reply, object body)
   fault.error.errorClass = rule != nullptr ? rule->errorClass : classOfStatus(reply.status);
   // Without a name of DynamoDB's it may have been something on the way that answered, after passing the request on. And
   // a server that failed is not believed that it did nothing before, whatever name it gives to that.
-  fault.maybeApplied = reply.status >= 500 || (rule != nullptr ? rule->maybeApplied : fault.name.empty());
+  // A success that names an error contradicts itself, so it is not believed either way.
+  fault.maybeApplied =
+      reply.status >= 500 || reply.status == 200 || (rule != nullptr ? rule->maybeApplied : fault.name.empty());
   if (mutant::on(Mutant::dynamodbServerErrorIsRefusal)) fault.maybeApplied = false;
   std::string& message = fault.error.message;
   message = what + ": " + (fault.name.empty() ? "an answer that is not DynamoDB's" : fault.name);
@@ -175,7 +177,9 @@ ParsedReply parseReply(const CallName& call, const aws::JsonOutcome& outcome) {
   boost::json::value parsed = boost::json::parse(
       outcome->body, invalid, boost::json::make_shared_resource<boost::json::monotonic_resource>(768));
   object* body = invalid.failed() ? nullptr : parsed.if_object();
-  if (outcome->status != 200) return faultOf(call.text(), *outcome, body != nullptr ? std::move(*body) : object{});
+  const bool names = body != nullptr && body->contains("__type");
+  if (outcome->status != 200 || names)
+    return faultOf(call.text(), *outcome, body != nullptr ? std::move(*body) : object{});
   if (body != nullptr) return std::move(*body);
   return Fault{
       "", {transient, call.text() + ": the answer is not JSON; is something between here and DynamoDB?"}, true, {}};

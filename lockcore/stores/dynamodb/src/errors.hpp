@@ -44,8 +44,8 @@ struct Fault {
 
 using ParsedReply = boost::system::result<boost::json::object, Fault>;
 
-/// The answer of the service as JSON, or what went wrong. A success that is no JSON object is a fault with an unknown
-/// outcome: it is not understood, so it is no success.
+/// The answer of the service as JSON, or what went wrong. A success that is no JSON object, or that names an error, is
+/// a fault with an unknown outcome: it is not understood, so it is no success.
 [[nodiscard]] ParsedReply parseReply(const CallName& call, const aws::JsonOutcome& outcome);
 
 }  // namespace tenure::dynamodb_store

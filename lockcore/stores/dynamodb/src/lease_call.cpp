@@ -30,25 +30,59 @@ void nextPage(const std::shared_ptr<Listing>& listing, std::string_view startKey
 
 // The condition did not hold for the request that was answered. Only the record tells whether a copy of that request
 // came before it, so a record that is not understood leaves the write unknown.
-void answerState(const LeaseCall& call, StoredOutcome state) {
-  if (state.has_error() && call.leavesVersion) return call.handler(Unknown{state.error()});
-  if (state.has_error()) return call.handler(Rejected{state.error()});
-  std::optional<LeaseRecord> current;
-  if (*state) current = std::move((*state)->record);
-  call.handler(Conflict{std::move(current)});
+void answerNotUnderstood(const LeaseCall& call, const StoreError& error) {
+  if (call.leavesVersion) return call.handler(Unknown{error});
+  call.handler(Rejected{error});
+}
+
+/// A read of both items.
+struct PairRead {
+  CorePtr core;
+  LeaseKey key;
+  Deadline deadline;
+  PairHandler handler;
+  std::string_view doing;
+};
+
+/// The two items are read one by one. Without a lock item, and with a counter that states an open term, somebody may
+/// have acquired the lease in between; so the lock item is read once more, now certainly after the counter's.
+void lookAgain(const PairRead& read, const Companion& companion) {
+  send(read.core, "GetItem", readRequest(read.core->layout, read.key), read.deadline,
+       [read, companion](const aws::JsonOutcome& outcome) {
+         const auto reply = parseReply({read.core->where, read.doing, &read.key}, outcome);
+         if (reply.has_error()) return read.handler(reply.error().error);
+         auto stored = itemIn({read.core->layout, read.core->where, read.key}, *reply);
+         if (stored.has_error()) return read.handler(stored.error());
+         read.handler(Pair{std::move(*stored), companion});
+       });
 }
 
 }  // namespace
 
+void readPair(const CorePtr& core, const LeaseKey& key, std::string_view doing, const Deadline& deadline,
+              PairHandler handler) {
+  send(core, "BatchGetItem", readPairRequest(core->layout, key), deadline,
+       [read = PairRead{core, key, deadline, std::move(handler), doing}](const aws::JsonOutcome& outcome) {
+         const auto reply = parseReply({read.core->where, read.doing, &read.key}, outcome);
+         if (reply.has_error()) return read.handler(reply.error().error);
+         auto pair = pairIn({read.core->layout, read.core->where, read.key}, *reply);
+         const bool vanished = pair.has_value() && !pair->stored && pair->companion.isOpen();
+         if (vanished) return lookAgain(read, pair->companion);
+         read.handler(std::move(pair));
+       });
+}
+
 void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler) {
   send(core, "GetItem", readRequest(core->layout, key), deadline,
-       [core, key, handler = std::move(handler)](const aws::JsonOutcome& outcome) {
+       [core, key, deadline, handler = std::move(handler)](const aws::JsonOutcome& outcome) {
          const auto reply = parseReply({core->where, "reading", &key}, outcome);
          if (reply.has_error()) return handler(reply.error().error);
          auto found = itemIn({core->layout, core->where, key}, *reply);
          if (found.has_error()) return handler(found.error());
-         if (!*found) return handler(std::optional<LeaseRecord>{});
-         handler(std::optional{std::move((*found)->record)});
+         if (*found) return handler(std::optional{std::move((*found)->record)});
+         readPair(core, key, "reading", deadline, [handler](const StoreResult<Pair>& pair) {
+           handler(pair.has_error() ? ReadOutcome{pair.error()} : ReadOutcome{pair->state()});
+         });
        });
 }
 
@@ -71,19 +105,22 @@ void askToStepDown(const LeaseCallPtr& call, FencingToken token) {
        [call, token](const aws::JsonOutcome& outcome) {
          const auto reply = parseReply(call->name(), outcome);
          if (reply.has_error()) return answerFault(call, reply.error());
-         call->handler(Applied{token, true});
+         call->handler(askedIn(call->subject(), call->name(), token, *reply));
        });
 }
 
 void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::object>& image) {
-  if (image) return answerState(*call, itemIn(call->subject(), {{"Item", *image}}));
+  if (image) {
+    auto stored = itemIn(call->subject(), {{"Item", *image}});
+    if (stored.has_error()) return answerNotUnderstood(*call, stored.error());
+    return call->handler(Conflict{std::optional{std::move((*stored)->record)}});
+  }
   // Either there is no item, or the server does not tell images (servers from before June 2023, some emulators).
-  send(call->core, "GetItem", readRequest(call->core->layout, call->key), call->deadline,
-       [call](const aws::JsonOutcome& outcome) {
-         const auto reply = parseReply(call->name(), outcome);
-         if (reply.has_error()) return call->handler(Conflict{});
-         answerState(*call, itemIn(call->subject(), *reply));
-       });
+  readPair(call->core, call->key, call->doing, call->deadline, [call](const StoreResult<Pair>& pair) {
+    if (pair.has_value()) return call->handler(Conflict{pair->state()});
+    if (pair.error().errorClass == ErrorClass::corrupt) return answerNotUnderstood(*call, pair.error());
+    call->handler(Conflict{});
+  });
 }
 
 void answerFault(const LeaseCallPtr& call, const Fault& fault) {

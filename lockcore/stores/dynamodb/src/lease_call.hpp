@@ -24,6 +24,12 @@ struct LeaseCall {
 };
 using LeaseCallPtr = std::shared_ptr<LeaseCall>;
 
+/// The lock item and the counter's item, strongly consistent each, not at one moment.
+using PairHandler = std::function<void(StoreResult<Pair>)>;
+void readPair(const CorePtr& core, const LeaseKey& key, std::string_view doing, const Deadline& deadline,
+              PairHandler handler);
+
+/// The counter's item is read only where there is no lock item.
 void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler);
 /// One request; `startKey` as JSON, empty for the first page. A page goes by the hash of the keys.
 void listPage(const CorePtr& core, std::string_view prefix, std::string_view startKey, const Deadline& deadline,

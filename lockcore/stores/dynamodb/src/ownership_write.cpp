@@ -1,109 +1,31 @@
 // write(): acquire, renew, release.
-#include <algorithm>
-
-#include <tenure/lockcore/store_checks.hpp>
-
 #include "../../../src/mutants.hpp"
-#include "lease_call.hpp"
-#include "requests.hpp"
-#include "token_plan.hpp"
+#include "ownership.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
 
 using Purpose = WriteRequest::Purpose;
 
-/// A write under way; its handlers share it.
-struct Ownership {
-  LeaseCallPtr call;
-  WriteRequest request;
-  TokenPlan plan{};
-
-  [[nodiscard]] const CorePtr& core() const noexcept { return call->core; }
-
-  [[nodiscard]] WriteDetails details() const {
-    WriteDetails details;
-    if (!core()->layout.hasTtl()) return details;
-    details.epochSeconds = core()->epochSeconds();
-    details.ttl = core()->options.ttl;
-    return details;
-  }
-
-  [[nodiscard]] bool isExpected(const std::optional<StoredRecord>& stored) const {
-    const auto& expected = request.expected;
-    if (!stored) return expected.empty();
-    return std::find(expected.begin(), expected.end(), stored->record.version) != expected.end();
-  }
-};
-using OwnershipPtr = std::shared_ptr<Ownership>;
-
-Conflict conflictWith(std::optional<StoredRecord> stored) {
-  std::optional<LeaseRecord> current;
-  if (stored) current = std::move(stored->record);
-  return {std::move(current)};
-}
-
-/// Another transaction was at work on the items when this one was refused. If it was a rival's acquisition, the
-/// expectation is void by now, and the caller should learn that instead of a refusal that says nothing.
-void answerBusy(const OwnershipPtr& write, StoreError refused) {
-  const LeaseCallPtr& call = write->call;
-  send(call->core, "GetItem", readRequest(call->core->layout, call->key), call->deadline,
-       [write, refused = std::move(refused)](const aws::JsonOutcome& outcome) {
-         const auto reply = parseReply(write->call->name(), outcome);
-         if (reply.has_error()) return write->call->handler(Rejected{refused});
-         auto stored = itemIn(write->call->subject(), *reply);
-         if (stored.has_error()) return write->call->handler(Unknown{stored.error()});  // as answerConflict() does
-         if (write->isExpected(*stored)) return write->call->handler(Rejected{refused});
-         write->call->handler(conflictWith(std::move(*stored)));
-       });
-}
-
-void transacted(const OwnershipPtr& write, const aws::JsonOutcome& outcome) {
-  const auto reply = parseReply(write->call->name(), outcome);
-  if (reply.has_value()) return write->call->handler(Applied{write->plan.token, false, write->plan.warning});
-  const Fault& fault = reply.error();
-  if (fault.name == "TransactionCanceledException") {
-    Refusal refusal = refusalIn(write->call->name(), fault);
-    if (refusal.kind == Refusal::Kind::busy) return answerBusy(write, std::move(refusal.error));
-  }
-  answerFault(write->call, fault);
-}
-
-void decideOn(const OwnershipPtr& write, Pair pair) {
+/// One consistent read of both items, then one transaction on the condition that both still are as they were read.
+void acquire(const OwnershipPtr& write, const Pair& pair) {
   const Core& core = *write->core();
-  if (!write->isExpected(pair.stored)) return write->call->handler(conflictWith(std::move(pair.stored)));
+  if (!write->isExpected(pair)) return write->call->handler(Conflict{pair.state()});
   auto plan = planToken(core.where, write->request, pair.stored, pair.companion, core.epochSeconds());
   if (plan.has_error()) return write->call->handler(Rejected{plan.error()});
   write->plan = std::move(*plan);
+  write->counter = {write->plan.token, write->request.record.leaseDuration};
   WriteDetails details = write->details();
+  details.present = pair.stored.has_value();
   if (pair.stored) {
     details.hasData = !pair.stored->record.data.empty();
-    details.stored = std::move(pair.stored->record.attributes);
+    details.stored = pair.stored->record.attributes;
   }
-  send(write->core(), "TransactWriteItems",
-       acquireRequest(core.layout, write->request, details, pair.companion, write->plan.token), write->call->deadline,
-       [write](const aws::JsonOutcome& outcome) { transacted(write, outcome); });
-}
-
-/// One consistent read of both items, then one transaction on the condition that both still are as they were read.
-void acquire(const OwnershipPtr& write) {
-  send(write->core(), "BatchGetItem", readPairRequest(write->core()->layout, write->request.key), write->call->deadline,
-       [write](const aws::JsonOutcome& outcome) {
-         const auto reply = parseReply(write->call->name(), outcome);
-         if (reply.has_error()) return write->call->handler(Rejected{reply.error().error});
-         auto pair = pairIn(write->call->subject(), *reply);
-         if (pair.has_error()) return write->call->handler(Rejected{pair.error()});
-         decideOn(write, std::move(*pair));
-       });
+  transact(write, acquireRequest(core.layout, write->request, details, pair.companion, write->counter), proveWritten);
 }
 
 void updateWith(const OwnershipPtr& write, const WriteDetails& details) {
-  const Core& core = *write->core();
-  const bool mayDelete =
-      core.options.deleteOnRelease || write->request.removes || mutant::on(Mutant::dynamodbDeletesOnRelease);
-  const bool deletes = write->request.purpose == Purpose::release && mayDelete;
-  send(write->core(), deletes ? "DeleteItem" : "UpdateItem",
-       deletes ? deleteRequest(core.layout, write->request) : updateRequest(core.layout, write->request, details),
+  send(write->core(), "UpdateItem", updateRequest(write->core()->layout, write->request, details),
        write->call->deadline, [write](const aws::JsonOutcome& outcome) {
          const CallName name = write->call->name();
          const auto reply = parseReply(name, outcome);
@@ -127,45 +49,41 @@ void updateAttributes(const OwnershipPtr& write) {
        });
 }
 
-void keepTerm(const OwnershipPtr& write) {
-  if (write->request.expected.empty()) return answerConflict(write->call, std::nullopt);
-  if (!write->request.record.attributes.empty()) return updateAttributes(write);
-  updateWith(write, write->details());
+/// The counter states the longer lease from the moment at which the record does.
+void lengthen(const OwnershipPtr& write, const Pair& pair) {
+  const LeaseRecord& wanted = write->request.record;
+  const bool own = pair.stored && pair.stored->record.holder == wanted.holder && write->isExpected(pair);
+  if (!own) return write->call->handler(Conflict{pair.state()});
+  const FencingToken token = std::max(pair.stored->record.token, pair.companion.counter);
+  WriteDetails details = write->details();
+  details.stored = pair.stored->record.attributes;
+  const bool stated = pair.companion.counter == token && pair.companion.openLease >= wanted.leaseDuration;
+  if (stated) return updateWith(write, details);
+  // Where an operator removed the item's token, the renewal brings it back.
+  write->plan.token = pair.stored->record.token.isNone() ? wanted.token : pair.stored->record.token;
+  write->counter = {std::max(token, write->plan.token), wanted.leaseDuration};
+  transact(write, lengthenRequest(write->core()->layout, write->request, details, pair.companion, write->counter),
+           proveWritten);
 }
 
-/// The counter keeps what an acquisition now would have counted on from, also where only the lock item told it.
-void decideRemoval(const OwnershipPtr& write, const Pair& pair) {
-  const Core& core = *write->core();
-  if (!pair.stored || !write->isExpected(pair.stored)) return write->call->handler(conflictWith(pair.stored));
-  auto plan = planToken(core.where, write->request, pair.stored, pair.companion, core.epochSeconds());
-  const FencingToken counter = plan.has_error() ? maxFencingToken : FencingToken{plan->token.value() - 1};
-  write->plan.token = pair.stored->record.token;
-  send(write->core(), "TransactWriteItems",
-       removeRequest(core.layout, write->request.key, pair.stored->record.version, pair.companion, counter),
-       write->call->deadline, [write](const aws::JsonOutcome& outcome) { transacted(write, outcome); });
+void keepTerm(const OwnershipPtr& write) {
+  const WriteRequest& request = write->request;
+  if (request.expected.empty()) return answerConflict(write->call, std::nullopt);
+  const bool mayRemove =
+      write->core()->options.deleteOnRelease || request.removes || mutant::on(Mutant::dynamodbDeletesOnRelease);
+  if (request.purpose == Purpose::release && mayRemove) return removeItem(write);
+  const bool lengthens = request.purpose == Purpose::renew && request.lengthens;
+  if (lengthens) return withPair(write, [write](const Pair& pair) { lengthen(write, pair); });
+  if (!request.record.attributes.empty()) return updateAttributes(write);
+  updateWith(write, write->details());
 }
 
 }  // namespace
 
-void removeLease(const LeaseCallPtr& call, RecordVersion version) {
-  WriteRequest request;
-  request.key = call->key;
-  request.expected = {std::move(version)};
-  const auto write = std::make_shared<Ownership>(Ownership{call, std::move(request)});
-  send(call->core, "BatchGetItem", readPairRequest(call->core->layout, call->key), call->deadline,
-       [write](const aws::JsonOutcome& outcome) {
-         const auto reply = parseReply(write->call->name(), outcome);
-         if (reply.has_error()) return write->call->handler(Rejected{reply.error().error});
-         const auto pair = pairIn(write->call->subject(), *reply);
-         if (pair.has_error()) return write->call->handler(Rejected{pair.error()});
-         decideRemoval(write, *pair);
-       });
-}
-
 void writeLease(const LeaseCallPtr& call, WriteRequest request) {
   const auto write = std::make_shared<Ownership>(Ownership{call, std::move(request)});
-  if (write->request.purpose == Purpose::acquire) return acquire(write);
-  keepTerm(write);
+  if (write->request.purpose != Purpose::acquire) return keepTerm(write);
+  withPair(write, [write](const Pair& pair) { acquire(write, pair); });
 }
 
 }  // namespace tenure::dynamodb_store

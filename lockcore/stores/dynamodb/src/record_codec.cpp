@@ -72,8 +72,20 @@ class ItemReader {
     if (!has(attribute)) return {};
     const auto* found = numberIn(item_, layout_.nameOf(attribute));
     const auto value = found != nullptr ? tokenFrom(viewOf(*found)) : std::nullopt;
-    if (!value) fault(attribute, "is not a whole number from 0 to " + toString(maxFencingToken));
+    if (!value) {
+      fault(attribute, "is not a whole number from 0 to " + toString(maxFencingToken) +
+                           " (`tenure fence recover` puts tokens right)");
+    }
     return value.value_or(FencingToken{});
+  }
+
+  std::optional<std::chrono::milliseconds> openLease() {
+    if (!has(Attribute::openLease)) return std::nullopt;
+    const auto* found = numberIn(item_, layout_.nameOf(Attribute::openLease));
+    const auto value = found != nullptr ? numberFrom<std::uint32_t>(viewOf(*found)) : std::nullopt;
+    if (value && *value <= maxRecordLease.count()) return std::chrono::milliseconds{*value};
+    fault(Attribute::openLease, "is not a whole number from 0 to " + std::to_string(maxRecordLease.count()));
+    return std::nullopt;
   }
 
   /// For attributes that decide nothing: whatever is not a number counts as zero.
@@ -165,7 +177,7 @@ StoreResult<StoredRecord> recordFrom(const Layout& layout, const std::string& wh
 StoreResult<Companion> companionFrom(const Layout& layout, const std::string& where, const LeaseKey& key,
                                      const object& item) {
   ItemReader reader{layout, item};
-  const Companion companion{true, reader.token(Attribute::token)};
+  const Companion companion{true, reader.token(Attribute::token), reader.openLease()};
   if (reader.fault().empty()) return companion;
   return StoreError{ErrorClass::corrupt, where + ": lease " + toString(key) + ": the item " +
                                              layout.companionOf(key).partition +

@@ -31,11 +31,15 @@ struct StoredRecord {
 struct Companion {
   bool present{false};
   FencingToken counter{};  ///< none: the item is absent, or somebody replaced it by one without the counter
+  /// Of the last term, if it has not ended cleanly; zero: it has. Empty: an older release wrote the item.
+  std::optional<std::chrono::milliseconds> openLease{};
+
+  [[nodiscard]] bool isOpen() const noexcept { return openLease && openLease->count() > 0; }
 };
 [[nodiscard]] StoreResult<Companion> companionFrom(const Layout& layout, const std::string& where, const LeaseKey& key,
                                                    const boost::json::object& item);
 
-/// A token in an attribute of type N: digits only, at most 2^63 - 1. Empty for anything else.
+/// A token in an attribute of type N: digits only, at most maxFencingToken. Empty for anything else.
 [[nodiscard]] std::optional<FencingToken> tokenFrom(std::string_view digits) noexcept;
 
 /// `device inode bootId id`

@@ -45,6 +45,11 @@ FencingToken tokenOf(const object& attributes, const std::string& name) {
   return digits != nullptr ? tokenFrom({digits->data(), digits->size()}).value_or(FencingToken{}) : FencingToken{};
 }
 
+StoreError doesNotTell(const CallName& call) {
+  return {ErrorClass::transient,
+          call.text() + ": the answer does not tell what was written; is the endpoint really DynamoDB?"};
+}
+
 /// The codes of CancellationReasons differ from the names of the errors.
 std::string errorNameOf(const std::string& code) {
   if (code == "ThrottlingError") return "ThrottlingException";
@@ -98,7 +103,7 @@ Refusal refusalOfTransaction(const CallName& call, const Fault& fault) {
     return {Refusal::Kind::other, std::nullopt, std::move(error)};
   }
   if (std::any_of(reasons.begin(), reasons.end(), isCode("ConditionalCheckFailed"))) {
-    return {Refusal::Kind::busy,
+    return {Refusal::Kind::moved,
             std::nullopt,
             {ErrorClass::transient, what + ": the fencing counter was changed in the meantime"}};
   }
@@ -143,6 +148,12 @@ StoreResult<Pair> pairIn(const Subject& subject, const object& body) {
   return pair;
 }
 
+std::optional<LeaseRecord> Pair::state() const {
+  if (stored) return stored->record;
+  if (!companion.isOpen()) return std::nullopt;
+  return vanishedRecord(companion.counter, *companion.openLease);
+}
+
 PageOutcome pageIn(const Layout& layout, const std::string& where, const object& body) {
   const array* items = arrayIn(body, "Items");
   if (items == nullptr) return notUnderstood(where, "no Items");
@@ -171,22 +182,20 @@ WriteOutcome writtenIn(const Subject& subject, const CallName& call, const Write
   const object* attributes = objectIn(body, "Attributes");
   const auto* version =
       attributes != nullptr ? dynamodb_store::textIn(*attributes, layout.nameOf(Attribute::version)) : nullptr;
-  if (version == nullptr) {
-    return Unknown{{ErrorClass::transient, call.text() +
-                                               ": the answer does not tell what was written; is the endpoint really "
-                                               "DynamoDB?"}};
-  }
-  // A deletion returns what was there, an update what it made.
-  const std::string_view told{version->data(), version->size()};
-  const bool expected = std::any_of(request.expected.begin(), request.expected.end(),
-                                    [&](const RecordVersion& candidate) { return candidate.text() == told; });
-  const bool deleted = request.purpose == WriteRequest::Purpose::release && expected;
-  if (told != request.record.version.text() && !deleted) {
+  if (version == nullptr) return Unknown{doesNotTell(call)};
+  if (std::string_view{version->data(), version->size()} != request.record.version.text()) {
     return Unknown{{ErrorClass::transient, call.text() + ": the answer is about another write"}};
   }
   const FencingToken token = tokenOf(*attributes, layout.nameOf(Attribute::token));
   const FencingToken asked = tokenOf(*attributes, layout.nameOf(Attribute::stepDown));
   return Applied{token, !asked.isNone() && asked == token};
+}
+
+WriteOutcome askedIn(const Subject& subject, const CallName& call, FencingToken token, const object& body) {
+  const object* attributes = objectIn(body, "Attributes");
+  const std::string& name = subject.layout.nameOf(Attribute::stepDown);
+  if (attributes == nullptr || tokenOf(*attributes, name) != token) return Unknown{doesNotTell(call)};
+  return Applied{token, true};
 }
 
 Refusal refusalIn(const CallName& call, const Fault& fault) {

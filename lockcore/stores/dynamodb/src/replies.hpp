@@ -29,22 +29,30 @@ using StoredOutcome = StoreResult<std::optional<StoredRecord>>;
 struct Pair {
   std::optional<StoredRecord> stored;
   Companion companion;
+
+  /// As a read tells it: the record, or the open term that the counter states, or nothing.
+  [[nodiscard]] std::optional<LeaseRecord> state() const;
 };
 [[nodiscard]] StoreResult<Pair> pairIn(const Subject& subject, const boost::json::object& body);
 
 /// One page of a listing, without the counters' items; `next` is the key at which the next one starts, as JSON.
 [[nodiscard]] PageOutcome pageIn(const Layout& layout, const std::string& where, const boost::json::object& body);
 
-/// The answer of updateRequest or deleteRequest: the state of the item that it changed. Unknown if the answer
-/// is not about that write.
+/// The answer of updateRequest: applied if it shows the new version, which nobody but the table can tell as that of the
+/// item. Else Unknown.
 [[nodiscard]] WriteOutcome writtenIn(const Subject& subject, const CallName& call, const WriteRequest& request,
                                      const boost::json::object& body);
+
+/// The answer of stepDownRequest: applied if it shows the item with the request for that term. Else Unknown.
+[[nodiscard]] WriteOutcome askedIn(const Subject& subject, const CallName& call, FencingToken token,
+                                   const boost::json::object& body);
 
 /// What a refused write is. `image` is the item at that moment, if the service told it.
 struct Refusal {
   enum class Kind {
     condition,  ///< the lock item is not as expected
-    busy,       ///< another transaction was at work on the items: whether the expectation holds is not known
+    busy,       ///< another transaction was at work on the items; it may be a copy of this one
+    moved,      ///< the counter is not as it was read; the lock item may still be as expected
     other,      ///< see `error`
   };
   Kind kind{Kind::other};

@@ -73,10 +73,13 @@ void setCompanionShape(Expression& update) {
   update.setText(Attribute::released, "1");
 }
 
+/// The second half of a transaction: closes the lock item's part and the whole.
 void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey& key, const Companion& companion,
-                         FencingToken token) {
+                         const CounterState& next) {
   Expression update{layout};
-  update.setNumber(Attribute::token, signedToken(token));
+  update.setNumber(Attribute::token, signedToken(next.token));
+  const bool forgets = mutant::on(Mutant::dynamodbOpenLeaseForgotten);
+  update.setNumber(Attribute::openLease, forgets ? 0 : next.openLease.count());
   if (!companion.present) {
     setCompanionShape(update);
     update.requireAbsent(Attribute::partition);
@@ -87,11 +90,35 @@ void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey
   } else if (!mutant::on(Mutant::dynamodbCounterUnguarded)) {
     update.requireNumber(Attribute::token, ":q", signedToken(companion.counter));
   }
-  body += ",{\"Update\":{";
+  if (companion.openLease && !mutant::on(Mutant::dynamodbCounterUnguarded)) {
+    update.requireNumber(Attribute::openLease, ":u", companion.openLease->count());
+  }
+  body.append(tellImage).append("}},{\"Update\":{");
   body += layout.tableMember();
   appendKeyMember(body, layout, layout.companionOf(key));
   update.appendTo(body);
-  body += "}}";
+  body += "}}]}";
+}
+
+std::string startedTransaction(const Layout& layout, std::string_view opening) {
+  std::string body{opening};
+  body.reserve(2 * usualBody);
+  body += layout.tableMember();
+  return body;
+}
+
+/// The item of a renewal or a release, with its key and condition.
+void appendRenewal(std::string& body, const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
+  Expression update{layout};
+  setState(update, layout, request, details);
+  // An operator may have removed our attributes from the item: they come back. What is there stays, and comes back
+  // with the answer, which is how a request to step down is learned without a read.
+  update.setMissingNumber(Attribute::token, signedToken(request.record.token));
+  update.setMissingNumber(Attribute::stepDown, 0);
+  setPayload(update, request, details);
+  requireOwnTerm(update, request);
+  appendKeyMember(body, layout, layout.keyOf(request.key));
+  update.appendTo(body);
 }
 
 }  // namespace
@@ -127,69 +154,50 @@ std::string listRequest(const Layout& layout, std::string_view prefix, std::stri
 }
 
 std::string updateRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
-  Expression update{layout};
-  setState(update, layout, request, details);
-  // An operator may have removed our attributes from the item: they come back. What is there stays, and comes back
-  // with the answer, which is how a request to step down is learned without a read.
-  update.setMissingNumber(Attribute::token, signedToken(request.record.token));
-  update.setMissingNumber(Attribute::stepDown, 0);
-  setPayload(update, request, details);
-  requireOwnTerm(update, request);
   std::string body = started(layout);
-  appendKeyMember(body, layout, layout.keyOf(request.key));
-  update.appendTo(body);
+  appendRenewal(body, layout, request, details);
   body += R"(,"ReturnValues":"UPDATED_NEW")";
   body.append(tellImage) += '}';
   return body;
 }
 
-std::string deleteRequest(const Layout& layout, const WriteRequest& request) {
-  Expression condition{layout};
-  requireOwnTerm(condition, request);
-  std::string body = started(layout);
-  appendKeyMember(body, layout, layout.keyOf(request.key));
-  condition.appendTo(body);
-  body += R"(,"ReturnValues":"ALL_OLD")";
-  body.append(tellImage) += '}';
-  return body;
-}
-
 std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
-                           const Companion& companion, FencingToken token) {
+                           const Companion& companion, const CounterState& next) {
   Expression update{layout};
   update.setText(Attribute::owner, request.record.holder);
   setState(update, layout, request, details);
-  update.setNumber(Attribute::token, signedToken(token));
+  update.setNumber(Attribute::token, signedToken(next.token));
   update.setNumber(Attribute::stepDown, 0);
   setPayload(update, request, details);
-  if (request.expected.empty()) {
+  if (!details.present) {
     update.requireAbsent(Attribute::partition);
   } else if (!mutant::on(Mutant::dynamodbTakesUnconditionally)) {
     update.requireOneOf(Attribute::version, request.expected);
   }
-  std::string body{R"({"TransactItems":[{"Update":{)"};
-  body.reserve(2 * usualBody);
-  body += layout.tableMember();
+  std::string body = startedTransaction(layout, R"({"TransactItems":[{"Update":{)");
   appendKeyMember(body, layout, layout.keyOf(request.key));
   update.appendTo(body);
-  body.append(tellImage).append("}}");
-  appendCounterUpdate(body, layout, request.key, companion, token);
-  body += "]}";
+  appendCounterUpdate(body, layout, request.key, companion, next);
   return body;
 }
 
-std::string removeRequest(const Layout& layout, const LeaseKey& key, const RecordVersion& version,
-                          const Companion& companion, FencingToken counter) {
+std::string lengthenRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
+                            const Companion& companion, const CounterState& next) {
+  std::string body = startedTransaction(layout, R"({"TransactItems":[{"Update":{)");
+  appendRenewal(body, layout, request, details);
+  appendCounterUpdate(body, layout, request.key, companion, next);
+  return body;
+}
+
+std::string removeRequest(const Layout& layout, const LeaseKey& key, const LeaseRecord& seen,
+                          const Companion& companion, const CounterState& next) {
   Expression condition{layout};
-  condition.requireOneOf(Attribute::version, {version});
-  std::string body{R"({"TransactItems":[{"Delete":{)"};
-  body.reserve(2 * usualBody);
-  body += layout.tableMember();
+  condition.requireOneOf(Attribute::version, {seen.version});
+  condition.requireText(Attribute::owner, ":o", seen.holder);
+  std::string body = startedTransaction(layout, R"({"TransactItems":[{"Delete":{)");
   appendKeyMember(body, layout, layout.keyOf(key));
   condition.appendTo(body);
-  body.append(tellImage).append("}}");
-  appendCounterUpdate(body, layout, key, companion, counter);
-  body += "]}";
+  appendCounterUpdate(body, layout, key, companion, next);
   return body;
 }
 
@@ -201,6 +209,7 @@ std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingTo
   std::string body = started(layout);
   appendKeyMember(body, layout, layout.keyOf(key));
   update.appendTo(body);
+  body += R"(,"ReturnValues":"UPDATED_NEW")";
   body.append(tellImage) += '}';
   return body;
 }

@@ -1,6 +1,7 @@
 // The bodies of the requests about leases. Pure: the same arguments give the same text.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -28,6 +29,7 @@ struct WriteDetails {
   /// The user's attributes in the item as it was read; those that the request replaces by others are removed. Only
   /// looked at if the request brings attributes.
   Attributes stored{};
+  bool present{true};            ///< acquire only: there is an item
   bool hasData{false};           ///< the item as it was read has some; for DataRule::keepIfAny
   std::int64_t epochSeconds{0};  ///< for the time-to-live attribute
   std::chrono::seconds ttl{0};
@@ -36,17 +38,25 @@ struct WriteDetails {
 /// UpdateItem for renew and release. `request.expected` is not empty.
 [[nodiscard]] std::string updateRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details);
 
-/// DeleteItem for a release that keeps no record.
-[[nodiscard]] std::string deleteRequest(const Layout& layout, const WriteRequest& request);
+/// What the counter's item is to be.
+struct CounterState {
+  FencingToken token;
+  std::chrono::milliseconds openLease{0};
+};
 
-/// TransactWriteItems for acquire: the lock item, and the counter moved from what `companion` says to `token`.
+/// TransactWriteItems for acquire: the lock item, and the counter moved from what `companion` says to `next`.
 [[nodiscard]] std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
-                                         const Companion& companion, FencingToken token);
+                                         const Companion& companion, const CounterState& next);
 
-/// TransactWriteItems for a removal: the lock item goes, and the counter is moved from what `companion` says to
-/// `counter`.
-[[nodiscard]] std::string removeRequest(const Layout& layout, const LeaseKey& key, const RecordVersion& version,
-                                        const Companion& companion, FencingToken counter);
+/// The same for a renewal that lengthens the lease: as updateRequest, and the counter states the longer lease.
+[[nodiscard]] std::string lengthenRequest(const Layout& layout, const WriteRequest& request,
+                                          const WriteDetails& details, const Companion& companion,
+                                          const CounterState& next);
+
+/// The same for a removal: the lock item goes if it has this version and holder, and the counter is moved from what
+/// `companion` says to `next`.
+[[nodiscard]] std::string removeRequest(const Layout& layout, const LeaseKey& key, const LeaseRecord& seen,
+                                        const Companion& companion, const CounterState& next);
 
 [[nodiscard]] std::string stepDownRequest(const Layout& layout, const LeaseKey& key, FencingToken token);
 

@@ -151,7 +151,7 @@ StoreResult<TableState> tableStateIn(const Layout& layout, const std::string& wh
   std::string message = where + ": the table cannot be used: ";
   for (std::size_t i = 0; i < faults.size(); ++i) message += (i == 0 ? "" : "; ") + faults[i];
   return StoreError{ErrorClass::misconfigured,
-                    message + ". It was not changed; name another table, or its keys as they are"};
+                    message + ". It was not changed; name another table, or its keys as they are", true};
 }
 
 std::string ttlAttributeIn(const object& body) {

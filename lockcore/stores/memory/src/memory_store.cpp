@@ -55,6 +55,20 @@ class MemoryStore final : public LeaseStore {
     if (applied) watches_->changed(key);
   }
 
+  void readTokens(const LeaseKey& key, CallOptions, TokensHandler handler) override {
+    if (auto refusal = refusalOf(key)) return answer(std::move(handler), StoreResult<StoredTokens>{*refusal});
+    answer(std::move(handler), StoreResult<StoredTokens>{locked([&] { return table_.tokens(key); })});
+  }
+
+  void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions,
+                 WriteHandler handler) override {
+    if (auto refusal = refusalOfRecovery(key, token))
+      return answer(std::move(handler), WriteOutcome{Rejected{*std::move(refusal)}});
+    WriteOutcome outcome = locked([&] { return table_.setTokens(key, expected, token); });
+    answer(std::move(handler), std::move(outcome));
+    watches_->changed(key);
+  }
+
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return WatchList::add(watches_, key, std::move(hint));
   }

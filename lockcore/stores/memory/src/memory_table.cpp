@@ -60,7 +60,6 @@ WriteOutcome MemoryTable::acquire(const WriteRequest& request, Row& row) {
   next.token = mutant::on(Mutant::memoryTokenStays) && !highest.isNone() ? highest : highest.next();
   next.released = false;
   row = Row{next, next.token, next.leaseDuration, FencingToken{}};
-  if (mutant::on(Mutant::memoryOpenLeaseForgotten)) row.openLease = {};
   return Applied{row.counter};
 }
 
@@ -71,7 +70,6 @@ WriteOutcome MemoryTable::keepTerm(const WriteRequest& request, Row& row) {
   next.released = request.purpose == WriteRequest::Purpose::release;
   // A lease that the counter states is never lowered by a renewal: one that is under way may have been longer.
   row.openLease = next.released ? std::chrono::milliseconds{0} : std::max(row.openLease, next.leaseDuration);
-  if (mutant::on(Mutant::memoryOpenLeaseForgotten)) row.openLease = {};
   row.record = std::move(next);
   if (row.record->released && request.removes) row.record.reset();
   return Applied{token, row.stepDown == token};
@@ -92,7 +90,8 @@ WriteOutcome MemoryTable::remove(const LeaseKey& key, const RecordVersion& versi
   Row& row = found->second;
   if (!row.record || row.record->version != version) return Conflict{stateOf(row)};
   // Its holder may live: newcomers wait as for the record.
-  row.openLease = row.record->released ? std::chrono::milliseconds{0} : row.record->leaseDuration;
+  const bool over = row.record->released || mutant::on(Mutant::memoryOpenLeaseForgotten);
+  row.openLease = over ? std::chrono::milliseconds{0} : row.record->leaseDuration;
   row.record.reset();
   return Applied{row.counter};
 }

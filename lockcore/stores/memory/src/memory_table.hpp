@@ -18,6 +18,8 @@ class MemoryTable {
   [[nodiscard]] WriteOutcome write(const WriteRequest& request);
   [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const;
   [[nodiscard]] WriteOutcome remove(const LeaseKey& key, const RecordVersion& version);
+  [[nodiscard]] StoredTokens tokens(const LeaseKey& key) const;
+  [[nodiscard]] WriteOutcome setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token);
   [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token);
 
  private:

@@ -20,6 +20,13 @@ bool meansNoResources(int systemErrno) noexcept {
   return systemErrno == EMFILE || systemErrno == ENFILE || systemErrno == ENOMEM || systemErrno == EINTR;
 }
 
+/// Another program's file or tables: no candidate makes them fit (a table that is missing it does make).
+bool isAnothers(int code, const std::string& message) {
+  if (primary(code) == SQLITE_NOTADB) return true;
+  return primary(code) == SQLITE_ERROR && (message.find("no such column") != std::string::npos ||
+                                           message.find("has no column named") != std::string::npos);
+}
+
 /// What an operator can do; empty if the code itself says it.
 std::string adviceFor(int code, int systemErrno) {
   if (primary(code) == SQLITE_FULL || meansFull(systemErrno)) {
@@ -86,7 +93,7 @@ StoreError sqliteError(const std::string& store, const std::string& what, int co
                         ", code " + std::to_string(code) + ")";
   if (systemErrno != 0) message += ", " + errnoText(systemErrno);
   if (const std::string advice = adviceFor(code, systemErrno); !advice.empty()) message += "; " + advice;
-  return {classOf(code, systemErrno), std::move(message)};
+  return {classOf(code, systemErrno), std::move(message), isAnothers(code, connection.lastMessage())};
 }
 
 StoreError systemError(const std::string& store, const std::string& what, int systemErrno) {

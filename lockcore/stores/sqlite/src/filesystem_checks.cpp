@@ -18,7 +18,13 @@
 namespace tenure::sqlite_store {
 namespace {
 
+/// What no waiting mends.
 StoreError refusal(const std::string& store, std::string text) {
+  return {ErrorClass::misconfigured, store + ": " + std::move(text), true};
+}
+
+/// What an operator may mend while candidates wait.
+StoreError missing(const std::string& store, std::string text) {
   return {ErrorClass::misconfigured, store + ": " + std::move(text)};
 }
 
@@ -59,14 +65,14 @@ std::optional<StoreError> faultOfDirectory(const std::string& store, const std::
 
 std::optional<StoreError> unwritableDirectory(const std::string& store, const std::string& directory) {
   if (faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return std::nullopt;
-  return refusal(store, "directory " + directory + " is not writable (" + errnoText(errno) +
+  return missing(store, "directory " + directory + " is not writable (" + errnoText(errno) +
                             "); SQLite keeps its log beside the database, so make the directory writable for this "
                             "user, or give another path");
 }
 
 std::optional<StoreError> unwritableFile(const std::string& store, const std::string& file) {
   if (faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT) return std::nullopt;
-  return refusal(store, file + " is not readable and writable for this user (" + errnoText(errno) +
+  return missing(store, file + " is not readable and writable for this user (" + errnoText(errno) +
                             "); change its permissions, or give another path");
 }
 
@@ -148,7 +154,7 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
   if (realDirectory.empty()) {
     const int fault = errno;
     if (fault != ENOENT) return systemError(store, "looking at directory " + directory, fault);
-    return refusal(store, "directory " + directory + " does not exist; create it, or give another path");
+    return missing(store, "directory " + directory + " does not exist; create it, or give another path");
   }
   if (auto fault = faultOfDirectory(store, realDirectory)) return std::move(*fault);
   StoreFiles files = filesFor(realDirectory, name);

@@ -53,9 +53,10 @@ INSERT OR IGNORE INTO tenure_meta(key, value) VALUES('schema_version', '1');
 )sql";
 
 StoreError wrongVersion(const std::string& store, const std::string& found) {
-  return {ErrorClass::misconfigured, store + ": the tables have schema version " + found +
-                                         ", and this version of tenure knows " + std::to_string(schemaVersion) +
-                                         "; upgrade tenure here, or use another file"};
+  return {ErrorClass::misconfigured,
+          store + ": the tables have schema version " + found + ", and this version of tenure knows " +
+              std::to_string(schemaVersion) + "; upgrade tenure here, or use another file",
+          true};
 }
 
 StoreResult<void> checkEncoding(const std::string& store, Connection& connection) {
@@ -65,9 +66,10 @@ StoreResult<void> checkEncoding(const std::string& store, Connection& connection
   }
   if (encoding == "UTF-8") return {};
   // Keys are compared and ordered as bytes of UTF-8.
-  return StoreError{ErrorClass::misconfigured, store + ": the database's text encoding is " +
-                                                   encoding.value_or("unknown") +
-                                                   "; tenure needs UTF-8, so give it a file of its own"};
+  return StoreError{ErrorClass::misconfigured,
+                    store + ": the database's text encoding is " + encoding.value_or("unknown") +
+                        "; tenure needs UTF-8, so give it a file of its own",
+                    true};
 }
 
 StoreResult<void> checkVersion(const std::string& store, Connection& connection) {

@@ -20,6 +20,7 @@
 #include "renewal_batch.hpp"
 #include "sidecar.hpp"
 #include "sweep.hpp"
+#include "token_recovery.hpp"
 #include "transactions.hpp"
 #include "wake_watch.hpp"
 #include "worker.hpp"
@@ -164,6 +165,19 @@ class SqliteStore final : public LeaseStore {
     });
   }
 
+  void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
+    submit(parts_->reader, options, std::move(handler),
+           [key](Session& session, const Deadline&) { return sqlite_store::readTokens(session, key); });
+  }
+
+  void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
+                 WriteHandler handler) override {
+    submit(parts_->writer, options, std::move(handler),
+           [parts = parts_, key, expected = std::move(expected), token](Session& session, const Deadline& deadline) {
+             return sqlite_store::setTokens(session, key, expected, token, parts->beacon->id(), deadline);
+           });
+  }
+
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return parts_->watches.watch(std::make_shared<WakeWatch>(parts_->store, parts_->path, key, std::move(hint)),
                                  WatchThread::Without::inotifyUseless);
@@ -172,8 +186,6 @@ class SqliteStore final : public LeaseStore {
   [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override {
     return parts_->watchLoss(std::move(hint));
   }
-
-  [[nodiscard]] bool lendsItsThread() const noexcept override { return true; }
 
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
     return options_.deathNotice ? std::make_shared<BeaconDeathNotice>(parts_) : nullptr;

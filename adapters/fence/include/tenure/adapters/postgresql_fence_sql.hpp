@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/fence.hpp>
+
 namespace tenure {
 
 struct PostgresqlFencedTable {
@@ -16,6 +18,7 @@ struct PostgresqlFencedTable {
 inline constexpr std::string_view postgresqlUnfencedState = "TF001";  ///< no token, a bad one, or another lease's
 inline constexpr std::string_view postgresqlStaleState = "TF002";     ///< a lower token than the highest seen
 inline constexpr std::string_view postgresqlForeignState = "TF003";   ///< an equal token of another holder
+inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< what it remembers is above every token
 
 /// A script for psql or a migration, for PostgreSQL 14 and later, to be run by the table's owner; it holds a
 /// transaction of its own and may be run again. PostgreSQL itself then enforces the fence on every statement that
@@ -36,7 +39,8 @@ inline constexpr std::string_view postgresqlForeignState = "TF003";   ///< an eq
 ///
 /// What the trigger cannot see is not fenced: ALTER TABLE and DROP of the owner, `session_replication_role = replica`,
 /// statements that name a partition instead of the table. A token is no password: whoever may write the table may
-/// claim any. Undo with `DROP TRIGGER tenure_fence ON <table>`.
+/// claim any of 1 to maxFencingToken, and so lock everybody else out until an operator sets the memory right (`tenure
+/// fence recover`). Undo with `DROP TRIGGER tenure_fence ON <table>`.
 ///
 /// Throws std::invalid_argument if a name is empty, is not UTF-8 or holds a NUL, or if the table or schema is longer
 /// than the 63 bytes that PostgreSQL keeps of a name.
@@ -45,5 +49,9 @@ inline constexpr std::string_view postgresqlForeignState = "TF003";   ///< an eq
 /// The fence's table alone, with the rule that its tokens only rise, in this schema (not quoted yet). It is a part of
 /// the script above, and what PostgresqlFence::open runs where the table is missing.
 [[nodiscard]] std::string postgresqlGuardTableSql(std::string_view schema);
+
+/// What makes the fence in this schema remember `memory`, however high the token is that is there, in one transaction.
+/// For an operator, as FenceMemory says; run it as the fence's owner. Throws std::invalid_argument as above.
+[[nodiscard]] std::string postgresqlSetFenceSql(std::string_view schema, const TermStamp& memory);
 
 }  // namespace tenure

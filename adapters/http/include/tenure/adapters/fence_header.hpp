@@ -41,8 +41,8 @@ struct FenceHeaderFault {
 /// - The key is the lease's name if that is a key of the grammar (a-z first, then a-z 0-9 _ - . *, at most 64). Any
 ///   other name travels in the parameter `lease`, behind a key that begins with `*`; there `lease` is a must, elsewhere
 ///   a fault. So each lease has one spelling.
-/// - The token is an Integer, at least 1. One of 16 digits and more (up to maxFencingToken), which the grammar's
-///   Integers cannot hold, is a String of digits.
+/// - The token is an Integer, at least 1. One of 16 digits (up to maxFencingToken, 9007199254740991) is a String of
+///   digits, because the grammar's Integers end at 15.
 /// - `holder`, `lease`: Strings, or Display Strings where the text is not printable ASCII.
 /// - `kid` (String) and `sig` (Byte Sequence of 32 bytes), both or none: fence_signature.hpp.
 ///

@@ -1,0 +1,15 @@
+// The memory of a FencedFile, PATH.fence.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <tenure/adapters/fence_memory.hpp>
+
+namespace tenure {
+
+/// `path` is that of the file, without `.fence`. Trouble if that is no fenced file, or its fence cannot be read. The
+/// content stays as it is.
+[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openFencedFileMemory(const std::string& path);
+
+}  // namespace tenure

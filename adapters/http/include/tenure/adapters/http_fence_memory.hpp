@@ -1,0 +1,15 @@
+// The memory of an HttpFence, and so of `tenure fence proxy`.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <tenure/adapters/fence_memory.hpp>
+
+namespace tenure {
+
+/// Holds the file as the fence does: trouble while a fence has it open, which keeps what it knows in mind, and if there
+/// is no such file.
+[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& file);
+
+}  // namespace tenure

@@ -1,0 +1,15 @@
+// The memory of SqliteFence and of the triggers of sqliteFenceSql, in a database's file.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <tenure/adapters/fence_memory.hpp>
+
+namespace tenure {
+
+/// `misconfigured` trouble if there is no such file, or if it has no table tenure_fence_guard. Waits up to five seconds
+/// for other writers.
+[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openSqliteFenceMemory(const std::string& file);
+
+}  // namespace tenure

@@ -1,0 +1,24 @@
+// Whether anybody holds a lease or competes for it, seen from outside.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+namespace tenure::cli {
+
+/// What the watch saw instead of quiet.
+struct Unrest {
+  bool moved{false};  ///< else the store could not be asked
+  std::string message;
+};
+
+/// The challenger's rule: nobody holds the lease if what is stored of it has not changed for as long as a lease lasts,
+/// counted from after it was first read. And nobody competes: a candidate would have taken it by then. `seen` is what
+/// was read, `lease` the longest lease that somebody may have. Empty: all was quiet. Blocks.
+[[nodiscard]] std::optional<Unrest> watchForLife(LeaseStore& store, const LeaseKey& key, const StoredTokens& seen,
+                                                 std::chrono::milliseconds lease);
+
+}  // namespace tenure::cli

@@ -1,0 +1,44 @@
+// `tenure run` until its store has answered for the first time: when to say that it waits, and when waiting is in vain.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lease_driver.hpp>
+
+namespace tenure::cli {
+
+/// Pure: time and status are arguments. After the first contact it says nothing any more, whatever happens: a candidate
+/// that has competed goes on until it is stopped (I10).
+class FirstContact {
+ public:
+  explicit FirstContact(const Instant& since) noexcept : since_{since}, toldAt_{since} {}
+
+  struct Advice {
+    enum class Kind {
+      tell,    ///< that it waits, for how long already, and why
+      giveUp,  ///< the error is permanent (StoreError::permanent)
+    };
+    Kind kind{Kind::tell};
+    std::string cause{};  ///< empty: no answer, and no error either
+    std::chrono::nanoseconds waited{0};
+  };
+  /// To be asked when `untilLook` is over. Tells the first cause at once, and then (with a cause or without) after 10
+  /// s, 20 s, 40 s and so on up to 10 min.
+  [[nodiscard]] std::optional<Advice> look(const Instant& now, const LeaseStatus& status);
+
+  [[nodiscard]] bool isMade() const noexcept { return made_; }
+  /// When to ask again; empty: no need.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilLook(const Instant& now) const noexcept;
+
+ private:
+  Instant since_;
+  Instant toldAt_;
+  std::chrono::nanoseconds pause_{std::chrono::seconds{10}};
+  bool causeTold_{false};
+  bool made_{false};
+};
+
+}  // namespace tenure::cli

@@ -1,0 +1,13 @@
+// LeaseStore::readTokens and setTokens: what an operator does who sets a lease's tokens right.
+#pragma once
+
+#include "lease_call.hpp"
+
+namespace tenure::dynamodb_store {
+
+void readTokens(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, TokensHandler handler);
+
+/// One transaction on the condition that both items are as `expected`; `Applied` once a read shows what it set.
+void setTokens(const LeaseCallPtr& call, const StoredTokens& expected, FencingToken token);
+
+}  // namespace tenure::dynamodb_store

@@ -1,0 +1,130 @@
+#include "token_recovery.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include <sqlite3.h>
+
+#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/store_checks.hpp>
+
+#include "beacon_file.hpp"
+#include "sidecar.hpp"
+#include "transaction.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+using std::chrono::milliseconds;
+
+// As texts: a token may be too great to be one. A file of an older release has no open lease in the counter's row.
+std::string selectSql(bool countersHaveLease) {
+  return std::string{
+             "SELECT CAST(f.token AS TEXT), CAST(l.token AS TEXT), l.record_version, l.holder, l.state, "
+             "max(coalesce(l.lease_ms, 0), "} +
+         (countersHaveLease ? "coalesce(f.lease_ms, 0)" : "0") +
+         ") FROM (SELECT ?1 AS name, ?2 AS sort_key) AS k "
+         "LEFT JOIN tenure_fence AS f ON f.name = k.name AND f.sort_key = k.sort_key "
+         "LEFT JOIN tenure_lease AS l ON l.name = k.name AND l.sort_key = k.sort_key";
+}
+
+struct Change {
+  const char* sql;
+  int parameters;  // name, sort key, token, version
+};
+
+// A row of its own making says nothing of an open term.
+constexpr Change changes[] = {
+    {"DELETE FROM tenure_fence WHERE name = ?1 AND sort_key = ?2", 2},
+    {"INSERT INTO tenure_fence(name, sort_key, token) VALUES(?1, ?2, ?3)", 3},
+    {"UPDATE tenure_lease SET token = ?3, state = 'released', record_version = ?4, step_down_token = NULL, "
+     "beacon_id = NULL, beacon_device = NULL, beacon_inode = NULL, boot_id = NULL WHERE name = ?1 AND sort_key = ?2",
+     4}};
+
+StoreResult<StoredTokens> select(Session& session, const LeaseKey& key, const std::string& what) {
+  std::optional<std::string> hasLease;
+  int code = session.connection().queryText("SELECT 1 FROM pragma_table_info('tenure_fence') WHERE name = 'lease_ms'",
+                                            hasLease);
+  if (code != SQLITE_OK) return session.failed(what, code);
+  Statement row;
+  code = session.connection().prepare(selectSql(hasLease.has_value()).c_str(), row);
+  if (code != SQLITE_OK) return session.failed(what, code);
+  const StatementUse use{row};
+  row.bind(1, key.name);
+  row.bind(2, key.sortKey);
+  if (code = row.step(); code != SQLITE_ROW) return session.failed(what, code);
+  return StoredTokens{
+      row.bytes(0), row.bytes(1), row.bytes(2), row.bytes(3), row.bytes(4) == "released", milliseconds{row.integer(5)}};
+}
+
+int set(Session& session, const LeaseKey& key, FencingToken token) {
+  SystemRandom random;
+  const std::string version = uuid4(random);
+  for (const Change& change : changes) {
+    Statement statement;
+    if (const int code = session.connection().prepare(change.sql, statement); code != SQLITE_OK) return code;
+    statement.bind(1, key.name);
+    statement.bind(2, key.sortKey);
+    if (change.parameters >= 3) statement.bind(3, static_cast<std::int64_t>(token.value()));
+    if (change.parameters >= 4) statement.bind(4, version);
+    if (const int code = statement.run(); code != SQLITE_OK) return code;
+  }
+  return SQLITE_OK;
+}
+
+/// A beacon that somebody holds, or that cannot be looked at; empty if there is none. A directory that cannot be read
+/// is no proof that nobody lives.
+StoreResult<std::string> livingBeacon(Session& session, const std::string& own) {
+  const std::string& sidecar = session.files().sidecar;
+  std::error_code fault;
+  std::filesystem::directory_iterator names{sidecar, fault};
+  if (fault == std::errc::no_such_file_or_directory) return std::string{};
+  for (; !fault && names != std::filesystem::directory_iterator{}; names.increment(fault)) {
+    const std::string name = names->path().filename().string();
+    if (!name.starts_with(beaconPrefix) || name.substr(beaconPrefix.size()) == own) continue;
+    const UniqueFd beacon = openBeaconToLook(names->path().string());
+    if (!beacon && errno == ENOENT) continue;
+    if (!beacon || probeBeacon(beacon) == LockState::held) return names->path().string();
+  }
+  if (fault) return session.error(ErrorClass::transient, "looking into " + sidecar + ": " + fault.message());
+  return std::string{};
+}
+
+}  // namespace
+
+StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key) {
+  if (auto refused = refusalOf(key)) return std::move(*refused);
+  const StoreResult<bool> ready = session.open(Session::Need::existing);
+  if (ready.has_error()) return ready.error();
+  if (!*ready) return StoredTokens{};
+  return select(session, key, "reading the tokens of lease " + toString(key));
+}
+
+WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens& expected, FencingToken token,
+                       const std::string& ownBeacon, const Deadline& deadline) {
+  if (auto refused = refusalOfRecovery(key, token)) return Rejected{std::move(*refused)};
+  const StoreResult<bool> ready = session.open(Session::Need::existing);
+  if (ready.has_error()) return Rejected{ready.error()};
+  if (!*ready) return Rejected{session.error(ErrorClass::misconfigured, "there are no tables, so no tokens")};
+
+  Transaction transaction{session, "setting the tokens of lease " + toString(key)};
+  if (auto late = transaction.begin(deadline)) return Rejected{std::move(*late)};
+  const auto found = select(session, key, transaction.what());
+  if (found.has_error()) return Rejected{found.error()};
+  if (*found != expected) return Conflict{};
+  const auto living = livingBeacon(session, ownBeacon);
+  if (living.has_error()) return Rejected{living.error()};
+  if (!living->empty()) {
+    return Rejected{session.error(ErrorClass::misconfigured,
+                                  "a process lives that has used this store, because " + *living +
+                                      " is locked; end every candidate first (lslocks names the process)")};
+  }
+  if (const int code = set(session, key, token); code != SQLITE_OK) return Rejected{transaction.failed(code)};
+  if (auto trouble = transaction.commit()) return std::move(*trouble);
+  if (!session.filesUnchanged()) return Conflict{};  // set in a file that nobody looks at any more
+  touchWakeFile(session.files().sidecar, key);
+  return Applied{token};
+}
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,103 @@
+// What a fence for DynamoDB takes for an answer of DynamoDB, and what not: no server, answers by script.
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <tenure/adapters/dynamodb_fence.hpp>
+#include <tenure/lockcore/aws/json_client.hpp>
+
+namespace tenure {
+namespace {
+
+const TermStamp stamp{"billing", FencingToken{5}, "a#1"};
+
+/// Says the same to every request.
+class LyingService final : public aws::JsonClient {
+ public:
+  LyingService(int status, std::string body) : status_{status}, body_{std::move(body)} {}
+
+  void call(std::string, std::string body, std::chrono::nanoseconds, aws::JsonHandler handler) override {
+    asked_ = std::move(body);
+    handler(aws::JsonReply{status_, body_, "id"});
+  }
+  [[nodiscard]] std::string describe() const override { return "scripted"; }
+  [[nodiscard]] const std::string& asked() const noexcept { return asked_; }
+
+ private:
+  const int status_;
+  const std::string body_;
+  std::string asked_{};
+};
+
+DynamoDbFence over(const std::shared_ptr<LyingService>& service) {
+  DynamoDbFenceOptions options;
+  options.guard.table = "t";
+  return DynamoDbFence{options, service};
+}
+
+const DynamoDbWrite put{.table = "t", .item = R"({"key":{"S":"one"}})"};
+const DynamoDbWrite update{.kind = DynamoDbWrite::Kind::update,
+                           .table = "t",
+                           .item = R"({"key":{"S":"one"}})",
+                           .update = "SET n = :n",
+                           .values = R"({":n":{"N":"1"}})"};
+
+/// What something between may say with status 200.
+constexpr const char* lies[] = {
+    "",
+    "{}",
+    "<html>welcome</html>",
+    "[]",
+    R"({"ConsumedCapacity":{}})",
+    R"({"ConsumedCapacity":[]})",
+    R"({"ConsumedCapacity":[{"CapacityUnits":1.0}]})",
+    R"({"ConsumedCapacity":true})",
+    R"({"__type":"com.amazon.coral.service#InternalServerError"})",
+    R"({"__type":"x#ConditionalCheckFailedException","ConsumedCapacity":{"TableName":"t"}})",
+    R"({"__type":"x#InternalServerError","ConsumedCapacity":{"TableName":"t"}})"};
+
+TEST(DynamoDbAnswers, aWriteIsDoneOnlyIfTheAnswerTellsTheConsumedCapacity) {
+  for (const char* lie : lies) {
+    const auto service = std::make_shared<LyingService>(200, lie);
+    DynamoDbFence fence = over(service);
+    for (const auto& written : {fence.write(stamp, put), fence.write(stamp, update), fence.transact(stamp, {put})}) {
+      ASSERT_TRUE(written.has_error()) << lie;
+      const FenceError error = written.error();
+      ASSERT_NE(error.trouble(), nullptr) << lie;
+      EXPECT_TRUE(error.trouble()->mayBeWritten) << lie;
+    }
+  }
+}
+
+TEST(DynamoDbAnswers, thatThereIsNoTokenIsBelievedOnlyWithTheConsumedCapacity) {
+  for (const char* lie : lies) {
+    EXPECT_TRUE(over(std::make_shared<LyingService>(200, lie)).highestSeen("billing").has_error()) << lie;
+  }
+  const auto honest =
+      std::make_shared<LyingService>(200, R"({"ConsumedCapacity":{"TableName":"t","CapacityUnits":1}})");
+  EXPECT_EQ(over(honest).highestSeen("billing").value(), std::nullopt);
+  EXPECT_NE(honest->asked().find(R"("ReturnConsumedCapacity":"TOTAL")"), std::string::npos) << honest->asked();
+}
+
+TEST(DynamoDbAnswers, theServicesOwnAnswersAreSuccesses) {
+  const auto one = std::make_shared<LyingService>(200, R"({"ConsumedCapacity":{"TableName":"t","CapacityUnits":2.0}})");
+  EXPECT_EQ(over(one).write(stamp, put).value(), DynamoDbWritten::done);
+  EXPECT_EQ(over(one).write(stamp, update).value(), DynamoDbWritten::done);
+  const auto many =
+      std::make_shared<LyingService>(200, R"({"ConsumedCapacity":[{"TableName":"t"},{"TableName":"u"}]})");
+  EXPECT_EQ(over(many).transact(stamp, {put}).value(), DynamoDbWritten::done);
+}
+
+TEST(DynamoDbAnswers, aRefusalIsBelievedOnlyAsAnError) {
+  const std::string stale =
+      R"({"__type":"x#ConditionalCheckFailedException","Item":{"tenure_fence:billing":{"M":{"token":{"N":"9"},)"
+      R"("holder":{"S":"b"}}}}})";
+  EXPECT_NE(FenceError{over(std::make_shared<LyingService>(400, stale)).write(stamp, put).error()}.stale(), nullptr);
+  EXPECT_EQ(FenceError{over(std::make_shared<LyingService>(200, stale)).write(stamp, put).error()}.stale(), nullptr);
+}
+
+}  // namespace
+}  // namespace tenure

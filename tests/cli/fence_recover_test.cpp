@@ -1,0 +1,171 @@
+// `tenure fence recover`, on real stores and resources.
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <tenure/adapters/fenced_file.hpp>
+#include <tenure/adapters/sqlite_fence.hpp>
+
+#include "adapters/test_database.hpp"
+#include "cli/group_fixture.hpp"
+#include "exit_codes.hpp"
+
+namespace tenure::test {
+namespace {
+
+constexpr const char* greatest = "9007199254740991";
+
+class FenceRecoverTest : public GroupFixture {
+ protected:
+  /// A lease that was led once, and whose tokens somebody has then poisoned.
+  void poison(const std::string& counter = greatest) const {
+    configure();
+    ASSERT_EQ(finish({"run", "--config", config(), "--once", "--", "true"}).code, 0);
+    const TestDatabase leases{database()};
+    leases.exec("UPDATE tenure_fence SET token = " + counter + "; UPDATE tenure_lease SET token = " + counter);
+  }
+  [[nodiscard]] Finished recover(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"fence", "recover", "--config", config(), "--token", "17", "--yes"};
+    words.insert(words.end(), more.begin(), more.end());
+    return finish(words);
+  }
+  /// The token that a leader gets now; empty: nobody can be elected.
+  [[nodiscard]] std::string nextToken() const {
+    const std::string file = directory_.file("token");
+    const std::string job = "echo $TENURE_FENCING_TOKEN > " + file;
+    if (finish({"run", "--config", config(), "--once", "--wait", "3s", "--", "sh", "-c", job}).code != 0) return "";
+    std::string token;
+    std::getline(std::ifstream{file}, token);
+    return token;
+  }
+};
+
+TEST_F(FenceRecoverTest, aLeaseWhoseCounterIsAtItsEndElectsAgain) {
+  poison();
+  ASSERT_EQ(nextToken(), "") << "the counter cannot rise any further";
+  const Finished done = recover();
+  ASSERT_EQ(done.code, cli::exitOk) << done.errors;
+  EXPECT_NE(done.errors.find("counter: 9007199254740991 -> 17"), std::string::npos) << done.errors;
+  EXPECT_NE(done.errors.find("This waives invariant I7"), std::string::npos) << done.errors;
+  EXPECT_EQ(nextToken(), "18");
+}
+
+TEST_F(FenceRecoverTest, aCounterOfAnOlderReleaseAboveEveryTokenIsSetRight) {
+  poison("9223372036854775807");
+  ASSERT_EQ(recover().code, cli::exitOk);
+  EXPECT_EQ(nextToken(), "18");
+}
+
+TEST_F(FenceRecoverTest, doesNothingWhileALeaderLives) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const Finished refused = recover();
+  EXPECT_EQ(refused.code, cli::exitBusy) << refused.errors;
+  EXPECT_NE(refused.errors.find("alice#"), std::string::npos) << refused.errors;
+  EXPECT_NE(refused.errors.find("End every candidate first"), std::string::npos) << refused.errors;
+  EXPECT_EQ(TestDatabase{database()}.number("SELECT token FROM tenure_fence"), 1);
+  EXPECT_TRUE(goesOn(1)) << "it leads on";
+}
+
+TEST_F(FenceRecoverTest, doesNothingWhileALeaderIsFrozenWhoseLeaseIsOver) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+  const Finished refused = recover();  // no renewal was seen for a whole lease, but the beacon is locked
+  EXPECT_EQ(refused.code, cli::exitStore) << refused.errors;
+  EXPECT_NE(refused.errors.find("beacon-"), std::string::npos) << refused.errors;
+  EXPECT_EQ(TestDatabase{database()}.number("SELECT token FROM tenure_fence"), 1);
+}
+
+TEST_F(FenceRecoverTest, doesNothingWithoutAConfirmation) {
+  poison();
+  const Finished refused = finish({"fence", "recover", "--config", config(), "--token", "17"});
+  EXPECT_EQ(refused.code, cli::exitUsage);
+  EXPECT_NE(refused.errors.find("--yes"), std::string::npos) << refused.errors;
+  EXPECT_EQ(TestDatabase{database()}.text("SELECT token FROM tenure_fence"), greatest);
+}
+
+TEST_F(FenceRecoverTest, aDatabaseThatRemembersATokenTooHighTakesTheNextLeader) {
+  poison();
+  const std::string file = directory_.file("app.db");
+  const TestDatabase app{file};
+  auto fence = SqliteFence::open(app.raw()).value();
+  const auto nothing = [](sqlite3*) { return SQLITE_OK; };
+  ASSERT_TRUE(fence.write(TermStamp{"test-group", maxFencingToken, "mallory"}, nothing));
+  ASSERT_TRUE(fence.write(TermStamp{"other", FencingToken{99}, "x"}, nothing));
+  ASSERT_EQ(recover({"--resource", "sqlite:" + file}).code, cli::exitOk);
+  EXPECT_TRUE(fence.write(TermStamp{"test-group", FencingToken{17}, "a"}, nothing).has_error());
+  EXPECT_TRUE(fence.write(TermStamp{"test-group", FencingToken{18}, "a"}, nothing).has_value());
+  EXPECT_EQ(fence.highestSeen("other").value()->token, FencingToken{99});
+}
+
+TEST_F(FenceRecoverTest, aFileThatRemembersATokenTooHighTakesTheNextLeader) {
+  poison();
+  const std::string path = directory_.file("ledger");
+  auto file = FencedFile::open(path).value();
+  ASSERT_TRUE(file.append(TermStamp{"test-group", maxFencingToken, "mallory"}, "kept\n"));
+  ASSERT_EQ(recover({"--resource", "file:" + path}).code, cli::exitOk);
+  EXPECT_TRUE(file.append(TermStamp{"test-group", FencingToken{17}, "a"}, "no\n").has_error());
+  EXPECT_TRUE(file.append(TermStamp{"test-group", FencingToken{18}, "a"}, "more\n").has_value());
+  EXPECT_EQ(file.read().value(), "kept\nmore\n");
+}
+
+TEST_F(FenceRecoverTest, aProxysMemoryIsSetWhileTheProxyIsStoppedOnly) {
+  poison();
+  const std::string memory = directory_.file("fence.db");
+  const std::vector<std::string> words{
+      "fence",   "proxy",      "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:9",
+      "--lease", "test-group", "--memory", memory};
+  {
+    Subprocess proxy{tenure(words), as("proxy")};
+    ASSERT_TRUE(proxy.lineAfter("listening on").has_value()) << proxy.errors();
+    const Finished refused = recover({"--resource", "proxy:" + memory});
+    EXPECT_EQ(refused.code, cli::exitUsage);
+    EXPECT_NE(refused.errors.find("in use by another process"), std::string::npos) << refused.errors;
+    proxy.signal(SIGTERM);
+    EXPECT_EQ(proxy.wait(), cli::exitOk);
+  }
+  const TestDatabase inside{memory};
+  inside.exec("PRAGMA ignore_check_constraints = ON");  // as an older release left it
+  inside.exec("INSERT INTO tenure_fence_guard VALUES('test-group', 9223372036854775807, 'mallory', '')");
+  const Finished damaged = finish(words);
+  EXPECT_EQ(damaged.code, cli::exitFailed);
+  for (const std::string& part : {memory, std::string{"9223372036854775807"}, std::string{"tenure fence recover"}}) {
+    EXPECT_NE(damaged.errors.find(part), std::string::npos) << damaged.errors;
+  }
+  const Finished done = recover({"--resource", "proxy:" + memory});
+  ASSERT_EQ(done.code, cli::exitOk) << done.errors;
+  EXPECT_EQ(inside.number("SELECT token FROM tenure_fence_guard"), 17);
+  Subprocess again{tenure(words), as("proxy")};
+  EXPECT_TRUE(again.lineAfter("listening on").has_value()) << again.errors();
+}
+
+TEST_F(FenceRecoverTest, toolsOfTheirOwnGetTheirStatements) {
+  poison();
+  const Finished done = recover({"--resource", "postgresql:app", "--resource", "redis:tenure:fence:"});
+  ASSERT_EQ(done.code, cli::exitOk) << done.errors;
+  EXPECT_NE(done.output.find("INSERT INTO \"app\".tenure_fence_guard(lease, token, holder) VALUES('test-group', 17, "
+                             "'tenure fence recover');\nCOMMIT;\n"),
+            std::string::npos)
+      << done.output;
+  EXPECT_NE(done.output.find("HSET \"tenure:fence:test-group\" lease \"test-group\" token 17 holder "
+                             "\"tenure fence recover\"\n"),
+            std::string::npos)
+      << done.output;
+}
+
+TEST_F(FenceRecoverTest, aResourceThatIsNoneIsToldBeforeAnythingIsDone) {
+  poison();
+  const std::string none = directory_.file("none");
+  for (const std::string& word : {std::string{"sqlite"}, "etcd:x", "sqlite:" + none, "file:" + none, "proxy:" + none}) {
+    const Finished refused = recover({"--resource", word});
+    EXPECT_EQ(refused.code, cli::exitUsage) << word << refused.errors;
+  }
+  EXPECT_EQ(TestDatabase{database()}.text("SELECT token FROM tenure_fence"), greatest);
+}
+
+}  // namespace
+}  // namespace tenure::test
