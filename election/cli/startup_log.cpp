@@ -12,20 +12,23 @@ Logger StartupLog::logger() const {
                 }};
 }
 
-std::vector<std::string> StartupLog::take(bool opens) {
-  const std::lock_guard lock{held_->mutex};
-  if (opens) held_->isOpen = true;
-  return std::exchange(held_->lines, {});
-}
-
-void StartupLog::told(const std::string& cause) {
-  for (const std::string& line : take(false)) {
-    if (!line.ends_with(cause)) logger_.log(LogLevel::warn, line);
+void StartupLog::logHeld(bool opens) {
+  std::vector<std::string> lines;
+  {
+    const std::lock_guard lock{held_->mutex};
+    if (opens) held_->isOpen = true;
+    lines.swap(held_->lines);
+  }
+  for (const std::string& line : lines) {
+    if (told_.empty() || !line.ends_with(told_)) logger_.log(LogLevel::warn, line);
   }
 }
 
-void StartupLog::open() {
-  for (const std::string& line : take(true)) logger_.log(LogLevel::warn, line);
+void StartupLog::told(const std::string& cause) {
+  if (!cause.empty()) told_ = cause;
+  logHeld(false);
 }
+
+void StartupLog::open() { logHeld(true); }
 
 }  // namespace tenure::cli

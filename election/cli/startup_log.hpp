@@ -13,7 +13,7 @@ namespace tenure::cli {
 
 /// Whatever needs the store at the start (schema, beacon, watch, first read) meets the same trouble and warns of it.
 /// Until `open` warnings are held back, so that the supervisor, which looks often, can say the cause once in its own
-/// words and drop what says the same. Any thread.
+/// words and drop what says the same. The logger is for any thread, the rest for one.
 class StartupLog {
  public:
   explicit StartupLog(Logger logger) : logger_{std::move(logger)} {}
@@ -21,7 +21,7 @@ class StartupLog {
   /// For the library to log to. May outlive this object; then nothing is held back.
   [[nodiscard]] Logger logger() const;
 
-  /// `cause` has been told: what was held back and says the same is dropped, the rest is logged.
+  /// `cause` has been told: what is held back and says the same is dropped, now and later; the rest is logged.
   void told(const std::string& cause);
   /// The store has answered, or the program ends: nothing is held back any more.
   void open();
@@ -35,9 +35,10 @@ class StartupLog {
     bool isOpen{false};              ///< guarded by mutex
     std::vector<std::string> lines;  ///< guarded by mutex; warnings, in their order
   };
-  [[nodiscard]] std::vector<std::string> take(bool opens);
+  void logHeld(bool opens);
 
   const Logger logger_;
+  std::string told_;  ///< the last cause
   const std::shared_ptr<Held> held_{std::make_shared<Held>()};
 };
 

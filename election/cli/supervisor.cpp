@@ -177,9 +177,9 @@ void Supervisor::advance(const Instant& now) {
     job_->act(now);
     if (job_->isOver()) endTerm();
   }
+  if (candidacy_ && !stopped_ && !firstContact_.isMade()) makeContact(now, candidacy_->status().lease);
   if (!job_ && candidacy_ && !stopped_) {
     const LeaseStatus lease = candidacy_->status().lease;
-    makeContact(now, lease);
     if (waitLimit_.isOver(now, lease)) giveUpWaiting(now, lease);
   }
   settle(now);
@@ -293,7 +293,7 @@ void Supervisor::settle(const Instant& now) {
 
 /// Before the first answer of the store nobody can tell a wrong set-up from an outage but by its cause.
 void Supervisor::makeContact(const Instant& now, const LeaseStatus& lease) {
-  if (firstContact_.isMade() || exitCode_) return;
+  if (exitCode_) return;
   const auto advice = firstContact_.look(now, lease);
   if (firstContact_.isMade()) return startupLog_.open();
   if (!advice) return;

@@ -74,6 +74,7 @@ void LeaderElector::Impl::connect(std::shared_ptr<Scheduler> scheduler) {
 }
 
 void LeaderElector::Impl::addListener(Listener listener) {
+  if (!isOriginalProcess()) return;
   const std::lock_guard lock{mutex_};
   if (phase_ != Phase::fresh) throw std::logic_error("LeaderElector: listeners are added before start()");
   listeners_.add(std::move(listener));

@@ -80,6 +80,7 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   void on(const action::LeaderChanged& changed);
   void on(const action::GaveUp& /*of a lock*/) {}
   void on(const action::Stopped& stopped);
+  [[nodiscard]] std::shared_ptr<TermWatch> watched(const std::shared_ptr<TermHandle>& term) const;
   void watchLostWork(const std::shared_ptr<TermHandle>& term);
   template <class Callback>
   void tell(Callback Listener::*callback, Notice notice);

@@ -9,6 +9,13 @@ namespace tenure {
 
 using std::chrono::nanoseconds;
 
+namespace {
+
+constexpr const char* terminationLine =
+    "the work still runs as the lease ends: this process ends itself (on_lost: terminate)";
+
+}  // namespace
+
 void LeaderElector::Impl::take(const LeaseNotice& notice) {
   std::visit([this](const auto& n) { on(n); }, notice);
   if (part_.onNotice) part_.onNotice(notice);
@@ -16,6 +23,7 @@ void LeaderElector::Impl::take(const LeaseNotice& notice) {
 
 void LeaderElector::Impl::on(const action::Elected& elected) {
   const auto term = std::make_shared<TermHandle>(group_.name(), candidate_, elected.token, cell_, driver_, clock_);
+  term->watch = watched(term);
   {
     const std::lock_guard lock{mutex_};
     term_ = term;
@@ -24,10 +32,26 @@ void LeaderElector::Impl::on(const action::Elected& elected) {
   termLane_->post([self = shared_from_this(), term] { self->runElected(term); });
 }
 
+/// Where the scheduler shows the system's time. Another clock is the scheduler's own business.
+std::shared_ptr<TermWatch> LeaderElector::Impl::watched(const std::shared_ptr<TermHandle>& term) const {
+  if (clock_ != systemClock()) return nullptr;
+  std::shared_ptr<const Termination> termination;
+  if (group_.options().onLost == OnLost::terminate) {
+    termination = std::make_shared<const Termination>(
+        Termination{lostExitCode, logger_, group_.name() + ": " + terminationLine, term->ended});
+  }
+  const std::shared_ptr<StopSignal> stop{term, &term->stop};
+  auto watch = watchTerm({cell_, term->token, stop, driver_, stopTokens_, std::move(termination)});
+  if (!watch) {
+    log(LogLevel::warn, "the system gives no thread for the deadlines: a blocked scheduler would delay the stop token");
+  }
+  return watch;
+}
+
 void LeaderElector::Impl::on(const action::Revoked& revoked) {
   const std::shared_ptr<TermHandle> term = takeTerm();
   if (!term) return;  // the destructor, tired of waiting, was quicker
-  endTerm(term, {revoked.reason, revoked.detail, revoked.token});
+  endTerm(term, {revoked.reason, whyRevoked(revoked, term->watch.get()), revoked.token});
   if (group_.options().onLost == OnLost::terminate) watchLostWork(term);
 }
 
@@ -38,23 +62,24 @@ std::shared_ptr<TermHandle> LeaderElector::Impl::takeTerm() {
 }
 
 void LeaderElector::Impl::endTerm(const std::shared_ptr<TermHandle>& term, Revocation why) {
+  // The stop token fires on a thread of its own: user code may hang on it, and a blocked lane must not delay it (I6).
+  stopTokens_->post([term] { term->stop.fire(); });
   const bool polite = why.reason == RevokeReason::stopped || why.reason == RevokeReason::steppedDown;
   log(polite ? LogLevel::info : LogLevel::warn, "revoked (" + std::string{toString(why.reason)} +
                                                     (why.detail.empty() ? "" : ": " + why.detail) +
                                                     "), fencing token " + toString(why.token));
-  // The stop token fires on a thread of its own: user code may hang on it, and a blocked lane must not delay it (I6).
-  stopTokens_->post([term] { term->stop.fire(); });
   termLane_->post([self = shared_from_this(), term, why = std::move(why)] { self->runRevoked(term, why); });
 }
 
-/// OnLost::terminate: the process ends itself if work of the term is still running when the lease's validity ends.
-/// Looks at every heartbeat, because validity may also end early: another owner may be found.
+/// OnLost::terminate: the process ends itself if work of the term is still running when the lease's validity ends. The
+/// watchdog sees to that deadline; this looks at every heartbeat, because validity may also end early: another owner
+/// may be found.
 void LeaderElector::Impl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
   if (endedTerm_.load() >= term->token.value()) return;
   const TermState state = term->state();
   const Instant now = clock_->now();
   if (!state.validAt(now)) {
-    log(LogLevel::error, "the work still runs and the lease is over: this process ends itself (on_lost: terminate)");
+    log(LogLevel::error, terminationLine);
     std::_Exit(lostExitCode);
   }
   const nanoseconds left = state.validFor - elapsedForHolder(state.anchor, now);
@@ -115,6 +140,8 @@ void LeaderElector::Impl::runRevoked(const std::shared_ptr<TermHandle>& term, co
   term->stop.awaitFired(std::chrono::seconds{1});  // fired before onRevoked in any case
   listeners_.call("onRevoked", &Listener::onRevoked, why);
   endedTerm_.store(term->token.value());
+  term->ended->store(true);
+  term->watch.reset();
   driver_->submit(event::WorkEnded{});
 }
 

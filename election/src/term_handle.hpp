@@ -1,17 +1,19 @@
 // What a Leadership shares with its elector.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 
 #include <tenure/lockcore/detail/stop_signal.hpp>
+#include <tenure/lockcore/detail/watchdog.hpp>
 #include <tenure/lockcore/lease_driver.hpp>
 #include <tenure/lockcore/process_mark.hpp>
 
 namespace tenure {
 
-/// Everything but the stop signal is constant after construction.
+/// Everything but the stop signal and the watch is constant after construction.
 struct TermHandle {
   TermHandle(std::string lease, std::string candidate, FencingToken number, std::shared_ptr<const TermCell> published,
              std::weak_ptr<LeaseDriver> drivenBy, std::shared_ptr<const Clock> electorsClock)
@@ -30,6 +32,9 @@ struct TermHandle {
   std::shared_ptr<const Clock> clock;
   ProcessMark mark{};
   StopSignal stop{};
+  /// For the watchdog, also when this is gone.
+  const std::shared_ptr<std::atomic<bool>> ended{std::make_shared<std::atomic<bool>>(false)};
+  std::shared_ptr<TermWatch> watch{};  ///< until the work has ended; by the one who ends the term
 
   /// The published state if it is still about this term, else "no term": in a forked child it never is.
   [[nodiscard]] TermState state() const noexcept {

@@ -15,6 +15,8 @@ namespace {
 /// our own and taken over anew.
 constexpr std::size_t maxPendingAcquires = 4;
 constexpr int maxLostRaces = 6;
+/// Of one request of somebody who waits for a lock: a store that answers later than this is asked again.
+constexpr milliseconds longestRequest{5'000};
 
 }  // namespace
 
@@ -41,7 +43,13 @@ void LeaseMachine::Impl::advanceCandidate(const Instant& now) {
   if (inFlight_) return;
   const auto free = observation_.untilFree(now, politeness_);
   if (mayCompete(now) && !readFirst_ && free && *free <= nanoseconds{0}) return sendAcquire(now);
-  if (hinted_ || poll_.untilDue(now) <= nanoseconds{0}) send(now, Request::read, options_.timing.heartbeat());
+  if (hinted_ || poll_.untilDue(now) <= nanoseconds{0}) {
+    send(now, Request::read, limited(options_.timing.heartbeat()));
+  }
+}
+
+nanoseconds LeaseMachine::Impl::limited(Nanos timeout) const {
+  return options_.oneTerm ? std::min<nanoseconds>(timeout, longestRequest) : timeout;
 }
 
 /// Small random delays keep candidates from writing all at once; the window grows with each lost race, so that a crowd
@@ -61,8 +69,8 @@ nanoseconds LeaseMachine::Impl::raceJitter() {
 void LeaseMachine::Impl::sendAcquire(const Instant& now) {
   state_ = LeaseState::acquiring;
   // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
-  sendWrite(now, Request::acquire, options_.timing.leadsFor() / 2, observation_.expected());
-  inFlight_->creates = observation_.expected().empty();
+  sendWrite(now, Request::acquire, limited(options_.timing.leadsFor() / 2), observation_.expected());
+  inFlight_->creates = observation_.absent();
   const Pending sent{inFlight_->version, now, inFlight_->right};
   if (mutant::on(Mutant::electedBeforeAnswer)) becomeLeader(now, sent, tokenFloor_.next());
 }

@@ -53,6 +53,7 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   renewFailures_ = 0;
   retryAfter_ = nanoseconds{0};
   readBack_ = false;
+  lossHinted_ = false;
   doubt_ = false;
   wanted_.reset();
   overdueWhenWon_ = std::max(-heartbeatDueIn(now), nanoseconds{0});
@@ -92,6 +93,7 @@ nanoseconds LeaseMachine::Impl::grownRetry() {
 bool LeaseMachine::Impl::renewalFits(const Instant& now) const { return rightLeft(now) / 2 >= leastRequestTime; }
 
 nanoseconds LeaseMachine::Impl::renewDueIn(const Instant& now) const {
+  if (lossHinted_) return nanoseconds{0};
   if (renewFailures_ > 0 || doubt_ || readBack_) return retryAfter_ - elapsedForHolder(retryFrom_, now);
   if (wanted_) return nanoseconds{0};
   if (options_.manualHeartbeat && !mutant::on(Mutant::manualRenewsByItself)) return nanoseconds::max();
@@ -122,6 +124,7 @@ void LeaseMachine::Impl::advanceRenewal(const Instant& now) {
   }
   // Shorter than half of what is left, so that a hung request leaves room for another one.
   const nanoseconds timeout = std::min<nanoseconds>(options_.timing.heartbeat(), rightLeft(now) / 2);
+  lossHinted_ = false;
   if (readBack_ || mustLook()) return send(now, Request::read, timeout);
   limitRight(now);
   endLateTerm(now);  // one that states a much shorter lease may leave nothing of the right
@@ -272,7 +275,7 @@ void LeaseMachine::Impl::revokeExpired(const Instant& now) {
   } else if (options_.manualHeartbeat && !wanted_) {
     announceRevoked(RevokeReason::expired, "nobody asked for a renewal in time, and the heartbeat is manual");
   } else if (paused) {
-    announceRevoked(RevokeReason::expired, "this process did not run for " + millis + " ms");
+    announceRevoked(RevokeReason::expired, "this process did not run for " + millis + " ms", true);
   } else if (unreachable) {
     announceRevoked(RevokeReason::storeUnreachable, renewFailures_ > 0 && lastError_
                                                         ? lastError_->message
@@ -295,14 +298,14 @@ void LeaseMachine::Impl::revokeLost(const Instant& now, RevokeReason reason, con
 }
 
 /// Leadership ends for isLeader() before anybody is told of it.
-void LeaseMachine::Impl::announceRevoked(RevokeReason reason, std::string detail) {
+void LeaseMachine::Impl::announceRevoked(RevokeReason reason, std::string detail, bool unstepped) {
   TermState over = term_;
   over.leadsFor = nanoseconds{0};
   if (reason == RevokeReason::lost || reason == RevokeReason::recordMissing) over.validFor = nanoseconds{0};
   publish(over);
   if (mutant::on(Mutant::revokedUntold) && reason == RevokeReason::lost) return;
-  if (mutant::on(Mutant::revokedTwice)) actions_.push_back(action::Revoked{reason, detail, term_.token});
-  actions_.push_back(action::Revoked{reason, std::move(detail), term_.token});
+  if (mutant::on(Mutant::revokedTwice)) actions_.push_back(action::Revoked{reason, detail, term_.token, unstepped});
+  actions_.push_back(action::Revoked{reason, std::move(detail), term_.token, unstepped});
 }
 
 void LeaseMachine::Impl::beginDrain(const Instant& now, RevokeReason reason, const std::string& detail) {

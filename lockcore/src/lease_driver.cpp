@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <string>
 
 #include "lease_driver_impl.hpp"
@@ -30,7 +31,29 @@ void LeaseDriver::Impl::pump(const LeaseEvent& event) {
 
 LeaseActions LeaseDriver::Impl::step(const Instant& now, const LeaseEvent& event) {
   const std::lock_guard lock{mutex_};
-  return machine_.step(now, event);
+  if (!std::exchange(withdrawn_, false)) return machine_.step(now, event);
+  LeaseActions actions = machine_.step(now, event::Stop{});
+  LeaseActions more = machine_.step(now, event);
+  std::move(more.begin(), more.end(), std::back_inserter(actions));
+  return actions;
+}
+
+bool LeaseDriver::Impl::withdraw() {
+  bool open = false;
+  {
+    const std::lock_guard lock{mutex_};
+    withdrawn_ = true;
+    open = machine_.acquisitionOpen();
+  }
+  submit(event::Stop{});
+  return open;
+}
+
+void LeaseDriver::Impl::endLedTerm(FencingToken token) {
+  const TermState term = machine_.term();
+  const bool led = term.token == token && term.leadsAt(scheduler_->now());
+  if (!led) return pump(event::Wakeup{});
+  pump(event::WorkFailed{"the work was told to stop at the deadline, in the moment of a renewal"});
 }
 
 void LeaseDriver::Impl::take(LeaseActions actions) {
@@ -132,10 +155,16 @@ std::shared_ptr<void> LeaseDriver::Impl::orNull(const char* what, const std::fun
   return nullptr;
 }
 
-/// Only a candidate needs to hear of changes; a leader's own heartbeats would wake it. Who acquires without a look (a
-/// lock that was handed over) needs none unless that fails.
+/// Only a candidate needs to hear of changes; a leader's own heartbeats would wake it, but it must hear of a loss. Who
+/// acquires without a look (a lock that was handed over) needs none unless that fails.
 void LeaseDriver::Impl::keepWatch() {
   const LeaseState state = machine_.state();
+  if (state != LeaseState::leading && state != LeaseState::draining) {
+    lossWatch_.reset();
+    lossAsked_ = false;
+  } else if (!std::exchange(lossAsked_, true)) {
+    lossWatch_ = orNull("notice of a loss", [this] { return store_->watchLoss(teller(event::StoreHint{true})); });
+  }
   if (state != LeaseState::candidate && state != LeaseState::acquiring) {
     watch_.reset();
     watchAsked_ = false;

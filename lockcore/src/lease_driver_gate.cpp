@@ -15,6 +15,18 @@ void LeaseDriver::Gate::submit(LeaseEvent event) {
   if (impl_) impl_->submit(std::move(event));  // posts, and so runs nothing under the lock
 }
 
+bool LeaseDriver::Gate::withdraw() {
+  if (!mark_.isHere()) return false;
+  const std::lock_guard lock{mutex_};
+  return impl_ && impl_->withdraw();
+}
+
+void LeaseDriver::Gate::endTerm(FencingToken token) {
+  if (!mark_.isHere()) return;
+  const std::lock_guard lock{mutex_};
+  if (impl_) impl_->endTerm(token);
+}
+
 void LeaseDriver::Gate::schemaAnswered(StoreStatus status) {
   if (!mark_.isHere()) return;
   const std::lock_guard lock{mutex_};
@@ -54,6 +66,8 @@ LeaseDriver::~LeaseDriver() { close(); }
 
 void LeaseDriver::close() noexcept { gate_->close(); }
 void LeaseDriver::submit(LeaseEvent event) { gate_->submit(std::move(event)); }
+bool LeaseDriver::withdraw() { return gate_->withdraw(); }
+void LeaseDriver::endTerm(FencingToken token) { gate_->endTerm(token); }
 void LeaseDriver::reportProgress() noexcept { gate_->reportProgress(); }
 bool LeaseDriver::isOnScheduler() const { return gate_->isOnScheduler(); }
 const std::shared_ptr<const TermCell>& LeaseDriver::term() const noexcept { return term_; }

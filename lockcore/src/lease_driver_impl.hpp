@@ -22,6 +22,8 @@ class LeaseDriver::Gate {
  public:
   void open(std::shared_ptr<Impl> impl);
   void submit(LeaseEvent event);
+  [[nodiscard]] bool withdraw();
+  void endTerm(FencingToken token);
   void schemaAnswered(StoreStatus status);
   void reportProgress() noexcept { progressed_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool takeProgress() noexcept { return progressed_.exchange(false, std::memory_order_relaxed); }
@@ -54,6 +56,13 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
       if (const auto self = weak.lock()) self->pump(event);
     });
   }
+  [[nodiscard]] bool withdraw();
+  void endTerm(FencingToken token) {
+    scheduler_->post([weak = weak_from_this(), token] {
+      if (const auto self = weak.lock()) self->endLedTerm(token);
+    });
+  }
+
   void close() noexcept { closed_.store(true); }
   [[nodiscard]] const std::shared_ptr<const TermCell>& term() const noexcept { return readTerm_; }
   void schemaAnswered(StoreStatus status) {
@@ -68,6 +77,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void ensureSchema();
   void takeSchema(const StoreStatus& status);
   void pump(const LeaseEvent& event);
+  void endLedTerm(FencingToken token);
   void take(LeaseActions actions);
   void perform(const action::SendRead& send);
   void perform(action::SendWrite&& send);
@@ -106,6 +116,8 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   // Touched on the scheduler only.
   std::optional<Scheduler::TimerId> timer_{};
   std::shared_ptr<void> watch_{};
+  bool lossAsked_{false};  ///< once for each term
+  std::shared_ptr<void> lossWatch_{};
   bool watchAsked_{false};  ///< once for each candidacy, whether there was something to be had or not
   std::shared_ptr<void> follow_{};
   TroubleLog trouble_{};
@@ -117,6 +129,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   // Changed on the scheduler under the lock, so read there without it.
   mutable std::mutex mutex_;  ///< held for one step of the machine, or for a copy of what it shows
   LeaseMachine machine_;
+  bool withdrawn_{false};                    ///< and the machine does not know it yet
   std::optional<StoreError> schemaFault_{};  ///< as it was told last
   ClockGauge gauge_{};
 };

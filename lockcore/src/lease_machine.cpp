@@ -195,8 +195,10 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::WriteReply& eve
   }
 }
 
-void LeaseMachine::Impl::handle(const Instant& now, const event::StoreHint&) {
+void LeaseMachine::Impl::handle(const Instant& now, const event::StoreHint& event) {
   hinted_ = hinted_ || state_ == LeaseState::candidate;
+  const bool holds = state_ == LeaseState::leading || state_ == LeaseState::draining;
+  lossHinted_ = lossHinted_ || (event.isLoss && holds && !options_.manualHeartbeat);
   if (mutant::on(Mutant::hintIsProof)) observation_.provenDead(now, followedBeacon_);
 }
 
@@ -394,6 +396,11 @@ LeaseMachine& LeaseMachine::operator=(LeaseMachine&&) noexcept = default;
 
 LeaseActions LeaseMachine::step(const Instant& now, const LeaseEvent& event) { return impl_->step(now, event); }
 std::optional<nanoseconds> LeaseMachine::untilWakeup(const Instant& now) const { return impl_->untilWakeup(now); }
+bool LeaseMachine::acquisitionOpen() const noexcept {
+  const LeaseState state = impl_->state_;
+  if (state == LeaseState::idle || state == LeaseState::stopped) return false;
+  return state != LeaseState::candidate || !impl_->pending_.empty();
+}
 const LeaseKey& LeaseMachine::key() const noexcept { return impl_->options_.key; }
 LeaseState LeaseMachine::state() const noexcept { return impl_->state_; }
 TermState LeaseMachine::term() const noexcept { return impl_->published_; }

@@ -44,7 +44,7 @@ class LeaseMachine::Impl {
     RecordVersion version{};  ///< that a write would leave
     bool hinted{false};
     Right right{};
-    bool creates{false};  ///< an acquisition that waits for no record and no open term to be there
+    bool creates{false};  ///< an acquisition that waits for no record to be there, which may come true again
   };
 
   /// A write without an answer: the record may have this version, from a request sent at `sentAt` (I8). A conflict is
@@ -137,6 +137,7 @@ class LeaseMachine::Impl {
   void observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted);
   void follow(const std::optional<LeaseRecord>& held);
   void drawPoliteness();
+  [[nodiscard]] Nanos limited(Nanos timeout) const;
   [[nodiscard]] Nanos raceJitter();
   void loseRace(const Instant& now);
   void acquireAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome);
@@ -166,7 +167,7 @@ class LeaseMachine::Impl {
   void revokeLost(const Instant& now, RevokeReason reason, const std::string& detail);
   void revokeExpired(const Instant& now);
   void beginDrain(const Instant& now, RevokeReason reason, const std::string& detail);
-  void announceRevoked(RevokeReason reason, std::string detail);
+  void announceRevoked(RevokeReason reason, std::string detail, bool unstepped = false);
   void endTerm(const Instant& now, Nanos stillValid);
   [[nodiscard]] bool progressMissing(const Instant& now) const;
   [[nodiscard]] std::string noProgress() const;
@@ -248,6 +249,7 @@ class LeaseMachine::Impl {
   bool asReleased_{false};  ///< the observation is what a release of this process left, without any payload
   bool hasPayload_{false};  ///< this term's record may have some
   bool hinted_{false};      ///< the store's notification asks for a read
+  bool lossHinted_{false};  ///< while a term is held: it asks for a renewal
   bool stopping_{false};    ///< it is giving up
   bool removes_{false};     ///< and its release removes the record
   std::shared_ptr<const LeaseTurn> turn_{};  ///< of this process, until the last term of it that ended; mostly none

@@ -86,7 +86,15 @@ LockResult<void> Lock::renew(RenewOptions options) {
   if (session_->isOnScheduler()) return session_->error(LockErrc::wouldBlock, "cannot be waited for on this thread");
   const auto waiter = std::make_shared<Waiter<LockResult<void>>>();
   session_->renew(std::move(options), [waiter](LockResult<void> result) { waiter->tell(std::move(result)); });
-  return waiter->wait();
+  // The answer, or the loss, comes by then, unless the scheduler stands still.
+  constexpr milliseconds grace{25};
+  for (;;) {
+    const nanoseconds left = remaining();
+    if (auto answer = waiter->waitFor(left + grace)) return *std::move(answer);
+    if (left == nanoseconds{0}) {
+      return session_->error(LockErrc::lost, "was not renewed in time: its scheduler did not run; acquire it again");
+    }
+  }
 }
 
 void Lock::renewAsync(RenewOptions options, std::function<void(LockResult<void>)> done) {
@@ -100,6 +108,7 @@ void Lock::renewAsync(RenewOptions options, std::function<void(LockResult<void>)
 
 LockResult<void> Lock::extend(milliseconds by) {
   if (!isHandle()) return movedFrom();
+  if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
   if (by <= milliseconds{0} || by > maxLeaseDuration) {
     return faultsError(key(), {{"by", std::to_string(by.count()) + "ms is out of range; allowed is 1ms to " +
                                           std::to_string(maxLeaseDuration.count()) + "ms"}});
@@ -109,6 +118,7 @@ LockResult<void> Lock::extend(milliseconds by) {
 
 LockResult<void> Lock::ensure(milliseconds least) {
   if (!isHandle()) return movedFrom();
+  if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
   const milliseconds most = session_->timing().leadsFor();
   if (least > most) {
     return faultsError(

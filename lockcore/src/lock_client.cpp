@@ -46,7 +46,16 @@ LockClient& LockClient::operator=(LockClient&& other) noexcept {
 LockResult<Lock> LockClient::acquire(const LeaseKey& key, AcquireOptions options) {
   if (auto why = impl_->whyNotWait(key)) return *std::move(why);
   const auto waiter = std::make_shared<Waiter<LockResult<Lock>>>();
-  impl_->acquire(key, std::move(options), [waiter](LockResult<Lock> result) { waiter->tell(std::move(result)); });
+  const std::shared_ptr<LockSession> session =
+      impl_->acquire(key, std::move(options), [waiter](LockResult<Lock> result) { waiter->tell(std::move(result)); });
+  if (!session || !session->patience()) return waiter->wait();
+  if (impl_->common().clock != systemClock()) {
+    if (const auto loop = impl_->scheduler()) session->limit(loop);
+    return waiter->wait();
+  }
+  // By this thread, and not by the scheduler: that may stand still itself.
+  if (auto answer = waiter->waitFor(*session->patience())) return *std::move(answer);
+  session->expire();
   return waiter->wait();
 }
 
@@ -57,7 +66,11 @@ LockResult<Lock> LockClient::tryAcquire(const LeaseKey& key, AcquireOptions opti
 
 PendingAcquire LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options,
                                         std::function<void(LockResult<Lock>)> done) {
-  return impl_->acquire(key, std::move(options), impl_->onLane(std::move(done)));
+  if (!impl_->isHere()) return {};  // nobody could tell: the lane's lock may be held by a thread that is not here
+  const std::shared_ptr<LockSession> session = impl_->acquire(key, std::move(options), impl_->onLane(std::move(done)));
+  if (!session) return {};
+  if (const auto loop = impl_->scheduler()) session->limit(loop);
+  return PendingAcquire{session};
 }
 
 LockResult<std::vector<Lock>> LockClient::acquireAll(std::vector<LeaseKey> keys, const AcquireOptions& options) {

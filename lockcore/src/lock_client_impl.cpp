@@ -87,57 +87,77 @@ std::shared_ptr<Scheduler> LockClient::Impl::scheduler() const {
   return scheduler_;
 }
 
-PendingAcquire LockClient::Impl::acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired) {
+LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, AcquireOptions options,
+                                                       LockSession::Acquired acquired) {
   const std::string name = "lock " + toString(key);
   if (!isHere()) {
     acquired(LockError{LockErrc::forked, name + ": this client belongs to the parent process; make one here"});
-    return {};
+    return nullptr;
   }
   const auto timing = checked(key, options, options_.lease);
   if (timing.has_error()) {
     acquired(faultsError(key, timing.error()));
-    return {};
+    return nullptr;
   }
   LockSession::Request request{key, std::move(options), timing->lease, timing->timing};
   std::unique_lock lock{mutex_};
   if (closed_) {
     lock.unlock();
     acquired(LockError{LockErrc::closed, name + ": this client was closed; make a new one"});
-    return {};
+    return nullptr;
   }
   if (const auto known = sessions_.find(key); known != sessions_.end()) {
     const bool ending = known->second->isEnding();
     if (ending && request.options.waitFor != milliseconds{0}) {
-      waiting_[key].push_back({std::move(request), std::move(acquired)});
-      return {};
+      const SessionPtr session = make(std::move(request), std::move(acquired));
+      std::deque<SessionPtr>& queue = waiting_[key];
+      std::erase_if(queue, [](const SessionPtr& one) { return !one->isWanted(); });  // those whose time is over
+      queue.push_back(session);
+      return session;
     }
     lock.unlock();
     acquired(LockError{LockErrc::heldBySelf, name + (ending ? " is being released by this client just now; try again"
                                                             : " is held or being acquired by this very client; pass "
                                                               "its Lock on, or share() it")});
-    return {};
+    return nullptr;
   }
-  const SessionPtr session = begin(std::move(request), std::move(acquired));
+  const SessionPtr session = make(std::move(request), std::move(acquired));
+  begin(session);
   if (!prepared_) unprepared_.push_back(session);
   const bool starts = prepared_;
   const std::optional<Beacon> beacon = beacon_;
   lock.unlock();
   if (starts) session->start(beacon);
   prepare();
-  return PendingAcquire{session};
+  return session;
 }
 
-/// With the mutex held.
-LockClient::Impl::SessionPtr LockClient::Impl::begin(LockSession::Request request, LockSession::Acquired acquired) {
+LockClient::Impl::SessionPtr LockClient::Impl::make(LockSession::Request request, LockSession::Acquired acquired) {
   const LeaseKey key = request.key;
-  auto session = std::make_shared<LockSession>(
+  return std::make_shared<LockSession>(
       common_, std::move(request), std::move(acquired),
       [weak = weak_from_this(), key](ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
         if (const auto self = weak.lock()) self->ended(key, result, std::move(memory));
       });
-  session->begin(scheduler_, memories_.take(key), randomness());
-  sessions_.emplace(key, session);
-  return session;
+}
+
+/// With the mutex held.
+void LockClient::Impl::begin(const SessionPtr& session) {
+  session->begin(scheduler_, memories_.take(session->key()), randomness());
+  sessions_.emplace(session->key(), session);
+}
+
+/// With the mutex held: the first that still waits; null if nobody does.
+LockClient::Impl::SessionPtr LockClient::Impl::takeWaiting(const LeaseKey& key) {
+  const auto queue = waiting_.find(key);
+  if (queue == waiting_.end()) return nullptr;
+  SessionPtr first;
+  while (!queue->second.empty() && !first) {
+    if (queue->second.front()->isWanted()) first = std::move(queue->second.front());
+    queue->second.pop_front();
+  }
+  if (queue->second.empty()) waiting_.erase(queue);
+  return first;
 }
 
 /// Once for a client, and not once for a lock: the beacon of this process is found, and the schema looked at (until it
@@ -241,13 +261,9 @@ void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::sha
     sessions_.erase(old);
     memories_.put(key, std::move(memory));
     if (closed_) endings_.insert_or_assign(key, result);
-    if (const auto queue = waiting_.find(key); queue != waiting_.end()) {
-      Waiting first = std::move(queue->second.front());
-      queue->second.pop_front();
-      if (queue->second.empty()) waiting_.erase(queue);
-      next = begin(std::move(first.request), std::move(first.acquired));
-      beacon = beacon_;
-    }
+    next = takeWaiting(key);
+    if (next) begin(next);
+    beacon = beacon_;
     if (sessions_.empty()) allEnded_.notify_all();
   }
   if (next) next->start(beacon);
@@ -314,7 +330,7 @@ CloseReport LockClient::Impl::close() {
     longest = std::max<nanoseconds>(longest, session->timing().duration() + session->timing().drainTimeout());
   }
   const Patience patience{longest + std::chrono::seconds{1}};
-  std::map<LeaseKey, std::deque<Waiting>> unwanted;
+  std::map<LeaseKey, std::deque<SessionPtr>> unwanted;
   {
     const std::lock_guard lock{mutex_};
     if (!std::exchange(closed_, true)) {
@@ -323,9 +339,7 @@ CloseReport LockClient::Impl::close() {
     unwanted.swap(waiting_);
   }
   for (auto& [key, queue] : unwanted) {
-    for (Waiting& one : queue) {
-      one.acquired(LockError{LockErrc::cancelled, "lock " + toString(key) + ": the client was closed"});
-    }
+    for (const SessionPtr& one : queue) one->cancel(LockErrc::cancelled);
   }
   for (const SessionPtr& session : all) session->close();
   const bool waits = !mustNotBlock(all);

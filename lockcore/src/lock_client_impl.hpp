@@ -23,8 +23,9 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   Impl(LockClientOptions options, std::shared_ptr<const LockCommon> common, std::shared_ptr<Scheduler> scheduler,
        std::unique_ptr<RandomSource> random);
 
-  /// `acquired` may be called inside.
-  PendingAcquire acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired);
+  using SessionPtr = std::shared_ptr<LockSession>;
+  /// `acquired` may be called inside. Null: it was, and there is nothing to be cancelled.
+  SessionPtr acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired);
   [[nodiscard]] LockSession::Acquired onLane(std::function<void(LockResult<Lock>)> done) const;
   /// Why the calling thread cannot wait; empty if it can.
   [[nodiscard]] std::optional<LockError> whyNotWait(const LeaseKey& key) const;
@@ -51,11 +52,6 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
  private:
   class Patience;
   class SharedRandom;
-  using SessionPtr = std::shared_ptr<LockSession>;
-  struct Waiting {
-    LockSession::Request request;
-    LockSession::Acquired acquired;
-  };
 
   void prepare();
   void findBeacon();
@@ -63,7 +59,9 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   void askSchema();
   void schemaAnswered(const StoreStatus& status);
   void startIfPrepared();
-  [[nodiscard]] SessionPtr begin(LockSession::Request request, LockSession::Acquired acquired);
+  [[nodiscard]] SessionPtr make(LockSession::Request request, LockSession::Acquired acquired);
+  void begin(const SessionPtr& session);
+  [[nodiscard]] SessionPtr takeWaiting(const LeaseKey& key);
   void ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory);
   [[nodiscard]] std::vector<SessionPtr> sessions() const;
   [[nodiscard]] bool mustNotBlock(const std::vector<SessionPtr>& sessions) const;
@@ -79,8 +77,8 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<Scheduler> scheduler_;  ///< null once the user's handle is gone
   bool closed_{false};
   std::map<LeaseKey, SessionPtr> sessions_{};
-  std::map<LeaseKey, std::deque<Waiting>> waiting_{};  ///< for a release of the same key that is under way
-  std::map<LeaseKey, ReleaseResult> endings_{};        ///< since close() began
+  std::map<LeaseKey, std::deque<SessionPtr>> waiting_{};  ///< for a release of the same key that is under way
+  std::map<LeaseKey, ReleaseResult> endings_{};           ///< since close() began
   LockMemories memories_;
   enum class Schema { unasked, asked, good, bad } schema_{Schema::unasked};
   bool prepared_{false};  ///< the first look at the schema was answered, and it is known whether there is a beacon

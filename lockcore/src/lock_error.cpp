@@ -47,6 +47,8 @@ std::string_view toString(LockErrc code) noexcept {
       return "invalidOptions";
     case LockErrc::storeUnavailable:
       return "storeUnavailable";
+    case LockErrc::unknown:
+      return "unknown";
     case LockErrc::accessDenied:
       return "accessDenied";
     case LockErrc::storeMisconfigured:

@@ -16,35 +16,41 @@ class PlaceInLine::Lines {
   /// A store is told by its address, which no other has as long as somebody stands in a line of it.
   using Place = std::pair<const LeaseStore*, LeaseKey>;
 
-  [[nodiscard]] std::uint64_t join(const Place& place, Begin begin) {
+  struct Joined {
+    std::uint64_t id;
+    bool isFirst;  ///< nobody else begins it
+  };
+  [[nodiscard]] Joined join(const Place& place, const Begin& begin) {
     const std::lock_guard lock{mutex_};
     std::list<Entry>& line = lines_[place];
-    line.push_back({++last_, std::move(begin)});
-    return last_;
-  }
-
-  /// What the first of the line is to begin with; empty if it has begun, or if there is nobody.
-  [[nodiscard]] Begin takeTurn(const Place& place) {
-    const std::lock_guard lock{mutex_};
-    const auto line = lines_.find(place);
-    return line == lines_.end() ? nullptr : std::exchange(line->second.front().begin, nullptr);
+    const bool isFirst = line.empty();
+    line.push_back({++last_, isFirst ? nullptr : begin});
+    return {last_, isFirst};
   }
 
   void leave(const Place& place, std::uint64_t id, const Memory& memory) {
-    {
-      const std::lock_guard lock{mutex_};
-      const auto line = lines_.find(place);
-      line->second.remove_if([&](const Entry& entry) { return entry.id == id; });
-      if (line->second.empty()) lines_.erase(line);
-    }
-    if (const auto next = takeTurn(place)) next(memory);
+    if (const Begin next = takeLeave(place, id)) next(memory);
   }
 
  private:
   struct Entry {
     std::uint64_t id;
-    Begin begin;  ///< empty once it was called
+    Begin begin;  ///< empty once its turn has come
   };
+
+  /// What the next is to begin with, if it is the first that leaves; else empty.
+  [[nodiscard]] Begin takeLeave(const Place& place, std::uint64_t id) {
+    const std::lock_guard lock{mutex_};
+    const auto found = lines_.find(place);
+    std::list<Entry>& line = found->second;
+    const bool wasFirst = line.front().id == id;
+    line.remove_if([&](const Entry& entry) { return entry.id == id; });
+    if (line.empty()) {
+      lines_.erase(found);
+      return nullptr;
+    }
+    return wasFirst ? std::exchange(line.front().begin, nullptr) : nullptr;
+  }
 
   std::mutex mutex_;  ///< guards what follows; never held while anything is begun
   std::map<Place, std::list<Entry>> lines_{};
@@ -56,12 +62,11 @@ PlaceInLine::Lines& PlaceInLine::lines() {
   return perProcess.get();
 }
 
-PlaceInLine::PlaceInLine(std::shared_ptr<LeaseStore> store, LeaseKey key, Begin begin)
-    : lines_{&lines()},
-      store_{std::move(store)},
-      key_{std::move(key)},
-      id_{lines_->join({store_.get(), key_}, std::move(begin))} {
-  if (const auto first = lines_->takeTurn({store_.get(), key_})) first(nullptr);
+PlaceInLine::PlaceInLine(std::shared_ptr<LeaseStore> store, LeaseKey key, const Begin& begin)
+    : lines_{&lines()}, store_{std::move(store)}, key_{std::move(key)} {
+  const Lines::Joined joined = lines_->join({store_.get(), key_}, begin);
+  id_ = joined.id;
+  if (joined.isFirst) begin(nullptr);
 }
 
 PlaceInLine::~PlaceInLine() { lines_->leave({store_.get(), key_}, id_, memory_); }

@@ -23,8 +23,9 @@ class PlaceInLine {
   /// `left`: of the one before; null if there was none, or if it knew nothing.
   using Begin = std::function<void(const Memory& left)>;
 
-  /// Calls `begin`, now or later, on some thread. It must return at once.
-  PlaceInLine(std::shared_ptr<LeaseStore> store, LeaseKey key, Begin begin);
+  /// Calls `begin`: inside of this call for who is first, else when the one before leaves, on the thread of that one.
+  /// It must return at once.
+  PlaceInLine(std::shared_ptr<LeaseStore> store, LeaseKey key, const Begin& begin);
   /// May call the `begin` of the next.
   ~PlaceInLine();
   PlaceInLine(const PlaceInLine&) = delete;
@@ -40,7 +41,7 @@ class PlaceInLine {
   Lines* const lines_;  ///< of the process that made it
   const std::shared_ptr<LeaseStore> store_;
   const LeaseKey key_;
-  const std::uint64_t id_;
+  std::uint64_t id_{0};  ///< constant after construction
   Memory memory_{};
 };
 

@@ -81,7 +81,12 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
   Impl(std::shared_ptr<CallbackLane> lane, Logger logger, Callback changed)
       : lane_{std::move(lane)}, logger_{std::move(logger)}, changed_{std::move(changed)} {}
   ~Impl() {
-    if (mark_.isHere() && driver_) driver_->close();
+    if (mark_.isHere()) {
+      if (driver_) driver_->close();
+    } else {
+      // The last reference to a scheduler would wait for a thread that is not in this process.
+      [[maybe_unused]] const auto* leaked = driver_.release();
+    }
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;

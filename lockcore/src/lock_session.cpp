@@ -28,6 +28,7 @@ LockSession::LockSession(std::shared_ptr<const LockCommon> common, Request reque
     : common_{std::move(common)},
       request_{std::move(request)},
       lane_{std::make_shared<CallbackLane>(common_->executor)},
+      madeAt_{common_->clock->now()},
       leaseMillis_{request_.timing.duration().count()},
       acquired_{std::move(acquired)},
       ended_{std::move(ended)},
@@ -56,14 +57,17 @@ void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<co
   options.checksSchema = false;
   driver_ = std::make_shared<LeaseDriver>(std::move(options), common_->store, std::move(scheduler), std::move(random));
   cell_ = driver_->term();
-  madeAt_ = now();
+  begun_.store(true);
 }
 
 void LockSession::start(std::optional<Beacon> beacon) {
+  bool cancelled = false;
   {
     const std::lock_guard lock{mutex_};
     beacon_ = std::move(beacon);
+    cancelled = cancelled_.has_value();
   }
+  if (cancelled) return driver_->submit(event::Stop{});
   if (request_.options.waitFor == milliseconds{0}) return compete(nullptr);
   const auto begin = [weak = weak_from_this()](const std::shared_ptr<const LeaseMemory>& left) {
     if (const auto self = weak.lock()) self->compete(left);
@@ -78,9 +82,9 @@ void LockSession::start(std::optional<Beacon> beacon) {
   if (!scheduler) return;
   // Who is first may live on a loop that stands still, and whoever waits for a bounded time has one look at its end.
   const milliseconds longest = request_.timing.duration();
-  const milliseconds limit = std::min(request_.options.waitFor.value_or(longest), longest);
-  scheduler->post([weak = std::weak_ptr{scheduler}, begin, limit] {
-    if (const auto loop = weak.lock()) loop->schedule(limit, [begin] { begin(nullptr); });
+  const milliseconds turn = std::min(request_.options.waitFor.value_or(longest), longest);
+  scheduler->post([weak = std::weak_ptr{scheduler}, begin, turn] {
+    if (const auto loop = weak.lock()) loop->schedule(turn, [begin] { begin(nullptr); });
   });
 }
 
@@ -94,16 +98,6 @@ void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
   competes_.store(true);
   driver_->submit(
       event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left});
-}
-
-void LockSession::cancel(LockErrc why) {
-  {
-    const std::lock_guard lock{mutex_};
-    if (!acquired_) return;
-    cancelled_ = why;
-  }
-  decide(error(why, "was cancelled before it was decided"));
-  driver_->submit(event::Stop{});
 }
 
 /// The release follows what the work was told, so that a successor does not begin before (I9). While the work winds up

@@ -1,5 +1,6 @@
 // One acquisition and, if it is won, one term: what a Lock, its client and its driver share.
-// lock_session.cpp: what users ask of it. lock_session_notices.cpp: what its driver tells it.
+// lock_session.cpp: what users ask of it. lock_session_waits.cpp: how an acquisition ends before it is won.
+// lock_session_notices.cpp: what its driver tells it.
 #pragma once
 
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <tenure/lockcore/detail/callback_lane.hpp>
 #include <tenure/lockcore/detail/stop_signal.hpp>
 #include <tenure/lockcore/detail/thread_pool.hpp>
+#include <tenure/lockcore/detail/watchdog.hpp>
 #include <tenure/lockcore/lease_driver.hpp>
 #include <tenure/lockcore/lock.hpp>
 #include <tenure/lockcore/process_mark.hpp>
@@ -58,8 +60,14 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   /// looks.
   void start(std::optional<Beacon> beacon);
 
-  // Of the acquisition. Before it is decided it ends with `why`.
+  // Of the acquisition, also before begin(). Before it is decided it ends: with `why`, or with what can be said of it.
   void cancel(LockErrc why);
+  void expire();
+  /// How long the caller waits for an answer in any case; empty: for ever.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> patience() const noexcept;
+  /// expire() after patience(), by the scheduler.
+  void limit(const std::shared_ptr<Scheduler>& scheduler);
+  [[nodiscard]] bool isWanted() const;
   /// The client closes: tells the work to stop, then releases.
   void close();
   /// No notice of the driver comes after it.
@@ -130,28 +138,38 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   bool lose(const LockLoss& loss);
   void failChanges(const LockError& error);
   void fireStop();
+  [[nodiscard]] std::shared_ptr<TermWatch> watched();
   void compete(const std::shared_ptr<const LeaseMemory>& left);
   void watch(const std::shared_ptr<Warning>& warning);
   [[nodiscard]] LockError gaveUpError(const action::GaveUp& gaveUp) const;
   void decide(LockResult<Lock> result);
+  [[nodiscard]] Acquired abandon(LockErrc why);
+  [[nodiscard]] bool withdraw();
+  [[nodiscard]] LockError overdue(bool open) const;
+  [[nodiscard]] LockError unknownError() const;
+  void setLimit(std::chrono::nanoseconds left);
+  void dropLimit();
   void log(LogLevel level, const std::string& line) const;
 
   // Constant after begin().
   const std::shared_ptr<const LockCommon> common_;
   const Request request_;
   const std::shared_ptr<CallbackLane> lane_;
+  const Instant madeAt_;
   std::shared_ptr<LeaseDriver> driver_{};
   std::shared_ptr<const TermCell> cell_{};
-  Instant madeAt_{};
 
   // Written once, by Elected, before any handle is made.
   std::atomic<std::uint64_t> token_{0};
   std::shared_ptr<const LeasePayload> payload_{};
 
+  std::shared_ptr<TermWatch> watch_{};         ///< on the scheduler only: from the election to the end
+  std::optional<Scheduler::TimerId> limit_{};  ///< on the scheduler only
   std::unique_ptr<const LockError> gaveUp_{};  ///< on the scheduler only: told when the session has ended
 
   StopSignal stop_{};
-  std::atomic<bool> over_{false};  ///< the work was told to stop, or the lock is being given up
+  std::atomic<bool> begun_{false};  ///< there is a driver
+  std::atomic<bool> over_{false};   ///< the work was told to stop, or the lock is being given up
   std::atomic<bool> competes_{false};
   std::atomic<bool> letGo_{false};  ///< the lock is being given up: not even valid any more
   std::atomic<std::int64_t> leaseMillis_;

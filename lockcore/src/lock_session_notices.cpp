@@ -27,8 +27,21 @@ void LockSession::on(const action::Elected& elected) {
   token_.store(elected.token.value());
   // Cancelled while the acquisition was under way: nobody wants it any more.
   if (!wanted) return driver_->submit(event::Release{{}, request_.options.deleteOnRelease});
+  dropLimit();
+  watch_ = watched();
   log(LogLevel::debug, "acquired with fencing token " + toString(elected.token));
   decide(handle(shared_from_this()));
+}
+
+/// Where the scheduler shows the system's time. Another clock is the scheduler's own business.
+std::shared_ptr<TermWatch> LockSession::watched() {
+  if (common_->clock != systemClock()) return nullptr;
+  const std::shared_ptr<StopSignal> stop{shared_from_this(), &stop_};
+  auto watch = watchTerm({cell_, token(), stop, driver_, common_->stopTokens});
+  if (!watch) {
+    log(LogLevel::warn, "the system gives no thread for the deadlines: a blocked scheduler would delay the stop token");
+  }
+  return watch;
 }
 
 void LockSession::on(const action::Renewed& renewed) {
@@ -55,7 +68,7 @@ void LockSession::on(const action::InDoubt& doubt) {
 void LockSession::on(const action::Revoked& revoked) {
   fireStop();
   if (letGo_.load()) return;
-  lose({revoked.reason, revoked.detail, revoked.token});
+  lose({revoked.reason, whyRevoked(revoked, watch_.get()), revoked.token});
 }
 
 void LockSession::fireStop() {
@@ -92,6 +105,12 @@ LockError LockSession::gaveUpError(const action::GaveUp& gaveUp) const {
   if (gaveUp.reason == GiveUpReason::missing) {
     return error(LockErrc::missing, "has no record, and mustExist was asked for; nothing was made");
   }
+  if (gaveUp.error && gaveUp.releasesFirst) {
+    LockError unknown = unknownError();
+    unknown.store = gaveUp.error;
+    unknown.message += ": " + gaveUp.error->message;
+    return unknown;
+  }
   if (gaveUp.error) return storeError(key(), *gaveUp.error);
   const milliseconds patience = request_.options.waitFor.value_or(milliseconds{0});
   const bool oneLook = patience == milliseconds{0};
@@ -104,6 +123,8 @@ LockError LockSession::gaveUpError(const action::GaveUp& gaveUp) const {
 }
 
 void LockSession::on(const action::Stopped& stopped) {
+  watch_.reset();
+  dropLimit();
   std::vector<Released> releases;
   Ended ended;
   std::unique_ptr<PlaceInLine> line;

@@ -107,7 +107,7 @@ LockTokenResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenA
   machine.data = options.data;
   machine.attributes = options.attributes;
   machine.displayClock = []() noexcept { return wallClockMillisForDisplay(); };
-  const auto won = TokenAcquirer{store_, machine, options.waitFor, logger_}.run();
+  const auto won = std::make_shared<TokenAcquirer>(store_, machine, options.waitFor, logger_)->run();
   if (!won) return won.error();
   return LockTokenAccess::make({key, machine.holder, won->version, options.lease, won->term.token, clockDomain(),
                                 won->term.anchor, won->acquiredAtMillis, store_->describe()});

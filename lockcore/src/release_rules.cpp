@@ -56,7 +56,8 @@ bool LeaseMachine::Impl::acquisitionMayStillArrive(const Conflict& conflict) con
   if (!conflict.current) return true;
   const std::optional<LeaseRecord>& current = *conflict.current;
   // A client of another make releases by deleting, and what waits for no record to be there gets its turn after all.
-  if (openCreations_ > 0 && (!current || current->token.isNone())) return true;
+  const bool mayBeAbsent = !current || current->vanished || current->token.isNone();
+  if (openCreations_ > 0 && mayBeAbsent) return true;
   return candidate && current && observation_.expected() == std::vector{current->version};
 }
 

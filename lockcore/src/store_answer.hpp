@@ -1,6 +1,7 @@
 // Store calls that wait for their answer.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -10,14 +11,15 @@
 
 namespace tenure {
 
-/// A store answers exactly once, with an error when the call's time is over. One that does not keep to that is given
-/// twice the time and is not waited for any longer: `late`.
+/// A store answers exactly once, with an error when the call's time is over. One that does not keep to that is not
+/// waited for any longer: `late`.
 template <class Outcome, class Call>
 Outcome answerOf(std::chrono::nanoseconds timeout, Outcome late, const Call& call) {
   const auto promise = std::make_shared<std::promise<Outcome>>();
   std::future<Outcome> answer = promise->get_future();
   call(CallOptions{timeout}, [promise](Outcome outcome) { promise->set_value(std::move(outcome)); });
-  if (answer.wait_for(2 * timeout + std::chrono::seconds{1}) != std::future_status::ready) return late;
+  const auto grace = std::min<std::chrono::nanoseconds>(timeout / 8, std::chrono::milliseconds{20});
+  if (answer.wait_for(timeout + grace + std::chrono::milliseconds{5}) != std::future_status::ready) return late;
   return answer.get();
 }
 

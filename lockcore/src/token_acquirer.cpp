@@ -1,9 +1,11 @@
 #include "token_acquirer.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/detail/thread.hpp>
 
 #include "store_answer.hpp"
 #include "token_write.hpp"
@@ -19,8 +21,11 @@ namespace {
 /// proof needs a moment). As for `tenure run --wait 0s`.
 constexpr milliseconds firstAnswerTimeout{5'000};
 constexpr milliseconds deathProofTime{200};
-/// How long a write that nobody answered is taken back when the wait is over.
+/// How long a write that nobody answered is taken back while the caller has time.
 constexpr milliseconds takeBackTime{1'000};
+/// Of one call of the store.
+constexpr milliseconds longestCall{5'000};
+constexpr milliseconds shortestCall{1};
 
 bool isLastingClass(ErrorClass errorClass) {
   return errorClass != ErrorClass::transient && errorClass != ErrorClass::throttled;
@@ -28,27 +33,34 @@ bool isLastingClass(ErrorClass errorClass) {
 
 }  // namespace
 
-/// What other threads tell: the store's hint, and the proof of a death.
+/// What other threads tell: that the record may have changed, however often, and whose death is proven.
 class TokenAcquirer::Inbox {
  public:
-  void put(LeaseEvent event) {
+  void hint() {
     const std::lock_guard lock{mutex_};
-    // Hints may come by the thousand while the caller's thread waits for the store: one is as good as many.
-    if (events_.size() < most) events_.push_back(std::move(event));
+    hinted_ = true;
     news_.notify_one();
   }
-  /// Everything that came; waits for something for up to `bound`.
-  [[nodiscard]] std::deque<LeaseEvent> take(nanoseconds bound) {
+  void proveDead(const std::string& beacon) {
+    const std::lock_guard lock{mutex_};
+    proven_ = beacon;  // one holder is followed at a time, the present one
+    news_.notify_one();
+  }
+  /// Everything that came, the proof first; waits for something for up to `bound`.
+  [[nodiscard]] std::vector<LeaseEvent> take(nanoseconds bound) {
     std::unique_lock lock{mutex_};
-    news_.wait_for(lock, bound, [this] { return !events_.empty(); });
-    return std::exchange(events_, {});
+    news_.wait_for(lock, bound, [this] { return hinted_ || proven_; });
+    std::vector<LeaseEvent> told;
+    if (const auto dead = std::exchange(proven_, std::nullopt)) told.emplace_back(event::HolderProvenDead{*dead});
+    if (std::exchange(hinted_, false)) told.emplace_back(event::StoreHint{});
+    return told;
   }
 
  private:
-  static constexpr std::size_t most = 64;
-  std::mutex mutex_;
-  std::condition_variable news_;
-  std::deque<LeaseEvent> events_;  // guarded by mutex_
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable news_{};
+  bool hinted_{false};
+  std::optional<std::string> proven_{};
 };
 
 TokenAcquirer::TokenAcquirer(std::shared_ptr<LeaseStore> store, MachineOptions options,
@@ -64,14 +76,34 @@ TokenAcquirer::TokenAcquirer(std::shared_ptr<LeaseStore> store, MachineOptions o
 TokenAcquirer::~TokenAcquirer() = default;
 
 LockTokenResult<TokenAcquirer::Won> TokenAcquirer::run() {
-  hints_ = store_->watch(options_.key, [inbox = inbox_] { inbox->put(event::StoreHint{}); });
+  callsEndIn_ = boundOfWait();
+  hints_ = store_->watch(options_.key, [inbox = inbox_] { inbox->hint(); });
   pump(event::Start{});
   while (!won_ && !isOver(readClock())) pause(untilOver(readClock()).value_or(nanoseconds::max()));
-  if (!won_) takeBack();
   hints_.reset();
   deathWatch_.reset();
-  if (!won_) return whyNot();
-  return *won_;
+  if (won_) return *won_;
+  const std::optional<StoreError> trouble = trouble_;
+  const nanoseconds left = callsLeft(readClock());
+  if (!machine_.acquisitionOpen() || left > nanoseconds{0}) takeBack(std::min<nanoseconds>(takeBackTime, left));
+  trouble_ = trouble;
+  const LockTokenError why = whyNot();
+  if (!stopped_) takeBackLater();
+  return why;
+}
+
+nanoseconds TokenAcquirer::boundOfWait() const {
+  if (!waitFor_) return nanoseconds::max();
+  return waitFor_->count() > 0 ? nanoseconds{*waitFor_} : nanoseconds{firstAnswerTimeout};
+}
+
+nanoseconds TokenAcquirer::callsLeft(const Instant& now) const {
+  return callsEndIn_ == nanoseconds::max() ? callsEndIn_ : callsEndIn_ - elapsedForHolder(began_, now);
+}
+
+/// Neither the caller's wait nor a hanging store's time is longer than it may be.
+nanoseconds TokenAcquirer::limited(nanoseconds timeout) const {
+  return std::max<nanoseconds>(std::min<nanoseconds>({callsLeft(readClock()), timeout, longestCall}), shortestCall);
 }
 
 /// Steps until nothing is left to do now. Store calls are made here, so their answers are the next events.
@@ -102,7 +134,7 @@ void TokenAcquirer::perform(const LeaseAction& action) {
 }
 
 void TokenAcquirer::look(const action::SendRead& request) {
-  const ReadOutcome outcome = readAnswer(*store_, options_.key, request.timeout);
+  const ReadOutcome outcome = readAnswer(*store_, options_.key, limited(request.timeout));
   trouble_ = outcome.has_error() ? std::optional{outcome.error()} : std::nullopt;
   if (outcome) note(*outcome);
   events_.emplace_back(event::ReadReply{request.attempt, outcome});
@@ -112,7 +144,7 @@ void TokenAcquirer::send(const action::SendWrite& request) {
   if (request.request.purpose == WriteRequest::Purpose::acquire) {
     acquiredAtMillis_ = request.request.record.acquiredAtMillis;
   }
-  const WriteOutcome outcome = writeAnswer(*store_, request.request, request.timeout);
+  const WriteOutcome outcome = writeAnswer(*store_, request.request, limited(request.timeout));
   trouble_.reset();
   if (std::holds_alternative<Applied>(outcome)) {
     ownVersion_ = request.request.record.version;
@@ -139,8 +171,7 @@ void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
   const std::shared_ptr<DeathNotice> notice = record ? store_->deathNotice() : nullptr;
   if (!notice) return;
   const std::string beacon = record->beacon->id;  // the machine follows only those that keep one
-  deathWatch_ = notice->follow(
-      *record, [inbox = inbox_, beacon](const RecordVersion&) { inbox->put(event::HolderProvenDead{beacon}); });
+  deathWatch_ = notice->follow(*record, [inbox = inbox_, beacon](const RecordVersion&) { inbox->proveDead(beacon); });
 }
 
 /// Until the machine wants to act, somebody tells something, or the bound.
@@ -149,7 +180,7 @@ void TokenAcquirer::pause(nanoseconds bound) {
   // The machine always wants to poll again; the day only bounds what no clock library can count.
   const nanoseconds wait =
       std::clamp<nanoseconds>(std::min(bound, wanted.value_or(bound)), nanoseconds{0}, std::chrono::hours{24});
-  std::deque<LeaseEvent> told = inbox_->take(wait);
+  std::vector<LeaseEvent> told = inbox_->take(wait);
   if (told.empty()) return pump(event::Wakeup{});
   for (LeaseEvent& event : told) pump(std::move(event));
 }
@@ -171,21 +202,30 @@ std::optional<nanoseconds> TokenAcquirer::untilOver(const Instant& now) const {
 }
 
 /// An acquisition without an answer may have won, or may win yet. The machine releases what it finds of it.
-void TokenAcquirer::takeBack() {
-  const std::optional<StoreError> trouble = trouble_;
+void TokenAcquirer::takeBack(nanoseconds longest) {
   const Instant from = readClock();
+  callsEndIn_ = elapsedForHolder(began_, from) + longest;
   pump(event::Stop{});
-  while (!stopped_ && elapsedForHolder(from, readClock()) < takeBackTime) pause(takeBackTime / 10);
-  trouble_ = trouble;
+  while (!stopped_ && elapsedForHolder(from, readClock()) < longest) pause(takeBackTime / 10);
+}
+
+/// Behind the caller's back, for a lease. Where there is no thread for it, the lock ends with its lease.
+void TokenAcquirer::takeBackLater() {
+  try {
+    detail::startDetachedThread("tenure-takeback",
+                                [self = shared_from_this()] { self->takeBack(self->options_.timing.duration()); });
+  } catch (const std::system_error&) {
+  }
 }
 
 LockTokenError TokenAcquirer::whyNot() const {
   const std::string name = "lock " + toString(options_.key);
   const bool open = !stopped_ || *stopped_ == ReleaseResult::unknown;
   if (open) {
-    return {LockTokenTrouble::unknown, name + " was not granted in time, and whether a write of owner " +
-                                           options_.holder +
-                                           " arrived is not known; if it did, the lock ends with its lease"};
+    return {LockTokenTrouble::unknown,
+            name + " was not granted in time, and whether a write of owner " + options_.holder +
+                " arrived is not known; if it did, it is released as long as this process lives, or ends "
+                "with its lease"};
   }
   if (trouble_) return storeTrouble(*trouble_);
   if (rival_ && rival_->vanished) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <tenure/lockcore/lease_machine.hpp>
 #include <tenure/lockcore/lease_store.hpp>
@@ -22,7 +23,7 @@ namespace tenure {
 /// are made here, one after the other, and it is dropped in the moment of its election, with its term in the token.
 ///
 /// No beacon goes into the record: the process ends, the lock does not, so its death must prove nothing.
-class TokenAcquirer {
+class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
  public:
   TokenAcquirer(std::shared_ptr<LeaseStore> store, MachineOptions options,
                 std::optional<std::chrono::milliseconds> waitFor, Logger logger);
@@ -35,7 +36,7 @@ class TokenAcquirer {
     TermState term;
     std::int64_t acquiredAtMillis{0};
   };
-  /// Once.
+  /// Once. What it leaves unanswered it takes back afterwards, on a thread of its own.
   [[nodiscard]] LockTokenResult<Won> run();
 
  private:
@@ -51,7 +52,11 @@ class TokenAcquirer {
   void pause(std::chrono::nanoseconds bound);
   [[nodiscard]] bool isOver(const Instant& now) const;
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilOver(const Instant& now) const;
-  void takeBack();
+  [[nodiscard]] std::chrono::nanoseconds boundOfWait() const;
+  [[nodiscard]] std::chrono::nanoseconds callsLeft(const Instant& now) const;
+  [[nodiscard]] std::chrono::nanoseconds limited(std::chrono::nanoseconds timeout) const;
+  void takeBack(std::chrono::nanoseconds longest);
+  void takeBackLater();
   [[nodiscard]] LockTokenError whyNot() const;
 
   const std::shared_ptr<LeaseStore> store_;
@@ -66,6 +71,7 @@ class TokenAcquirer {
   std::shared_ptr<void> hints_;
   std::shared_ptr<void> deathWatch_;
 
+  std::chrono::nanoseconds callsEndIn_{0};  ///< of the store, counted from the beginning
   std::deque<LeaseEvent> events_;
   RecordVersion ownVersion_;  ///< that the answer at hand shows in the record
   std::int64_t acquiredAtMillis_{0};

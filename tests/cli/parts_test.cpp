@@ -90,8 +90,10 @@ TEST(StartupLog, OneCauseIsOneLineAndNothingElseIsLost) {
   log.told("sqlite /x.db: gone");
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[1], "the store is not ready: sqlite /x.db: another cause");
-  library.log(LogLevel::warn, "held until it opens: sqlite /x.db: gone");
+  library.log(LogLevel::warn, "again: sqlite /x.db: gone");
+  library.log(LogLevel::warn, "held until it opens: the clocks differ");
   log.open();
+  EXPECT_EQ(lines.size(), 3U);
   library.log(LogLevel::warn, "at once: sqlite /x.db: gone");
   EXPECT_EQ(lines.size(), 4U);
 }

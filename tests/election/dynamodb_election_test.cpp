@@ -129,6 +129,26 @@ TEST_F(DynamoDbElection, ADeletedLeaseRevokesWithRecordMissingAndTheTokenRises) 
   EXPECT_EQ(only.record->term().fencingToken(), FencingToken{2}) << "the counter is a row of its own";
 }
 
+/// It has never seen the item, and the leader does not hear of the deletion before its lease is over.
+TEST_F(DynamoDbElection, ACandidateThatComesAfterTheDeletionNeverLeadsBesideTheLeader) {
+  const auto cut = std::make_shared<FaultStore>(store(), sharedScheduler());
+  Member& first = add("first", cut);
+  ASSERT_TRUE(led(first));
+  cut->setAll(Fault::hangBefore);
+  erase("elected");
+  const Instant erased = readClock();
+  Member& second = add("second");
+  bool both = false;
+  ASSERT_TRUE(eventually([&] {
+    const bool leads = second.elector->isLeader();
+    both = both || (leads && first.elector->isLeader());
+    return leads;
+  }));
+  EXPECT_FALSE(both);
+  EXPECT_GE(elapsedForHolder(erased, readClock()), lease);
+  EXPECT_EQ(second.elector->fencingToken(), FencingToken{2});
+}
+
 TEST_F(DynamoDbElection, TheTokenRisesThoughTheCounterIsDeletedToo) {
   for (const char* id : {"a", "b"}) add(id);
   Member& first = leader();

@@ -283,9 +283,18 @@ class Proxy:
     async def _throttle(self, rule, client, entry, wire):
         return self._made_error(rule["name"], 0, rule["message"])
 
+    async def _lie(self, rule, client, entry, wire):
+        if rule["apply"]:
+            await self._forward(entry, wire)
+        return self._made_reply(200, rule["body"])
+
     def _made_error(self, name, status, message):
         status = status or faults.STATUS.get(name.rsplit("#", 1)[-1], 400)
-        body = json.dumps({"__type": faults.error_type(name), "message": message}).encode()
+        return self._made_reply(status, {"__type": faults.error_type(name), "message": message})
+
+    @staticmethod
+    def _made_reply(status, told):
+        body = json.dumps(told).encode()
         date = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime())
         return http1.reply(status, body, "application/x-amz-json-1.0",
                            headers=[("x-amzn-RequestId", f"FAULT{random.getrandbits(64):016X}"), ("Date", date)])

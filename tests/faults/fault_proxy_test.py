@@ -352,6 +352,15 @@ class FaultProxyTest(unittest.TestCase):
         self.assertEqual(self.caller.call()[0], 500)
         self.assertEqual(self.operations(), ["UpdateItem"])
 
+    def test_lie(self):
+        for body in ({}, {"__type": "x.y#Other"}):
+            self.proxy.set_rules([{"action": "lie", "body": body}])
+            self.assertEqual(self.caller.call(), (200, body))
+        self.assertEqual(self.server.seen, [])
+        self.proxy.set_rules([{"action": "lie", "apply": True}])
+        self.assertEqual(self.caller.call(), (200, {}))
+        self.assertEqual(self.operations(), ["UpdateItem"])
+
     def test_throttle_all(self):
         self.proxy.add("throttle", operation="UpdateItem")
         status, body = self.caller.call()

@@ -19,6 +19,8 @@ ACTIONS = {
     "stall": ("forward it, send `bytes` of the reply's body, the rest `seconds` later", {"bytes": None, "seconds": 60}),
     "error": ("answer with this DynamoDB error; apply=true forwards it first",
               {"name": "InternalServerError", "status": 0, "message": "made by the fault proxy", "apply": False}),
+    "lie": ("answer HTTP 200 with this JSON as if the service had said it; apply=true forwards it first",
+            {"body": {}, "apply": False}),
     "throttle": ("let `rate` requests a second through and answer the others with this error",
                  {"rate": 0, "name": "ProvisionedThroughputExceededException", "message": "throttled by the fault proxy"}),
     "close_after": ("forward it, answer, then close without having announced it", {}),

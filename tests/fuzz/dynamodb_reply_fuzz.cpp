@@ -21,7 +21,7 @@ void judge(const StoreError& error) { tenure::fuzz::requireTellable(error.messag
 void judge(const LeaseRecord& record) {
   require(!record.holder.empty() && !record.version.text().empty(), "a record has a holder and a version");
   require(record.leaseDuration.count() > 0, "a lease lasts");
-  require(record.token.value() <= static_cast<std::uint64_t>(INT64_MAX), "a token fits into 63 bits");
+  require(record.token <= maxFencingToken, "a token is exact in every reader");
 }
 
 void asReads(const Subject& subject, const boost::json::object& body) {
@@ -33,6 +33,8 @@ void asReads(const Subject& subject, const boost::json::object& body) {
   if (const auto pair = pairIn(subject, body)) {
     if (pair->stored) judge(pair->stored->record);
     require(pair->companion.present || pair->companion.counter.isNone(), "no counter without its item");
+    require(pair->companion.present || !pair->companion.isOpen(), "no open term without the counter's item");
+    if (const auto state = pair->state()) judge(*state);
   } else {
     judge(pair.error());
   }
@@ -45,23 +47,30 @@ void asReads(const Subject& subject, const boost::json::object& body) {
   }
 }
 
-WriteRequest renewal() {
+WriteRequest writeOf(WriteRequest::Purpose purpose) {
   LeaseRecord record;
   record.holder = "me";
   record.version = RecordVersion{"v2"};
   record.leaseDuration = std::chrono::seconds{10};
   record.token = FencingToken{7};
-  return {billing, WriteRequest::Purpose::renew, {RecordVersion{"v1"}}, record, FencingToken{}};
+  return {billing, purpose, {RecordVersion{"v1"}}, record, FencingToken{}};
 }
 
+/// No answer that lacks our version makes a write applied.
 void asWrites(const Subject& subject, const CallName& call, const boost::json::object& body) {
-  const WriteOutcome outcome = writtenIn(subject, call, renewal(), body);
-  if (const auto* applied = std::get_if<Applied>(&outcome)) {
-    const auto* item = body.contains("Attributes") ? body.at("Attributes").if_object() : nullptr;
-    const auto* version = item != nullptr ? textIn(*item, "recordVersionNumber") : nullptr;
-    require(version != nullptr && *version == "v2", "a write is acknowledged by its own version only");
-    require(applied->token.value() <= static_cast<std::uint64_t>(INT64_MAX), "a token fits into 63 bits");
+  const auto* item = body.contains("Attributes") ? body.at("Attributes").if_object() : nullptr;
+  const auto* version = item != nullptr ? textIn(*item, "recordVersionNumber") : nullptr;
+  const bool ours = version != nullptr && *version == "v2";
+  for (const auto purpose : {WriteRequest::Purpose::renew, WriteRequest::Purpose::release}) {
+    const WriteOutcome outcome = writtenIn(subject, call, writeOf(purpose), body);
+    const auto* applied = std::get_if<Applied>(&outcome);
+    require((applied != nullptr) == ours, "a write is acknowledged by its own version only");
+    require(applied == nullptr || applied->token <= maxFencingToken, "a token is exact in every reader");
   }
+  const auto* asked = item != nullptr ? numberIn(*item, "tenureStepDown") : nullptr;
+  const bool told = std::holds_alternative<Applied>(askedIn(subject, call, FencingToken{7}, body));
+  require(!told || (asked != nullptr && tokenFrom({asked->data(), asked->size()}) == FencingToken{7}),
+          "a step-down is acknowledged by its term only");
 }
 
 }  // namespace
@@ -85,6 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   require(status == 200, "only a success is a success");
+  require(!reply->contains("__type"), "what names an error is none");
   asReads(subject, *reply);
   asWrites(subject, call, *reply);
   return 0;

@@ -327,5 +327,44 @@ TEST(LeaseDriverFork, aChildsCopyIsDead) {
   EXPECT_EQ(world.driver->status().state, LeaseState::leading);
 }
 
+/// A renewal that was acknowledged in the moment of the deadline must not go on with work that was told to stop.
+TEST(LeaseDriverEndTerm, endsTheTermThatItNamesAndNoOther) {
+  DriverWorld world;
+  world.start();
+  world.pass(1s);
+  ASSERT_TRUE(world.leads());
+  world.driver->endTerm(FencingToken{7});
+  world.pass(0s);
+  EXPECT_TRUE(world.leads());
+  world.driver->endTerm(world.tokens.at(0));
+  world.pass(0s);
+  EXPECT_FALSE(world.leads());
+  ASSERT_EQ(world.revocations.size(), 1U);
+  EXPECT_EQ(world.revocations.at(0).reason, RevokeReason::fatal);
+  world.driver->endTerm(world.tokens.at(0));
+  world.pass(0s);
+  EXPECT_EQ(world.revocations.size(), 1U) << "exactly once (I5)";
+}
+
+TEST(LeaseDriverWithdraw, tellsWhetherAnAcquisitionIsOpen) {
+  DriverWorld world;
+  world.store->failAt(2, Fault::neverApplied);
+  world.start();
+  world.pass(0s);
+  while (world.store->calls() < 2) ASSERT_TRUE(world.scheduler->advanceToNextTimer());
+  EXPECT_TRUE(world.driver->withdraw());
+  world.pass(30s);
+  EXPECT_EQ(world.stops.size(), 1U);
+  EXPECT_TRUE(world.stored()->released);
+}
+
+TEST(LeaseDriverWithdraw, isAheadOfWhatWasNotTakenYet) {
+  DriverWorld world;
+  world.start();
+  EXPECT_FALSE(world.driver->withdraw());  // and so the machine never starts
+  world.pass(30s);
+  EXPECT_EQ(world.store->calls(), 0U);
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -133,6 +133,19 @@ TEST(I9OrderOnSteppingDown, aLostAcquisitionOfAnAbsentRecordMayStillArriveWhenAF
   EXPECT_EQ(stoppedBeside(5), "unfollow stopped(notHeld)") << "no holder of this library deletes";
 }
 
+/// The counter states the same open term again when that client lets go.
+TEST(I9OrderOnSteppingDown, aLostAcquisitionOfADeletedRecordMayStillArriveWhenAForeignHolderDeletesItsOwn) {
+  MachineHarness m;
+  m.becomeReading();
+  const std::optional<LeaseRecord> deleted{vanishedRecord(FencingToken{7}, 10s)};
+  m.answerRead(deleted);
+  ASSERT_EQ(readUntilElse(m, deleted), "acquire");
+  m.answerWrite(Unknown{transientError()});
+  m.step(event::Stop{});
+  m.answerRead(deleted);
+  EXPECT_EQ(m.answerWrite(Conflict{std::optional{othersRecord("other-1", 0)}}), "log unfollow stopped(unknown)");
+}
+
 /// Of two acquisitions of an absent record the second one won; the first is still on its way.
 void leadBesideAnUnansweredAcquisition(MachineHarness& m) {
   m.becomeAcquiring();

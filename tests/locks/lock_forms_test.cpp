@@ -14,6 +14,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 #include <gtest/gtest.h>
@@ -100,6 +101,35 @@ TEST_F(LockForms, asioCancellationEndsTheWait) {
   io.run();
   EXPECT_EQ(code, LockErrc::cancelled);
   EXPECT_TRUE(held.isHeld());
+}
+
+/// A slot that still had a handler would reach into an acquisition that is over.
+TEST_F(LockForms, anAcquisitionThatIsOverLeavesNothingInItsCancellationSlot) {
+  asio::io_context io;
+  asio::cancellation_signal signal;
+  bool slotIsFree = false;
+  asyncAcquire(a, io.get_executor(), {"orders"}, {},
+               asio::bind_cancellation_slot(signal.slot(), [&](const LockResult<Lock>& lock) {
+                 EXPECT_TRUE(lock.has_value());
+                 slotIsFree = !signal.slot().has_handler();
+               }));
+  EXPECT_TRUE(signal.slot().has_handler());
+  io.run();
+  EXPECT_TRUE(slotIsFree);
+}
+
+/// The completion comes on a thread that is quicker than the one that began it.
+TEST_F(LockForms, aCancellationSlotIsNotTouchedOnceTheHandlerWasCalled) {
+  for (int i = 0; i < 200; ++i) {
+    asio::cancellation_signal signal;
+    std::promise<void> done;
+    asio::thread_pool pool{1};
+    asyncAcquire(a, pool.get_executor(), {"missing"}, {.mustExist = true},
+                 asio::bind_cancellation_slot(signal.slot(), [&](const LockResult<Lock>&) { done.set_value(); }));
+    done.get_future().get();
+    ASSERT_FALSE(signal.slot().has_handler()) << i;
+    pool.join();
+  }
 }
 
 TEST_F(LockForms, J48_theLibrarysWorkRunsOnTheCallersLoop) {

@@ -84,7 +84,7 @@ class Behaviour(RowTest):
         wait_until(lambda: self.text_of(self.group, "recordVersionNumber") != renewed, "a renewal")
         self.assertEqual((leader.count("revoked"), self.token()), (0, 1), leader.log)
 
-    def test_S1_45_S3_13_S3_29_S3_53_an_acquisition_is_two_requests_a_renewal_one_a_release_one(self):
+    def test_S1_45_S3_13_S3_29_S3_53_an_acquisition_is_three_requests_a_renewal_one_a_release_one(self):
         proxy = self.proxied()
         leader = self.started(self.yaml(endpoint=proxy.endpoint))
         proxy.wait_for(lambda log: sum(e["operation"] == "UpdateItem" for e in log) >= 4)
@@ -92,8 +92,9 @@ class Behaviour(RowTest):
         operations = [entry["operation"] for entry in proxy.log()]
         won = operations.index("TransactWriteItems")
         self.assertEqual(operations.count("TransactWriteItems"), 1)
-        self.assertEqual(operations.count("BatchGetItem"), 1)
-        self.assertLessEqual(operations.count("GetItem"), 2)  # the look before, and the one after the release
+        self.assertEqual(operations.count("BatchGetItem"), 2)  # the look where nothing is, and the acquisition's own
+        self.assertEqual(operations[won + 1], "GetItem")  # the proof
+        self.assertLessEqual(operations.count("GetItem"), 3)  # the look before, the proof, and one after the release
         self.assertEqual({"UpdateItem"}, set(operations[won + 1:]) - {"GetItem"}, operations)
         self.assertLessEqual(operations[:won].count("DescribeTable"), 2)
         self.assertNotIn("ListTables", operations)

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +34,22 @@ TEST(NetworkFileSystem, localOnesAreAllowed) {
         0x794C7630U /* overlayfs */, 0x2FC12FC1U /* zfs */, 0xF2F52010U /* f2fs */, 0x858458F6U /* ramfs */}) {
     EXPECT_EQ(detail::networkFileSystem(local), std::nullopt) << std::hex << local;
   }
+}
+
+// The kernel before 5.8 does not say which mount a path goes through.
+TEST(MountInfo, mountPointsAreFoundByTheirWholePath) {
+  const std::string text =
+      "24 1 254:0 / / rw,relatime - ext4 /dev/vda1 rw\n"
+      "98 24 254:0 /srv/leases.db /app/my\\040data/leases.db rw - ext4 /dev/vda1 rw\n";
+  const auto has = [&](const std::string& path) {
+    std::istringstream stream{text};
+    return hasMountPoint(stream, path);
+  };
+  EXPECT_TRUE(has("/app/my data/leases.db"));
+  EXPECT_TRUE(has("/"));
+  EXPECT_FALSE(has("/app/my data"));
+  EXPECT_FALSE(has("/app/my data/leases.db-wal"));
+  EXPECT_FALSE(has("/srv/leases.db"));
 }
 
 // Candidates that start together look at the path while one of them makes the file.

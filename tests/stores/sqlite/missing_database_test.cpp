@@ -46,9 +46,11 @@ class SqliteMissingDatabase : public testing::Test {
 
   /// The refusal of an acquisition for want of a database.
   StoreError refusal(Store& store) {
+    const auto begin = steady_clock::now();
     const WriteOutcome outcome = store->write(acquire(key_, "b"));
     const auto* rejected = std::get_if<Rejected>(&outcome);
     EXPECT_NE(rejected, nullptr) << describe(outcome);
+    EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds{1}) << "no thread waits for it";
     EXPECT_FALSE(std::filesystem::exists(path_));
     return rejected != nullptr ? rejected->error : StoreError{};
   }
@@ -192,15 +194,17 @@ TEST_F(SqliteMissingDatabase, anyDroppedTableIsMadeAgain) {
     Store store{path_};
     const auto seen = store->read(key_);
     const auto expected = seen ? std::vector{seen->version} : std::vector<RecordVersion>{};
-    const FencingToken before = store->apply(acquire(key_, "a", expected)).token;
+    WriteRequest first = acquire(key_, "a", expected);
+    first.record.leaseDuration = milliseconds{100};  // which the next one waits for
+    const FencingToken before = store->apply(std::move(first)).token;
     store->apply(release(key_, "a", {store->record(key_).version}));
     Shell{path_}.run("DROP TABLE " + table);
     Store next{path_};
-    const auto left = next->read(key_);
     EXPECT_TRUE(eventually([&] {
       const auto now = next->read(key_);
-      return std::holds_alternative<Applied>(
-          next->write(acquire(key_, "b", now ? std::vector{now->version} : std::vector<RecordVersion>{})));
+      WriteRequest again = acquire(key_, "b", now ? std::vector{now->version} : std::vector<RecordVersion>{});
+      again.record.leaseDuration = milliseconds{100};
+      return std::holds_alternative<Applied>(next->write(std::move(again)));
     })) << table;
     const FencingToken least = table == "tenure_fence" ? FencingToken{1} : before;
     EXPECT_GE(next->record(key_).token, least) << table;

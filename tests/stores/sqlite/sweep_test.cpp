@@ -72,7 +72,7 @@ TEST_F(SqliteSweep, abandonedDraftsGoAndOthersFilesStay) {
 TEST_F(SqliteSweep, theClaimsOfOlderReleasesGoOnceTheirProcessesHave) {
   const std::string id = "0123456789abcdef0123456789abcdef";
   const std::string claims = sidecarOf(path_) + "/claims";
-  Store{path_}->ensureSchema();
+  Store { path_ } -> ensureSchema();
   std::filesystem::create_directories(claims + "/00");
   std::ofstream{claims + "/00/0011223344556677-" + id} << "{";
   const std::string beacon = sidecarOf(path_) + "/beacon-" + id;

@@ -126,6 +126,9 @@ struct Revoked {
   RevokeReason reason;
   std::string detail;
   FencingToken token;
+  /// The machine was not stepped for so long that the term ended meanwhile: the process did not run, or the thread that
+  /// steps it was blocked.
+  bool unstepped{false};
 };
 struct LeaderChanged {
   std::optional<LeaderInfo> leader;  ///< empty: nobody holds the lease

@@ -67,6 +67,14 @@ class LeaseDriver {
   /// Hands an event to the machine: Start, StepDown, Stop, Release, Renew, WorkEnded, WorkFailed, TokenSeen.
   void submit(LeaseEvent event);
 
+  /// Stop, ahead of every event that the machine has not taken yet: no acquisition begins after this call. True: one
+  /// was begun whose outcome is open; it is released in the background if it won.
+  [[nodiscard]] bool withdraw();
+
+  /// The work of term `token` was told to stop at its deadline. Should the machine lead it even so, because a renewal
+  /// was acknowledged in that very moment, the term ends all the same. No effect on another term.
+  void endTerm(FencingToken token);
+
   /// The work is alive. Lock-free; counted at the next heartbeat.
   void reportProgress() noexcept;
 

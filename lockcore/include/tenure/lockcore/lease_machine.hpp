@@ -97,6 +97,10 @@ class LeaseMachine {
   /// When to step with Wakeup at the latest if nothing else happens; zero: now; empty: no need.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWakeup(const Instant& now) const;
 
+  /// An acquisition was sent that has won, may have won or may win yet, and is not given up: to leave now would leave
+  /// something behind.
+  [[nodiscard]] bool acquisitionOpen() const noexcept;
+
   [[nodiscard]] const LeaseKey& key() const noexcept;
   [[nodiscard]] LeaseState state() const noexcept;
   /// The term as published: judged by the reader's clock.

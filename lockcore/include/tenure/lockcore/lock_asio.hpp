@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <type_traits>
 #include <utility>
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -13,6 +15,37 @@
 #include <tenure/lockcore/lock_client.hpp>
 
 namespace tenure {
+
+namespace detail {
+
+/// An acquisition that may be cancelled before it is known how.
+class CancellableAcquire {
+ public:
+  void begun(PendingAcquire pending) {
+    {
+      const std::lock_guard lock{mutex_};
+      pending_ = pending;
+      if (!cancelled_) return;
+    }
+    pending.cancel();
+  }
+  void cancel() {
+    PendingAcquire known;
+    {
+      const std::lock_guard lock{mutex_};
+      cancelled_ = true;
+      known = pending_;
+    }
+    known.cancel();
+  }
+
+ private:
+  std::mutex mutex_;  ///< guards what follows
+  PendingAcquire pending_{};
+  bool cancelled_{false};
+};
+
+}  // namespace detail
 
 /// As LockClient::acquireAsync, completing with `void(LockResult<Lock>)` on the executor that is associated with the
 /// token's handler, else on `executor`, which has work until then. Cancellation (any type) is PendingAcquire::cancel():
@@ -31,21 +64,30 @@ auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, Ac
   return asio::async_initiate<CompletionToken, void(LockResult<Lock>)>(
       [&client, executor](auto handler, const LeaseKey& wanted, const AcquireOptions& how) {
         using Handler = decltype(handler);
-        auto slot = asio::get_associated_cancellation_slot(handler);
+        const auto slot = asio::get_associated_cancellation_slot(handler);
         const auto target = asio::get_associated_executor(handler, executor);
         // Tasks of the library are copyable, handlers are not.
         const auto shared = std::make_shared<Handler>(std::move(handler));
         const auto work = std::make_shared<asio::executor_work_guard<std::decay_t<decltype(target)>>>(target);
-        const PendingAcquire pending =
-            client.acquireAsync(wanted, how, [shared, work, target](LockResult<Lock> result) {
-              const auto kept = std::make_shared<LockResult<Lock>>(std::move(result));
-              asio::dispatch(target, [shared, work, kept] {
-                Handler last = std::move(*shared);
-                work->reset();
-                std::move(last)(std::move(*kept));
-              });
-            });
-        if (slot.is_connected()) slot.assign([pending](asio::cancellation_type) { pending.cancel(); });
+        // The slot belongs to the handler's executor, and is the handler's again once that was called: it is assigned
+        // before anything can complete, and cleared before the handler is called.
+        const auto pending = std::make_shared<detail::CancellableAcquire>();
+        if (slot.is_connected()) {
+          auto free = slot;
+          free.assign([pending](asio::cancellation_type) { pending->cancel(); });
+        }
+        pending->begun(client.acquireAsync(wanted, how, [shared, work, target, slot](LockResult<Lock> result) {
+          const auto kept = std::make_shared<LockResult<Lock>>(std::move(result));
+          asio::dispatch(target, [shared, work, kept, slot] {
+            if (slot.is_connected()) {
+              auto over = slot;
+              over.clear();
+            }
+            Handler last = std::move(*shared);
+            work->reset();
+            std::move(last)(std::move(*kept));
+          });
+        }));
       },
       token, std::move(key), std::move(options));
 }

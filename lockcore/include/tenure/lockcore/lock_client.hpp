@@ -30,7 +30,7 @@ struct CloseReport {
 };
 
 /// An acquisition under way. To drop it changes nothing; cancel() ends it with LockErrc::cancelled, unless it is
-/// decided already.
+/// decided already. What it has begun by then is released in the background.
 class PendingAcquire {
  public:
   PendingAcquire() = default;
@@ -64,7 +64,8 @@ class LeaseObserver {
 /// scheduler (LockErrc::wouldBlock). All locks of a process share one renewal thread; each has heartbeats of its own,
 /// which no other lock's slow ones delay (I12).
 ///
-/// fork(): in a child process nothing is held, calls return LockErrc::forked or do nothing; the parent is not affected.
+/// fork(): in a child process nothing is held, calls return LockErrc::forked or do nothing (acquireAsync's `done` is
+/// not called); the parent is not affected.
 ///
 /// A moved-from client may be destroyed or assigned to, nothing else.
 class LockClient {
@@ -78,13 +79,15 @@ class LockClient {
 
   /// Competes for the lock until it is won, or as long as `options.waitFor` says; errors of the store that may pass are
   /// retried in that time. Options and key are checked whole before anything is done. Without `waitFor` only a won
-  /// lock, `missing`, `cancelled` and `closed` end it. Blocks.
+  /// lock, `missing`, `cancelled` and `closed` end it. Blocks. `waitFor` is a bound whatever the store and the
+  /// scheduler do; LockErrc::unknown tells that an acquisition was under way whose outcome is not known.
   ///
   /// Uncontended it costs one read and one write of the store, or the write alone where this client was the last
   /// to release it.
   [[nodiscard]] LockResult<Lock> acquire(const LeaseKey& key, AcquireOptions options = {});
   /// One look: LockErrc::held names the holder. It remembers the version it saw (see LockClientOptions::remembered), so
-  /// that trying once a second wins a dead holder's lock after about one lease. `options.waitFor` is not looked at.
+  /// that trying once a second wins a dead holder's lock after about one lease. `options.waitFor` is not looked at. It
+  /// takes as long as the store does, at most 5 s.
   [[nodiscard]] LockResult<Lock> tryAcquire(const LeaseKey& key, AcquireOptions options = {});
   /// As acquire, without blocking. `done` is called once, on the callback executor, never inside this call.
   PendingAcquire acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done);

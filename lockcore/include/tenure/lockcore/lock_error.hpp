@@ -14,12 +14,15 @@
 namespace tenure {
 
 enum class LockErrc {
-  held,                ///< one look (tryAcquire, waitFor 0): another candidate holds it
-  heldBySelf,          ///< this client holds it, acquires it or releases it just now; nothing was asked of the store
-  timeout,             ///< waitFor is over and another candidate still holds it
-  missing,             ///< mustExist, and there is no record
-  invalidOptions,      ///< bad key or options; nothing was done; all faults are told
-  storeUnavailable,    ///< the store could not be asked in time: busy, throttling, connection, time-out
+  held,              ///< one look (tryAcquire, waitFor 0): another candidate holds it
+  heldBySelf,        ///< this client holds it, acquires it or releases it just now; nothing was asked of the store
+  timeout,           ///< waitFor is over, and another still holds it, or this client still releases it
+  missing,           ///< mustExist, and there is no record
+  invalidOptions,    ///< bad key or options; nothing was done; all faults are told
+  storeUnavailable,  ///< the store could not be asked in time: busy, throttling, connection, time-out
+  /// waitFor is over, and an acquisition was sent whose outcome is not known. If it won, or wins yet, it is released in
+  /// the background, within a lease; if this process ends before, the lock ends with its lease.
+  unknown,
   accessDenied,        ///< the store does not let this process in
   storeMisconfigured,  ///< missing table, wrong schema, bad path
   recordCorrupt,       ///< the record is not understood, and was left alone

@@ -31,7 +31,8 @@ class Scheduler {
 
   virtual ~Scheduler() = default;
 
-  /// By which delays are counted. Any thread; it may outlive the scheduler.
+  /// By which delays are counted. Any thread; it may outlive the scheduler. Where it is systemClock() the library keeps
+  /// the deadlines of terms by a thread of its own as well, in case that the scheduler is blocked.
   [[nodiscard]] virtual std::shared_ptr<const Clock> clock() const = 0;
   /// clock()->now(). Any thread.
   [[nodiscard]] virtual Instant now() const noexcept = 0;

@@ -64,13 +64,14 @@ std::optional<milliseconds> statedLease(const UniqueFd& beacon, int& systemErrno
 }
 
 const std::string& bootId() {
-  static const std::string id = [] {
+  // Never destroyed: threads of the library may ask for it while the process exits.
+  static const auto* const id = [] {
     std::ifstream file{"/proc/sys/kernel/random/boot_id"};
     std::string line;
     std::getline(file, line);
-    return line;
+    return new std::string{line};  // lint-allow(raw-new): see above
   }();
-  return id;
+  return *id;
 }
 
 std::string beaconPath(const std::string& sidecar, std::string_view id) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 
@@ -18,20 +19,33 @@ struct FileIdentity {
 /// Empty if the path names nothing, or nothing that can be looked at.
 [[nodiscard]] std::optional<FileIdentity> identityOf(const std::string& path) noexcept;
 
-/// Where a store's files lie.
+/// The mount through which the path reaches its file, without following a link there; 0 if the kernel does not say
+/// (before Linux 5.8), or there is nothing.
+[[nodiscard]] std::uint64_t mountOf(const std::string& path) noexcept;
+
+/// Whether the file is reached through another mount than the directory in which it has its name: a bind mount of a
+/// single file. False if there is no such file.
+[[nodiscard]] bool isMountOfItsOwn(const std::string& file, const std::string& directory);
+
+/// The same from the text of /proc/self/mountinfo, for kernels that do not say.
+[[nodiscard]] bool hasMountPoint(std::istream& mountInfo, const std::string& path);
+
+/// Where a store's files lie. No component of these paths is a symbolic link.
 ///
 /// SQLite's locks are POSIX locks: when a process closes *any* descriptor of a file, all its locks on that file are
 /// gone. Therefore nothing in this store ever opens the database, -wal or -shm file itself; it only stats them.
 struct StoreFiles {
-  std::string path;      ///< as configured, absolute; may be a symbolic link
-  std::string database;  ///< the file itself, links resolved; SQLite puts its files beside this one
+  std::string directory;
+  std::string database;  ///< SQLite puts its files beside this one
   std::string wal;
   std::string shm;
-  std::string sidecar;  ///< directory for wake files, beacons and claims
+  std::string sidecar;  ///< directory for wake files and beacons
 };
 
-/// The three files that belong together. The -wal and -shm files live as long as any connection is open, so a missing
-/// or changed one was taken away by hand; going on with the old one would corrupt the database.
+/// What makes a store one and the same: the database's device and inode, those of its directory, and the mount that
+/// leads to it. The -wal and -shm files belong to it: they live as long as any connection is open, so a missing or
+/// changed one was taken away by hand, and going on with the old one would corrupt the database. Looked at with each
+/// call, so a holder notices at its heartbeats.
 class OpenedFiles {
  public:
   /// Empty if one is missing just now.
@@ -45,7 +59,8 @@ class OpenedFiles {
   friend bool operator==(const OpenedFiles&, const OpenedFiles&) = default;
 
  private:
-  FileIdentity database_, wal_, shm_;
+  FileIdentity directory_, database_, wal_, shm_;
+  std::uint64_t mount_{0};
 };
 
 }  // namespace tenure::sqlite_store

@@ -6,7 +6,6 @@
 #include <memory>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -39,13 +38,14 @@ std::string realPath(const std::string& path) {
   return resolved ? std::string{resolved.get()} : std::string{};
 }
 
-StoreFiles filesFor(const std::string& path, const std::string& directory, const std::string& name) {
+StoreFiles filesFor(const std::string& directory, const std::string& name) {
+  const std::string inDirectory = directory == "/" ? directory : directory + '/';
   StoreFiles files;
-  files.path = path;
-  files.database = (directory == "/" ? directory : directory + '/') + name;
+  files.directory = directory;
+  files.database = inDirectory + name;
   files.wal = files.database + "-wal";
   files.shm = files.database + "-shm";
-  files.sidecar = (directory == "/" ? directory : directory + '/') + '.' + name + ".tenure";
+  files.sidecar = inDirectory + '.' + name + ".tenure";
   return files;
 }
 
@@ -60,10 +60,20 @@ std::optional<StoreError> faultOfDirectory(const std::string& store, const std::
                               ", where neither SQLite nor file locks can be relied on between machines; put the file "
                               "on a local disk, or use a store for many machines");
   }
+  return std::nullopt;
+}
+
+std::optional<StoreError> unwritableDirectory(const std::string& store, const std::string& directory) {
   if (faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return std::nullopt;
   return missing(store, "directory " + directory + " is not writable (" + errnoText(errno) +
                             "); SQLite keeps its log beside the database, so make the directory writable for this "
                             "user, or give another path");
+}
+
+std::optional<StoreError> unwritableFile(const std::string& store, const std::string& file) {
+  if (faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT) return std::nullopt;
+  return missing(store, file + " is not readable and writable for this user (" + errnoText(errno) +
+                            "); change its permissions, or give another path");
 }
 
 std::optional<StoreError> faultOfFile(const std::string& store, const std::string& file, const struct stat& found) {
@@ -74,14 +84,55 @@ std::optional<StoreError> faultOfFile(const std::string& store, const std::strin
     return refusal(store, file + " has " + std::to_string(found.st_nlink) +
                               " names (hard links), and SQLite keeps a separate log for each; remove the other names");
   }
-  if (faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT) return std::nullopt;
-  return missing(store, file + " is not readable and writable for this user (" + errnoText(errno) +
-                            "); change its permissions, or give another path");
+  return std::nullopt;
 }
 
 bool isLink(const std::string& path) {
   struct stat found {};
   return lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+}
+
+/// The first component that is a symbolic link, as a path; empty if none is.
+std::string firstLink(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (isLink(part)) return part;
+    if (slash == std::string::npos) return {};
+  }
+}
+
+/// Under a link that is switched (a deploy's `current`) a leader would go on in the old file while another is elected
+/// in the new one.
+std::optional<StoreError> faultOfLinks(const std::string& store, const std::string& path, const std::string& directory,
+                                       const std::string& name) {
+  const std::string link = firstLink(path);
+  if (link.empty()) return std::nullopt;
+  std::string resolved = realPath(path);
+  if (resolved.empty() && link != path) {
+    if (const std::string real = realPath(directory); !real.empty()) resolved = filesFor(real, name).database;
+  }
+  if (resolved.empty()) {
+    return refusal(store, link + " is a symbolic link, and leads to nothing here; give a path without links");
+  }
+  return refusal(store, link +
+                            " is a symbolic link, and whoever switched it would have two leaders, each in a file of "
+                            "its own; give the path itself: " +
+                            resolved);
+}
+
+/// Containers that each mount the single file have directories of their own beside it, so each has its own log and
+/// beacons.
+std::optional<StoreError> faultOfMounts(const std::string& store, const StoreFiles& files) {
+  for (const std::string& path : {files.database, files.wal, files.shm, files.sidecar}) {
+    if (!isMountOfItsOwn(path, files.directory)) continue;
+    return refusal(store,
+                   path +
+                       " is a mount of its own (a bind mount, `docker -v` of a single file, Kubernetes' subPath); "
+                       "who mounts it elsewhere has another directory beside it, so the two would not see each "
+                       "other's log and both would lead. Mount the whole directory " +
+                       files.directory + " instead");
+  }
+  return std::nullopt;
 }
 
 std::pair<std::string, std::string> split(const std::string& path) {
@@ -92,36 +143,33 @@ std::pair<std::string, std::string> split(const std::string& path) {
 
 }  // namespace
 
-StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path) {
+StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path, Access access) {
   auto [directory, name] = split(path);
   if (path.find('\0') != std::string::npos) return refusal(store, "the path holds a NUL character");
   if (name.empty() || name == "." || name == "..") {
     return refusal(store, "the path names no file; give one, such as ./tenure.db");
   }
-  // Other processes may make or remove the file between any two looks; neither is a fault.
-  std::string real = realPath(path);
-  if (real.empty() && errno != ENOENT && errno != ENOTDIR) return systemError(store, "looking at " + path, errno);
-  if (real.empty() && isLink(path)) {
-    real = realPath(path);
-    if (real.empty()) {
-      return missing(store, path + " is a symbolic link to nothing; make what it points to, or remove the link");
-    }
-  }
-  struct stat found {};
-  const bool exists = !real.empty() && stat(real.c_str(), &found) == 0;
-  if (!real.empty() && !exists && errno != ENOENT) return systemError(store, "looking at " + path, errno);
-  if (!real.empty()) std::tie(directory, name) = split(real);
-  std::string realDirectory = realPath(directory);
+  if (auto fault = faultOfLinks(store, path, directory, name)) return std::move(*fault);
+  const std::string realDirectory = realPath(directory);
   if (realDirectory.empty()) {
-    return missing(store, "directory " + directory + " does not exist (" + errnoText(errno) +
-                              "); create it, or give another path");
+    const int fault = errno;
+    if (fault != ENOENT) return systemError(store, "looking at directory " + directory, fault);
+    return missing(store, "directory " + directory + " does not exist; create it, or give another path");
   }
   if (auto fault = faultOfDirectory(store, realDirectory)) return std::move(*fault);
-  StoreFiles files = filesFor(path, realDirectory, name);
+  StoreFiles files = filesFor(realDirectory, name);
+  // Other processes may make or remove the file between any two looks; neither is a fault.
+  struct stat found {};
+  const bool exists = lstat(files.database.c_str(), &found) == 0;
+  if (!exists && errno != ENOENT) return systemError(store, "looking at " + files.database, errno);
   if (exists) {
     if (auto fault = faultOfFile(store, files.database, found)) return std::move(*fault);
   }
-  return CheckedFiles{std::move(files), exists};
+  if (auto fault = faultOfMounts(store, files)) return std::move(*fault);
+  std::optional<StoreError> unwritable = unwritableDirectory(store, files.directory);
+  if (!unwritable && exists) unwritable = unwritableFile(store, files.database);
+  if (unwritable && access == Access::writes) return std::move(*unwritable);
+  return CheckedFiles{std::move(files), exists, !unwritable};
 }
 
 }  // namespace tenure::sqlite_store

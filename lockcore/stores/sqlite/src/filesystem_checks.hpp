@@ -12,13 +12,17 @@
 
 namespace tenure::sqlite_store {
 
-/// Resolves the path and checks its surroundings: the directory exists, is local and writable; the file, if there
-/// is one, is a regular, writable file with one name. Whether there is a file is told by `exists`. Cheap, done at
-/// each opening, so that a repair is noticed.
+/// Checks the path and its surroundings: no component is a symbolic link; the directory exists, is local and writable;
+/// the file, if there is one, is a regular, writable file with one name, and no mount of its own. Whether there is a
+/// file is told by `exists`. Cheap, done at each opening, so that a repair is noticed.
 struct CheckedFiles {
   StoreFiles files;
   bool exists{false};
+  bool mayWrite{true};  ///< this user may write to the file (if there is one) and to its directory
 };
-[[nodiscard]] StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path);
+/// `reads`: who may only read is not refused.
+enum class Access { writes, reads };
+[[nodiscard]] StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path,
+                                                   Access access = Access::writes);
 
 }  // namespace tenure::sqlite_store

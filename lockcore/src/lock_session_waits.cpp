@@ -1,0 +1,97 @@
+// How the wait for an acquisition ends, whatever the store and the scheduler do.
+#include <utility>
+
+#include "lock_errors.hpp"
+#include "lock_session.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+/// One look takes as long as the store does, but not longer than this.
+constexpr milliseconds longestLook{5'000};
+/// The machine ends a wait by itself and can say more of it, unless the store or the scheduler keeps it from that.
+constexpr milliseconds answerGrace{25};
+
+}  // namespace
+
+void LockSession::cancel(LockErrc why) {
+  const Acquired tell = abandon(why);
+  if (!tell) return;
+  static_cast<void>(withdraw());  // what it leaves is released in the background
+  tell(error(why, "was cancelled before it was decided"));
+}
+
+void LockSession::expire() {
+  if (const Acquired tell = abandon(LockErrc::timeout)) tell(overdue(withdraw()));
+}
+
+/// First of all, so that what is won from now on is given to nobody: a lock that a caller has must not be stopped.
+LockSession::Acquired LockSession::abandon(LockErrc why) {
+  const std::lock_guard lock{mutex_};
+  if (acquired_) cancelled_ = why;
+  return std::exchange(acquired_, nullptr);
+}
+
+/// Whoever begins the session after it sees that it was cancelled; whoever began it before is told here.
+bool LockSession::withdraw() { return begun_.load() && driver_->withdraw(); }
+
+bool LockSession::isWanted() const {
+  const std::lock_guard lock{mutex_};
+  return bool{acquired_};
+}
+
+std::optional<nanoseconds> LockSession::patience() const noexcept {
+  const std::optional<milliseconds>& wait = request_.options.waitFor;
+  if (!wait) return std::nullopt;
+  return (*wait > milliseconds{0} ? *wait : longestLook) + answerGrace;
+}
+
+void LockSession::limit(const std::shared_ptr<Scheduler>& scheduler) {
+  if (!patience()) return;
+  scheduler->post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && self->isWanted()) self->setLimit(*self->patience() - elapsedForHolder(self->madeAt_, self->now()));
+  });
+}
+
+void LockSession::setLimit(nanoseconds left) {
+  const auto scheduler = common_->scheduler.lock();
+  if (!scheduler) return;
+  limit_ = scheduler->schedule(left, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->limit_.reset();
+    self->expire();
+  });
+}
+
+void LockSession::dropLimit() {
+  const auto timer = std::exchange(limit_, std::nullopt);
+  if (const auto scheduler = timer ? common_->scheduler.lock() : nullptr) scheduler->cancel(*timer);
+}
+
+/// The wait is over, and the machine has not said why: it has no answer, or had no turn.
+LockError LockSession::overdue(bool open) const {
+  if (open) return unknownError();
+  if (!begun_.load()) return error(LockErrc::timeout, "is still being released by this client; try again");
+  const LeaseStatus seen = driver_->status();
+  const bool oneLook = request_.options.waitFor == milliseconds{0};
+  if (seen.lastError) return storeError(key(), *seen.lastError);
+  if (seen.leader && !oneLook) {
+    return error(LockErrc::timeout, "is held by " + seen.leader->holder + ", after a wait of " +
+                                        std::to_string(request_.options.waitFor->count()) + " ms");
+  }
+  return error(LockErrc::storeUnavailable, "was not granted: the store did not answer in time; try again");
+}
+
+LockError LockSession::unknownError() const {
+  return error(LockErrc::unknown,
+               "was not granted in time, and whether an acquisition arrived is not known; if it did, it is released in "
+               "the background, or ends with its lease");
+}
+
+}  // namespace tenure

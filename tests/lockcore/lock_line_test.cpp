@@ -1,0 +1,77 @@
+// Who stands in line: each begins its own, and only the head of the line passes the turn on.
+#include "lock_line.hpp"
+
+#include <atomic>
+#include <barrier>
+#include <memory>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/stores/memory_store.hpp>
+
+#include "lease_memory.hpp"
+
+namespace tenure::test {
+namespace {
+
+class LockLine : public testing::Test {
+ protected:
+  [[nodiscard]] std::unique_ptr<PlaceInLine> join(PlaceInLine::Begin begin) const {
+    return std::make_unique<PlaceInLine>(store_, LeaseKey{"orders"}, std::move(begin));
+  }
+
+  const std::shared_ptr<LeaseStore> store_{makeMemoryStore()};
+};
+
+TEST_F(LockLine, theNextBeginsWhenTheFirstLeaves) {
+  int begun = 0;
+  auto first = join([&](const PlaceInLine::Memory&) { begun += 1; });
+  const auto second = join([&](const PlaceInLine::Memory&) { begun += 10; });
+  EXPECT_EQ(begun, 1);
+  first.reset();
+  EXPECT_EQ(begun, 11);
+}
+
+TEST_F(LockLine, whoLeavesFromTheMiddleBeginsNobody) {
+  int begun = 0;
+  auto first = join([&](const PlaceInLine::Memory&) { begun += 1; });
+  auto second = join([&](const PlaceInLine::Memory&) { begun += 10; });
+  const auto third = join([&](const PlaceInLine::Memory&) { begun += 100; });
+  second.reset();
+  EXPECT_EQ(begun, 1);
+  first.reset();
+  EXPECT_EQ(begun, 101);
+}
+
+/// The first begins on its own thread, inside of its own call, and with nobody's memory.
+TEST_F(LockLine, nobodyBeginsForAnother) {
+  constexpr int rounds = 20'000;
+  std::atomic<int> foreign{0};
+  std::atomic<int> begun{0};
+  std::barrier together{2};
+  const auto stand = [&] {
+    for (int i = 0; i < rounds; ++i) {
+      together.arrive_and_wait();
+      const auto here = std::this_thread::get_id();
+      std::atomic<bool> leaving{false};
+      auto place = join([&](const PlaceInLine::Memory&) {
+        ++begun;
+        // Before anybody has left, nobody but the owner may begin.
+        if (std::this_thread::get_id() != here && !leaving) ++foreign;
+      });
+      together.arrive_and_wait();
+      leaving = true;
+      together.arrive_and_wait();
+      place.reset();
+      together.arrive_and_wait();
+    }
+  };
+  std::thread other{stand};
+  stand();
+  other.join();
+  EXPECT_EQ(foreign, 0) << "of " << begun;
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,73 @@
+// A lock token's wait hears of a holder's death however often the store hints besides.
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lock_tokens.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Hints by the hundred, then proves the death, before the caller gets to look at either.
+class NoisyStore final : public LeaseStore, public DeathNotice, public std::enable_shared_from_this<NoisyStore> {
+ public:
+  [[nodiscard]] std::string describe() const override { return "noisy"; }
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    inner_->ensureSchema(options, std::move(handler));
+  }
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    inner_->read(key, options, std::move(handler));
+  }
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    inner_->write(std::move(request), options, std::move(handler));
+  }
+  void list(std::string prefix, CallOptions options, ListHandler handler) override {
+    inner_->list(std::move(prefix), options, std::move(handler));
+  }
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    inner_->requestStepDown(key, token, options, std::move(handler));
+  }
+  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> hint) override {
+    hint_ = std::move(hint);
+    return std::make_shared<int>(0);
+  }
+  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return shared_from_this(); }
+
+  [[nodiscard]] StoreResult<Beacon> beacon() override { return StoreError{ErrorClass::transient, "none"}; }
+  [[nodiscard]] int descriptor() const noexcept override { return -1; }
+  [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record,
+                                             std::function<void(RecordVersion)> proven) override {
+    std::thread{[&] {
+      for (int i = 0; i < 100; ++i) hint_();
+      proven(record.version);
+    }}.join();
+    return std::make_shared<int>(0);
+  }
+
+ private:
+  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
+  std::function<void()> hint_{};
+};
+
+TEST(LockTokensProof, IsNotLostAmongHints) {
+  const auto store = std::make_shared<NoisyStore>();
+  WriteRequest request{{"orders"}, WriteRequest::Purpose::acquire, {}, {}};
+  request.record.holder = "dead";
+  request.record.version = RecordVersion{"1"};
+  request.record.leaseDuration = 60s;
+  request.record.beacon = Beacon{"beacon", "boot", 1, 2};
+  store->write(std::move(request), {1s}, [](const WriteOutcome&) {});
+  TokenAcquireOptions options;
+  options.waitFor = 2s;
+  const auto token = LockTokens{store}.acquire({"orders"}, options);
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  EXPECT_EQ(token->fencingToken(), FencingToken{2});
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,117 @@
+// Waits are bounds over a store that answers nothing, and what they leave is cleaned up. By a manual clock.
+#include <gtest/gtest.h>
+
+#include "lockcore/lock_world.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto patience = 500ms;
+constexpr auto andAWhile = 60ms;
+
+class LockWaits : public testing::Test {
+ protected:
+  LockWorld world;
+  std::unique_ptr<LockClient> a{world.makeClient("a")};
+
+  void TearDown() override {
+    world.blocking([&] { return a->close(); });
+  }
+  void hang(std::size_t callFromNow, Fault fault) { world.store->failAt(world.store->calls() + callFromNow, fault); }
+};
+
+TEST_F(LockWaits, aReadThatIsNotAnsweredEndsWithTheWait) {
+  hang(1, Fault::neverLost);
+  const auto outcome = world.begin(*a, "orders", {.waitFor = patience});
+  world.pass(patience - 10ms);
+  EXPECT_FALSE(*outcome);
+  world.pass(andAWhile);
+  ASSERT_TRUE(*outcome);
+  EXPECT_EQ((*outcome)->error().code, LockErrc::storeUnavailable);
+  EXPECT_TRUE(world.tryNow(*a, "orders").has_value()) << "nothing is left of it";
+}
+
+/// I8: the write whose answer is missing is neither success nor failure, and the next candidacy of the client waits for
+/// what becomes of it.
+TEST_F(LockWaits, anAcquisitionThatIsNotAnsweredIsToldAndReleasedLater) {
+  for (const Fault fault : {Fault::neverApplied, Fault::neverLost}) {
+    const std::string key = fault == Fault::neverApplied ? "applied" : "lost";
+    hang(2, fault);
+    const auto outcome = world.begin(*a, key, {.waitFor = patience});
+    world.pass(patience + andAWhile);
+    ASSERT_TRUE(*outcome);
+    EXPECT_EQ((*outcome)->error().code, LockErrc::unknown);
+    const auto next = world.begin(*a, key, {.waitFor = 30s});
+    EXPECT_FALSE(*next);
+    world.pass(12s);
+    ASSERT_TRUE(*next);
+    ASSERT_TRUE((*next)->has_value()) << (*next)->error().message;
+    EXPECT_EQ((**next)->fencingToken(), FencingToken{fault == Fault::neverApplied ? 2U : 1U});
+    EXPECT_EQ(world.stored(key)->holder, a->candidate());
+    world.release(***next);
+  }
+}
+
+/// The machine has given up by itself, and knows of a write that nobody answered.
+TEST_F(LockWaits, anErrorAfterAnAcquisitionWithoutAnAnswerIsUnknownToo) {
+  hang(2, Fault::unknownApplied);
+  for (std::size_t call = 3; call < 40; ++call) hang(call, Fault::rejected);
+  const auto outcome = world.begin(*a, "orders", {.waitFor = patience});
+  world.pass(patience + andAWhile);
+  ASSERT_TRUE(*outcome);
+  EXPECT_EQ((*outcome)->error().code, LockErrc::unknown);
+}
+
+TEST_F(LockWaits, aReleaseOfOnesOwnIsPartOfTheWait) {
+  Lock lock = world.acquireNow(*a, "orders");
+  hang(1, Fault::neverLost);
+  EXPECT_EQ(lock.release({.waitFor = 0ms}), ReleaseResult::unknown);
+  const auto outcome = world.begin(*a, "orders", {.waitFor = patience});
+  world.pass(patience + andAWhile);
+  ASSERT_TRUE(*outcome);
+  EXPECT_EQ((*outcome)->error().code, LockErrc::timeout);
+  EXPECT_NE((*outcome)->error().message.find("released"), std::string::npos);
+}
+
+TEST_F(LockWaits, whoWaitsForAReleaseOfOnesOwnCanBeCancelled) {
+  Lock lock = world.acquireNow(*a, "orders");
+  hang(1, Fault::neverLost);
+  static_cast<void>(lock.release({.waitFor = 0ms}));
+  const auto first = world.begin(*a, "orders");
+  const PendingAcquire cancelled = world.pending;
+  const auto second = world.begin(*a, "orders");
+  cancelled.cancel();
+  world.settle();
+  ASSERT_TRUE(*first);
+  EXPECT_EQ((*first)->error().code, LockErrc::cancelled);
+  EXPECT_FALSE(*second);
+  world.pass(12s);
+  ASSERT_TRUE(*second);
+  EXPECT_TRUE((*second)->has_value()) << "the next in line gets its turn";
+}
+
+TEST_F(LockWaits, oneLookEndsAfterFiveSecondsWhateverTheLease) {
+  hang(1, Fault::neverLost);
+  const auto outcome = world.begin(*a, "orders", {.lease = 1h, .waitFor = 0ms});
+  world.pass(4900ms);
+  EXPECT_FALSE(*outcome);
+  world.pass(1s);
+  ASSERT_TRUE(*outcome);
+  EXPECT_EQ((*outcome)->error().code, LockErrc::storeUnavailable);
+}
+
+/// An acquisition that the machine would begin after the caller was answered is not begun.
+TEST_F(LockWaits, whoWasAnsweredAcquiresNothingAnyMore) {
+  Lock lock = world.acquireNow(*a, "orders");  // what a client does once
+  world.release(lock);
+  const std::size_t before = world.store->calls();
+  const PendingAcquire pending = a->acquireAsync({"fresh"}, {}, [](const LockResult<Lock>&) {});
+  pending.cancel();  // before the scheduler has run
+  world.pass(1s);
+  EXPECT_EQ(world.store->calls(), before);
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,238 @@
+// Waits are bounds whatever the store does: real time, over stores that answer nothing.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/lock_client.hpp>
+#include <tenure/lockcore/lock_tokens.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds allowedExcess{100};
+
+enum class Hang { nothing, schema, reads, acquisitions, releases, allFromAcquisition };
+
+/// Does not answer calls of the kind that it was told, though it does what they ask; it answers when it is destroyed.
+class HangingStore final : public LeaseStore {
+ public:
+  std::atomic<Hang> hang{Hang::nothing};
+
+  /// Answers what it has kept, and no more hangs.
+  void recover() {
+    hang = Hang::nothing;
+    stuck_ = false;
+    std::vector<std::function<void()>> answers;
+    {
+      const std::lock_guard lock{mutex_};
+      answers.swap(kept_);
+    }
+    for (const auto& answer : answers) answer();
+  }
+
+  [[nodiscard]] std::string describe() const override { return "hanging"; }
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    inner_->ensureSchema(options, answering<StoreStatus>(Hang::schema, std::move(handler)));
+  }
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    inner_->read(key, options, answering<ReadOutcome>(Hang::reads, std::move(handler)));
+  }
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+    const bool releases = request.purpose == WriteRequest::Purpose::release;
+    const Hang kind = acquires ? Hang::acquisitions : releases ? Hang::releases : Hang::nothing;
+    inner_->write(std::move(request), options, answering<WriteOutcome>(kind, std::move(handler)));
+  }
+  void list(std::string prefix, CallOptions options, ListHandler handler) override {
+    inner_->list(std::move(prefix), options, std::move(handler));
+  }
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    inner_->requestStepDown(key, token, options, std::move(handler));
+  }
+  /// Whether somebody holds it, past all hangs.
+  [[nodiscard]] bool isHeld(const LeaseKey& key) {
+    std::promise<bool> held;
+    inner_->read(key, {10s}, [&](const ReadOutcome& found) { held.set_value(*found && !(*found)->released); });
+    return held.get_future().get();
+  }
+
+ private:
+  [[nodiscard]] bool hangs(Hang kind) {
+    const Hang mode = hang;
+    if (mode == Hang::allFromAcquisition) return stuck_ = stuck_ || kind == Hang::acquisitions;
+    return kind != Hang::nothing && mode == kind;
+  }
+  template <class Outcome>
+  std::function<void(Outcome)> answering(Hang kind, std::function<void(Outcome)> handler) {
+    if (!hangs(kind)) return handler;
+    return [this, handler = std::move(handler)](Outcome outcome) {
+      const std::lock_guard lock{mutex_};
+      kept_.push_back([handler, outcome = std::move(outcome)] { handler(outcome); });
+    };
+  }
+
+  std::atomic<bool> stuck_{false};
+  std::mutex mutex_;
+  std::vector<std::function<void()>> kept_{};  // guarded by mutex_
+  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
+};
+
+template <class Call>
+nanoseconds timeOf(const Call& call) {
+  const Instant from = readClock();
+  call();
+  return elapsedForHolder(from, readClock());
+}
+
+bool eventually(const std::function<bool()>& done) {
+  const auto giveUp = std::chrono::steady_clock::now() + 30s;
+  while (!done() && std::chrono::steady_clock::now() < giveUp) std::this_thread::yield();
+  return done();
+}
+
+class LockBounds : public testing::Test {
+ protected:
+  ~LockBounds() override { store->recover(); }
+  [[nodiscard]] static LockClientOptions leaseOf(milliseconds lease) {
+    LockClientOptions options;
+    options.lease.duration = lease;
+    return options;
+  }
+
+  const std::shared_ptr<HangingStore> store{std::make_shared<HangingStore>()};
+  const LeaseKey key{"orders"};
+};
+
+TEST_F(LockBounds, waitForIsABoundOverAStoreThatHangs) {
+  constexpr int rounds = 1'000;
+  constexpr int threads = 4;
+  std::atomic<int> begun{0};
+  std::atomic<int> late{0};
+  std::atomic<std::int64_t> worst{0};
+  LockClient client{store, leaseOf(60s)};
+  client.acquire(key)->release();  // what a client does once
+  const auto work = [&] {
+    for (int i = begun++; i < rounds; i = begun++) {
+      store->hang = i % 2 == 0 ? Hang::reads : Hang::acquisitions;
+      const milliseconds patience{1 + i % 10};
+      const nanoseconds spent =
+          timeOf([&] { static_cast<void>(client.acquire({"key/" + std::to_string(i)}, {.waitFor = patience})); });
+      const nanoseconds excess = spent - patience;
+      if (excess > allowedExcess) ++late;
+      std::int64_t known = worst;
+      while (known < excess.count() && !worst.compare_exchange_weak(known, excess.count())) {
+      }
+    }
+  };
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) all.emplace_back(work);
+  for (std::thread& one : all) one.join();
+  RecordProperty("worst excess in us", std::to_string(worst / 1000));
+  EXPECT_EQ(late, 0) << "worst: " << worst / 1'000'000 << " ms";
+  store->recover();
+}
+
+TEST_F(LockBounds, theFirstLookAtTheSchemaIsPartOfTheWait) {
+  store->hang = Hang::schema;
+  LockClient client{store, leaseOf(60s)};
+  LockErrc code{};
+  EXPECT_LE(timeOf([&] { code = client.acquire(key, {.waitFor = 50ms}).error().code; }), 50ms + allowedExcess);
+  EXPECT_EQ(code, LockErrc::storeUnavailable);
+}
+
+TEST_F(LockBounds, aReleaseThatIsPendingIsPartOfTheWait) {
+  LockClient client{store, leaseOf(60s)};
+  LockResult<Lock> lock = client.acquire(key);
+  store->hang = Hang::releases;
+  EXPECT_EQ(lock->release({.waitFor = 0ms}), ReleaseResult::unknown);
+  LockErrc code{};
+  EXPECT_LE(timeOf([&] { code = client.acquire(key, {.waitFor = 50ms}).error().code; }), 50ms + allowedExcess);
+  EXPECT_EQ(code, LockErrc::timeout);
+  store->recover();
+}
+
+TEST_F(LockBounds, cancelIsABoundWhileAReleaseIsPending) {
+  LockClient client{store, leaseOf(60s)};
+  LockResult<Lock> lock = client.acquire(key);
+  store->hang = Hang::releases;
+  static_cast<void>(lock->release({.waitFor = 0ms}));
+  std::promise<LockErrc> told;
+  const PendingAcquire pending =
+      client.acquireAsync(key, {}, [&](const LockResult<Lock>& result) { told.set_value(result.error().code); });
+  auto code = told.get_future();
+  pending.cancel();
+  ASSERT_EQ(code.wait_for(5s), std::future_status::ready);
+  EXPECT_EQ(code.get(), LockErrc::cancelled);
+  store->recover();
+  EXPECT_TRUE(client.acquire(key, {.waitFor = 30s}).has_value()) << "who cancelled does not stand in the way";
+}
+
+/// What the wait left is told, and is gone once the store answers again.
+TEST_F(LockBounds, anAcquisitionThatWasLeftUnansweredIsToldAndReleased) {
+  LockClient client{store, leaseOf(60s)};
+  client.acquire({"warm"})->release();
+  store->hang = Hang::acquisitions;
+  LockResult<Lock> lock = client.acquire(key, {.waitFor = 50ms});
+  ASSERT_TRUE(lock.has_error());
+  EXPECT_EQ(toString(lock.error().code), "unknown") << lock.error().message;
+  EXPECT_TRUE(store->isHeld(key)) << "it has landed";
+  store->recover();
+  EXPECT_TRUE(eventually([&] { return !store->isHeld(key); })) << "nobody released it";
+  EXPECT_TRUE(client.acquire(key, {.waitFor = 30s}).has_value());
+}
+
+TEST_F(LockBounds, acquireAsyncKeepsToTheWaitToo) {
+  LockClient client{store, leaseOf(60s)};
+  client.acquire({"warm"})->release();
+  store->hang = Hang::reads;
+  std::promise<LockErrc> told;
+  const Instant from = readClock();
+  std::atomic<std::int64_t> spent{0};
+  client.acquireAsync(key, {.waitFor = 50ms}, [&](const LockResult<Lock>& result) {
+    spent = elapsedForHolder(from, readClock()).count();
+    told.set_value(result.error().code);
+  });
+  EXPECT_EQ(told.get_future().get(), LockErrc::storeUnavailable);
+  EXPECT_LE(nanoseconds{spent.load()}, 50ms + allowedExcess);
+}
+
+/// One look takes as long as the store does, but not as long as the lease.
+TEST_F(LockBounds, oneLookEndsWhateverTheLease) {
+  LockClient client{store, leaseOf(1h)};
+  client.acquire({"warm"})->release();
+  store->hang = Hang::reads;
+  EXPECT_LE(timeOf([&] { EXPECT_TRUE(client.tryAcquire(key).has_error()); }), 5s + allowedExcess);
+}
+
+TEST_F(LockBounds, theWaitOfALockTokenIsABoundToo) {
+  LockTokens tokens{store};
+  TokenAcquireOptions options;
+  options.lease = 60s;
+  options.waitFor = 50ms;
+  for (const Hang kind : {Hang::reads, Hang::allFromAcquisition}) {
+    store->hang = kind;
+    const LeaseKey one{kind == Hang::reads ? "read" : "acquired"};
+    LockTokenTrouble trouble{};
+    EXPECT_LE(timeOf([&] { trouble = tokens.acquire(one, options).error().trouble; }), 50ms + allowedExcess);
+    EXPECT_EQ(trouble, kind == Hang::reads ? LockTokenTrouble::store : LockTokenTrouble::unknown);
+  }
+  EXPECT_TRUE(store->isHeld({"acquired"})) << "it has landed";
+  store->recover();
+  EXPECT_TRUE(eventually([&] { return !store->isHeld({"acquired"}); })) << "nobody took it back";
+}
+
+}  // namespace
+}  // namespace tenure::test
