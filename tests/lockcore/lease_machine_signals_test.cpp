@@ -185,8 +185,8 @@ TEST(Hints, ofALossMakeAHolderRenewAtOnce) {
   EXPECT_EQ(m.step(event::StoreHint{}), "") << "of a change: its own, most of the time";
   EXPECT_EQ(m.step(event::StoreHint{true}), "renew");
   EXPECT_EQ(m.step(event::StoreHint{true}), "") << "one is under way";
-  m.answerWrite(Applied{FencingToken{1}});
-  EXPECT_EQ(m.step(event::Wakeup{}), "renew") << "that one may have been before the loss";
+  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "publish(leads) renewed renew")
+      << "that one may have been before the loss";
   m.answerWrite(Conflict{std::optional<LeaseRecord>{}});
   EXPECT_EQ(m.revocations().back().reason, RevokeReason::recordMissing);
 }
