@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <tenure/config/load_group.hpp>
+#include <tenure/lockcore/detail/working_directory.hpp>
 
 #include "group_reader.hpp"
 #include "read_file.hpp"
@@ -73,7 +74,7 @@ result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& f
   auto config = loadGroupConfigFromText(*text, file.string());
   if (!config) return config;
   std::error_code error;
-  const std::filesystem::path absolute = std::filesystem::absolute(file, error);
+  const std::filesystem::path absolute = detail::workingDirectory(error) / file;
   if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + error.message()}};
   config::typeOf(config->store).resolvePaths(config->store, absolute.parent_path());
   return config;

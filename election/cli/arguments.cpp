@@ -27,6 +27,12 @@ std::chrono::milliseconds durationOf(const std::string& text, const char* option
   return *duration;
 }
 
+/// CLI11 reads `010` as eight, and a token that is copied from a log may have zeros in front.
+std::string isPlainNumber(const std::string& text) {
+  const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text[0] != '0';
+  return plain ? std::string{} : "\"" + text + "\" is not written as a plain number, without zeros in front";
+}
+
 /// Everything that CLI11 fills in, and the CLI11 object that does. Stays where it is: CLI11 keeps pointers into it.
 class Parser {
  public:
@@ -144,6 +150,7 @@ class Parser {
     fenceRecover_->add_option("-c,--config", recover.config)->envname("TENURE_CONFIG")->required();
     fenceRecover_->add_option("--token", recover.token)
         ->required()
+        ->check(isPlainNumber)
         ->check(CLI::Range(std::uint64_t{1}, maxFencingToken.value() - 1));
     fenceRecover_->add_option("--lease", recover.lease);
     fenceRecover_->add_option("--resource", recover.resources)->allow_extra_args(false);

@@ -206,6 +206,7 @@ void LeaseMachine::Impl::renewed(const Instant& now, const Pending& proven) {
   if (wanted_ && wanted_->ticket <= ticketInRecord_ && state_ != LeaseState::releasing) wanted_.reset();
   const bool afterDoubt = std::exchange(doubt_, false);
   if (state_ == LeaseState::releasing) return;
+  endedByReport_ = false;
   publish(term_);
   if (state_ != LeaseState::leading) return;
   setLeader(now, leader_);

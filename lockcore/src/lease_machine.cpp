@@ -215,9 +215,22 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::TokenSeen& even
   if (tooHigh && !mutant::on(Mutant::reportedTokenUnbounded)) return refuseReport(event.token);
   tokenFloor_ = std::max(tokenFloor_, event.token);
   if (state_ != LeaseState::leading || event.token <= term_.token) return;
+  const bool again = std::exchange(endedByReport_, true);
   revokeLost(
       now, RevokeReason::lost,
       "a resource has seen the token " + toString(event.token) + ", higher than this term's " + toString(term_.token));
+  if (again) restAfterReports(now);
+}
+
+/// A report mends the counter within one term. Where the next term ends by one too, something makes tokens up: one step
+/// a lease is far too slow to bring the counter near its end.
+void LeaseMachine::Impl::restAfterReports(const Instant& now) {
+  if (state_ != LeaseState::candidate || mutant::on(Mutant::reportedTokenUnbounded)) return;
+  log(LogLevel::error,
+      "term after term is ended by a resource that reports a higher fencing token: find out who writes tokens there; "
+      "the lease is left alone for " +
+          std::to_string(options_.timing.duration().count()) + " ms");
+  holdOff(now, options_.timing.duration());
 }
 
 void LeaseMachine::Impl::send(const Instant& now, Request request, Nanos timeout) {

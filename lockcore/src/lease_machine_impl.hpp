@@ -97,6 +97,7 @@ class LeaseMachine::Impl {
   /// A token that the store itself showed.
   void learnToken(FencingToken shown);
   void refuseReport(FencingToken token);
+  void restAfterReports(const Instant& now);
   void setLeader(const Instant& now, const std::optional<LeaderInfo>& leader);
   void log(LogLevel level, std::string line) { actions_.push_back(action::Log{level, std::move(line)}); }
   [[nodiscard]] LeaseRecord ownRecord(RecordVersion version, bool released) const;
@@ -243,15 +244,16 @@ class LeaseMachine::Impl {
   // Of a candidacy of one term.
   Instant startedAt_{};
   Nanos waitedBefore_{0};
-  bool waited_{false};      ///< somebody else held it
-  bool looked_{false};      ///< the last thing that was sent to the store was answered, and leaves no question
-  bool troubled_{false};    ///< that answer was an error
-  bool asReleased_{false};  ///< the observation is what a release of this process left, without any payload
-  bool hasPayload_{false};  ///< this term's record may have some
-  bool hinted_{false};      ///< the store's notification asks for a read
-  bool lossHinted_{false};  ///< while a term is held: it asks for a renewal
-  bool stopping_{false};    ///< it is giving up
-  bool removes_{false};     ///< and its release removes the record
+  bool waited_{false};         ///< somebody else held it
+  bool looked_{false};         ///< the last thing that was sent to the store was answered, and leaves no question
+  bool troubled_{false};       ///< that answer was an error
+  bool asReleased_{false};     ///< the observation is what a release of this process left, without any payload
+  bool hasPayload_{false};     ///< this term's record may have some
+  bool hinted_{false};         ///< the store's notification asks for a read
+  bool endedByReport_{false};  ///< the last term was, or this one follows such a one and was not renewed yet
+  bool lossHinted_{false};     ///< while a term is held: it asks for a renewal
+  bool stopping_{false};       ///< it is giving up
+  bool removes_{false};        ///< and its release removes the record
   std::shared_ptr<const LeaseTurn> turn_{};  ///< of this process, until the last term of it that ended; mostly none
   std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; none if it is empty
   HeartbeatLag lag_{};

@@ -57,6 +57,23 @@ TEST_F(FenceRecoverTest, aCounterOfAnOlderReleaseAboveEveryTokenIsSetRight) {
   EXPECT_EQ(nextToken(), "18");
 }
 
+/// CLI11 alone would take 010 for eight.
+TEST_F(FenceRecoverTest, aTokenWithZerosInFrontIsRefused) {
+  poison();
+  for (const char* token : {"017", "0x11", "+17", "17 "}) {
+    const Finished refused = finish({"fence", "recover", "--config", config(), "--token", token, "--yes"});
+    EXPECT_EQ(refused.code, cli::exitUsage) << token;
+  }
+  EXPECT_EQ(nextToken(), "");
+}
+
+TEST_F(FenceRecoverTest, aLeaseThatNobodyKnowsIsNotMade) {
+  poison();
+  const Finished refused = recover({"--lease", "typo"});
+  EXPECT_EQ(refused.code, cli::exitUsage);
+  EXPECT_NE(refused.errors.find("neither a counter nor a record"), std::string::npos) << refused.errors;
+}
+
 TEST_F(FenceRecoverTest, doesNothingWhileALeaderLives) {
   configure();
   Subprocess alice{run({}, actingJob()), as("alice")};

@@ -192,7 +192,10 @@ TEST_P(LostDatabase, revokesALeaderAtOnce) {
   ASSERT_TRUE(leader.awaitTerms(1));
   std::this_thread::sleep_for(300ms);  // lint-allow(sleep): a change that comes before the watch is seen another way
   const Instant before = readClock();
-  if (GetParam() == "removed") {
+  if (GetParam() == "withoutItsLog") {
+    std::filesystem::remove(path + "-wal");
+    std::filesystem::remove(path + "-shm");
+  } else if (GetParam() == "removed") {
     std::filesystem::remove(path);
   } else if (GetParam() == "renamed") {
     std::filesystem::rename(path, directory.file("moved.db"));
@@ -205,7 +208,7 @@ TEST_P(LostDatabase, revokesALeaderAtOnce) {
   EXPECT_LT(elapsedForHolder(before, leader.revokedAt()), 1s);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, LostDatabase, testing::Values("removed", "renamed", "replaced"),
+INSTANTIATE_TEST_SUITE_P(Ways, LostDatabase, testing::Values("removed", "renamed", "replaced", "withoutItsLog"),
                          [](const auto& way) { return way.param; });
 
 }  // namespace

@@ -81,6 +81,27 @@ TEST(I7ReportedTokens, whatAProcessRemembersOfReportsIsNoGroundEither) {
   EXPECT_EQ(second.write().tokenFloor, above(3));
 }
 
+/// Each of them within its step: term by term they would bring the counter to its end in minutes.
+TEST(I7ReportedTokens, termAfterTermThatAReportEndsLeavesTheLeaseAloneForALease) {
+  MachineHarness m;
+  m.becomeLeading(3);
+  m.step(event::TokenSeen{FencingToken{4}});
+  m.step(event::WorkEnded{});
+  m.answerRead(std::optional{releasedRecord("v2", 3)});
+  if (m.state() == LeaseState::candidate) m.toWakeup();
+  ASSERT_EQ(m.state(), LeaseState::acquiring) << "one report is mended at once";
+  m.answerWrite(Applied{FencingToken{5}});
+  ASSERT_TRUE(m.leads());
+  m.step(event::TokenSeen{FencingToken{6}});
+  EXPECT_NE(m.logLines.back().find("find out who writes tokens there"), std::string::npos) << m.logLines.back();
+  m.step(event::WorkEnded{});
+  const Instant ended = m.now;
+  while (m.state() != LeaseState::acquiring) {
+    if (m.toWakeup() == "read") m.answerRead(std::optional{releasedRecord("v3", 5)});
+  }
+  EXPECT_GE(elapsedForChallenger(ended, m.now), 10s);
+}
+
 TEST(I7ReportedTokens, whatTheStoreShowsIsBelievedWithoutABound) {
   MachineHarness m;
   m.becomeReading();

@@ -37,7 +37,10 @@ OptionFaults faults(const StoreConfig& store) {
 
 void resolvePaths(StoreConfig& store, const std::filesystem::path& directory) {
   auto& options = std::get<SqliteStoreOptions>(store);
-  options.path = (directory / options.path).lexically_normal().string();
+  const std::filesystem::path path = directory / options.path;
+  // What `..` leads to depends on whether the component before it is a link, which is refused when the file is opened.
+  const bool goesUp = std::find(path.begin(), path.end(), "..") != path.end();
+  options.path = (goesUp ? path : path.lexically_normal()).string();
 }
 
 }  // namespace

@@ -135,12 +135,18 @@ int recover(Plan& plan) {
     complain(unrest->message + (unrest->moved ? "; nothing was done. End every candidate first" : ""));
     return unrest->moved ? exitBusy : exitStore;
   }
+  if (plan.found.counter.empty() && !plan.found.hasRecord() && plan.resources.empty()) {
+    complain("lease " + toString(plan.key) + " has neither a counter nor a record in " + plan.store->describe() +
+             ", so nothing was done; look at its name with `tenure lock list`, or name the resource (--resource)");
+    return exitUsage;
+  }
   if (const int code = setStore(plan); code != exitOk) return code;
   if (const int code = setResources(plan); code != exitOk) {
     complain("the counter is set, but not every resource; mend what was told and give the same command again");
     return code;
   }
-  complain("done; the next leader of " + toString(plan.key) + " gets fencing token " + toString(plan.token.next()));
+  complain("done; the next leader of " + toString(plan.key) + " gets fencing token " + toString(plan.token.next()) +
+           ". Restart candidates that still run: they remember the higher tokens that they have seen");
   return exitOk;
 }
 

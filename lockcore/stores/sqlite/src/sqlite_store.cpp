@@ -10,6 +10,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/detail/working_directory.hpp>
 #include <tenure/lockcore/process_mark.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
@@ -41,17 +42,22 @@ struct Parts {
         path{options.path},
         beacon{options.beacon},
         losses{std::make_shared<LossWatch>(options.store, options.path)},
+        logLosses{std::make_shared<LossWatch>(options.store, options.path + "-wal")},
         watches{logger},
         writer{"tenure-sqlite-w", options, renewTogether},
         reader{"tenure-sqlite-r", readingOnly(options)} {
     Worker::makePeers(writer, reader);
   }
 
-  /// One watch for all holders: adding one costs no system call.
-  std::shared_ptr<void> watchLoss(std::function<void()> hint) {
+  /// One watch of each file for all holders: adding one costs no system call. Without its log the database is an older
+  /// copy of itself.
+  std::shared_ptr<void> watchLoss(const std::function<void()>& hint) {
+    using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
     const std::lock_guard lock{lossMutex};
     if (!lossWatching) lossWatching = watches.watch(losses, WatchThread::Without::inotifyUseless);
-    return lossWatching ? losses->add(std::move(hint)) : nullptr;
+    if (!logLossWatching) logLossWatching = watches.watch(logLosses, WatchThread::Without::inotifyUseless);
+    if (!lossWatching || !logLossWatching) return nullptr;
+    return std::make_shared<Both>(losses->add(hint), logLosses->add(hint));
   }
 
   void stop() {
@@ -69,8 +75,10 @@ struct Parts {
   const std::string path;
   const std::shared_ptr<OwnBeacon> beacon;
   const std::shared_ptr<LossWatch> losses;
+  const std::shared_ptr<LossWatch> logLosses;
   std::mutex lossMutex;
-  std::shared_ptr<void> lossWatching;  ///< guarded by lossMutex; once the first holder asks
+  std::shared_ptr<void> lossWatching;  ///< guarded by lossMutex, as the next; once the first holder asks
+  std::shared_ptr<void> logLossWatching;
   WatchThread watches;
   Worker writer;
   Worker reader;
@@ -183,9 +191,7 @@ class SqliteStore final : public LeaseStore {
                                  WatchThread::Without::inotifyUseless);
   }
 
-  [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override {
-    return parts_->watchLoss(std::move(hint));
-  }
+  [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override { return parts_->watchLoss(hint); }
 
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
     return options_.deathNotice ? std::make_shared<BeaconDeathNotice>(parts_) : nullptr;
@@ -210,7 +216,7 @@ class SqliteStore final : public LeaseStore {
   /// The working directory may change later (daemons do that); the path is meant as of now.
   static std::string absolute(const std::string& path) {
     std::error_code fault;
-    const std::filesystem::path full = std::filesystem::absolute(path, fault);
+    const std::filesystem::path full = detail::workingDirectory(fault) / path;
     return path.empty() || fault ? path : full.string();
   }
 
