@@ -140,8 +140,7 @@ class Fight:
         undo.callback(contender.close)
         self.contenders.append(contender)
 
-    @staticmethod
-    def _candidate(program, directory, store, name):
+    def _candidate(self, program, directory, store, name):
         config = directory / f"{name}.yaml"
         config.write_text(YAML.format(group=GROUP, name=name, lease=LEASE_MS, heartbeat=HEARTBEAT_MS, store=store),
                           encoding="utf-8")
