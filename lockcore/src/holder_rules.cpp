@@ -53,6 +53,7 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   renewFailures_ = 0;
   retryAfter_ = nanoseconds{0};
   readBack_ = false;
+  lossHinted_ = false;
   doubt_ = false;
   wanted_.reset();
   overdueWhenWon_ = std::max(-heartbeatDueIn(now), nanoseconds{0});
@@ -92,6 +93,7 @@ nanoseconds LeaseMachine::Impl::grownRetry() {
 bool LeaseMachine::Impl::renewalFits(const Instant& now) const { return rightLeft(now) / 2 >= leastRequestTime; }
 
 nanoseconds LeaseMachine::Impl::renewDueIn(const Instant& now) const {
+  if (lossHinted_) return nanoseconds{0};
   if (renewFailures_ > 0 || doubt_ || readBack_) return retryAfter_ - elapsedForHolder(retryFrom_, now);
   if (wanted_) return nanoseconds{0};
   if (options_.manualHeartbeat && !mutant::on(Mutant::manualRenewsByItself)) return nanoseconds::max();
@@ -122,6 +124,7 @@ void LeaseMachine::Impl::advanceRenewal(const Instant& now) {
   }
   // Shorter than half of what is left, so that a hung request leaves room for another one.
   const nanoseconds timeout = std::min<nanoseconds>(options_.timing.heartbeat(), rightLeft(now) / 2);
+  lossHinted_ = false;
   if (readBack_ || mustLook()) return send(now, Request::read, timeout);
   limitRight(now);
   endLateTerm(now);  // one that states a much shorter lease may leave nothing of the right

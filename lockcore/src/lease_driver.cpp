@@ -155,10 +155,16 @@ std::shared_ptr<void> LeaseDriver::Impl::orNull(const char* what, const std::fun
   return nullptr;
 }
 
-/// Only a candidate needs to hear of changes; a leader's own heartbeats would wake it. Who acquires without a look (a
-/// lock that was handed over) needs none unless that fails.
+/// Only a candidate needs to hear of changes; a leader's own heartbeats would wake it, but it must hear of a loss. Who
+/// acquires without a look (a lock that was handed over) needs none unless that fails.
 void LeaseDriver::Impl::keepWatch() {
   const LeaseState state = machine_.state();
+  if (state != LeaseState::leading && state != LeaseState::draining) {
+    lossWatch_.reset();
+    lossAsked_ = false;
+  } else if (!std::exchange(lossAsked_, true)) {
+    lossWatch_ = orNull("notice of a loss", [this] { return store_->watchLoss(teller(event::StoreHint{true})); });
+  }
   if (state != LeaseState::candidate && state != LeaseState::acquiring) {
     watch_.reset();
     watchAsked_ = false;

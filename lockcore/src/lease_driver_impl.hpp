@@ -116,6 +116,8 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   // Touched on the scheduler only.
   std::optional<Scheduler::TimerId> timer_{};
   std::shared_ptr<void> watch_{};
+  bool lossAsked_{false};  ///< once for each term
+  std::shared_ptr<void> lossWatch_{};
   bool watchAsked_{false};  ///< once for each candidacy, whether there was something to be had or not
   std::shared_ptr<void> follow_{};
   TroubleLog trouble_{};

@@ -195,8 +195,10 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::WriteReply& eve
   }
 }
 
-void LeaseMachine::Impl::handle(const Instant& now, const event::StoreHint&) {
+void LeaseMachine::Impl::handle(const Instant& now, const event::StoreHint& event) {
   hinted_ = hinted_ || state_ == LeaseState::candidate;
+  const bool holds = state_ == LeaseState::leading || state_ == LeaseState::draining;
+  lossHinted_ = lossHinted_ || (event.isLoss && holds && !options_.manualHeartbeat);
   if (mutant::on(Mutant::hintIsProof)) observation_.provenDead(now, followedBeacon_);
 }
 

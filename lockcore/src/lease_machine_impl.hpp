@@ -249,6 +249,7 @@ class LeaseMachine::Impl {
   bool asReleased_{false};  ///< the observation is what a release of this process left, without any payload
   bool hasPayload_{false};  ///< this term's record may have some
   bool hinted_{false};      ///< the store's notification asks for a read
+  bool lossHinted_{false};  ///< while a term is held: it asks for a renewal
   bool stopping_{false};    ///< it is giving up
   bool removes_{false};     ///< and its release removes the record
   std::shared_ptr<const LeaseTurn> turn_{};  ///< of this process, until the last term of it that ended; mostly none

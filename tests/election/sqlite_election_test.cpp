@@ -41,14 +41,18 @@ class Recorded {
   }
 
  public:
-  explicit Recorded(const std::string& path) : Recorded{makeSqliteStore({path})} {}
-  explicit Recorded(std::shared_ptr<LeaseStore> store)
-      : elector{Group::make({"recorded", {"candidate"}, {.duration = lease}}, std::move(store)).value(),
+  explicit Recorded(const std::string& path, LeaseOptions timing = {.duration = lease})
+      : Recorded{makeSqliteStore({path}), timing} {}
+  explicit Recorded(std::shared_ptr<LeaseStore> store, LeaseOptions timing = {.duration = lease})
+      : elector{Group::make({"recorded", {"candidate"}, timing}, std::move(store)).value(),
                 {.onElected =
                      [this](const Leadership& term) {
                        note([&] { tokens_.push_back(term.fencingToken()), electedAt_ = readClock(); });
                      },
-                 .onRevoked = [this](const Revocation& why) { note([&] { reasons_.push_back(why.reason); }); }}} {
+                 .onRevoked =
+                     [this](const Revocation& why) {
+                       note([&] { reasons_.push_back(why.reason), revokedAt_ = readClock(); });
+                     }}} {
     elector.start();
   }
 
@@ -69,6 +73,9 @@ class Recorded {
   [[nodiscard]] Instant electedAt() {
     return under([&] { return electedAt_; });
   }
+  [[nodiscard]] Instant revokedAt() {
+    return under([&] { return revokedAt_; });
+  }
 
  private:
   std::mutex mutex_;
@@ -76,6 +83,7 @@ class Recorded {
   std::vector<FencingToken> tokens_;
   std::vector<RevokeReason> reasons_;
   Instant electedAt_{};
+  Instant revokedAt_{};
 
  public:
   LeaderElector elector;  // last: its callbacks use what is above
@@ -173,6 +181,32 @@ TEST(SqliteElection, AForkedChildThatMakesItsOwnElectorIsElected) {
   EXPECT_TRUE(parents->elector.isLeader()) << "the parent is not affected";
 }
 #endif
+
+/// With a heartbeat of 3 s: the kernel's notice is what tells.
+class LostDatabase : public testing::TestWithParam<std::string> {};
+
+TEST_P(LostDatabase, revokesALeaderAtOnce) {
+  const TempDir directory;
+  const std::string path = directory.file("leases.db");
+  Recorded leader{path, {.duration = 10s, .heartbeat = 3s}};
+  ASSERT_TRUE(leader.awaitTerms(1));
+  std::this_thread::sleep_for(300ms);  // lint-allow(sleep): a change that comes before the watch is seen another way
+  const Instant before = readClock();
+  if (GetParam() == "removed") {
+    std::filesystem::remove(path);
+  } else if (GetParam() == "renamed") {
+    std::filesystem::rename(path, directory.file("moved.db"));
+  } else {
+    std::filesystem::copy_file(path, directory.file("copy.db"));
+    std::filesystem::rename(directory.file("copy.db"), path);
+  }
+  ASSERT_TRUE(leader.awaitRevocations(1));
+  // Some 10 ms on an idle machine; the bound is for a busy one, and well below the heartbeat.
+  EXPECT_LT(elapsedForHolder(before, leader.revokedAt()), 1s);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, LostDatabase, testing::Values("removed", "renamed", "replaced"),
+                         [](const auto& way) { return way.param; });
 
 }  // namespace
 }  // namespace tenure::test

@@ -179,5 +179,17 @@ TEST(Pacing, theConditionOfAReleaseStaysShort) {
   EXPECT_LE(releases, 40);
 }
 
+TEST(Hints, ofALossMakeAHolderRenewAtOnce) {
+  MachineHarness m;
+  m.becomeLeading();
+  EXPECT_EQ(m.step(event::StoreHint{}), "") << "of a change: its own, most of the time";
+  EXPECT_EQ(m.step(event::StoreHint{true}), "renew");
+  EXPECT_EQ(m.step(event::StoreHint{true}), "") << "one is under way";
+  m.answerWrite(Applied{FencingToken{1}});
+  EXPECT_EQ(m.step(event::Wakeup{}), "renew") << "that one may have been before the loss";
+  m.answerWrite(Conflict{std::optional<LeaseRecord>{}});
+  EXPECT_EQ(m.revocations().back().reason, RevokeReason::recordMissing);
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
@@ -126,7 +127,7 @@ TEST_F(SqliteRefusal, aReadOnlyDirectory) {
   EXPECT_EQ(actor.ask("acquire lease a"), "rejected");
   const std::string message = actor.ask("error");
   EXPECT_TRUE(contains(message, directory_.path().string() + " is not writable")) << message;
-  EXPECT_TRUE(contains(actor.ask("read lease"), "is not writable"));
+  EXPECT_EQ(actor.ask("read lease"), "-") << "who may only read does";
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0777});
   EXPECT_TRUE(contains(actor.ask("acquire lease a"), "applied 1 "));
 }
@@ -147,6 +148,66 @@ TEST_F(SqliteRefusal, aReadOnlyFile) {
   EXPECT_TRUE(contains(message, "change its permissions")) << message;
   std::filesystem::permissions(path_, std::filesystem::perms{0666});
   EXPECT_TRUE(contains(actor.ask("acquire lease a"), "applied 1 "));
+}
+
+// `tenure status` of a user who may only look.
+TEST_F(SqliteRefusal, whoMayOnlyReadReadsAndMakesNothing) {
+  auto writer = std::make_unique<Store>(path_);
+  (*writer)->apply(acquire({"lease"}, "a"));
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
+  const auto look = [&](const std::string& when) {
+    const auto before = filesIn(directory_.path());
+    const auto beside = filesIn(sidecarOf(path_));
+    Actor onlooker{path_};
+    ASSERT_EQ(onlooker.ask("nobody"), "ok");
+    const std::string seen = onlooker.ask("read lease");
+    EXPECT_TRUE(seen.starts_with("a ") && seen.ends_with(" 1")) << when << ": " << seen;
+    EXPECT_TRUE(onlooker.ask("read lease").starts_with("a ")) << when << ", again";
+    EXPECT_EQ(onlooker.ask("acquire lease b"), "rejected") << when;
+    EXPECT_EQ(filesIn(directory_.path()), before) << when;
+    EXPECT_EQ(filesIn(sidecarOf(path_)), beside) << when;
+  };
+  look("others have it open");
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0755});
+  writer.reset();
+  ASSERT_FALSE(std::filesystem::exists(path_ + "-wal"));
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
+  look("nobody has it open");
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0755});
+}
+
+TEST_F(SqliteRefusal, rootsLookMakesNoSidecarAndLeavesNothing) {
+  {
+    Store store{path_};
+    store->apply(acquire({"lease"}, "a"));
+    store->apply(release({"lease"}, "a", {store->record({"lease"}).version}));
+  }
+  std::filesystem::remove_all(sidecarOf(path_));
+  {
+    Store onlooker{path_};
+    EXPECT_EQ(onlooker->list("").size(), 1U);
+  }
+  EXPECT_EQ(filesIn(directory_.path()), std::vector<std::string>{"leases.db"});
+}
+
+TEST_F(SqliteRefusal, aListingSaysHowADroppedTableHeals) {
+  Store store{path_};
+  store->apply(acquire({"lease"}, "a"));
+  Shell{path_}.run("DROP TABLE tenure_lease");
+  Store onlooker{path_};
+  const ListOutcome listed = onlooker->startList("")->get();
+  ASSERT_TRUE(listed.has_error());
+  EXPECT_TRUE(contains(listed.error().message, "was dropped; a candidate makes it again")) << listed.error().message;
+}
+
+TEST_F(SqliteRefusal, aTokenThatIsNotTheCountersIsToldInTheListing) {
+  Store store{path_};
+  store->apply(acquire({"lease"}, "a"));
+  store->apply(acquire({"lease"}, "a", {store->record({"lease"}).version}));
+  EXPECT_EQ(store->list("").at(0).warning, "");
+  Shell{path_}.run("UPDATE tenure_lease SET token = 1");
+  const std::string warning = store->list("").at(0).warning;
+  EXPECT_TRUE(contains(warning, "token 1 is not that of the fencing counter, 2")) << warning;
 }
 
 TEST_F(SqliteRefusal, aRelativePathMeansTheDirectoryOfTheStart) {

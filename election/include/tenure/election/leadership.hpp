@@ -44,7 +44,7 @@ class Leadership {
   void reportProgress() const noexcept;
 
   /// A resource refused this term's write because it has seen `seen`: if that is higher than this term's token, the
-  /// term is over (reason lost) and the next term's token will be higher than `seen` (invariant I7).
+  /// term is over (lost), and the next token higher than `seen` (I7). One made up (maxReportedStep) is logged, no more.
   void reportStaleToken(FencingToken seen) const;
 
   /// The lease's name and this candidate's unique text, as in the record.

@@ -67,7 +67,9 @@ struct WriteReply {
   WriteOutcome outcome;
 };
 /// The store says that the record may have changed.
-struct StoreHint {};
+struct StoreHint {
+  bool isLoss{false};  ///< it may be gone with all others (LeaseStore::watchLoss): a holder renews at once to find out
+};
 /// The kernel proved that the process which keeps this beacon (Beacon::id) is gone, and with it whatever it held.
 struct HolderProvenDead {
   std::string beaconId;

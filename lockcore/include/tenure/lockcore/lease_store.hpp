@@ -105,6 +105,8 @@ using ReadOutcome = StoreResult<std::optional<LeaseRecord>>;
 struct ListedLease {
   LeaseKey key;
   StoreResult<LeaseRecord> record;
+  /// Not empty: something an operator must know, e.g. that the record's token is not the fencing counter's.
+  std::string warning{};
 };
 using ListOutcome = StoreResult<std::vector<ListedLease>>;
 
@@ -188,6 +190,12 @@ class LeaseStore {
   [[nodiscard]] virtual std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> /*hint*/) {
     return nullptr;
   }
+
+  /// Calls `hint` soon after all records may have gone at once: the store's file was removed, renamed or replaced. For
+  /// holders, who need no watch() (their own heartbeats would wake them) and would else learn it at their next
+  /// heartbeat. Optional, and otherwise as watch().
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do watch keep it
+  [[nodiscard]] virtual std::shared_ptr<void> watchLoss(std::function<void()> /*hint*/) { return nullptr; }
 
   /// Kernel proof that a holder on this machine is gone; null if the store has none or it is switched off.
   [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }

@@ -110,7 +110,7 @@ class Lock {
   ReleaseResult release(const ReleaseOptions& options = {}) noexcept;
 
   /// A resource refused this term's write because it has seen `seen`: if that is higher than this term's token, the
-  /// lock is lost, and the next term's token will be higher than `seen` (invariant I7).
+  /// lock is lost, and the next token higher than `seen` (I7). One made up (maxReportedStep) is logged, no more.
   void reportStaleToken(FencingToken seen) const;
 
  private:

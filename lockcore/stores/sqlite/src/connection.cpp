@@ -1,5 +1,8 @@
 #include "connection.hpp"
 
+#include <cctype>
+#include <string_view>
+
 #include <sqlite3.h>
 
 namespace tenure::sqlite_store {
@@ -65,6 +68,22 @@ int Connection::open(const std::string& path, bool mayCreate) {
   sqlite3* opened = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
   connection_.reset(opened);  // given also after most failures, for its message
+  return code;
+}
+
+int Connection::openToRead(const std::string& path, bool isAtRest) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '.' || c == '-' || c == '_';
+    constexpr std::string_view hex = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(c);
+    uri += plain ? std::string{c} : std::string{'%', hex[byte >> 4U], hex[byte & 15U]};
+  }
+  if (isAtRest) uri += "?immutable=1";
+  sqlite3* opened = nullptr;
+  const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  const int code = sqlite3_open_v2(uri.c_str(), &opened, flags, nullptr);
+  connection_.reset(opened);
   return code;
 }
 

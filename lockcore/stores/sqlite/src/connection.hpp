@@ -67,6 +67,8 @@ class Connection {
 
   /// `mayCreate`: a missing file is made.
   [[nodiscard]] int open(const std::string& path, bool mayCreate);
+  /// Makes nothing, and needs no right to write. `isAtRest`: nobody has the file open, so no log is looked for.
+  [[nodiscard]] int openToRead(const std::string& path, bool isAtRest);
   [[nodiscard]] int run(const char* sql);
   [[nodiscard]] int prepare(const char* sql, Statement& out);
   /// The first column of the first row as text; nothing if there is no row.

@@ -60,10 +60,20 @@ std::optional<StoreError> faultOfDirectory(const std::string& store, const std::
                               ", where neither SQLite nor file locks can be relied on between machines; put the file "
                               "on a local disk, or use a store for many machines");
   }
+  return std::nullopt;
+}
+
+std::optional<StoreError> unwritableDirectory(const std::string& store, const std::string& directory) {
   if (faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return std::nullopt;
   return missing(store, "directory " + directory + " is not writable (" + errnoText(errno) +
                             "); SQLite keeps its log beside the database, so make the directory writable for this "
                             "user, or give another path");
+}
+
+std::optional<StoreError> unwritableFile(const std::string& store, const std::string& file) {
+  if (faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT) return std::nullopt;
+  return missing(store, file + " is not readable and writable for this user (" + errnoText(errno) +
+                            "); change its permissions, or give another path");
 }
 
 std::optional<StoreError> faultOfFile(const std::string& store, const std::string& file, const struct stat& found) {
@@ -74,9 +84,7 @@ std::optional<StoreError> faultOfFile(const std::string& store, const std::strin
     return refusal(store, file + " has " + std::to_string(found.st_nlink) +
                               " names (hard links), and SQLite keeps a separate log for each; remove the other names");
   }
-  if (faccessat(AT_FDCWD, file.c_str(), R_OK | W_OK, AT_EACCESS) == 0 || errno == ENOENT) return std::nullopt;
-  return missing(store, file + " is not readable and writable for this user (" + errnoText(errno) +
-                            "); change its permissions, or give another path");
+  return std::nullopt;
 }
 
 bool isLink(const std::string& path) {
@@ -135,7 +143,7 @@ std::pair<std::string, std::string> split(const std::string& path) {
 
 }  // namespace
 
-StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path) {
+StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path, Access access) {
   auto [directory, name] = split(path);
   if (path.find('\0') != std::string::npos) return refusal(store, "the path holds a NUL character");
   if (name.empty() || name == "." || name == "..") {
@@ -158,7 +166,10 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
     if (auto fault = faultOfFile(store, files.database, found)) return std::move(*fault);
   }
   if (auto fault = faultOfMounts(store, files)) return std::move(*fault);
-  return CheckedFiles{std::move(files), exists};
+  std::optional<StoreError> unwritable = unwritableDirectory(store, files.directory);
+  if (!unwritable && exists) unwritable = unwritableFile(store, files.database);
+  if (unwritable && access == Access::writes) return std::move(*unwritable);
+  return CheckedFiles{std::move(files), exists, !unwritable};
 }
 
 }  // namespace tenure::sqlite_store

@@ -18,7 +18,11 @@ namespace tenure::sqlite_store {
 struct CheckedFiles {
   StoreFiles files;
   bool exists{false};
+  bool mayWrite{true};  ///< this user may write to the file (if there is one) and to its directory
 };
-[[nodiscard]] StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path);
+/// `reads`: who may only read is not refused.
+enum class Access { writes, reads };
+[[nodiscard]] StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string& path,
+                                                   Access access = Access::writes);
 
 }  // namespace tenure::sqlite_store

@@ -116,7 +116,8 @@ StoreResult<Schema> lookAtSchema(const std::string& store, Connection& connectio
   const int code =
       connection.queryText("SELECT 1 FROM pragma_table_info('tenure_fence') WHERE name = 'lease_ms'", column);
   if (code != SQLITE_OK) return sqliteError(store, "reading the schema", code, connection);
-  return Schema{*meta && *leases && *fence, column.has_value()};
+  const bool complete = *meta && *leases && *fence;
+  return Schema{complete, !complete && (*meta || *leases || *fence), column.has_value()};
 }
 
 StoreResult<void> createSchema(const std::string& store, Connection& connection) {

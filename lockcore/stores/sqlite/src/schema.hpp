@@ -16,6 +16,7 @@ inline constexpr std::int64_t schemaVersion = 1;
 /// What there is of our tables.
 struct Schema {
   bool complete{false};      ///< all of them; one that was dropped counts as a database that is gone
+  bool partial{false};       ///< some of them
   bool hasOpenLease{false};  ///< tenure_fence has the column lease_ms, which the first releases did not make
 };
 

@@ -32,8 +32,10 @@ std::array<Prepared, 3> readingStatements(bool hasOpenLease) {
                                      " FROM (SELECT 1)"
                                      " LEFT JOIN tenure_fence AS fence ON fence.name = ?1 AND fence.sort_key = ?2"
                                      " LEFT JOIN tenure_lease AS lease ON lease.name = ?1 AND lease.sort_key = ?2"},
-      {&Statements::listLeases, "SELECT lease.name, lease.sort_key, " + columns +
-                                    " FROM tenure_lease AS lease WHERE (lease.name, lease.sort_key) >= (?1, ?2)"
+      {&Statements::listLeases, "SELECT lease.name, lease.sort_key, coalesce(fence.token, 0), " + columns +
+                                    " FROM tenure_lease AS lease LEFT JOIN tenure_fence AS fence"
+                                    " ON fence.name = lease.name AND fence.sort_key = lease.sort_key"
+                                    " WHERE (lease.name, lease.sort_key) >= (?1, ?2)"
                                     " ORDER BY lease.name, lease.sort_key"},
       {&Statements::countBeaconUses, "SELECT count(*) FROM tenure_lease WHERE beacon_id = ?1 AND state = 'held'"},
   }};
@@ -94,6 +96,7 @@ StoreResult<bool> Session::open(Need need, const TermName* asker) {
       if (replaced && unreadable_ && passes && busyWait_.step(round)) continue;
       return ready;
     }
+    if (atRest_) return true;
     auto found = OpenedFiles::look(files_);
     // Not moved after the look: the file that was looked at is the one that is open.
     if (found && !connection_.hasMoved()) {
@@ -109,10 +112,14 @@ StoreResult<bool> Session::open(Need need, const TermName* asker) {
 }
 
 StoreResult<bool> Session::openOnce(Need need, const TermName* asker) {
-  StoreResult<CheckedFiles> checked = checkFiles(options_.store, options_.path);
+  const Access access = options_.readsOnly ? Access::reads : Access::writes;
+  StoreResult<CheckedFiles> checked = checkFiles(options_.store, options_.path, access);
   if (checked.has_error()) return checked.error();
   files_ = std::move(checked->files);
   unreadable_ = false;
+  lostTables_ = false;
+  atRest_ = false;
+  if (checked->exists && !checked->mayWrite) return openAsOnlooker();
   if (checked->exists) {
     StoreResult<bool> found = openFile(Need::existing);
     unreadable_ = found.has_error();
@@ -157,12 +164,30 @@ StoreResult<bool> Session::openFile(Need need) {
   return ready;
 }
 
+/// For who may only look: nothing is made, and nothing is changed. While others have the file open their -shm file
+/// tells what is in the log. Where there is no log nobody has it open, and the file alone is the whole database: what
+/// is committed during the call may be missed, so it is good for one call.
+StoreResult<bool> Session::openAsOnlooker() {
+  atRest_ = !identityOf(files_.wal);
+  if (const int code = connection_.openToRead(files_.database, atRest_); code != SQLITE_OK) {
+    return failed("opening " + files_.database + " for reading", code);
+  }
+  busyWait_.installOn(connection_.raw());
+  const StoreResult<Schema> schema = lookAtSchema(options_.store, connection_);
+  if (schema.has_error()) return schema.error();
+  lostTables_ = schema->partial;
+  if (!schema->complete) return false;
+  if (auto done = prepareStatements(schema->hasOpenLease); done.has_error()) return done.error();
+  return true;
+}
+
 StoreResult<bool> Session::setUp(Need need) {
   if (const int code = connection_.run("PRAGMA synchronous = FULL"); code != SQLITE_OK) {
     return failed("opening " + files_.database, code);
   }
   StoreResult<Schema> schema = lookAtSchema(options_.store, connection_);
   if (schema.has_error()) return schema.error();
+  lostTables_ = schema->partial;
   if (!schema->complete && need == Need::existing) return false;
   if (auto done = useWal(); done.has_error()) return done.error();
   const bool upgrade = !options_.readsOnly && !schema->hasOpenLease;

@@ -62,6 +62,9 @@ class Session {
   /// An error of our own making, with the store's name.
   [[nodiscard]] StoreError error(ErrorClass errorClass, const std::string& text) const;
 
+  /// After open() gave false: tables of ours are there, but not all.
+  [[nodiscard]] bool hasLostTables() const noexcept { return lostTables_; }
+
   /// Lets go of the database; if the files are still the right ones, as its last user SQLite tidies up.
   void close() noexcept;
 
@@ -78,6 +81,7 @@ class Session {
   [[nodiscard]] StoreResult<bool> openOnce(Need need, const TermName* asker);
   [[nodiscard]] StoreResult<bool> makeDatabase(const TermName* asker);
   [[nodiscard]] StoreResult<bool> openFile(Need need);
+  [[nodiscard]] StoreResult<bool> openAsOnlooker();
   [[nodiscard]] StoreResult<bool> setUp(Need need);
   [[nodiscard]] StoreResult<void> useWal();
   [[nodiscard]] StoreResult<void> prepareStatements(bool hasOpenLease);
@@ -89,6 +93,8 @@ class Session {
   NewDatabase newDatabase_;
   StoreFiles files_;
   std::optional<OpenedFiles> opened_;
+  bool atRest_{false};  ///< an onlooker's file that nobody has open: good for one call
+  bool lostTables_{false};
   bool unreadable_{false};       ///< there was a file at the last look, and SQLite could not make sense of it
   bool knowsOpenLeases_{false};  ///< of the database that is open
   Connection connection_;        // before the statements: they go first

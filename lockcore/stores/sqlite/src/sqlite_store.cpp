@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +15,7 @@
 
 #include "beacon_file.hpp"
 #include "holder_watch.hpp"
+#include "loss_watch.hpp"
 #include "ownership_write.hpp"
 #include "renewal_batch.hpp"
 #include "sidecar.hpp"
@@ -37,10 +40,18 @@ struct Parts {
       : store{options.store},
         path{options.path},
         beacon{options.beacon},
+        losses{std::make_shared<LossWatch>(options.store, options.path)},
         watches{logger},
         writer{"tenure-sqlite-w", options, renewTogether},
         reader{"tenure-sqlite-r", readingOnly(options)} {
     Worker::makePeers(writer, reader);
+  }
+
+  /// One watch for all holders: adding one costs no system call.
+  std::shared_ptr<void> watchLoss(std::function<void()> hint) {
+    const std::lock_guard lock{lossMutex};
+    if (!lossWatching) lossWatching = watches.watch(losses, WatchThread::Without::inotifyUseless);
+    return lossWatching ? losses->add(std::move(hint)) : nullptr;
   }
 
   void stop() {
@@ -57,6 +68,9 @@ struct Parts {
   const std::string store;
   const std::string path;
   const std::shared_ptr<OwnBeacon> beacon;
+  const std::shared_ptr<LossWatch> losses;
+  std::mutex lossMutex;
+  std::shared_ptr<void> lossWatching;  ///< guarded by lossMutex; once the first holder asks
   WatchThread watches;
   Worker writer;
   Worker reader;
@@ -167,6 +181,10 @@ class SqliteStore final : public LeaseStore {
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return parts_->watches.watch(std::make_shared<WakeWatch>(parts_->store, parts_->path, key, std::move(hint)),
                                  WatchThread::Without::inotifyUseless);
+  }
+
+  [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override {
+    return parts_->watchLoss(std::move(hint));
   }
 
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {

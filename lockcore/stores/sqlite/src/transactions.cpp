@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -56,11 +57,28 @@ std::optional<LeaseKey> keyAt(const std::string& place) {
   return LeaseKey{place.substr(colon + 1, length), place.substr(colon + 1 + length)};
 }
 
+/// Whoever acquires writes both at once, so they differ only where somebody else wrote.
+std::string tokenWarning(FencingToken inRecord, std::int64_t counter) {
+  if (counter == static_cast<std::int64_t>(inRecord.value())) return {};
+  return "the record's token " + toString(inRecord) + " is not that of the fencing counter, " +
+         std::to_string(counter) +
+         ": somebody changed tenure_lease or tenure_fence by hand, or put an older copy back; the next term's token is "
+         "above "
+         "both";
+}
+
 /// Those of the prefix from `first` on, `most` at most.
 PageOutcome listFrom(Session& session, const std::string& prefix, const LeaseKey& first, std::size_t most) {
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
   ListPage page;
+  if (!*ready && session.hasLostTables()) {
+    return session.error(
+        ErrorClass::misconfigured,
+        "a table of tenure's (tenure_lease, tenure_fence or tenure_meta) was dropped; a candidate makes it "
+        "again at its next acquisition, once no lease can be held any more, or put a backup back while "
+        "no candidate runs");
+  }
   if (!*ready) return page;
   Statement& list = session.statements().listLeases;
   const StatementUse use{list};
@@ -74,11 +92,14 @@ PageOutcome listFrom(Session& session, const std::string& prefix, const LeaseKey
       page.next = placeOf(key);
       return page;
     }
-    auto record = recordFrom(session.store(), key, list, 2);
+    const std::int64_t counter = list.integer(2);
+    auto record = recordFrom(session.store(), key, list, 3);
     if (record.has_error()) {
       page.leases.push_back({std::move(key), record.error()});
     } else {
-      page.leases.push_back({std::move(key), std::move(record->record)});
+      const FencingToken token = record->record.token;
+      std::string warning = tokenWarning(token, counter);
+      page.leases.push_back({std::move(key), std::move(record->record), std::move(warning)});
     }
   }
   if (code != SQLITE_DONE) return session.failed("listing leases", code);

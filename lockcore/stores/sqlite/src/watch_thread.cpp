@@ -17,14 +17,13 @@
 namespace tenure::sqlite_store {
 namespace {
 
-/// One mask for all, because watches of one file share it. CLOSE_WRITE: a wake file was rung, or a beacon's last
-/// descriptor is closed. ATTRIB: a beacon that is open was deleted; somebody touched a wake file by hand. Deleting the
-/// file ends the watch (IN_IGNORED) by itself.
-constexpr std::uint32_t mask = IN_ATTRIB | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVE_SELF | IN_DELETE_SELF;
-
 std::chrono::nanoseconds now() { return readClock().boottime; }
 
 }  // namespace
+
+/// CLOSE_WRITE: a wake file was rung, or a beacon's last descriptor is closed. ATTRIB: a beacon that is open was
+/// deleted; somebody touched a wake file by hand. Deleting the file ends the watch (IN_IGNORED) by itself.
+constexpr std::uint32_t WatchLoop::usualEvents = IN_ATTRIB | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVE_SELF | IN_DELETE_SELF;
 
 WatchLoop::WatchLoop(Logger logger)
     : logger_{std::move(logger)},
@@ -161,10 +160,10 @@ void WatchLoop::forget(const Watched* watched) {
   entries_.erase(entry);
 }
 
-bool WatchLoop::arm(Watched& watched, const std::string& path) {
+bool WatchLoop::arm(Watched& watched, const std::string& path, std::uint32_t events) {
   Entry& entry = entries_.at(&watched);
   disarm(entry);
-  entry.watch = inotify_add_watch(inotify_.get(), path.c_str(), mask);
+  entry.watch = inotify_add_watch(inotify_.get(), path.c_str(), events);
   if (entry.watch < 0) return false;
   byWatch_.emplace(entry.watch, &watched);
   return true;

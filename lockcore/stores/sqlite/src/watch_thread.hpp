@@ -53,8 +53,11 @@ class WatchLoop {
 
   void run();
 
-  /// Replaces the watch that `watched` has. False if there can be none; errno says why.
-  [[nodiscard]] bool arm(Watched& watched, const std::string& path);
+  /// Of wake files and beacons.
+  static const std::uint32_t usualEvents;
+  /// Replaces the watch that `watched` has. All watches of one file have the events of the last one. False if there can
+  /// be none; errno says why.
+  [[nodiscard]] bool arm(Watched& watched, const std::string& path, std::uint32_t events = usualEvents);
   void wakeAfter(Watched& watched, std::chrono::nanoseconds delay);
   [[nodiscard]] const Logger& logger() const noexcept { return logger_; }
   /// Logs the first time only: a limit that is reached is reached at every try.

@@ -1,0 +1,71 @@
+#include "loss_watch.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <sys/inotify.h>
+#include <utility>
+#include <vector>
+
+#include <tenure/lockcore/process_mark.hpp>
+
+#include "errors.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+/// How soon it is looked at again while there is no file, or it cannot be watched.
+constexpr std::chrono::seconds lookDelay{1};
+
+/// ATTRIB: a name of the file was removed, or replaced by a rename, while it is open. Not MODIFY: that is each
+/// checkpoint.
+constexpr std::uint32_t lossMask = IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
+
+}  // namespace
+
+LossWatch::LossWatch(std::string store, std::string path) : store_{std::move(store)}, path_{std::move(path)} {}
+
+std::shared_ptr<void> LossWatch::add(std::function<void()> hint) {
+  auto entry = std::make_shared<Hint>();
+  entry->call = std::move(hint);
+  {
+    const std::lock_guard lock{*mutex_};
+    hints_->push_back(entry);
+  }
+  return {entry.get(), [entry, mutex = mutex_, hints = hints_, mark = ProcessMark{}](void*) {
+            if (!mark.isHere()) return;  // the thread that could open the gate is the parent's
+            entry->gate.close();
+            const std::lock_guard lock{*mutex};
+            hints->remove(entry);
+          }};
+}
+
+/// What happened before was not seen, so each arming is followed by a hint.
+void LossWatch::begin(WatchLoop& loop) {
+  watched_ = identityOf(path_);
+  const bool armed = watched_ && loop.arm(*this, path_, lossMask);
+  if (watched_ && !armed && errno != ENOENT) {
+    loop.warnOnce(store_ + ": inotify cannot watch " + path_ + ": " + errnoText(errno) +
+                  " (see fs.inotify.max_user_watches); its removal is noticed at heartbeats only");
+    return;
+  }
+  // Exchanged between the two.
+  if (!armed || identityOf(path_) != watched_) loop.wakeAfter(*this, lookDelay);
+  hintAll();
+}
+
+void LossWatch::changed(WatchLoop& loop, bool lost) {
+  if (lost || identityOf(path_) != watched_) begin(loop);
+}
+
+void LossWatch::timeOver(WatchLoop& loop) { begin(loop); }
+
+void LossWatch::hintAll() {
+  std::vector<std::shared_ptr<Hint>> all;
+  {
+    const std::lock_guard lock{*mutex_};
+    all.assign(hints_->begin(), hints_->end());
+  }
+  for (const auto& hint : all) hint->gate.call(hint->call);
+}
+
+}  // namespace tenure::sqlite_store

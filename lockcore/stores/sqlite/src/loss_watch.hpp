@@ -1,0 +1,47 @@
+// Notices that the database was removed, renamed or replaced, for all holders of a store.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "call_gate.hpp"
+#include "file_identity.hpp"
+#include "watch_thread.hpp"
+
+namespace tenure::sqlite_store {
+
+/// Watches the file itself: in its directory there may be much coming and going. While there is none it looks each
+/// second, and hints each time.
+class LossWatch final : public Watched {
+ public:
+  LossWatch(std::string store, std::string path);
+
+  /// Any thread. Called at each loss for as long as the handle lives, as LeaseStore::watchLoss() says.
+  [[nodiscard]] std::shared_ptr<void> add(std::function<void()> hint);
+
+  void begin(WatchLoop& loop) override;
+  void changed(WatchLoop& loop, bool lost) override;
+  void timeOver(WatchLoop& loop) override;
+
+ private:
+  struct Hint {
+    CallGate gate;
+    std::function<void()> call;
+  };
+  using Hints = std::list<std::shared_ptr<Hint>>;
+
+  void hintAll();
+
+  const std::string store_;
+  const std::string path_;  ///< of the database
+  std::optional<FileIdentity> watched_{};
+  const std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
+  const std::shared_ptr<Hints> hints_ =
+      std::make_shared<Hints>();  // guarded by *mutex_; handles may outlive the object
+};
+
+}  // namespace tenure::sqlite_store
