@@ -68,8 +68,6 @@ enum class Mutant {
   dynamodbCounterIgnored,
   dynamodbCounterUnguarded,
   dynamodbServerErrorIsRefusal,
-  dynamodbWeakRead,
-  dynamodbDeletesOnRelease,
   dynamodbOpenLeaseForgotten,
   dynamodbAcquireUnproven,
   count

@@ -126,8 +126,8 @@ MUTANTS = (
 )
 BIG = {"optimise": "-O3", "hash_bits": 27, "depth": 8_000_000, "memory_mib": 10_000, "seconds": 3600}
 FULL = (
-    holds("lease of 4 ticks, no downstream writes", "LEASE=4", NO_WRITES, least_states=30_000_000, **BIG),
-    holds("lease of 2 ticks, everything", "LEASE=2", least_states=20_000_000, **BIG),
+    holds("lease of 4 ticks, no downstream writes", "LEASE=4", NO_WRITES, least_states=8_000_000, **BIG),
+    holds("lease of 2 ticks, everything", "LEASE=2", least_states=7_000_000, **BIG),
     holds("lease of 3 ticks, calm after faults", "CALM=1", NO_WRITES, NO_DELETIONS, least_states=1_000_000, **BIG),
     holds("deleted databases, lease of 5 ticks", "LEASE=5", model=DATABASE, **BIG),
     holds("deleted databases, three candidates", "CANDIDATES=3", model=DATABASE, **BIG),

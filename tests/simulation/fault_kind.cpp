@@ -54,7 +54,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "manualHeartbeat",
                                                               "sighting",
                                                               "newcomer",
-                                                              "nonsenseToken"};
+                                                              "nonsenseToken",
+                                                              "lie"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

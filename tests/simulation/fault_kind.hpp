@@ -69,6 +69,7 @@ enum class FaultKind : unsigned {
   sighting,         ///< a candidate begins with what its process saw by another way a while ago
   newcomer,         ///< one starts just after the record was deleted, and has never seen it
   nonsenseToken,    ///< a resource tells of tokens that somebody made up
+  lie,              ///< a middlebox answers a transaction of DynamoDB with a bare success, and nothing is stored
   count
 };
 

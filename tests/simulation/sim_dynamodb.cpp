@@ -212,6 +212,7 @@ aws::JsonReply SimDynamoDb::serve(SimSurroundings& world, SimLife& life, std::st
   if (fate.refusal != AnswerFate::Refusal::none) {
     return {400, boost::json::serialize(serviceFault(refusalName(fate.refusal))), "sim"};
   }
+  if (fate.lie && operation == "TransactWriteItems") return {200, "{}", "sim"};
   const object request = boost::json::parse(body).get_object();
   const bool reads = operation.find("Get") != std::string_view::npos || operation == "DescribeTable";
   const TableAnswer answer =

@@ -15,8 +15,11 @@ struct AnswerFate {
   Refusal refusal{Refusal::none};
   bool unknown{false}, hideImage{false}, stale{false};
   bool deferred{false};  ///< not applied yet, and answered with neither yes nor no
+  bool lie{false};       ///< not applied, and answered with a success that proves nothing
 
-  [[nodiscard]] bool troubled() const { return refusal != Refusal::none || unknown || stale || hideImage || deferred; }
+  [[nodiscard]] bool troubled() const {
+    return refusal != Refusal::none || unknown || stale || hideImage || deferred || lie;
+  }
 };
 
 /// The world as a client in one of its processes sees it.

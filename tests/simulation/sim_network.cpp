@@ -52,6 +52,7 @@ SimWorld::Fate SimWorld::drawFate(const Process& process) {
   fate.answer.deferred = happens(FaultKind::deferred);
   fate.answer.hideImage = happens(FaultKind::hideImage);
   fate.answer.stale = happens(FaultKind::staleRead);
+  fate.answer.lie = happens(FaultKind::lie);
   return fate;
 }
 

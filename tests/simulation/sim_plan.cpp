@@ -27,6 +27,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::deferred, 0.7), set(FaultKind::stopInStep, 0.01);
   set(FaultKind::changedLease, 0.2), set(FaultKind::manualHeartbeat, 0.5), set(FaultKind::sighting, 0.7);
   set(FaultKind::newcomer, 1.0), set(FaultKind::nonsenseToken, 0.2);
+  set(FaultKind::lie, 0.3);
   return most;
 }();
 

@@ -32,7 +32,7 @@ class SimWorld final : public SimSurroundings {
   void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) override;
   void stored(SimLife& writer, const RecordVersion& version) override;
   [[nodiscard]] std::size_t staleness() override { return 1 + streams_.load.below(3); }
-  [[nodiscard]] bool weakReadIsStale() override { return faults_ && streams_.load.chance(0.3); }
+  [[nodiscard]] bool weakReadIsStale() override { return faults_ && streams_.load.chance(0.8); }
   void misled(SimLife& life) override;
   void taken() override {
     if (truth_->record() && truth_->record()->released) last_.released = true;

@@ -1,5 +1,4 @@
 // write(): acquire, renew, release.
-#include "../../../src/mutants.hpp"
 #include "ownership.hpp"
 
 namespace tenure::dynamodb_store {
@@ -69,8 +68,7 @@ void lengthen(const OwnershipPtr& write, const Pair& pair) {
 void keepTerm(const OwnershipPtr& write) {
   const WriteRequest& request = write->request;
   if (request.expected.empty()) return answerConflict(write->call, std::nullopt);
-  const bool mayRemove =
-      write->core()->options.deleteOnRelease || request.removes || mutant::on(Mutant::dynamodbDeletesOnRelease);
+  const bool mayRemove = write->core()->options.deleteOnRelease || request.removes;
   if (request.purpose == Purpose::release && mayRemove) return removeItem(write);
   const bool lengthens = request.purpose == Purpose::renew && request.lengthens;
   if (lengthens) return withPair(write, [write](const Pair& pair) { lengthen(write, pair); });

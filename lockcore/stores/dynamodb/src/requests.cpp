@@ -126,7 +126,7 @@ void appendRenewal(std::string& body, const Layout& layout, const WriteRequest& 
 std::string readRequest(const Layout& layout, const LeaseKey& key) {
   std::string body = started(layout);
   appendKeyMember(body, layout, layout.keyOf(key));
-  body += mutant::on(Mutant::dynamodbWeakRead) ? "}" : ",\"ConsistentRead\":true}";
+  body += ",\"ConsistentRead\":true}";
   return body;
 }
 
