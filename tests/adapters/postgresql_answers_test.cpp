@@ -4,11 +4,12 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <libpq-fe.h>
 
 #include <tenure/adapters/postgresql_fence.hpp>
 
 #include "adapters/postgresql_backend.hpp"
+
+#include <libpq-fe.h>
 
 namespace tenure {
 namespace {

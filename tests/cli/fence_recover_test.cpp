@@ -160,7 +160,8 @@ TEST_F(FenceRecoverTest, toolsOfTheirOwnGetTheirStatements) {
 TEST_F(FenceRecoverTest, aResourceThatIsNoneIsToldBeforeAnythingIsDone) {
   poison();
   const std::string none = directory_.file("none");
-  for (const std::string& word : {std::string{"sqlite"}, "etcd:x", "sqlite:" + none, "file:" + none, "proxy:" + none}) {
+  for (const std::string& word :
+       {std::string{"sqlite"}, std::string{"etcd:x"}, "sqlite:" + none, "file:" + none, "proxy:" + none}) {
     const Finished refused = recover({"--resource", word});
     EXPECT_EQ(refused.code, cli::exitUsage) << word << refused.errors;
   }

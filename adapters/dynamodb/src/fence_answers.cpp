@@ -80,7 +80,10 @@ FenceResult<std::optional<TermStamp>> termOf(const std::string& lease, const std
   const object* holder = map == nullptr ? nullptr : objectAt(*map, "holder");
   const auto token = number == nullptr ? std::nullopt : parseFencingToken(textAt(*number, "N"));
   // A term with something more in it equals none, so its own writer would be told of a condition that there is not.
-  if (!token || holder == nullptr || map->size() != 2) return corrupt(lease, where, *attribute);
+  const bool isTerm = holder != nullptr && map->size() == 2;
+  if (!token && isTerm && number != nullptr)
+    return damagedFence(where + ", attribute " + attributeOf(lease), lease, textAt(*number, "N"));
+  if (!token || !isTerm) return corrupt(lease, where, *attribute);
   return std::optional{TermStamp{lease, *token, textAt(*holder, "S")}};
 }
 

@@ -192,8 +192,8 @@ class LeaseStore {
   }
 
   /// Calls `hint` soon after all records may have gone at once: the store's file was removed, renamed or replaced. For
-  /// holders, who need no watch() (their own heartbeats would wake them) and would else learn it at their next heartbeat.
-  /// Optional, and otherwise as watch().
+  /// holders, who need no watch() (their own heartbeats would wake them) and would else learn it at their next
+  /// heartbeat. Optional, and otherwise as watch().
   // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do watch keep it
   [[nodiscard]] virtual std::shared_ptr<void> watchLoss(std::function<void()> /*hint*/) { return nullptr; }
 

@@ -34,12 +34,10 @@ object keyObject(const Layout& layout, const ItemKey& key) {
   return out;
 }
 
-/// What the counter states of an open term lies beside it, under a name that begins with the token's.
-constexpr std::string_view openLeaseName = "tenureOpenLease";
-
 void takeCounter(const Layout& layout, const object& item, StoredTokens& out) {
   out.counter = textOf(numberIn(item, layout.nameOf(Attribute::token)));
-  out.lease = std::max(out.lease, std::chrono::milliseconds{millisIn(textOf(numberIn(item, openLeaseName)))});
+  out.lease = std::max(
+      out.lease, std::chrono::milliseconds{millisIn(textOf(numberIn(item, layout.nameOf(Attribute::openLease))))});
 }
 
 void takeRecord(const Layout& layout, const object& item, StoredTokens& out) {
