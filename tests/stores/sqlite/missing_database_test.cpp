@@ -50,16 +50,13 @@ class SqliteMissingDatabase : public testing::Test {
     const WriteOutcome outcome = store->write(acquire(key_, "b"));
     const auto* rejected = std::get_if<Rejected>(&outcome);
     EXPECT_NE(rejected, nullptr) << describe(outcome);
-    EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds{1}) << "no thread waits for it";
+    EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds{2}) << "no thread waits for it";
     EXPECT_FALSE(std::filesystem::exists(path_));
     return rejected != nullptr ? rejected->error : StoreError{};
   }
 
-  /// Tries until it is applied; how long it took.
-  milliseconds tryUntilApplied(Store& store, const std::string& holder) {
-    const auto begin = steady_clock::now();
+  void tryUntilApplied(Store& store, const std::string& holder) {
     EXPECT_TRUE(eventually([&] { return std::holds_alternative<Applied>(store->write(acquire(key_, holder))); }));
-    return std::chrono::duration_cast<milliseconds>(steady_clock::now() - begin);
   }
 
   /// A locked file of a beacon's name with this text.
@@ -80,20 +77,21 @@ class SqliteMissingDatabase : public testing::Test {
 
 TEST_F(SqliteMissingDatabase, isMadeOnlyWhenTheLeaseOfALivingHolderIsOver) {
   Actor holder{path_};
-  lead(holder, milliseconds{1500});
+  lead(holder, milliseconds{3000});
   Store newcomer{path_};
   EXPECT_EQ(newcomer->record(key_).holder, "a");
+  const auto begin = steady_clock::now();
   deleteDatabase();
   EXPECT_EQ(newcomer->read(key_), std::nullopt);
   const StoreError error = refusal(newcomer);
   EXPECT_EQ(error.errorClass, ErrorClass::transient) << error.message;
-  for (const std::string& part : {std::string{"there is no database"}, std::string{"a lease of 1500 ms"},
+  for (const std::string& part : {std::string{"there is no database"}, std::string{"a lease of 3000 ms"},
                                   "process " + std::to_string(holder.pid()) + " (sqlite_actor)"}) {
     EXPECT_TRUE(contains(error.message, part)) << error.message << "\nlacks " << part;
   }
   EXPECT_TRUE(newcomer->startEnsureSchema()->get().has_error()) << "no other way to one";
-  const milliseconds took = tryUntilApplied(newcomer, "b");
-  EXPECT_GT(took, milliseconds{1200});
+  tryUntilApplied(newcomer, "b");
+  EXPECT_GE(steady_clock::now() - begin, milliseconds{3000});
 }
 
 TEST_F(SqliteMissingDatabase, aLongerLeaseIsStatedBeforeItIsInTheDatabase) {
@@ -255,21 +253,21 @@ TEST_F(SqliteMissingDatabase, aSidecarThatCannotBeReadIsAnError) {
 
 TEST_F(SqliteMissingDatabase, oneThatCameAndWentBetweenTwoLooksBeginsTheWaitAnew) {
   Actor first{path_};
-  lead(first, milliseconds{1500});
+  lead(first, milliseconds{2500});
   deleteDatabase();
   Store slow{path_};
   const auto begin = steady_clock::now();
   static_cast<void>(refusal(slow));
   // Another one is quicker, leads, and its database is deleted as well, all behind the slow one's back.
   Actor quick{path_};
-  ASSERT_EQ(quick.ask("lease 1500"), "ok");
+  ASSERT_EQ(quick.ask("lease 2500"), "ok");
   ASSERT_TRUE(eventually([&] { return contains(quick.ask("acquire lease c"), "applied"); }));
   const auto led = steady_clock::now();
-  ASSERT_GT(led - begin, milliseconds{1400});
+  ASSERT_GT(led - begin, milliseconds{2400});
   deleteDatabase();
   EXPECT_TRUE(contains(refusal(slow).message, "there is no database")) << "the quick one leads";
   tryUntilApplied(slow, "b");
-  EXPECT_GT(steady_clock::now() - led, milliseconds{1500});
+  EXPECT_GT(steady_clock::now() - led, milliseconds{2500});
 }
 
 // Holders, newcomers and an operator who deletes the database again and again: no two believe at once. A belief begins
