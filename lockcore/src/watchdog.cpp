@@ -28,7 +28,7 @@ using std::chrono::nanoseconds;
 constexpr milliseconds lastWordsTime{5};
 /// A deadline that is noticed within this was noticed on time.
 constexpr milliseconds freshness{100};
-constexpr std::chrono::seconds quietTime{5};
+constexpr std::chrono::seconds quietTime{1};
 
 /// When to look again at something that ends in `left`. The clocks that may end it go at different speeds, so the first
 /// looks come early; by then a living term was mostly renewed. Early ones are rounded, so that terms share a wake-up.

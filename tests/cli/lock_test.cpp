@@ -301,7 +301,8 @@ TEST_F(LockTest, S2_38_PruneRemovesTheAbandonedAfterTheirLeaseAndTokensGoOnRisin
   EXPECT_FALSE(contains(done.output, R"("lock":"alive")")) << done.output;
   EXPECT_TRUE(contains(done.errors, "watches what is held for 1200ms")) << done.errors;
   EXPECT_TRUE(holder.running()) << holder.errors();
-  const Finished next = finishLock({"acquire", "dead", "--wait", "0s", "--json"});
+  // It waits for what the counter states of the term whose record was removed.
+  const Finished next = finishLock({"acquire", "dead", "--wait", "20s", "--json"});
   EXPECT_EQ(member(next.output, "fencing_token"), "2") << "the counter is never removed";
 }
 

