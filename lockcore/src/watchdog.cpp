@@ -88,6 +88,10 @@ class Watchdog {
   void forget(Entry& entry) {
     const std::lock_guard lock{mutex_};
     if (std::exchange(entry.isPlaced, false)) queue_.erase(entry.place);  // an armed timer does no harm
+    if (!queue_.empty() || !runs_) return;
+    // The thread ends soon after the last term, and not when that one's lease would have ended.
+    const nanoseconds soon = readClock().boottime + quietTime;
+    if (soon < armed_) arm(soon);
   }
 
  private:
