@@ -109,7 +109,7 @@ LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, Acqu
   if (const auto known = sessions_.find(key); known != sessions_.end()) {
     const bool ending = known->second->isEnding();
     if (ending && request.options.waitFor != milliseconds{0}) {
-      const SessionPtr session = make(std::move(request), std::move(acquired));
+      SessionPtr session = make(std::move(request), std::move(acquired));
       std::deque<SessionPtr>& queue = waiting_[key];
       std::erase_if(queue, [](const SessionPtr& one) { return !one->isWanted(); });  // those whose time is over
       queue.push_back(session);
@@ -121,7 +121,7 @@ LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, Acqu
                                                               "its Lock on, or share() it")});
     return nullptr;
   }
-  const SessionPtr session = make(std::move(request), std::move(acquired));
+  SessionPtr session = make(std::move(request), std::move(acquired));
   begin(session);
   if (!prepared_) unprepared_.push_back(session);
   const bool starts = prepared_;

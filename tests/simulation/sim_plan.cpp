@@ -92,6 +92,9 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
   mode = options.mode == SimMode::drawn ? drawn : options.mode;
   const StoreKind kind = storeOf(plan);
   store = options.store == StoreKind::drawn ? kind : options.store;
+  // A renewal that lengthens a lease is three round trips there, within a heartbeat that may be a tenth of this lease.
+  if (store == StoreKind::dynamodb) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);
+  leastDelay = mostDelay / 20;
 }
 // NOLINTEND(cppcoreguidelines-prefer-member-initializer)
 

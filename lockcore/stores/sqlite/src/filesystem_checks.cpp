@@ -95,7 +95,7 @@ bool isLink(const std::string& path) {
 /// The first component that is a symbolic link, as a path; empty if none is.
 std::string firstLink(const std::string& path) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-    const std::string part = path.substr(0, slash);
+    std::string part = path.substr(0, slash);
     if (isLink(part)) return part;
     if (slash == std::string::npos) return {};
   }
