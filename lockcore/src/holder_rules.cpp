@@ -33,7 +33,7 @@ nanoseconds surelyCounted(const Instant& from, const Instant& to) {
 /// request was sent; an answer that comes after its end makes no term.
 void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, FencingToken token) {
   learnToken(token);
-  ownToken_ = token;
+  ownToken_ = FencingToken{};
   statedLease_ = won.right.lease;
   version_ = won.version;
   openCreations_ -= won.creates ? 1 : 0;
@@ -288,8 +288,9 @@ void LeaseMachine::Impl::revokeExpired(const Instant& now) {
 }
 
 void LeaseMachine::Impl::revokeLost(const Instant& now, RevokeReason reason, const std::string& detail) {
-  // Somebody else has the lease, or a clone of this machine goes on with the term.
-  if (reason == RevokeReason::lost) ownToken_ = FencingToken{};
+  // Only then: after any other end a clone of this machine may go on with the term for as long as it lives. Here it can
+  // only if it renewed since this candidate's last heartbeat, and its record was deleted before this one.
+  if (reason == RevokeReason::recordMissing) ownToken_ = term_.token;
   if (state_ == LeaseState::leading) {
     announceRevoked(reason, detail);
   } else {

@@ -80,15 +80,17 @@ void LeaseDriver::Impl::ensureSchema() {
 
 void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
   if (closed_.load()) return;
+  const bool news = schema_ != status;
+  {
+    const std::lock_guard lock{mutex_};
+    schema_ = status;
+  }
   if (status) {
-    setSchemaFault(std::nullopt);
     // Reads that failed for want of a table have put the next one off, by as much as a heartbeat.
     if (isMisconfigured(machine_.lastError())) pump(event::StoreHint{});
     return;
   }
   const StoreError& error = status.error();
-  const bool news = schemaFault_ != error;
-  setSchemaFault(error);
   logger_.log(news ? LogLevel::warn : LogLevel::debug,
               toString(machine_.key()) + ": the store is not ready, which is tried again: " + error.message);
   constexpr std::chrono::seconds longest{15};
@@ -98,11 +100,6 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
   scheduler_->schedule(wait, [weak = weak_from_this()] {
     if (const auto self = weak.lock(); self && !self->closed_.load()) self->ensureSchema();
   });
-}
-
-void LeaseDriver::Impl::setSchemaFault(std::optional<StoreError> fault) {
-  const std::lock_guard lock{mutex_};
-  schemaFault_ = std::move(fault);
 }
 
 /// A store is the user's code: what it throws is an answer like any other.
@@ -220,8 +217,11 @@ LeaseStatus LeaseDriver::Impl::status() const {
   // Reads of a table of another shape fail in words of the server's; the look at the schema says what differs.
   const std::lock_guard lock{mutex_};
   LeaseStatus status{machine_.state(), machine_.leader(), ago(machine_.leaderSeenAt())};
-  const bool schemaTellsMore = isMisconfigured(machine_.lastError()) && isMisconfigured(schemaFault_);
-  status.lastError = schemaTellsMore ? schemaFault_ : machine_.lastError();
+  status.schema = schema_;
+  status.lastError = machine_.lastError();
+  const bool schemaTellsMore = isMisconfigured(status.lastError) && schema_ && schema_->has_error() &&
+                               schema_->error().errorClass == ErrorClass::misconfigured;
+  if (schemaTellsMore) status.lastError = schema_->error();
   status.lastErrorAgo = ago(machine_.lastErrorAt());
   status.inDoubt = machine_.inDoubt();
   status.workRunning = machine_.workRunning();

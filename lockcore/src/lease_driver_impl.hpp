@@ -92,7 +92,6 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void rearm(const Instant& now);
   void keepWatch();
   [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
-  void setSchemaFault(std::optional<StoreError> fault);
   void tellTrouble();
   void gaugeClocks(const Instant& now);
 
@@ -129,8 +128,8 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   // Changed on the scheduler under the lock, so read there without it.
   mutable std::mutex mutex_;  ///< held for one step of the machine, or for a copy of what it shows
   LeaseMachine machine_;
-  bool withdrawn_{false};                    ///< and the machine does not know it yet
-  std::optional<StoreError> schemaFault_{};  ///< as it was told last
+  bool withdrawn_{false};                ///< and the machine does not know it yet
+  std::optional<StoreStatus> schema_{};  ///< as it was told last
   ClockGauge gauge_{};
 };
 

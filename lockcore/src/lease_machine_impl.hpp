@@ -225,7 +225,7 @@ class LeaseMachine::Impl {
   RecordVersion version_{};  ///< the last one that the store acknowledged
   std::int64_t acquiredAtMillis_{0};
   std::chrono::milliseconds statedLease_{0};  ///< the longest of the term that the store's counter is known to state
-  FencingToken ownToken_{};                   ///< of the term; kept afterwards where nobody can have shared it
+  FencingToken ownToken_{};                   ///< of the last term, if it ended because its record was gone
   Instant progressAt_{};
   // Small ones side by side: a process may have leases by the thousand.
   bool workRunning_{false};

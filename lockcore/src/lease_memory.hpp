@@ -23,7 +23,7 @@ class LeaseMemory {
   struct Tokens {
     FencingToken known{};  ///< the highest that the store has shown
     FencingToken floor{};  ///< the highest that was seen
-    FencingToken own{};    ///< of the last term, if nobody can have shared it
+    FencingToken own{};    ///< of the last term, if it ended because its record was gone
   };
 
   LeaseMemory(Observation seen, Tokens seenTokens, std::vector<PackedVersion> sent, bool leftByRelease,

@@ -1,5 +1,6 @@
 // The inside of LockClient: which keys it holds, and what it remembers of the others. lock_client_impl.cpp: its life
-// and its acquisitions. lock_client.cpp: the calls of the user. lock_reads.cpp: those that only look.
+// and its acquisitions. lock_client_preparation.cpp: what the first of them wait for. lock_client.cpp: the calls of the
+// user. lock_reads.cpp: those that only look.
 #pragma once
 
 #include <condition_variable>

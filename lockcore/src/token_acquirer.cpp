@@ -135,7 +135,9 @@ void TokenAcquirer::perform(const LeaseAction& action) {
 
 void TokenAcquirer::look(const action::SendRead& request) {
   const ReadOutcome outcome = readAnswer(*store_, options_.key, limited(request.timeout));
-  trouble_ = outcome.has_error() ? std::optional{outcome.error()} : std::nullopt;
+  // A look that the end of the wait cut short says nothing of the store: what earlier looks told stands.
+  const bool cutShort = outcome.has_error() && looked_ && callsLeft(readClock()) <= nanoseconds{0};
+  if (!cutShort) trouble_ = outcome.has_error() ? std::optional{outcome.error()} : std::nullopt;
   if (outcome) note(*outcome);
   events_.emplace_back(event::ReadReply{request.attempt, outcome});
 }
@@ -159,6 +161,7 @@ void TokenAcquirer::send(const action::SendWrite& request) {
 }
 
 void TokenAcquirer::note(const std::optional<LeaseRecord>& record) {
+  looked_ = true;
   const bool own = record && record->holder == options_.holder;
   if (own) ownVersion_ = record->version;
   if (!record || record->released || own) return rival_.reset();

@@ -75,6 +75,7 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   std::deque<LeaseEvent> events_;
   RecordVersion ownVersion_;  ///< that the answer at hand shows in the record
   std::int64_t acquiredAtMillis_{0};
+  bool looked_{false};                 ///< the record was seen at least once
   std::optional<LeaseRecord> rival_;   ///< as last seen; empty: nobody else holds it
   Instant rivalSince_{};               ///< when this version of it was first seen
   std::optional<StoreError> trouble_;  ///< of the last call; empty: it was served

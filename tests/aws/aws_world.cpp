@@ -24,7 +24,10 @@ AwsTest::AwsTest() {
   responder_ = [](const net::Origin&, const net::HttpRequest&) -> net::HttpOutcome { return lost(); };
 }
 
-AwsTest::~AwsTest() { EXPECT_EQ(seen_.find(secretMark), std::string::npos) << "a secret in: " << seen_; }
+AwsTest::~AwsTest() {
+  const std::lock_guard lock{mutex_};  // a thread that nobody has to wait for may have logged last
+  EXPECT_EQ(seen_.find(secretMark), std::string::npos) << "a secret in: " << seen_;
+}
 
 void AwsTest::write(const std::string& name, const std::string& text) const { std::ofstream{path(name)} << text; }
 

@@ -241,14 +241,17 @@ TEST(LeaseDriverSchema, whatIsWrongWithItIsShownInPlaceOfWhatReadsSay) {
                      store,
                      scheduler,
                      std::make_unique<SeededRandom>(1)};
+  EXPECT_FALSE(driver.status().schema) << "nobody has looked";
   driver.submit(event::Start{});
   scheduler->runReady();
+  EXPECT_TRUE(driver.status().schema == StoreStatus{store->faults.front()});
   EXPECT_EQ(driver.status().lastError->message, "cannot be read") << "that is of another kind";
   store->readFault = {ErrorClass::misconfigured, "an invalid request"};
   scheduler->advance(10s);
   EXPECT_EQ(driver.status().lastError->message, "the key is another");
   scheduler->advance(20s);
   EXPECT_EQ(driver.status().lastError->message, "an invalid request") << "the schema is good by now";
+  EXPECT_TRUE(driver.status().schema == StoreStatus{});
 }
 
 /// With a lease of minutes the polls lie minutes apart; a table that has come to be is not left that long.

@@ -85,14 +85,8 @@ TEST(LeaseMachineVanished, aTermAfterItsOwnIsWaitedFor) {
   EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
 }
 
-/// This machine may have been cloned: the clone goes on with the same term, and its record is what vanished.
-TEST(LeaseMachineVanished, aTermThatWasLostToAnotherWriterIsNotItsOwn) {
-  MachineHarness m;
-  m.becomeRenewing();
-  LeaseRecord clones = m.written(1);
-  clones.version = RecordVersion{"the clone's"};
-  m.answerWrite(Conflict{clones});
-  ASSERT_EQ(m.revocations().back().reason, RevokeReason::lost);
+/// This machine may have been cloned: its twin goes on with the same term, and its record is what vanished.
+void expectTheTermIsWaitedFor(MachineHarness& m) {
   m.step(event::WorkEnded{});
   m.step(event::StoreHint{});
   m.answerRead(vanished(1));
@@ -102,6 +96,33 @@ TEST(LeaseMachineVanished, aTermThatWasLostToAnotherWriterIsNotItsOwn) {
   }
   EXPECT_EQ(m.expected(), "counter:1:10000");
   EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
+}
+
+TEST(LeaseMachineVanished, aTermThatWasLostToAnotherWriterIsNotItsOwn) {
+  MachineHarness m;
+  m.becomeRenewing();
+  LeaseRecord clones = m.written(1);
+  clones.version = RecordVersion{"the clone's"};
+  m.answerWrite(Conflict{clones});
+  ASSERT_EQ(m.revocations().back().reason, RevokeReason::lost);
+  expectTheTermIsWaitedFor(m);
+}
+
+TEST(LeaseMachineVanished, aTermThatOnlyExpiredIsNotItsOwn) {
+  MachineHarness m;
+  m.becomeRenewing();
+  m.after(10s);
+  ASSERT_EQ(m.revocations().back().reason, RevokeReason::expired);
+  expectTheTermIsWaitedFor(m);
+}
+
+TEST(LeaseMachineVanished, aTermWhoseReleaseWasNotAnsweredIsNotItsOwn) {
+  MachineHarness m;
+  m.becomeReleasing();
+  for (int i = 0; i < 100 && m.state() == LeaseState::releasing; ++i) m.toWakeup();
+  ASSERT_EQ(m.state(), LeaseState::candidate);
+  m.after(10s);  // of the cooldown
+  expectTheTermIsWaitedFor(m);
 }
 
 TEST(LeaseMachineVanished, theNextTermOfThisProcessKnowsItsLastOne) {

@@ -234,5 +234,21 @@ TEST_F(LockBounds, theWaitOfALockTokenIsABoundToo) {
   EXPECT_TRUE(eventually([&] { return !store->isHeld({"acquired"}); })) << "nobody took it back";
 }
 
+/// The look that the end of the wait cuts short is no fault of the store: the holder was seen before it.
+TEST_F(LockBounds, theEndOfTheWaitIsNotTheStoresTrouble) {
+  LockTokens tokens{store};
+  TokenAcquireOptions options;
+  options.lease = 60s;
+  const LockToken held = tokens.acquire(key, options).value();
+  std::thread afterTheFirstLook{[&] {
+    std::this_thread::sleep_for(20ms);
+    store->hang = Hang::reads;
+    EXPECT_TRUE(tokens.renew(held)) << "its hint makes the candidate look again";
+  }};
+  options.waitFor = 200ms;
+  EXPECT_EQ(tokens.acquire(key, options).error().trouble, LockTokenTrouble::held);
+  afterTheFirstLook.join();
+}
+
 }  // namespace
 }  // namespace tenure::test

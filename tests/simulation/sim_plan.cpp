@@ -19,13 +19,14 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::reject, 0.5), set(FaultKind::throttle, 0.3), set(FaultKind::unknown, 0.5);
   set(FaultKind::credentials, 0.05), set(FaultKind::misconfigured, 0.05), set(FaultKind::corrupt, 0.05);
   set(FaultKind::hideImage, 1.0), set(FaultKind::staleRead, 0.3);
-  set(FaultKind::overwrite, 0.02), set(FaultKind::loseCounter, 0.02), set(FaultKind::ttl, 0.5);
+  set(FaultKind::erase, 0.15), set(FaultKind::overwrite, 0.02), set(FaultKind::loseCounter, 0.02);
+  set(FaultKind::ttl, 0.5);
   set(FaultKind::foreign, 0.1), set(FaultKind::pause, 0.1), set(FaultKind::freeze, 0.01);
   set(FaultKind::slowWork, 0.5), set(FaultKind::lateTimer, 0.3), set(FaultKind::hints, 1.0);
   set(FaultKind::stuckWork, 0.2), set(FaultKind::cutOff, 0.5);
   set(FaultKind::pauseInStep, 0.01), set(FaultKind::crashInStep, 0.01);
   set(FaultKind::deferred, 0.7), set(FaultKind::stopInStep, 0.01);
-  set(FaultKind::changedLease, 0.2), set(FaultKind::manualHeartbeat, 0.5), set(FaultKind::sighting, 0.7);
+  set(FaultKind::changedLease, 0.5), set(FaultKind::manualHeartbeat, 0.5), set(FaultKind::sighting, 0.7);
   set(FaultKind::newcomer, 1.0), set(FaultKind::nonsenseToken, 0.2);
   set(FaultKind::lie, 0.3);
   return most;

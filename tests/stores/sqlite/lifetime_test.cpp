@@ -1,5 +1,6 @@
 // Stores that end in inconvenient places: in their own handlers, and in forked children.
 #include <filesystem>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +47,48 @@ TEST_F(SqliteLifetime, theLastReferenceMayGoInAHandler) {
     ASSERT_TRUE(done.wait());
     EXPECT_TRUE(eventually([&] { return others.count() == 2; }));
   }
+}
+
+/// While it lives no thread can be started: there is no room for a stack of that size.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_attr_init(&attributes_);
+    pthread_attr_getstacksize(&attributes_, &before_);
+    set(std::size_t{1} << 47U);
+  }
+  ~NoThreads() {
+    set(before_);
+    pthread_attr_destroy(&attributes_);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  void set(std::size_t size) {
+    EXPECT_EQ(pthread_attr_setstacksize(&attributes_, size), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&attributes_), 0);
+  }
+  pthread_attr_t attributes_{};
+  std::size_t before_{0};
+};
+
+TEST_F(SqliteLifetime, aStoreThatGetsNoThreadSaysSoOnceAndAnswersOnceThereIsOne) {
+  std::vector<std::string> told;
+  const Logger logger{LogLevel::warn, [&](LogLevel, std::string_view line) { told.emplace_back(line); }};
+  Signal answered;
+  const auto store = makeSqliteStore({.path = path_}, logger);
+  const auto read = [&] { store->read({"lease"}, options_, [&](const ReadOutcome&) { answered.set(); }); };
+  {
+    const NoThreads limit;
+    read();
+    read();
+  }
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_TRUE(contains(told[0], "no thread can be started (Resource temporarily unavailable)")) << told[0];
+  EXPECT_EQ(answered.count(), 0) << "never inside the call";
+  read();
+  EXPECT_TRUE(eventually([&] { return answered.count() == 3; }));
 }
 
 TEST_F(SqliteLifetime, theLastReferenceMayBeWhatAHandlerHolds) {

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <sys/stat.h>
 
@@ -154,6 +155,7 @@ TEST_F(SqliteRefusal, aReadOnlyFile) {
 TEST_F(SqliteRefusal, whoMayOnlyReadReadsAndMakesNothing) {
   auto writer = std::make_unique<Store>(path_);
   (*writer)->apply(acquire({"lease"}, "a"));
+  (*writer)->ensureSchema();  // behind the wake file, which is made after the answer
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
   const auto look = [&](const std::string& when) {
     const auto before = filesIn(directory_.path());
@@ -174,6 +176,36 @@ TEST_F(SqliteRefusal, whoMayOnlyReadReadsAndMakesNothing) {
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
   look("nobody has it open");
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0755});
+}
+
+TEST_F(SqliteRefusal, aLogWithoutItsIndexIsNoPuzzleForWhoMayOnlyRead) {
+  auto writer = std::make_unique<Store>(path_);
+  (*writer)->apply(acquire({"lease"}, "a"));
+  std::filesystem::copy_file(path_ + "-wal", directory_.file("log"));
+  writer.reset();
+  std::filesystem::rename(directory_.file("log"), path_ + "-wal");
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
+  Actor onlooker{path_};
+  ASSERT_EQ(onlooker.ask("nobody"), "ok");
+  const std::string message = onlooker.ask("read lease");
+  EXPECT_TRUE(contains(message, path_ + "-shm is missing")) << message;
+  EXPECT_TRUE(contains(message, "who may write")) << message;
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0755});
+}
+
+TEST_F(SqliteRefusal, aLinkOrAFileInPlaceOfTheSidecar) {
+  std::filesystem::create_directory(directory_.file("elsewhere"));
+  std::filesystem::create_directory_symlink(directory_.file("elsewhere"), sidecarOf(path_));
+  Store store{path_};
+  const std::string link = errorOf(store->write(acquire({"lease"}, "a"))).message;
+  EXPECT_TRUE(contains(link, sidecarOf(path_) + " is a symbolic link")) << link;
+  EXPECT_TRUE(contains(link, "remove the link")) << link;
+  std::filesystem::remove(sidecarOf(path_));
+  std::ofstream{sidecarOf(path_)} << "x";
+  const std::string file = errorOf(store->write(acquire({"lease"}, "a"))).message;
+  EXPECT_TRUE(contains(file, sidecarOf(path_) + " is not a directory; move it away")) << file;
+  std::filesystem::remove(sidecarOf(path_));
+  expectWorks(store);
 }
 
 TEST_F(SqliteRefusal, rootsLookMakesNoSidecarAndLeavesNothing) {
@@ -208,6 +240,32 @@ TEST_F(SqliteRefusal, aTokenThatIsNotTheCountersIsToldInTheListing) {
   Shell{path_}.run("UPDATE tenure_lease SET token = 1");
   const std::string warning = store->list("").at(0).warning;
   EXPECT_TRUE(contains(warning, "token 1 is not that of the fencing counter, 2")) << warning;
+}
+
+TEST_F(SqliteRefusal, anOperatorsLookSaysHowADroppedTableHealsAndACandidatesReadGoesOn) {
+  Store store{path_};
+  store->apply(acquire({"lease"}, "a"));
+  Shell{path_}.run("DROP TABLE tenure_lease");
+  Store onlooker{path_};
+  std::promise<StoreResult<StoredTokens>> answer;
+  onlooker.raw().readTokens({"lease"}, {patience}, [&](StoreResult<StoredTokens> found) { answer.set_value(found); });
+  const StoreResult<StoredTokens> tokens = answer.get_future().get();
+  ASSERT_TRUE(tokens.has_error());
+  EXPECT_TRUE(contains(tokens.error().message, "was dropped; a candidate makes it again")) << tokens.error().message;
+  const WriteOutcome asked = onlooker->requestStepDown({"lease"}, FencingToken{1});
+  ASSERT_TRUE(std::holds_alternative<Rejected>(asked)) << describe(asked);
+  EXPECT_TRUE(contains(errorOf(asked).message, "was dropped; a candidate makes it again")) << errorOf(asked).message;
+  EXPECT_TRUE(onlooker->startRead({"lease"})->get().has_value()) << "who sees no record makes the tables again";
+}
+
+TEST_F(SqliteRefusal, whyTheLockForMakingADatabaseIsNotToBeHadIsTold) {
+  std::filesystem::create_directories(sidecarOf(path_) + "/creation-lock");
+  Store store{path_};
+  const StoreStatus refused = store->startEnsureSchema()->get();
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_TRUE(contains(refused.error().message, "taking the lock for making the database, "))
+      << refused.error().message;
+  EXPECT_TRUE(contains(refused.error().message, "Is a directory")) << refused.error().message;
 }
 
 TEST_F(SqliteRefusal, aRelativePathMeansTheDirectoryOfTheStart) {

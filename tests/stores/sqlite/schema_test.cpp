@@ -107,6 +107,18 @@ TEST_F(SqliteSchema, tablesOfAnotherShapeAreRefused) {
   EXPECT_TRUE(contains(refusal(store), "the tenure_* tables are not as this version made them"));
 }
 
+TEST_F(SqliteSchema, whatIsNoTableIsRefusedForGood) {
+  for (const char* other : {"VIEW tenure_lease AS SELECT 1 AS name", "INDEX tenure_fence ON users(id)"}) {
+    Shell{path_}.run(std::string{"CREATE TABLE IF NOT EXISTS users(id); CREATE "} + other);
+    Store store{path_};
+    const StoreError error = errorOf(store->write(acquire({"lease"}, "a")));
+    EXPECT_TRUE(contains(error.message, "and not a table")) << error.message;
+    EXPECT_TRUE(error.permanent) << error.message;
+    EXPECT_TRUE(contains(refusal(store), "and not a table"));
+    Shell{path_}.run("DROP VIEW IF EXISTS tenure_lease");
+  }
+}
+
 TEST_F(SqliteSchema, aDatabaseInUtf16IsRefused) {
   Shell shell{path_};
   shell.run("PRAGMA encoding = 'UTF-16'; CREATE TABLE users(id)");

@@ -21,6 +21,8 @@ struct LeaseStatus {
   std::chrono::nanoseconds leaderSeenAgo{-1};  ///< age of that knowledge; negative: nothing seen yet
   std::optional<StoreError> lastError{};       ///< the last failure, also if it passed since
   std::chrono::nanoseconds lastErrorAgo{-1};
+  /// The last answer to LeaseStore::ensureSchema; empty: none yet, or somebody else asks (Options::checksSchema).
+  std::optional<StoreStatus> schema{};
   bool inDoubt{false};
   bool workRunning{false};  ///< the work of this or an earlier term has not ended yet
   std::uint64_t terms{0};   ///< won since start

@@ -171,8 +171,9 @@ class LeaseStore {
   /// there is none; a record that is not understood is refused. Optional: without it a store answers `Rejected`.
   virtual void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler);
 
-  /// What is stored of the lease's tokens, also if it is malformed. For `tenure fence recover` only. Linearizable, as
-  /// read(). Optional: without it a store answers `misconfigured`.
+  /// What is stored of the lease's tokens, also if it is malformed. For operators only (`tenure status`, `tenure fence
+  /// recover`). Record and counter may be as of two moments, each linearizable as read(); two answers that are equal
+  /// tell one moment. Optional: without it a store answers `misconfigured`.
   virtual void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler);
 
   /// Sets the counter to `token`, up or down, as of a term that has ended cleanly; and the copy in the record, if there

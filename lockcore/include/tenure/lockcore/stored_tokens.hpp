@@ -1,4 +1,4 @@
-// What a store holds of a lease's tokens, for an operator who sets them right.
+// What a store holds of a lease's tokens, for an operator who looks at them or sets them right.
 #pragma once
 
 #include <chrono>
@@ -20,5 +20,10 @@ struct StoredTokens {
 
   friend bool operator==(const StoredTokens&, const StoredTokens&) = default;
 };
+
+/// How the record's token and the counter disagree, for people; empty: they do not. Every acquisition of tenure's
+/// writes both in one step, so they differ only where somebody else wrote. A record without a token, which another
+/// client wrote, agrees with any counter.
+[[nodiscard]] std::string disagreementIn(const StoredTokens& tokens);
 
 }  // namespace tenure

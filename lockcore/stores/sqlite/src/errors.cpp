@@ -27,10 +27,12 @@ bool isAnothers(int code, const std::string& message) {
                                            message.find("has no column named") != std::string::npos);
 }
 
+constexpr const char* isFull = "the disk (or a quota or file size limit) is full; free space";
+
 /// What an operator can do; empty if the code itself says it.
 std::string adviceFor(int code, int systemErrno) {
   if (primary(code) == SQLITE_FULL || meansFull(systemErrno)) {
-    return "the disk (or a quota or file size limit) is full; free space";
+    return isFull;
   }
   switch (primary(code)) {
     case SQLITE_READONLY:
@@ -98,6 +100,8 @@ StoreError sqliteError(const std::string& store, const std::string& what, int co
 
 StoreError systemError(const std::string& store, const std::string& what, int systemErrno) {
   std::string message = store + ": " + what + ": " + errnoText(systemErrno);
+  if (meansFull(systemErrno)) message += std::string{"; "} + isFull;
+  if (systemErrno == EACCES || systemErrno == EPERM) message += "; let this user read and write it and its directory";
   if (meansFull(systemErrno) || meansNoResources(systemErrno) || systemErrno == EIO || systemErrno == EAGAIN) {
     return {ErrorClass::transient, std::move(message)};
   }

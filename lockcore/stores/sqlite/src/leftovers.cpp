@@ -17,14 +17,15 @@ void removeLog(const StoreFiles& files) {
 
 }  // namespace
 
-bool CreationLock::take(const StoreFiles& files, BusyWait& wait) {
+int CreationLock::take(const StoreFiles& files, BusyWait& wait) {
   path_ = files.sidecar + "/creation-lock";
   fd_ = UniqueFd{open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666)};
-  if (!fd_) return false;
+  if (!fd_) return errno;
   for (int round = 0; flock(fd_.get(), LOCK_EX | LOCK_NB) != 0; ++round) {
-    if (errno != EWOULDBLOCK || !wait.step(round)) return false;
+    const int fault = errno;
+    if (fault != EWOULDBLOCK || !wait.step(round)) return fault;
   }
-  return true;
+  return 0;
 }
 
 int CreationLock::readMark(std::string& mark) const {
@@ -48,7 +49,7 @@ void removeLogOfMissingDatabase(const StoreFiles& files) {
 void removeLogOfReplacedDatabase(const StoreFiles& files, const OpenedFiles& before, BusyWait& wait) {
   if (!before.leftItsLogBehind(files)) return;
   CreationLock lock;
-  if (lock.take(files, wait) && before.leftItsLogBehind(files)) removeLog(files);
+  if (lock.take(files, wait) == 0 && before.leftItsLogBehind(files)) removeLog(files);
 }
 
 }  // namespace tenure::sqlite_store

@@ -14,8 +14,8 @@ namespace tenure::sqlite_store {
 /// on a file in the sidecar directory; ends with the object or the process.
 class CreationLock {
  public:
-  /// Waits as a call waits for the database's lock; false if its time is over or the lock cannot be had.
-  [[nodiscard]] bool take(const StoreFiles& files, BusyWait& wait);
+  /// Waits as a call waits for the database's lock. 0 or an errno; EWOULDBLOCK: the call's time is over.
+  [[nodiscard]] int take(const StoreFiles& files, BusyWait& wait);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 

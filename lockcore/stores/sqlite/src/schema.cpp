@@ -84,12 +84,18 @@ StoreResult<void> checkVersion(const std::string& store, Connection& connection)
   return {};
 }
 
-/// Whether `table` is there; if so it must have these columns.
+/// Whether `table` is there; if so it must be a table with these columns.
 StoreResult<bool> hasTable(const std::string& store, Connection& connection, const std::string& table,
                            const std::string& columns) {
   std::optional<std::string> found;
   int code = connection.queryText(
-      ("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'tenure_" + table + "'").c_str(), found);
+      ("SELECT type FROM sqlite_schema WHERE type <> 'trigger' AND name = 'tenure_" + table + "'").c_str(), found);
+  if (code == SQLITE_OK && found && found != "table") {
+    return StoreError{ErrorClass::misconfigured,
+                      store + ": tenure_" + table + " is " + (found == "index" ? "an " : "a ") + *found +
+                          " and not a table; drop it, or use a file of its own for tenure",
+                      true};
+  }
   if (code == SQLITE_OK && found) {
     std::optional<std::string> none;
     code = connection.queryText(("SELECT " + columns + " FROM tenure_" + table + " AS " + table + " LIMIT 0").c_str(),

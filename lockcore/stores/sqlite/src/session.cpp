@@ -1,6 +1,7 @@
 #include "session.hpp"
 
 #include <array>
+#include <cerrno>
 #include <utility>
 
 #include <sqlite3.h>
@@ -135,10 +136,12 @@ StoreResult<bool> Session::openOnce(Need need, const TermName* asker) {
 StoreResult<bool> Session::makeDatabase(const TermName* asker) {
   if (auto made = makeDirectory(options_.store, files_.sidecar); made.has_error()) return made.error();
   CreationLock lock;
-  if (!lock.take(files_, busyWait_)) {
+  const int fault = lock.take(files_, busyWait_);
+  if (fault == EWOULDBLOCK) {
     return error(ErrorClass::transient,
-                 "the lock for making the database, in " + files_.sidecar + ", was not to be had in the call's time");
+                 "the lock for making the database, " + lock.path() + ", was not to be had in the call's time");
   }
+  if (fault != 0) return systemError(options_.store, "taking the lock for making the database, " + lock.path(), fault);
   if (identityOf(files_.database)) {
     StoreResult<bool> found = openFile(Need::existing);
     if (found.has_error() || *found) return found;
@@ -174,6 +177,14 @@ StoreResult<bool> Session::openAsOnlooker() {
   }
   busyWait_.installOn(connection_.raw());
   const StoreResult<Schema> schema = lookAtSchema(options_.store, connection_);
+  // Only who may make the -shm file reads a log without one.
+  if (schema.has_error() && schema.error().errorClass == ErrorClass::misconfigured && identityOf(files_.wal) &&
+      !identityOf(files_.shm)) {
+    return error(ErrorClass::misconfigured,
+                 files_.wal + " is there and " + files_.shm +
+                     " is missing, and this user may not make it; let a user who may write open the database once "
+                     "(tenure status, sqlite3), or make the file and its directory writable for this user");
+  }
   if (schema.has_error()) return schema.error();
   lostTables_ = schema->partial;
   if (!schema->complete) return false;
@@ -228,7 +239,7 @@ StoreResult<void> Session::useWal() {
   // The first read makes the -wal and -shm files, whose identity is taken next.
   std::optional<std::string> ignored;
   if (code == SQLITE_OK) code = connection_.queryText("SELECT count(*) FROM sqlite_schema", ignored);
-  if (code != SQLITE_OK) return failed("switching " + files_.database + " to write-ahead logging", code);
+  if (code != SQLITE_OK) return failed("opening " + files_.database, code);
   if (mode == "wal") return {};
   return error(ErrorClass::misconfigured,
                files_.database + " cannot be switched to write-ahead logging (journal mode " +
@@ -262,6 +273,14 @@ StoreError Session::failed(const std::string& what, int code) {
 
 StoreError Session::error(ErrorClass errorClass, const std::string& text) const {
   return {errorClass, options_.store + ": " + text};
+}
+
+StoreError Session::lostTables() const {
+  return error(
+      ErrorClass::misconfigured,
+      "a table of tenure's (tenure_lease, tenure_fence or tenure_meta) was dropped; a candidate makes it again "
+      "at its next acquisition, once no lease can be held any more, or put a backup back while no candidate "
+      "runs");
 }
 
 void Session::dropIfFilesChanged() noexcept {

@@ -64,6 +64,8 @@ class Session {
 
   /// After open() gave false: tables of ours are there, but not all.
   [[nodiscard]] bool hasLostTables() const noexcept { return lostTables_; }
+  /// That, and how it heals, for who asks on behalf of an operator. A candidate's read is told of no record instead.
+  [[nodiscard]] StoreError lostTables() const;
 
   /// Lets go of the database; if the files are still the right ones, as its last user SQLite tidies up.
   void close() noexcept;

@@ -22,8 +22,16 @@ StoreResult<void> makeDirectory(const std::string& store, const std::string& dir
   if (mkdir(directory.c_str(), 0777) == 0) return {};
   const int fault = errno;
   struct stat found {};
-  if (fault == EEXIST && lstat(directory.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return {};
-  return systemError(store, "making directory " + directory, fault == EEXIST ? ENOTDIR : fault);
+  if (fault != EEXIST || lstat(directory.c_str(), &found) != 0) {
+    return systemError(store, "making directory " + directory, fault);
+  }
+  if (S_ISDIR(found.st_mode)) return {};
+  // Whoever switched a link would not be seen any more by those who look in the directory of before.
+  return StoreError{ErrorClass::misconfigured,
+                    store + ": " + directory +
+                        (S_ISLNK(found.st_mode) ? " is a symbolic link, and candidates find each other in the "
+                                                  "directory itself; remove the link, and a directory is made"
+                                                : " is not a directory; move it away, and one is made")};
 }
 
 std::string fileNameOf(const LeaseKey& key) {

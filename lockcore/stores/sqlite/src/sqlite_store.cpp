@@ -44,8 +44,8 @@ struct Parts {
         losses{std::make_shared<LossWatch>(options.store, options.path)},
         logLosses{std::make_shared<LossWatch>(options.store, options.path + "-wal")},
         watches{logger},
-        writer{"tenure-sqlite-w", options, renewTogether},
-        reader{"tenure-sqlite-r", readingOnly(options)} {
+        writer{"tenure-sqlite-w", options, logger, renewTogether},
+        reader{"tenure-sqlite-r", readingOnly(options), logger} {
     Worker::makePeers(writer, reader);
   }
 

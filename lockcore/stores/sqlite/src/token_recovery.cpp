@@ -97,6 +97,7 @@ StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key) {
   if (auto refused = refusalOf(key)) return std::move(*refused);
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
+  if (!*ready && session.hasLostTables()) return session.lostTables();
   if (!*ready) return StoredTokens{};
   return select(session, key, "reading the tokens of lease " + toString(key));
 }

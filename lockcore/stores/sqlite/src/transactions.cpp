@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include <tenure/lockcore/store_checks.hpp>
+#include <tenure/lockcore/stored_tokens.hpp>
 
 #include "sidecar.hpp"
 #include "transaction.hpp"
@@ -57,28 +58,12 @@ std::optional<LeaseKey> keyAt(const std::string& place) {
   return LeaseKey{place.substr(colon + 1, length), place.substr(colon + 1 + length)};
 }
 
-/// Whoever acquires writes both at once, so they differ only where somebody else wrote.
-std::string tokenWarning(FencingToken inRecord, std::int64_t counter) {
-  if (counter == static_cast<std::int64_t>(inRecord.value())) return {};
-  return "the record's token " + toString(inRecord) + " is not that of the fencing counter, " +
-         std::to_string(counter) +
-         ": somebody changed tenure_lease or tenure_fence by hand, or put an older copy back; the next term's token is "
-         "above "
-         "both";
-}
-
 /// Those of the prefix from `first` on, `most` at most.
 PageOutcome listFrom(Session& session, const std::string& prefix, const LeaseKey& first, std::size_t most) {
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
   ListPage page;
-  if (!*ready && session.hasLostTables()) {
-    return session.error(
-        ErrorClass::misconfigured,
-        "a table of tenure's (tenure_lease, tenure_fence or tenure_meta) was dropped; a candidate makes it "
-        "again at its next acquisition, once no lease can be held any more, or put a backup back while "
-        "no candidate runs");
-  }
+  if (!*ready && session.hasLostTables()) return session.lostTables();
   if (!*ready) return page;
   Statement& list = session.statements().listLeases;
   const StatementUse use{list};
@@ -98,7 +83,8 @@ PageOutcome listFrom(Session& session, const std::string& prefix, const LeaseKey
       page.leases.push_back({std::move(key), record.error()});
     } else {
       const FencingToken token = record->record.token;
-      std::string warning = tokenWarning(token, counter);
+      const std::string stored = counter == 0 ? std::string{} : std::to_string(counter);
+      std::string warning = disagreementIn({.counter = stored, .copy = toString(token)});
       page.leases.push_back({std::move(key), std::move(record->record), std::move(warning)});
     }
   }
@@ -128,6 +114,7 @@ WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken tok
   if (auto refused = refusalOf(key)) return Rejected{std::move(*refused)};
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return Rejected{ready.error()};
+  if (!*ready && session.hasLostTables()) return Rejected{session.lostTables()};
   if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
 
   Transaction transaction{session, "asking the holder of lease " + toString(key) + " to step down"};

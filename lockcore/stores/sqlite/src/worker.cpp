@@ -20,20 +20,22 @@ StoreError storeGone(const std::string& store) {
 
 }  // namespace
 
-Worker::Worker(const char* name, Session::Options options, Together together)
-    : name_{name}, core_{std::make_shared<Core>(std::move(options), std::move(together))} {}
+Worker::Worker(const char* name, Session::Options options, Logger logger, Together together)
+    : name_{name}, logger_{std::move(logger)}, core_{std::make_shared<Core>(std::move(options), std::move(together))} {}
 
 void Worker::post(Job job) {
-  {
-    std::unique_lock lock{core_->mutex};
-    if (core_->stopping.load()) {
-      lock.unlock();  // the answer is the caller's code
-      return job.refuse(storeGone(core_->options.store));
-    }
-    core_->jobs.push(std::move(job));
-  }
-  core_->changed.notify_one();
   if (!started_.load(std::memory_order_acquire)) startThread();
+  // The job's handler may let go of the store: from the push on this object may be gone.
+  const std::shared_ptr<Core> core = core_;
+  {
+    std::unique_lock lock{core->mutex};
+    if (core->stopping.load()) {
+      lock.unlock();  // the answer is the caller's code
+      return job.refuse(storeGone(core->options.store));
+    }
+    core->jobs.push(std::move(job));
+  }
+  core->changed.notify_one();
 }
 
 void Worker::startThread() {
@@ -42,8 +44,12 @@ void Worker::startThread() {
   try {
     thread_ = detail::startThread(name_, [core = core_] { run(*core); });
     started_.store(true, std::memory_order_release);
-  } catch (const std::system_error&) {
-    // No thread to be had just now. The job stays queued; the next call tries again.
+  } catch (const std::system_error& fault) {
+    // The job stays queued, as nobody may be answered inside a call; the next call tries again.
+    if (std::exchange(toldOfNone_, true)) return;
+    logger_.log(LogLevel::error, core_->options.store + ": no thread can be started (" + fault.code().message() +
+                                     "), so calls wait until there is one; raise the limit of processes (ulimit -u, "
+                                     "TasksMax= of the unit, pids.max of the cgroup)");
   }
 }
 

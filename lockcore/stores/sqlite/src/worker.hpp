@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 #include "job_queue.hpp"
@@ -25,7 +26,7 @@ class Worker {
   using Together = std::function<std::vector<WriteOutcome>(Session&, const std::vector<Renewal>&)>;
 
   /// `name`: of the thread, at most 15 characters; a literal. `together` may be empty: then no renewals may come.
-  Worker(const char* name, Session::Options options, Together together = {});
+  Worker(const char* name, Session::Options options, Logger logger, Together together = {});
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -63,10 +64,12 @@ class Worker {
   void startThread();
 
   const char* name_;
+  const Logger logger_;
   const std::shared_ptr<Core> core_;
   std::atomic<bool> started_{false};
   std::mutex threadMutex_;
-  std::thread thread_;  // guarded by threadMutex_
+  std::thread thread_;      // guarded by threadMutex_, as the next
+  bool toldOfNone_{false};  // that there is no thread to be had
 };
 
 }  // namespace tenure::sqlite_store

@@ -1,0 +1,101 @@
+// A user who blocks the loop on which the client runs takes neither the truth nor the stop token away from a lock (I4,
+// I6), in real time.
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <stop_token>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/asio.hpp>
+#include <tenure/lockcore/lock_client.hpp>
+#include <tenure/lockcore/lock_future.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
+
+#include "support/users_loop.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::nanoseconds;
+
+constexpr LeaseOptions lease{.duration = 600ms};
+/// After the deadline. A busy machine may be late for reasons of its own, so a test may try again.
+constexpr nanoseconds tolerance = 100ms;
+constexpr int tries = 10;
+
+/// A lock whose client's loop stands still from the constructor on.
+class LockOnABlockedLoop {
+ public:
+  LockOnABlockedLoop() {
+    lock.onLost([this](const LockLoss& loss) { lost.set_value(loss); });
+    loop.block(gate);
+  }
+
+ private:
+  [[nodiscard]] LockClient client() {
+    LockClientOptions options;
+    options.lease = lease;
+    LockRuntime runtime;
+    runtime.scheduler = makeAsioScheduler(loop.io.get_executor());
+    return LockClient{makeMemoryStore(), std::move(options), std::move(runtime)};
+  }
+
+ public:
+  UsersLoop loop;
+  std::promise<LockLoss> lost;
+  LockClient owner{client()};
+  Lock lock{acquireFuture(owner, {"orders"}).get().value()};
+  Gate gate;  // last: what ends before it needs the loop
+};
+
+void sleepUntilOver(const Instant& from, nanoseconds length) {
+  while (elapsedForHolder(from, readClock()) < length) std::this_thread::yield();
+}
+
+TEST(LockWatchdog, onABlockedLoopNothingIsHeldAfterTheLease) {
+  LockOnABlockedLoop blocked;
+  const Instant asked = readClock();
+  const nanoseconds left = blocked.lock.remaining();
+  sleepUntilOver(asked, left);
+  EXPECT_FALSE(blocked.lock.isHeld());
+  EXPECT_FALSE(blocked.owner.holds({"orders"}));
+  EXPECT_TRUE(blocked.owner.held().empty());
+  EXPECT_EQ(blocked.lock.remaining(), 0ns);
+  sleepUntilOver(asked, lease.duration);
+  EXPECT_FALSE(blocked.lock.isValid());
+}
+
+/// How much later than the end of the lead it fired.
+nanoseconds latenessOfTheStopToken() {
+  LockOnABlockedLoop blocked;
+  std::promise<Instant> fired;
+  const std::stop_callback onStop{blocked.lock.stopToken(), [&] { fired.set_value(readClock()); }};
+  const Instant asked = readClock();
+  const nanoseconds left = blocked.lock.remaining();
+  auto firedAt = fired.get_future();
+  if (firedAt.wait_for(20s) != std::future_status::ready) {
+    ADD_FAILURE() << "it did not fire while the loop was blocked";
+    return 0ns;
+  }
+  const nanoseconds late = elapsedForHolder(asked, firedAt.get()) - left;
+  blocked.gate.open();
+  const LockLoss loss = blocked.lost.get_future().get();
+  EXPECT_EQ(loss.reason, RevokeReason::expired);
+  if (late <= tolerance) {
+    EXPECT_NE(loss.detail.find("blocked"), std::string::npos) << loss.detail;
+  }
+  EXPECT_GE(late, 0ns);
+  return late;
+}
+
+TEST(LockWatchdog, aBlockedLoopTakesNoStopTokenAway) {
+  nanoseconds best = nanoseconds::max();
+  for (int i = 0; i < tries && best > tolerance; ++i) best = std::min(best, latenessOfTheStopToken());
+  EXPECT_LE(best, tolerance);
+}
+
+}  // namespace
+}  // namespace tenure::test
