@@ -131,7 +131,9 @@ class Parser {
     fenceProxy_->add_option("--upstream", proxy.upstream)->required();
     fenceProxy_->add_option("--lease", proxy.leases)->required()->allow_extra_args(false);
     fenceProxy_->add_option("--memory", proxy.memory)->required();
-    fenceProxy_->add_option("--keys", proxy.keys);
+    CLI::Option* keys = fenceProxy_->add_option("--keys", proxy.keys);
+    CLI::Option* audience = fenceProxy_->add_option("--audience", proxy.audience)->needs(keys);
+    keys->needs(audience);
     fenceProxy_->add_option("--without-token", proxy.withoutToken)
         ->check(CLI::IsMember({"refuse-writes", "refuse", "pass"}));
     fenceProxy_->add_option("--stale-status", proxy.staleStatus)->check(CLI::IsMember({409, 412}));

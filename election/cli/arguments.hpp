@@ -54,8 +54,9 @@ struct FenceProxyArguments {
   std::string listen;    ///< ADDRESS:PORT
   std::string upstream;  ///< http://HOST:PORT
   std::vector<std::string> leases;
-  std::string memory;  ///< SQLite file
-  std::string keys{};  ///< file; empty: unsigned tokens
+  std::string memory;      ///< SQLite file
+  std::string keys{};      ///< file; empty: unsigned tokens
+  std::string audience{};  ///< with keys: the service's name, as its clients sign it
   std::string withoutToken{"refuse-writes"};
   int staleStatus{409};
   std::size_t maxConnections{1'000};

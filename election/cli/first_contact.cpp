@@ -15,15 +15,33 @@ constexpr milliseconds quickLook{50};
 constexpr milliseconds slowLook{1'000};
 constexpr std::chrono::minutes longestPause{10};
 
+bool reads(const LeaseStatus& status) { return status.leaderSeenAgo.count() >= 0; }
+bool lacksSchema(const LeaseStatus& status) { return status.schema && status.schema->has_error(); }
+
+/// A read alone is none: who may only read waits behind a leader for ever, and what he lacks would be told when it is
+/// needed. Credentials for which a read was answered are good, though: what they are refused is the look at the schema
+/// alone (DynamoDB's DescribeTable), without which elections go on.
+bool isContact(const LeaseStatus& status) {
+  if (status.terms > 0) return true;
+  if (!reads(status) || !status.schema) return false;
+  return !lacksSchema(status) || status.schema->error().errorClass == ErrorClass::credentials;
+}
+
+std::optional<StoreError> obstacle(const LeaseStatus& status) {
+  if (lacksSchema(status) && (reads(status) || !status.lastError)) return status.schema->error();
+  return status.lastError;
+}
+
 }  // namespace
 
 std::optional<FirstContact::Advice> FirstContact::look(const Instant& now, const LeaseStatus& status) {
   if (made_) return std::nullopt;
-  made_ = status.leaderSeenAgo.count() >= 0 || status.terms > 0;
+  made_ = isContact(status);
   if (made_) return std::nullopt;
-  const std::string cause = status.lastError ? status.lastError->message : std::string{};
+  const std::optional<StoreError> error = obstacle(status);
+  const std::string cause = error ? error->message : std::string{};
   const nanoseconds waited = elapsedForHolder(since_, now);
-  if (status.lastError && status.lastError->permanent) return Advice{Advice::Kind::giveUp, cause, waited};
+  if (error && error->permanent) return Advice{Advice::Kind::giveUp, cause, waited};
   const bool news = !cause.empty() && !causeTold_;
   const bool again = elapsedForHolder(toldAt_, now) >= pause_;
   if (!news && !again) return std::nullopt;

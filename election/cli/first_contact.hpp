@@ -1,4 +1,4 @@
-// `tenure run` until its store has answered for the first time: when to say that it waits, and when waiting is in vain.
+// `tenure run` until its store is of use for the first time: when to say that it waits, and when waiting is in vain.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace tenure::cli {
 
-/// Pure: time and status are arguments. After the first contact it says nothing any more, whatever happens: a candidate
-/// that has competed goes on until it is stopped (I10).
+/// Pure: time and status are arguments. Contact is a term, or a read beside a look at the schema. After the first one
+/// it says nothing any more, whatever happens: a candidate that has competed goes on until it is stopped (I10).
 class FirstContact {
  public:
   explicit FirstContact(const Instant& since) noexcept : since_{since}, toldAt_{since} {}

@@ -224,19 +224,26 @@ Options:
   --memory FILE             SQLite file for the highest tokens
   --keys FILE               take signed tokens only; lines of ID SECRET (base64,
                             32 bytes or more). To change a key, list both.
+  --audience NAME           with --keys: this service's name, which its clients
+                            sign; a request signed for another is refused
   --without-token WHAT      requests without the header: refuse-writes (default;
-                            GET, HEAD and OPTIONS pass), refuse, or pass
+                            GET, HEAD and OPTIONS without a body pass), refuse,
+                            or pass
   --stale-status STATUS     409 (default) or 412
-  --max-connections N       of clients (1000); further ones get 503
-  --signed-body-limit N     bytes of a body with --keys (1048576)
-  --client-timeout TIME     for a header, and between pieces of a body (10s)
-  --service-timeout TIME    for the service to say something (30s)
+  --max-connections N       of clients (default 1000), half of them of one
+                            address; then the one that is silent longest makes
+                            room, else further ones get 503
+  --signed-body-limit N     bytes of a body with --keys (default 1048576)
+  --client-timeout TIME     for a header, and between pieces of a body
+                            (default 10s)
+  --service-timeout TIME    for the service to say something (default 30s)
   --drain-timeout TIME      for requests under way when a later term waits, when
-                            the proxy stops, and after it was killed (30s)
+                            the proxy stops, and after it was killed (default
+                            30s)
   -h, --help                print this help and exit
 
-Signals: SIGTERM and SIGINT let the requests under way end, a second one does
-not.
+Signals: SIGTERM, SIGINT and SIGHUP let the requests under way end, a second
+one does not.
 
 Exit codes: 0 stopped by a signal; 1 failed, or requests were cut off when it
 stopped; 2 wrong arguments.

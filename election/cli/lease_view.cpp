@@ -111,6 +111,7 @@ std::string toTable(const LeaseView& view, bool colours) {
     rows.emplace_back("lease", durationText(record.leaseDuration));
   }
   rows.emplace_back("store", view.store);
+  if (!view.warning.empty()) rows.emplace_back("warning", coloured(view.warning, Colour::bad, colours));
   std::string out = table(rows);
   if (view.record && isTimed(*view.record))
     out += coloured("(times by the wall clock of the writer, for people only)\n", Colour::dim, colours);
@@ -135,10 +136,10 @@ std::string toJson(const LeaseView& view) {
   }
   return fmt::format(
       R"({{"group":{},"state":"{}","leader":{},"last_leader":{},"fencing_token":{},"lease_duration_ms":{},)"
-      R"("acquired_at":{},"renewed_at":{},"renewed_ago_ms":{},"record_version":{},"store":{}}})"
+      R"("acquired_at":{},"renewed_at":{},"renewed_ago_ms":{},"record_version":{},"store":{},"warning":{}}})"
       "\n",
       jsonString(view.group), toString(view.state()), leads ? holder : "null", leads ? "null" : holder, token, duration,
-      acquired, renewed, ago, version, jsonString(view.store));
+      acquired, renewed, ago, version, jsonString(view.store), jsonStringOrNull(view.warning));
 }
 
 }  // namespace tenure::cli

@@ -27,6 +27,7 @@ struct LeaseView {
   std::optional<LeaseRecord> record;
   /// Since the last renewal, by the wall clocks of the writer and of this machine. For people; may be negative.
   std::chrono::milliseconds renewedAgo{0};
+  std::string warning{};  ///< see LeaseLook
 
   [[nodiscard]] LeaseViewState state() const noexcept;
 };

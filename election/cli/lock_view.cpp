@@ -106,12 +106,14 @@ std::string toJson(const LockWatch::Row& row, const std::string& store) {
   const LeaseRecord& record = *row.record;
   return fmt::format(
       R"({{"lock":{},"sort":{},"state":"{}","owner":{},"fencing_token":{},"lease_ms":{},"unrenewed_ms":{},)"
-      R"("acquired_at":{},"renewed_at":{},"record_version":{},"data":{},"attributes":{},"store":{}}})"
+      R"("acquired_at":{},"renewed_at":{},"record_version":{},"data":{},"attributes":{},"store":{},)"
+      R"("warning":{}}})"
       "\n",
       jsonString(row.key.name), sortOf(row.key), toString(row.state), jsonString(record.holder),
       tokenNumber(record.token), record.leaseDuration.count(), whole(row.unrenewedFor).count(),
       jsonTimeOf(record.acquiredAtMillis), jsonTimeOf(record.renewedAtMillis), jsonString(record.version.text()),
-      record.data.empty() ? "null" : jsonString(record.data), attributesJson(record.attributes), jsonString(store));
+      jsonStringOrNull(record.data), attributesJson(record.attributes), jsonString(store),
+      jsonStringOrNull(row.warning));
 }
 
 std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std::string& store) {

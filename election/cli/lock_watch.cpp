@@ -43,7 +43,7 @@ void LockWatch::see(const Instant& sentAt, const Instant& receivedAt, const std:
 std::vector<LockWatch::Row> LockWatch::rows() const {
   std::vector<Row> out;
   for (const ListedLease& lease : last_) {
-    Row row{lease.key, lease.record, LockState::corrupt, nanoseconds{0}};
+    Row row{lease.key, lease.record, LockState::corrupt, nanoseconds{0}, lease.warning};
     if (lease.record.has_value() && lease.record->released) {
       row.state = LockState::released;
     } else if (lease.record.has_value()) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,7 @@ class LockWatch {
     StoreResult<LeaseRecord> record;
     LockState state;
     std::chrono::nanoseconds unrenewedFor;  ///< certainly; zero after the first listing
+    std::string warning{};                  ///< ListedLease::warning
   };
   /// By the last listing, in its order.
   [[nodiscard]] std::vector<Row> rows() const;

@@ -112,4 +112,6 @@ std::string jsonString(std::string_view text) {
   return out + '"';
 }
 
+std::string jsonStringOrNull(std::string_view text) { return text.empty() ? "null" : jsonString(text); }
+
 }  // namespace tenure::cli

@@ -27,5 +27,7 @@ enum class Colour { none, good, warning, bad, dim };
 
 /// A JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string jsonString(std::string_view text);
+/// The same; an empty text is null.
+[[nodiscard]] std::string jsonStringOrNull(std::string_view text);
 
 }  // namespace tenure::cli

@@ -4,10 +4,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
+#include <vector>
 
 namespace tenure::cli {
 namespace {
@@ -25,7 +27,20 @@ long sendByPidfd(int pidfd, int signal, unsigned flags) noexcept {
 void throwErrno(const std::string& what) { throw std::system_error{errno, std::generic_category(), what}; }
 
 std::string limitBehind(int error) {
-  return error == EAGAIN ? "no more processes or threads are allowed here (ulimit -u, pids.max of the cgroup)" : "";
+  if (error == EAGAIN) return "no more processes or threads are allowed here (ulimit -u, pids.max of the cgroup)";
+  return error == EMFILE ? "raise the limit of open files (ulimit -n, LimitNOFILE of the service)" : "";
+}
+
+void requireFreeDescriptors(int any, std::size_t count) {
+  std::vector<UniqueFd> taken;
+  while (taken.size() < count) {
+    taken.emplace_back(fcntl(any, F_DUPFD_CLOEXEC, 0));
+    if (taken.back()) continue;
+    if (errno != EMFILE) return;  // the system's lack may pass
+    throw std::system_error{EMFILE, std::generic_category(),
+                            "the store and the job need " + std::to_string(count) + " more open files, and " +
+                                std::to_string(taken.size() - 1) + " are left"};
+  }
 }
 
 pid_t forkFor(const std::string& what) {

@@ -1,6 +1,7 @@
 // Processes by descriptor: what pidfds, process groups and exit statuses need.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <sys/types.h>
 
@@ -14,8 +15,13 @@ namespace tenure::cli {
 /// fork(2). Throws std::system_error with `what` the child is for, and the limit that is reached if it is one.
 [[nodiscard]] pid_t forkFor(const std::string& what);
 
-/// What a system call's error means where its own text does not say it: the limit behind EAGAIN. Empty: nothing.
+/// What a system call's error means where its own text does not say it: the limit behind EAGAIN or EMFILE. Empty:
+/// nothing.
 [[nodiscard]] std::string limitBehind(int error);
+
+/// Throws std::system_error if this process's own limit leaves fewer descriptors than that. `any` is an open one.
+/// Whoever needs them later would take the lack for a trouble that passes.
+void requireFreeDescriptors(int any, std::size_t count);
 
 /// A close-on-exec descriptor that becomes readable when the process ends. Throws std::system_error.
 [[nodiscard]] UniqueFd openPidfd(pid_t process);

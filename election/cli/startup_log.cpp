@@ -1,6 +1,15 @@
 #include "startup_log.hpp"
 
 namespace tenure::cli {
+namespace {
+
+/// One cause may count down while it is told (a new database is made in so many seconds).
+std::string withoutDigits(std::string text) {
+  std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+  return text;
+}
+
+}  // namespace
 
 Logger StartupLog::logger() const {
   return Logger{LogLevel::trace, [logger = logger_, held = held_](LogLevel level, std::string_view line) {
@@ -20,7 +29,7 @@ void StartupLog::logHeld(bool opens) {
     lines.swap(held_->lines);
   }
   for (const std::string& line : lines) {
-    if (told_.empty() || !line.ends_with(told_)) logger_.log(LogLevel::warn, line);
+    if (told_.empty() || !withoutDigits(line).ends_with(withoutDigits(told_))) logger_.log(LogLevel::warn, line);
   }
 }
 

@@ -21,7 +21,8 @@ class StartupLog {
   /// For the library to log to. May outlive this object; then nothing is held back.
   [[nodiscard]] Logger logger() const;
 
-  /// `cause` has been told: what is held back and says the same is dropped, now and later; the rest is logged.
+  /// `cause` has been told: what is held back and says the same, but for its numbers, is dropped, now and later; the
+  /// rest is logged.
   void told(const std::string& cause);
   /// The store has answered, or the program ends: nothing is held back any more.
   void open();

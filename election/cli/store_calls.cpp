@@ -2,55 +2,91 @@
 
 #include <future>
 #include <memory>
+#include <type_traits>
 #include <utility>
+
+#include <tenure/config/duration.hpp>
+#include <tenure/lockcore/stored_tokens.hpp>
 
 namespace tenure::cli {
 namespace {
 
-/// A store answers exactly once, so there is no need for a bound of our own.
+template <class Outcome>
+Outcome noAnswer(const LeaseStore& store, std::chrono::milliseconds patience) {
+  StoreError error{ErrorClass::transient, store.describe() + ": did not answer within " + durationText(patience)};
+  if constexpr (std::is_same_v<Outcome, WriteOutcome>) {
+    return Unknown{std::move(error)};
+  } else {
+    return error;
+  }
+}
+
+/// A store that is stuck (a disk that does not answer, no thread to be had) keeps nobody waiting.
 template <class Outcome, class Call>
-Outcome answerTo(const Call& call, std::chrono::milliseconds patience = storePatience) {
+Outcome answerOf(const LeaseStore& store, const Call& call, std::chrono::milliseconds patience = storePatience) {
   const auto promise = std::make_shared<std::promise<Outcome>>();
   std::future<Outcome> answer = promise->get_future();
   call(CallOptions{patience}, [promise](Outcome outcome) { promise->set_value(std::move(outcome)); });
-  return answer.get();
+  if (answer.wait_for(patience + unansweredTime) == std::future_status::ready) return answer.get();
+  return noAnswer<Outcome>(store, patience);
 }
 
 }  // namespace
 
 StoreStatus ensureSchemaNow(LeaseStore& store, std::chrono::milliseconds patience) {
-  return answerTo<StoreStatus>(
-      [&](CallOptions options, StatusHandler handler) { store.ensureSchema(options, std::move(handler)); }, patience);
+  return answerOf<StoreStatus>(
+      store, [&](CallOptions options, StatusHandler handler) { store.ensureSchema(options, std::move(handler)); },
+      patience);
 }
 
-ReadOutcome readNow(LeaseStore& store, const LeaseKey& key) {
-  return answerTo<ReadOutcome>(
-      [&](CallOptions options, ReadHandler handler) { store.read(key, options, std::move(handler)); });
+ReadOutcome readNow(LeaseStore& store, const LeaseKey& key, std::chrono::milliseconds patience) {
+  return answerOf<ReadOutcome>(
+      store, [&](CallOptions options, ReadHandler handler) { store.read(key, options, std::move(handler)); }, patience);
+}
+
+StoreResult<LeaseLook> lookNow(LeaseStore& store, const LeaseKey& key) {
+  ReadOutcome record = readNow(store, key);
+  if (!record) return record.error();
+  LeaseLook look{std::move(*record), {}};
+  const auto tokens = readTokensNow(store, key);
+  if (tokens.has_error()) {
+    if (!look.record && tokens.error().errorClass == ErrorClass::misconfigured) return tokens.error();
+    look.warning = "its fencing counter could not be looked at: " + tokens.error().message;
+    return look;
+  }
+  look.warning = disagreementIn(*tokens);
+  if (look.warning.empty()) return look;
+  // Record and counter may be of two moments, between which a term began: only what stays so is true.
+  const auto again = readTokensNow(store, key);
+  if (again.has_error() || *again != *tokens) look.warning.clear();
+  return look;
 }
 
 ListOutcome listNow(LeaseStore& store, const std::string& prefix) {
-  return answerTo<ListOutcome>(
-      [&](CallOptions options, ListHandler handler) { store.list(prefix, options, std::move(handler)); }, listPatience);
+  return answerOf<ListOutcome>(
+      store, [&](CallOptions options, ListHandler handler) { store.list(prefix, options, std::move(handler)); },
+      listPatience);
 }
 
 WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version) {
-  return answerTo<WriteOutcome>(
-      [&](CallOptions options, WriteHandler handler) { store.remove(key, version, options, std::move(handler)); });
+  return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
+    store.remove(key, version, options, std::move(handler));
+  });
 }
 
 StoreResult<StoredTokens> readTokensNow(LeaseStore& store, const LeaseKey& key) {
-  return answerTo<StoreResult<StoredTokens>>(
-      [&](CallOptions options, TokensHandler handler) { store.readTokens(key, options, std::move(handler)); });
+  return answerOf<StoreResult<StoredTokens>>(
+      store, [&](CallOptions options, TokensHandler handler) { store.readTokens(key, options, std::move(handler)); });
 }
 
 WriteOutcome setTokensNow(LeaseStore& store, const LeaseKey& key, const StoredTokens& expected, FencingToken token) {
-  return answerTo<WriteOutcome>([&](CallOptions options, WriteHandler handler) {
+  return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
     store.setTokens(key, expected, token, options, std::move(handler));
   });
 }
 
 WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token) {
-  return answerTo<WriteOutcome>([&](CallOptions options, WriteHandler handler) {
+  return answerOf<WriteOutcome>(store, [&](CallOptions options, WriteHandler handler) {
     store.requestStepDown(key, token, options, std::move(handler));
   });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 
 #include <tenure/lockcore/lease_store.hpp>
@@ -18,7 +19,16 @@ inline constexpr std::chrono::seconds listPatience{120};
 inline constexpr std::chrono::milliseconds unansweredTime{250};
 
 [[nodiscard]] StoreStatus ensureSchemaNow(LeaseStore& store, std::chrono::milliseconds patience = schemaPatience);
-[[nodiscard]] ReadOutcome readNow(LeaseStore& store, const LeaseKey& key);
+[[nodiscard]] ReadOutcome readNow(LeaseStore& store, const LeaseKey& key,
+                                  std::chrono::milliseconds patience = storePatience);
+
+/// A lease as an operator must see it.
+struct LeaseLook {
+  std::optional<LeaseRecord> record{};
+  std::string warning{};  ///< not empty: what is wrong with its tokens, or that this could not be found out
+};
+/// An error also where there is no record because its table was dropped: a candidate's read tells it as no record.
+[[nodiscard]] StoreResult<LeaseLook> lookNow(LeaseStore& store, const LeaseKey& key);
 /// A table may have many rows.
 [[nodiscard]] ListOutcome listNow(LeaseStore& store, const std::string& prefix);
 [[nodiscard]] WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version);

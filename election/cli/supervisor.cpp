@@ -26,6 +26,9 @@ using std::chrono::nanoseconds;
 /// wants to hurry is that quick.
 constexpr milliseconds sameWish{500};
 
+/// At most: two connections to SQLite or those to a server, beacon, watches, timers, and the pipes of the job.
+constexpr std::size_t descriptorsNeeded = 24;
+
 /// `on_lost: terminate` is kept here: ended by the library, this process would leave its job to the guard, which has to
 /// find out first.
 Group withoutTerminate(GroupConfig config, Logger logger) {
@@ -76,6 +79,7 @@ Supervisor::~Supervisor() {
 }
 
 int Supervisor::run() {
+  requireFreeDescriptors(tasks_.descriptor(), descriptorsNeeded);
   compete();
   while (!finished_) {
     wait();
@@ -335,7 +339,12 @@ void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {
     complain("not elected: " + lease.lastError->message);
     return leave(exitStore);
   }
-  complain("not elected within " + durationText(*options_.wait) + "; nobody leads " + group_.name() + " yet");
+  const std::string notYet = "not elected within " + durationText(*options_.wait);
+  if (lease.leaderSeenAgo.count() < 0) {
+    complain(notYet + ": the store has not answered");
+    return leave(exitStore);
+  }
+  complain(notYet + "; nobody leads " + group_.name() + " yet");
   leave(exitBusy);
 }
 

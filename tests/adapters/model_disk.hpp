@@ -48,10 +48,10 @@ class ModelDisk final : public file_fence::Files {
     names_ = durableNames_ = names;
   }
 
-  int open(const std::string& path, bool make, bool empty) override {
+  int open(const std::string& path, Make make, bool empty) override {
     if (const int failed = call()) return failed;
     if (!names_.contains(path)) {
-      if (!make) return -ENOENT;
+      if (make == Make::no) return -ENOENT;
       change({"", path, std::make_shared<Content>()});
     }
     Inode inode = names_[path];
@@ -59,6 +59,7 @@ class ModelDisk final : public file_fence::Files {
     descriptors_[++lastDescriptor_] = inode;
     return lastDescriptor_;
   }
+  int copyAccess(int /*from*/, int /*to*/) override { return call(); }
   void close(int fd) noexcept override {
     descriptors_.erase(fd);
     std::erase(locked_, fd);

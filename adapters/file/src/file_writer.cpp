@@ -61,6 +61,8 @@ FenceError FileWriter::trouble(const std::string& what, int code, bool mayBeWrit
     text += "; another writer had it all the " + std::to_string(options_.lockTimeout.count()) + " ms of lockTimeout";
   }
   if (code == ENOSPC || code == EDQUOT) text += "; free space";
+  if (code == ELOOP) text += "; it is a symbolic link: give the path of the file itself, and remove links beside it";
+  if (code == EINVAL) text += "; it is no regular file";
   return fenceTrouble({classOf(code), text}, mayBeWritten);
 }
 
@@ -82,7 +84,7 @@ FileWriter::Fault FileWriter::waitFor(const Instant& start, const std::function<
 /// Through a queue of one: else a writer that writes without a break would keep all others out, because whoever polls
 /// comes too late each time.
 FileWriter::Fault FileWriter::locked(const std::function<Fault()>& step) {
-  const OpenFile lock{files_, files_.open(lock_, true, false)};
+  const OpenFile lock{files_, files_.open(lock_, Files::Make::own, false)};
   if (lock.get() < 0) return trouble("opening " + lock_, -lock.get());
   const Instant start = readClock();
   if (auto late = waitFor(start, [&] { return files_.queue(lock.get()); })) return late;
@@ -91,10 +93,15 @@ FileWriter::Fault FileWriter::locked(const std::function<Fault()>& step) {
   return step();
 }
 
-/// A new file with this content, on the disk. Its name is not there to stay before the directory is synced too.
-FileWriter::Fault FileWriter::fill(const std::string& path, std::string_view bytes, const char* what) {
-  const OpenFile file{files_, files_.open(path, true, true)};
+/// A new file with this content, on the disk. Its name is not there to stay before the directory is synced too. Who may
+/// open it is as with `like`, where there is one, before the first byte is in it.
+FileWriter::Fault FileWriter::fill(const std::string& path, std::string_view bytes, const char* what, Likeness like) {
+  const OpenFile file{files_, files_.open(path, like.make, true)};
   if (file.get() < 0) return trouble(std::string{"opening "} + what, -file.get());
+  if (like.fd >= 0) {
+    const int code = files_.copyAccess(like.fd, file.get());
+    if (code < 0) return trouble("giving the new content the owner and the mode of the old", -code);
+  }
   for (std::uint64_t at = 0; at < bytes.size();) {
     const std::int64_t written = files_.write(file.get(), at, bytes.substr(at));
     if (written <= 0) return trouble(std::string{"writing "} + what, written == 0 ? EIO : static_cast<int>(-written));
@@ -108,14 +115,14 @@ FileWriter::Fault FileWriter::fill(const std::string& path, std::string_view byt
 /// is certain only after the directory's sync, so a fault of that leaves open what a power failure would leave.
 FileWriter::Fault FileWriter::commit(const FenceState& state) {
   const std::string next = fence_ + ".next";
-  if (auto fault = fill(next, toText(state), "the fence")) return fault;
+  if (auto fault = fill(next, toText(state), "the fence", {})) return fault;
   if (const int code = files_.rename(next, fence_); code < 0) return trouble("renaming the fence", -code);
   if (const int code = files_.syncDirectory(directory_); code < 0) return trouble("syncing the directory", -code, true);
   return std::nullopt;
 }
 
 FenceResult<FenceState> FileWriter::load() {
-  const OpenFile file{files_, files_.open(fence_, false, false)};
+  const OpenFile file{files_, files_.open(fence_, Files::Make::no, false)};
   if (file.get() < 0) return trouble("opening the fence " + fence_, -file.get());
   std::string text;
   if (const int code = files_.read(file.get(), text, longestState); code < 0)
@@ -134,7 +141,7 @@ FileWriter::Fault FileWriter::recover(const FenceState& state) {
     if (const int synced = files_.syncDirectory(directory_); synced < 0)
       return trouble("syncing the directory", -synced);
   }
-  const OpenFile file{files_, files_.open(path_, false, false)};
+  const OpenFile file{files_, files_.open(path_, Files::Make::no, false)};
   if (file.get() == -ENOENT && state.length == 0) return std::nullopt;
   if (file.get() < 0) return trouble("opening it", -file.get());
   const std::int64_t size = files_.size(file.get());
@@ -176,9 +183,9 @@ FenceResult<void> FileWriter::write(const TermStamp& stamp, const Write& step) {
 FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view bytes) {
   return write(stamp, [&](FenceState& state) -> Fault {
     {
-      const OpenFile there{files_, files_.open(path_, false, false)};
+      const OpenFile there{files_, files_.open(path_, Files::Make::no, false)};
       const bool fresh = there.get() == -ENOENT;
-      const OpenFile made{files_, fresh ? files_.open(path_, true, false) : -1};
+      const OpenFile made{files_, fresh ? files_.open(path_, Files::Make::shared, false) : -1};
       const OpenFile& file = fresh ? made : there;
       if (file.get() < 0) return trouble("opening it", -file.get());
       for (std::uint64_t done = 0; done < bytes.size();) {
@@ -200,7 +207,13 @@ FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view by
 FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view bytes) {
   return write(stamp, [&](FenceState& state) -> Fault {
     ++state.sequence;  // only here, so that a content that was not accepted is overwritten by the next attempt
-    if (auto fault = fill(contentName(state), bytes, "the new content")) return fault;
+    {
+      const OpenFile before{files_, files_.open(path_, Files::Make::no, false)};
+      if (before.get() < 0 && before.get() != -ENOENT) return trouble("opening it", -before.get());
+      const bool fresh = before.get() < 0;
+      const Likeness like{fresh ? Files::Make::shared : Files::Make::own, before.get()};
+      if (auto fault = fill(contentName(state), bytes, "the new content", like)) return fault;
+    }
     // The fence must not name a content whose own name a power failure could take back.
     if (const int code = files_.syncDirectory(directory_); code < 0) return trouble("syncing the directory", -code);
     state.length = bytes.size();
@@ -218,7 +231,7 @@ FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view b
 
 FileWriter::Fault FileWriter::makeState() {
   FenceState state;
-  const OpenFile file{files_, files_.open(path_, false, false)};
+  const OpenFile file{files_, files_.open(path_, Files::Make::no, false)};
   if (file.get() < 0 && file.get() != -ENOENT) return trouble("opening it", -file.get());
   if (file.get() >= 0) {
     const std::int64_t size = files_.size(file.get());
@@ -230,7 +243,7 @@ FileWriter::Fault FileWriter::makeState() {
 
 std::optional<FenceError> FileWriter::open() {
   return locked([&]() -> Fault {
-    const OpenFile fence{files_, files_.open(fence_, false, false)};
+    const OpenFile fence{files_, files_.open(fence_, Files::Make::no, false)};
     if (fence.get() == -ENOENT) return makeState();
     if (fence.get() < 0) return trouble("opening the fence " + fence_, -fence.get());
     auto state = load();
@@ -248,7 +261,7 @@ FenceResult<std::string> FileWriter::read() {
     const auto state = load();
     if (state.has_error()) return state.error();
     if (auto left = recover(*state)) return left;
-    const OpenFile file{files_, files_.open(path_, false, false)};
+    const OpenFile file{files_, files_.open(path_, Files::Make::no, false)};
     if (file.get() == -ENOENT) return std::nullopt;
     if (file.get() < 0) return trouble("opening it", -file.get());
     const int code = files_.read(file.get(), content, state->length);

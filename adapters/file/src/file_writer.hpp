@@ -58,7 +58,12 @@ class FileWriter {
   [[nodiscard]] FenceResult<std::optional<TermStamp>> seenIn(const FenceState& state, const std::string& lease) const;
   [[nodiscard]] Fault recover(const FenceState& state);
   [[nodiscard]] Fault commit(const FenceState& state);
-  [[nodiscard]] Fault fill(const std::string& path, std::string_view bytes, const char* what);
+  /// Whose file a new one is, and who may open it.
+  struct Likeness {
+    Files::Make make{Files::Make::own};
+    int fd{-1};  ///< of the file whose mode and owner it gets
+  };
+  [[nodiscard]] Fault fill(const std::string& path, std::string_view bytes, const char* what, Likeness like);
   [[nodiscard]] Fault makeState();
 
   [[nodiscard]] std::string contentName(const FenceState& state) const;

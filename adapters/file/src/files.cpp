@@ -30,9 +30,24 @@ int setRecordLock(int fd, short kind) noexcept {
 
 class SystemFiles final : public Files {
  public:
-  int open(const std::string& path, bool make, bool empty) override {
-    const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | (make ? O_CREAT : 0) | (empty ? O_TRUNC : 0);
-    return uninterrupted([&] { return ::open(path.c_str(), flags, 0666); });
+  int open(const std::string& path, Make make, bool empty) override {
+    // Without O_NONBLOCK a pipe in the file's place would be waited for.
+    const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | (make == Make::no ? 0 : O_CREAT);
+    const mode_t mode = make == Make::own ? ownMode : 0666;
+    const int fd = uninterrupted([&] { return ::open(path.c_str(), flags, mode); });
+    if (fd < 0) return fd;
+    const int fault = settle(fd, make == Make::own, empty);
+    if (fault == 0) return fd;
+    ::close(fd);
+    return fault;
+  }
+  int copyAccess(int from, int to) override {
+    struct stat wanted {};
+    struct stat found {};
+    if (fstat(from, &wanted) != 0 || fstat(to, &found) != 0) return -errno;
+    const bool sameOwner = wanted.st_uid == found.st_uid && wanted.st_gid == found.st_gid;
+    if (!sameOwner && fchown(to, wanted.st_uid, wanted.st_gid) != 0) return -errno;
+    return fchmod(to, wanted.st_mode & 07777) == 0 ? 0 : -errno;
   }
   void close(int fd) noexcept override { ::close(fd); }
   std::int64_t size(int fd) override {
@@ -85,6 +100,18 @@ class SystemFiles final : public Files {
     timespec wanted{};
     wanted.tv_nsec = static_cast<long>(duration.count());  // below a second: the caller's longest step bounds it
     nanosleep(&wanted, nullptr);                           // lint-allow(sleep): flock has no time limit of its own
+  }
+
+ private:
+  static constexpr mode_t ownMode = 0600;
+
+  static int settle(int fd, bool own, bool empty) {
+    struct stat found {};
+    if (fstat(fd, &found) != 0) return -errno;
+    if (!S_ISREG(found.st_mode)) return -EINVAL;
+    const bool openToOthers = (found.st_mode & 0077) != 0 && found.st_uid == geteuid();
+    if (own && openToOthers && fchmod(fd, ownMode) != 0) return -errno;
+    return empty && ftruncate(fd, 0) != 0 ? -errno : 0;
   }
 };
 

@@ -13,8 +13,15 @@ class Files {
  public:
   virtual ~Files() = default;
 
-  /// For reading and writing; made if it is missing and `make` is set. With `empty` its content goes.
-  [[nodiscard]] virtual int open(const std::string& path, bool make, bool empty) = 0;
+  enum class Make {
+    no,
+    shared,  ///< if it is missing, with what the umask leaves
+    own,     ///< the same for the owner alone; one of his own that others may open is taken from them
+  };
+  /// A regular file for reading and writing, never through a symbolic link. With `empty` its content goes.
+  [[nodiscard]] virtual int open(const std::string& path, Make make, bool empty) = 0;
+  /// Gives the one the mode and the owner of the other.
+  [[nodiscard]] virtual int copyAccess(int from, int to) = 0;
   virtual void close(int fd) noexcept = 0;
   [[nodiscard]] virtual std::int64_t size(int fd) = 0;
   /// The bytes from the beginning, at most `most`.

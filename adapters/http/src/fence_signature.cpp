@@ -26,7 +26,7 @@ std::string signedText(const TermStamp& stamp, const SignedParts& parts) {
   std::string out;
   const std::string token = toString(stamp.token);
   for (const std::string_view text :
-       {std::string_view{"tenure-fence-1"}, std::string_view{stamp.lease}, std::string_view{token},
+       {std::string_view{"tenure-fence-2"}, parts.audience, std::string_view{stamp.lease}, std::string_view{token},
         std::string_view{stamp.holder}, parts.method, parts.target, parts.contentDigest}) {
     addNetstring(out, text);
   }
@@ -122,10 +122,10 @@ bool digestHolds(std::string_view contentDigest, std::string_view body) {
 }
 
 HeaderLines fenceHeaders(const TermStamp& stamp, std::string_view method, std::string_view target,
-                         std::string_view body, const FenceKey* key) {
-  if (key == nullptr) return {{std::string{fenceHeaderName}, formatFenceHeader(stamp)}};
+                         std::string_view body, const FenceSigner* signer) {
+  if (signer == nullptr) return {{std::string{fenceHeaderName}, formatFenceHeader(stamp)}};
   const std::string digest = body.empty() ? std::string{} : contentDigestOf(body);
-  const FenceClaim claim = signClaim(stamp, *key, {method, target, digest});
+  const FenceClaim claim = signClaim(stamp, signer->key, {signer->audience, method, target, digest});
   HeaderLines lines{{std::string{fenceHeaderName}, formatFenceHeader({claim})}};
   if (!digest.empty()) lines.emplace_back("Content-Digest", digest);
   return lines;

@@ -22,7 +22,12 @@ namespace {
 
 constexpr std::size_t mostLeases = 1'000;
 
-bool onlyReads(std::string_view method) { return method == "GET" || method == "HEAD" || method == "OPTIONS"; }
+/// What has a body is a write, whatever its method: a service that does not expect one may take it for a request of its
+/// own.
+bool onlyReads(const FencedRequest& request) {
+  const bool hasBody = request.hasBody || (request.body != nullptr && !request.body->empty());
+  return !hasBody && (request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS");
+}
 
 std::string quotedLease(const std::string& lease) { return '"' + toString(LeaseKey{lease}) + '"'; }
 
@@ -138,11 +143,12 @@ std::optional<HttpRefusal> HttpFence::Impl::unsignedRefusal(const FenceClaim& cl
     return problem(403, "bad-signature", "The token is not signed as this service asks for", detail);
   };
   if (claim.signature.empty()) return refused("the header has no signature (parameters kid and sig)");
-  if (!signatureHolds(claim, options_.keys, {request.method, request.target, request.contentDigest})) {
+  if (!signatureHolds(claim, options_.keys,
+                      {options_.audience, request.method, request.target, request.contentDigest})) {
     return refused("the signature does not fit the request, or its key is not known here");
   }
-  const bool hasBody = request.body != nullptr && !request.body->empty();
-  if (hasBody && !digestHolds(request.contentDigest, *request.body)) {
+  const bool digested = request.body != nullptr && !(request.body->empty() && request.contentDigest.empty());
+  if (digested && !digestHolds(request.contentDigest, *request.body)) {
     return refused("the body is not what Content-Digest says (sha-256)");
   }
   return std::nullopt;
@@ -158,17 +164,24 @@ HttpFence::Impl::Claimed HttpFence::Impl::provenClaimOf(const FencedRequest& req
 
 std::optional<HttpRefusal> HttpFence::Impl::refusalWithoutToken(const FencedRequest& request) const {
   const bool passes = options_.withoutToken == WithoutToken::pass ||
-                      (options_.withoutToken == WithoutToken::refuseWrites && onlyReads(request.method));
+                      (options_.withoutToken == WithoutToken::refuseWrites && onlyReads(request));
   if (passes) return std::nullopt;
   return problem(428, "token-required", "The request needs a fencing token",
-                 "send the header Fencing-Token with the lease and the token of your term");
+                 "send the header Fencing-Token with the lease and the token of your term; a request with a body needs "
+                 "one whatever its method");
 }
 
 std::optional<HttpRefusal> HttpFence::Impl::refusalByHead(const FencedRequest& request) const {
   if (request.tokenHeaders == 0) return refusalWithoutToken(request);
   Claimed claim = provenClaimOf(request);
-  auto* refusal = std::get_if<HttpRefusal>(&claim);
-  return refusal == nullptr ? std::nullopt : std::optional{std::move(*refusal)};
+  if (auto* refusal = std::get_if<HttpRefusal>(&claim)) return std::move(*refusal);
+  const TermStamp& mine = std::get<FenceClaim>(claim).stamp;
+  const std::lock_guard lock{mutex_};
+  const LeaseGate& gate = gates_.find(mine.lease)->second;
+  if (const auto stale = gate.refusal(mine)) {
+    return http_fence::refusalFor(*stale, mine, gate.highest(), options_.staleStatus);
+  }
+  return std::nullopt;
 }
 
 std::optional<HttpVerdict> HttpFence::Impl::admit(const FencedRequest& request,
@@ -315,6 +328,9 @@ std::vector<std::string> faultsOf(const HttpFenceOptions& options) {
         "lease " + quotedLease(lease) + " is named twice");
   }
   add(options.memory.empty(), "no file for the highest tokens is named");
+  add(!options.keys.empty() && options.audience.empty(),
+      "with keys the service needs a name (audience), which its "
+      "clients sign");
   add(options.staleStatus != 409 && options.staleStatus != 412, "the status for former terms is 409 or 412");
   add(options.maxWaiting == 0, "at least one request must be able to wait");
   add(options.afterCrash.count() < 0, "the wait after a crash is negative");

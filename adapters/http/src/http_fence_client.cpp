@@ -5,7 +5,7 @@ namespace tenure {
 
 FenceResult<HttpReply> HttpFenceClient::write(const TermStamp& stamp, const HttpCall& call) const {
   if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
-  const HeaderLines headers = fenceHeaders(stamp, call.method, call.target, call.body, key_ ? &*key_ : nullptr);
+  const HeaderLines headers = fenceHeaders(stamp, call.method, call.target, call.body, signer_ ? &*signer_ : nullptr);
   auto reply = send_(call, headers);
   if (!reply) return reply;
   if (auto refused = httpFenceError(stamp, reply->status, reply->contentType, reply->fencingToken)) {

@@ -48,6 +48,8 @@ class LeaseGate {
   /// A request of the last term known that somebody else may still be at work on: a proxy that was killed.
   void suppose(Ticket ticket);
 
+  /// Why this term is over, or another holder's; empty: it is not.
+  [[nodiscard]] std::optional<FenceError> refusal(const TermStamp& stamp) const;
   [[nodiscard]] const std::optional<TermStamp>& highest() const noexcept { return highest_; }
 
  private:
@@ -56,7 +58,6 @@ class LeaseGate {
     TermStamp stamp;
   };
 
-  [[nodiscard]] std::optional<FenceError> refusal(const TermStamp& stamp) const;
   [[nodiscard]] bool isDurable(const TermStamp& stamp) const;
   [[nodiscard]] bool open(const TermStamp& stamp) const;
   void raise(const TermStamp& stamp, Effects& effects);

@@ -3,8 +3,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -100,24 +100,42 @@ StoreResult<std::string> TokenMemory::stored(const std::string& lease) const {
 std::optional<StoreError> TokenMemory::replace(const TermStamp& memory) const {
   if (!exec("BEGIN IMMEDIATE")) return trouble("locking it");
   Statement row{database_.get(), "DELETE FROM tenure_fence_guard WHERE lease = ?1"};
-  if (row.bind(1, memory.lease).step() == SQLITE_DONE && write(memory) && exec("COMMIT")) return std::nullopt;
+  if (row.bind(1, memory.lease).step() == SQLITE_DONE && write(memory) == Written::yes && exec("COMMIT"))
+    return std::nullopt;
   StoreError error = trouble("setting a token");
   (void)exec("ROLLBACK");
   return error;
 }
 
 std::optional<StoreError> TokenMemory::lock() {
-  // The file may have several names; what is locked lies beside the one that it has without symbolic links.
-  std::error_code unknown;
-  const auto real = std::filesystem::weakly_canonical(file_, unknown);
-  const std::string path = (unknown ? file_ : real.string()) + ".lock";
-  lockFile_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lockFile_ >= 0 && flock(lockFile_, LOCK_EX | LOCK_NB) == 0) return std::nullopt;
-  const bool taken = lockFile_ >= 0 && errno == EWOULDBLOCK;
-  return StoreError{ErrorClass::misconfigured,
-                    taken ? "the fence's memory " + file_ + " is in use by another process; one service has one fence"
-                          : "the fence's memory: cannot open " + path + ": " +
-                                std::error_code{errno, std::generic_category()}.message()};
+  lockFile_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  const std::string name = "the fence's memory " + file_;
+  const auto refused = [&](const std::string& why) { return StoreError{ErrorClass::misconfigured, name + why}; };
+  if (lockFile_ < 0 && errno == ELOOP) return refused(" is a symbolic link; give the path of the file itself");
+  if (lockFile_ < 0) return refused(" cannot be opened: " + std::error_code{errno, std::generic_category()}.message());
+  if (flock(lockFile_, LOCK_EX | LOCK_NB) != 0) {
+    return refused(errno == EWOULDBLOCK
+                       ? " is in use by another process; one service has one fence"
+                       : " cannot be locked: " + std::error_code{errno, std::generic_category()}.message());
+  }
+  return identityTrouble();
+}
+
+std::optional<StoreError> TokenMemory::identityTrouble() const {
+  struct stat locked {};
+  struct stat named {};
+  const std::string name = "the fence's memory " + file_;
+  if (fstat(lockFile_, &locked) != 0 || lstat(file_.c_str(), &named) != 0 || locked.st_dev != named.st_dev ||
+      locked.st_ino != named.st_ino) {
+    return StoreError{ErrorClass::misconfigured,
+                      name + " was removed or replaced; put it back, and start the fence again"};
+  }
+  if (!S_ISREG(locked.st_mode)) return StoreError{ErrorClass::misconfigured, name + " is no regular file"};
+  if (locked.st_nlink != 1) {
+    return StoreError{ErrorClass::misconfigured,
+                      name + " has " + std::to_string(locked.st_nlink) + " names (hard links); remove the others"};
+  }
+  return std::nullopt;
 }
 
 std::optional<StoreError> TokenMemory::openDatabase() {
@@ -127,7 +145,8 @@ std::optional<StoreError> TokenMemory::openDatabase() {
   database_.reset(raw);
   if (code != SQLITE_OK) return trouble("opening it");
   sqlite3_busy_timeout(raw, 5'000);  // people who look at the file
-  if (!exec("PRAGMA journal_mode = WAL") || !exec("PRAGMA synchronous = FULL") || !exec(schema)) {
+  // What was told as stored lies in the file itself, and in no log beside it that somebody may remove.
+  if (!exec("PRAGMA journal_mode = DELETE") || !exec("PRAGMA synchronous = EXTRA") || !exec(schema)) {
     return trouble("preparing it");
   }
   return std::nullopt;
@@ -196,7 +215,7 @@ void TokenMemory::run() {
   }
 }
 
-bool TokenMemory::write(const TermStamp& stamp) const {
+TokenMemory::Written TokenMemory::write(const TermStamp& stamp) const {
   // Also here only upwards: whoever else may have written, the file never forgets.
   Statement row{database_.get(),
                 "INSERT INTO tenure_fence_guard(lease, token, holder, since) VALUES(?1, ?2, ?3, ?4) "
@@ -204,22 +223,34 @@ bool TokenMemory::write(const TermStamp& stamp) const {
                 "token = excluded.token, holder = excluded.holder "
                 "WHERE excluded.token > token OR (excluded.token = token AND holder = '')"};
   const std::string since = wallClockTextForDisplay(wallClockMillisForDisplay());
-  return row.bind(1, stamp.lease)
-             .bind(2, static_cast<std::int64_t>(stamp.token.value()))
-             .bind(3, stamp.holder)
-             .bind(4, since)
-             .step() == SQLITE_DONE;
+  const auto token = static_cast<std::int64_t>(stamp.token.value());
+  if (row.bind(1, stamp.lease).bind(2, token).bind(3, stamp.holder).bind(4, since).step() != SQLITE_DONE)
+    return Written::no;
+  // Somebody may have written a later one by hand: a term that the file knows to be over must not pass.
+  Statement now{database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1"};
+  if (now.bind(1, stamp.lease).step() != SQLITE_ROW) return Written::no;
+  return now.integer(0) == token ? Written::yes : Written::later;
+}
+
+std::optional<FenceError> TokenMemory::faultAfter(Written written) const {
+  if (written == Written::no) return fenceTrouble({ErrorClass::transient, trouble("writing a token").message});
+  if (written == Written::later) {
+    return fenceTrouble({ErrorClass::transient, "the fence's memory " + file_ +
+                                                    " holds a later token, which another program wrote; start the "
+                                                    "fence again, so that it knows of it"});
+  }
+  if (const auto moved = identityTrouble()) return fenceTrouble(*moved);
+  return std::nullopt;
 }
 
 void TokenMemory::writeAll(const std::map<std::string, TermStamp>& stamps) {
-  bool good = exec("BEGIN IMMEDIATE");
-  for (auto stamp = stamps.begin(); good && stamp != stamps.end(); ++stamp) good = write(stamp->second);
-  good = good && exec("COMMIT");
-  std::optional<FenceError> error;
-  if (!good) {
-    error = fenceTrouble({ErrorClass::transient, trouble("writing a token").message});
-    if (sqlite3_get_autocommit(database_.get()) == 0) (void)exec("ROLLBACK");
+  Written written = exec("BEGIN IMMEDIATE") ? Written::yes : Written::no;
+  for (auto stamp = stamps.begin(); written == Written::yes && stamp != stamps.end(); ++stamp) {
+    written = write(stamp->second);
   }
+  if (written == Written::yes && !exec("COMMIT")) written = Written::no;
+  const std::optional<FenceError> error = faultAfter(written);
+  if (sqlite3_get_autocommit(database_.get()) == 0) (void)exec("ROLLBACK");
   for (const auto& [lease, stamp] : stamps) stored_(stamp, error);
 }
 

@@ -18,9 +18,10 @@
 
 namespace tenure::http_fence {
 
-/// One SQLite file, held by one process at a time (a lock on FILE.lock that the kernel drops with the process). A
-/// thread of its own ("tenure-fence") writes: what comes while one transaction is under way goes into the next, and of
-/// a lease only the highest. A stamp is told as stored when the disk has it (synchronous = FULL).
+/// One SQLite file, held by one process at a time (a flock on the file itself, which the kernel drops with the process;
+/// SQLite's own locks are of another kind). A link is refused, and so is a file with two names: SQLite keeps a journal
+/// for each name. A thread of its own ("tenure-fence") writes: what comes while one transaction is under way goes into
+/// the next, and of a lease only the highest. A stamp is told as stored when the disk has it (synchronous = EXTRA).
 class TokenMemory {
  public:
   using Stored = std::function<void(const TermStamp& stamp, const std::optional<FenceError>& error)>;
@@ -56,16 +57,24 @@ class TokenMemory {
 
   explicit TokenMemory(std::string file) : file_{std::move(file)} {}
   [[nodiscard]] std::optional<StoreError> lock();
+  /// Whether the path still names the file that is locked, and nothing else does.
+  [[nodiscard]] std::optional<StoreError> identityTrouble() const;
   [[nodiscard]] std::optional<StoreError> openDatabase();
   [[nodiscard]] std::optional<StoreError> load();
   [[nodiscard]] StoreError trouble(const std::string& doing) const;
   [[nodiscard]] bool exec(const char* sql) const;
-  [[nodiscard]] bool write(const TermStamp& stamp) const;
+  enum class Written {
+    yes,    ///< the file remembers this token from now on
+    no,     ///< an error of SQLite's
+    later,  ///< it remembers a later one, which another program wrote
+  };
+  [[nodiscard]] Written write(const TermStamp& stamp) const;
+  [[nodiscard]] std::optional<FenceError> faultAfter(Written written) const;
   void run();
   void writeAll(const std::map<std::string, TermStamp>& stamps);
 
   const std::string file_;
-  int lockFile_{-1};
+  int lockFile_{-1};  ///< open before the database and closed after it: closing it would drop SQLite's own locks
   std::unique_ptr<sqlite3, CloseDatabase> database_{};
   std::map<std::string, TermStamp> known_{};
   bool clean_{false};

@@ -8,6 +8,7 @@
 #include "commands/commands.hpp"
 #include "exit_codes.hpp"
 #include "fence_proxy/key_file.hpp"
+#include "fence_proxy/listener.hpp"
 #include "fence_proxy/proxy.hpp"
 #include "output.hpp"
 
@@ -54,20 +55,21 @@ HttpFenceOptions optionsOf(const FenceProxyArguments& arguments) {
   options.leases = arguments.leases;
   options.memory = arguments.memory;
   options.withoutToken = withoutTokenOf(arguments.withoutToken);
+  options.audience = arguments.audience;
   options.staleStatus = arguments.staleStatus;
   options.afterCrash = arguments.drainTimeout;
   return options;
 }
 
 int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options, const std::string& upstream) {
-  auto fence = HttpFence::open(options, Logger::toStderr());
+  const Logger logger = Logger::toStderr();
+  auto fence = HttpFence::open(options, logger);
   if (!fence) return complain(fence.error().message), exitFailed;
-  const bool clean = fence_proxy::runProxy(settings, **fence, [&](const std::string& address) {
+  const auto ended = fence_proxy::runProxy(settings, **fence, logger, [&](const std::string& address) {
     (void)say("listening on " + address + ", forwarding to " + upstream + '\n');
   });
-  (*fence)->close(clean);
-  if (clean) return exitOk;
-  complain("requests that were under way have been cut off");
+  if (ended == fence_proxy::ProxyEnd::clean) return exitOk;
+  if (ended == fence_proxy::ProxyEnd::cutOff) complain("requests that were under way have been cut off");
   return exitFailed;
 }
 
@@ -76,7 +78,10 @@ int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options
 int fenceProxyCommand(const FenceProxyArguments& arguments) {
   fence_proxy::Settings settings;
   const auto listen = addressOf(arguments.listen);
-  if (!listen) return usage("--listen takes ADDRESS:PORT, not \"" + arguments.listen + '"');
+  if (!listen || !fence_proxy::isAddress(listen->host)) {
+    return usage("--listen takes an address of this machine and a port, such as 127.0.0.1:8080, not \"" +
+                 arguments.listen + '"');
+  }
   const auto upstream = upstreamOf(arguments.upstream);
   if (!upstream) return usage("--upstream takes http://HOST:PORT, not \"" + arguments.upstream + '"');
   settings.listen = *listen;

@@ -195,23 +195,27 @@ int showToken(const LockArguments& arguments, const std::shared_ptr<LeaseStore>&
 int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
   if (arguments.target == "-" || arguments.target.starts_with(tokenPrefix)) return showToken(arguments, store);
   const LeaseKey key{arguments.target, arguments.sort};
-  const ReadOutcome found = readNow(*store, key);
-  if (!found) return failed(arguments, {LockTokenTrouble::store, faultText(*store, found.error())});
-  if (!*found || (*found)->vanished) {
-    const std::string why = *found
+  const StoreResult<LeaseLook> look = lookNow(*store, key);
+  if (!look) return failed(arguments, {LockTokenTrouble::store, faultText(*store, look.error())});
+  const std::optional<LeaseRecord>& found = look->record;
+  if (!look->warning.empty()) complain("lock " + toString(key) + ": " + look->warning);
+  if (!found || found->vanished) {
+    const std::string why = found
                                 ? "its record was deleted while it was held, and who wants it waits out its lease of " +
-                                      durationText((*found)->leaseDuration)
+                                      durationText(found->leaseDuration)
                                 : "it has no record";
     complain("nobody holds lock " + toString(key) + "; " + why);
-    return arguments.json ? answer(R"({"lock":)" + jsonString(key.name) + R"(,"state":"none"})" + "\n", exitNobody)
+    return arguments.json ? answer(R"({"lock":)" + jsonString(key.name) + R"(,"state":"none","warning":)" +
+                                       jsonStringOrNull(look->warning) + "}\n",
+                                   exitNobody)
                           : exitNobody;
   }
-  const LeaseRecord& record = **found;
+  const LeaseRecord& record = *found;
   const int code = record.released ? exitNobody : exitOk;
   if (!arguments.json) return answer(lockTable(key, record, store->describe()), code);
   // One look cannot tell whether the holder lives.
   const LockState state = record.released ? LockState::released : LockState::unknown;
-  return answer(toJson(LockWatch::Row{key, record, state, {}}, store->describe()), code);
+  return answer(toJson(LockWatch::Row{key, record, state, {}, look->warning}, store->describe()), code);
 }
 
 /// As `tenure run --once`, in a group that has no file.
@@ -227,7 +231,7 @@ int hold(const LockArguments& arguments, const GroupConfig& config, const Signal
   const int code = supervisor.run();
   if (code != exitBusy) return code;
   const Group& group = supervisor.group();
-  const ReadOutcome found = readNow(*group.store(), group.key());
+  const ReadOutcome found = readNow(*group.store(), group.key(), unansweredTime);  // the wait is over
   if (found && isHeld(*found)) {
     const std::string age = ageText((*found)->acquiredAtMillis);
     if (!age.empty()) complain("lock " + toString(group.key()) + " of " + (*found)->holder + ": " + age);

@@ -144,6 +144,7 @@ int listLocks(const LockArguments& arguments, LeaseStore& store) {
   if (!arguments.json) text = listTable(rows, stdoutHasColours());
   for (const LockWatch::Row& row : rows) {
     if (arguments.json) text += toJson(row, store.describe());
+    if (!row.warning.empty()) complain("lock " + toString(row.key) + ": " + row.warning);
   }
   return say(text) ? exitOk : exitFailed;
 }

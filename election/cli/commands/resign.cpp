@@ -69,10 +69,11 @@ int resignCommand(const ResignArguments& arguments) {
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
-  const ReadOutcome record = readNow(*lease.store, lease.key);
-  if (!record) return complain(storeTrouble(lease, record.error())), exitStore;
-  if (!isHeld(*record)) return complain("nobody leads " + lease.key.name), exitNobody;
-  const LeaseRecord& leader = **record;
+  const StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
+  if (!look) return complain(storeTrouble(lease, look.error())), exitStore;
+  if (!look->warning.empty()) complain("lease " + lease.key.name + ": " + look->warning);
+  if (!isHeld(look->record)) return complain("nobody leads " + lease.key.name), exitNobody;
+  const LeaseRecord& leader = *look->record;
   const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, leader.token);
   if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
     return complain(storeTrouble(lease, rejected->error)), exitStore;

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
 #include <tenure/lockcore/clock.hpp>
 
@@ -27,7 +28,16 @@ int codeOf(const LeaseView& view) { return view.state() == LeaseViewState::held 
 /// What a change is to a reader of one line for each: not the mere renewal.
 std::string essence(const LeaseView& view) {
   const std::string who = view.record ? view.record->holder + '#' + toString(view.record->token) : "";
-  return std::to_string(static_cast<int>(view.state())) + who;
+  return std::to_string(static_cast<int>(view.state())) + who + view.warning;
+}
+
+StoreResult<LeaseView> lookAt(const LeaseOfGroup& lease) {
+  StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
+  if (!look) return look.error();
+  LeaseView view =
+      viewOf(lease.key.name, lease.store->describe(), std::move(look->record), wallClockMillisForDisplay());
+  view.warning = std::move(look->warning);
+  return view;
 }
 
 class StatusWatch {
@@ -48,15 +58,14 @@ class StatusWatch {
 
  private:
   bool show() {
-    const ReadOutcome record = readNow(*lease_.store, lease_.key);
-    if (!record) return showTrouble(record.error());
-    const LeaseView view = viewOf(lease_.key.name, lease_.store->describe(), *record, wallClockMillisForDisplay());
-    std::string now = essence(view);
+    const StoreResult<LeaseView> view = lookAt(lease_);
+    if (!view) return showTrouble(view.error());
+    std::string now = essence(*view);
     const bool live = !arguments_.json && isatty(STDOUT_FILENO) == 1;
     if (!live && now == shown_) return true;
     shown_ = std::move(now);
-    if (arguments_.json) return say(toJson(view));
-    const std::string text = toTable(view, stdoutHasColours());
+    if (arguments_.json) return say(toJson(*view));
+    const std::string text = toTable(*view, stdoutHasColours());
     return say(live ? clearScreen + text : text + '\n');
   }
 
@@ -79,14 +88,13 @@ int statusCommand(const StatusArguments& arguments) {
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
   if (arguments.watch) return StatusWatch{arguments, lease}.run();
-  const ReadOutcome record = readNow(*lease.store, lease.key);
-  if (!record) {
-    complain(faultText(*lease.store, record.error()));
+  const StoreResult<LeaseView> view = lookAt(lease);
+  if (!view) {
+    complain(faultText(*lease.store, view.error()));
     return exitStore;
   }
-  const LeaseView view = viewOf(lease.key.name, lease.store->describe(), *record, wallClockMillisForDisplay());
-  if (!say(arguments.json ? toJson(view) : toTable(view, stdoutHasColours()))) return exitFailed;
-  return codeOf(view);
+  if (!say(arguments.json ? toJson(*view) : toTable(*view, stdoutHasColours()))) return exitFailed;
+  return codeOf(*view);
 }
 
 }  // namespace tenure::cli

@@ -1,5 +1,7 @@
 #include "exchange.hpp"
 
+#include "request_rules.hpp"
+
 namespace tenure::cli::fence_proxy {
 
 namespace {
@@ -19,8 +21,6 @@ bool saysClosed(const error_code& error) {
          error == asio::error::broken_pipe || error == asio::error::eof;
 }
 
-constexpr std::uint32_t mostHeaderBytes = 64U << 10U;
-
 }  // namespace
 
 /// What may be called from another thread, and after the exchange has ended. `exchange` is of the io thread.
@@ -28,10 +28,11 @@ struct Exchange::Link {
   Exchange* exchange;
 };
 
-Exchange::Exchange(Client client, Upstream& upstream, const Limits& limits, FencePass pass)
+Exchange::Exchange(Client client, Shared& shared, FencePass pass)
     : client_{client},
-      upstream_{upstream},
-      limits_{limits},
+      shared_{shared},
+      upstream_{shared.upstream},
+      limits_{shared.settings.limits},
       pass_{std::move(pass)},
       drainTimer_{client.stream.get_executor()},
       link_{std::make_shared<Link>(Link{this})} {}
@@ -52,18 +53,25 @@ void Exchange::watchPass() {
 
 void Exchange::overtaken() {
   overtaken_ = true;
-  if (readsClient_) client_.stream.cancel();
+  if (readsClient_ || (writesClient_ && connection_))
+    client_.stream.cancel();  // no slow client holds up the later term
   drainTimer_.expires_after(limits_.drain);
   drainTimer_.async_wait([link = link_](error_code cancelled) {
-    if (!cancelled && link->exchange != nullptr && link->exchange->connection_) {
-      link->exchange->connection_->stream.cancel();
-    }
+    if (!cancelled && link->exchange != nullptr) link->exchange->cutOff();
   });
+}
+
+/// Closed, not cancelled: a service that streams without a pause has no operation waiting that could be cancelled. The
+/// pass ends here, whatever this coroutine waits for; its operations on the closed stream fail one after the other.
+void Exchange::cutOff() {
+  cutOff_ = true;
+  if (connection_) connection_->stream.close();
+  pass_ = FencePass{};
 }
 
 /// The service has nothing more to do with this request.
 void Exchange::done(bool reusable) {
-  if (connection_ && reusable) upstream_.giveBack(std::move(connection_));
+  if (connection_ && reusable && !cutOff_) upstream_.giveBack(std::move(connection_));
   connection_.reset();
   pass_ = FencePass{};
 }
@@ -75,6 +83,7 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
   watchPass();
   Request request{std::move(parser.get().base())};
   removeHopByHop(request.base());
+  useOriginForm(request.base());
   request.erase(http::field::expect);
   request.version(11);
   request.insert(http::field::via, "1.1 tenure-fence");
@@ -82,7 +91,7 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
   if (body.empty() && wasChunked) request.chunked(true);
 
   connection_ = co_await upstream_.connection();
-  for (bool again = true; connection_; again = false) {
+  for (bool again = true; connection_ && !cutOff_; again = false) {
     const bool whole = parser.is_done() && body.empty();
     const bool reused = connection_->used;
     if (!co_await sendRequest(parser, request, body)) {
@@ -104,8 +113,10 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
   }
   done(false);
   clientBodyLeft_ = !parser.is_done();
-  const HttpRefusal refusal = proxyProblem(502, "service-unreachable", "The service cannot be reached",
-                                           "nothing of the request has reached it");
+  const HttpRefusal refusal =
+      cutOff_ ? proxyProblem(503, "not-now", "A later term waits", "nothing of the request has reached the service")
+              : proxyProblem(502, "service-unreachable", "The service cannot be reached",
+                             "nothing of the request has reached it");
   co_return co_await answer(refusal);
 }
 
@@ -158,7 +169,7 @@ Task<bool> Exchange::sendPieces(RequestParser& parser, Request& request) {
 Task<error_code> Exchange::readHead() {
   for (;;) {
     response_.emplace();
-    response_->header_limit(mostHeaderBytes);
+    response_->header_limit(static_cast<std::uint32_t>(mostServiceHeaderBytes));
     response_->body_limit(boost::none);
     if (method_ == http::verb::head) response_->skip(true);
     connection_->stream.expires_after(limits_.service);
@@ -167,6 +178,7 @@ Task<error_code> Exchange::readHead() {
     if (error) co_return error;
     const unsigned status = response_->get().result_int();
     if (status == 101) co_return http::error::bad_status;
+    if (fieldsOf(response_->get().base()) > mostServiceFields) co_return http::error::header_limit;
     if (status >= 200) co_return error_code{};  // below: an interim answer; the final one is a message of its own
   }
 }
@@ -222,13 +234,14 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
     }
     last = response_->is_done();
     if (last) done(requestSent_ && upstreamKeepsAlive_ && !response_->need_eof());
-    if (overtaken_ && !last) clientGone_ = true;  // no slow reader holds up the later term
+    if (overtaken_ && !last) clientGone_ = true;
     if (clientGone_ || (got == 0 && !last)) continue;
     response.body().data = got == 0 ? nullptr : piece_.data();
     response.body().size = got;
     response.body().more = !last;
     client_.stream.expires_after(limits_.client);
     error_code error;
+    writesClient_ = true;
     if (noBody) {
       const auto [failed, bytes] = co_await http::async_write_header(client_.stream, serializer, quietly);
       error = failed;
@@ -236,6 +249,7 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
       const auto [failed, bytes] = co_await http::async_write(client_.stream, serializer, quietly);
       error = failed;
     }
+    writesClient_ = false;
     responded_ = true;
     if (error && error != http::error::need_buffer) clientGone_ = true;
   }
@@ -243,6 +257,7 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
 }
 
 Task<bool> Exchange::answer(const HttpRefusal& refusal) {
+  shared_.logRefusal(refusal, client_.name);
   const bool keep = !clientBodyLeft_ && !clientGone_;
   if (clientGone_) co_return false;
   co_return co_await writeRefusal(client_.stream, refusal, keep, method_ == http::verb::head);

@@ -11,8 +11,7 @@
 
 #include "forwarding.hpp"
 #include "io.hpp"
-#include "settings.hpp"
-#include "upstream.hpp"
+#include "shared.hpp"
 
 namespace tenure::cli::fence_proxy {
 
@@ -22,6 +21,7 @@ using RequestParser = http::request_parser<http::buffer_body>;
 struct Client {
   Stream& stream;
   beast::flat_buffer& buffer;
+  const std::string& name;  ///< for the log
 };
 
 /// The pass is held until the service has answered in full, whatever becomes of the client meanwhile: a request that
@@ -30,7 +30,7 @@ struct Client {
 /// `Limits::drain`; then the service's connection is closed.
 class Exchange {
  public:
-  Exchange(Client client, Upstream& upstream, const Limits& limits, FencePass pass);
+  Exchange(Client client, Shared& shared, FencePass pass);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
@@ -46,6 +46,7 @@ class Exchange {
 
   void watchPass();
   void overtaken();
+  void cutOff();
   [[nodiscard]] Task<bool> sendRequest(RequestParser& parser, Request& request, const std::string& body);
   [[nodiscard]] Task<bool> sendPieces(RequestParser& parser, Request& request);
   [[nodiscard]] Task<error_code> readHead();
@@ -58,6 +59,7 @@ class Exchange {
   void done(bool reusable);
 
   Client client_;
+  Shared& shared_;
   Upstream& upstream_;
   const Limits& limits_;
   FencePass pass_;
@@ -66,6 +68,8 @@ class Exchange {
   Timer drainTimer_;
   bool readsClient_{false};  ///< waits for the client's body
   bool overtaken_{false};
+  bool cutOff_{false};  ///< the drain's time is over
+  bool writesClient_{false};
   bool requestSent_{false};  ///< the whole of it
   bool clientGone_{false};
   bool clientBodyLeft_{false};

@@ -6,10 +6,9 @@
 namespace tenure::cli::fence_proxy {
 namespace {
 
-/// Whoever names one of these in Connection wants to break the framing or the routing.
+/// A service that names one of these in Connection would break the framing of its answer.
 bool isNeverHopByHop(beast::string_view name) {
-  return beast::iequals(name, "Content-Length") || beast::iequals(name, "Host") ||
-         beast::iequals(name, fenceHeaderName.data());
+  return beast::iequals(name, "Content-Length") || beast::iequals(name, fenceHeaderName.data());
 }
 
 }  // namespace
@@ -18,16 +17,17 @@ void removeHopByHop(http::fields& fields) {
   std::vector<std::string> named;
   const auto lines = fields.equal_range(http::field::connection);
   for (auto line = lines.first; line != lines.second; ++line) {
-    for (const auto& name : http::token_list{line->value()}) {
-      if (!isNeverHopByHop(name)) named.emplace_back(name);
-    }
+    for (const auto& name : http::token_list{line->value()}) named.emplace_back(name);
   }
-  for (const std::string& name : named) fields.erase(name);
+  for (const std::string& name : named) {
+    if (!isNeverHopByHop(name)) fields.erase(name);
+  }
   for (const http::field field :
        {http::field::connection, http::field::keep_alive, http::field::proxy_connection, http::field::te,
         http::field::trailer, http::field::transfer_encoding, http::field::upgrade}) {
     fields.erase(field);
   }
+  fields.erase("HTTP2-Settings");
 }
 
 HttpRefusal proxyProblem(int status, std::string_view kind, std::string_view title, std::string_view detail) {
@@ -38,21 +38,6 @@ HttpRefusal proxyProblem(int status, std::string_view kind, std::string_view tit
   if (status == 503) out.headers.emplace_back("Retry-After", "1");
   out.body = std::move(body);
   return out;
-}
-
-std::optional<HttpRefusal> refusalOfShape(const RequestHead& request) {
-  if (request.method() == http::verb::connect || request.count(http::field::upgrade) != 0) {
-    return proxyProblem(501, "no-tunnels", "Tunnels are not forwarded",
-                        "what goes through CONNECT or an upgraded connection cannot be fenced");
-  }
-  const auto coding = request[http::field::transfer_encoding];
-  if (!coding.empty() && (!beast::iequals(coding, "chunked") || request.count(http::field::transfer_encoding) != 1)) {
-    return proxyProblem(501, "transfer-coding", "The transfer coding is not known", "only chunked is");
-  }
-  if (request.count(http::field::content_length) > 1) {
-    return proxyProblem(400, "bad-request", "The request is not understood", "Content-Length comes more than once");
-  }
-  return std::nullopt;
 }
 
 bool isIdempotent(http::verb method) noexcept {

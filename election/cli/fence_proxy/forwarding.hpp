@@ -1,7 +1,6 @@
 // Which headers go on to the other side. Pure.
 #pragma once
 
-#include <optional>
 #include <string_view>
 
 #include <tenure/adapters/http_fence.hpp>
@@ -15,9 +14,6 @@ using ResponseHead = http::response_header<>;
 
 /// Takes out what is meant for one connection only (RFC 9110, section 7.6.1).
 void removeHopByHop(http::fields& fields);
-
-/// Why a request is not for a proxy that knows requests and answers only; empty if it is.
-[[nodiscard]] std::optional<HttpRefusal> refusalOfShape(const RequestHead& request);
 
 [[nodiscard]] HttpRefusal proxyProblem(int status, std::string_view kind, std::string_view title,
                                        std::string_view detail);

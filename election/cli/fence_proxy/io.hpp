@@ -1,6 +1,9 @@
 // One thread, coroutines, streams with time-outs.
 #pragma once
 
+#include <cstddef>
+#include <iterator>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
@@ -34,5 +37,19 @@ inline constexpr auto quietly = asio::as_tuple(asio::use_awaitable_t<Executor>{}
 
 /// Bodies go through in pieces of this size; no more of a message is ever in memory.
 inline constexpr std::size_t pieceBytes = 16U << 10U;
+
+/// Of a service's answer.
+inline constexpr std::size_t mostServiceHeaderBytes = 64U << 10U;
+
+/// Each costs memory and time besides its bytes; writing many of them takes time that grows with their square.
+inline constexpr std::size_t mostFields = 100;
+inline constexpr std::size_t mostServiceFields = 500;
+[[nodiscard]] inline std::size_t fieldsOf(const http::fields& fields) {
+  return static_cast<std::size_t>(std::distance(fields.begin(), fields.end()));
+}
+
+/// What is read before it can be understood: a header, the extension of a chunk, the trailers as a whole. Whoever sends
+/// more of one of them gets an error (buffer_overflow) instead of memory.
+inline constexpr std::size_t beyondHeader = 4U << 10U;
 
 }  // namespace tenure::cli::fence_proxy

@@ -37,6 +37,10 @@ Keys readKeys(const std::string& file) {
   if (!stream || stat(file.c_str(), &status) != 0) {
     return KeyFileFault{file + ": " + std::error_code{errno, std::generic_category()}.message()};
   }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return KeyFileFault{file +
+                        ": others than its owner may put keys of theirs in; chmod go-w it, and look what it holds"};
+  }
   if ((status.st_mode & S_IROTH) != 0) {
     return KeyFileFault{file + ": everybody may read these keys; chmod o-r it, and make new keys"};
   }

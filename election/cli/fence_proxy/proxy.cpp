@@ -1,52 +1,54 @@
 #include "proxy.hpp"
 
 #include <csignal>
-#include <set>
 #include <sys/resource.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include "client_table.hpp"
 #include "io.hpp"
-#include "output.hpp"
+#include "listener.hpp"
 #include "session.hpp"
 
 namespace tenure::cli::fence_proxy {
 namespace {
 
-using Acceptor = asio::basic_socket_acceptor<tcp, Executor>;
-
-/// Two descriptors a client, and some for the files.
-void raiseDescriptorLimit() {
+/// For how many clients there are descriptors: two for each, and some for the files.
+std::size_t mostClients(std::size_t wanted, const Logger& logger) {
+  constexpr rlim_t others = 32;
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
   limit.rlim_cur = limit.rlim_max;
   (void)setrlimit(RLIMIT_NOFILE, &limit);
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= 2 * wanted + others) return wanted;
+  const auto most = static_cast<std::size_t>(limit.rlim_cur <= others + 2 ? 1 : (limit.rlim_cur - others) / 2);
+  logger.log(LogLevel::warn, "the limit of open files, " + std::to_string(limit.rlim_cur) + ", leaves room for " +
+                                 std::to_string(most) + " clients, not " + std::to_string(wanted) +
+                                 "; raise it (ulimit -n, LimitNOFILE of the service)");
+  return most;
 }
 
 class Proxy {
  public:
-  Proxy(const Settings& settings, HttpFence& fence)
-      : settings_{settings}, fence_{fence}, upstream_{io_.get_executor(), settings_}, signals_{io_, SIGTERM, SIGINT} {}
+  Proxy(const Settings& settings, HttpFence& fence, const Logger& logger)
+      : settings_{settings},
+        shared_{io_.get_executor(), settings_, fence, logger},
+        clients_{mostClients(settings_.limits.connections, logger)},
+        signals_{io_, SIGTERM, SIGINT, SIGHUP} {}
 
-  [[nodiscard]] std::string listen() {
-    const auto address = asio::ip::make_address(settings_.listen.host);
-    const tcp::endpoint endpoint{address, settings_.listen.port};
-    acceptor_.open(endpoint.protocol());
-    acceptor_.set_option(tcp::acceptor::reuse_address{true});
-    acceptor_.bind(endpoint);
-    acceptor_.listen();
-    const auto local = acceptor_.local_endpoint();
-    const std::string host = local.address().to_string();
-    return (local.address().is_v6() ? '[' + host + ']' : host) + ':' + std::to_string(local.port());
-  }
+  /// Empty if it listens.
+  [[nodiscard]] std::string listen() { return listenOn(acceptor_, settings_.listen); }
+  [[nodiscard]] std::string address() const { return textOf(acceptor_.local_endpoint()); }
 
-  [[nodiscard]] bool run() {
+  [[nodiscard]] ProxyEnd run() {
     asio::co_spawn(io_, accept(), asio::detached);
     waitForSignal();
     io_.run();
-    return sessions_.empty();
+    const bool clean = clients_.empty();
+    shared_.fence.close(clean);  // while there is an executor for the answers to those who wait
+    return clean ? ProxyEnd::clean : ProxyEnd::cutOff;
   }
 
  private:
@@ -59,23 +61,32 @@ class Proxy {
         co_await pause.async_wait(quietly);
         continue;
       }
-      if (sessions_.size() >= settings_.limits.connections) {
-        asio::co_spawn(io_, sendAway(Stream{std::move(socket)}), asio::detached);
-        continue;
-      }
-      const auto session = std::make_shared<Session>(Stream{std::move(socket)}, fence_, upstream_, settings_);
-      sessions_.insert(session);
-      asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr& thrown) {
-        if (thrown) complain("a client's connection ended by an unexpected error");
-        sessions_.erase(session);
-        if (stopping_ && sessions_.empty()) finish();
-      });
+      serve(std::move(socket));
     }
   }
 
+  void serve(Stream::socket_type socket) {
+    error_code gone;
+    const tcp::endpoint client = socket.remote_endpoint(gone);
+    if (gone) return;
+    const std::string group = ClientTable::groupOf(client.address());
+    if (!clients_.makeRoom(group)) {
+      asio::co_spawn(io_, sendAway(Stream{std::move(socket)}, textOf(client)), asio::detached);
+      return;
+    }
+    const auto session = std::make_shared<Session>(Stream{std::move(socket)}, shared_, textOf(client));
+    clients_.add(session, group);
+    asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr& thrown) {
+      if (thrown) shared_.logger.log(LogLevel::error, "a client's connection ended by an unexpected error");
+      clients_.remove(session);
+      if (stopping_ && clients_.empty()) finish();
+    });
+  }
+
   /// In one piece, without waiting for anything of the client's.
-  static Task<void> sendAway(Stream stream) {
+  Task<void> sendAway(Stream stream, std::string client) {
     const HttpRefusal refusal = proxyProblem(503, "not-now", "Too many connections", "try again");
+    shared_.logRefusal(refusal, client);
     (void)co_await writeRefusal(stream, refusal, false, false);
   }
 
@@ -91,10 +102,9 @@ class Proxy {
   void stop() {
     stopping_ = true;
     acceptor_.close();
-    upstream_.close();
-    const auto sessions = sessions_;
-    for (const auto& session : sessions) session->stop();
-    if (sessions_.empty()) return finish();
+    shared_.upstream.close();
+    clients_.stopAll();
+    if (clients_.empty()) return finish();
     limit_.expires_after(settings_.limits.drain + settings_.limits.service);
     limit_.async_wait([this](error_code cancelled) {
       if (!cancelled) io_.stop();
@@ -104,28 +114,30 @@ class Proxy {
   void finish() {
     signals_.cancel();
     limit_.cancel();
-    upstream_.close();
+    shared_.upstream.close();
   }
 
   const Settings settings_;
-  HttpFence& fence_;
   asio::io_context io_{1};
-  Upstream upstream_;
+  Shared shared_;
+  ClientTable clients_;
   Acceptor acceptor_{io_.get_executor()};
   asio::signal_set signals_;
   Timer limit_{io_.get_executor()};
-  std::set<std::shared_ptr<Session>> sessions_{};
   bool stopping_{false};
 };
 
 }  // namespace
 
-bool runProxy(const Settings& settings, HttpFence& fence,
-              const std::function<void(const std::string& address)>& listening) {
-  raiseDescriptorLimit();
+ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger,
+                  const std::function<void(const std::string& address)>& listening) {
   std::signal(SIGPIPE, SIG_IGN);
-  Proxy proxy{settings, fence};
-  listening(proxy.listen());
+  Proxy proxy{settings, fence, logger};
+  if (const std::string fault = proxy.listen(); !fault.empty()) {
+    logger.log(LogLevel::error, fault);
+    return ProxyEnd::cannotListen;
+  }
+  listening(proxy.address());
   return proxy.run();
 }
 

@@ -5,15 +5,22 @@
 #include <string>
 
 #include <tenure/adapters/http_fence.hpp>
+#include <tenure/lockcore/logger.hpp>
 
 #include "settings.hpp"
 
 namespace tenure::cli::fence_proxy {
 
-/// Listens until SIGTERM or SIGINT; then lets the requests under way end (a second signal: at once). `listening` is
-/// told the address once connections are taken. Throws std::system_error if it cannot listen. True if nothing was under
-/// way any more at the end.
-[[nodiscard]] bool runProxy(const Settings& settings, HttpFence& fence,
-                            const std::function<void(const std::string& address)>& listening);
+enum class ProxyEnd {
+  clean,         ///< nothing was under way any more
+  cutOff,        ///< requests that were under way were cut off
+  cannotListen,  ///< which was logged
+};
+
+/// Listens until SIGTERM, SIGINT or SIGHUP; then lets the requests under way end (a second signal: at once), and closes
+/// the fence.
+/// `listening` is told the address once connections are taken.
+[[nodiscard]] ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger,
+                                const std::function<void(const std::string& address)>& listening);
 
 }  // namespace tenure::cli::fence_proxy

@@ -5,6 +5,8 @@
 
 #include <tenure/adapters/http_beast.hpp>
 
+#include "request_rules.hpp"
+
 namespace tenure::cli::fence_proxy {
 namespace {
 
@@ -12,7 +14,7 @@ namespace {
 constexpr std::size_t mostDiscarded = 64U << 10U;
 
 HttpRefusal badRequest(const error_code& error) {
-  if (error == http::error::header_limit) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return proxyProblem(431, "header-too-large", "The header of the request is too large", "send less of it");
   }
   return proxyProblem(400, "bad-request", "The request is not understood", "it is no HTTP/1.1");
@@ -47,16 +49,22 @@ Task<void> Session::run() {
 
 void Session::stop() {
   stopping_ = true;
-  if (idle_) stream_.cancel();
+  if (silentSince_) stream_.cancel();
 }
 
-/// The time of a request begins with its first byte, that of a pause between two ends with it.
+void Session::makeRoom() {
+  stopping_ = true;
+  stream_.close();
+}
+
+/// The time of a request begins with its first byte, that of a pause between two ends with it. Whoever connects has
+/// something to say.
 Task<bool> Session::waitForRequest() {
+  silentSince_ = readClock();
   if (buffer_.size() > 0) co_return true;
-  idle_ = true;
-  stream_.expires_after(settings_.limits.idle);
+  const Limits& limits = shared_.settings.limits;
+  stream_.expires_after(hasServed_ ? limits.idle : limits.client);
   const auto [error, bytes] = co_await stream_.async_read_some(buffer_.prepare(4096), quietly);
-  idle_ = false;
   if (error) co_return false;
   buffer_.commit(bytes);
   co_return true;
@@ -64,46 +72,53 @@ Task<bool> Session::waitForRequest() {
 
 Task<bool> Session::handleOne() {
   RequestParser parser;
-  parser.header_limit(static_cast<std::uint32_t>(settings_.limits.headerBytes));
+  parser.header_limit(static_cast<std::uint32_t>(shared_.settings.limits.headerBytes));
   parser.body_limit(boost::none);
-  stream_.expires_after(settings_.limits.client);
+  stream_.expires_after(shared_.settings.limits.client);
   const auto [error, bytes] = co_await http::async_read_header(stream_, buffer_, parser, quietly);
   if (error) {
     const HttpRefusal refusal = badRequest(error);
-    if (isFaultOfRequest(error)) (void)co_await writeRefusal(stream_, refusal, false, false);
+    if (isFaultOfRequest(error)) (void)co_await refuseAndClose(refusal);
     co_return false;
   }
-  expectsContinue_ = beast::iequals(parser.get()[http::field::expect], "100-continue");
-  if (const auto refusal = refusalOfShape(parser.get().base())) {
-    (void)co_await writeRefusal(stream_, *refusal, false, false);
-    co_return false;
-  }
+  silentSince_.reset();
+  hasServed_ = true;
+  // A client of HTTP/1.0 knows no interim answers.
+  expectsContinue_ = parser.get().version() == 11 && parser.get().count(http::field::expect) != 0;
+  if (const auto refusal = refusalOfShape(parser.get().base())) co_return co_await refuseAndClose(*refusal);
   co_return co_await forward(parser);
+}
+
+Task<bool> Session::refuseAndClose(const HttpRefusal& refusal) {
+  shared_.logRefusal(refusal, client_);
+  (void)co_await writeRefusal(stream_, refusal, false, false);
+  co_return false;
 }
 
 Task<bool> Session::forward(RequestParser& parser) {
   std::string body;
-  if (settings_.readsBodies && !parser.is_done() && parser.get().count(std::string{fenceHeaderName}) != 0) {
-    const auto early = fence_.refusalByHead(fencedRequest(parser.get()));
+  HeldBytes held{shared_};
+  if (shared_.settings.readsBodies && !parser.is_done() && parser.get().count(std::string{fenceHeaderName}) != 0) {
+    const auto early = shared_.fence.refusalByHead(fencedRequest(parser.get()));
     if (early) co_return co_await refuse(parser, *early);
-    auto read = co_await readBody(parser);
+    auto read = co_await readBody(parser, held);
     if (!read) co_return false;
     body = *std::move(read);
   }
-  HttpVerdict verdict = co_await admit(parser, settings_.readsBodies ? &body : nullptr);
+  HttpVerdict verdict = co_await admit(parser, shared_.settings.readsBodies ? &body : nullptr);
   if (const auto* refusal = std::get_if<HttpRefusal>(&verdict)) co_return co_await refuse(parser, *refusal);
   if (expectsContinue_ && !parser.is_done() && buffer_.size() == 0) {
     static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
-    stream_.expires_after(settings_.limits.client);
+    stream_.expires_after(shared_.settings.limits.client);
     const auto [error, bytes] = co_await asio::async_write(stream_, asio::buffer(goOn), quietly);
     if (error) co_return false;
   }
   const bool keepAlive = parser.get().keep_alive() && !stopping_;
-  Exchange exchange{{stream_, buffer_}, upstream_, settings_.limits, std::move(std::get<FencePass>(verdict))};
+  Exchange exchange{{stream_, buffer_, client_}, shared_, std::move(std::get<FencePass>(verdict))};
   co_return co_await exchange.run(parser, std::move(body), keepAlive);
 }
 
-Task<std::optional<std::string>> Session::readBody(RequestParser& parser) {
+Task<std::optional<std::string>> Session::readBody(RequestParser& parser, HeldBytes& held) {
   if (expectsContinue_) {
     static constexpr std::string_view goOn = "HTTP/1.1 100 Continue\r\n\r\n";
     (void)co_await asio::async_write(stream_, asio::buffer(goOn), quietly);
@@ -111,17 +126,24 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser) {
   std::string body;
   std::array<char, 4096> piece;
   const RequestHead head = parser.get().base();
+  stream_.expires_after(shared_.settings.limits.service);  // for all of it: it takes what others need
   while (!parser.is_done()) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
-    stream_.expires_after(settings_.limits.client);
     auto [error, bytes] = co_await http::async_read_some(stream_, buffer_, parser, quietly);
     if (error && error != http::error::need_buffer) co_return std::nullopt;
-    body.append(piece.data(), piece.size() - parser.get().body().size);
-    if (body.size() > settings_.limits.signedBodyBytes) {
+    const std::size_t got = piece.size() - parser.get().body().size;
+    if (!held.add(got)) {
+      const HttpRefusal refusal =
+          proxyProblem(503, "not-now", "Too many signed bodies are being read", "send the request again");
+      (void)co_await refuseAndClose(refusal);
+      co_return std::nullopt;
+    }
+    body.append(piece.data(), got);
+    if (body.size() > shared_.settings.limits.signedBodyBytes) {
       const HttpRefusal refusal = proxyProblem(413, "body-too-large", "The body of a signed request is too large",
                                                "it is read whole to check its digest; see --signed-body-limit");
-      (void)co_await writeRefusal(stream_, refusal, false, false);
+      (void)co_await refuseAndClose(refusal);
       co_return std::nullopt;
     }
   }
@@ -132,7 +154,7 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser) {
 Task<HttpVerdict> Session::admit(const RequestParser& parser, const std::string* body) {
   const auto waiting = std::make_shared<Waiting>(stream_.get_executor());
   const auto executor = stream_.get_executor();
-  auto verdict = fence_.admit(fencedRequest(parser.get(), body), [waiting, executor](HttpVerdict later) {
+  auto verdict = shared_.fence.admit(fencedRequest(parser.get(), body), [waiting, executor](HttpVerdict later) {
     asio::post(executor, [waiting, late = std::make_shared<HttpVerdict>(std::move(later))] {
       if (waiting->abandoned) return;  // a pass that nobody takes ends here
       waiting->verdict = std::move(*late);
@@ -141,7 +163,7 @@ Task<HttpVerdict> Session::admit(const RequestParser& parser, const std::string*
   });
   if (verdict) co_return std::move(*verdict);
   // Every request that it waits for ends in time, unless that is how the limits are set.
-  waiting->timer.expires_after(settings_.limits.service + settings_.limits.drain);
+  waiting->timer.expires_after(shared_.settings.limits.service + shared_.settings.limits.drain);
   while (!waiting->verdict) {
     const auto [cancelled] = co_await waiting->timer.async_wait(quietly);
     if (!cancelled) break;
@@ -152,6 +174,8 @@ Task<HttpVerdict> Session::admit(const RequestParser& parser, const std::string*
 }
 
 Task<bool> Session::refuse(RequestParser& parser, const HttpRefusal& refusal) {
+  shared_.logRefusal(refusal, client_);
+  silentSince_ = readClock();  // who sends a body that nobody wants makes room for others
   const bool head = parser.get().method() == http::verb::head;
   const bool wanted = parser.get().keep_alive() && !stopping_;
   // Whoever waits for our word before he sends the body does not send it now.
@@ -162,7 +186,7 @@ Task<bool> Session::refuse(RequestParser& parser, const HttpRefusal& refusal) {
 
 Task<bool> Session::discardBody(RequestParser& parser) {
   std::array<char, 4096> piece;
-  stream_.expires_after(settings_.limits.client);  // for all of it: nobody is served by it
+  stream_.expires_after(shared_.settings.limits.client);  // for all of it: nobody is served by it
   for (std::size_t read = 0; !parser.is_done() && read < mostDiscarded;) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();

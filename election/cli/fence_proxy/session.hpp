@@ -6,23 +6,32 @@
 #include <string>
 
 #include <tenure/adapters/http_fence.hpp>
+#include <tenure/lockcore/clock.hpp>
 
 #include "exchange.hpp"
 #include "io.hpp"
-#include "settings.hpp"
-#include "upstream.hpp"
+#include "shared.hpp"
 
 namespace tenure::cli::fence_proxy {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(Stream stream, HttpFence& fence, Upstream& upstream, const Settings& settings)
-      : stream_{std::move(stream)}, fence_{fence}, upstream_{upstream}, settings_{settings} {}
+  /// `client`: its address, for the log.
+  Session(Stream stream, Shared& shared, std::string client)
+      : stream_{std::move(stream)},
+        shared_{shared},
+        client_{std::move(client)},
+        buffer_{shared.settings.limits.headerBytes + beyondHeader} {}
 
   /// Until the connection ends.
   [[nodiscard]] Task<void> run();
   /// The request under way is the last one.
   void stop();
+
+  /// Since when the next request is waited for, or the rest of its header; empty: one is served.
+  [[nodiscard]] std::optional<Instant> silentSince() const noexcept { return stopping_ ? std::nullopt : silentSince_; }
+  /// Ends a connection that is silent.
+  void makeRoom();
 
  private:
   struct Waiting;
@@ -30,18 +39,19 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] Task<bool> waitForRequest();
   [[nodiscard]] Task<bool> handleOne();
   [[nodiscard]] Task<bool> forward(RequestParser& parser);
-  [[nodiscard]] Task<std::optional<std::string>> readBody(RequestParser& parser);
+  [[nodiscard]] Task<std::optional<std::string>> readBody(RequestParser& parser, HeldBytes& held);
   [[nodiscard]] Task<HttpVerdict> admit(const RequestParser& parser, const std::string* body);
   [[nodiscard]] Task<bool> refuse(RequestParser& parser, const HttpRefusal& refusal);
+  [[nodiscard]] Task<bool> refuseAndClose(const HttpRefusal& refusal);
   [[nodiscard]] Task<bool> discardBody(RequestParser& parser);
   [[nodiscard]] Task<void> closeGently();
 
   Stream stream_;
-  HttpFence& fence_;
-  Upstream& upstream_;
-  const Settings& settings_;
-  beast::flat_buffer buffer_{};
-  bool idle_{false};
+  Shared& shared_;
+  const std::string client_;
+  beast::flat_buffer buffer_;
+  std::optional<Instant> silentSince_{};
+  bool hasServed_{false};
   bool stopping_{false};
   bool expectsContinue_{false};
 };

@@ -22,25 +22,14 @@ Task<ConnectionPtr> Upstream::connection() {
 }
 
 Task<ConnectionPtr> Upstream::newConnection() {
+  const Endpoints found = co_await lookup_.find();
+  if (found.empty()) co_return nullptr;
   auto made = std::make_unique<Connection>(executor_);
-  error_code error;
-  const auto address = asio::ip::make_address(settings_.upstream.host, error);
   made->stream.expires_after(settings_.limits.connect);
-  if (!error) {
-    const auto [failed] = co_await made->stream.async_connect(tcp::endpoint{address, settings_.upstream.port}, quietly);
-    error = failed;
-  } else {
-    asio::ip::basic_resolver<tcp, Executor> resolver{executor_};
-    const auto [unknown, found] =
-        co_await resolver.async_resolve(settings_.upstream.host, std::to_string(settings_.upstream.port), quietly);
-    error = unknown;
-    if (!error) {
-      const auto [failed, endpoint] = co_await made->stream.async_connect(found, quietly);
-      error = failed;
-    }
-  }
-  if (error) co_return nullptr;
-  made->stream.socket().set_option(tcp::no_delay{true}, error);
+  const auto [failed, endpoint] = co_await made->stream.async_connect(found, quietly);
+  if (failed) co_return nullptr;
+  error_code ignored;
+  made->stream.socket().set_option(tcp::no_delay{true}, ignored);
   co_return made;
 }
 

@@ -7,6 +7,7 @@
 #include <tenure/lockcore/clock.hpp>
 
 #include "io.hpp"
+#include "name_lookup.hpp"
 #include "settings.hpp"
 
 namespace tenure::cli::fence_proxy {
@@ -14,7 +15,7 @@ namespace tenure::cli::fence_proxy {
 struct Connection {
   explicit Connection(const Executor& executor) : stream{executor} {}
   Stream stream;
-  beast::flat_buffer buffer{};
+  beast::flat_buffer buffer{mostServiceHeaderBytes + beyondHeader};
   bool used{false};  ///< has carried a request before
   Instant idleSince{};
 };
@@ -23,7 +24,8 @@ using ConnectionPtr = std::unique_ptr<Connection>;
 /// Of the one thread.
 class Upstream {
  public:
-  Upstream(const Executor& executor, const Settings& settings) : executor_{executor}, settings_{settings} {}
+  Upstream(const Executor& executor, const Settings& settings)
+      : executor_{executor}, settings_{settings}, lookup_{executor, settings.upstream, settings.limits.connect} {}
 
   /// One that is idle, or a new one; null if there is none to be had.
   [[nodiscard]] Task<ConnectionPtr> connection();
@@ -40,6 +42,7 @@ class Upstream {
 
   Executor executor_;
   const Settings& settings_;
+  NameLookup lookup_;
   std::vector<ConnectionPtr> idle_{};
 };
 

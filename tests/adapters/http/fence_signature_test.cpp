@@ -8,11 +8,11 @@ namespace {
 const TermStamp stamp{"billing", FencingToken{42}, "a#1"};
 const FenceKey oldKey{"2026-10", std::string(32, 'o')};
 const FenceKey newKey{"2026-11", std::string(32, 'n')};
-const SignedParts parts{"POST", "/ledger?x=1", "sha-256=:AAAA:"};
+const SignedParts parts{"ledger", "POST", "/ledger?x=1", "sha-256=:AAAA:"};
 
 TEST(FenceSignature, isTheHmacThatTheReferenceSays) {
-  // python3: hmac.new(b"o"*32, b"".join(b"%d:%s," % (len(t), t) for t in [b"tenure-fence-1", b"billing", b"42",
-  //          b"a#1", b"POST", b"/ledger?x=1", b"sha-256=:AAAA:"]), "sha256").hexdigest()
+  // python3: hmac.new(b"o"*32, b"".join(b"%d:%s," % (len(t), t) for t in [b"tenure-fence-2", b"ledger",
+  //          b"billing", b"42", b"a#1", b"POST", b"/ledger?x=1", b"sha-256=:AAAA:"]), "sha256").hexdigest()
   const FenceClaim claim = signClaim(stamp, oldKey, parts);
   std::string hex;
   for (const char c : claim.signature) {
@@ -20,7 +20,7 @@ TEST(FenceSignature, isTheHmacThatTheReferenceSays) {
     std::snprintf(pair, sizeof pair, "%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
     hex += pair;
   }
-  EXPECT_EQ(hex, "76206835ba292fc932a727a0ea1c4894eec83c69c5c49c7984a738a69ce49434");
+  EXPECT_EQ(hex, "2f00886b706157750623cfd8ec45b4313c33fa06d4cac19bb5f9c9f615084f77");
   EXPECT_EQ(claim.keyId, "2026-10");
 }
 
@@ -28,9 +28,10 @@ TEST(FenceSignature, coversEachPart) {
   const FenceClaim claim = signClaim(stamp, newKey, parts);
   const std::vector<FenceKey> keys{newKey};
   EXPECT_TRUE(signatureHolds(claim, keys, parts));
-  EXPECT_FALSE(signatureHolds(claim, keys, {"PUT", parts.target, parts.contentDigest}));
-  EXPECT_FALSE(signatureHolds(claim, keys, {parts.method, "/ledger?x=2", parts.contentDigest}));
-  EXPECT_FALSE(signatureHolds(claim, keys, {parts.method, parts.target, ""}));
+  EXPECT_FALSE(signatureHolds(claim, keys, {"other", parts.method, parts.target, parts.contentDigest}));
+  EXPECT_FALSE(signatureHolds(claim, keys, {parts.audience, "PUT", parts.target, parts.contentDigest}));
+  EXPECT_FALSE(signatureHolds(claim, keys, {parts.audience, parts.method, "/ledger?x=2", parts.contentDigest}));
+  EXPECT_FALSE(signatureHolds(claim, keys, {parts.audience, parts.method, parts.target, ""}));
   for (const TermStamp& other :
        {TermStamp{"billin", FencingToken{42}, "ga#1"}, TermStamp{"x", FencingToken{42}, "a#1"},
         TermStamp{"billing", FencingToken{43}, "a#1"}, TermStamp{"billing", FencingToken{42}, "b#1"}}) {
@@ -83,12 +84,13 @@ TEST(FenceSignature, theDigestIsOfTheBody) {
 
 TEST(FenceSignature, theHeadersOfARequest) {
   EXPECT_EQ(fenceHeaders(stamp, "POST", "/x", "pay"), (HeaderLines{{"Fencing-Token", R"(billing=42;holder="a#1")"}}));
-  const HeaderLines lines = fenceHeaders(stamp, "POST", "/x", "pay", &newKey);
+  const FenceSigner signer{newKey, "ledger"};
+  const HeaderLines lines = fenceHeaders(stamp, "POST", "/x", "pay", &signer);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[1].first, "Content-Digest");
   const auto claims = parseFenceHeader(lines[0].second).value();
-  EXPECT_TRUE(signatureHolds(claims.front(), {newKey}, {"POST", "/x", lines[1].second}));
-  EXPECT_EQ(fenceHeaders(stamp, "GET", "/x", "", &newKey).size(), 1U);
+  EXPECT_TRUE(signatureHolds(claims.front(), {newKey}, {"ledger", "POST", "/x", lines[1].second}));
+  EXPECT_EQ(fenceHeaders(stamp, "GET", "/x", "", &signer).size(), 1U);
 }
 
 }  // namespace

@@ -150,7 +150,9 @@ TEST_F(HttpFenceTest, aLaterTermWaitsForTheRequestsUnderWay) {
   Asked newer{*fence, post("billing=6")};
   EXPECT_EQ(told, 1);
   EXPECT_EQ(Asked(*fence, post("billing=5")).status(), 409);
-  while (test::TestDatabase{options_.memory}.number("SELECT token FROM tenure_fence_guard") != 6) {
+  const test::TestDatabase memory{options_.memory};
+  memory.waitForLocks(30s);
+  while (memory.number("SELECT token FROM tenure_fence_guard") != 6) {
   }
   EXPECT_FALSE(newer.answered());
   older.end();
@@ -187,16 +189,6 @@ TEST_F(HttpFenceTest, oneMemoryHasOneFence) {
   EXPECT_NE(second.error().message.find("in use by another process"), std::string::npos);
 }
 
-TEST_F(HttpFenceTest, oneMemoryHasOneFenceByWhateverNameItIsReached) {
-  const auto fence = open();
-  const std::string link = options_.memory + ".link";
-  std::filesystem::create_symlink(options_.memory, link);
-  options_.memory = link;
-  const auto second = HttpFence::open(options_);
-  ASSERT_TRUE(second.has_error());
-  EXPECT_NE(second.error().message.find("in use by another process"), std::string::npos) << second.error().message;
-}
-
 TEST_F(HttpFenceTest, refusesHeadersThatAreNotUnderstoodOrOfOtherLeases) {
   const auto fence = open();
   EXPECT_EQ(Asked(*fence, post("billing=1000000000000000000000000000000")).status(), 400);
@@ -229,12 +221,21 @@ TEST_F(HttpFenceTest, readsMayBeRefusedAndWritesLetPass) {
   EXPECT_TRUE(Asked(*open(), FencedRequest{"POST", "/"}).passes());
 }
 
+TEST_F(HttpFenceTest, aRequestWithABodyIsAWrite) {
+  const auto fence = open();
+  const std::string body = "x";
+  EXPECT_TRUE(Asked(*fence, FencedRequest{"GET", "/"}).passes());
+  EXPECT_EQ(Asked(*fence, FencedRequest{.method = "GET", .target = "/", .body = &body}).status(), 428);
+  EXPECT_EQ(Asked(*fence, FencedRequest{.method = "GET", .target = "/", .hasBody = true}).status(), 428);
+}
+
 TEST_F(HttpFenceTest, withKeysOnlySignedRequestsPass) {
-  const FenceKey key{"k1", std::string(32, 's')};
-  options_.keys = {key};
+  const FenceSigner signer{{"k1", std::string(32, 's')}, "ledger"};
+  options_.keys = {signer.key};
+  options_.audience = signer.audience;
   const auto fence = open();
   const TermStamp stamp{"billing", FencingToken{5}, "a#1"};
-  const auto lines = fenceHeaders(stamp, "POST", "/ledger", "pay 1", &key);
+  const auto lines = fenceHeaders(stamp, "POST", "/ledger", "pay 1", &signer);
   const std::string body = "pay 1";
   const std::string other = "pay 2";
   const FencedRequest good{"POST", "/ledger", 1, lines[0].second, lines[1].second, &body};
@@ -245,11 +246,41 @@ TEST_F(HttpFenceTest, withKeysOnlySignedRequestsPass) {
   bad = good;
   bad.body = &other;
   EXPECT_EQ(Asked(*fence, bad).status(), 403) << "another body";
+  const std::string none;
+  bad = good;
+  bad.body = &none;
+  EXPECT_EQ(Asked(*fence, bad).status(), 403) << "its body taken away";
   bad = good;
   bad.contentDigest = {};
   EXPECT_EQ(Asked(*fence, bad).status(), 403);
   EXPECT_FALSE(fence->highestSeen("billing")) << "what is not believed is not remembered";
   EXPECT_TRUE(Asked(*fence, good).passes());
+}
+
+TEST_F(HttpFenceTest, oneMemoryHasOneFenceWhateverItIsCalled) {
+  const auto fence = open();
+  const std::string memory = options_.memory;
+  std::filesystem::remove(memory + ".lock");  // of an older release
+  EXPECT_TRUE(HttpFence::open(options_).has_error());
+  options_.memory = directory_.file("link.db");
+  std::filesystem::create_symlink(memory, options_.memory);
+  EXPECT_NE(HttpFence::open(options_).error().message.find("is a symbolic link"), std::string::npos);
+  options_.memory = directory_.file("hard.db");
+  std::filesystem::create_hard_link(memory, options_.memory);
+  EXPECT_TRUE(HttpFence::open(options_).has_error());
+  EXPECT_EQ(Asked(*fence, post("billing=5")).status(), 503) << "a file of two names has two logs";
+  std::filesystem::remove(options_.memory);
+  EXPECT_TRUE(Asked(*fence, post("billing=6")).passes());
+}
+
+TEST_F(HttpFenceTest, aMemoryThatIsGoneOrKnowsBetterLetsNobodyPass) {
+  const auto fence = open();
+  EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
+  test::TestDatabase{options_.memory}.exec("UPDATE tenure_fence_guard SET token = 100");
+  EXPECT_EQ(Asked(*fence, post("billing=50")).status(), 503) << "a term that the file knows to be over";
+  EXPECT_TRUE(Asked(*fence, post("billing=101")).passes());
+  std::filesystem::remove(options_.memory);
+  EXPECT_EQ(Asked(*fence, post("billing=102")).status(), 503);
 }
 
 TEST_F(HttpFenceTest, whoWaitsWhenItClosesIsAnswered) {
@@ -263,7 +294,7 @@ TEST_F(HttpFenceTest, whoWaitsWhenItClosesIsAnswered) {
 }
 
 TEST_F(HttpFenceTest, faultsOfTheOptionsAreToldTogether) {
-  EXPECT_EQ(faultsOf(HttpFenceOptions{.keys = {{"k", "short"}}, .staleStatus = 200, .maxWaiting = 0}).size(), 5U);
+  EXPECT_EQ(faultsOf(HttpFenceOptions{.keys = {{"k", "short"}}, .staleStatus = 200, .maxWaiting = 0}).size(), 6U);
   EXPECT_THROW((void)HttpFence::open({}), std::invalid_argument);
   options_.memory = "/nonexistent/fence.db";
   EXPECT_TRUE(HttpFence::open(options_).has_error());

@@ -21,11 +21,11 @@ template <class Text>
 /// Client: puts the headers of a term on a `http::request<http::string_body>`. Call it last: a signature covers method,
 /// target and body.
 template <class Request>
-void stampRequest(Request& request, const TermStamp& stamp, const FenceKey* key = nullptr) {
+void stampRequest(Request& request, const TermStamp& stamp, const FenceSigner* signer = nullptr) {
   const auto method = request.method_string();
   const auto target = request.target();
   for (const auto& [name, value] :
-       fenceHeaders(stamp, detail::viewOf(method), detail::viewOf(target), request.body(), key)) {
+       fenceHeaders(stamp, detail::viewOf(method), detail::viewOf(target), request.body(), signer)) {
     request.set(name, value);
   }
 }
@@ -46,8 +46,15 @@ template <class Request>
   const auto target = request.target();
   const auto header = request[std::string{fenceHeaderName}];
   const auto digest = request["Content-Digest"];
-  return {detail::viewOf(method), detail::viewOf(target), request.count(std::string{fenceHeaderName}),
-          detail::viewOf(header), detail::viewOf(digest), body};
+  const auto length = request["Content-Length"];
+  const bool hasBody = request.count("Transfer-Encoding") != 0 || (!length.empty() && length != "0");
+  return {detail::viewOf(method),
+          detail::viewOf(target),
+          request.count(std::string{fenceHeaderName}),
+          detail::viewOf(header),
+          detail::viewOf(digest),
+          body,
+          hasBody};
 }
 
 /// Server: makes a `http::response<http::string_body>` of a refusal.

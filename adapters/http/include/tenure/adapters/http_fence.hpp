@@ -21,7 +21,7 @@ namespace tenure {
 
 /// What becomes of requests without a Fencing-Token header.
 enum class WithoutToken {
-  refuseWrites,  ///< GET, HEAD and OPTIONS pass, all others are refused
+  refuseWrites,  ///< GET, HEAD and OPTIONS without a body pass, all others are refused
   refuse,        ///< none passes
   pass,          ///< all pass: for the time in which the clients learn to send tokens. Nothing is guaranteed then.
 };
@@ -34,6 +34,8 @@ struct HttpFenceOptions {
   WithoutToken withoutToken{WithoutToken::refuseWrites};
   /// If there are any, only signed requests pass (fence_signature.hpp).
   std::vector<FenceKey> keys{};
+  /// With keys a must: what the clients of this service sign as its name (FenceSigner::audience).
+  std::string audience{};
   int staleStatus{409};         ///< for former terms: 409 (Conflict) or 412 (Precondition Failed)
   std::size_t maxWaiting{256};  ///< requests of a new term that wait for the last one's to end, for each lease
   /// How long the first request of a *later* term waits after a start, if the process that had the memory before was
@@ -51,8 +53,11 @@ struct FencedRequest {
   std::size_t tokenHeaders{0};     ///< how many lines Fencing-Token has
   std::string_view tokenHeader{};  ///< the first of them
   std::string_view contentDigest{};
-  /// Null: the body is checked by others. With keys, a body that is not what `contentDigest` says must not act.
+  /// Null: the body is checked by others. With keys, a body that is not what `contentDigest` says must not act; no body
+  /// is one of no bytes.
   const std::string* body{nullptr};
+  /// The head tells of a body (Content-Length above 0, or Transfer-Encoding), so the request is a write.
+  bool hasBody{false};
 };
 
 /// An answer instead of the service's: `application/problem+json` (RFC 9457). A refused term reads
@@ -107,8 +112,8 @@ class HttpFence {
   /// the end of a pass or of this call. It must not block, nor destroy the fence.
   [[nodiscard]] std::optional<HttpVerdict> admit(const FencedRequest& request, std::function<void(HttpVerdict)> later);
 
-  /// What admit() would refuse whatever the body is and whichever terms were seen: a token that is missing, not
-  /// understood, of another lease or not signed with a known key. For servers that read bodies before they ask admit(),
+  /// What admit() would refuse whatever the body is: a token that is missing, not understood, of another lease, not
+  /// signed with a known key, or of a term that is over. For servers that read bodies before they ask admit(),
   /// so that nobody without a key makes them keep one.
   [[nodiscard]] std::optional<HttpRefusal> refusalByHead(const FencedRequest& request) const;
 

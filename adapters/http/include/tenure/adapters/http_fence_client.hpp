@@ -33,8 +33,8 @@ class HttpFenceClient {
   /// unless nothing was sent.
   using Send = std::function<FenceResult<HttpReply>(const HttpCall&, const HeaderLines&)>;
 
-  explicit HttpFenceClient(Send send, std::optional<FenceKey> key = {})
-      : send_{std::move(send)}, key_{std::move(key)} {}
+  explicit HttpFenceClient(Send send, std::optional<FenceSigner> signer = {})
+      : send_{std::move(send)}, signer_{std::move(signer)} {}
 
   /// The service's answer whatever its status, StaleToken or ForeignTerm if a fence has refused, or trouble.
   [[nodiscard]] FenceResult<HttpReply> write(const TermStamp& stamp, const HttpCall& call) const;
@@ -45,7 +45,7 @@ class HttpFenceClient {
 
  private:
   Send send_;
-  std::optional<FenceKey> key_;
+  std::optional<FenceSigner> signer_;
 };
 
 }  // namespace tenure

@@ -1,0 +1,63 @@
+// What the connections of a proxy have in common. Of the one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include <tenure/adapters/http_fence.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+#include "io.hpp"
+#include "refusal_log.hpp"
+#include "settings.hpp"
+#include "upstream.hpp"
+
+namespace tenure::cli::fence_proxy {
+
+struct Shared {
+  Shared(const Executor& executor, const Settings& all, HttpFence& of, Logger to)
+      : settings{all}, fence{of}, logger{std::move(to)}, upstream{executor, all} {}
+
+  /// Of all bodies together that are read to check their digests: whoever may replay a signed header must not get
+  /// memory for it on each of a thousand connections.
+  [[nodiscard]] std::size_t mostBodyBytes() const noexcept {
+    return std::max<std::size_t>(8U << 20U, settings.limits.signedBodyBytes);
+  }
+  void logRefusal(const HttpRefusal& refusal, const std::string& client) {
+    if (const auto line = refusals.note(readClock(), refusal, client)) logger.log(LogLevel::warn, *line);
+  }
+
+  const Settings& settings;
+  HttpFence& fence;
+  const Logger logger;
+  Upstream upstream;
+  RefusalLog refusals{};
+  /// Of them, now. Its owners are coroutines too, which may end after this object.
+  std::shared_ptr<std::size_t> bodyBytes{std::make_shared<std::size_t>(0)};
+};
+
+/// A part of Shared::bodyBytes.
+class HeldBytes {
+ public:
+  explicit HeldBytes(const Shared& shared) : all_{shared.bodyBytes}, most_{shared.mostBodyBytes()} {}
+  ~HeldBytes() { *all_ -= held_; }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+
+  /// False if that is too much for all together.
+  [[nodiscard]] bool add(std::size_t bytes) noexcept {
+    if (*all_ + bytes > most_) return false;
+    *all_ += bytes;
+    held_ += bytes;
+    return true;
+  }
+
+ private:
+  const std::shared_ptr<std::size_t> all_;
+  const std::size_t most_;
+  std::size_t held_{0};
+};
+
+}  // namespace tenure::cli::fence_proxy
