@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <sqlite3.h>
+
 namespace tenure::test {
 namespace {
 
@@ -25,6 +27,14 @@ bool hasWriteLock(pid_t process, const std::string& file) {
 }
 
 }  // namespace
+
+void GroupFixture::sql(const std::string& text) const {
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open(database().c_str(), &connection), SQLITE_OK);
+  sqlite3_busy_timeout(connection, 10'000);
+  EXPECT_EQ(sqlite3_exec(connection, text.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(connection);
+  sqlite3_close(connection);
+}
 
 void GroupFixture::configure(const std::string& lease, const std::string& others) const {
   directory_.write("group.yaml",

@@ -37,6 +37,9 @@ class GroupFixture : public ::testing::Test {
   /// The process that has written its id into acts.<token>.pid.
   [[nodiscard]] pid_t jobOf(int token) const;
 
+  /// In the database, as somebody would who is not of the group.
+  void sql(const std::string& text) const;
+
   /// SIGSTOP, but not within a transaction, which would keep all others from the leases for as long as it stands still.
   [[nodiscard]] bool freezeOutsideOfTransactions(const Subprocess& process) const;
 

@@ -66,6 +66,46 @@ TEST_F(OperatorTest, StatusWatchTellsEachChangeUntilInterrupted) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << "a line a change, not a line a renewal: " << text;
 }
 
+TEST_F(OperatorTest, TokensThatDisagreeAreToldByWhatAnOperatorLooksWith) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  EXPECT_NE(finish({"status", "--config", config(), "--json"}).output.find(R"("warning":null)"), std::string::npos);
+  sql("UPDATE tenure_fence SET token = 5");
+  const std::string warning = "the record's token 1 is not that of the fencing counter, 5";
+  const Finished status = finish({"status", "--config", config()});
+  EXPECT_EQ(status.code, cli::exitOk) << status.errors;
+  EXPECT_NE(status.output.find("warning        " + warning), std::string::npos) << status.output;
+  const Finished json = finish({"status", "--config", config(), "--json"});
+  EXPECT_NE(json.output.find(R"("warning":")" + warning), std::string::npos) << json.output;
+  const std::vector<std::string> store{"--store", "sqlite", "--path", database()};
+  for (std::vector<std::string> words :
+       {std::vector<std::string>{"lock", "show", "test-group"}, std::vector<std::string>{"lock", "list"}}) {
+    words.insert(words.end(), store.begin(), store.end());
+    const Finished told = finish(words);
+    EXPECT_NE(told.errors.find("test-group"), std::string::npos) << told.errors;
+    EXPECT_NE(told.errors.find(warning), std::string::npos) << told.errors;
+    words.emplace_back("--json");
+    EXPECT_NE(finish(words).output.find(R"("warning":")" + warning), std::string::npos);
+  }
+  const Finished resigned = finish({"resign", "--config", config(), "--wait", "0s"});
+  EXPECT_NE(resigned.errors.find(warning), std::string::npos) << resigned.errors;
+}
+
+TEST_F(OperatorTest, ADroppedTableIsToldWithItsCure) {
+  configure();
+  ASSERT_EQ(runToEnd(run({"--once"}, {"true"}), as("alice")).code, 0);
+  sql("DROP TABLE tenure_lease");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"status", "--config", config()},
+        std::vector<std::string>{"resign", "--config", config()},
+        std::vector<std::string>{"lock", "show", "test-group", "--store", "sqlite", "--path", database()}}) {
+    const Finished told = finish(words);
+    EXPECT_EQ(told.code, cli::exitStore) << words.front();
+    EXPECT_NE(told.errors.find("was dropped; a candidate makes it again"), std::string::npos) << told.errors;
+  }
+}
+
 TEST_F(OperatorTest, StatusCreatesNothingAlsoWhenItWatches) {
   configure();
   EXPECT_EQ(finish({"status", "--config", config()}).code, cli::exitNobody);

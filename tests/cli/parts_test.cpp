@@ -71,10 +71,44 @@ TEST(FirstContact, GivesUpOnWhatNoWaitingMendsAndOnlyBeforeTheFirstContact) {
   FirstContact made{after(0s)};
   LeaseStatus seen = failing("another's table", true);
   seen.leaderSeenAgo = 1s;
+  seen.schema = StoreStatus{};
   EXPECT_FALSE(made.look(after(1s), seen));
   EXPECT_TRUE(made.isMade());
   EXPECT_FALSE(made.look(after(2s), failing("another's table", true))) << "the candidacy goes on (I10)";
   EXPECT_FALSE(made.untilLook(after(2s)));
+}
+
+TEST(FirstContact, NeedsMoreThanARead) {
+  LeaseStatus status;
+  status.leaderSeenAgo = 1s;
+  FirstContact contact{after(0s)};
+  EXPECT_FALSE(contact.look(after(1s), status)) << "the schema was not looked at yet";
+  EXPECT_FALSE(contact.isMade());
+  status.schema = StoreStatus{StoreError{ErrorClass::misconfigured, "may only read", false}};
+  status.lastError = StoreError{ErrorClass::transient, "passed since", false};
+  const auto advice = contact.look(after(2s), status);
+  ASSERT_TRUE(advice);
+  EXPECT_EQ(advice->cause, "may only read");
+  EXPECT_FALSE(contact.isMade());
+  LeaseStatus denied = status;
+  denied.schema = StoreStatus{StoreError{ErrorClass::credentials, "DescribeTable is denied", false}};
+  FirstContact other{contact};
+  EXPECT_FALSE(other.look(after(3s), denied));
+  EXPECT_TRUE(other.isMade()) << "the credentials are good for reads";
+  status.terms = 1;
+  EXPECT_FALSE(contact.look(after(4s), status));
+  EXPECT_TRUE(contact.isMade());
+}
+
+TEST(StartupLog, DropsACauseThatCountsDown) {
+  std::vector<std::string> lines;
+  StartupLog log{Logger{LogLevel::info, [&lines](LogLevel, std::string_view line) { lines.emplace_back(line); }}};
+  const Logger library = log.logger();
+  library.log(LogLevel::warn, "the store is not ready: another is made in 1.998 s");
+  log.told("another is made in 1.990 s");
+  library.log(LogLevel::warn, "cannot compete: another is made in 0.7 s");
+  log.open();
+  EXPECT_TRUE(lines.empty()) << lines.front();
 }
 
 TEST(StartupLog, OneCauseIsOneLineAndNothingElseIsLost) {
@@ -150,12 +184,12 @@ TEST(LeaseView, JsonHasStableKeys) {
       R"({"group":"g","state":"held","leader":{"name":"alice \"x\"","incarnation":"0123456789abcdef0123456789abcdef",)"
       R"("id":"alice \"x\"#0123456789abcdef0123456789abcdef"},"last_leader":null,"fencing_token":42,)"
       R"("lease_duration_ms":10000,"acquired_at":"1970-01-01T00:00:01.000Z","renewed_at":"1970-01-01T00:01:01.000Z",)"
-      R"("renewed_ago_ms":1500,"record_version":"a-version","store":"sqlite x.db"})"
+      R"("renewed_ago_ms":1500,"record_version":"a-version","store":"sqlite x.db","warning":null})"
       "\n");
   EXPECT_EQ(toJson(viewOf("g", "s", std::nullopt, 5)),
             R"({"group":"g","state":"none","leader":null,"last_leader":null,"fencing_token":null,)"
             R"("lease_duration_ms":null,"acquired_at":null,"renewed_at":null,"renewed_ago_ms":null,)"
-            R"("record_version":null,"store":"s"})"
+            R"("record_version":null,"store":"s","warning":null})"
             "\n");
 }
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -74,22 +76,56 @@ TEST_F(RunTest, CommandThatCannotRunIsTheShellsExitCodeAndReleases) {
   EXPECT_NE(finish({"status", "--config", config()}).output.find("released the lease"), std::string::npos);
 }
 
+TEST_F(RunTest, DescriptorsAreEnoughOrTheirLackEndsTheProgram) {
+  configure();
+  bool lacked = false;
+  for (int limit = 8; limit <= 48; ++limit) {
+    for (const auto& file : std::filesystem::directory_iterator{directory_.path()}) {
+      if (file.path().string() != config()) std::filesystem::remove_all(file.path());
+    }
+    for (std::vector<std::string> command :
+         {run({"--once"}, {"true"}), tenure({"lock", "hold", "k", "--path", database(), "--", "true"})}) {
+      command.insert(command.begin(), {"prlimit", "--nofile=" + std::to_string(limit)});
+      const Finished done = runToEnd(command, as("alice"), milliseconds{5'000});
+      ASSERT_NE(done.code, -1) << "it hangs with " << limit << " descriptors: " << done.errors;
+      if (done.code == cli::exitOk) continue;
+      lacked = true;
+      EXPECT_EQ(done.code, cli::exitFailed) << limit << ": " << done.errors;
+      EXPECT_NE(done.errors.find("Too many open files"), std::string::npos) << limit << ": " << done.errors;
+      EXPECT_LT(limit, 48) << done.errors;
+    }
+  }
+  EXPECT_TRUE(lacked);
+}
+
+int timesOpen(pid_t process, const std::string& path) {
+  int count = 0;
+  for (const auto& open : std::filesystem::directory_iterator{"/proc/" + std::to_string(process) + "/fd"}) {
+    std::error_code closed;
+    count += std::filesystem::read_symlink(open, closed) == path ? 1 : 0;
+  }
+  return count;
+}
+
+#if !defined(__SANITIZE_ADDRESS__)  // UBSan looks at memory through a pipe, for which there is no descriptor here
 TEST_F(RunTest, OnceEndsIfTheJobCannotBeStarted) {
   configure();
-  // Some number of descriptors is enough for the store and too few for the job's process.
-  bool seen = false;
-  for (int limit = 16; limit < 44 && !seen; ++limit) {
-    std::vector<std::string> command = run({"--once", "--wait", "3s"}, {"true"});
-    command.insert(command.begin(), {"prlimit", "--nofile=" + std::to_string(limit)});
-    const Finished done = runToEnd(command, as("alice"));
-    ASSERT_NE(done.code, -1) << "it hangs with " << limit << " descriptors: " << done.errors;
-    seen = done.errors.find("the job cannot be started: ") != std::string::npos;
-    if (!seen) continue;
-    EXPECT_EQ(done.code, cli::exitFailed) << done.errors;
-    EXPECT_NE(done.errors.find("Too many open files"), std::string::npos) << done.errors;
-  }
-  EXPECT_TRUE(seen);
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({"--once"}, {"true"}), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#")) << bob.errors();
+  const auto open = [&](const char* end) { return timesOpen(bob.id(), database() + end); };
+  ASSERT_TRUE(eventually([&] { return open("-wal") == 2 && open("-shm") == 1; })) << "who reads, and who writes";
+  // What is open stays so, and poll() may not look at fewer; the job's process would need more.
+  const rlimit full{10, 10};
+  ASSERT_EQ(prlimit(bob.id(), RLIMIT_NOFILE, &full, nullptr), 0);
+  alice.signal(SIGTERM);
+  EXPECT_EQ(bob.wait(), cli::exitFailed) << bob.errors();
+  EXPECT_NE(bob.errors().find("the job cannot be started: "), std::string::npos) << bob.errors();
+  EXPECT_NE(bob.errors().find("Too many open files"), std::string::npos) << bob.errors();
+  EXPECT_EQ(bob.errors().find("competes again"), std::string::npos) << bob.errors();
 }
+#endif
 
 TEST_F(RunTest, WaitOfZeroLeavesAtOnceAndNamesTheLeader) {
   configure();
@@ -102,7 +138,11 @@ TEST_F(RunTest, WaitOfZeroLeavesAtOnceAndNamesTheLeader) {
   EXPECT_NE(busy.errors.find("tenure: busy: alice leads test-group with fencing token 1\n"), std::string::npos)
       << busy.errors;
   std::cout << "busy after " << took << " ms\n";
+#if defined(__SANITIZE_THREAD__)  // under which the program takes a second to start
+  EXPECT_LT(took, 5000);
+#else
   EXPECT_LT(took, 1000);
+#endif
   EXPECT_TRUE(goesOn(1));
 }
 
@@ -156,6 +196,40 @@ TEST_F(RunTest, StoreThatCanNeverBeUsedEndsTheProgramBeforeItCompetesWithOneLine
   const Finished others = runToEnd(run({}, {"true"}), as("a"));
   EXPECT_EQ(others.code, cli::exitStore) << others.errors;
   EXPECT_EQ(linesWith("no such column", others.errors), 1U) << others.errors;
+
+  std::filesystem::remove(database());
+  ASSERT_EQ(sqlite3_open(database().c_str(), &foreign), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(foreign, "CREATE VIEW tenure_lease AS SELECT 1", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(foreign);
+  const Finished view = runToEnd(run({}, {"true"}), as("a"));
+  EXPECT_EQ(view.code, cli::exitStore) << view.errors;
+  EXPECT_EQ(linesWith("tenure_lease is a view", view.errors), 1U) << view.errors;
+}
+
+TEST_F(RunTest, WhoMayOnlyReadIsToldOnceWhyItCannotLead) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  std::filesystem::permissions(directory_.path(), std::filesystem::perms{0777});
+  std::filesystem::permissions(database(), std::filesystem::perms{0444});
+  std::vector<std::string> command = run({}, {"true"});
+  if (geteuid() == 0) command.insert(command.begin(), {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"});
+  Subprocess bob{command, as("bob")};
+  EXPECT_TRUE(bob.saysOnStderr("the leader is alice#")) << bob.errors();
+  EXPECT_TRUE(bob.saysOnStderr("waits for its store")) << bob.errors();
+  EXPECT_EQ(linesWith("is not readable and writable for this user (Permission denied)", bob.errors()), 1U)
+      << bob.errors();
+}
+
+TEST_F(RunTest, WaitForANewDatabaseIsToldOnce) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+  for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(database() + end);
+  const Finished bob = runToEnd(run({"--once"}, {"sh", "-c", "exit 5"}), as("bob"));
+  EXPECT_EQ(bob.code, 5) << bob.errors;
+  EXPECT_EQ(linesWith("another is made in", bob.errors), 1U) << bob.errors;
 }
 
 TEST_F(RunTest, StoreThatIsNoFileEndsTheProgramToo) {

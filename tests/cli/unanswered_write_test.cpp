@@ -1,0 +1,91 @@
+// `--wait` over a store that stops answering: what the exit code says of a write depends on whether one was sent.
+#include <future>
+#include <iostream>
+
+#include <gtest/gtest.h>
+
+#include "aws/fake_table.hpp"
+#include "aws/http_endpoint.hpp"
+#include "cli/group_fixture.hpp"
+#include "exit_codes.hpp"
+
+namespace tenure::test {
+namespace {
+
+using Command = std::vector<std::string>;
+
+/// A table that answers only what `answers` lets through; the rest waits until this goes.
+class HangingTable {
+ public:
+  explicit HangingTable(std::function<bool(const std::string& operation)> answers) : answers_{std::move(answers)} {}
+  ~HangingTable() { over_.set_value(); }
+  HangingTable(const HangingTable&) = delete;
+  HangingTable& operator=(const HangingTable&) = delete;
+  [[nodiscard]] std::string url() const { return server_.url(); }
+
+ private:
+  [[nodiscard]] net::HttpOutcome serve(const net::HttpRequest& request) {
+    const std::string target = aws::test::headerOf(request, "X-Amz-Target");
+    if (answers_(target.substr(target.find('.') + 1))) return table_.answer(request);
+    hung_.wait();
+    return aws::test::lost();
+  }
+
+  const std::function<bool(const std::string&)> answers_;
+  std::promise<void> over_;
+  const std::shared_future<void> hung_{over_.get_future()};
+  aws::test::FakeTable table_;
+  aws::test::LocalServer server_{
+      [this](const net::Origin&, const net::HttpRequest& request) { return serve(request); }};
+};
+
+class UnansweredWrite : public GroupFixture {
+ protected:
+  /// The three commands that wait for a lease.
+  [[nodiscard]] std::vector<Command> waiting(const HangingTable& table) const {
+    directory_.write("group.yaml",
+                     "group: test-group\ncandidate: { id: bob }\nstore: { type: dynamodb, table: locks, endpoint: \"" +
+                         table.url() + "\" }\nlease: { duration: 40s }\n");
+    const auto lock = [&](const std::string& what) {
+      return tenure({"lock", what, "k", "--wait", "1s", "--lease", "40s", "--store", "dynamodb", "--table", "locks",
+                     "--endpoint", table.url()});
+    };
+    Command hold = lock("hold");
+    hold.insert(hold.end(), {"--", "true"});
+    return {run({"--wait", "1s"}, {"true"}), hold, lock("acquire")};
+  }
+
+  [[nodiscard]] Finished finishInTime(const Command& command) const {
+    SubprocessOptions options = as("bob");
+    options.environment.insert(
+        {{"AWS_ACCESS_KEY_ID", "any"}, {"AWS_SECRET_ACCESS_KEY", "any"}, {"AWS_REGION", "local"}});
+    const long long before = monotonicNow();
+    Finished done = runToEnd(command, options, milliseconds{60'000});
+    const double took = static_cast<double>(monotonicNow() - before) / 1e6;
+    std::cout << command[1] << ' ' << command[2] << ": a wait of 1 s took " << took << " ms, exit code " << done.code
+              << '\n';
+    EXPECT_LT(took, 2500) << done.errors;
+    return done;
+  }
+};
+
+TEST_F(UnansweredWrite, AWriteThatIsNotAnsweredIsUnknown) {
+  const HangingTable table{[](const std::string& operation) { return operation.find("Write") == std::string::npos; }};
+  for (const Command& command : waiting(table)) {
+    const Finished done = finishInTime(command);
+    EXPECT_EQ(done.code, cli::exitUnknown) << done.errors;
+    EXPECT_NE(done.errors.find("is not known"), std::string::npos) << done.errors;
+  }
+}
+
+TEST_F(UnansweredWrite, WithoutAnAnswerToAReadNothingWasWritten) {
+  const HangingTable table{[](const std::string&) { return false; }};
+  for (const Command& command : waiting(table)) {
+    const Finished done = finishInTime(command);
+    EXPECT_EQ(done.code, cli::exitStore) << done.errors;
+    EXPECT_EQ(done.errors.find("is not known"), std::string::npos) << done.errors;
+  }
+}
+
+}  // namespace
+}  // namespace tenure::test
