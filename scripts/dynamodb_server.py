@@ -6,30 +6,29 @@ ctest run. Both make the same environment for what they run: see environment().
 
 import contextlib
 import ctypes
-import fcntl
-import hashlib
 import http.client
 import json
 import os
 import pathlib
-import shutil
 import signal
 import socket
 import subprocess
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-POM = ROOT / "tests" / "dynamodb" / "pom.xml"
-CACHE = pathlib.Path(os.environ.get("TENURE_CACHE", ROOT / "build" / ".cache")) / "dynamodb-local"
+import fetching
+
+POM = fetching.ROOT / "tests" / "dynamodb" / "pom.xml"
+CACHE = fetching.CACHE / "dynamodb-local"
+SUMS = POM.with_suffix(".sha256")
 MAIN_CLASS = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
 ENDPOINT = "TENURE_TEST_DYNAMODB_ENDPOINT"
+INSTEAD = f"set {ENDPOINT} to a DynamoDB that runs already"
 START_PATIENCE_S = 60
 HEAP_MIB = 512
 
 
-class Trouble(Exception):
-    """What went wrong and what to do, for people."""
+Trouble = fetching.Trouble
 
 
 def environment(endpoint, base=None):
@@ -54,66 +53,15 @@ def environment(endpoint, base=None):
     return made
 
 
-# -- fetching -----------------------------------------------------------------------------------------------------------
-
-
-def run_maven(arguments, what):
-    """Maven, quietly; its output is shown only if it fails."""
-    if not shutil.which("mvn") or not shutil.which("java"):
-        raise Trouble(f"{what} needs mvn and java. On Debian: scripts/setup --for dynamodb, or: apt-get install maven "
-                      "openjdk-17-jdk-headless")
-    command = ["nice", "-n", "10", "mvn", "-B", "-q", *arguments]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", check=False)
-    if done.returncode:
-        raise Trouble(f"{what} failed:\n{done.stdout.strip()}\nIf Maven Central (https://repo.maven.apache.org) cannot be "
-                      "reached from here, name a mirror or proxy in ~/.m2/settings.xml, copy build/.cache from a machine "
-                      f"that has it, or set {ENDPOINT} to a DynamoDB that runs already.")
-
-
-@contextlib.contextmanager
-def locked(path):
-    """One at a time, over all processes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def cached(directory, inputs, build):
-    """Calls build(new directory) unless `directory` was made from just these files. At once if there is nothing to do."""
-    digest = hashlib.sha256()
-    for path in inputs:
-        digest.update(path.read_bytes())
-    stamp = directory / ".made-from"
-    wanted = digest.hexdigest()
-
-    def there():
-        return stamp.is_file() and stamp.read_text(encoding="ascii") == wanted
-
-    if there():
-        return
-    with locked(directory.with_name(directory.name + ".lock")):
-        if there():
-            return
-        fresh = directory.with_name(directory.name + ".new")
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir(parents=True)
-        try:
-            build(fresh)
-        except BaseException:
-            shutil.rmtree(fresh, ignore_errors=True)
-            raise
-        (fresh / ".made-from").write_text(wanted, encoding="ascii")
-        shutil.rmtree(directory, ignore_errors=True)
-        fresh.rename(directory)
-
-
 def fetch():
     """The folder with the jars and native libraries."""
-    cached(CACHE, [POM], lambda fresh: run_maven(
-        ["-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={fresh}"],
-        "Fetching DynamoDB Local"))
+
+    def build(fresh):
+        fetching.run_maven(["-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime",
+                            f"-DoutputDirectory={fresh}"], "Fetching DynamoDB Local", INSTEAD)
+        fetching.check_sums(fresh, SUMS)
+
+    fetching.cached(CACHE, [POM, SUMS], build)
     return CACHE
 
 

@@ -12,18 +12,18 @@ import socket
 import subprocess
 import tempfile
 import time
-import venv
 
 import dynamodb_server
+import fetching
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-REQUIREMENTS = ROOT / "tests" / "s3" / "requirements.txt"
-PROGRAM = ROOT / "tests" / "s3" / "moto_server.py"
-CACHE = dynamodb_server.CACHE.parent / "s3-server"
+REQUIREMENTS = fetching.ROOT / "tests" / "s3" / "requirements.txt"
+PROGRAM = fetching.ROOT / "tests" / "s3" / "moto_server.py"
+CACHE = fetching.CACHE / "s3-server"
 ENDPOINT = "TENURE_TEST_S3_ENDPOINT"
+INSTEAD = f"set {ENDPOINT} to an S3 that runs already"
 START_PATIENCE_S = 60
 
-Trouble = dynamodb_server.Trouble
+Trouble = fetching.Trouble
 
 
 def environment(endpoint, base=None):
@@ -39,19 +39,7 @@ def environment(endpoint, base=None):
 
 def prepare():
     """A python3 with moto, in build/.cache."""
-
-    def build(fresh):
-        venv.create(fresh, with_pip=True, symlinks=True)
-        # Called as a module: the scripts beside it hold the path of `fresh`, which is renamed afterwards.
-        done = subprocess.run([fresh / "bin" / "python", "-m", "pip", "install", "-q", "-r", REQUIREMENTS],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              env=dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1"), check=False)
-        if done.returncode:
-            raise Trouble(f"Fetching moto failed:\n{done.stdout.strip()}\nIf https://pypi.org cannot be reached from here, "
-                          "name a mirror (PIP_INDEX_URL), copy build/.cache from a machine that has it, or set "
-                          f"{ENDPOINT} to an S3 that runs already.")
-
-    dynamodb_server.cached(CACHE, [REQUIREMENTS], build)
+    fetching.cached(CACHE, [REQUIREMENTS], lambda fresh: fetching.make_python(fresh, REQUIREMENTS, INSTEAD))
     return str(CACHE / "bin" / "python")
 
 

@@ -1,6 +1,6 @@
 # tenure_library(<name> SOURCES ... [PUBLIC_LINK ...] [PRIVATE_LINK ...])
 #   makes target tenure_<name> with alias tenure::<name> and the include root <current dir>/include.
-# tenure_common(<target>) sets what every target of ours has: language level, warnings, sanitizers.
+# tenure_common(<target>) sets what every target of ours has: language level, warnings, hardening, sanitizers.
 include(GNUInstallDirs)
 
 find_program(TENURE_CCACHE ccache)
@@ -20,6 +20,21 @@ endif()
 option(TENURE_UNITY "Compile several files at a time (set by the presets)" OFF)
 set(TENURE_UNITY_BATCH 8 CACHE STRING "Files that are compiled at a time with TENURE_UNITY")
 
+# What bounds the harm of a fault in memory. Not under sanitizers, which find such faults instead, and not without
+# optimisation, without which FORTIFY does nothing but warn.
+if(CMAKE_BUILD_TYPE STREQUAL "Debug" OR NOT CMAKE_BUILD_TYPE)
+  set(harden OFF)
+else()
+  set(harden ON)
+endif()
+option(TENURE_HARDEN "Full RELRO, stack protector, FORTIFY (by default in optimised builds; set by the preset dev)" ${harden})
+
+function(tenure_harden target)
+  # Some compilers define it already, with another level.
+  target_compile_options(${target} PRIVATE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  target_link_options(${target} PRIVATE -Wl,-z,relro -Wl,-z,now)
+endfunction()
+
 function(tenure_common target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TENURE_UNITY} UNITY_BUILD_BATCH_SIZE ${TENURE_UNITY_BATCH})
@@ -33,6 +48,9 @@ function(tenure_common target)
   target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
   if(TENURE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(TENURE_HARDEN AND NOT TENURE_SANITIZE AND NOT TENURE_COVERAGE)
+    tenure_harden(${target})
   endif()
   if(TENURE_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${TENURE_SANITIZE} -fno-omit-frame-pointer
