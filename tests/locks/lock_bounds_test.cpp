@@ -30,6 +30,7 @@ enum class Hang { nothing, schema, reads, acquisitions, releases, allFromAcquisi
 class HangingStore final : public LeaseStore {
  public:
   std::atomic<Hang> hang{Hang::nothing};
+  std::atomic<int> reads{0};  ///< that were answered
 
   /// Answers what it has kept, and no more hangs.
   void recover() {
@@ -48,7 +49,10 @@ class HangingStore final : public LeaseStore {
     inner_->ensureSchema(options, answering<StoreStatus>(Hang::schema, std::move(handler)));
   }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    inner_->read(key, options, answering<ReadOutcome>(Hang::reads, std::move(handler)));
+    inner_->read(key, options, answering<ReadOutcome>(Hang::reads, [this, handler](const ReadOutcome& found) {
+                   handler(found);
+                   ++reads;
+                 }));
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
@@ -61,6 +65,9 @@ class HangingStore final : public LeaseStore {
   }
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
     inner_->requestStepDown(key, token, options, std::move(handler));
+  }
+  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
+    return inner_->watch(key, std::move(hint));
   }
   /// Whether somebody holds it, past all hangs.
   [[nodiscard]] bool isHeld(const LeaseKey& key) {
@@ -240,8 +247,9 @@ TEST_F(LockBounds, theEndOfTheWaitIsNotTheStoresTrouble) {
   TokenAcquireOptions options;
   options.lease = 60s;
   const LockToken held = tokens.acquire(key, options).value();
+  const int before = store->reads;
   std::thread afterTheFirstLook{[&] {
-    std::this_thread::sleep_for(20ms);
+    EXPECT_TRUE(eventually([&] { return store->reads > before; }));
     store->hang = Hang::reads;
     EXPECT_TRUE(tokens.renew(held)) << "its hint makes the candidate look again";
   }};

@@ -64,6 +64,7 @@ TEST_F(SqliteWake, leavesTheFileAsItIs) {
 
 TEST_F(SqliteWake, aRefusedWriteWakesNobody) {
   store_->apply(acquire(key_, "a"));
+  ASSERT_TRUE(store_->read(key_)) << "an acquisition wakes others after its answer, and before the next call";
   Signal hints;
   const auto handle = watch(hints);
   Signal other;

@@ -55,9 +55,8 @@ void WatchLoop::stop() {
 }
 
 void WatchLoop::wakeUp() noexcept {
-  const std::uint64_t one = 1;
   // A full counter (never reached) would wake the thread as well.
-  static_cast<void>(::write(wakeup_.get(), &one, sizeof one));
+  static_cast<void>(eventfd_write(wakeup_.get(), 1));
 }
 
 void WatchLoop::run() {
@@ -103,8 +102,8 @@ void WatchLoop::waitForSomething() {
   }
   // A negative descriptor (no inotify) is ignored by poll.
   ppoll(sources.data(), sources.size(), limit, nullptr);
-  std::uint64_t count = 0;
-  static_cast<void>(::read(wakeup_.get(), &count, sizeof count));
+  eventfd_t count = 0;
+  static_cast<void>(eventfd_read(wakeup_.get(), &count));
 }
 
 void WatchLoop::readEvents() {
