@@ -82,11 +82,33 @@ configure() {
   quiet "$dir/configure.log" cmake --preset "$1"
 }
 
-# compile <preset> <target...>
+# Reads ninja's lines and tells how far it is, and how long the rest takes if it goes on like that: on a terminal in one
+# line that changes, in a pipe each half minute.
+show_progress() {
+  local line steps all since=$SECONDS told=$SECONDS text
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    steps=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    text="$steps of $all steps"
+    if ((SECONDS - since >= 5)); then text+=", about $(((SECONDS - since) * (all - steps) / steps)) s more"; fi
+    if [[ -t 1 ]]; then
+      printf '\r\e[K%s' "$text"
+    elif ((SECONDS - told >= 30)); then
+      printf '%s\n' "$text"
+      told=$SECONDS
+    fi
+  done
+  [[ ! -t 1 ]] || printf '\r\e[K'
+}
+
+# compile <preset> <target...>: the compiler's words go to a log, which is shown if it fails.
 compile() {
-  local dir=build/$1
+  local dir=build/$1 codes
   shift
-  quiet "$dir/build.log" cmake --build "$dir" -j "$(job_count)" --target "$@"
+  cmake --build "$dir" -j "$(job_count)" --target "$@" 2>&1 | tee "$dir/build.log" | show_progress
+  codes=("${PIPESTATUS[@]}")
+  ((codes[0] == 0)) || cat "$dir/build.log"
+  return "${codes[0]}"
 }
 
 check_preset() {

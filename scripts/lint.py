@@ -265,9 +265,10 @@ def lint(root, names=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    parser.add_argument("--warnings", action="store_true", help="also what is no fault, but could be better")
     options = parser.parse_args()
     findings, count = lint(options.root)
-    for line in findings.warnings:
+    for line in findings.warnings if options.warnings else []:
         print(f"warning: {line}")
     for line in findings.errors:
         print(line)

@@ -17,11 +17,14 @@ std::string toString(const ConfigFault& fault) {
 std::ostream& operator<<(std::ostream& out, const ConfigFault& fault) { return out << toString(fault); }
 
 std::string toString(const ConfigFaults& faults) {
+  // Whoever gives the wrong file has hundreds of faults, and the first lines, which say so, scrolled away.
+  constexpr std::size_t mostShown = 20;
   std::string out;
-  for (const ConfigFault& fault : faults) {
+  for (std::size_t i = 0; i < faults.size() && i < mostShown; ++i) {
     if (!out.empty()) out += '\n';
-    out += toString(fault);
+    out += toString(faults[i]);
   }
+  if (faults.size() > mostShown) out += "\nand " + std::to_string(faults.size() - mostShown) + " more";
   return out;
 }
 

@@ -31,7 +31,7 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
   out.back().derived = [](const GroupConfig&) { return "the host name"; };
   out.push_back(keySpec<unsigned>(
       {"candidate.priority", "", "",
-       "Who goes first when the lease is free: 0 does. Each step waits 2 % of the lease longer. It never takes the "
+       "Who goes first when the lease is free: lower numbers do. Priority 50 waits one extra lease. It never takes the "
        "lease from a living leader."},
       wholeNumberCodec(0, maxPriority), [](auto& config) -> auto& { return config.options.candidate.priority; }));
 }

@@ -191,6 +191,34 @@ std::string inPlainWords(const std::string& message, std::string_view line) {
   return out;
 }
 
+std::string_view trimmed(std::string_view line) {
+  const std::size_t begin = line.find_first_not_of(" \t\r");
+  return begin == std::string_view::npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+/// YAML takes `group billing` above `store:` for the beginning of one long key, and stumbles at the colon of the line
+/// after. The line to mend is the one without a colon.
+std::optional<YamlFault> missingColon(const SourceText& source, std::size_t offset) {
+  const std::string_view text = source.text();
+  if (text.empty() || offset >= text.size()) return std::nullopt;
+  const auto lineStart = [&](std::size_t at) {
+    const std::size_t breakBefore = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+    return breakBefore == std::string_view::npos ? 0 : breakBefore + 1;
+  };
+  const std::size_t here = lineStart(offset);
+  if (here == 0) return std::nullopt;
+  const std::size_t before = lineStart(here - 1);
+  const std::string_view line = trimmed(text.substr(before, here - 1 - before));
+  if (line.empty() || line.front() == '#' || line.front() == '-' || line.find(':') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  const std::size_t blank = line.find_first_of(" \t");
+  const std::string key{line.substr(0, blank)};
+  const std::string_view value = blank == std::string_view::npos ? "" : trimmed(line.substr(blank));
+  const std::string meant = value.empty() ? key + ":" : key + ": " + std::string{value};
+  return YamlFault{text.find(line, before), inQuotes(line) + " has no colon; did you mean " + inQuotes(meant) + "?"};
+}
+
 YamlFault furtherDocument(const SourceText& source, std::size_t offset) {
   const bool marked = source.lineAt(offset).starts_with("---");
   return {offset, marked ? "a second document starts here; a file holds one group"
@@ -222,6 +250,10 @@ YamlDocument parseYaml(const SourceText& source) {
     }
   } catch (const YAML::Exception& e) {
     const std::size_t offset = offsetOf(e.mark);
+    const bool colon = e.msg.starts_with("illegal map value");
+    if (const auto earlier = colon ? missingColon(source, offset) : std::nullopt) {
+      return fail(earlier->offset, earlier->message), document;
+    }
     fail(offset, inPlainWords(e.msg, source.lineAt(offset)));
   }
   return document;

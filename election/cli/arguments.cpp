@@ -1,17 +1,15 @@
-// The one file that sees CLI11.
 #include "arguments.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
-
-#include <CLI/CLI.hpp>
 
 #include <tenure/config/duration.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/version.hpp>
 
+#include "command_line.hpp"
+#include "environment.hpp"
 #include "exit_codes.hpp"
 #include "help_texts.hpp"
 #include "output.hpp"
@@ -19,7 +17,17 @@
 namespace tenure::cli {
 namespace {
 
-constexpr std::array commandNames{"run", "status", "check", "init", "resign", "lock", "fence"};
+const std::vector<std::string>& commandNames() {
+  static const std::vector<std::string> names{"run", "status", "check", "init", "resign", "lock", "fence"};
+  return names;
+}
+
+const std::vector<std::string>& deeperCommands() {
+  static const std::vector<std::string> names{"lock acquire",  "lock renew",       "lock release", "lock hold",
+                                              "lock show",     "lock list",        "lock prune",   "fence proxy",
+                                              "fence recover", "fence install-sql"};
+  return names;
+}
 
 std::chrono::milliseconds durationOf(const std::string& text, const char* option = "--wait") {
   const auto duration = parseDuration(text);
@@ -39,7 +47,7 @@ class Parser {
   Parser() {
     app_.set_version_flag("--version", "tenure " + std::string{version});
     app_.require_subcommand(1);
-    useHelp(&app_, help::program);
+    useHelp(app_, help::program);
     addRun();
     addStatus();
     addCheck();
@@ -62,25 +70,22 @@ class Parser {
     return std::get<LockArguments>(parsed);
   }
 
-  /// The texts are written by hand; a test holds them against the options.
-  static void useHelp(CLI::App* app, const char* text) {
-    app->set_help_flag("-h,--help");
-    app->formatter_fn([text](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string{text}; });
-  }
-
   CLI::App* addCommand(const char* name, const char* text) {
     CLI::App* command = app_.add_subcommand(name);
-    useHelp(command, text);
+    useHelp(*command, text);
     return command;
   }
 
-  static void addConfig(CLI::App* command, std::string& config) {
-    command->add_option("-c,--config", config)->envname("TENURE_CONFIG");
+  void addConfig(CLI::App* command) { command->add_option("-c,--config", config_); }
+  /// `tenure check FILE` is what a newcomer types. Not for run, where a word that lacks its `--` is the job's.
+  void addConfigOrFile(CLI::App* command) {
+    addConfig(command);
+    command->add_option("FILE", file_);
   }
 
   void addRun() {
     run_ = addCommand("run", help::run);
-    addConfig(run_, runArguments_.config);
+    addConfig(run_);
     run_->add_flag("--once", runArguments_.once);
     run_->add_option_function<std::string>("--wait",
                                            [this](const std::string& text) { runArguments_.wait = durationOf(text); });
@@ -88,14 +93,14 @@ class Parser {
 
   void addStatus() {
     status_ = addCommand("status", help::status);
-    addConfig(status_, statusArguments_.config);
+    addConfigOrFile(status_);
     status_->add_flag("--json", statusArguments_.json);
     status_->add_flag("--watch", statusArguments_.watch);
   }
 
   void addCheck() {
     check_ = addCommand("check", help::check);
-    addConfig(check_, checkArguments_.config);
+    addConfigOrFile(check_);
     check_->add_flag("--connect", checkArguments_.connect);
     check_->add_flag("--effective", checkArguments_.effective);
   }
@@ -108,7 +113,7 @@ class Parser {
 
   void addResign() {
     resign_ = addCommand("resign", help::resign);
-    addConfig(resign_, resignArguments_.config);
+    addConfigOrFile(resign_);
     resign_->add_option_function<std::string>(
         "--wait", [this](const std::string& text) { resignArguments_.wait = durationOf(text); });
   }
@@ -117,26 +122,28 @@ class Parser {
     CLI::App* fence = addCommand("fence", help::fence);
     fence->require_subcommand(1);
     fenceInstallSql_ = fence->add_subcommand("install-sql");
-    useHelp(fenceInstallSql_, help::fenceInstallSql);
+    useHelp(*fenceInstallSql_, help::fenceInstallSql);
     FenceInstallSqlArguments& to = fenceInstallSqlArguments_;
-    fenceInstallSql_->add_option("--dialect", to.dialect)->required()->check(CLI::IsMember({"postgresql", "sqlite"}));
-    fenceInstallSql_->add_option("--table", to.table)->required();
-    fenceInstallSql_->add_option("--lease", to.lease)->required();
+    fenceInstallSql_->add_option("--dialect", to.dialect)
+        ->required()
+        ->type_name("DIALECT")
+        ->check(oneOf({"postgresql", "sqlite"}));
+    fenceInstallSql_->add_option("--table", to.table)->required()->type_name("TABLE");
+    fenceInstallSql_->add_option("--lease", to.lease)->required()->type_name("NAME");
     fenceInstallSql_->add_option("--schema", to.schema);
     fenceInstallSql_->add_option("--token-column", to.tokenColumn);
     fenceProxy_ = fence->add_subcommand("proxy");
-    useHelp(fenceProxy_, help::fenceProxy);
+    useHelp(*fenceProxy_, help::fenceProxy);
     FenceProxyArguments& proxy = fenceProxyArguments_;
-    fenceProxy_->add_option("--listen", proxy.listen)->required();
-    fenceProxy_->add_option("--upstream", proxy.upstream)->required();
-    fenceProxy_->add_option("--lease", proxy.leases)->required()->allow_extra_args(false);
-    fenceProxy_->add_option("--memory", proxy.memory)->required();
+    fenceProxy_->add_option("--listen", proxy.listen)->required()->type_name("ADDRESS:PORT");
+    fenceProxy_->add_option("--upstream", proxy.upstream)->required()->type_name("URL");
+    fenceProxy_->add_option("--lease", proxy.leases)->required()->type_name("NAME")->allow_extra_args(false);
+    fenceProxy_->add_option("--memory", proxy.memory)->required()->type_name("FILE");
     CLI::Option* keys = fenceProxy_->add_option("--keys", proxy.keys);
     CLI::Option* audience = fenceProxy_->add_option("--audience", proxy.audience)->needs(keys);
     keys->needs(audience);
-    fenceProxy_->add_option("--without-token", proxy.withoutToken)
-        ->check(CLI::IsMember({"refuse-writes", "refuse", "pass"}));
-    fenceProxy_->add_option("--stale-status", proxy.staleStatus)->check(CLI::IsMember({409, 412}));
+    fenceProxy_->add_option("--without-token", proxy.withoutToken)->check(oneOf({"refuse-writes", "refuse", "pass"}));
+    fenceProxy_->add_option("--stale-status", proxy.staleStatus)->check(oneOf({"409", "412"}));
     fenceProxy_->add_option("--max-connections", proxy.maxConnections)->check(CLI::Range(1, 100'000));
     fenceProxy_->add_option("--signed-body-limit", proxy.signedBodyLimit)->check(CLI::Range(1, 1 << 30));
     addDuration(fenceProxy_, "--client-timeout", proxy.clientTimeout);
@@ -147,11 +154,12 @@ class Parser {
 
   void addFenceRecover(CLI::App* fence) {
     fenceRecover_ = fence->add_subcommand("recover");
-    useHelp(fenceRecover_, help::fenceRecover);
+    useHelp(*fenceRecover_, help::fenceRecover);
     FenceRecoverArguments& recover = fenceRecoverArguments_;
-    fenceRecover_->add_option("-c,--config", recover.config)->envname("TENURE_CONFIG")->required();
+    fenceRecover_->add_option("-c,--config", config_);
     fenceRecover_->add_option("--token", recover.token)
         ->required()
+        ->type_name("N")
         ->check(isPlainNumber)
         ->check(CLI::Range(std::uint64_t{1}, maxFencingToken.value() - 1));
     fenceRecover_->add_option("--lease", recover.lease);
@@ -167,12 +175,9 @@ class Parser {
     });
   }
 
-  [[nodiscard]] const std::string& configOf(const std::string& command) const {
-    if (command == "run") return runArguments_.config;
-    if (command == "status") return statusArguments_.config;
-    return command == "check" ? checkArguments_.config : resignArguments_.config;
-  }
-
+  /// For a command that needs a group's file: what is wrong with how it was given, or empty.
+  [[nodiscard]] std::string settleConfig();
+  [[nodiscard]] std::string faultBehind(const std::string& command, bool bordered);
   [[nodiscard]] Arguments chosen() const {
     if (run_->parsed()) return runArguments_;
     if (status_->parsed()) return statusArguments_;
@@ -186,6 +191,8 @@ class Parser {
 
   CLI::App app_{"", "tenure"};
   CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
+  std::string config_;  ///< of whichever command
+  std::string file_;
   RunArguments runArguments_;
   StatusArguments statusArguments_;
   CheckArguments checkArguments_;
@@ -196,10 +203,28 @@ class Parser {
   FenceRecoverArguments fenceRecoverArguments_;
 };
 
-int refuse(const std::string& message, const std::string& command) {
-  complain(message);
-  complain("see: tenure " + (command.empty() ? "" : command + ' ') + "--help");
-  return exitUsage;
+std::string Parser::settleConfig() {
+  if (!config_.empty() && !file_.empty()) return "give the group's file once: by --config or as FILE";
+  if (config_.empty()) config_ = file_.empty() ? environmentText("TENURE_CONFIG") : file_;
+  if (config_.empty()) return "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one";
+  for (std::string* to : {&runArguments_.config, &statusArguments_.config, &checkArguments_.config,
+                          &resignArguments_.config, &fenceRecoverArguments_.config}) {
+    *to = config_;
+  }
+  return {};
+}
+
+/// What CLI11 cannot know.
+std::string Parser::faultBehind(const std::string& command, bool bordered) {
+  const bool needsConfig = command != "init" && (command != "fence" || fenceRecover_->parsed());
+  if (needsConfig) {
+    if (std::string fault = settleConfig(); !fault.empty()) return fault;
+  }
+  if (command != "run") return bordered ? "only run and lock hold take a command after --" : std::string{};
+  if (runArguments_.command.empty()) {
+    return "give the command to run after --, as in: tenure run --config group.yaml -- ./job";
+  }
+  return runArguments_.command.front().empty() ? "the command after -- is empty" : std::string{};
 }
 
 std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
@@ -207,14 +232,20 @@ std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
   const bool bordered = border != words.end();
   if (bordered) runArguments_.command.assign(std::next(border), words.end());
   words.erase(border, words.end());
+  words = asMeant(std::move(words));
   const std::string command = words.empty() ? "" : words.front();
   if (command == "lock") return lockArguments(std::move(words), bordered);
-  const bool known = std::find(commandNames.begin(), commandNames.end(), command) != commandNames.end();
-  if (command.empty()) return refuse("give a command: run, lock, status, check, init, resign or fence", "");
-  if (!known && command.front() != '-') {
-    return refuse(
-        "there is no command \"" + command + "\"; the commands are run, lock, status, check, init, resign, fence", "");
+  if (command.empty()) {
+    complain("give a command\n\n" + std::string{help::program});
+    return exitUsage;
   }
+  const auto& names = commandNames();
+  const bool known = std::find(names.begin(), names.end(), command) != names.end();
+  if (!known && command.front() != '-') return refuse(unknownCommand(command, names, deeperCommands()), "");
+  const std::string deeper = words.size() > 1 ? command + ' ' + words[1] : "";
+  const auto& more = deeperCommands();
+  const std::string asked = std::find(more.begin(), more.end(), deeper) != more.end() ? deeper : known ? command : "";
+  const std::vector<std::string> typed = words;
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app_.parse(words);
@@ -222,15 +253,10 @@ std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
     app_.exit(wish);
     return exitOk;
   } catch (const CLI::ParseError& fault) {
-    return refuse(fault.what(), known ? command : "");
+    return refuse(faultOf(app_, fault, typed), asked);
   }
-  if (known && command != "init" && command != "fence" && configOf(command).empty()) {
-    return refuse("give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one", command);
-  }
-  if (command == "run" && runArguments_.command.empty()) {
-    return refuse("give the command to run after --, as in: tenure run --config group.yaml -- ./job", command);
-  }
-  if (command != "run" && bordered) return refuse("only run and lock hold take a command after --", command);
+  const std::string fault = faultBehind(command, bordered);
+  if (!fault.empty()) return refuse(fault, asked);
   return chosen();
 }
 

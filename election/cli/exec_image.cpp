@@ -9,18 +9,6 @@
 namespace tenure::cli {
 namespace {
 
-std::vector<std::string> candidatesFor(const std::string& name) {
-  if (name.find('/') != std::string::npos) return {name};
-  const std::string path = environmentText("PATH");
-  std::vector<std::string> out;
-  std::istringstream directories{path.empty() ? "/usr/local/bin:/usr/bin:/bin" : path};
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    if (directory.empty()) directory = ".";
-    out.push_back(directory.append("/").append(name));
-  }
-  return out;
-}
-
 std::vector<std::string> mergedEnvironment(const std::map<std::string, std::string>& added) {
   std::vector<std::string> out;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -55,6 +43,18 @@ ExecImage::ExecImage(const std::vector<std::string>& command, const std::map<std
       argv_{pointersTo(arguments_)},
       shellArgv_{shellArguments(argv_)},
       envp_{pointersTo(environment_)} {}
+
+std::vector<std::string> ExecImage::candidatesFor(const std::string& name) {
+  if (name.find('/') != std::string::npos) return {name};
+  const std::string path = environmentText("PATH");
+  std::vector<std::string> out;
+  std::istringstream directories{path.empty() ? "/usr/local/bin:/usr/bin:/bin" : path};
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (directory.empty()) directory = ".";
+    out.push_back(directory.append("/").append(name));
+  }
+  return out;
+}
 
 int ExecImage::execute() noexcept {
   int best = ENOENT;

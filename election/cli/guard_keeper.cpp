@@ -38,7 +38,9 @@ void GuardKeeper::start() {
   std::string numbers[3];
   for (std::size_t i = 0; i < 3; ++i) numbers[i] = std::to_string(inherited[i]);
   std::string subcommand = guardSubcommand;
-  char* const argv[] = {program_.data(),   subcommand.data(), numbers[0].data(),
+  // What ps shows: whoever looks for stray processes must see whose it is.
+  std::string title = "tenure: guard of process " + std::to_string(getpid());
+  char* const argv[] = {title.data(),      subcommand.data(), numbers[0].data(),
                         numbers[1].data(), numbers[2].data(), nullptr};
   const pid_t child = forkFor("the guard");
   if (child == 0) {  // from here on async-signal-safe

@@ -42,8 +42,8 @@ repeated failures).
 Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
   --once               run COMMAND in one term only; exit with its exit code
-  --wait DURATION      exit with code 82 if not elected within this time (30s);
-                       0s: as soon as somebody else is seen leading
+  --wait DURATION      exit with code 82 if not elected within this time, such
+                       as 30s; 0s: as soon as somebody else is seen leading
   -h, --help           print this help and exit
 
 COMMAND finds in its environment:
@@ -78,7 +78,7 @@ Examples:
 
 const char* const status = R"(tenure status - show who leads
 
-Usage: tenure status --config FILE [--json] [--watch]
+Usage: tenure status FILE [--json] [--watch]
 
 Reads the store and changes nothing. The times in it are wall clock times of the
 leader's machine, for people; no decision of the election uses them.
@@ -101,7 +101,7 @@ Examples:
 
 const char* const check = R"(tenure check - validate a configuration file
 
-Usage: tenure check --config FILE [--connect] [--effective]
+Usage: tenure check FILE [--connect] [--effective]
 
 Reports every fault at once, as FILE:LINE:COLUMN: KEY: what is wrong and what is
 allowed. Touches nothing, unless --connect is given.
@@ -139,7 +139,7 @@ Example:
 
 const char* const resign = R"(tenure resign - ask the leader to step down, so that another copy takes over
 
-Usage: tenure resign --config FILE [--wait DURATION]
+Usage: tenure resign FILE [--wait DURATION]
 
 The leader sees the wish at its next heartbeat, ends its work, releases the
 lease and does not compete for one lease duration. If no other copy is running,

@@ -73,6 +73,14 @@ std::optional<ExitStatus> Job::status() const noexcept {
   return ExitStatus{info.si_code != CLD_EXITED, info.si_status};
 }
 
+std::optional<int> Job::takeStop() const noexcept {
+  siginfo_t info{};
+  if (waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WSTOPPED | WNOHANG) != 0 || info.si_pid == 0) {
+    return std::nullopt;
+  }
+  return info.si_status;
+}
+
 void Job::openGate() noexcept { [[maybe_unused]] const ssize_t sent = send(gate_.get(), &goAhead, 1, MSG_NOSIGNAL); }
 
 int Job::takeExecResult() noexcept {

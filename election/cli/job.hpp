@@ -42,6 +42,9 @@ class Job {
   /// How the leader ended; empty while it runs.
   [[nodiscard]] std::optional<ExitStatus> status() const noexcept;
 
+  /// The signal that has stopped the leader since the last call, if any has.
+  [[nodiscard]] std::optional<int> takeStop() const noexcept;
+
   void openGate() noexcept;
   /// Readable when the command was executed or could not be; -1 afterwards.
   [[nodiscard]] int execDescriptor() const noexcept { return gate_.get(); }

@@ -7,6 +7,8 @@
 #include <tenure/lockcore/random_source.hpp>
 
 #include "environment.hpp"
+#include "output.hpp"
+#include "process.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -54,6 +56,17 @@ void JobRun::stop(const std::string& why) {
 
 void JobRun::forward(int signal) const noexcept {
   if (gateOpen_) signalProcess(job_.pidfd(), signal);
+}
+
+void JobRun::noteStops() {
+  const std::optional<int> signal = job_.takeStop();
+  if (!signal) return;
+  const std::string what = "the job (process " + std::to_string(id()) + ") has been stopped ";
+  if (*signal == SIGTTIN || *signal == SIGTTOU) {
+    return complain(what + "by the terminal, which it cannot " + (*signal == SIGTTIN ? "read from" : "set") +
+                    " in a process group of its own; give it its input by a file or a pipe, such as < /dev/null");
+  }
+  logger_.log(LogLevel::warn, what + "by " + signalText(*signal) + "; SIGCONT lets it go on");
 }
 
 std::vector<pollfd> JobRun::descriptors() const {

@@ -42,6 +42,10 @@ class JobRun {
   /// Any other signal, to the job's first process only.
   void forward(int signal) const noexcept;
 
+  /// To be called on SIGCHLD: tells people that the job has been stopped, and by what, as it looks like a job that
+  /// hangs.
+  void noteStops();
+
   /// What to wait for besides the time; entries may be -1.
   [[nodiscard]] std::vector<pollfd> descriptors() const;
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWake(const Instant& now) const;

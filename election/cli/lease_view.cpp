@@ -16,8 +16,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t shownIncarnation = 8;
-
 std::string incarnationOf(const std::string& holder) {
   const std::size_t name = nameOf(holder).size();
   return name < holder.size() ? holder.substr(name + 1) : "";
@@ -64,11 +62,6 @@ std::string stateText(const LeaseView& view, bool colours) {
                   colours);
 }
 
-std::string person(const std::string& holder) {
-  const std::string incarnation = incarnationOf(holder).substr(0, shownIncarnation);
-  return std::string{nameOf(holder)} + (incarnation.empty() ? "" : " (" + incarnation + ")");
-}
-
 std::string jsonTime(std::int64_t millis) { return millis == 0 ? "null" : jsonString(wallClockTextForDisplay(millis)); }
 
 /// Other clients write no times; then nothing can be said about a holder's silence.
@@ -101,7 +94,7 @@ std::string toTable(const LeaseView& view, bool colours) {
   std::vector<std::pair<std::string, std::string>> rows{{"group", view.group}, {"state", stateText(view, colours)}};
   if (view.record) {
     const LeaseRecord& record = *view.record;
-    if (!record.vanished) rows.emplace_back(record.released ? "last leader" : "leader", person(record.holder));
+    if (!record.vanished) rows.emplace_back(record.released ? "last leader" : "leader", personOf(record.holder));
     rows.emplace_back("fencing token", record.token.isNone() ? "none" : toString(record.token));
     if (!record.vanished) {
       rows.emplace_back("since", timeText(record.acquiredAtMillis));

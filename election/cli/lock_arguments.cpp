@@ -1,18 +1,18 @@
-// The other file that sees CLI11: `tenure lock` has commands of its own.
+// `tenure lock` has commands of its own.
 #include "lock_arguments.hpp"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include <tenure/config/duration.hpp>
 
+#include "command_line.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "help_texts.hpp"
 #include "output.hpp"
+#include "words.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -36,15 +36,8 @@ const std::array<Named, 7>& lockCommands() {
   return all;
 }
 
-void useHelp(CLI::App* app, const char* text) {
-  app->set_help_flag("-h,--help");
-  app->formatter_fn([text](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string{text}; });
-}
-
 int refuseLock(const std::string& message, const std::string& command) {
-  complain(message);
-  complain("see: tenure lock " + (command.empty() ? "" : command + ' ') + "--help");
-  return exitUsage;
+  return refuse(message, command.empty() ? "lock" : "lock " + command);
 }
 
 /// CLI11 keeps pointers into it.
@@ -52,7 +45,7 @@ class LockParser {
  public:
   LockParser() {
     app_.require_subcommand(1);
-    useHelp(&app_, help::lock);
+    useHelp(app_, help::lock);
     for (const Named& command : lockCommands()) add(command);
   }
   LockParser(const LockParser&) = delete;
@@ -64,7 +57,7 @@ class LockParser {
  private:
   void add(const Named& named) {
     CLI::App* command = app_.add_subcommand(named.name);
-    useHelp(command, named.help);
+    useHelp(*command, named.help);
     addStore(command);
     const Action action = named.action;
     const auto is = [action](std::initializer_list<Action> those) {
@@ -156,6 +149,11 @@ std::optional<std::string> LockParser::missing() const {
         return byOwner ? "give the name of the lock beside --owner"
                        : "give the lock token (- reads it from stdin), or set TENURE_LOCK_TOKEN";
       }
+      if (!byOwner && parsed_.target != "-" && !parsed_.target.starts_with("tenure-lock:")) {
+        return config::inQuotes(parsed_.target) +
+               " is no lock token: give the one that tenure lock acquire printed (- reads it from stdin), or the "
+               "lock's name with --owner OWNER";
+      }
       break;
     case Action::show:
       if (parsed_.target.empty()) return "give the name of the lock, or a lock token";
@@ -164,22 +162,25 @@ std::optional<std::string> LockParser::missing() const {
     case Action::prune:
       break;
   }
+  if (parsed_.action == Action::hold && !parsed_.command.empty() && parsed_.command.front().empty()) {
+    return "the command after -- is empty";
+  }
   if (parsed_.action == Action::hold && parsed_.command.empty())
     return "give the command to run after --, as in: tenure lock hold nightly --path locks.db -- ./job";
-  if (parsed_.action != Action::hold && !parsed_.command.empty()) return "only hold takes a command after --";
   return std::nullopt;
 }
 
 std::variant<LockArguments, int> LockParser::parse(std::vector<std::string> words,
                                                    const std::optional<std::vector<std::string>>& command) {
   const std::string first = words.empty() ? "" : words.front();
-  const bool known =
-      std::any_of(lockCommands().begin(), lockCommands().end(), [&](const Named& c) { return c.name == first; });
-  const std::string names = "acquire, renew, release, hold, show, list, prune";
-  if (first.empty()) return refuseLock("give what to do with the lock: " + names, "");
+  std::vector<std::string> names;
+  for (const Named& one : lockCommands()) names.emplace_back(one.name);
+  const bool known = std::find(names.begin(), names.end(), first) != names.end();
+  if (first.empty()) return refuseLock("give what to do with the lock: " + config::listed(names, "or"), "");
   if (!known && first.front() != '-') {
-    return refuseLock("there is no command \"lock " + first + "\"; the commands are " + names, "");
+    return refuseLock(unknownCommand(first, names, {"run", "status", "check", "init", "resign"}), "");
   }
+  const std::vector<std::string> typed = words;
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants them
     app_.parse(words);
@@ -187,7 +188,7 @@ std::variant<LockArguments, int> LockParser::parse(std::vector<std::string> word
     app_.exit(wish);
     return exitOk;
   } catch (const CLI::ParseError& fault) {
-    return refuseLock(fault.what(), known ? first : "");
+    return refuseLock(faultOf(app_, fault, typed), known ? first : "");
   }
   if (command) parsed_.command = *command;
   const bool takesToken = parsed_.action == Action::renew || parsed_.action == Action::release;

@@ -173,9 +173,9 @@ const char* const lockList = R"(tenure lock list - all locks of a store
 Usage: tenure lock list [PREFIX] [OPTIONS]
 
 States: released; corrupt (the record is not understood; the others are listed
-all the same); and of what is held: held (its holder was seen renewing), stale
-(it was not renewed in a whole lease of watching), unknown (not watched for long
-enough). No wall clock takes part, so without --watch all of it is unknown.
+all the same); held (by its record); with --watch also renewed (its holder was
+seen renewing it) and stale (not renewed in a whole lease of watching). No wall
+clock takes part.
 
 Options (and the store: tenure lock --help):
   --watch DURATION    watch for so long before the list is printed

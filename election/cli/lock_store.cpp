@@ -1,6 +1,7 @@
 #include "lock_store.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <tenure/config/config_keys.hpp>
@@ -75,6 +76,44 @@ std::optional<GroupConfig> withStore(LockStoreArguments words) {
   return config;
 }
 
+/// What stands in for a key of the YAML on the command line and in the environment.
+struct Word {
+  const char* key;
+  const char* option;
+  const char* variable;
+  std::string LockStoreArguments::*value;
+};
+
+constexpr std::array<Word, 7> storeWords{{
+    {"store.path", "--path", "TENURE_LOCK_PATH", &LockStoreArguments::path},
+    {"store.table", "--table", "TENURE_LOCK_TABLE", &LockStoreArguments::table},
+    {"store.region", "--region", "TENURE_LOCK_REGION", &LockStoreArguments::region},
+    {"store.endpoint", "--endpoint", "TENURE_LOCK_ENDPOINT", &LockStoreArguments::endpoint},
+    {"store.profile", "--profile", "TENURE_LOCK_PROFILE", &LockStoreArguments::profile},
+    {"store.partition_key", "--partition-key", "TENURE_LOCK_PARTITION_KEY", &LockStoreArguments::partitionKey},
+    {"store.sort_key", "--sort-key", "TENURE_LOCK_SORT_KEY", &LockStoreArguments::sortKey},
+}};
+
+void replaceAll(std::string& text, std::string_view what, std::string_view by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+}
+
+/// A fault in terms of what the user gave: whoever typed --lease never saw lease.duration.
+std::string asGiven(const OptionFault& fault, const LockArguments& arguments) {
+  std::string text = (fault.key == "group" ? "the lock's name" : fault.key) + ": " + fault.message;
+  const bool byWords = arguments.store.config.empty();
+  if (byWords || arguments.lease) replaceAll(text, "lease.duration", "--lease");
+  if (byWords || arguments.heartbeat) replaceAll(text, "lease.heartbeat", "--heartbeat");
+  if (!byWords) return text;
+  for (const Word& word : storeWords) {
+    const bool fromVariable = (arguments.store.*word.value).empty() && !environmentText(word.variable).empty();
+    replaceAll(text, word.key, fromVariable ? word.variable : word.option);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments) {
@@ -94,10 +133,7 @@ std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments) 
   }
   if (arguments.heartbeat) config->options.lease.heartbeat = arguments.heartbeat;
   const OptionFaults faults = faultsOf(*config);
-  for (const OptionFault& fault : faults) {
-    const std::string what = fault.key == "group" ? "the lock's name" : fault.key;
-    complain(what + ": " + fault.message);
-  }
+  for (const OptionFault& fault : faults) complain(asGiven(fault, arguments));
   if (!faults.empty()) return std::nullopt;
   return config;
 }

@@ -42,7 +42,7 @@ std::string dataText(const std::string& data) {
 
 Colour colourOf(LockState state) {
   switch (state) {
-    case LockState::held:
+    case LockState::renewed:
       return Colour::good;
     case LockState::stale:
       return Colour::warning;
@@ -50,7 +50,7 @@ Colour colourOf(LockState state) {
       return Colour::bad;
     case LockState::released:
       return Colour::dim;
-    case LockState::unknown:
+    case LockState::held:
       break;
   }
   return Colour::none;

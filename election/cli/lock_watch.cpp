@@ -10,10 +10,10 @@ using std::chrono::nanoseconds;
 
 std::string_view toString(LockState state) noexcept {
   switch (state) {
+    case LockState::renewed:
+      return "renewed";
     case LockState::held:
       return "held";
-    case LockState::unknown:
-      return "unknown";
     case LockState::stale:
       return "stale";
     case LockState::released:
@@ -50,7 +50,7 @@ std::vector<LockWatch::Row> LockWatch::rows() const {
       const Sighting& seen = sightings_.at(lease.key);
       row.unrenewedFor = std::max(elapsedForChallenger(seen.since, seen.confirmed), nanoseconds{0});
       const bool silent = row.unrenewedFor >= lease.record->leaseDuration;
-      row.state = silent ? LockState::stale : seen.renewed ? LockState::held : LockState::unknown;
+      row.state = silent ? LockState::stale : seen.renewed ? LockState::renewed : LockState::held;
     }
     out.push_back(std::move(row));
   }

@@ -13,8 +13,8 @@
 namespace tenure::cli {
 
 enum class LockState {
-  held,      ///< its holder was seen renewing it
-  unknown,   ///< held by its record; not watched long enough to say whether its holder lives
+  held,      ///< by its record; not watched long enough to say whether its holder lives
+  renewed,   ///< its holder was seen renewing it
   stale,     ///< held by its record, and not renewed while it was watched for its whole lease
   released,  ///< its last holder gave it up
   corrupt,   ///< the record is not understood

@@ -13,6 +13,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/death_notice.hpp>
 
+#include "command_check.hpp"
 #include "output.hpp"
 #include "store_calls.hpp"
 
@@ -37,7 +38,7 @@ Group withoutTerminate(GroupConfig config, Logger logger) {
 }
 
 std::vector<int> heededSignals(const SignalState& state) {
-  std::vector<int> out{SIGTERM, SIGUSR1, SIGUSR2};
+  std::vector<int> out{SIGTERM, SIGUSR1, SIGUSR2, SIGCHLD};
   for (const int signal : {SIGINT, SIGHUP, SIGQUIT}) {
     if (!state.wasIgnored(signal)) out.push_back(signal);
   }
@@ -79,6 +80,10 @@ Supervisor::~Supervisor() {
 }
 
 int Supervisor::run() {
+  if (const auto fault = faultOfCommand(options_.command.front())) {
+    complain(fault->message);
+    return fault->exitCode;
+  }
   requireFreeDescriptors(tasks_.descriptor(), descriptorsNeeded);
   compete();
   while (!finished_) {
@@ -106,6 +111,7 @@ CandidacyEvents Supervisor::events() {
   };
   events.leaderSeen = [this](const std::optional<LeaderInfo>& leader) {
     waitLimit_.leaderSeen(leader && !leader->self, readClock());
+    noteHolder(leader);
   };
   events.stopped = [this](ReleaseResult result) { stopped_ = result; };
   return events;
@@ -118,6 +124,7 @@ void Supervisor::wait() {
   if (candidacy_) left = earlier(left, firstContact_.untilLook(now));
   left = earlier(left, untilQuit(now));
   if (pausedAt_) left = earlier(left, restartDelay_.present() - elapsedForHolder(*pausedAt_, now));
+  left = earlier(earlier(left, holderNote_.untilDue(now)), stubbornNote_.untilDue(now));
   timer_.arm(left);
   std::vector<pollfd> entries = job_ ? job_->descriptors() : std::vector<pollfd>{};
   const int progress = progress_ ? progress_->descriptor() : -1;
@@ -131,7 +138,9 @@ void Supervisor::wait() {
 
 void Supervisor::takeSignals() {
   while (const auto signal = signals_.next()) {
-    if (*signal == SIGUSR1 || *signal == SIGUSR2) {
+    if (*signal == SIGCHLD) {
+      if (job_) job_->noteStops();
+    } else if (*signal == SIGUSR1 || *signal == SIGUSR2) {
       if (job_) job_->forward(*signal);
     } else if (*signal == SIGQUIT) {
       stopPolitely(*signal);
@@ -149,7 +158,13 @@ void Supervisor::stopPolitely(int signal) {
     stopAskedAt_ = readClock();
     logger_.log(LogLevel::info, "asked to stop by " + signalText(signal));
   }
-  if (job_) job_->stop("the supervisor was asked to stop");
+  if (job_) {
+    job_->stop("the supervisor was asked to stop");
+    stubbornNote_.set("the job (process " + std::to_string(job_->id()) + ") has not ended yet; it is killed " +
+                          seconds(group_.timing().drainTimeout()) +
+                          " after the first signal at the latest, and by a second one at once",
+                      *stopAskedAt_);
+  }
   if (!job_ || !options_.once) leave(exitOk);
   if (candidacy_) candidacy_->stop();
 }
@@ -175,7 +190,19 @@ void Supervisor::keepGuard() {
   leave(exitFailed);
 }
 
+/// Who runs a command under a lock wants to know whom he waits for.
+void Supervisor::noteHolder(const std::optional<LeaderInfo>& leader) {
+  if (!options_.namesHolder || !leader || leader->self) return holderNote_.drop();
+  holderNote_.set(
+      "waits for lock " + group_.name() + ": " + personOf(leader->holder) + " holds it " + withToken(leader->token),
+      readClock());
+}
+
 void Supervisor::advance(const Instant& now) {
+  if (job_) holderNote_.drop();
+  if (!job_) stubbornNote_.drop();
+  if (const auto note = holderNote_.take(now)) complain(*note);
+  if (const auto note = stubbornNote_.take(now)) complain(*note);
   if (job_) {
     publisher_.publish(*term_);
     job_->act(now);
@@ -244,7 +271,8 @@ void Supervisor::endTerm() {
 
 void Supervisor::judgeEnd(const ExitStatus& status) {
   if (const int error = job_->execError(); error != 0) {
-    complain(options_.command.front() + ": " + std::generic_category().message(error));
+    const auto fault = faultOfCommand(options_.command.front());
+    complain(fault ? fault->message : options_.command.front() + ": " + std::generic_category().message(error));
     return leave(error == ENOENT ? exitNotFound : exitNotExecutable);
   }
   const bool byItself = !job_->wasStopped();
@@ -330,8 +358,8 @@ void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {
   gaveUpAt_ = now;
   mayHaveAcquired_ = lease.state != LeaseState::candidate && lease.state != LeaseState::idle;
   if (lease.leader && !lease.leader->self) {
-    complain("busy: " + std::string{nameOf(lease.leader->holder)} + " leads " + group_.name() + " with fencing token " +
-             toString(lease.leader->token));
+    complain("busy: " + personOf(lease.leader->holder) + " leads " + group_.name() + " " +
+             withToken(lease.leader->token));
     return leave(exitBusy);
   }
   if (lease.lastError) {

@@ -11,6 +11,7 @@
 #include <tenure/election/group.hpp>
 
 #include "candidacy.hpp"
+#include "delayed_note.hpp"
 #include "exit_codes.hpp"
 #include "first_contact.hpp"
 #include "guard_channel.hpp"
@@ -32,6 +33,7 @@ struct SupervisorOptions {
   bool once{false};
   std::optional<std::chrono::milliseconds> wait{};  ///< for leadership; zero: leave as soon as somebody else leads
   std::string configFile;                           ///< absolute, for the job's environment
+  bool namesHolder{false};  ///< tells people who holds what they wait for, whatever the log's level
 };
 
 /// One thread, one loop: everything happens on the thread that calls `run`, which must be the main thread and must not
@@ -68,6 +70,7 @@ class Supervisor {
   void stopPolitely(int signal);
   void hurry();
   void pauseAndCompete(const ExitStatus& status);
+  void noteHolder(const std::optional<LeaderInfo>& leader);
 
   void makeContact(const Instant& now, const LeaseStatus& lease);
   void giveUpWaiting(const Instant& now, const LeaseStatus& lease);
@@ -107,6 +110,8 @@ class Supervisor {
   bool mayHaveAcquired_{false};      ///< an acquisition was under way then
   std::optional<int> exitCode_;
   std::optional<Instant> stopAskedAt_;
+  DelayedNote holderNote_;
+  DelayedNote stubbornNote_;
   bool finished_{false};
 };
 

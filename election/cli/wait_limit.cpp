@@ -12,6 +12,16 @@ constexpr milliseconds firstAnswerTimeout{5'000};
 constexpr milliseconds deathProofTime{200};
 constexpr milliseconds lookPeriod{50};
 
+/// An error counts unless the store has answered since, or its tables are only just being made: the first look may come
+/// before they are there.
+bool fails(const LeaseStatus& status) noexcept {
+  if (!status.lastError) return false;
+  const bool answeredSince = status.leaderSeenAgo.count() >= 0 && status.leaderSeenAgo < status.lastErrorAgo;
+  const bool tablesToCome = status.lastError->errorClass == ErrorClass::misconfigured &&
+                            (!status.schema || status.schema->has_value());
+  return !answeredSince && !tablesToCome;
+}
+
 }  // namespace
 
 void WaitLimit::leaderSeen(bool other, const Instant& now) noexcept {
@@ -33,7 +43,7 @@ bool WaitLimit::isOver(const Instant& now, const LeaseStatus& status) const noex
   const nanoseconds waited = elapsedForHolder(since_, now);
   if (wait_->count() > 0) return waited >= *wait_;
   const bool othersLead = othersLeadSince_ && elapsedForHolder(*othersLeadSince_, now) >= deathProofTime;
-  return othersLead || status.lastError || waited >= firstAnswerTimeout;
+  return othersLead || fails(status) || waited >= firstAnswerTimeout;
 }
 
 }  // namespace tenure::cli

@@ -87,7 +87,7 @@ void LeaderElector::Impl::start(std::optional<LeaseSighting> sighting) {
       throw std::logic_error("LeaderElector: it was stopped; make a new one to start again");
     if (std::exchange(phase_, Phase::started) == Phase::started) return;
   }
-  log(LogLevel::info, candidate_ + " competes on " + group_.store()->describe());
+  log(LogLevel::info, personOf(candidate_) + " competes on " + group_.store()->describe());
   const std::shared_ptr<DeathNotice> notice = deathNotice();
   if (!notice) return driver_->submit(event::Start{{}, std::move(sighting)});
   // Making the beacon is file work: not on this thread, not on the renewal thread.

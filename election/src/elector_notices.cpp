@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include <tenure/lockcore/candidate_id.hpp>
+
 #include "elector_impl.hpp"
 
 namespace tenure {
@@ -91,6 +93,7 @@ void LeaderElector::Impl::watchLostWork(const std::shared_ptr<TermHandle>& term)
 }
 
 void LeaderElector::Impl::on(const action::Renewed& renewed) {
+  if (renewed.afterDoubt) log(LogLevel::info, "in doubt no more: the lease is renewed");
   tell(&Listener::onRenewed, Renewal{renewed.token, renewed.afterDoubt});
 }
 
@@ -102,9 +105,9 @@ void LeaderElector::Impl::on(const action::InDoubt& doubt) {
 
 void LeaderElector::Impl::on(const action::LeaderChanged& changed) {
   if (!changed.leader || !changed.leader->self) {
-    log(LogLevel::info, changed.leader ? "the leader is " + changed.leader->holder + " with fencing token " +
-                                             toString(changed.leader->token)
-                                       : std::string{"nobody leads"});
+    log(LogLevel::info,
+        changed.leader ? "the leader is " + personOf(changed.leader->holder) + " " + withToken(changed.leader->token)
+                       : std::string{"nobody leads"});
   }
   tell(&Listener::onLeaderChanged, LeaderNotice{changed.leader});
 }

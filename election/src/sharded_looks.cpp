@@ -78,7 +78,7 @@ void ShardedElector::Impl::listed(std::uint64_t listing, const ListOutcome& outc
 /// Nothing is given up and nothing taken by what was seen before. What is led is renewed as ever.
 void ShardedElector::Impl::lookFailed(const StoreError& error) {
   log(std::exchange(watched_, false) ? LogLevel::warn : LogLevel::debug,
-      "cannot see who holds which shard, which is tried again: " + error.message);
+      "cannot see who holds which shard" + std::string{tillWhen(error)} + error.message);
   const std::lock_guard lock{mutex_};
   lastError_ = error;
 }

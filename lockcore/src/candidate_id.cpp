@@ -16,6 +16,18 @@ std::string_view nameOf(std::string_view holderText) noexcept {
   return at == std::string_view::npos ? holderText : holderText.substr(0, at);
 }
 
+std::string personOf(std::string_view holderText) {
+  constexpr std::size_t mostName = 64, mostIncarnation = 8;
+  const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+  const std::string_view name = nameOf(holderText);
+  std::size_t end = std::min(name.size(), mostName);
+  while (end > 0 && end < name.size() && continues(name[end])) --end;
+  std::string out{name.substr(0, end)};
+  if (end < name.size()) out += "...";
+  if (name.size() == holderText.size()) return out;
+  return out.append(" (").append(holderText.substr(name.size() + 1, mostIncarnation)).append(")");
+}
+
 std::optional<std::string> faultOfCandidateName(std::string_view name) {
   constexpr std::size_t maxBytes = 200;
   const auto forbidden = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '#'; };

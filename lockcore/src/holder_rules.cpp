@@ -3,6 +3,8 @@
 #include <iterator>
 #include <utility>
 
+#include <tenure/lockcore/candidate_id.hpp>
+
 #include "lease_machine_impl.hpp"
 #include "mutants.hpp"
 
@@ -55,6 +57,7 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   readBack_ = false;
   lossHinted_ = false;
   doubt_ = false;
+  doubtCause_.reset();
   wanted_.reset();
   overdueWhenWon_ = std::max(-heartbeatDueIn(now), nanoseconds{0});
   workRunning_ = true;
@@ -193,6 +196,7 @@ void LeaseMachine::Impl::renewed(const Instant& now, const Pending& proven) {
   statedLease_ = std::max(statedLease_, proven.right.lease);
   pending_.clear();
   renewFailures_ = 0;
+  doubtCause_.reset();
   readBack_ = false;
   retryAfter_ = nanoseconds{0};
   if (!options_.manualHeartbeat) {
@@ -215,10 +219,18 @@ void LeaseMachine::Impl::renewed(const Instant& now, const Pending& proven) {
 
 void LeaseMachine::Impl::renewalFailed(const Instant& now, const StoreError& error) {
   noteError(now, error);
+  // A refusal explains the end of a term better than the time-out that came after it.
+  if (!doubtCause_ || !mayPass(error) || mayPass(*doubtCause_)) doubtCause_ = error;
   retryFrom_ = now;
   // Sooner as the end comes near, but not in ever smaller steps: a store in trouble may have holders by the thousand.
   const nanoseconds least = std::max<nanoseconds>(options_.timing.heartbeat() / 16, leastRetry);
-  retryAfter_ = std::max(jittered(std::min(grownRetry(), rightLeft(now) / 4)), least);
+  const nanoseconds grown = grownRetry();
+  retryAfter_ = std::max(jittered(std::min(grown, rightLeft(now) / 4)), least);
+  // What waits for people is asked about as often as candidates ask, and a few times more before the end.
+  if (!mayPass(error)) {
+    const nanoseconds heartbeat = options_.timing.heartbeat();
+    retryAfter_ = std::clamp(rightLeft(now) / 2, heartbeat / 4, heartbeat);
+  }
   if (mutant::on(Mutant::retriesWithoutPause)) retryAfter_ = nanoseconds{0};
   if (state_ != LeaseState::leading || std::exchange(doubt_, true)) return;
   actions_.push_back(action::InDoubt{error, rightLeft(now)});
@@ -239,10 +251,13 @@ void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const Instant& asked
                                         const std::optional<LeaseRecord>& current) {
   if (current) learnToken(current->token);
   if (!current || current->vanished) {
+    // Whoever finds that the record of an open term has vanished waits out its lease, so what is left of the right is
+    // the work's, to end in. Where nothing tells of the term, nobody waits.
+    if (!current) term_.validFor = nanoseconds{0};
     return revokeLost(now, RevokeReason::recordMissing, "the record is gone from the store");
   }
   if (!isOwn(*current)) {
-    revokeLost(now, RevokeReason::lost, "the record now belongs to " + current->holder);
+    revokeLost(now, RevokeReason::lost, "the record now belongs to " + personOf(current->holder));
     return observe(now, current, false);
   }
   if (current->released) return revokeLost(now, RevokeReason::lost, "somebody marked the record as released");
@@ -278,9 +293,8 @@ void LeaseMachine::Impl::revokeExpired(const Instant& now) {
   } else if (paused) {
     announceRevoked(RevokeReason::expired, "this process did not run for " + millis + " ms", true);
   } else if (unreachable) {
-    announceRevoked(RevokeReason::storeUnreachable, renewFailures_ > 0 && lastError_
-                                                        ? lastError_->message
-                                                        : std::string{"the renewal was not answered in time"});
+    announceRevoked(RevokeReason::storeUnreachable,
+                    doubtCause_ ? doubtCause_->message : std::string{"the renewal was not answered in time"});
   } else {
     announceRevoked(RevokeReason::expired, "the renewal came too late");
   }
@@ -296,14 +310,18 @@ void LeaseMachine::Impl::revokeLost(const Instant& now, RevokeReason reason, con
   } else {
     log(LogLevel::warn, "the lease was lost while the work was ending: " + detail);
   }
-  endTerm(now, nanoseconds{0});
+  endTerm(now, reason == RevokeReason::recordMissing ? rightOfWork(now) : nanoseconds{0});
+}
+
+nanoseconds LeaseMachine::Impl::rightOfWork(const Instant& now) const {
+  return term_.validFor - elapsedForHolder(term_.anchor, now);
 }
 
 /// Leadership ends for isLeader() before anybody is told of it.
 void LeaseMachine::Impl::announceRevoked(RevokeReason reason, std::string detail, bool unstepped) {
   TermState over = term_;
   over.leadsFor = nanoseconds{0};
-  if (reason == RevokeReason::lost || reason == RevokeReason::recordMissing) over.validFor = nanoseconds{0};
+  if (reason == RevokeReason::lost) over.validFor = nanoseconds{0};
   publish(over);
   if (mutant::on(Mutant::revokedUntold) && reason == RevokeReason::lost) return;
   if (mutant::on(Mutant::revokedTwice)) actions_.push_back(action::Revoked{reason, detail, term_.token, unstepped});

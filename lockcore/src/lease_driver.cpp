@@ -92,7 +92,7 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
   }
   const StoreError& error = status.error();
   logger_.log(news ? LogLevel::warn : LogLevel::debug,
-              toString(machine_.key()) + ": the store is not ready, which is tried again: " + error.message);
+              toString(machine_.key()) + ": the store is not ready" + std::string{tillWhen(error)} + error.message);
   constexpr std::chrono::seconds longest{15};
   const bool passes = error.errorClass == ErrorClass::transient || error.errorClass == ErrorClass::throttled;
   // In a long outage it must not add much to the polls.
@@ -180,7 +180,7 @@ void LeaseDriver::Impl::tellTrouble() {
   if (!isNew || (state != LeaseState::candidate && state != LeaseState::acquiring)) return;
   const StoreError& error = *machine_.lastError();
   logger_.log(trouble_.isNews(*at, error) ? LogLevel::warn : LogLevel::debug,
-              toString(machine_.key()) + ": cannot compete just now, which is tried again: " + error.message);
+              toString(machine_.key()) + ": cannot compete just now" + std::string{tillWhen(error)} + error.message);
 }
 
 void LeaseDriver::Impl::gaugeClocks(const Instant& now) {

@@ -168,6 +168,7 @@ class LeaseMachine::Impl {
   void revokeLost(const Instant& now, RevokeReason reason, const std::string& detail);
   void revokeExpired(const Instant& now);
   void beginDrain(const Instant& now, RevokeReason reason, const std::string& detail);
+  [[nodiscard]] Nanos rightOfWork(const Instant& now) const;
   void announceRevoked(RevokeReason reason, std::string detail, bool unstepped = false);
   void endTerm(const Instant& now, Nanos stillValid);
   [[nodiscard]] bool progressMissing(const Instant& now) const;
@@ -230,8 +231,9 @@ class LeaseMachine::Impl {
   // Small ones side by side: a process may have leases by the thousand.
   bool workRunning_{false};
   bool doubt_{false};
-  bool readBack_{false};   ///< the next request of the holder must be a read
-  bool readFirst_{false};  ///< of a candidate: the next acquisition must follow a successful read
+  std::optional<StoreError> doubtCause_{};  ///< what explains best why renewals fail; empty: the last one did not
+  bool readBack_{false};                    ///< the next request of the holder must be a read
+  bool readFirst_{false};                   ///< of a candidate: the next acquisition must follow a successful read
   int renewFailures_{0};
   Instant retryFrom_{};
   Nanos retryAfter_{0};

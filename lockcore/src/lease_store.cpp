@@ -4,6 +4,21 @@
 #include <tenure/lockcore/scheduler.hpp>
 
 namespace tenure {
+namespace {
+
+bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == std::string_view::npos; }
+
+}  // namespace
+
+OptionFaults LeaseStore::faultsOfPayload(const LeaseKey& /*key*/, const std::string& /*data*/,
+                                         const std::map<std::string, std::string>& attributes) const {
+  OptionFaults faults;
+  for (const auto& [name, text] : attributes) {
+    if (!name.empty() && isText(name) && isText(text)) continue;
+    faults.push_back({"attributes", "name and text must be UTF-8 without NUL, and the name not empty"});
+  }
+  return faults;
+}
 
 // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do remove keep them
 void LeaseStore::remove(const LeaseKey& /*key*/, RecordVersion /*version*/, CallOptions /*options*/,

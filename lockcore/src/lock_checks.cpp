@@ -42,7 +42,7 @@ OptionFaults faultsOf(const LockClientOptions& options) {
 }
 
 boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key, const AcquireOptions& options,
-                                                            const LeaseOptions& client) {
+                                                            const LeaseOptions& client, const LeaseStore& store) {
   OptionFaults faults;
   for (std::string& fault : faultsOf(key)) faults.push_back({"key", std::move(fault)});
   LeaseOptions lease = client;
@@ -63,10 +63,8 @@ boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key,
   if (options.manualHeartbeat && options.heartbeat) {
     faults.push_back({"heartbeat", "is given together with manualHeartbeat; give one of them"});
   }
-  for (const auto& [name, text] : options.attributes) {
-    const bool bad = name.empty() || !isUtf8(name) || !isUtf8(text) || name.find('\0') != std::string::npos ||
-                     text.find('\0') != std::string::npos;
-    if (bad) faults.push_back({"attributes", "name and text must be UTF-8 without NUL, and the name not empty"});
+  for (OptionFault& fault : store.faultsOfPayload(key, options.data.value_or(""), options.attributes)) {
+    faults.push_back(std::move(fault));
   }
   if (!faults.empty()) return faults;
   return CheckedAcquire{lease, *timing};

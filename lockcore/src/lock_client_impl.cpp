@@ -93,7 +93,7 @@ LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, Acqu
     acquired(LockError{LockErrc::forked, name + ": this client belongs to the parent process; make one here"});
     return nullptr;
   }
-  const auto timing = checked(key, options, options_.lease);
+  const auto timing = checked(key, options, options_.lease, *common_->store);
   if (timing.has_error()) {
     acquired(faultsError(key, timing.error()));
     return nullptr;

@@ -2,6 +2,7 @@
 #include <ostream>
 #include <stdexcept>
 
+#include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 
@@ -91,8 +92,7 @@ LockError faultsError(const LeaseKey& key, OptionFaults faults) {
 }
 
 std::string describe(const HolderSeen& holder) {
-  std::string out = holder.holder;
-  if (!holder.token.isNone()) out += " (term " + toString(holder.token) + ')';
+  std::string out = personOf(holder.holder) + ' ' + withToken(holder.token);
   const std::chrono::milliseconds held{wallClockMillisForDisplay() - holder.acquiredAtMillis};
   if (holder.acquiredAtMillis > 0 && held.count() >= 0) out += " for " + seconds(held);
   return out + "; its version has not changed for " + seconds(holder.unchangedFor) + " of its lease of " +

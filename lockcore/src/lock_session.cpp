@@ -185,6 +185,7 @@ LeaseTiming LockSession::timing() const {
 /// Heartbeats follow a changed lease; the rest was said for the lock and stays.
 void LockSession::renew(RenewOptions options, Renewed done) {
   OptionFaults faults;
+  if (options.data) faults = common_->store->faultsOfPayload(key(), *options.data, {});
   if (options.data && options.clearData) {
     faults.push_back({"data", "is given together with clearData; give one of them"});
   }
@@ -237,6 +238,11 @@ bool LockSession::letGo(const ReleaseOptions& options, Released done) {
   lock.unlock();
   event::Release release{options.data, options.deleteRecord.value_or(request_.options.deleteOnRelease)};
   if (!release.data && options.clearData) release.data = "";
+  // A write that the store can never take would keep the lock until its lease ends.
+  if (release.data && !common_->store->faultsOfPayload(key(), *release.data, {}).empty()) {
+    log(LogLevel::error, "the data given with the release are more than the store takes; it is released without them");
+    release.data.reset();
+  }
   driver_->submit(std::move(release));
   failChanges(lostError());
   return true;

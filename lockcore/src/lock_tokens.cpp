@@ -26,7 +26,6 @@ using std::chrono::nanoseconds;
 constexpr milliseconds tokenCallTimeout{5'000};
 constexpr milliseconds firstPause{10};
 constexpr milliseconds longestPause{500};
-constexpr std::size_t mostOwnerBytes = 200;
 
 std::string ownHostName() {
   std::array<char, 256> name{};
@@ -36,18 +35,26 @@ std::string ownHostName() {
 
 LockTokenError misuse(std::string message) { return {LockTokenTrouble::misuse, std::move(message)}; }
 
-std::optional<LockTokenError> refusalOfOwner(const std::string& owner) {
-  const auto forbidden = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F || c == '#'; };
-  const bool bad = owner.empty() || owner.size() > mostOwnerBytes || !isUtf8(owner) ||
-                   std::any_of(owner.begin(), owner.end(), forbidden);
-  if (!bad) return std::nullopt;
-  return misuse("the owner must be 1 to " + std::to_string(mostOwnerBytes) +
-                " bytes of UTF-8 text without control characters and without '#'");
-}
-
 std::optional<LockTokenError> refusalOfLease(milliseconds lease) {
   if (lease >= minLeaseDuration && lease <= maxLeaseDuration) return std::nullopt;
   return misuse("the lease is " + std::to_string(lease.count()) + " ms; allowed is 100 ms to 24 h");
+}
+
+/// All that is wrong with an acquisition, before anything is sent.
+std::optional<LockTokenError> refusalOf(const LeaseKey& key, const std::string& owner,
+                                        const TokenAcquireOptions& options, const LeaseStore& store) {
+  std::vector<std::string> faults;
+  for (const std::string& fault : faultsOf(key)) faults.push_back("the lock's name " + fault);
+  if (const auto fault = faultOfCandidateName(owner)) faults.push_back("the owner " + *fault);
+  if (const auto fault = refusalOfLease(options.lease)) faults.push_back(fault->message);
+  if (options.waitFor && options.waitFor->count() < 0) faults.emplace_back("the wait is negative");
+  for (const OptionFault& fault : store.faultsOfPayload(key, options.data, options.attributes)) {
+    faults.push_back("the " + fault.key + ": " + fault.message);
+  }
+  if (faults.empty()) return std::nullopt;
+  std::string all = faults.front();
+  for (std::size_t i = 1; i < faults.size(); ++i) all += "; " + faults[i];
+  return misuse(std::move(all));
 }
 
 /// Drives one TokenWrite within a budget.
@@ -95,15 +102,11 @@ LockTokens::LockTokens(std::shared_ptr<LeaseStore> store, Logger logger)
 }
 
 LockTokenResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquireOptions& options) {
-  if (const auto faults = faultsOf(key); !faults.empty()) return misuse("the lock's name " + faults.front());
   const std::string name = options.owner.empty() ? ownHostName() : options.owner;
-  if (auto refused = refusalOfOwner(name)) return *std::move(refused);
-  if (auto refused = refusalOfLease(options.lease)) return *std::move(refused);
-  if (options.waitFor && options.waitFor->count() < 0) return misuse("the wait is negative");
-  const auto timing = LeaseTiming::from({.duration = options.lease});
-  if (!timing) return misuse(timing.error().front().message);
+  if (auto refused = refusalOf(key, name, options, *store_)) return *std::move(refused);
   SystemRandom random;
-  MachineOptions machine{key, CandidateId::make(name, random).text(), *timing};
+  MachineOptions machine{key, CandidateId::make(name, random).text(),
+                         LeaseTiming::from({.duration = options.lease}).value()};
   machine.data = options.data;
   machine.attributes = options.attributes;
   machine.displayClock = []() noexcept { return wallClockMillisForDisplay(); };

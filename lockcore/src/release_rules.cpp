@@ -96,7 +96,8 @@ void LeaseMachine::Impl::releaseConflict(const Instant& now, const Conflict& con
 void LeaseMachine::Impl::releaseFailed(const Instant& now, const StoreError& error) {
   noteError(now, error);
   retryFrom_ = now;
-  retryAfter_ = std::max<nanoseconds>(jittered(grownRetry()), leastRetry);
+  const nanoseconds grown = std::max<nanoseconds>(jittered(grownRetry()), leastRetry);
+  retryAfter_ = mayPass(error) ? grown : nanoseconds{options_.timing.heartbeat()};
 }
 
 /// `left`: the version that the record has by an acknowledged release.

@@ -23,6 +23,16 @@ std::string_view toString(ErrorClass errorClass) noexcept {
 
 std::ostream& operator<<(std::ostream& out, ErrorClass errorClass) { return out << toString(errorClass); }
 
+bool mayPass(const StoreError& error) noexcept {
+  if (error.permanent) return false;
+  return error.errorClass == ErrorClass::transient || error.errorClass == ErrorClass::throttled;
+}
+
+std::string_view tillWhen(const StoreError& error) noexcept {
+  if (mayPass(error)) return ", which is tried again: ";
+  return error.permanent ? ", and no waiting mends it: " : ", until somebody mends it: ";
+}
+
 void throw_exception_from_error(const StoreError& error, const boost::source_location& /*where*/) {
   throw std::runtime_error(error.message);
 }

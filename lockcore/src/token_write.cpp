@@ -22,8 +22,7 @@ LockHolder holderIn(const LeaseRecord& record, std::chrono::nanoseconds unrenewe
 }
 
 std::string holderText(const LockHolder& holder) {
-  return "is held by " + std::string{nameOf(holder.owner)} + " (" + holder.owner + ") with " +
-         (holder.token.isNone() ? "no fencing token" : "fencing token " + toString(holder.token));
+  return "is held by " + std::string{nameOf(holder.owner)} + " (" + holder.owner + ") " + withToken(holder.token);
 }
 
 LockTokenError storeTrouble(const StoreError& error) {

@@ -1,22 +1,26 @@
 // Which errors of a candidate are worth a line in the log.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
+#include <string>
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
 
-/// The first of its class, and then one in a minute: a candidate that cannot be elected must say why, and one that
+/// The first of its kind, and then one in a minute: a candidate that cannot be elected must say why, and one that
 /// competes for a thousand leases through an outage must not fill the disk. (A leader's errors are told as doubts.)
 class TroubleLog {
  public:
   [[nodiscard]] bool isNews(const Instant& now, const StoreError& error) {
     constexpr std::chrono::minutes pause{1};
-    if (told_ && told_->errorClass == error.errorClass && elapsedForHolder(told_->at, now) < pause) return false;
-    told_ = Told{error.errorClass, now};
+    const std::string kind = kindOf(error);
+    if (told_ && told_->kind == kind && elapsedForHolder(told_->at, now) < pause) return false;
+    told_ = Told{kind, now};
     return true;
   }
 
@@ -24,8 +28,16 @@ class TroubleLog {
   void forget() noexcept { told_.reset(); }
 
  private:
+  /// Its words without the numbers, which change from one error to the next (times, ports, process ids).
+  [[nodiscard]] static std::string kindOf(const StoreError& error) {
+    std::string kind{toString(error.errorClass)};
+    std::copy_if(error.message.begin(), error.message.end(), std::back_inserter(kind),
+                 [](char c) { return c < '0' || c > '9'; });
+    return kind;
+  }
+
   struct Told {
-    ErrorClass errorClass;
+    std::string kind;
     Instant at;
   };
   std::optional<Told> told_{};

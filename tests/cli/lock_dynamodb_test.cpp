@@ -85,6 +85,35 @@ TEST_F(LockDynamoDbTest, RunEndsOnATableOfAnotherShapeWithOneLineOfTheCause) {
   EXPECT_EQ(told, 1U) << done.errors;
 }
 
+TEST_F(LockDynamoDbTest, OneLookAtATableThatIsNotThereMakesItAndWins) {
+  const std::vector<std::string> store{"--table", table_, "--endpoint", serverEndpoint()};
+  std::vector<std::string> hold{"hold", "nightly", "--wait", "0s"};
+  hold.insert(hold.end(), store.begin(), store.end());
+  hold.insert(hold.end(), {"--", "true"});
+  const Finished held = lock(hold, {});
+  EXPECT_EQ(held.code, cli::exitOk) << held.errors;
+  directory_.write("group.yaml", "group: g\ncandidate: { id: a }\nstore: { type: dynamodb, table: " + table_ +
+                                     "2, endpoint: \"" + serverEndpoint() + "\" }\n");
+  const Finished once = runToEnd(run({"--once", "--wait", "0s"}, {"true"}), as("a"));
+  EXPECT_EQ(once.code, cli::exitOk) << once.errors;
+  EXPECT_EQ(once.errors.find(" warn "), std::string::npos) << "a fresh table is no warning: " << once.errors;
+}
+
+/// Nobody listens there, so that an answer shows that nothing was asked.
+TEST_F(LockDynamoDbTest, WhatTheTableCanNeverTakeIsRefusedWholeBeforeAnyRequest) {
+  const std::vector<std::string> nowhere{"--table", table_, "--endpoint", "http://127.0.0.1:1"};
+  const Finished refused =
+      lock({"acquire", "nightly", "--data", std::string(100'000, 'x'), "--attribute", "isReleased=1", "--attribute",
+            "tenureToken=9", "--attribute", "big=" + std::string(100'000, 'y'), "--attribute",
+            "big2=" + std::string(110'000, 'y'), "--attribute", "big3=" + std::string(110'000, 'z')},
+           nowhere);
+  EXPECT_EQ(refused.code, cli::exitUsage) << refused.errors;
+  for (const char* told :
+       {"\"isReleased\" would overwrite", "\"tenureToken\" would overwrite", "a DynamoDB item holds"}) {
+    EXPECT_NE(refused.errors.find(told), std::string::npos) << told << ": " << refused.errors;
+  }
+}
+
 TEST_F(LockDynamoDbTest, J_52_TwoSortKeysOfOneKeyAreTwoLocks) {
   const Finished first = lock({"acquire", "ab", "--sort", "c", "--wait", "0s"}, sorted());
   ASSERT_EQ(first.code, cli::exitOk) << first.errors;
@@ -98,7 +127,7 @@ TEST_F(LockDynamoDbTest, J_52_TwoSortKeysOfOneKeyAreTwoLocks) {
   EXPECT_EQ(lock({"show", "ab", "--sort", "d"}, sorted()).code, cli::exitOk) << "the other is untouched";
   const Finished listed = lock({"list", "ab", "--json"}, sorted());
   EXPECT_NE(listed.output.find(R"({"lock":"ab","sort":"c","state":"released")"), std::string::npos) << listed.output;
-  EXPECT_NE(listed.output.find(R"({"lock":"ab","sort":"d","state":"unknown")"), std::string::npos) << listed.output;
+  EXPECT_NE(listed.output.find(R"({"lock":"ab","sort":"d","state":"held")"), std::string::npos) << listed.output;
   EXPECT_EQ(listed.output.find("#fence"), std::string::npos) << "a counter is no lock";
 }
 

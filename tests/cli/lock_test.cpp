@@ -157,19 +157,19 @@ TEST_F(LockTest, S3_26_StoreAndTokenMayComeFromTheEnvironment) {
 TEST_F(LockTest, WrongArgumentsAreRefusedBeforeAnythingHappens) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> all{
       {{}, "give what to do with the lock: acquire"},
-      {{"seize"}, "there is no command \"lock seize\""},
+      {{"seize"}, "there is no command \"seize\""},
       {{"acquire"}, "give the name of the lock"},
       {{"acquire", "a"}, "give the store: --store sqlite --path FILE"},
       {{"acquire", "a", "--store", "redis"}, "\"redis\" is none of sqlite"},
-      {{"acquire", "a", "--store", "sqlite"}, "store.path: is missing"},
+      {{"acquire", "a", "--store", "sqlite"}, "--path: is missing"},
       {{"acquire", "a", "--path", "x.db", "--config", "g.yaml"}, "not by both"},
-      {{"acquire", "a", "--path", "x.db", "--lease", "0s"}, "lease.duration"},
+      {{"acquire", "a", "--path", "x.db", "--lease", "0s"}, "--lease: "},
       {{"acquire", "a", "--path", "x.db", "--lease", "5"}, "unit"},
       {{"acquire", "a#fence", "--path", "x.db"}, "the lock's name: "},
       {{"acquire", "a", "--path", "x.db", "--attribute", "b"}, "NAME=VALUE"},
       {{"acquire", "a", "--path", "x.db", "--", "true"}, "only hold takes a command after --"},
       {{"hold", "a", "--path", "x.db"}, "give the command to run after --"},
-      {{"hold", "a", "--path", "x.db", "--lease", "1s", "--heartbeat", "900ms", "--", "true"}, "lease."},
+      {{"hold", "a", "--path", "x.db", "--lease", "1s", "--heartbeat", "900ms", "--", "true"}, "--heartbeat: "},
       {{"renew", "--path", "x.db"}, "give the lock token"},
       {{"list", "--path", "x.db", "--wacth", "1s"}, "--wacth"},
   };
@@ -238,26 +238,26 @@ TEST_F(LockTest, J_40_ListMarksEachRowAndAJunkRowEndsNothing) {
   sql("UPDATE tenure_lease SET lease_ms = -5 WHERE name = 'c-junk'");
   const Finished listed = finishLock({"list"});
   EXPECT_EQ(listed.code, cli::exitOk) << listed.errors;
-  EXPECT_TRUE(contains(listed.output, "\nunknown   a-held      alice#")) << listed.output;
+  EXPECT_TRUE(contains(listed.output, "\nheld      a-held      alice#")) << listed.output;
   EXPECT_TRUE(contains(listed.output, "\nreleased  b-released  alice#")) << listed.output;
   EXPECT_TRUE(contains(listed.output, "\ncorrupt   c-junk      ")) << listed.output;
-  EXPECT_TRUE(contains(listed.output, "\nunknown   d-dead      ")) << "no wall clock decides: " << listed.output;
+  EXPECT_TRUE(contains(listed.output, "\nheld      d-dead      ")) << "no wall clock decides: " << listed.output;
   const Finished watched = finishLock({"list", "--watch", "400ms", "--json"});
   EXPECT_TRUE(contains(watched.output, R"({"lock":"d-dead","sort":null,"state":"stale","owner":"alice#)"))
       << "S1-58: " << watched.output;
-  EXPECT_TRUE(contains(watched.output, R"({"lock":"a-held","sort":null,"state":"unknown")")) << watched.output;
+  EXPECT_TRUE(contains(watched.output, R"({"lock":"a-held","sort":null,"state":"held")")) << watched.output;
   EXPECT_TRUE(contains(watched.output, R"({"lock":"c-junk","sort":null,"state":"corrupt","message":")"));
   const Finished some = finishLock({"list", "b"});
   EXPECT_FALSE(contains(some.output, "a-held")) << "J-41: by prefix";
   EXPECT_TRUE(contains(some.output, "b-released"));
 }
 
-TEST_F(LockTest, AHolderThatRenewsIsListedAsHeld) {
+TEST_F(LockTest, AHolderThatRenewsIsListedAsRenewed) {
   Subprocess holder{lock({"hold", "nightly", "--lease", "2s", "--heartbeat", "100ms", "--", "sleep", "60"}), as("a")};
   ASSERT_TRUE(eventually([&] { return finishLock({"show", "nightly"}).code == cli::exitOk; }));
   // A holder may be kept from renewing by a busy machine, so it is watched more than once.
   EXPECT_TRUE(eventually([&] {
-    return contains(finishLock({"list", "--watch", "500ms", "--json"}).output, R"("state":"held")");
+    return contains(finishLock({"list", "--watch", "500ms", "--json"}).output, R"("state":"renewed")");
   }));
 }
 
@@ -270,14 +270,14 @@ TEST_F(LockTest, PruneSaysWhatItWouldRemoveAndRemovesOnlyWhenTold) {
   EXPECT_EQ(dry.code, cli::exitOk);
   EXPECT_TRUE(contains(dry.output, "would remove released (released)\n")) << dry.output;
   EXPECT_TRUE(contains(dry.output, "kept junk (")) << dry.output;
-  EXPECT_TRUE(contains(dry.errors, "1 would be removed, 2 kept; nothing was changed, --yes removes them"));
+  EXPECT_TRUE(contains(dry.errors, "tenure: nothing was changed; with --yes: 1 removed, 2 kept\n"));
   EXPECT_TRUE(contains(finishLock({"list"}).output, "released  released  ")) << "a dry run changes nothing";
   const Finished done = finishLock({"prune", "--yes"});
   EXPECT_EQ(done.code, cli::exitOk) << done.errors;
   EXPECT_TRUE(contains(done.output, "removed released (released)\n")) << done.output;
   EXPECT_TRUE(contains(done.errors, "1 removed, 2 kept"));
   const std::string left = finishLock({"list"}).output;
-  EXPECT_TRUE(contains(left, "unknown  held")) << left;
+  EXPECT_TRUE(contains(left, "held     held")) << left;
   EXPECT_TRUE(contains(left, "corrupt  junk")) << left;
   EXPECT_FALSE(contains(left, "released")) << left;
 }

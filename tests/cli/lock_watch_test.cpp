@@ -36,7 +36,7 @@ TEST(LockWatch, OneListingTellsNothingOfAHolder) {
   const auto rows = watch.rows();
   ASSERT_EQ(rows.size(), 3U) << "J-40: one junk row does not end the listing";
   EXPECT_EQ(rows[0].state, LockState::corrupt);
-  EXPECT_EQ(rows[1].state, LockState::unknown) << "however long the listing took and whatever its times say";
+  EXPECT_EQ(rows[1].state, LockState::held) << "however long the listing took and whatever its times say";
   EXPECT_EQ(rows[1].unrenewedFor, 0s);
   EXPECT_EQ(rows[2].state, LockState::released);
 }
@@ -46,11 +46,11 @@ TEST(LockWatch, S1_58_StaleIsWhatWasNotRenewedForItsWholeLease) {
   watch.see(start, start + 1s, {held("dead", "v0"), held("alive", "v0"), held("slow", "v0", 60s)});
   watch.see(start + 10s, start + 30s, {held("dead", "v0"), held("alive", "v1"), held("slow", "v0", 60s)});
   EXPECT_EQ(watch.rows()[0].unrenewedFor, 9s) << "from the first answer to before the last question";
-  EXPECT_EQ(watch.rows()[0].state, LockState::unknown);
+  EXPECT_EQ(watch.rows()[0].state, LockState::held);
   watch.see(start + 11s, start + 11s, {held("dead", "v0"), held("alive", "v1"), held("slow", "v0", 60s)});
   EXPECT_EQ(watch.rows()[0].state, LockState::stale);
-  EXPECT_EQ(watch.rows()[1].state, LockState::held);
-  EXPECT_EQ(watch.rows()[2].state, LockState::unknown) << "its lease is longer: the record's duration counts";
+  EXPECT_EQ(watch.rows()[1].state, LockState::renewed);
+  EXPECT_EQ(watch.rows()[2].state, LockState::held) << "its lease is longer: the record's duration counts";
 }
 
 TEST(LockWatch, ARenewalOrASuspendedMachineStartsTheWatchAnew) {
@@ -58,7 +58,7 @@ TEST(LockWatch, ARenewalOrASuspendedMachineStartsTheWatchAnew) {
   watch.see(start, start, {held("a", "v0")});
   watch.see(start + 9s, start + 9s, {held("a", "v1")});
   watch.see(start + 18s, start + 18s, {held("a", "v1")});
-  EXPECT_EQ(watch.rows()[0].state, LockState::held);
+  EXPECT_EQ(watch.rows()[0].state, LockState::renewed);
   EXPECT_EQ(watch.rows()[0].unrenewedFor, 9s);
   // An hour of suspend is no watching: only CLOCK_BOOTTIME counted it.
   const Instant woken{start.raw + 18s, start.monotonic + 18s, start.boottime + 1h};

@@ -201,22 +201,26 @@ TEST(LeaseDriverTrouble, ofACandidateIsToldAtOnceAndThenOnceAMinute) {
   LeaseDriver::Options options{MachineOptions{{"lease"}, selfName, LeaseTiming::from(tenSecondLease()).value()}};
   options.logger = Logger{LogLevel::warn, [&](LogLevel, std::string_view line) { lines.emplace_back(line); }};
   LeaseDriver driver{std::move(options), store, scheduler, std::make_unique<SeededRandom>(1)};
-  const auto told = [&](const char* what) {
-    return std::count_if(lines.begin(), lines.end(), [&](const auto& line) {
-      return line == std::string{"lease: cannot compete just now, which is tried again: "} + what;
-    });
+  const auto told = [&](const std::string& what) {
+    return std::count(lines.begin(), lines.end(), "lease: cannot compete just now, " + what);
   };
   driver.submit(event::Start{});
   scheduler->runReady();
-  EXPECT_EQ(told("cannot be read"), 1);
+  EXPECT_EQ(told("which is tried again: cannot be read"), 1);
   scheduler->advance(30s);
-  EXPECT_EQ(told("cannot be read"), 1);
+  EXPECT_EQ(told("which is tried again: cannot be read"), 1);
   scheduler->advance(5min);
-  EXPECT_GE(told("cannot be read"), 4);
-  EXPECT_LE(told("cannot be read"), 6);
+  EXPECT_GE(told("which is tried again: cannot be read"), 4);
+  EXPECT_LE(told("which is tried again: cannot be read"), 6);
   store->readFault = {ErrorClass::credentials, "no keys"};
   scheduler->advance(20s);
-  EXPECT_EQ(told("no keys"), 1) << "trouble of another kind is news";
+  EXPECT_EQ(told("until somebody mends it: no keys"), 1) << "trouble of another kind is news";
+  store->readFault = {ErrorClass::credentials, "the keys of 7 have expired"};
+  scheduler->advance(20s);
+  store->readFault = {ErrorClass::credentials, "the keys of 8 have expired"};
+  scheduler->advance(20s);
+  EXPECT_EQ(told("until somebody mends it: the keys of 7 have expired"), 1) << "within a class too";
+  EXPECT_EQ(told("until somebody mends it: the keys of 8 have expired"), 0) << "but not where only a number changed";
 }
 
 TEST(LeaseDriverSchema, isLookedAtEverMoreSeldomInALongOutage) {

@@ -228,7 +228,7 @@ TEST(RenewAnswered, conflictWithAnotherHolderIsALoss) {
   EXPECT_EQ(told(m, Conflict{std::optional{othersRecord()}}),
             "candidate: publish(lost) revoked(lost) publish(none) leader(b#2)")
       << "what was seen is an observation already";
-  EXPECT_EQ(m.revocations().back().detail, "the record now belongs to b#2");
+  EXPECT_EQ(m.revocations().back().detail, "the record now belongs to b (2)");
 }
 
 TEST(RenewAnswered, conflictWithNoRecordIsRecordMissing) {
@@ -288,6 +288,32 @@ TEST(RenewAnswered, rejectedPutsInDoubtOnceAndIsTriedAgain) {
     EXPECT_EQ(told(m, Applied{FencingToken{1}}), "leading: publish(leads) renewed(afterDoubt)");
     EXPECT_FALSE(m.machine.inDoubt());
   }
+}
+
+TEST(RenewAnswered, theEndNamesTheRefusalAndNotTheTimeOutAfterIt) {
+  MachineHarness m;
+  m.becomeRenewing();
+  m.answerWrite(Rejected{{ErrorClass::credentials, "AccessDenied"}});
+  m.toWakeup();
+  m.answerWrite(Unknown{{ErrorClass::transient, "no answer in time"}});
+  while (m.revocations().empty()) {
+    m.wake();
+    m.answerWrite(Unknown{{ErrorClass::transient, "no answer in time"}});
+  }
+  EXPECT_EQ(m.revocations().back().reason, RevokeReason::storeUnreachable);
+  EXPECT_EQ(m.revocations().back().detail, "AccessDenied");
+}
+
+TEST(RenewAnswered, whatWaitsForPeopleIsAskedAboutAFewTimesOnly) {
+  MachineHarness m;
+  m.becomeRenewing();
+  int writes = 1;
+  for (m.answerWrite(Rejected{{ErrorClass::misconfigured, "no such table"}}); m.revocations().empty(); ++writes) {
+    if (m.toWakeup() != "renew") break;
+    m.answerWrite(Rejected{{ErrorClass::misconfigured, "no such table"}});
+  }
+  EXPECT_GE(writes, 3);
+  EXPECT_LE(writes, 6);
 }
 
 TEST(RenewAnswered, unknownIsPartOfTheNextCondition) {

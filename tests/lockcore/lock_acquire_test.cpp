@@ -1,6 +1,8 @@
 // How locks are acquired and let go, by a manual clock. Rows of the predecessors' features are named in the cases.
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/candidate_id.hpp>
+
 #include "lockcore/lock_world.hpp"
 
 namespace tenure::test {
@@ -51,7 +53,7 @@ TEST_F(LockAcquire, S1_28_S1_68_S3_16_heldByAnotherNamesOwnerAndAgeInOneRead) {
   EXPECT_EQ(refused.error().holder->lease, 10s);
   EXPECT_GT(refused.error().holder->acquiredAtMillis, 0);
   EXPECT_NE(refused.error().message.find("orders"), std::string::npos);
-  EXPECT_NE(refused.error().message.find(a->candidate()), std::string::npos);
+  EXPECT_NE(refused.error().message.find(personOf(a->candidate())), std::string::npos);
   EXPECT_EQ(world.store->calls() - before, 1U);
   EXPECT_EQ(world.stored("orders")->holder, a->candidate());
 }

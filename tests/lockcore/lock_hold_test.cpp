@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/candidate_id.hpp>
+
 #include "lockcore/child_process.hpp"
 #include "lockcore/lock_world.hpp"
 
@@ -228,7 +230,7 @@ TEST_F(LockHold, S1_17_S2_29_S2_46_J72_J95_aStolenLockIsToldOnceWithItsReason) {
   world.pass(3100ms);
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_EQ(losses.front().reason, RevokeReason::lost);
-  EXPECT_NE(losses.front().detail.find(thief.holder), std::string::npos);
+  EXPECT_NE(losses.front().detail.find(personOf(thief.holder)), std::string::npos);
   EXPECT_EQ(losses.front().token, lock.fencingToken());
   EXPECT_FALSE(lock.isHeld());
   EXPECT_FALSE(lock.isValid());

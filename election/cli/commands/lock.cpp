@@ -9,6 +9,7 @@
 #include <thread>
 
 #include <tenure/config/duration.hpp>
+#include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 
@@ -30,6 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr std::string_view tokenPrefix = "tenure-lock:";
 constexpr milliseconds defaultBudget{10'000};
+constexpr milliseconds holderNamedAfter{1'000};
 /// A token is one line; whoever pipes something else in shall hear it soon.
 constexpr std::size_t mostStdin = LockToken::maxTextBytes + 2;
 
@@ -103,16 +105,31 @@ std::optional<milliseconds> rest(const std::optional<milliseconds>& wait, const 
   return std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds{1});
 }
 
+/// Who waits at a terminal wants to know for whom.
+void nameHolder(LeaseStore& store, const LeaseKey& key) {
+  const ReadOutcome found = readNow(store, key, unansweredTime);
+  if (!found || !isHeld(*found)) return;
+  const LeaseRecord& record = **found;
+  complain("waits for lock " + toString(key) + ": " + personOf(record.holder) + " holds it " + withToken(record.token));
+}
+
 /// The wait is a bound whatever the store does; taking back what it left unanswered gets a moment more.
-LockTokenResult<LockToken> acquireInTime(LockTokens tokens, const LeaseKey& key, const TokenAcquireOptions& options) {
+LockTokenResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, const LeaseKey& key,
+                                         const TokenAcquireOptions& options) {
   std::promise<LockTokenResult<LockToken>> promise;
   auto answer = promise.get_future();
   std::thread{[tokens = std::move(tokens), key, options, promise = std::move(promise)]() mutable {
     promise.set_value(tokens.acquire(key, options));
   }}.detach();
+  const milliseconds wait = options.waitFor.value_or(milliseconds::max());
+  const Instant began = readClock();
+  if (wait > holderNamedAfter && answer.wait_for(holderNamedAfter) == std::future_status::timeout) {
+    nameHolder(store, key);
+  }
   if (!options.waitFor) return answer.get();
-  const milliseconds whole = options.waitFor->count() == 0 ? milliseconds{storePatience} : *options.waitFor;
-  if (answer.wait_for(whole + unansweredTime) == std::future_status::ready) return answer.get();
+  const milliseconds whole = wait.count() == 0 ? milliseconds{storePatience} : wait;
+  const auto left = whole + unansweredTime - elapsedForHolder(began, readClock());
+  if (answer.wait_for(left) == std::future_status::ready) return answer.get();
   return LockTokenError{LockTokenTrouble::unknown,
                         "lock " + toString(key) +
                             " was not granted in time, and whether an attempt arrived is not known, as " +
@@ -121,6 +138,10 @@ LockTokenResult<LockToken> acquireInTime(LockTokens tokens, const LeaseKey& key,
 
 int acquire(const LockArguments& arguments, const GroupConfig& config, const std::shared_ptr<LeaseStore>& store) {
   const Instant began = readClock();
+  const LeaseKey key{arguments.target, arguments.sort};
+  const OptionFaults faults = store->faultsOfPayload(key, arguments.data, arguments.attributes);
+  for (const OptionFault& fault : faults) complain(fault.key + ": " + fault.message);
+  if (!faults.empty()) return exitUsage;
   if (const auto fault = prepare(*store, arguments.wait)) {
     return failed(arguments, {LockTokenTrouble::store, faultText(*store, *fault)});
   }
@@ -131,7 +152,7 @@ int acquire(const LockArguments& arguments, const GroupConfig& config, const std
   options.data = arguments.data;
   options.attributes = arguments.attributes;
   LockTokens tokens{store, Logger::toStderr(LogLevel::warn)};
-  const auto token = acquireInTime(tokens, {arguments.target, arguments.sort}, options);
+  const auto token = acquireInTime(*store, tokens, key, options);
   if (!token) {
     const int code = failed(arguments, token.error());
     // The call that did not answer in time still runs.
@@ -214,7 +235,7 @@ int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& stor
   const int code = record.released ? exitNobody : exitOk;
   if (!arguments.json) return answer(lockTable(key, record, store->describe()), code);
   // One look cannot tell whether the holder lives.
-  const LockState state = record.released ? LockState::released : LockState::unknown;
+  const LockState state = record.released ? LockState::released : LockState::held;
   return answer(toJson(LockWatch::Row{key, record, state, {}, look->warning}, store->describe()), code);
 }
 
@@ -224,6 +245,7 @@ int hold(const LockArguments& arguments, const GroupConfig& config, const Signal
   options.command = arguments.command;
   options.once = true;
   options.wait = arguments.wait;
+  options.namesHolder = true;
   if (!arguments.store.config.empty()) {
     options.configFile = std::filesystem::absolute(arguments.store.config).string();
   }

@@ -72,9 +72,8 @@ class Pruning {
       if (!judge(rows[i])) return exitFailed;
       if ((i + 1) % progressRows == 0) complain(std::to_string(i + 1) + " of " + std::to_string(rows.size()) + " seen");
     }
-    const std::string verb = arguments_.yes ? " removed, " : " would be removed, ";
-    complain(std::to_string(removed_) + verb + std::to_string(kept_) + " kept" +
-             (arguments_.yes || removed_ == 0 ? "" : "; nothing was changed, --yes removes them"));
+    const std::string counts = std::to_string(removed_) + " removed, " + std::to_string(kept_) + " kept";
+    complain(arguments_.yes ? counts : "nothing was changed; with --yes: " + counts);
     return failed_ ? exitStore : exitOk;
   }
 

@@ -44,8 +44,7 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, millis
     if (record && !leads(*record, asked.token)) {
       const bool taken = isHeld(*record);
       return told(name + " has stepped down" +
-                  (taken ? "; " + std::string{nameOf((*record)->holder)} + " leads with fencing token " +
-                               toString((*record)->token)
+                  (taken ? "; " + personOf((*record)->holder) + " leads " + withToken((*record)->token)
                          : std::string{"; nobody leads yet"}));
     }
     const nanoseconds left = bound - elapsedForHolder(began, readClock());
@@ -74,6 +73,12 @@ int resignCommand(const ResignArguments& arguments) {
   if (!look->warning.empty()) complain("lease " + lease.key.name + ": " + look->warning);
   if (!isHeld(look->record)) return complain("nobody leads " + lease.key.name), exitNobody;
   const LeaseRecord& leader = *look->record;
+  if (leader.token.isNone()) {
+    complain(
+        personOf(leader.holder) + " leads " + lease.key.name +
+        " without a fencing token, so it is of another client, which cannot be asked to step down; stop its process");
+    return exitFailed;
+  }
   const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, leader.token);
   if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
     return complain(storeTrouble(lease, rejected->error)), exitStore;

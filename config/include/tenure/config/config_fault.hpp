@@ -26,7 +26,7 @@ std::ostream& operator<<(std::ostream& out, const ConfigFault& fault);
 /// Every fault of a file, in the order of its lines; never only the first.
 using ConfigFaults = std::vector<ConfigFault>;
 
-/// All faults, one a line, without a line break at the end.
+/// The faults, one a line, without a line break at the end: the first 20, and how many more there are.
 [[nodiscard]] std::string toString(const ConfigFaults& faults);
 
 /// Makes `value()` throw std::runtime_error with all faults, one a line.

@@ -28,7 +28,7 @@ struct CandidateOptions {
   /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and '#'. Made unique per process
   /// by 128 random bits, so two processes may share it. Empty: the host name.
   std::string id{};
-  /// As in DNS SRV: 0 is the most preferred; each step waits 2 % of the lease longer before taking a free lease.
+  /// As in DNS SRV: lower numbers go first; priority 50 waits one extra lease before taking a free one.
   /// 0..50. In a sharded group nobody waits; it decides who has one shard more where they do not divide.
   unsigned priority{0};
 

@@ -34,4 +34,8 @@ struct CandidateId {
 /// The configured name inside a holder text, for people: everything before the last '#'.
 [[nodiscard]] std::string_view nameOf(std::string_view holderText) noexcept;
 
+/// A holder as people tell it from others in a line of text: `name (1a2b3c4d)`, with eight digits of the incarnation.
+/// What other clients wrote may be of any length: a name of more than 64 bytes is cut.
+[[nodiscard]] std::string personOf(std::string_view holderText);
+
 }  // namespace tenure

@@ -34,6 +34,8 @@ inline constexpr FencingToken maxFencingToken{(std::uint64_t{1} << 53U) - 1};
 inline constexpr std::uint64_t maxReportedStep = std::uint64_t{1} << 32U;
 
 [[nodiscard]] std::string toString(FencingToken token);
+/// For a line about a holder: `with fencing token 7`, or `without a fencing token`, as other clients hold a lease.
+[[nodiscard]] std::string withToken(FencingToken token);
 std::ostream& operator<<(std::ostream& out, FencingToken token);
 
 }  // namespace tenure

@@ -58,7 +58,7 @@ struct MachineOptions {
   LeaseKey key;
   std::string holder;  ///< the candidate's unique text (CandidateId::text)
   LeaseTiming timing;
-  /// As in DNS SRV: 0 is the most preferred. Each step waits 2 % of the lease longer before taking a free lease.
+  /// As in DNS SRV: lower numbers go first. Priority 50 waits one extra lease before taking a free one.
   unsigned priority{0};
   std::string data{};
   std::map<std::string, std::string> attributes{};

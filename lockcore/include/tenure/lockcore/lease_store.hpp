@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 #include <tenure/lockcore/stored_tokens.hpp>
@@ -152,6 +154,12 @@ class LeaseStore {
 
   virtual void read(const LeaseKey& key, CallOptions options, ReadHandler handler) = 0;
   virtual void write(WriteRequest request, CallOptions options, WriteHandler handler) = 0;
+
+  /// Every reason for which this store could never write such a record, told without asking anybody, so that a caller is
+  /// refused before anything is sent. Empty: none is known; a write may be refused all the same. A store adds what its
+  /// layout keeps for itself, and its limits, to what this one finds.
+  [[nodiscard]] virtual OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
+                                                     const std::map<std::string, std::string>& attributes) const;
 
   /// All leases whose name starts with `prefix`, in key order.
   virtual void list(std::string prefix, CallOptions options, ListHandler handler) = 0;

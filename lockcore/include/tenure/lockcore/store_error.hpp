@@ -34,6 +34,12 @@ struct StoreError {
   friend bool operator==(const StoreError&, const StoreError&) = default;
 };
 
+/// Trouble that may pass by itself, so that asking again soon is worth it; the rest waits for people.
+[[nodiscard]] bool mayPass(const StoreError& error) noexcept;
+
+/// For a line of the log, between what failed and the message: that it is tried again, or that somebody has to act.
+[[nodiscard]] std::string_view tillWhen(const StoreError& error) noexcept;
+
 /// Makes `result<T, StoreError>::value()` throw std::runtime_error with the message.
 [[noreturn]] void throw_exception_from_error(const StoreError& error, const boost::source_location& where);
 

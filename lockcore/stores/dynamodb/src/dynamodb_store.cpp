@@ -72,6 +72,12 @@ class DynamoDbStore final : public LeaseStore {
     readLease(core_, key, deadlineOf(options), counted(quota_, key, std::move(handler)));
   }
 
+  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
+                                             const std::map<std::string, std::string>& attributes) const override {
+    OptionFaults faults = LeaseStore::faultsOfPayload(key, data, attributes);
+    for (OptionFault& fault : core_->layout.faultsOf(key, data, attributes)) faults.push_back(std::move(fault));
+    return faults;
+  }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     auto refused = refusalOf(request);
     if (!refused) refused = core_->layout.refusalOf(request);

@@ -99,6 +99,25 @@ std::optional<StoreError> Layout::refusalOf(const WriteRequest& request) const {
   return refusalOf(request.key);
 }
 
+OptionFaults Layout::faultsOf(const LeaseKey& key, const std::string& data,
+                              const std::map<std::string, std::string>& attributes) const {
+  // An item's names and values count (DynamoDB's documentation, "item sizes"); the lock's own part is below 2 KB.
+  constexpr std::size_t largestItem = 400U << 10U, ownPart = 2U << 10U;
+  OptionFaults faults;
+  std::size_t size = ownPart + key.name.size() + key.sortKey.size() + data.size();
+  for (const auto& [name, text] : attributes) {
+    size += name.size() + text.size();
+    if (isReserved(name)) {
+      faults.push_back({"attributes", "\"" + name + "\" would overwrite a part of the lock itself; give it another name"});
+    }
+  }
+  if (size > largestItem) {
+    faults.push_back({"data", "with the attributes and the lock's own part it makes " + std::to_string(size) +
+                                  " bytes, and a DynamoDB item holds " + std::to_string(largestItem)});
+  }
+  return faults;
+}
+
 ItemKey Layout::keyOf(const LeaseKey& key) const {
   return {key.name, key.sortKey.empty() ? sortKeyValue_ : key.sortKey};
 }

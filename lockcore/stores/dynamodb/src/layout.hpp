@@ -71,6 +71,10 @@ class Layout {
   /// itself (`isReleased` among the user's attributes would give the lease to a second holder).
   [[nodiscard]] std::optional<StoreError> refusalOf(const WriteRequest& request) const;
 
+  /// All that is known against the user's part of a record: names that are reserved, and more than an item may hold.
+  [[nodiscard]] OptionFaults faultsOf(const LeaseKey& key, const std::string& data,
+                                      const std::map<std::string, std::string>& attributes) const;
+
   [[nodiscard]] ItemKey keyOf(const LeaseKey& key) const;
   /// The item of the fencing counter: `<name>#fence`. No lease has such a name (see faultsOf).
   [[nodiscard]] ItemKey companionOf(const LeaseKey& key) const;
