@@ -96,6 +96,8 @@ set(TENURE_COMPONENTS "")
 set(TENURE_COMPONENT_TABLE "")
 foreach(target IN LISTS tenure_libraries)
   string(REGEX REPLACE "^tenure_" "" component "${target}")
+  # Shared libraries lie side by side, also in a prefix that the loader does not search.
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(TARGETS ${target} EXPORT tenure-${component}
     FILE_SET HEADERS
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
