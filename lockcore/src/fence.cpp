@@ -1,6 +1,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/fence.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/store_checks.hpp>
@@ -24,23 +25,23 @@ FenceError fenceTrouble(StoreError error, bool mayBeWritten) {
 }
 
 FenceError termOver(const TermStamp& stamp) {
-  return {TermOver{stamp.token}, quoted(stamp.lease) + ": a write of " + stamp.holder + " with fencing token " +
+  return {TermOver{stamp.token}, quoted(stamp.lease) + ": a write of " + personOf(stamp.holder) + " with fencing token " +
                                      toString(stamp.token) +
                                      " was not sent, because its term is not valid any more; its work must stop"};
 }
 
 std::optional<FenceError> fenceRefusal(const TermStamp& mine, const std::optional<TermStamp>& seen) {
   if (!seen || seen->token < mine.token) return std::nullopt;
-  const std::string seenHolder = seen->holder.empty() ? "an unnamed holder" : seen->holder;
+  const std::string seenHolder = seen->holder.empty() ? "an unnamed holder" : personOf(seen->holder);
   if (mine.token < seen->token) {
     return FenceError{StaleToken{mine.token, seen->token},
-                      quoted(mine.lease) + ": refused a write of " + mine.holder + " with fencing token " +
+                      quoted(mine.lease) + ": refused a write of " + personOf(mine.holder) + " with fencing token " +
                           toString(mine.token) + ", because " + seenHolder + " has written with token " +
                           toString(seen->token) + "; the writer's term is over and its work must stop"};
   }
   if (seen->holder.empty() || seen->holder == mine.holder) return std::nullopt;
   return FenceError{ForeignTerm{mine.token, seen->holder},
-                    quoted(mine.lease) + ": refused a write of " + mine.holder + ", because " + seenHolder +
+                    quoted(mine.lease) + ": refused a write of " + personOf(mine.holder) + ", because " + seenHolder +
                         " has written with the same fencing token " + toString(mine.token) +
                         "; find out whether two groups use one lease name, or an old copy of the store was put back"};
 }

@@ -251,9 +251,6 @@ void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const Instant& asked
                                         const std::optional<LeaseRecord>& current) {
   if (current) learnToken(current->token);
   if (!current || current->vanished) {
-    // Whoever finds that the record of an open term has vanished waits out its lease, so what is left of the right is
-    // the work's, to end in. Where nothing tells of the term, nobody waits.
-    if (!current) term_.validFor = nanoseconds{0};
     return revokeLost(now, RevokeReason::recordMissing, "the record is gone from the store");
   }
   if (!isOwn(*current)) {
@@ -310,18 +307,14 @@ void LeaseMachine::Impl::revokeLost(const Instant& now, RevokeReason reason, con
   } else {
     log(LogLevel::warn, "the lease was lost while the work was ending: " + detail);
   }
-  endTerm(now, reason == RevokeReason::recordMissing ? rightOfWork(now) : nanoseconds{0});
-}
-
-nanoseconds LeaseMachine::Impl::rightOfWork(const Instant& now) const {
-  return term_.validFor - elapsedForHolder(term_.anchor, now);
+  endTerm(now, nanoseconds{0});
 }
 
 /// Leadership ends for isLeader() before anybody is told of it.
 void LeaseMachine::Impl::announceRevoked(RevokeReason reason, std::string detail, bool unstepped) {
   TermState over = term_;
   over.leadsFor = nanoseconds{0};
-  if (reason == RevokeReason::lost) over.validFor = nanoseconds{0};
+  if (reason == RevokeReason::lost || reason == RevokeReason::recordMissing) over.validFor = nanoseconds{0};
   publish(over);
   if (mutant::on(Mutant::revokedUntold) && reason == RevokeReason::lost) return;
   if (mutant::on(Mutant::revokedTwice)) actions_.push_back(action::Revoked{reason, detail, term_.token, unstepped});

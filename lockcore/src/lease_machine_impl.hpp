@@ -168,7 +168,6 @@ class LeaseMachine::Impl {
   void revokeLost(const Instant& now, RevokeReason reason, const std::string& detail);
   void revokeExpired(const Instant& now);
   void beginDrain(const Instant& now, RevokeReason reason, const std::string& detail);
-  [[nodiscard]] Nanos rightOfWork(const Instant& now) const;
   void announceRevoked(RevokeReason reason, std::string detail, bool unstepped = false);
   void endTerm(const Instant& now, Nanos stillValid);
   [[nodiscard]] bool progressMissing(const Instant& now) const;

@@ -47,7 +47,7 @@ TEST_F(FencedTermTest, sendsNothingOnceItIsOver) {
   EXPECT_EQ(*error.over(), TermOver{FencingToken{5}});
   EXPECT_EQ(error.stale(), nullptr);
   EXPECT_EQ(error.message,
-            "lease \"billing\": a write of a#1 with fencing token 5 was not sent, because its term is not valid any "
+            "lease \"billing\": a write of a (1) with fencing token 5 was not sent, because its term is not valid any "
             "more; its work must stop");
   EXPECT_TRUE(sent_.empty());
 }

@@ -79,7 +79,7 @@ TEST_F(LockTest, S1_21_ABusyLockIsItsOwnExitCodeAndNamesItsHolder) {
   EXPECT_EQ(member(json.output, "fencing_token"), "1");
   const Finished hold = finishLock({"hold", "nightly", "--wait", "0s", "--", "touch", directory_.file("touched")});
   EXPECT_EQ(hold.code, cli::exitBusy);
-  EXPECT_TRUE(contains(hold.errors, "busy: alice leads nightly")) << hold.errors;
+  EXPECT_TRUE(contains(hold.errors, ") leads nightly with fencing token 1")) << hold.errors;
   EXPECT_TRUE(contains(hold.errors, " ago by the wall clocks")) << hold.errors;
   EXPECT_FALSE(std::filesystem::exists(directory_.file("touched")));
 }
@@ -99,7 +99,7 @@ TEST_F(LockTest, J_21_TheWaitIsBoundedAndADeadHolderIsSucceededAfterItsLease) {
 TEST_F(LockTest, TokensThatAreNoneAreUsageErrorsThatSayWhy) {
   const std::string token = acquired("nightly");
   for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
-           {"hello", "is none of tenure's"},
+           {"hello", "\"hello\" is no lock token: give the one that tenure lock acquire printed"},
            {token.substr(0, 60), "is cut off"},
            {token.substr(0, token.size() - 1) + "x", "checksum does not fit"}}) {
     for (const char* command : {"renew", "release"}) {

@@ -18,7 +18,7 @@ TEST_F(OperatorTest, ResignedLeadersSuccessorLeads) {
   Subprocess alice{run({}, actingJob()), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   Subprocess bob{run({}, actingJob()), as("bob")};
-  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
   const Finished resigned = finish({"resign", "--config", config()});
   EXPECT_EQ(resigned.code, cli::exitOk) << resigned.errors;
   EXPECT_EQ(resigned.output.find("alice has stepped down; "), 0U) << resigned.output;

@@ -32,7 +32,7 @@ TEST_F(RunFailuresTest, KilledSupervisorsJobDiesAndAnotherCandidateTakesOver) {
   Subprocess alice{run({}, actingJob("children")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   Subprocess bob{run({}, actingJob()), as("bob")};
-  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
   const Witness job{jobOf(1)};
   alice.signal(SIGKILL);
   EXPECT_TRUE(job.ended());
@@ -47,7 +47,7 @@ TEST_F(RunFailuresTest, JobThatClosesEverythingIsGoneBeforeTheNextOneActs) {
   Subprocess alice{run({}, actingJob("ignore-term close-all")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   Subprocess bob{run({}, actingJob()), as("bob")};
-  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
   const Witness job{jobOf(1)};
   alice.signal(SIGKILL);
   ASSERT_TRUE(begins(2)) << bob.errors();
@@ -62,7 +62,7 @@ TEST_F(RunFailuresTest, FrozenSupervisorsJobIsGoneBeforeTheNextOneActs) {
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   Subprocess bob{run({}, actingJob()), as("bob")};
-  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
   const Witness job{jobOf(1)};
   ASSERT_TRUE(freezeOutsideOfTransactions(alice));
   EXPECT_TRUE(job.ended()) << "the guard ends it";
@@ -72,7 +72,7 @@ TEST_F(RunFailuresTest, FrozenSupervisorsJobIsGoneBeforeTheNextOneActs) {
   EXPECT_GT(gap, 0) << "both acted at the same time";
   alice.signal(SIGCONT);
   EXPECT_TRUE(alice.saysOnStderr("revoked (")) << alice.errors();
-  EXPECT_TRUE(alice.saysOnStderr("the leader is bob#")) << "it competes again";
+  EXPECT_TRUE(alice.saysOnStderr("the leader is bob (")) << "it competes again";
   EXPECT_TRUE(goesOn(2));
 }
 
@@ -178,7 +178,7 @@ TEST_F(RunFailuresTest, OrphanedJobCountsAsAliveUntilTheLeaseEnds) {
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   Subprocess bob{run({}, actingJob()), as("bob")};
-  ASSERT_TRUE(bob.saysOnStderr("the leader is alice#"));
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
   const Witness job{jobOf(1)};
   const Witness guard{guardOf(alice.id())};
   ASSERT_TRUE(freezeOutsideOfTransactions(alice));  // so that it cannot replace the guard

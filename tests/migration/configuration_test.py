@@ -211,7 +211,7 @@ class Configuration(RowTest):
         self.make_table()
         candidate = self.started(self.yaml("alice"))
         self.assertEqual(candidate.finish(15), 0)
-        for line in (rf"rows: alice#\w+ competes on .*{self.table}", "rows: elected with fencing token 1",
+        for line in (rf"rows: alice \(\w+\) competes on .*{self.table}", "rows: elected with fencing token 1",
                      r"rows: revoked \(stopped", r"rows: stopped \(released\)"):
             self.assert_one(line, candidate.log)
         self.assertNotRegex(candidate.log, r"Z (warn|error) ")

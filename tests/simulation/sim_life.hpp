@@ -71,10 +71,14 @@ struct SimLife {
     auto* const found = std::find_if(sent.begin(), sent.end(), [&](const auto& w) { return w.version == version; });
     return found != sent.end() ? found : nullptr;
   }
+  /// Clocks that stand still give several writes one anchor: then the one that was applied.
   [[nodiscard]] SentWrite* find(const Instant& anchor) {
-    auto* const found = std::find_if(sent.begin(), sent.end(),
-                                     [&](const auto& w) { return !w.version.isNone() && w.anchor == anchor; });
-    return found != sent.end() ? found : nullptr;
+    SentWrite* found = nullptr;
+    for (SentWrite& write : sent) {
+      if (write.version.isNone() || write.anchor != anchor) continue;
+      if (found == nullptr || (write.applied && !found->applied)) found = &write;
+    }
+    return found;
   }
 
   TrueTime zeroWakeAt{-1};

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
 #include <tenure/adapters/http_fence.hpp>
+#include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "lease_gate.hpp"
@@ -64,7 +67,7 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
   void end(const std::string& lease, Ticket ticket);
   void onOvertaken(const std::string& lease, Ticket ticket, std::function<void()> call);
-  void close(bool clean);
+  void close();
 
  private:
   struct Waiting {
@@ -82,7 +85,9 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   void take(const std::string& lease, LeaseGate::Effects&& effects, Calls& calls);
   void refuse(const LeaseGate::Refused& refused, const std::optional<TermStamp>& seen, Calls& calls);
   void stored(const TermStamp& stamp, const std::optional<FenceError>& error);
+  void logTrouble(const std::string& line);
   [[nodiscard]] FencePass passOf(const std::string& lease, Ticket ticket) {
+    alive_.insert(ticket);
     return FencePass{std::make_unique<FencePass::State>(shared_from_this(), lease, ticket)};
   }
 
@@ -95,7 +100,10 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   std::map<Ticket, Waiting> waiting_{};
   std::map<Ticket, std::function<void()>> overtakenCalls_{};
   std::set<Ticket> overtaken_{};  ///< passes that have no call yet, or had it
+  std::set<Ticket> alive_{};      ///< what may be under way: passes, and what a fence that was killed may have passed
   Ticket lastTicket_{0};
+  std::optional<Instant> troubleTold_{};
+  std::uint64_t troublesUntold_{0};
   bool closed_{false};
 };
 
@@ -105,6 +113,7 @@ void HttpFence::Impl::start() {
   if (crashed) {
     for (auto& [lease, gate] : gates_) {
       gate.suppose(++lastTicket_);
+      alive_.insert(lastTicket_);
       supposed.emplace_back(lease, lastTicket_);
     }
   }
@@ -262,7 +271,7 @@ void HttpFence::Impl::stored(const TermStamp& stamp, const std::optional<FenceEr
   }
   const std::string term = "lease " + quotedLease(stamp.lease) + ": token " + toString(stamp.token);
   if (error) {
-    logger_.log(LogLevel::error, term + " could not be remembered: " + error->message);
+    logTrouble(term + " could not be remembered: " + error->message);
   } else {
     logger_.log(LogLevel::info,
                 term + (stamp.holder.empty() ? "" : " of " + toString(LeaseKey{stamp.holder})) + " is the highest now");
@@ -270,10 +279,29 @@ void HttpFence::Impl::stored(const TermStamp& stamp, const std::optional<FenceEr
   for (const auto& call : calls) call();
 }
 
+/// Anybody may send tokens, so how many cannot be stored must not decide how much is logged.
+void HttpFence::Impl::logTrouble(const std::string& line) {
+  constexpr std::chrono::seconds period{10};
+  std::uint64_t untold = 0;
+  {
+    const std::lock_guard lock{mutex_};
+    const Instant now = readClock();
+    if (troubleTold_ && elapsedForHolder(*troubleTold_, now) < period) {
+      ++troublesUntold_;
+      return;
+    }
+    troubleTold_ = now;
+    untold = std::exchange(troublesUntold_, 0);
+  }
+  const std::string more = " (and " + std::to_string(untold) + " more since the last such line)";
+  logger_.log(LogLevel::error, untold == 0 ? line : line + more);
+}
+
 void HttpFence::Impl::end(const std::string& lease, Ticket ticket) {
   Calls calls;
   {
     const std::lock_guard lock{mutex_};
+    alive_.erase(ticket);
     overtaken_.erase(ticket);
     overtakenCalls_.erase(ticket);
     take(lease, gates_.find(lease)->second.end(ticket), calls);
@@ -298,11 +326,14 @@ std::optional<TermStamp> HttpFence::Impl::highestSeen(const std::string& lease) 
   return gate == gates_.end() ? std::nullopt : gate->second.highest();
 }
 
-void HttpFence::Impl::close(bool clean) {
+/// A fence that goes before the time is over which its killed predecessor left leaves that to its successor.
+void HttpFence::Impl::close() {
   Calls calls;
+  bool clean = false;
   {
     const std::lock_guard lock{mutex_};
     if (std::exchange(closed_, true)) return;
+    clean = alive_.empty();
     for (auto& [ticket, waiting] : waiting_) {
       (void)gates_.find(waiting.stamp.lease)->second.leave(ticket);
       calls.emplace_back([later = std::move(waiting.later)] {
@@ -351,7 +382,7 @@ StoreResult<std::unique_ptr<HttpFence>> HttpFence::open(HttpFenceOptions options
 }
 
 HttpFence::HttpFence(std::shared_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
-HttpFence::~HttpFence() { impl_->close(false); }
+HttpFence::~HttpFence() { impl_->close(); }
 
 std::optional<HttpVerdict> HttpFence::admit(const FencedRequest& request, std::function<void(HttpVerdict)> later) {
   return impl_->admit(request, std::move(later));
@@ -362,7 +393,7 @@ std::optional<HttpRefusal> HttpFence::refusalByHead(const FencedRequest& request
   return impl_->refusalByHead(head);
 }
 std::optional<TermStamp> HttpFence::highestSeen(const std::string& lease) const { return impl_->highestSeen(lease); }
-void HttpFence::close(bool clean) { impl_->close(clean); }
+void HttpFence::close() { impl_->close(); }
 
 FencePass::FencePass() noexcept = default;
 FencePass::FencePass(std::unique_ptr<State> state) noexcept : state_{std::move(state)} {}

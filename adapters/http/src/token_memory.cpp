@@ -233,13 +233,14 @@ TokenMemory::Written TokenMemory::write(const TermStamp& stamp) const {
 }
 
 std::optional<FenceError> TokenMemory::faultAfter(Written written) const {
+  const auto moved = identityTrouble();  // explains why it cannot be written, too
+  if (moved) return fenceTrouble(*moved);
   if (written == Written::no) return fenceTrouble({ErrorClass::transient, trouble("writing a token").message});
   if (written == Written::later) {
     return fenceTrouble({ErrorClass::transient, "the fence's memory " + file_ +
                                                     " holds a later token, which another program wrote; start the "
                                                     "fence again, so that it knows of it"});
   }
-  if (const auto moved = identityTrouble()) return fenceTrouble(*moved);
   return std::nullopt;
 }
 

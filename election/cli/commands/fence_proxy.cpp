@@ -36,7 +36,8 @@ std::optional<Address> upstreamOf(std::string_view text) {
   text.remove_prefix(scheme.size());
   if (text.ends_with('/')) text.remove_suffix(1);
   auto out = addressOf(text);
-  return out && out->port != 0 ? out : std::nullopt;
+  const bool good = out && out->port != 0 && out->host.find_first_of(" @/?#\t") == std::string::npos;
+  return good ? out : std::nullopt;
 }
 
 WithoutToken withoutTokenOf(const std::string& word) {
@@ -69,6 +70,7 @@ int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options
     (void)say("listening on " + address + ", forwarding to " + upstream + '\n');
   });
   if (ended == fence_proxy::ProxyEnd::clean) return exitOk;
+  if (ended == fence_proxy::ProxyEnd::cannotListen) (*fence)->close();  // nothing has passed
   if (ended == fence_proxy::ProxyEnd::cutOff) complain("requests that were under way have been cut off");
   return exitFailed;
 }

@@ -1,7 +1,6 @@
 #include "client_table.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace tenure::cli::fence_proxy {
 
@@ -43,10 +42,23 @@ void ClientTable::remove(const std::shared_ptr<Session>& session) {
   groups_.erase(at);
 }
 
+/// What is called may end sessions, which leave the table.
+std::vector<std::shared_ptr<Session>> ClientTable::all() const {
+  std::vector<std::shared_ptr<Session>> out;
+  for (const auto& [session, group] : groups_) out.push_back(session);
+  return out;
+}
+
 void ClientTable::stopAll() const {
-  std::vector<std::shared_ptr<Session>> all;
-  for (const auto& [session, group] : groups_) all.push_back(session);
-  for (const auto& session : all) session->stop();
+  for (const auto& session : all()) session->stop();
+}
+
+void ClientTable::endUnfenced() const {
+  for (const auto& session : all()) session->endIfUnfenced();
+}
+
+bool ClientTable::hasFenced() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](const auto& one) { return one.first->isFenced(); });
 }
 
 }  // namespace tenure::cli::fence_proxy

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "session.hpp"
 
@@ -27,8 +28,12 @@ class ClientTable {
   [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
   /// The request that each of them has under way is its last one.
   void stopAll() const;
+  /// Ends requests under way that need no token.
+  void endUnfenced() const;
+  [[nodiscard]] bool hasFenced() const;
 
  private:
+  [[nodiscard]] std::vector<std::shared_ptr<Session>> all() const;
   [[nodiscard]] bool endLongestSilent(const std::string* group) const;
 
   const std::size_t limit_;

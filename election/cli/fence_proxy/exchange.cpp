@@ -1,5 +1,7 @@
 #include "exchange.hpp"
 
+#include <sys/socket.h>
+
 #include "request_rules.hpp"
 
 namespace tenure::cli::fence_proxy {
@@ -21,6 +23,17 @@ bool saysClosed(const error_code& error) {
          error == asio::error::broken_pipe || error == asio::error::eof;
 }
 
+/// Servers that leave such a body unread are common, and what they leave is their next request: another client would
+/// get its answer. POST, PUT and PATCH are what bodies are for.
+bool mayLeaveBodyUnread(http::verb method) noexcept {
+  return method != http::verb::post && method != http::verb::put && method != http::verb::patch;
+}
+
+std::string textOf(const Address& address) {
+  const bool isV6 = address.host.find(':') != std::string::npos;
+  return (isV6 ? '[' + address.host + ']' : address.host) + ':' + std::to_string(address.port);
+}
+
 }  // namespace
 
 /// What may be called from another thread, and after the exchange has ended. `exchange` is of the io thread.
@@ -34,6 +47,7 @@ Exchange::Exchange(Client client, Shared& shared, FencePass pass)
       upstream_{shared.upstream},
       limits_{shared.settings.limits},
       pass_{std::move(pass)},
+      isFenced_{pass_.fenced()},
       drainTimer_{client.stream.get_executor()},
       link_{std::make_shared<Link>(Link{this})} {}
 
@@ -55,23 +69,54 @@ void Exchange::overtaken() {
   overtaken_ = true;
   if (readsClient_ || (writesClient_ && connection_))
     client_.stream.cancel();  // no slow client holds up the later term
-  drainTimer_.expires_after(limits_.drain);
+  cutOffAfter(limits_.drain);
+}
+
+/// Closed, not cancelled: a service that streams without a pause has no operation waiting that could be cancelled.
+/// Reset, so that what the service has not read yet is not delivered. The pass ends here, whatever this coroutine waits
+/// for; its operations on the closed stream fail one after the other.
+void Exchange::cutOff() {
+  cutOff_ = true;
+  if (connection_) {
+    error_code ignored;
+    connection_->stream.socket().set_option(asio::socket_base::linger{true, 0}, ignored);
+    connection_->stream.close();
+  }
+  pass_ = FencePass{};
+}
+
+void Exchange::endIfUnfenced() {
+  if (isFenced_) return;
+  cutOff();
+  client_.stream.close();
+}
+
+/// Nobody waits for what a client asked that has gone. One that has only said all that it has to say cannot be told
+/// from it, so the service gets the time of a client. A pass is another matter: the service is at work on it.
+void Exchange::watchClient() {
+  if (isFenced_) return;
+  client_.stream.socket().async_wait(tcp::socket::wait_read, [link = link_](error_code error) {
+    if (!error && link->exchange != nullptr) link->exchange->clientSpoke();
+  });
+}
+
+void Exchange::clientSpoke() {
+  char byte = 0;
+  const auto got = ::recv(client_.stream.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))) return;  // its next request
+  cutOffAfter(limits_.client);
+}
+
+void Exchange::cutOffAfter(std::chrono::milliseconds time) {
+  drainTimer_.expires_after(time);
   drainTimer_.async_wait([link = link_](error_code cancelled) {
     if (!cancelled && link->exchange != nullptr) link->exchange->cutOff();
   });
 }
 
-/// Closed, not cancelled: a service that streams without a pause has no operation waiting that could be cancelled. The
-/// pass ends here, whatever this coroutine waits for; its operations on the closed stream fail one after the other.
-void Exchange::cutOff() {
-  cutOff_ = true;
-  if (connection_) connection_->stream.close();
-  pass_ = FencePass{};
-}
-
 /// The service has nothing more to do with this request.
 void Exchange::done(bool reusable) {
-  if (connection_ && reusable && !cutOff_) upstream_.giveBack(std::move(connection_));
+  if (connection_ && reusable && mayReuse_ && !cutOff_) upstream_.giveBack(std::move(connection_));
   connection_.reset();
   pass_ = FencePass{};
 }
@@ -81,11 +126,16 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
   const bool toHttp10 = parser.get().version() < 11;
   const bool wasChunked = parser.get().chunked();
   watchPass();
+  watchClient();
   Request request{std::move(parser.get().base())};
   removeHopByHop(request.base());
   useOriginForm(request.base());
   request.erase(http::field::expect);
   request.version(11);
+  // A request of HTTP/1.0 may have none, and HTTP/1.1 must have one.
+  if (request.count(http::field::host) == 0) request.set(http::field::host, textOf(shared_.settings.upstream));
+  mayReuse_ = (parser.is_done() && body.empty()) || !mayLeaveBodyUnread(method_);
+  if (!mayReuse_) request.keep_alive(false);
   request.insert(http::field::via, "1.1 tenure-fence");
   if (!body.empty() && wasChunked) request.content_length(body.size());
   if (body.empty() && wasChunked) request.chunked(true);
@@ -235,6 +285,10 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
     last = response_->is_done();
     if (last) done(requestSent_ && upstreamKeepsAlive_ && !response_->need_eof());
     if (overtaken_ && !last) clientGone_ = true;
+    if (clientGone_ && !isFenced_) {
+      done(false);
+      co_return false;
+    }
     if (clientGone_ || (got == 0 && !last)) continue;
     response.body().data = got == 0 ? nullptr : piece_.data();
     response.body().size = got;

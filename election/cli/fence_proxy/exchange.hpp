@@ -39,6 +39,10 @@ class Exchange {
   /// client's connection is good for another request.
   [[nodiscard]] Task<bool> run(RequestParser& parser, std::string body, bool keepAlive);
 
+  [[nodiscard]] bool isFenced() const noexcept { return isFenced_; }
+  /// Ends it, if it holds nobody up but who waits for its answer.
+  void endIfUnfenced();
+
  private:
   using Request = http::request<http::buffer_body>;
   using ResponseParser = http::response_parser<http::buffer_body>;
@@ -47,6 +51,9 @@ class Exchange {
   void watchPass();
   void overtaken();
   void cutOff();
+  void cutOffAfter(std::chrono::milliseconds time);
+  void watchClient();
+  void clientSpoke();
   [[nodiscard]] Task<bool> sendRequest(RequestParser& parser, Request& request, const std::string& body);
   [[nodiscard]] Task<bool> sendPieces(RequestParser& parser, Request& request);
   [[nodiscard]] Task<error_code> readHead();
@@ -63,6 +70,8 @@ class Exchange {
   Upstream& upstream_;
   const Limits& limits_;
   FencePass pass_;
+  const bool isFenced_;
+  bool mayReuse_{true};  ///< the service's connection
   ConnectionPtr connection_{};
   http::verb method_{};
   Timer drainTimer_;

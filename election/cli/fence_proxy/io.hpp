@@ -36,14 +36,15 @@ using Timer =
 inline constexpr auto quietly = asio::as_tuple(asio::use_awaitable_t<Executor>{});
 
 /// Bodies go through in pieces of this size; no more of a message is ever in memory.
-inline constexpr std::size_t pieceBytes = 16U << 10U;
+inline constexpr std::size_t pieceBytes = 8U << 10U;
 
-/// Of a service's answer.
-inline constexpr std::size_t mostServiceHeaderBytes = 64U << 10U;
+/// Of a service's answer: as much as HAProxy and Node take. A thousand answers at a time must not take what the machine
+/// has.
+inline constexpr std::size_t mostServiceHeaderBytes = 16U << 10U;
 
 /// Each costs memory and time besides its bytes; writing many of them takes time that grows with their square.
 inline constexpr std::size_t mostFields = 100;
-inline constexpr std::size_t mostServiceFields = 500;
+inline constexpr std::size_t mostServiceFields = 100;
 [[nodiscard]] inline std::size_t fieldsOf(const http::fields& fields) {
   return static_cast<std::size_t>(std::distance(fields.begin(), fields.end()));
 }

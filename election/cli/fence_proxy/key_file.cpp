@@ -1,12 +1,14 @@
 #include "key_file.hpp"
 
 #include <cerrno>
-#include <fstream>
-#include <iterator>
+#include <fcntl.h>
 #include <sstream>
 #include <stdexcept>
 #include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
+
+#include "unique_fd.hpp"
 
 namespace tenure::cli::fence_proxy {
 
@@ -33,9 +35,14 @@ Keys parseKeys(const std::string& file, std::string_view text) {
 
 Keys readKeys(const std::string& file) {
   struct stat status {};
-  std::ifstream stream{file, std::ios::binary};
-  if (!stream || stat(file.c_str(), &status) != 0) {
+  const UniqueFd opened{open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};  // a FIFO would wait for a writer
+  if (!opened || fstat(opened.get(), &status) != 0) {
     return KeyFileFault{file + ": " + std::error_code{errno, std::generic_category()}.message()};
+  }
+  if (!S_ISREG(status.st_mode)) return KeyFileFault{file + ": is no regular file; give the file with the keys"};
+  if (status.st_uid != geteuid() && status.st_uid != 0) {
+    return KeyFileFault{file +
+                        ": belongs to another user, who may put keys in; chown it to the proxy's user or to root"};
   }
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
     return KeyFileFault{file +
@@ -44,7 +51,13 @@ Keys readKeys(const std::string& file) {
   if ((status.st_mode & S_IROTH) != 0) {
     return KeyFileFault{file + ": everybody may read these keys; chmod o-r it, and make new keys"};
   }
-  const std::string text{std::istreambuf_iterator<char>{stream}, std::istreambuf_iterator<char>{}};
+  constexpr off_t largest = 1 << 20;
+  if (status.st_size > largest)
+    return KeyFileFault{file + ": is larger than 1 MiB, so it holds something else than keys"};
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  const ssize_t got = read(opened.get(), text.data(), text.size());
+  if (got < 0) return KeyFileFault{file + ": " + std::error_code{errno, std::generic_category()}.message()};
+  text.resize(static_cast<std::size_t>(got));
   return parseKeys(file, text);
 }
 

@@ -46,9 +46,9 @@ class Proxy {
     asio::co_spawn(io_, accept(), asio::detached);
     waitForSignal();
     io_.run();
-    const bool clean = clients_.empty();
-    shared_.fence.close(clean);  // while there is an executor for the answers to those who wait
-    return clean ? ProxyEnd::clean : ProxyEnd::cutOff;
+    const bool cutOff = clients_.hasFenced();
+    shared_.fence.close();  // while there is an executor for the answers to those who wait
+    return cutOff ? ProxyEnd::cutOff : ProxyEnd::clean;
   }
 
  private:
@@ -105,9 +105,14 @@ class Proxy {
     shared_.upstream.close();
     clients_.stopAll();
     if (clients_.empty()) return finish();
-    limit_.expires_after(settings_.limits.drain + settings_.limits.service);
+    limit_.expires_after(settings_.limits.drain);
     limit_.async_wait([this](error_code cancelled) {
-      if (!cancelled) io_.stop();
+      if (cancelled) return;
+      clients_.endUnfenced();  // an event stream has no end of its own
+      limit_.expires_after(settings_.limits.service);
+      limit_.async_wait([this](error_code tooLate) {
+        if (!tooLate) io_.stop();
+      });
     });
   }
 

@@ -112,12 +112,20 @@ Refusal ofHost(const RequestHead& request) {
   return std::nullopt;
 }
 
+bool isTargetCharacter(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte > 0x20 && byte < 0x7F && c != '#';
+}
+
 Refusal ofTarget(const RequestHead& request) {
   const string_view target = request.target();
+  if (!std::all_of(target.begin(), target.end(), isTargetCharacter)) {
+    return badRequest("the target has a character that has to be escaped");
+  }
   if (target.starts_with('/')) return std::nullopt;
   if (target == "*" && request.method() == http::verb::options) return std::nullopt;
   const string_view named = schemeAndAuthority(target);
-  if (named.empty()) return badRequest("the target is neither a path nor an http:// URL");
+  if (named.size() <= httpScheme.size()) return badRequest("the target is neither a path nor an http:// URL");
   if (iequals(named.substr(httpScheme.size()), request[http::field::host])) return std::nullopt;
   return badRequest("Host is not the host of the target");
 }

@@ -52,6 +52,12 @@ void Session::stop() {
   if (silentSince_) stream_.cancel();
 }
 
+void Session::endIfUnfenced() {
+  if (exchange_ != nullptr) exchange_->endIfUnfenced();
+}
+
+bool Session::isFenced() const noexcept { return exchange_ != nullptr && exchange_->isFenced(); }
+
 void Session::makeRoom() {
   stopping_ = true;
   stream_.close();
@@ -115,7 +121,10 @@ Task<bool> Session::forward(RequestParser& parser) {
   }
   const bool keepAlive = parser.get().keep_alive() && !stopping_;
   Exchange exchange{{stream_, buffer_, client_}, shared_, std::move(std::get<FencePass>(verdict))};
-  co_return co_await exchange.run(parser, std::move(body), keepAlive);
+  exchange_ = &exchange;
+  const bool good = co_await exchange.run(parser, std::move(body), keepAlive);
+  exchange_ = nullptr;
+  co_return good;
 }
 
 Task<std::optional<std::string>> Session::readBody(RequestParser& parser, HeldBytes& held) {

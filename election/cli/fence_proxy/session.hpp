@@ -32,6 +32,10 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::optional<Instant> silentSince() const noexcept { return stopping_ ? std::nullopt : silentSince_; }
   /// Ends a connection that is silent.
   void makeRoom();
+  /// Ends a request under way that needs no token.
+  void endIfUnfenced();
+  /// Whether a request with a token is under way.
+  [[nodiscard]] bool isFenced() const noexcept;
 
  private:
   struct Waiting;
@@ -51,6 +55,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::string client_;
   beast::flat_buffer buffer_;
   std::optional<Instant> silentSince_{};
+  Exchange* exchange_{nullptr};  ///< that is under way
   bool hasServed_{false};
   bool stopping_{false};
   bool expectsContinue_{false};

@@ -1,5 +1,6 @@
 #include "upstream.hpp"
 
+#include <algorithm>
 #include <sys/socket.h>
 
 namespace tenure::cli::fence_proxy {
@@ -39,6 +40,25 @@ void Upstream::giveBack(ConnectionPtr connection) {
   connection->idleSince = readClock();
   connection->stream.expires_never();
   idle_.push_back(std::move(connection));
+  if (idle_.size() == 1) dropOldLater();
+}
+
+/// Connections that nobody takes any more are not kept: they are in the order of their last use.
+void Upstream::dropOldLater() {
+  drop_.expires_after(longestIdle);
+  drop_.async_wait([this](error_code cancelled) {
+    if (cancelled) return;
+    const auto isOld = [now = readClock()](const ConnectionPtr& one) {
+      return elapsedForHolder(one->idleSince, now) >= longestIdle;
+    };
+    idle_.erase(idle_.begin(), std::find_if_not(idle_.begin(), idle_.end(), isOld));
+    if (!idle_.empty()) dropOldLater();
+  });
+}
+
+void Upstream::close() {
+  drop_.cancel();
+  idle_.clear();
 }
 
 }  // namespace tenure::cli::fence_proxy

@@ -25,24 +25,29 @@ using ConnectionPtr = std::unique_ptr<Connection>;
 class Upstream {
  public:
   Upstream(const Executor& executor, const Settings& settings)
-      : executor_{executor}, settings_{settings}, lookup_{executor, settings.upstream, settings.limits.connect} {}
+      : executor_{executor},
+        settings_{settings},
+        lookup_{executor, settings.upstream, settings.limits.connect},
+        drop_{executor} {}
 
   /// One that is idle, or a new one; null if there is none to be had.
   [[nodiscard]] Task<ConnectionPtr> connection();
   [[nodiscard]] Task<ConnectionPtr> newConnection();
   /// Of a connection that is ready for the next request.
   void giveBack(ConnectionPtr connection);
-  void close() { idle_.clear(); }
+  void close();
 
  private:
   static constexpr std::size_t mostIdle = 256;
   static constexpr std::chrono::seconds longestIdle{30};
 
+  void dropOldLater();
   [[nodiscard]] static bool isQuiet(Connection& connection);
 
   Executor executor_;
   const Settings& settings_;
   NameLookup lookup_;
+  Timer drop_;
   std::vector<ConnectionPtr> idle_{};
 };
 

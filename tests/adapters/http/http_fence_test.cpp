@@ -57,6 +57,15 @@ class Asked {
 class HttpFenceTest : public testing::Test {
  protected:
   [[nodiscard]] std::unique_ptr<HttpFence> open() const { return HttpFence::open(options_).value(); }
+  /// As a process that is killed: the request's pass is there still when the fence goes.
+  void leaveARequestUnderWay() const {
+    HttpVerdict underWay;
+    const auto fence = open();
+    Asked asked{*fence, post("billing=5")};
+    EXPECT_TRUE(asked.passes());
+    underWay = std::move(asked.verdict());
+    fence->close();
+  }
   static FencedRequest post(std::string_view header) { return {"POST", "/ledger", 1, header}; }
 
   const test::TempDir directory_;
@@ -76,11 +85,12 @@ TEST_F(HttpFenceTest, refusesAFormerTermAndNamesBothTokens) {
   Asked stale{*fence, post(R"(billing=41;holder="a#1")")};
   ASSERT_EQ(stale.status(), 409);
   EXPECT_EQ(headerOf(stale.refusal(), "Content-Type"), "application/problem+json");
-  EXPECT_EQ(stale.refusal().body,
-            "{\"type\":\"urn:tenure:fence:stale-token\",\"title\":\"The term of this request is over\",\"status\":409,"
-            "\"detail\":\"lease \\\"billing\\\": refused a write of a#1 with fencing token 41, because b#2 has written "
-            "with token 42; the writer's term is over and its work must stop\",\"lease\":\"billing\",\"token\":41,"
-            "\"highestSeen\":42,\"holder\":\"b#2\"}\n");
+  EXPECT_EQ(
+      stale.refusal().body,
+      "{\"type\":\"urn:tenure:fence:stale-token\",\"title\":\"The term of this request is over\",\"status\":409,"
+      "\"detail\":\"lease \\\"billing\\\": refused a write of a (1) with fencing token 41, because b (2) has written "
+      "with token 42; the writer's term is over and its work must stop\",\"lease\":\"billing\",\"token\":41,"
+      "\"highestSeen\":42,\"holder\":\"b#2\"}\n");
   const TermStamp mine{"billing", FencingToken{41}, "a#1"};
   const auto error = httpFenceError(mine, 409, "application/problem+json", headerOf(stale.refusal(), "Fencing-Token"));
   ASSERT_TRUE(error);
@@ -162,14 +172,14 @@ TEST_F(HttpFenceTest, aLaterTermWaitsForTheRequestsUnderWay) {
 }
 
 TEST_F(HttpFenceTest, afterACrashALaterTermWaitsForWhatMayBeUnderWay) {
-  { EXPECT_TRUE(Asked(*open(), post("billing=5")).passes()); }  // goes without close(true), as a killed process does
+  leaveARequestUnderWay();
   options_.afterCrash = 300ms;
   const auto start = std::chrono::steady_clock::now();
   const auto fence = open();
   EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
   EXPECT_TRUE(Asked(*fence, post("billing=6")).passes());
   EXPECT_GE(std::chrono::steady_clock::now() - start, 299ms);
-  fence->close(true);
+  fence->close();
 }
 
 TEST_F(HttpFenceTest, afterACleanEndNobodyWaits) {
@@ -177,9 +187,19 @@ TEST_F(HttpFenceTest, afterACleanEndNobodyWaits) {
   {
     const auto fence = open();
     EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
-    fence->close(true);
+    fence->close();
   }
   EXPECT_TRUE(Asked(*open(), post("billing=6")).passes());
+}
+
+/// What the killed fence had passed is under way still, whoever has come and gone since.
+TEST_F(HttpFenceTest, aFenceThatStopsBeforeTheWaitAfterACrashIsOverLeavesItToTheNext) {
+  leaveARequestUnderWay();
+  options_.afterCrash = 1h;
+  open()->close();
+  const auto fence = open();
+  EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
+  EXPECT_FALSE(Asked(*fence, post("billing=6")).answered());
 }
 
 TEST_F(HttpFenceTest, oneMemoryHasOneFence) {
@@ -288,7 +308,7 @@ TEST_F(HttpFenceTest, whoWaitsWhenItClosesIsAnswered) {
   Asked older{*fence, post("billing=5")};
   ASSERT_TRUE(older.passes());
   Asked newer{*fence, post("billing=6")};
-  fence->close(false);
+  fence->close();
   EXPECT_EQ(newer.status(), 503);
   EXPECT_EQ(Asked(*fence, post("billing=6")).status(), 503);
 }

@@ -103,7 +103,7 @@ class HttpFence {
  public:
   /// Throws std::invalid_argument with all faults of the options. An error if the memory cannot be used.
   [[nodiscard]] static StoreResult<std::unique_ptr<HttpFence>> open(HttpFenceOptions options, Logger logger = {});
-  /// As close(false).
+  /// As close().
   ~HttpFence();
   HttpFence(const HttpFence&) = delete;
   HttpFence& operator=(const HttpFence&) = delete;
@@ -120,9 +120,9 @@ class HttpFence {
   /// The highest token seen; empty: none yet, or not one of this fence's leases.
   [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
 
-  /// Those who wait are refused with 503. `clean`: every pass has ended; the next fence with this memory then need not
-  /// wait (`afterCrash`). Writes what is to be written.
-  void close(bool clean);
+  /// Those who wait are refused with 503. Writes what is to be written. If every pass has ended, and so has the wait
+  /// after a crash (`afterCrash`), the next fence with this memory need not wait.
+  void close();
 
  private:
   friend class FencePass;
