@@ -1,5 +1,6 @@
 #include "exchange.hpp"
 
+#include <algorithm>
 #include <sys/socket.h>
 
 #include "request_rules.hpp"
@@ -32,6 +33,14 @@ bool mayLeaveBodyUnread(http::verb method) noexcept {
 std::string textOf(const Address& address) {
   const bool isV6 = address.host.find(':') != std::string::npos;
   return (isV6 ? '[' + address.host + ']' : address.host) + ':' + std::to_string(address.port);
+}
+
+/// The parser takes what stands before "chunked", or instead of it, for a matter of others. It is not: without the
+/// field, which is not forwarded, the client would take the coded bytes for the body.
+bool isCodingKnown(const http::fields& answer) {
+  const auto lines = answer.equal_range(http::field::transfer_encoding);
+  return std::all_of(lines.first, lines.second,
+                     [](const auto& line) { return beast::iequals(line.value(), "chunked"); });
 }
 
 }  // namespace
@@ -140,11 +149,25 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
   if (!body.empty() && wasChunked) request.content_length(body.size());
   if (body.empty() && wasChunked) request.chunked(true);
 
+  // Before a connection is taken: in the time that a client takes for its body, a service may close one that has been
+  // idle, or say on it what is no answer to this request.
+  const bool inPieces = !parser.is_done();
+  std::size_t first = 0;
+  if (inPieces) {
+    const auto got = co_await readClient(parser);
+    if (!got) {
+      done(false);
+      co_return false;
+    }
+    first = *got;
+  }
+
   connection_ = co_await upstream_.connection();
   for (bool again = true; connection_ && !cutOff_; again = false) {
-    const bool whole = parser.is_done() && body.empty();
+    const bool whole = !inPieces && body.empty();
     const bool reused = connection_->used;
-    if (!co_await sendRequest(parser, request, body)) {
+    const bool sent = inPieces ? co_await sendPieces(parser, request, first) : co_await sendWhole(request, body);
+    if (!sent) {
       co_await drain();
       done(false);
       co_return false;
@@ -170,24 +193,20 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
   co_return co_await answer(refusal);
 }
 
-Task<bool> Exchange::sendRequest(RequestParser& parser, Request& request, const std::string& body) {
-  if (parser.is_done()) {
-    request.body().data = body.empty() ? nullptr : const_cast<char*>(body.data());
-    request.body().size = body.size();
-    request.body().more = false;
-    http::request_serializer<http::buffer_body> serializer{request};
-    connection_->stream.expires_after(limits_.service);
-    const auto [error, bytes] = co_await http::async_write(connection_->stream, serializer, quietly);
-    requestSent_ = !error;  // if not, the service may have answered all the same
-    co_return true;
-  }
-  co_return co_await sendPieces(parser, request);
+Task<bool> Exchange::sendWhole(Request& request, const std::string& body) {
+  request.body().data = body.empty() ? nullptr : const_cast<char*>(body.data());
+  request.body().size = body.size();
+  request.body().more = false;
+  http::request_serializer<http::buffer_body> serializer{request};
+  connection_->stream.expires_after(limits_.service);
+  const auto [error, bytes] = co_await http::async_write(connection_->stream, serializer, quietly);
+  requestSent_ = !error;  // if not, the service may have answered all the same
+  co_return true;
 }
 
-/// False if the client did not bring the whole of it.
-Task<bool> Exchange::sendPieces(RequestParser& parser, Request& request) {
-  http::request_serializer<http::buffer_body> serializer{request};
-  while (!parser.is_done()) {
+Task<std::optional<std::size_t>> Exchange::readClient(RequestParser& parser) {
+  std::size_t got = 0;
+  while (got == 0 && !parser.is_done()) {
     parser.get().body().data = piece_.data();
     parser.get().body().size = piece_.size();
     client_.stream.expires_after(limits_.client);
@@ -197,10 +216,17 @@ Task<bool> Exchange::sendPieces(RequestParser& parser, Request& request) {
     if (error == http::error::need_buffer) error = {};
     if (error || (overtaken_ && !parser.is_done())) {
       clientGone_ = true;
-      co_return false;
+      co_return std::nullopt;
     }
-    const std::size_t got = piece_.size() - parser.get().body().size;
-    if (got == 0 && !parser.is_done()) continue;
+    got = piece_.size() - parser.get().body().size;
+  }
+  co_return got;
+}
+
+/// `first`: the length of the piece that is there. False if the client did not bring the whole of it.
+Task<bool> Exchange::sendPieces(RequestParser& parser, Request& request, std::size_t first) {
+  http::request_serializer<http::buffer_body> serializer{request};
+  for (std::size_t got = first;;) {
     request.body().data = got == 0 ? nullptr : piece_.data();
     request.body().size = got;
     request.body().more = !parser.is_done();
@@ -211,6 +237,10 @@ Task<bool> Exchange::sendPieces(RequestParser& parser, Request& request) {
       clientBodyLeft_ = !parser.is_done();
       co_return true;  // an answer may be there: a service that refuses a body reads no further
     }
+    if (parser.is_done()) break;
+    const auto next = co_await readClient(parser);
+    if (!next) co_return false;
+    got = *next;
   }
   requestSent_ = true;
   co_return true;
@@ -229,6 +259,7 @@ Task<error_code> Exchange::readHead() {
     const unsigned status = response_->get().result_int();
     if (status == 101) co_return http::error::bad_status;
     if (fieldsOf(response_->get().base()) > mostServiceFields) co_return http::error::header_limit;
+    if (!isCodingKnown(response_->get().base())) co_return http::error::bad_transfer_encoding;
     if (status >= 200) co_return error_code{};  // below: an interim answer; the final one is a message of its own
   }
 }

@@ -54,8 +54,10 @@ class Exchange {
   void cutOffAfter(std::chrono::milliseconds time);
   void watchClient();
   void clientSpoke();
-  [[nodiscard]] Task<bool> sendRequest(RequestParser& parser, Request& request, const std::string& body);
-  [[nodiscard]] Task<bool> sendPieces(RequestParser& parser, Request& request);
+  [[nodiscard]] Task<bool> sendWhole(Request& request, const std::string& body);
+  [[nodiscard]] Task<bool> sendPieces(RequestParser& parser, Request& request, std::size_t first);
+  /// The next piece of the client's body is in piece_: its length, or nothing if the client did not bring it in time.
+  [[nodiscard]] Task<std::optional<std::size_t>> readClient(RequestParser& parser);
   [[nodiscard]] Task<error_code> readHead();
   [[nodiscard]] Task<bool> relay(bool toHttp10, bool keepAlive);
   [[nodiscard]] Task<bool> relayBody(http::response<http::buffer_body>& response);

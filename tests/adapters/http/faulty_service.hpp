@@ -1,0 +1,66 @@
+// A service that answers one target as no service should, and all others well.
+#pragma once
+
+#include <atomic>
+#include <future>
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "adapters/http/raw_service.hpp"
+
+namespace tenure::test {
+
+/// Many times what any buffer of the proxy, or of the two sockets, holds.
+inline constexpr std::size_t flood = 48U << 20U;
+
+/// With this token, a body of its own length.
+[[nodiscard]] std::string postOf(const std::string& target, int token, const std::string& body = "x");
+
+enum class Then {
+  keeps,    ///< waits for the next request
+  closes,   ///< the connection, in good order
+  resets,   ///< it
+  stalls,   ///< says no more, and keeps the connection
+  repeats,  ///< `more`, for as long as anybody takes it
+  drips,    ///< `more`, byte after byte with 50 ms between them, and waits for the next request
+  early,    ///< does all this before it has read the body, and closes
+};
+
+struct Fault {
+  const char* name;
+  std::string answer;
+  Then then{Then::closes};
+  unsigned status{502};  ///< for the client; 0: its connection ends within the answer, or without one
+  std::string body{};    ///< of an answer with status 200
+  std::string more{};
+  std::string request{postOf("/fault", 5)};
+};
+
+std::ostream& operator<<(std::ostream& out, const Fault& one);
+
+class FaultyService {
+ public:
+  explicit FaultyService(Fault fault);
+
+  [[nodiscard]] unsigned short port() const noexcept { return service_.port(); }
+  /// How much of `more` was taken.
+  [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+  /// Until the faulty request has come.
+  void waitForFault() { come_.get_future().wait(); }
+
+  static constexpr const char* ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+ private:
+  class Requests;
+
+  void serve(boost::asio::ip::tcp::socket& socket, const std::string& read);
+  [[nodiscard]] bool fail(boost::asio::ip::tcp::socket& socket, Requests& requests);
+
+  const Fault fault_;
+  std::atomic<std::size_t> taken_{0};
+  std::promise<void> come_{};
+  RawService service_;
+};
+
+}  // namespace tenure::test
