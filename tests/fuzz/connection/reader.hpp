@@ -1,0 +1,58 @@
+// How services read requests: one that takes nothing but what the standard says, and some that guess. Nothing of Beast
+// reads here, as the proxy is made of that.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tenure::fuzz {
+
+/// One request in the bytes of a connection.
+struct ReadRequest {
+  std::size_t begin{0};
+  std::size_t headEnd{0};  ///< behind the empty line; 0: the head is not whole
+  std::size_t end{0};      ///< behind the body; 0: the request is not whole
+  const char* fault{nullptr};
+  std::string method{};
+  std::string target{};
+  std::vector<std::pair<std::string, std::string>> fields{};  ///< names in small letters
+  std::string body{};                                         ///< as far as it is there, without its framing
+
+  [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
+  [[nodiscard]] bool isWhole() const noexcept { return fault == nullptr && end != 0; }
+};
+
+/// RFC 9112 to the letter, and what a proxy has to take out of it: no field of the connection, no trailer, no chunk
+/// extension, at most one field that frames, one Host, one token.
+[[nodiscard]] ReadRequest readStrictly(std::string_view bytes, std::size_t begin);
+
+/// A reader that guesses: `Content_Length` and `Content-Length ` are `Content-Length` to it.
+struct Dialect {
+  const char* name;
+  bool lastLength;         ///< of several; else the first
+  bool lengthBeatsCoding;  ///< where there are both
+  bool readsHaveNoBody;    ///< what follows the head of a GET, HEAD or OPTIONS is the next request
+  int lengthBase;          ///< 0: as C reads a number, so that 010 is 8
+};
+inline constexpr std::array<Dialect, 5> dialects{
+    {{"takes the first Content-Length, and the coding before it", false, false, false, 10},
+     {"takes the last Content-Length, and the coding before it", true, false, false, 10},
+     {"takes a Content-Length before the coding", false, true, false, 10},
+     {"reads a Content-Length as C does", true, true, false, 0},
+     {"knows no body of GET, HEAD and OPTIONS", false, false, true, 10}}};
+
+/// Where the request that begins there ends for such a reader; 0: not yet.
+[[nodiscard]] std::size_t endOfRequest(std::string_view bytes, std::size_t begin, const Dialect& dialect);
+
+/// The number that a Fencing-Token claims for the lease, found without the product's parser: 0 if there is none, or
+/// more than one member of that name.
+[[nodiscard]] unsigned long long claimedToken(std::string_view header, std::string_view ofLease);
+
+/// GET, HEAD and OPTIONS.
+[[nodiscard]] bool onlyReads(std::string_view method);
+
+}  // namespace tenure::fuzz

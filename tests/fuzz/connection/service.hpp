@@ -1,0 +1,93 @@
+// The service behind the proxy under test: it keeps every byte that comes and when it came, and answers as the script
+// says, also as no service should.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "connection/reader.hpp"
+#include "connection/script.hpp"
+
+namespace tenure::fuzz {
+
+/// A request as it came. Times count what the service has seen, one for each piece; 0: not yet.
+struct Arrival {
+  ReadRequest request{};
+  unsigned long long token{0};
+  std::size_t firstByte{0};
+  std::size_t lastByte{0};  ///< of those that are there
+  std::size_t answered{0};  ///< since when the proxy may take it for done: an answer has begun, or nobody waits for one
+};
+
+/// The answers, by their letters:
+///   o  200 with a length        c  the same, and closes      k  in chunks, with extension and trailer
+///   u  until it closes          s  none                      d  a byte whenever there is nothing else to do
+///   e  before the body          r  resets                    f  closes without one
+///   h  half of one, and closes  l  two at once               p  a second one when nobody has asked
+///   i  100 and 103 before       w  101                       x  no HTTP
+///   b  with two framings        t  with a token of its own   n  204 with a body
+///   m  304                      H  with a body also to HEAD  z  a stream that does not end
+///   A  the script's bytes
+/// Only what nobody may take for the answer to another request bears `strayMark`.
+class Service {
+ public:
+  Service();
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  [[nodiscard]] unsigned short port() const noexcept { return port_; }
+  /// For the next input: forgets everything.
+  void reset(std::deque<Answer> answers);
+  /// Takes what has come, answers what is to be answered. True if there was anything.
+  bool step();
+  /// Where something may come.
+  void watch(std::vector<int>& sockets) const;
+  /// What comes without a request: of answers d, p and z.
+  void drip();
+  [[nodiscard]] bool hasToDrip() const;
+  /// No more of that.
+  void fallSilent() noexcept { silent_ = true; }
+
+  /// The bytes of each connection, and the requests that they are to a strict reader.
+  struct Connection {
+    int socket{-1};
+    std::string bytes{};
+    std::vector<Arrival> arrivals{};
+    std::size_t readUpTo{0};
+    std::string toSend{};  ///< the rest of a slow answer
+    bool streams{false};
+    bool strays{false};
+    bool closesAfter{false};
+    bool ended{false};  ///< the proxy has sent its last byte
+  };
+  [[nodiscard]] const std::vector<std::unique_ptr<Connection>>& connections() const noexcept { return connections_; }
+  [[nodiscard]] std::size_t keptBytes() const noexcept { return keptBytes_; }
+
+  static constexpr const char* answersName = "x-tenure-answers";  ///< a field of answers: the target of the request
+  static constexpr const char* strayMark = "x-tenure-stray";
+  static constexpr const char* forgedHolder = "x-tenure-forged";
+
+ private:
+  bool accept();
+  bool receive(Connection& connection);
+  void read(Connection& connection);
+  void begins(const Arrival& later);
+  void answer(Connection& connection, Arrival& arrival);
+  void send(Connection& connection, const std::string& bytes);
+  void end(Connection& connection, bool reset);
+
+  int listener_{-1};
+  unsigned short port_{0};
+  std::vector<std::unique_ptr<Connection>> connections_{};
+  std::deque<Answer> answers_{};
+  std::size_t now_{0};
+  std::size_t keptBytes_{0};
+  bool silent_{false};
+};
+
+}  // namespace tenure::fuzz

@@ -1,0 +1,81 @@
+// The proxy of `tenure fence proxy` between clients and a service that follow a script, all on one thread: so the order
+// of what happens is the script's, and after each step of the proxy the service takes what has come.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/adapters/http_fence.hpp>
+
+#include "connection/judge.hpp"
+#include "connection/script.hpp"
+#include "connection/service.hpp"
+#include "connection/sockets.hpp"
+#include "fence_proxy/client_table.hpp"
+
+namespace tenure::fuzz {
+
+/// A fence with a memory of its own, and what it has stored of it.
+struct FreshFence {
+  FreshFence(const std::string& memory, bool withKeys, bool refusesWithoutToken);
+
+  [[nodiscard]] bool isStoring() const;
+  [[nodiscard]] bool isUnused() const { return !fence->highestSeen(std::string{lease}).has_value(); }
+
+  std::shared_ptr<std::atomic<unsigned long long>> told{std::make_shared<std::atomic<unsigned long long>>(0)};
+  std::unique_ptr<HttpFence> fence;
+};
+
+class World {
+ public:
+  World(const Script& script, HttpFence& fence, const std::function<bool()>& isStoring, Service& service,
+        Listening listening);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  void play(const Script& script);
+  /// Nobody says anything any more: each connection ends in its time-outs.
+  void runOut();
+  /// Who behaves is served, whatever came before.
+  void serveOneMore(std::set<Signed>& signatures);
+  [[nodiscard]] std::vector<Talk> talks() const;
+
+ private:
+  struct Client {
+    int socket{-1};
+    Talk talk{};
+    std::string toSend{};
+    Step::Kind afterwards{Step::Kind::settle};  ///< when all is sent: an end of some kind
+    bool ended{false};
+  };
+
+  void take(const Step& step);
+  Client& clientOf(std::size_t index);
+  void accept(int socket, std::size_t index);
+  bool step(Client& client);
+  void finish(Client& client, Step::Kind how);
+  bool turn();
+  void settle();
+  void pass(std::chrono::milliseconds time);
+  void boundsHold() const;
+
+  cli::fence_proxy::Settings settings_{};
+  cli::fence_proxy::asio::io_context io_{1};
+  HttpFence& fence_;
+  const std::function<bool()> isStoring_;
+  cli::fence_proxy::Shared shared_;
+  cli::fence_proxy::ClientTable table_;
+  Service& service_;
+  const Listening listening_;
+  std::vector<std::unique_ptr<Client>> clients_{};  ///< of all connections there were
+  std::array<Client*, mostClients + 1> current_{};  ///< of them, by the script's numbers
+  std::vector<int> watched_{};
+  const std::size_t heapBefore_;
+};
+
+}  // namespace tenure::fuzz
