@@ -159,9 +159,9 @@ class Parser {
     fenceRecover_->add_option("-c,--config", config_);
     fenceRecover_->add_option("--token", recover.token)
         ->required()
-        ->type_name("N")
         ->check(isPlainNumber)
-        ->check(CLI::Range(std::uint64_t{1}, maxFencingToken.value() - 1));
+        ->check(CLI::Range(std::uint64_t{1}, maxFencingToken.value() - 1))
+        ->type_name("N");
     fenceRecover_->add_option("--lease", recover.lease);
     fenceRecover_->add_option("--resource", recover.resources)->allow_extra_args(false);
     fenceRecover_->add_flag("--yes", recover.yes);

@@ -99,7 +99,9 @@ CLI::Validator oneOf(std::vector<std::string> words) {
   return CLI::Validator{[words = std::move(words)](std::string& given) {
                           const bool known = std::find(words.begin(), words.end(), given) != words.end();
                           if (known) return std::string{};
-                          return inQuotes(given) + " is none of " + listed(words) + didYouMean(closest(given, words));
+                          const bool number = given.find_first_not_of("0123456789") == std::string::npos;
+                          return inQuotes(given) + " is none of " + listed(words) +
+                                 (number ? "" : didYouMean(closest(given, words)));
                         },
                         ""};
 }

@@ -12,14 +12,11 @@ constexpr milliseconds firstAnswerTimeout{5'000};
 constexpr milliseconds deathProofTime{200};
 constexpr milliseconds lookPeriod{50};
 
-/// An error counts unless the store has answered since, or its tables are only just being made: the first look may come
-/// before they are there.
+/// An error counts unless the store has answered since.
 bool fails(const LeaseStatus& status) noexcept {
   if (!status.lastError) return false;
   const bool answeredSince = status.leaderSeenAgo.count() >= 0 && status.leaderSeenAgo < status.lastErrorAgo;
-  const bool tablesToCome = status.lastError->errorClass == ErrorClass::misconfigured &&
-                            (!status.schema || status.schema->has_value());
-  return !answeredSince && !tablesToCome;
+  return !answeredSince;
 }
 
 }  // namespace

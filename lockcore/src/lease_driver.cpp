@@ -84,6 +84,7 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
   {
     const std::lock_guard lock{mutex_};
     schema_ = status;
+    schemaAt_ = scheduler_->now();
   }
   if (status) {
     // Reads that failed for want of a table have put the next one off, by as much as a heartbeat.
@@ -171,6 +172,13 @@ void LeaseDriver::Impl::keepWatch() {
   }
 }
 
+/// A first look may come before the tables are made, which is no trouble of anybody's.
+bool LeaseDriver::Impl::awaitsTables() const {
+  if (!checksSchema_ || !isMisconfigured(machine_.lastError())) return false;
+  if (!schema_) return true;
+  return schema_->has_value() && machine_.lastErrorAt()->boottime <= schemaAt_.boottime;
+}
+
 /// What keeps a candidate from being elected; a leader's errors are told as doubts.
 void LeaseDriver::Impl::tellTrouble() {
   const std::optional<Instant> at = machine_.lastErrorAt();
@@ -179,6 +187,7 @@ void LeaseDriver::Impl::tellTrouble() {
   const bool isNew = at && std::exchange(lastErrorSeen_, at->boottime) != at->boottime;
   if (!isNew || (state != LeaseState::candidate && state != LeaseState::acquiring)) return;
   const StoreError& error = *machine_.lastError();
+  if (awaitsTables()) return;
   logger_.log(trouble_.isNews(*at, error) ? LogLevel::warn : LogLevel::debug,
               toString(machine_.key()) + ": cannot compete just now" + std::string{tillWhen(error)} + error.message);
 }
@@ -218,7 +227,7 @@ LeaseStatus LeaseDriver::Impl::status() const {
   const std::lock_guard lock{mutex_};
   LeaseStatus status{machine_.state(), machine_.leader(), ago(machine_.leaderSeenAt())};
   status.schema = schema_;
-  status.lastError = machine_.lastError();
+  if (!awaitsTables()) status.lastError = machine_.lastError();
   const bool schemaTellsMore = isMisconfigured(status.lastError) && schema_ && schema_->has_error() &&
                                schema_->error().errorClass == ErrorClass::misconfigured;
   if (schemaTellsMore) status.lastError = schema_->error();

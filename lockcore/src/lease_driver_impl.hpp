@@ -93,6 +93,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void keepWatch();
   [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
   void tellTrouble();
+  [[nodiscard]] bool awaitsTables() const;
   void gaugeClocks(const Instant& now);
 
   /// Things that a record's watcher learns are told from any thread; this brings them onto the scheduler.
@@ -130,6 +131,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   LeaseMachine machine_;
   bool withdrawn_{false};                ///< and the machine does not know it yet
   std::optional<StoreStatus> schema_{};  ///< as it was told last
+  Instant schemaAt_{};                   ///< when
   ClockGauge gauge_{};
 };
 

@@ -27,9 +27,10 @@ TEST(Fence, refusesALowerTokenAsStale) {
     EXPECT_EQ(refusal->foreign(), nullptr);
     EXPECT_EQ(refusal->trouble(), nullptr);
   }
-  EXPECT_EQ(fenceRefusal(stamp(6), stamp(7, "b#2"))->message,
-            "lease \"billing\": refused a write of a (1) with fencing token 6, because b (2) has written with token 7; the "
-            "writer's term is over and its work must stop");
+  EXPECT_EQ(
+      fenceRefusal(stamp(6), stamp(7, "b#2"))->message,
+      "lease \"billing\": refused a write of a (1) with fencing token 6, because b (2) has written with token 7; the "
+      "writer's term is over and its work must stop");
 }
 
 TEST(Fence, refusesTheSameTokenOfAnotherHolder) {

@@ -245,18 +245,12 @@ TEST(WaitLimit, OfZeroIsOverOnceSomebodyElseLeadsOrTheStoreFails) {
   EXPECT_TRUE(WaitLimit(0ms, start).isOver(start + 5s, {})) << "a store that never answers";
 }
 
-TEST(WaitLimit, OfZeroOutlastsTheMakingOfTheTables) {
+TEST(WaitLimit, OfZeroOutlastsAnErrorAfterWhichTheStoreAnswered) {
   const Instant start{};
   const WaitLimit limit{0ms, start};
   LeaseStatus status;
-  status.lastError = StoreError{ErrorClass::misconfigured, "no such table"};
-  status.lastErrorAgo = 1s;
-  EXPECT_FALSE(limit.isOver(start + 1s, status)) << "whether it can be made is not known yet";
-  status.schema = StoreStatus{};
-  EXPECT_FALSE(limit.isOver(start + 1s, status)) << "it is made, and was not looked at since";
-  status.schema = StoreStatus{StoreError{ErrorClass::credentials, "may not make it"}};
-  EXPECT_TRUE(limit.isOver(start + 1s, status));
   status.lastError = StoreError{ErrorClass::transient, "passed since"};
+  status.lastErrorAgo = 1s;
   status.leaderSeenAgo = 500ms;
   EXPECT_FALSE(limit.isOver(start + 1s, status));
   status.leaderSeenAgo = 2s;

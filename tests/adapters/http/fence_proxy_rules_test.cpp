@@ -107,6 +107,9 @@ TEST_F(ProxyRules, oneHostThatIsTheTargets) {
   EXPECT_EQ(forwarded("POST http://H/x?y HTTP/1.1\r\nHost: h\r\n" + token).target(), "/x?y");
   EXPECT_EQ(forwarded("POST http://h HTTP/1.1\r\nHost: h\r\n" + token).target(), "/");
   EXPECT_EQ(forwarded("POST http://h?y HTTP/1.1\r\nHost: h\r\n" + token).target(), "/?y");
+  for (const std::string target : {"/a#b", "/a\xff", "http:///a", "http://?x"}) {
+    expectRefused(400, "POST " + target + " HTTP/1.0\r\n" + token);
+  }
 }
 
 TEST_F(ProxyRules, transferCodings) {

@@ -26,8 +26,8 @@ struct ReadRequest {
   [[nodiscard]] bool isWhole() const noexcept { return fault == nullptr && end != 0; }
 };
 
-/// RFC 9112 to the letter, and what a proxy has to take out of it: no field of the connection but its end, no trailer, no chunk
-/// extension, at most one field that frames, one Host, one token.
+/// RFC 9112 to the letter, and what a proxy has to take out of it: no field of the connection but its end, no trailer,
+/// no chunk extension, at most one field that frames, one Host, one token.
 [[nodiscard]] ReadRequest readStrictly(std::string_view bytes, std::size_t begin);
 
 /// A reader that guesses: `Content_Length` and `Content-Length ` are `Content-Length` to it.

@@ -19,7 +19,9 @@ struct LeaseStatus {
   LeaseState state{LeaseState::idle};
   std::optional<LeaderInfo> leader{};          ///< as last seen
   std::chrono::nanoseconds leaderSeenAgo{-1};  ///< age of that knowledge; negative: nothing seen yet
-  std::optional<StoreError> lastError{};       ///< the last failure, also if it passed since
+  /// The last failure, also if it passed since. Where the driver makes the store's tables (Options::checksSchema),
+  /// their absence is none before it is known whether it can.
+  std::optional<StoreError> lastError{};
   std::chrono::nanoseconds lastErrorAgo{-1};
   /// The last answer to LeaseStore::ensureSchema; empty: none yet, or somebody else asks (Options::checksSchema).
   std::optional<StoreStatus> schema{};

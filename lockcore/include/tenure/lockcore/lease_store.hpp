@@ -155,9 +155,9 @@ class LeaseStore {
   virtual void read(const LeaseKey& key, CallOptions options, ReadHandler handler) = 0;
   virtual void write(WriteRequest request, CallOptions options, WriteHandler handler) = 0;
 
-  /// Every reason for which this store could never write such a record, told without asking anybody, so that a caller is
-  /// refused before anything is sent. Empty: none is known; a write may be refused all the same. A store adds what its
-  /// layout keeps for itself, and its limits, to what this one finds.
+  /// Every reason for which this store could never write such a record, told without asking anybody, so that a caller
+  /// is refused before anything is sent. Empty: none is known; a write may be refused all the same. A store adds what
+  /// its layout keeps for itself, and its limits, to what this one finds.
   [[nodiscard]] virtual OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
                                                      const std::map<std::string, std::string>& attributes) const;
 

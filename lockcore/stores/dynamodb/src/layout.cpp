@@ -108,7 +108,8 @@ OptionFaults Layout::faultsOf(const LeaseKey& key, const std::string& data,
   for (const auto& [name, text] : attributes) {
     size += name.size() + text.size();
     if (isReserved(name)) {
-      faults.push_back({"attributes", "\"" + name + "\" would overwrite a part of the lock itself; give it another name"});
+      faults.push_back(
+          {"attributes", "\"" + name + "\" would overwrite a part of the lock itself; give it another name"});
     }
   }
   if (size > largestItem) {
