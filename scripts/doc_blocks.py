@@ -4,6 +4,7 @@
 A block is marked by a comment on the line above its fence:
   <!-- compiled: name -->   C++ that is compiled by the tests, as <name>.cpp
   <!-- loaded: name -->     YAML that config loads in a test, as <name>.yaml
+  <!-- run: name -->        shell or Python that a test runs, or C# whose command lines it runs (tests/docs/run_blocks_test.py)
   <!-- fragment -->         a part that stands for nothing on its own; not tested
 
   doc_blocks.py extract compiled DIR   writes the marked blocks into DIR and prints their paths
@@ -17,10 +18,11 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MARK = re.compile(r"^<!-- (?:(compiled|loaded): ([a-z][a-z0-9_]*)|(fragment)) -->$")
+MARK = re.compile(r"^<!-- (?:(compiled|loaded|run): ([a-z][a-z0-9_]*)|(fragment)) -->$")
 FENCE = re.compile(r"^ {0,3}```(\w*)\s*$")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 SUFFIX = {"compiled": "cpp", "loaded": "yaml"}
+LANGUAGES = {"compiled": ("cpp",), "loaded": ("yaml",), "run": ("sh", "python", "csharp")}
 
 
 class Block:
@@ -118,8 +120,8 @@ def check(root):
         if block.language in ("cpp", "yaml") and block.kind is None:
             mark = "compiled" if block.language == "cpp" else "loaded"
             faults.append(f"{block.where}: mark the {block.language} block: <!-- {mark}: name --> or <!-- fragment -->")
-        if block.kind in SUFFIX:
-            if block.language != SUFFIX[block.kind]:
+        if block.kind in LANGUAGES:
+            if block.language not in LANGUAGES[block.kind]:
                 faults.append(f"{block.where}: marked as {block.kind} but written in \"{block.language}\"")
             if block.name in seen:
                 faults.append(f"{block.where}: the name {block.name} is taken by {seen[block.name]}")

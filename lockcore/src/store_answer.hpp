@@ -33,6 +33,12 @@ Outcome answerOf(std::chrono::nanoseconds timeout, const Failed& failed, const C
   return answer ? *std::move(answer) : failed(neverAnswered());
 }
 
+[[nodiscard]] inline StoreStatus schemaAnswer(LeaseStore& store, std::chrono::nanoseconds timeout) {
+  return answerOf<StoreStatus>(
+      timeout, [](StoreError error) { return StoreStatus{std::move(error)}; },
+      [&](CallOptions options, StatusHandler handler) { store.ensureSchema(options, std::move(handler)); });
+}
+
 [[nodiscard]] inline ReadOutcome readAnswer(LeaseStore& store, const LeaseKey& key, std::chrono::nanoseconds timeout) {
   return answerOf<ReadOutcome>(
       timeout, [](StoreError error) { return ReadOutcome{std::move(error)}; },

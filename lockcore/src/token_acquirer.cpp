@@ -26,6 +26,8 @@ constexpr milliseconds takeBackTime{1'000};
 /// Of one call of the store.
 constexpr milliseconds longestCall{5'000};
 constexpr milliseconds shortestCall{1};
+/// Of making a table, which takes DynamoDB seconds; after that its state is asked for anew.
+constexpr milliseconds longestMaking{60'000};
 
 bool isLastingClass(ErrorClass errorClass) {
   return errorClass != ErrorClass::transient && errorClass != ErrorClass::throttled;
@@ -134,12 +136,25 @@ void TokenAcquirer::perform(const LeaseAction& action) {
 }
 
 void TokenAcquirer::look(const action::SendRead& request) {
-  const ReadOutcome outcome = readAnswer(*store_, options_.key, limited(request.timeout));
+  ReadOutcome outcome = readAnswer(*store_, options_.key, limited(request.timeout));
+  const bool unusable = outcome.has_error() && outcome.error().errorClass == ErrorClass::misconfigured;
+  // What was there and has vanished is a loss, and made anew by nobody who waits.
+  if (unusable && !looked_) outcome = readOnceMade(request);
   // A look that the end of the wait cut short says nothing of the store: what earlier looks told stands.
   const bool cutShort = outcome.has_error() && looked_ && callsLeft(readClock()) <= nanoseconds{0};
   if (!cutShort) trouble_ = outcome.has_error() ? std::optional{outcome.error()} : std::nullopt;
   if (outcome) note(*outcome);
   events_.emplace_back(event::ReadReply{request.attempt, outcome});
+}
+
+/// The table may only be missing. Not asked before the first look, which tells as much where everything is there, and
+/// so costs the acquisition nothing.
+ReadOutcome TokenAcquirer::readOnceMade(const action::SendRead& request) {
+  const nanoseconds patience = std::min<nanoseconds>(callsLeft(readClock()), longestMaking);
+  if (const StoreStatus made = schemaAnswer(*store_, std::max<nanoseconds>(patience, shortestCall)); !made) {
+    return made.error();
+  }
+  return readAnswer(*store_, options_.key, limited(request.timeout));
 }
 
 void TokenAcquirer::send(const action::SendWrite& request) {

@@ -45,6 +45,7 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   void pump(LeaseEvent first);
   void perform(const LeaseAction& action);
   void look(const action::SendRead& request);
+  [[nodiscard]] ReadOutcome readOnceMade(const action::SendRead& request);
   void send(const action::SendWrite& request);
   void note(const std::optional<LeaseRecord>& record);
   void follow(const std::optional<LeaseRecord>& record);

@@ -175,6 +175,41 @@ TEST_F(LockHold, S4_11_aDeadHoldersLongLeaseIsWaitedOutWhole) {
   EXPECT_FALSE(lock.isHeld());
 }
 
+TEST_F(LockHold, S2_43_whoDoesNotRenewLosesItWhenTheLeaseIsOverAndNotBefore) {
+  Lock lock = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
+  std::vector<RevokeReason> told;
+  lock.onLost([&](const LockLoss& loss) { told.push_back(loss.reason); });
+  const auto challenger = world.begin(*b, "orders");
+  world.pass(8900ms);
+  EXPECT_TRUE(lock.isHeld()) << "8.989 s of 10 s are its own";
+  EXPECT_FALSE(lock.loss());
+  world.pass(100ms);
+  EXPECT_FALSE(lock.isHeld());
+  EXPECT_FALSE(a->holds({"orders"}));
+  world.pass(900ms);
+  EXPECT_EQ(told, std::vector{RevokeReason::expired});
+  EXPECT_FALSE(*challenger) << "the lease in the record is not over";
+  world.pass(1s);
+  ASSERT_TRUE(*challenger);
+  const Lock& successor = (*challenger)->value();
+  EXPECT_TRUE(successor.isHeld());
+  EXPECT_GT(successor.fencingToken(), lock.fencingToken());
+  EXPECT_EQ(lock.renew().error().code, LockErrc::lost);
+  EXPECT_EQ(lock.release(), ReleaseResult::notHeld);
+  EXPECT_EQ(world.stored("orders")->token, successor.fencingToken()) << "its successor's lock was not touched";
+}
+
+TEST_F(LockHold, S2_43_whoRenewsKeepsItHoweverLongItIsWaitedFor) {
+  const Lock lock = world.acquireNow(*a, "orders");
+  const auto challenger = world.begin(*b, "orders");
+  for (int second = 0; second < 50; ++second) {
+    world.pass(1s);
+    EXPECT_TRUE(lock.isHeld());
+  }
+  EXPECT_FALSE(*challenger);
+  EXPECT_FALSE(lock.loss());
+}
+
 TEST_F(LockHold, extendMakesTheLeaseLongerAndBadOnesAreRefused) {
   Lock lock = world.acquireNow(*a, "orders");
   EXPECT_TRUE(world.blocking([&] { return lock.extend(5s); }).has_value());

@@ -1,10 +1,13 @@
-// Lock tokens over a store that does not keep its contract: it throws, or answers twice.
+// Lock tokens over a store that does not keep its contract (it throws, or answers twice), and over one whose table is
+// missing.
+#include <atomic>
 #include <functional>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/lock_tokens.hpp>
+#include <tenure/lockcore/scheduler.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 namespace tenure::test {
@@ -70,6 +73,96 @@ TEST(LockTokensOverAnUnrulyStore, whatItThrowsIsAnError) {
   TokenAcquireOptions once;
   once.waitFor = 100ms;
   EXPECT_TRUE(tokens.acquire({"invoices"}, once).has_error());
+}
+
+/// As DynamoDB without the table: each call is refused until ensureSchema() has made it.
+class TablelessStore final : public LeaseStore {
+ public:
+  enum class Making { allowed, refused, takesThreeCalls };
+  explicit TablelessStore(Making making) : making_{making} {}
+
+  /// Somebody deletes the table.
+  void drop() { isThere_ = false; }
+  [[nodiscard]] int asked() const { return asked_; }
+
+  [[nodiscard]] std::string describe() const override { return "tableless"; }
+  void ensureSchema(CallOptions options, StatusHandler handler) override {
+    const int nth = ++asked_;
+    if (making_ == Making::refused) {
+      return tell(std::move(handler), StoreStatus{StoreError{ErrorClass::misconfigured, "the table may not be made"}});
+    }
+    if (making_ == Making::takesThreeCalls && nth < 3) {
+      return tell(std::move(handler),
+                  StoreStatus{StoreError{ErrorClass::transient, "the table is still being created"}});
+    }
+    isThere_ = true;
+    inner_->ensureSchema(options, std::move(handler));
+  }
+  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
+    if (!isThere_) return tell(std::move(handler), ReadOutcome{noTable()});
+    inner_->read(key, options, std::move(handler));
+  }
+  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    if (!isThere_) return tell(std::move(handler), WriteOutcome{Rejected{noTable()}});
+    inner_->write(std::move(request), options, std::move(handler));
+  }
+  void list(std::string prefix, CallOptions options, ListHandler handler) override {
+    inner_->list(std::move(prefix), options, std::move(handler));
+  }
+  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
+    inner_->requestStepDown(key, token, options, std::move(handler));
+  }
+
+ private:
+  static StoreError noTable() { return {ErrorClass::misconfigured, "the table does not exist"}; }
+  template <class Handler, class Outcome>
+  static void tell(Handler handler, Outcome outcome) {
+    sharedScheduler()->post([handler = std::move(handler), outcome = std::move(outcome)] { handler(outcome); });
+  }
+
+  const Making making_;
+  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
+  std::atomic<bool> isThere_{false};
+  std::atomic<int> asked_{0};
+};
+
+TEST(LockTokensWithoutATable, anAcquisitionMakesItAndLooksNoMoreThanThat) {
+  const auto store = std::make_shared<TablelessStore>(TablelessStore::Making::allowed);
+  LockTokens tokens{store};
+  const auto token = tokens.acquire({"orders"}, {.waitFor = 0ms});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  EXPECT_TRUE(tokens.acquire({"invoices"}, {.waitFor = 0ms}).has_value());
+  EXPECT_EQ(store->asked(), 1) << "where the table is, nobody asks for it";
+  EXPECT_TRUE(tokens.isActive(*token).value());
+}
+
+TEST(LockTokensWithoutATable, oneThatTakesItsTimeIsWaitedFor) {
+  const auto store = std::make_shared<TablelessStore>(TablelessStore::Making::takesThreeCalls);
+  const auto token = LockTokens{store}.acquire({"orders"}, {.lease = 1s, .waitFor = 60s});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  EXPECT_EQ(store->asked(), 3);
+}
+
+TEST(LockTokensWithoutATable, oneThatMayNotBeMadeEndsTheCallAndSaysSo) {
+  const auto store = std::make_shared<TablelessStore>(TablelessStore::Making::refused);
+  const auto token = LockTokens{store}.acquire({"orders"}, {.waitFor = 60s});
+  ASSERT_TRUE(token.has_error());
+  EXPECT_EQ(token.error().trouble, LockTokenTrouble::store);
+  EXPECT_EQ(token.error().storeError, ErrorClass::misconfigured);
+  EXPECT_NE(token.error().message.find("the table may not be made"), std::string::npos) << token.error().message;
+  EXPECT_EQ(store->asked(), 1);
+}
+
+TEST(LockTokensWithoutATable, onlyAnAcquisitionMakesIt) {
+  const auto store = std::make_shared<TablelessStore>(TablelessStore::Making::allowed);
+  LockTokens tokens{store};
+  const auto token = tokens.acquire({"orders"}, {.waitFor = 0ms});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  store->drop();
+  EXPECT_TRUE(tokens.check(*token).has_error());
+  EXPECT_TRUE(tokens.renew(*token).has_error());
+  EXPECT_TRUE(tokens.release(*token).has_error());
+  EXPECT_EQ(store->asked(), 1);
 }
 
 }  // namespace

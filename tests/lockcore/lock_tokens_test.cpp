@@ -271,6 +271,28 @@ TEST_F(LockTokensTest, S1_54_AStaleHolderNeitherStealsTheLockBackNorReleasesTheS
   EXPECT_TRUE(tokens_.isActive(token).value());
 }
 
+TEST_F(LockTokensTest, S2_43_AHolderThatDoesNotRenewLosesTheLockAfterItsLeaseAndNotBefore) {
+  // Shortened by a renewal, so that a busy machine has time for the acquisition.
+  TokenRenewOptions shorter;
+  shorter.lease = 500ms;
+  const LockToken token = tokens_.renew(tokens_.acquire(key_, lease(20s, "inactive")).value(), shorter).value();
+  const Instant lastSign = readClock();
+  std::optional<LockTokenResult<LockToken>> taken;
+  std::thread waiting{[&] { taken.emplace(LockTokens{open()}.acquire(key_, patient(20s, "successor"))); }};
+  bool active = true;
+  while (active && token.remaining().value() > 0s) active = tokens_.isActive(token).value();
+  EXPECT_EQ(token.remaining().value(), 0s) << "not before the lease is over";
+  EXPECT_FALSE(tokens_.isActive(token).value()) << "and not a moment longer, whoever has it by then";
+  waiting.join();
+  EXPECT_GE(elapsedForHolder(lastSign, readClock()), 500ms);
+  ASSERT_TRUE(taken->has_value()) << taken->error().message;
+  EXPECT_GT((*taken)->fencingToken(), token.fencingToken());
+  EXPECT_EQ(troubleOf(tokens_.renew(token)), LockTokenTrouble::expired);
+  EXPECT_EQ(tokens_.check(token).value().holder->owner, (*taken)->owner());
+  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::lost);
+  EXPECT_TRUE(tokens_.isActive(**taken).value()) << "its successor's lock was not touched";
+}
+
 TEST_F(LockTokensTest, ATokenOfAnotherMachineIsJudgedByTheStoreOnly) {
   LockTokenParts parts = LockTokenAccess::partsOf(tokens_.acquire(key_, patient(100ms)).value());
   parts.clockDomain = "another machine";

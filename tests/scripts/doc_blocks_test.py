@@ -47,6 +47,10 @@ class Documents(unittest.TestCase):
         block = "<!-- loaded: a -->\n```yaml\n```\n"
         self.assertEqual(self.check(block + block), ["README.md:5: the name a is taken by README.md:2"])
 
+    def test_what_is_run_is_of_a_language_that_a_test_runs(self):
+        self.assertEqual(self.check("<!-- run: a -->\n```sh\nls\n```\n<!-- run: b -->\n```python\n```\n"), [])
+        self.assertEqual(self.check("<!-- run: a -->\n```java\n```\n"), ['README.md:2: marked as run but written in "java"'])
+
     def test_links_must_lead_somewhere(self):
         (self.root / "LICENSE").write_text("")
         self.assertEqual(self.check("# The `end` of it\n[a](LICENSE) [b](#the-end-of-it) [c](https://example.org)\n"

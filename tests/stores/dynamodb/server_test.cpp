@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "stores/dynamodb/scripted_client.hpp"
@@ -90,6 +91,24 @@ TEST_F(DynamoDbServer, oneTableForEightWhoMakeItAtOnce) {
   EXPECT_NE(table.find(R"("ReadCapacityUnits":5)"), std::string::npos) << table;
   const std::string ttl = call("DescribeTimeToLive", "");
   EXPECT_NE(ttl.find("expires"), std::string::npos) << ttl;
+}
+
+TEST_F(DynamoDbServer, lockTokensMakeTheTableThatIsMissing) {
+  LockTokens first{open()}, second{open()};
+  const auto token = first.acquire({"orders"}, {.waitFor = std::chrono::seconds{30}});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  EXPECT_TRUE(second.isActive(*token).value());
+}
+
+TEST_F(DynamoDbServer, lockTokensSayHowATableThatTheyMayNotMakeIsMade) {
+  options_.tableOptions.create = false;
+  const auto refused = LockTokens{open()}.acquire({"orders"}, {.waitFor = std::chrono::seconds{30}});
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(refused.error().storeError, ErrorClass::misconfigured);
+  EXPECT_NE(refused.error().message.find(options_.table), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("create the table"), std::string::npos) << refused.error().message;
+  options_.tableOptions.create = true;
+  EXPECT_TRUE(ensure(*open()).has_value()) << "this is the cure";
 }
 
 TEST_F(DynamoDbServer, aTableOfAnotherShapeIsRefusedWithWhatDiffers) {

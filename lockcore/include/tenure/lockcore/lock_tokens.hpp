@@ -79,12 +79,13 @@ class LockTokens {
   /// Makes no request. Throws std::invalid_argument if `store` is null.
   explicit LockTokens(std::shared_ptr<LeaseStore> store, Logger logger = {});
 
-  /// Takes the lock, or tells who holds it. The token's time runs from before the write was sent. Needs the store's
-  /// schema in place (LeaseStore::ensureSchema), which SQLite makes by itself. Transient errors of the store are
-  /// retried for as long as `waitFor` allows; others end the call. `waitFor` is a bound whatever the store answers (its
-  /// calls return at once, by its contract), and one look (0) takes no longer than 5 s. `unknown` tells that a write
-  /// was not answered in that time: if it arrived, it is taken back behind the call, as long as this process lives and
-  /// for one lease.
+  /// Takes the lock, or tells who holds it. The token's time runs from before the write was sent. Where the store
+  /// calls itself misconfigured at the first look, LeaseStore::ensureSchema is called within the wait: a missing
+  /// DynamoDB table is made if the store's options allow it (`tableOptions.create`), else the error says how. No other
+  /// call here makes one. Transient errors of the store are retried for as long as `waitFor` allows; others end the
+  /// call. `waitFor` is a bound whatever the store answers (its calls return at once, by its contract), and one look
+  /// (0) takes no longer than 5 s. `unknown` tells that a write was not answered in that time: if it arrived, it is
+  /// taken back behind the call, as long as this process lives and for one lease.
   [[nodiscard]] LockTokenResult<LockToken> acquire(const LeaseKey& key, const TokenAcquireOptions& options = {});
 
   /// The new token replaces the old one, which has no power from then on: of two callers that renew with one token one
