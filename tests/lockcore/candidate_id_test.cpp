@@ -31,5 +31,14 @@ TEST(CandidateIdTest, theNameIsAllBeforeTheLastHash) {
   EXPECT_EQ(nameOf(""), "");
 }
 
+TEST(CandidateIdTest, aPersonIsToldByANameThatIsNotTooLongAndEightDigits) {
+  EXPECT_EQ(personOf("web-1#0123456789abcdef0123456789abcdef"), "web-1 (01234567)");
+  EXPECT_EQ(personOf("host-of-another-client"), "host-of-another-client") << "it has no incarnation";
+  EXPECT_EQ(personOf(std::string(500, 'x')), std::string(64, 'x') + "...");
+  EXPECT_EQ(personOf(std::string(63, 'x') + "\xC3\xA4" + "y#1"), std::string(63, 'x') + "... (1)")
+      << "no character is cut in two";
+  EXPECT_EQ(personOf(""), "");
+}
+
 }  // namespace
 }  // namespace tenure::test
