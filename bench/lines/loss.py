@@ -3,9 +3,11 @@
 line, each with locks of its own.
 
     scripts/bench lines                   # 10 %, 30 % and 50 % for a minute each
-    scripts/bench lines --rounds 600      # for ten minutes each
+    scripts/bench lines --long            # for ten minutes each
 
-A term counts as lost when its holder itself says that it does not hold the lock any more.
+A term counts as lost when its holder itself says that it does not hold the lock any more. Who leads seldom has little to
+lose, so the share of the time is told as well. Exit code 0: `tenure` lost none at 30 % and less, and no more than Java at
+more.
 """
 
 import argparse
@@ -153,6 +155,7 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tenure", required=True, help="the program")
     parser.add_argument("--rounds", type=int, default=60, metavar="SECONDS", help="at each loss (default %(default)s)")
+    parser.add_argument("--long", action="store_const", const=600, dest="rounds", help="--rounds 600")
     parser.add_argument("--locks", type=int, default=1, help="of each side (default %(default)s)")
     parser.add_argument("--loss", type=int, nargs="+", default=[10, 30, 50], metavar="PERCENT")
     parser.add_argument("--lease", type=int, default=2000)
@@ -167,7 +170,13 @@ def main():
         return 1
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    return 0
+    holds = True
+    for percent, seen in figures.items():
+        bound = 0 if percent <= 30 else seen["Java"][0]
+        ok = seen["tenure"][0] <= bound
+        holds = holds and ok
+        print(f"  {'ok    ' if ok else 'MISSED'} at {percent} %: {seen['tenure'][0]} terms lost, bound {bound}")
+    return 0 if holds else 1
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ PollSchedule::PollSchedule(nanoseconds heartbeat, nanoseconds lease) noexcept
 
 nanoseconds PollSchedule::untilDue(const Instant& now) const noexcept { return delay_ - elapsedForHolder(from_, now); }
 
-nanoseconds PollSchedule::finestStep() const noexcept { return part(period_, 64); }
+nanoseconds PollSchedule::finestStep() const noexcept { return part(period_, 96); }
 
 void PollSchedule::next(const Instant& now, nanoseconds delay) noexcept {
   from_ = now;
@@ -64,9 +64,9 @@ void PollSchedule::answered(const Instant& now, bool news, bool hinted) noexcept
   if (!news) return cameEarly(now);
   if (hinted) return toldOf(now);
   if (!due) postpone(now, nanoseconds{0});  // nobody looked for it: a lost race showed it
-  // From when it was looked for, and not from the answer, so that neither a slow answer nor one that was lost moves
-  // the looks to come.
-  const Instant looked = empty_ ? from_ + delay_ : planned_;
+  // From when it was first looked for, and not from the answer, so that neither a slow answer nor one that was lost
+  // moves the looks to come.
+  const Instant looked = empty_ ? now : planned_;
   const nanoseconds ahead = empty_ ? aheadAfterEarly(looked) : aheadAfterSuccess();
   lastNews_ = now;
   sawNews_ = true;

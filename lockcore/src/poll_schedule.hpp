@@ -23,8 +23,8 @@ inline constexpr int maxFailures = 8;
 ///
 /// It learns the phase from its own reads, whoever the holder is and however he keeps his rhythm. A read that finds
 /// news says that it did not come too early; the next one comes earlier by a step, which halves from half a period down
-/// to a 64th. A read that finds nothing came too early, and the next ones tell by how much. So a handful of heartbeats
-/// find the phase, and then about one read in six is a second one in its period.
+/// to a 96th. A read that finds nothing came too early, and the next ones tell by how much. So a handful of heartbeats
+/// find the phase, and from then on about one in five has a second read.
 class PollSchedule {
  public:
   PollSchedule(std::chrono::nanoseconds heartbeat, std::chrono::nanoseconds lease) noexcept;

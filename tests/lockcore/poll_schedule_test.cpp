@@ -98,7 +98,7 @@ TEST_F(PollScheduleTest, isBehindTheHeartbeatsOfAnyHolderAfterAHandfulOfThem) {
         EXPECT_LE(ages[i], 32ms) << "heartbeat " << i << " of a holder with " << period / 1ms << " ms, phase "
                                  << phase / 1ms << " ms";
       }
-      EXPECT_LE(reads, 85) << "for 60 heartbeats, those of the search included";
+      EXPECT_LE(reads, 88) << "for 60 heartbeats, those of the search included";
     }
   }
 }
@@ -128,7 +128,7 @@ TEST_F(PollScheduleTest, aReadThatFailedMovesNoLaterLook) {
   const nanoseconds next = poll.untilDue(now);
   pass(next);
   const Instant start{1h, 2h, 3h};
-  EXPECT_LE(elapsedForHolder(start, now) % 500ms, 40ms);
+  EXPECT_LE((elapsedForHolder(start, now) + 10ms) % 500ms, 40ms);
 }
 
 TEST_F(PollScheduleTest, aSilentHolderCostsAboutOneReadInAPeriod) {

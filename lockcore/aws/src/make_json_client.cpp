@@ -12,7 +12,7 @@ namespace {
 using std::chrono::nanoseconds;
 
 /// So often at most one follows the other within the call's time.
-constexpr int copiesInACall = 8;
+constexpr int copiesInACall = 12;
 
 JsonOutcome replyFrom(SignedOutcome&& outcome) {
   if (!outcome) return outcome.error();

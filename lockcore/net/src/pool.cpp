@@ -99,8 +99,7 @@ void Pool::serve(std::unique_ptr<Call> call, Connection& connection) {
 
 /// Only on what is idle: a copy is worth no new connection, and takes none from a call that waits.
 void Pool::repeat(Call& call) {
-  const std::size_t copies = call.carriers.size() + late();
-  Connection* connection = copies <= around_.options.maxLate ? takeIdle() : nullptr;
+  Connection* connection = call.carriers.size() <= around_.options.maxLate ? takeIdle() : nullptr;
   if (connection != nullptr) {
     call.carriers.push_back(connection);
     connection->exchange(call);
@@ -255,12 +254,17 @@ std::unique_ptr<Call> Pool::takeWaiting(CallList::iterator place) {
 
 /// A connection that is made ahead may hang (lost packets, a peer that stands still) for longer than calls have. They
 /// do not all wait for it: once it has cost one call its time, the next one gets an attempt of its own.
+///
+/// Where replies come late, for each that is awaited one connection more is made ready: the line loses packets, and
+/// copies need connections.
 std::size_t Pool::missing() const {
   const auto hopeful = static_cast<std::size_t>(
       std::count_if(opening_.begin(), opening_.end(), [](const Connection* one) { return !one->failedACall; }));
   const std::size_t forCalls = waiting_.size() - std::min(waiting_.size(), hopeful);
   const bool ahead = !alarmIsSet() && around_.alarms.now() - lastCall_ < around_.options.idleTimeout;
-  const std::size_t forLater = ahead ? wanted_ - std::min(wanted_, all_.size() - late()) : 0;
+  const std::size_t awaited = late();
+  const std::size_t ready = all_.size() - awaited;
+  const std::size_t forLater = ahead && wanted_ > 0 ? wanted_ + awaited - std::min(wanted_ + awaited, ready) : 0;
   return std::min(std::max(forCalls, forLater), around_.options.maxConnections - all_.size());
 }
 

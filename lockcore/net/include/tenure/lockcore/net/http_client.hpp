@@ -133,7 +133,7 @@ struct HttpClientOptions {
 /// - The handler is called exactly once, on the client's thread, never inside send(); when the client is destroyed
 ///   first, with `cancelled`. It must not block. It may destroy the client.
 /// - One attempt: a request is never sent twice, unless it says that it may be (`repeatAfter`). Copies go out on
-///   connections that stand ready and idle, at most `maxLate` at a time; the first answer counts. A reply belongs to
+///   connections that stand ready and idle, at most `maxLate` for a call; the first answer counts. A reply belongs to
 ///   the request before it on its connection, which carries no other one until that reply was read whole.
 /// - A kept-alive connection that the server has closed meanwhile is
 ///   noticed before anything is sent on it, and another one is taken; several addresses of one name are tried in turn
