@@ -94,7 +94,7 @@ TEST(HttpCopies, noneGoesOutOfARequestThatDoesNotSayThatItMay) {
 /// A copy is worth no handshake: it would need as long as the answer.
 TEST(HttpCopies, noneWaitsForAConnection) {
   HoldingServer server{1};
-  const auto client = HttpClient::make({.maxConnections = 1});
+  const auto client = HttpClient::make();
   const auto outcome = call(*client, plainAt(server.port()), inCopies("alone"), 300ms);
   EXPECT_FALSE(outcome);
   EXPECT_EQ(server.requests(), 1);
