@@ -1,6 +1,7 @@
 // When a waiting candidate reads next.
 #include "poll_schedule.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -36,6 +37,24 @@ class PollScheduleTest : public ::testing::Test {
     return ages;
   }
 
+  /// The same with heartbeats that come when they come, the first from `now` on: how old each one was that was seen.
+  std::vector<nanoseconds> follow(const std::vector<nanoseconds>& heartbeats) {
+    const Instant start = now;
+    std::vector<nanoseconds> ages;
+    std::size_t seen = 0;
+    for (reads = 0; seen < heartbeats.size(); ++reads) {
+      toNext();
+      const nanoseconds elapsed = elapsedForHolder(start, now);
+      const auto later = std::upper_bound(heartbeats.begin(), heartbeats.end(), elapsed);
+      const auto came = static_cast<std::size_t>(later - heartbeats.begin());
+      const bool news = came != seen;
+      if (news) ages.push_back(elapsed - heartbeats[came - 1]);
+      seen = came;
+      poll.answered(now, news, false);
+    }
+    return ages;
+  }
+
   Instant now{1h, 2h, 3h};
   SeededRandom random{1};
   PollSchedule poll{3s, 10s};
@@ -62,6 +81,54 @@ TEST_F(PollScheduleTest, fallsIntoPhaseWithTheHolder) {
     EXPECT_LE(sum / 30, period / 16) << "each renewal is seen while it is fresh; a fixed grid gives period / 2";
     EXPECT_LE(readsInAll, 60 * 3) << "for about one to two reads in each period of " << period / 1ms << " ms";
   }
+}
+
+/// Whose rhythm is another: Java's client sleeps what the request left of the period, others the whole period after
+/// each request, and where they stand in it when the candidate comes is anybody's guess.
+TEST_F(PollScheduleTest, isBehindTheHeartbeatsOfAnyHolderAfterAHandfulOfThem) {
+  for (const nanoseconds period : {500ms, 501ms, 508ms}) {
+    for (nanoseconds phase = 1ms; phase < period; phase += 13ms) {
+      std::vector<nanoseconds> heartbeats;
+      for (int i = 0; i < 60; ++i) heartbeats.push_back(phase + i * period);
+      poll = PollSchedule{500ms, 2s};
+      poll.hurry(now);
+      const std::vector<nanoseconds> ages = follow(heartbeats);
+      ASSERT_GE(ages.size(), 58U) << "each heartbeat is seen";
+      for (std::size_t i = 7; i < ages.size(); ++i) {
+        EXPECT_LE(ages[i], 32ms) << "heartbeat " << i << " of a holder with " << period / 1ms << " ms, phase "
+                                 << phase / 1ms << " ms";
+      }
+      EXPECT_LE(reads, 88) << "for 60 heartbeats, those of the search included";
+    }
+  }
+}
+
+/// One answer that took long at the holder's end is no other rhythm.
+TEST_F(PollScheduleTest, aHiccupOfTheHolderMovesNoLaterLookFarAway) {
+  std::vector<nanoseconds> heartbeats;
+  for (int i = 0; i < 60; ++i) heartbeats.push_back(100ms + i * nanoseconds{500ms} + (i % 20 == 19 ? 180ms : 0ms));
+  poll = PollSchedule{500ms, 2s};
+  poll.hurry(now);
+  const std::vector<nanoseconds> ages = follow(heartbeats);
+  ASSERT_GE(ages.size(), 58U);
+  const auto old = std::count_if(ages.begin() + 10, ages.end(), [](nanoseconds age) { return age > 62ms; });
+  EXPECT_LE(old, 3) << "the late ones themselves, which are looked for ever more seldom";
+}
+
+/// The phase is kept through failures and slow answers; else each would cost a search.
+TEST_F(PollScheduleTest, aReadThatFailedMovesNoLaterLook) {
+  poll = PollSchedule{500ms, 2s};
+  poll.hurry(now);
+  follow(500ms, 20);
+  toNext();
+  poll.failed(now, ErrorClass::transient, random);
+  toNext();
+  pass(90ms);  // until it is answered
+  poll.answered(now, true, false);
+  const nanoseconds next = poll.untilDue(now);
+  pass(next);
+  const Instant start{1h, 2h, 3h};
+  EXPECT_LE((elapsedForHolder(start, now) + 10ms) % 500ms, 40ms);
 }
 
 TEST_F(PollScheduleTest, aSilentHolderCostsAboutOneReadInAPeriod) {

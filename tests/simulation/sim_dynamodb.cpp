@@ -156,6 +156,25 @@ class SimClient final : public aws::JsonClient {
           answer(aws::JsonCallError{{ErrorClass::transient, "timed out"}, true});
         });
   }
+  /// Both copies at once, which may be carried out in any order, or one of them much later.
+  void callRepeatedly(std::string target, std::string body, std::chrono::nanoseconds timeout,
+                      aws::JsonHandler handler) override {
+    struct Copies {
+      aws::JsonHandler handler;
+      int out{2};
+      bool lost{false};
+    };
+    const auto copies = std::make_shared<Copies>(Copies{std::move(handler)});
+    const auto answer = [copies](aws::JsonOutcome outcome) {
+      --copies->out;
+      copies->lost = copies->lost || outcome.has_error();
+      if (!copies->handler || (outcome.has_error() && copies->out > 0)) return;
+      if (outcome) outcome->copiesOut = copies->lost || copies->out > 0;
+      std::exchange(copies->handler, nullptr)(std::move(outcome));
+    };
+    call(target, body, timeout, answer);
+    call(std::move(target), std::move(body), timeout, answer);
+  }
   [[nodiscard]] std::string describe() const override { return "simulated"; }
 
  private:

@@ -47,12 +47,12 @@ std::string told(const CampaignState& state) {
 }
 
 TEST(Simulation, holdsEveryInvariantAndMeetsEveryRarePath) {
-  const std::uint64_t seeds = seedsOr(3000);
+  const std::uint64_t seeds = seedsOr(4000);
   const CampaignState state = run({}, seeds);
   EXPECT_TRUE(state.failures.empty()) << told(state);
   RecordProperty("hours", std::to_string(state.totals.hours));
   RecordProperty("acquisitions", std::to_string(state.totals.acquisitions));
-  if (seeds < 3000) return;  // too few to meet all
+  if (seeds < 4000) return;  // too few to meet all
   for (const std::string& point : missedPoints(state.points)) ADD_FAILURE() << "never met: " << point;
 }
 

@@ -11,10 +11,13 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+/// So often at most one follows the other within the call's time.
+constexpr int copiesInACall = 12;
+
 JsonOutcome replyFrom(SignedOutcome&& outcome) {
   if (!outcome) return outcome.error();
   std::string id{outcome->header("x-amzn-RequestId")};
-  return JsonReply{outcome->status, std::move(outcome->body), std::move(id)};
+  return JsonReply{outcome->status, std::move(outcome->body), std::move(id), outcome->copiesOut};
 }
 
 class HttpJsonClient final : public JsonClient {
@@ -30,19 +33,29 @@ class HttpJsonClient final : public JsonClient {
   HttpJsonClient& operator=(const HttpJsonClient&) = delete;
 
   void call(std::string target, std::string body, nanoseconds timeout, JsonHandler handler) override {
+    begin(std::move(target), std::move(body), timeout, nanoseconds{0}, std::move(handler));
+  }
+
+  void callRepeatedly(std::string target, std::string body, nanoseconds timeout, JsonHandler handler) override {
+    begin(std::move(target), std::move(body), timeout, timeout / copiesInACall, std::move(handler));
+  }
+
+  [[nodiscard]] std::string describe() const override { return access_->describe(); }
+
+ private:
+  void begin(std::string target, std::string body, nanoseconds timeout, nanoseconds repeatAfter, JsonHandler handler) {
     const std::shared_ptr<SignedCalls> kept = calls_;  // the handler may destroy the client before this call is over
-    auto sign = [target = std::move(target), body = std::move(body)](const Target& to, const Keys& keys,
-                                                                     std::chrono::seconds now) {
-      return SignedRequest{to.place.endpoint.origin, to.signer.sign(keys, now, target, body)};
+    auto sign = [target = std::move(target), body = std::move(body), repeatAfter](const Target& to, const Keys& keys,
+                                                                                  std::chrono::seconds now) {
+      SignedRequest made{to.place.endpoint.origin, to.signer.sign(keys, now, target, body)};
+      made.request.repeatAfter = repeatAfter;
+      return made;
     };
     kept->begin(std::make_shared<SignedCall>(
         SignedCall{std::move(sign), timeout,
                    [answer = std::move(handler)](SignedOutcome outcome) { answer(replyFrom(std::move(outcome))); }}));
   }
 
-  [[nodiscard]] std::string describe() const override { return access_->describe(); }
-
- private:
   std::shared_ptr<ServiceAccess> access_;
   std::shared_ptr<SignedCalls> calls_;
 };

@@ -101,7 +101,8 @@ void ServiceAccess::makeHttp(const SharedConfig& config) {
 }
 
 void ServiceAccess::setTarget(Place place) {
-  constexpr std::size_t ready = 2;  // a second one, so that a connection that breaks costs no handshake
+  constexpr std::size_t ready =
+      4;  // copies of what a line lost go out on the others, and a broken one costs no handshake
   const net::Origin origin = place.endpoint.origin;
   auto made = std::make_shared<const Target>(std::move(place), http_, options_);
   {

@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <tenure/lockcore/net/http_client.hpp>
 
@@ -19,8 +20,8 @@ using CallList = std::list<std::unique_ptr<Call>>;
 
 class CallKeeper {
  public:
-  /// The call's time is over; it may be gone afterwards.
-  virtual void expire(Call& call) = 0;
+  /// The call's time is over, or it is time for a copy; it may be gone afterwards.
+  virtual void due(Call& call) = 0;
 
  protected:
   ~CallKeeper() = default;
@@ -30,17 +31,17 @@ struct Call final : Alarm {
   Call(HttpRequest asked, HttpHandler answer, std::chrono::nanoseconds allowed, std::chrono::nanoseconds until)
       : request{std::move(asked)}, handler{std::move(answer)}, timeout{allowed}, deadline{until} {}
 
-  void onAlarm() override { keeper->expire(*this); }
+  void onAlarm() override { keeper->due(*this); }
 
   HttpRequest request;
   HttpHandler handler;
   std::chrono::nanoseconds timeout;
   std::chrono::nanoseconds deadline;
   CallKeeper* keeper{nullptr};
-  std::uint64_t number{0};          ///< counts the calls of a pool
-  Connection* connection{nullptr};  ///< the one that serves it; none: it waits
-  CallList::iterator place{};       ///< while it waits
-  bool maybeSent{false};            ///< set when it is given back unanswered
+  std::uint64_t number{0};              ///< counts the calls of a pool
+  std::vector<Connection*> carriers{};  ///< that have a copy of it; none: it waits
+  CallList::iterator place{};           ///< among those that wait or those that are carried
+  bool maybeSent{false};                ///< a copy may have left this process, and its connection is gone
 };
 
 }  // namespace tenure::net

@@ -33,10 +33,10 @@ bool Connection::isAlive() {
   }
 }
 
-void Connection::exchange(std::unique_ptr<Call> call) {
+void Connection::exchange(Call& call) {
   step_ = Step::busy;
-  call_ = std::move(call);
-  call_->connection = this;
+  call_ = &call;
+  askedAt_ = around_.alarms.now();
   reader_.expect(call_->request.method == "HEAD", around_.options.maxReply);
   takenBefore_ = wire_->taken();
   clearAndTrim(plain_);
@@ -48,9 +48,9 @@ void Connection::exchange(std::unique_ptr<Call> call) {
   if (!good) failLater(HttpError::Kind::tls, tls_->why());
 }
 
-std::unique_ptr<Call> Connection::takeCall() {
-  if (call_) call_->connection = nullptr;
-  return std::move(call_);
+void Connection::letGo(std::chrono::nanoseconds patience) {
+  call_ = nullptr;
+  around_.alarms.set(*this, around_.alarms.now() + patience);
 }
 
 void Connection::close() noexcept {
@@ -59,7 +59,7 @@ void Connection::close() noexcept {
   if (wire_) wire_->close();
 }
 
-bool Connection::maybeSent() const noexcept { return call_ && wire_->taken() > takenBefore_; }
+bool Connection::maybeSent() const noexcept { return step_ == Step::busy && wire_->taken() > takenBefore_; }
 
 void Connection::onBytes(std::string_view bytes) {
   const auto self = shared_from_this();  // an owner that drops it must not end what runs here
@@ -142,9 +142,10 @@ void Connection::streamEnded(bool inOrder, const std::string& why) {
 
 void Connection::fail(HttpError::Kind kind, const std::string& text) {
   HttpError error{kind, maybeSent(), toString(route_.origin) + ": " + text};
+  const bool asked = step_ == Step::busy;
   close();
-  if (call_) return owner_.answered(*this, std::move(error));
-  owner_.openFailed(*this, error);
+  if (!asked) return owner_.openFailed(*this, error);
+  owner_.answered(*this, std::move(error));
 }
 
 void Connection::flush() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <tenure/lockcore/net/http_client.hpp>
 
@@ -34,9 +35,9 @@ class ConnectionOwner {
  public:
   virtual void opened(Connection& connection) = 0;
   virtual void openFailed(Connection& connection, const HttpError& error) = 0;
-  /// The call is answered; takeCall() gives it back.
+  /// Its request is answered, or never will be. takeCall() is what asked, if anybody still waits.
   virtual void answered(Connection& connection, HttpOutcome outcome) = 0;
-  /// It was idle and is of no use any more.
+  /// Nobody waits for it, and it is of no use any more.
   virtual void lost(Connection& connection) = 0;
 
  protected:
@@ -55,15 +56,21 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   /// Whether an idle connection is still one: looks for what has arrived since. One that has ended must not be used.
   [[nodiscard]] bool isAlive();
 
-  /// Only on an idle one.
-  void exchange(std::unique_ptr<Call> call);
-  [[nodiscard]] std::unique_ptr<Call> takeCall();
+  /// Only on an idle one. The call must stay until it is answered or let go.
+  void exchange(Call& call);
+  [[nodiscard]] Call* takeCall() noexcept { return std::exchange(call_, nullptr); }
+  /// Nobody waits for the reply any more: it is read for so long, and dropped.
+  void letGo(std::chrono::nanoseconds patience);
+  /// Without a call between a request and its reply.
+  [[nodiscard]] bool isLate() const noexcept { return step_ == Step::busy && call_ == nullptr; }
 
   /// Whether another call may follow after answered().
   [[nodiscard]] bool isIdle() const noexcept { return step_ == Step::idle; }
 
   /// How many calls it has served.
   [[nodiscard]] std::uint64_t used() const noexcept { return used_; }
+  /// When the last request was given to it.
+  [[nodiscard]] std::chrono::nanoseconds askedAt() const noexcept { return askedAt_; }
   [[nodiscard]] bool isPastIdleTime() const noexcept;
 
   /// No call of the owner follows.
@@ -107,6 +114,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   Step step_{Step::closed};
   std::chrono::nanoseconds deadline_{0};  ///< of opening
   std::chrono::nanoseconds lastUsed_{0};
+  std::chrono::nanoseconds askedAt_{0};
   std::uint64_t used_{0};
 
   Addresses addresses_{};
@@ -117,7 +125,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   std::shared_ptr<Wire> wire_{};
   std::unique_ptr<TlsSession> tls_{};
   ReplyReader reader_{};
-  std::unique_ptr<Call> call_{};
+  Call* call_{nullptr};
   std::uint64_t takenBefore_{0};
   std::string plain_{};  // both keep their memory from call to call
   std::string cipher_{};

@@ -125,6 +125,7 @@ void Connection::onAlarm() {
   switch (step_) {
     case Step::idle:
     case Step::busy:
+      if (isLate()) return owner_.lost(*this);
       // The moment is not moved with each call; it is looked at when it has come.
       if (step_ == Step::idle && isPastIdleTime()) return owner_.lost(*this);
       return around_.alarms.set(*this, (step_ == Step::idle ? lastUsed_ : now) + around_.options.idleTimeout);

@@ -39,10 +39,10 @@ void Pool::submit(std::unique_ptr<Call> call) {
   if (auto error = refusal(*call)) return answer(std::move(call), std::move(*error));
   call->keeper = this;
   call->number = ++calls_;
-  around_.alarms.set(*call, call->deadline);
   if (waiting_.empty()) {
-    if (Connection* connection = takeIdle()) return connection->exchange(std::move(call));
+    if (Connection* connection = takeIdle()) return serve(std::move(call), *connection);
   }
+  around_.alarms.set(*call, call->deadline);
   Call& waiter = *call;
   waiter.place = waiting_.insert(waiting_.end(), std::move(call));
   dialWhatIsMissing();
@@ -74,11 +74,9 @@ std::vector<std::unique_ptr<Call>> Pool::closeAll() {
   for (const auto& connection : all_) {
     const bool maybeSent = connection->maybeSent();
     connection->close();
-    auto call = connection->takeCall();
-    if (!call) continue;
-    call->maybeSent = maybeSent;
-    calls.push_back(std::move(call));
+    if (Call* call = connection->takeCall()) call->maybeSent |= maybeSent;
   }
+  while (!carried_.empty()) calls.push_back(takeCarried(*carried_.front()));
   wanted_ = 0;
   idle_.clear();
   opening_.clear();
@@ -86,19 +84,75 @@ std::vector<std::unique_ptr<Call>> Pool::closeAll() {
   return calls;
 }
 
+void Pool::due(Call& call) {
+  if (around_.alarms.now() >= call.deadline) return expire(call);
+  repeat(call);
+}
+
+void Pool::serve(std::unique_ptr<Call> call, Connection& connection) {
+  Call& carried = *call;
+  carried.place = carried_.insert(carried_.end(), std::move(call));
+  carried.carriers.push_back(&connection);
+  connection.exchange(carried);
+  around_.alarms.set(carried, nextDue(carried));
+}
+
+/// Only on what is idle: a copy is worth no new connection, and takes none from a call that waits.
+void Pool::repeat(Call& call) {
+  Connection* connection = call.carriers.size() <= around_.options.maxLate ? takeIdle() : nullptr;
+  if (connection != nullptr) {
+    call.carriers.push_back(connection);
+    connection->exchange(call);
+  }
+  around_.alarms.set(call, nextDue(call));
+}
+
+std::chrono::nanoseconds Pool::nextDue(const Call& call) const {
+  const std::chrono::nanoseconds pause = call.request.repeatAfter;
+  if (pause.count() <= 0) return call.deadline;
+  return std::min(call.deadline, around_.alarms.now() + std::max(pause, quickest_ * 2));
+}
+
+std::unique_ptr<Call> Pool::takeCarried(Call& call) {
+  auto owned = std::move(*call.place);
+  carried_.erase(owned->place);
+  return owned;
+}
+
+/// The longest late one goes first if there are too many: it is the least likely to be of use again.
+void Pool::letGo(const std::vector<Connection*>& carriers) {
+  for (Connection* connection : carriers) {
+    static_cast<void>(connection->takeCall());
+    connection->letGo(around_.options.latePatience);
+  }
+  for (std::size_t over = late() - std::min(late(), around_.options.maxLate); over > 0; --over) {
+    Connection* oldest = nullptr;
+    for (const auto& one : all_) {
+      if (one->isLate() && (oldest == nullptr || one->askedAt() < oldest->askedAt())) oldest = one.get();
+    }
+    drop(*oldest);
+  }
+}
+
+std::size_t Pool::late() const {
+  return static_cast<std::size_t>(
+      std::count_if(all_.begin(), all_.end(), [](const auto& one) { return one->isLate(); }));
+}
+
 void Pool::expire(Call& call) {
   const std::string where = toString(route_.origin) + ": the time of " + millis(call.timeout) + " was over ";
-  if (call.connection == nullptr) {
+  if (call.carriers.empty()) {
     HttpError error{HttpError::Kind::timeout, false, where + whatCallsWaitFor()};
     for (Connection* connection : opening_) {
       if (connection->dialledFor < call.number) connection->failedACall = true;
     }
     return answer(takeWaiting(call.place), std::move(error));
   }
-  Connection& connection = *call.connection;
-  HttpError error{HttpError::Kind::timeout, connection.maybeSent(), where + connection.doing()};
-  auto owned = connection.takeCall();
-  drop(connection);  // the reply may still come, and must not be taken for that of the next call
+  const auto sent = [](const Connection* one) { return one->maybeSent(); };
+  const bool maybeSent = call.maybeSent || std::any_of(call.carriers.begin(), call.carriers.end(), sent);
+  HttpError error{HttpError::Kind::timeout, maybeSent, where + call.carriers.front()->doing()};
+  auto owned = takeCarried(call);
+  letGo(owned->carriers);
   dialWhatIsMissing();
   answer(std::move(owned), std::move(error));
 }
@@ -137,14 +191,31 @@ void Pool::pauseAhead() {
 
 void Pool::answered(Connection& connection, HttpOutcome outcome) {
   if (outcome) pause_ = firstPause;
-  auto call = connection.takeCall();
+  Call* call = connection.takeCall();
+  std::unique_ptr<Call> owned;
+  if (call != nullptr) {
+    std::erase(call->carriers, &connection);
+    if (outcome) {
+      // Up at a slow pace, down at once: what took long may have been sent again below.
+      const std::chrono::nanoseconds took = around_.alarms.now() - connection.askedAt();
+      quickest_ = quickest_.count() == 0 ? took : std::min(took, quickest_ + quickest_ / 8);
+      outcome->copiesOut = call->maybeSent || !call->carriers.empty();
+    } else {
+      HttpError error = outcome.error();
+      error.maybeSent = call->maybeSent = call->maybeSent || error.maybeSent;
+      outcome = std::move(error);
+    }
+    // What went wrong on one connection says nothing of the copies on others.
+    if (outcome || call->carriers.empty()) owned = takeCarried(*call);
+    if (owned) letGo(std::exchange(owned->carriers, {}));
+  }
   if (connection.isIdle()) {
     serveOrRest(connection);
   } else {
     drop(connection);
     dialWhatIsMissing();
   }
-  answer(std::move(call), std::move(outcome));  // last: the handler may do anything
+  if (owned) answer(std::move(owned), std::move(outcome));  // last: the handler may do anything
 }
 
 /// A peer that accepts connections and ends them unused (a balancer without servers) must not be dialled in a circle.
@@ -159,7 +230,7 @@ void Pool::serveOrRest(Connection& connection) {
   if (waiting_.empty()) {
     idle_.push_back(&connection);
   } else {
-    connection.exchange(takeWaiting(waiting_.begin()));
+    serve(takeWaiting(waiting_.begin()), connection);
   }
 }
 
@@ -183,12 +254,17 @@ std::unique_ptr<Call> Pool::takeWaiting(CallList::iterator place) {
 
 /// A connection that is made ahead may hang (lost packets, a peer that stands still) for longer than calls have. They
 /// do not all wait for it: once it has cost one call its time, the next one gets an attempt of its own.
+///
+/// Where replies come late, for each that is awaited one connection more is made ready: the line loses packets, and
+/// copies need connections.
 std::size_t Pool::missing() const {
   const auto hopeful = static_cast<std::size_t>(
       std::count_if(opening_.begin(), opening_.end(), [](const Connection* one) { return !one->failedACall; }));
   const std::size_t forCalls = waiting_.size() - std::min(waiting_.size(), hopeful);
   const bool ahead = !alarmIsSet() && around_.alarms.now() - lastCall_ < around_.options.idleTimeout;
-  const std::size_t forLater = ahead ? wanted_ - std::min(wanted_, all_.size()) : 0;
+  const std::size_t awaited = late();
+  const std::size_t ready = all_.size() - awaited;
+  const std::size_t forLater = ahead && wanted_ > 0 ? wanted_ + awaited - std::min(wanted_ + awaited, ready) : 0;
   return std::min(std::max(forCalls, forLater), around_.options.maxConnections - all_.size());
 }
 

@@ -16,6 +16,10 @@
 namespace tenure::net {
 
 /// Belongs to the client's thread. Calls are served in order of arrival, on the connection that was used last.
+///
+/// Of a request that may be repeated several connections carry a copy. The first answer is that of the call; the others
+/// are late then, as is a connection whose call's time is over: TCP may yet deliver what it carries, so it stays open
+/// for a while, and serves again once the reply was read and dropped.
 class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
  public:
   Pool(const Surroundings& around, const Origin& origin);
@@ -28,7 +32,7 @@ class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
   [[nodiscard]] std::vector<std::unique_ptr<Call>> closeAll();
 
  private:
-  void expire(Call& call) override;
+  void due(Call& call) override;
   void opened(Connection& connection) override;
   void openFailed(Connection& connection, const HttpError& error) override;
   void answered(Connection& connection, HttpOutcome outcome) override;
@@ -36,6 +40,13 @@ class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
   void onAlarm() override { dialWhatIsMissing(); }
 
   [[nodiscard]] std::optional<HttpError> refusal(const Call& call) const;
+  void expire(Call& call);
+  void serve(std::unique_ptr<Call> call, Connection& connection);
+  void repeat(Call& call);
+  [[nodiscard]] std::chrono::nanoseconds nextDue(const Call& call) const;
+  [[nodiscard]] std::unique_ptr<Call> takeCarried(Call& call);
+  void letGo(const std::vector<Connection*>& carriers);
+  [[nodiscard]] std::size_t late() const;
   [[nodiscard]] Connection* takeIdle();
   [[nodiscard]] std::unique_ptr<Call> takeWaiting(CallList::iterator place);
   void serveOrRest(Connection& connection);
@@ -52,6 +63,8 @@ class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
   std::vector<Connection*> opening_{};
   std::vector<Connection*> idle_{};  ///< the one used last is at the end
   CallList waiting_{};
+  CallList carried_{};
+  std::chrono::nanoseconds quickest_{0};  ///< answers of late; zero: none yet
   std::uint64_t calls_{0};
   std::size_t wanted_{0};  ///< connections that are to stand ready
   std::chrono::nanoseconds lastCall_{0};

@@ -50,6 +50,12 @@ void ScriptedClient::call(std::string target, std::string body, std::chrono::nan
   script_.pop_front();
 }
 
+void ScriptedClient::callRepeatedly(std::string target, std::string body, std::chrono::nanoseconds timeout,
+                                    aws::JsonHandler handler) {
+  call(std::move(target), std::move(body), timeout, std::move(handler));
+  sent.back().repeatedly = true;
+}
+
 aws::JsonReply serviceError(const std::string& name, int status, const std::string& more) {
   return {status, R"({"__type":"com.amazonaws.dynamodb.v20120810#)" + name + R"(","message":"words")" + more + '}',
           "REQ"};

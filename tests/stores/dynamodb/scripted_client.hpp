@@ -26,6 +26,7 @@ struct SentRequest {
   std::string operation;  ///< "UpdateItem"
   std::string body;
   std::chrono::nanoseconds timeout;
+  bool repeatedly{false};  ///< in copies
 };
 
 /// Answers request after request from the script, each time later and on the scheduler; without a script it does not
@@ -38,6 +39,8 @@ class ScriptedClient final : public aws::JsonClient {
   ScriptedClient& operator=(const ScriptedClient&) = delete;
 
   void call(std::string target, std::string body, std::chrono::nanoseconds timeout, aws::JsonHandler handler) override;
+  void callRepeatedly(std::string target, std::string body, std::chrono::nanoseconds timeout,
+                      aws::JsonHandler handler) override;
   [[nodiscard]] std::string describe() const override { return "scripted"; }
 
   void answer(aws::JsonOutcome outcome) { script_.push_back(std::move(outcome)); }

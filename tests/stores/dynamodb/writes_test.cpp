@@ -96,6 +96,45 @@ TEST(DynamoDbRenewal, conflictWithoutTheImageIsReadInsideTheSameTime) {
                                        "BatchGetItem", "GetItem", "UpdateItem", "BatchGetItem"}));
 }
 
+// A line that loses packets then costs a holder little of the time that he has. The answer to any copy tells what the
+// record is; those of other writes do not.
+TEST(DynamoDbRenewal, isSentInCopiesAndSoAreReadsAndNothingElse) {
+  ScriptedStore store;
+  store.ok(renewed("new"));
+  static_cast<void>(store.write(request(Purpose::renew, {"one"})));
+  store.ok(found(lockItem("one")));
+  static_cast<void>(store.read({"billing"}));
+  store.ok(renewed("new"));
+  static_cast<void>(store.write(request(Purpose::release, {"one"})));
+  store.ok(pairOf(lockItem("one") + ',' + counterItem(7)));
+  store.ok("{}");
+  store.ok(found(lockItem("new", "me", 8)));
+  static_cast<void>(store.write(request(Purpose::acquire, {"one"})));
+  store.ok("{}");
+  static_cast<void>(store.stepDown({"billing"}, FencingToken{7}));
+  std::string all;
+  for (const SentRequest& one : store.client().sent) all += one.operation + (one.repeatedly ? "* " : " ");
+  EXPECT_EQ(all, "UpdateItem* GetItem* UpdateItem BatchGetItem* TransactWriteItems GetItem* UpdateItem ");
+}
+
+TEST(DynamoDbRenewal, isUnknownWhereOneCopyWasRefusedAndOthersHaveNoAnswer) {
+  ScriptedStore store;
+  aws::JsonReply refused = serviceError("ThrottlingException");
+  store.fails(refused);
+  EXPECT_TRUE(std::holds_alternative<Rejected>(store.write(request(Purpose::renew, {"one"}))));
+  refused.copiesOut = true;
+  store.fails(refused);
+  EXPECT_TRUE(isUnknown(store.write(request(Purpose::renew, {"one"}))));
+}
+
+TEST(DynamoDbRenewal, whoseFirstCopyWasCarriedOutIsAConflictThatShowsIt) {
+  ScriptedStore store;
+  aws::JsonReply second = serviceError("ConditionalCheckFailedException", 400, ",\"Item\":" + lockItem("new"));
+  second.copiesOut = true;
+  store.fails(second);
+  EXPECT_EQ(currentOf(store.write(request(Purpose::renew, {"one"}))).version.text(), "new");
+}
+
 // Nobody sees whether a copy of the request was applied before the one that was answered.
 TEST(DynamoDbRenewal, aForeignItemIsCorruptAndSaidSoAndTheWriteUnknown) {
   ScriptedStore store;

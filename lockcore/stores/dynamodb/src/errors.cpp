@@ -144,6 +144,7 @@ Fault faultOf(const std::string& what, const aws::JsonReply& reply, object body)
   if (const std::string words = messageIn(body); !words.empty()) message += ": " + words;
   if (rule != nullptr && !rule->advice.empty()) message += "; " + std::string{rule->advice};
   fault.body = std::move(body);
+  fault.copiesOut = reply.copiesOut;
   return fault;
 }
 

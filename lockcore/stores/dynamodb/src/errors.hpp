@@ -39,6 +39,7 @@ struct Fault {
   StoreError error{};
   bool maybeApplied{true};
   boost::json::object body{};  ///< the answer, if it was a JSON object
+  bool copiesOut{false};       ///< other copies of the request have no answer; this one tells nothing of them
 };
 [[noreturn]] void throw_exception_from_error(const Fault& fault, const boost::source_location& where);
 

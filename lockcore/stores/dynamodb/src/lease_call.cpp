@@ -47,43 +47,43 @@ struct PairRead {
 /// The two items are read one by one. Without a lock item, and with a counter that states an open term, somebody may
 /// have acquired the lease in between; so the lock item is read once more, now certainly after the counter's.
 void lookAgain(const PairRead& read, const Companion& companion) {
-  send(read.core, "GetItem", readRequest(read.core->layout, read.key), read.deadline,
-       [read, companion](const aws::JsonOutcome& outcome) {
-         const auto reply = parseReply({read.core->where, read.doing, &read.key}, outcome);
-         if (reply.has_error()) return read.handler(reply.error().error);
-         auto stored = itemIn({read.core->layout, read.core->where, read.key}, *reply);
-         if (stored.has_error()) return read.handler(stored.error());
-         read.handler(Pair{std::move(*stored), companion});
-       });
+  sendRepeatedly(read.core, "GetItem", readRequest(read.core->layout, read.key), read.deadline,
+                 [read, companion](const aws::JsonOutcome& outcome) {
+                   const auto reply = parseReply({read.core->where, read.doing, &read.key}, outcome);
+                   if (reply.has_error()) return read.handler(reply.error().error);
+                   auto stored = itemIn({read.core->layout, read.core->where, read.key}, *reply);
+                   if (stored.has_error()) return read.handler(stored.error());
+                   read.handler(Pair{std::move(*stored), companion});
+                 });
 }
 
 }  // namespace
 
 void readPair(const CorePtr& core, const LeaseKey& key, std::string_view doing, const Deadline& deadline,
               PairHandler handler) {
-  send(core, "BatchGetItem", readPairRequest(core->layout, key), deadline,
-       [read = PairRead{core, key, deadline, std::move(handler), doing}](const aws::JsonOutcome& outcome) {
-         const auto reply = parseReply({read.core->where, read.doing, &read.key}, outcome);
-         if (reply.has_error()) return read.handler(reply.error().error);
-         auto pair = pairIn({read.core->layout, read.core->where, read.key}, *reply);
-         const bool vanished = pair.has_value() && !pair->stored && pair->companion.isOpen();
-         if (vanished) return lookAgain(read, pair->companion);
-         read.handler(std::move(pair));
-       });
+  sendRepeatedly(core, "BatchGetItem", readPairRequest(core->layout, key), deadline,
+                 [read = PairRead{core, key, deadline, std::move(handler), doing}](const aws::JsonOutcome& outcome) {
+                   const auto reply = parseReply({read.core->where, read.doing, &read.key}, outcome);
+                   if (reply.has_error()) return read.handler(reply.error().error);
+                   auto pair = pairIn({read.core->layout, read.core->where, read.key}, *reply);
+                   const bool vanished = pair.has_value() && !pair->stored && pair->companion.isOpen();
+                   if (vanished) return lookAgain(read, pair->companion);
+                   read.handler(std::move(pair));
+                 });
 }
 
 void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler) {
-  send(core, "GetItem", readRequest(core->layout, key), deadline,
-       [core, key, deadline, handler = std::move(handler)](const aws::JsonOutcome& outcome) {
-         const auto reply = parseReply({core->where, "reading", &key}, outcome);
-         if (reply.has_error()) return handler(reply.error().error);
-         auto found = itemIn({core->layout, core->where, key}, *reply);
-         if (found.has_error()) return handler(found.error());
-         if (*found) return handler(std::optional{std::move((*found)->record)});
-         readPair(core, key, "reading", deadline, [handler](const StoreResult<Pair>& pair) {
-           handler(pair.has_error() ? ReadOutcome{pair.error()} : ReadOutcome{pair->state()});
-         });
-       });
+  sendRepeatedly(core, "GetItem", readRequest(core->layout, key), deadline,
+                 [core, key, deadline, handler = std::move(handler)](const aws::JsonOutcome& outcome) {
+                   const auto reply = parseReply({core->where, "reading", &key}, outcome);
+                   if (reply.has_error()) return handler(reply.error().error);
+                   auto found = itemIn({core->layout, core->where, key}, *reply);
+                   if (found.has_error()) return handler(found.error());
+                   if (*found) return handler(std::optional{std::move((*found)->record)});
+                   readPair(core, key, "reading", deadline, [handler](const StoreResult<Pair>& pair) {
+                     handler(pair.has_error() ? ReadOutcome{pair.error()} : ReadOutcome{pair->state()});
+                   });
+                 });
 }
 
 void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadline, ListHandler handler) {
@@ -127,6 +127,7 @@ void answerFault(const LeaseCallPtr& call, const Fault& fault) {
   if (fault.maybeApplied) return call->handler(Unknown{fault.error});
   Refusal refusal = refusalIn(call->name(), fault);
   if (refusal.kind == Refusal::Kind::condition) return answerConflict(call, refusal.image);
+  if (fault.copiesOut) return call->handler(Unknown{std::move(refusal.error)});
   call->handler(Rejected{std::move(refusal.error)});
 }
 

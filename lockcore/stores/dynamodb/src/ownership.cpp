@@ -74,22 +74,22 @@ void proveWritten(const OwnershipPtr& write) {
   if (mutant::on(Mutant::dynamodbAcquireUnproven)) {
     return call->handler(Applied{write->plan.token, false, write->plan.warning});
   }
-  send(call->core, "GetItem", readRequest(call->core->layout, call->key), call->deadline,
-       [write](const aws::JsonOutcome& outcome) {
-         const WriteHandler& answer = write->call->handler;
-         const auto reply = parseReply(write->call->name(), outcome);
-         if (reply.has_error()) return answer(Unknown{reply.error().error});
-         const auto stored = itemIn(write->call->subject(), *reply);
-         if (stored.has_error()) return answer(Unknown{stored.error()});
-         if (!*stored) return answer(Unknown{unproven(*write)});
-         const LeaseRecord& found = (*stored)->record;
-         const LeaseRecord& sent = write->request.record;
-         const bool shows =
-             found.version == sent.version && found.holder == sent.holder && found.token == write->plan.token;
-         if (!shows) return answer(Unknown{unproven(*write)});
-         const bool asked = !found.token.isNone() && (*stored)->stepDown == found.token;
-         answer(Applied{found.token, asked, write->plan.warning});
-       });
+  sendRepeatedly(call->core, "GetItem", readRequest(call->core->layout, call->key), call->deadline,
+                 [write](const aws::JsonOutcome& outcome) {
+                   const WriteHandler& answer = write->call->handler;
+                   const auto reply = parseReply(write->call->name(), outcome);
+                   if (reply.has_error()) return answer(Unknown{reply.error().error});
+                   const auto stored = itemIn(write->call->subject(), *reply);
+                   if (stored.has_error()) return answer(Unknown{stored.error()});
+                   if (!*stored) return answer(Unknown{unproven(*write)});
+                   const LeaseRecord& found = (*stored)->record;
+                   const LeaseRecord& sent = write->request.record;
+                   const bool shows =
+                       found.version == sent.version && found.holder == sent.holder && found.token == write->plan.token;
+                   if (!shows) return answer(Unknown{unproven(*write)});
+                   const bool asked = !found.token.isNone() && (*stored)->stepDown == found.token;
+                   answer(Applied{found.token, asked, write->plan.warning});
+                 });
 }
 
 void proveRemoved(const OwnershipPtr& write) {

@@ -24,13 +24,14 @@ void acquire(const OwnershipPtr& write, const Pair& pair) {
 }
 
 void updateWith(const OwnershipPtr& write, const WriteDetails& details) {
-  send(write->core(), "UpdateItem", updateRequest(write->core()->layout, write->request, details),
-       write->call->deadline, [write](const aws::JsonOutcome& outcome) {
-         const CallName name = write->call->name();
-         const auto reply = parseReply(name, outcome);
-         if (reply.has_error()) return answerFault(write->call, reply.error());
-         write->call->handler(writtenIn(write->call->subject(), name, write->request, *reply));
-       });
+  const auto way = write->request.purpose == Purpose::renew ? sendRepeatedly : send;
+  way(write->core(), "UpdateItem", updateRequest(write->core()->layout, write->request, details), write->call->deadline,
+      [write](const aws::JsonOutcome& outcome) {
+        const CallName name = write->call->name();
+        const auto reply = parseReply(name, outcome);
+        if (reply.has_error()) return answerFault(write->call, reply.error());
+        write->call->handler(writtenIn(write->call->subject(), name, write->request, *reply));
+      });
 }
 
 /// Attributes are replaced whole, and DynamoDB removes only what is named: so what is there is read first. The elector

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <boost/system/result.hpp>
 
@@ -17,6 +18,7 @@ struct JsonReply {
   int status{0};
   std::string body{};
   std::string requestId{};  ///< x-amzn-RequestId, for messages
+  bool copiesOut{false};    ///< copies of the request are without an answer, and may be carried out yet
 };
 
 /// There was no answer of the service. `error.errorClass` is `credentials` if there were no valid credentials,
@@ -41,6 +43,13 @@ class JsonClient {
   /// One attempt, with one exception: a reply that proves that the request was refused unread for its signature
   /// (ExpiredToken, a clock that is wrong) is followed by one further, newly signed request inside the same time.
   virtual void call(std::string target, std::string body, std::chrono::nanoseconds timeout, JsonHandler handler) = 0;
+
+  /// As call(), for a request that the service may be sent several copies of, on several connections: those of which the
+  /// answer tells what the record is, whichever copy was carried out. Packets that a line loses cost it less time.
+  virtual void callRepeatedly(std::string target, std::string body, std::chrono::nanoseconds timeout,
+                              JsonHandler handler) {
+    call(std::move(target), std::move(body), timeout, std::move(handler));
+  }
 
   /// `https://dynamodb.eu-central-1.amazonaws.com, region eu-central-1`. No secrets.
   [[nodiscard]] virtual std::string describe() const = 0;

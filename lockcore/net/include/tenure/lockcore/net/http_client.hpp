@@ -56,12 +56,17 @@ struct HttpRequest {
   std::string target{"/"};
   std::vector<HttpHeader> headers{};
   std::string body{};
+  /// Not zero: the server may be sent several copies of it. One follows on another connection whenever this time has
+  /// gone by without an answer, or twice that of quick answers so far if that is more.
+  std::chrono::nanoseconds repeatAfter{0};
 };
 
 struct HttpResponse {
   int status{0};
   std::vector<HttpHeader> headers{};
   std::string body{};
+  /// Copies of the request are without an answer: the server may have carried one out, or do so yet.
+  bool copiesOut{false};
 
   /// The first header of that name (letter case does not count); empty if there is none.
   [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
@@ -113,6 +118,11 @@ struct HttpClientOptions {
   std::size_t maxReply{1U << 20U};                 ///< bytes of header and body together
   std::chrono::milliseconds idleTimeout{50'000};   ///< a connection unused for so long is closed
   std::chrono::milliseconds resolveEvery{60'000};  ///< how old an address may be when a new connection is made
+  /// So long the answer of a call that is over is waited for, on at most `maxLate` connections to an origin, so that
+  /// they can be used again. A line that loses packets delivers it after a second or two, and would need as long for
+  /// a new connection.
+  std::chrono::milliseconds latePatience{5'000};
+  std::size_t maxLate{8};
   std::string userAgent{"tenure"};
 };
 
@@ -122,7 +132,10 @@ struct HttpClientOptions {
 ///   answers with nothing.
 /// - The handler is called exactly once, on the client's thread, never inside send(); when the client is destroyed
 ///   first, with `cancelled`. It must not block. It may destroy the client.
-/// - One attempt: a request is never sent twice. A kept-alive connection that the server has closed meanwhile is
+/// - One attempt: a request is never sent twice, unless it says that it may be (`repeatAfter`). Copies go out on
+///   connections that stand ready and idle, at most `maxLate` for a call; the first answer counts. A reply belongs to
+///   the request before it on its connection, which carries no other one until that reply was read whole.
+/// - A kept-alive connection that the server has closed meanwhile is
 ///   noticed before anything is sent on it, and another one is taken; several addresses of one name are tried in turn
 ///   until one of them accepts.
 /// - The deadline covers everything: waiting for a connection, lookup, connect, proxy, handshake, request, reply.

@@ -6,6 +6,7 @@ import java.util.Arrays;
 public final class Main {
     private static final String USAGE = """
         hold  ENDPOINT TABLE KEY OWNER LEASE_MS HEARTBEAT_MS         acquire, hold until stdin closes, release
+        lead  ENDPOINT TABLE KEY OWNER LEASE_MS HEARTBEAT_MS         acquire and hold; again after each loss
         fight ENDPOINT TABLE KEY OWNER LEASE_MS HEARTBEAT_MS LEDGER  acquire, write to LEDGER, release, again and again
         list  ENDPOINT TABLE                                         all locks as the library sees them
         row   ENDPOINT TABLE [SORT_KEY_NAME]                         write one row of each kind; made if it is missing
@@ -19,6 +20,7 @@ public final class Main {
         try {
             switch (mode) {
                 case "hold" -> Hold.run(rest);
+                case "lead" -> Lead.run(rest);
                 case "fight" -> Fight.run(rest);
                 case "list" -> ListLocks.run(rest);
                 case "row" -> Rows.run(rest);

@@ -1,0 +1,205 @@
+// Requests that may be sent in copies, and connections whose reply comes late.
+#include <atomic>
+#include <sys/socket.h>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "net/client_calls.hpp"
+#include "net/test_server.hpp"
+
+namespace tenure::test {
+namespace {
+
+using net::HttpClient;
+
+net::HttpRequest inCopies(std::string body) { return {.body = std::move(body), .repeatAfter = 20ms}; }
+
+std::string bodyOf(const std::string& request) { return request.substr(request.find("\r\n\r\n") + 4); }
+
+/// Holds the first replies of the first connections back for as long as the test wants.
+class HoldingServer {
+ public:
+  explicit HoldingServer(int holding) : holding_{holding} {}
+
+  [[nodiscard]] std::uint16_t port() const { return server_.port(); }
+  [[nodiscard]] int accepted() const { return server_.accepted(); }
+  [[nodiscard]] int requests() const { return requests_.load(); }
+  [[nodiscard]] int ended() const { return ended_.load(); }
+  void letGo() { hold_ = false; }
+
+ private:
+  void serve(Peer& peer) {
+    for (std::string request; !(request = peer.readRequest()).empty();) {
+      const bool held = ++requests_ <= holding_;
+      while (held && hold_.load() && !gone(peer)) std::this_thread::yield();
+      if (!peer.reply(bodyOf(request))) break;
+    }
+    ++ended_;
+  }
+  static bool gone(const Peer& peer) {
+    char byte = 0;
+    return recv(peer.fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  }
+
+  const int holding_;
+  std::atomic<bool> hold_{true};
+  std::atomic<int> requests_{0};
+  std::atomic<int> ended_{0};
+  TestServer server_{[this](Peer& peer) { serve(peer); }};
+};
+
+void makeReady(net::HttpClient& client, const HoldingServer& server, std::size_t connections) {
+  client.preconnect(plainAt(server.port()), connections);
+  // The server has accepted before the client knows; a call that comes too soon for that waits for it.
+  ASSERT_TRUE(eventually([&] { return server.accepted() == static_cast<int>(connections); }));
+}
+
+/// Calls whose time is over before the server answers; one that was not sent in time does not count.
+void leaveUnanswered(net::HttpClient& client, const HoldingServer& server, int count) {
+  while (server.requests() < count) {
+    const int before = server.requests();
+    const auto outcome = call(client, plainAt(server.port()), withBody("late"), 50ms);
+    ASSERT_FALSE(outcome);
+    if (!outcome.error().maybeSent) continue;
+    ASSERT_TRUE(eventually([&] { return server.requests() == before + 1; }));
+  }
+}
+
+TEST(HttpCopies, theReplyOfAnyCopyIsTheAnswer) {
+  HoldingServer server{1};
+  const auto client = HttpClient::make();
+  makeReady(*client, server, 2);
+  const auto outcome = call(*client, plainAt(server.port()), inCopies("one"));
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->body, "one");
+  EXPECT_TRUE(outcome->copiesOut) << "the first copy may be carried out yet";
+  EXPECT_EQ(server.requests(), 2);
+  EXPECT_EQ(server.accepted(), 2);
+}
+
+TEST(HttpCopies, onlyOneGoesOutWhereTheAnswerIsQuick) {
+  HoldingServer server{0};
+  const auto client = HttpClient::make();
+  makeReady(*client, server, 2);
+  for (int i = 1; i <= 5; ++i) {
+    auto request = inCopies("quick");
+    request.repeatAfter = 4s;
+    const auto outcome = call(*client, plainAt(server.port()), request);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_FALSE(outcome->copiesOut);
+    EXPECT_EQ(server.requests(), i);
+  }
+}
+
+TEST(HttpCopies, noneGoesOutOfARequestThatDoesNotSayThatItMay) {
+  HoldingServer server{1};
+  const auto client = HttpClient::make();
+  makeReady(*client, server, 2);
+  const auto outcome = call(*client, plainAt(server.port()), withBody("once"), 1s);
+  ASSERT_FALSE(outcome);
+  EXPECT_TRUE(outcome.error().maybeSent);
+  EXPECT_EQ(server.requests(), 1);
+}
+
+/// A copy is worth no handshake: it would need as long as the answer.
+TEST(HttpCopies, noneWaitsForAConnection) {
+  HoldingServer server{1};
+  const auto client = HttpClient::make();
+  const auto outcome = call(*client, plainAt(server.port()), inCopies("alone"), 1s);
+  EXPECT_FALSE(outcome);
+  EXPECT_EQ(server.requests(), 1);
+  EXPECT_EQ(server.accepted(), 1);
+}
+
+TEST(HttpCopies, areBounded) {
+  HoldingServer server{100};
+  const auto client = HttpClient::make({.maxLate = 2});
+  makeReady(*client, server, 8);
+  const auto outcome = call(*client, plainAt(server.port()), inCopies("many"), 1s);
+  EXPECT_FALSE(outcome);
+  EXPECT_EQ(server.requests(), 3) << "the request itself and two copies";
+}
+
+TEST(HttpCopies, oneThatIsCutOffDoesNotEndTheCall) {
+  std::atomic<int> requests{0};
+  std::atomic<bool> cut{false};
+  TestServer server{[&](Peer& peer) {
+    if (peer.readRequest().empty()) return;
+    const bool first = ++requests == 1;
+    while (first && requests.load() < 2) std::this_thread::yield();
+    if (first) {
+      peer.reset();
+      cut = true;
+      return;
+    }
+    while (!cut.load()) std::this_thread::yield();
+    peer.reply("answered");
+    peer.waitForEnd();
+  }};
+  const auto client = HttpClient::make();
+  client->preconnect(plainAt(server.port()), 2);
+  ASSERT_TRUE(eventually([&] { return server.accepted() == 2; }));
+  const auto outcome = call(*client, plainAt(server.port()), inCopies("two"));
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->body, "answered");
+  EXPECT_TRUE(outcome->copiesOut);
+}
+
+TEST(HttpLateReply, isReadAndDroppedBeforeItsConnectionServesAgain) {
+  HoldingServer server{1};
+  const auto client = HttpClient::make({.maxConnections = 1});
+  leaveUnanswered(*client, server, 1);
+  auto pending = start(*client, plainAt(server.port()), withBody("second"));
+  server.letGo();
+  const auto second = await(pending);
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->body, "second");
+  EXPECT_EQ(server.accepted(), 1) << "without a new handshake";
+}
+
+TEST(HttpLateReply, ofACopyIsNotTakenForThatOfTheNextCall) {
+  HoldingServer server{1};
+  const auto client = HttpClient::make({.maxConnections = 2});
+  makeReady(*client, server, 2);
+  ASSERT_TRUE(call(*client, plainAt(server.port()), inCopies("one")));
+  auto two = start(*client, plainAt(server.port()), withBody("two"));
+  auto three = start(*client, plainAt(server.port()), withBody("three"));
+  EXPECT_EQ(await(two)->body, "two") << "on the connection that answered";
+  server.letGo();
+  EXPECT_EQ(await(three)->body, "three");
+  for (const std::string body : {"four", "five"}) {
+    const auto outcome = call(*client, plainAt(server.port()), withBody(body));
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(outcome->body, body);
+  }
+  EXPECT_EQ(server.accepted(), 2);
+}
+
+TEST(HttpLateReply, isWaitedForOnlySoLong) {
+  HoldingServer server{1};
+  const auto client = HttpClient::make({.latePatience = 50ms});
+  leaveUnanswered(*client, server, 1);
+  EXPECT_TRUE(eventually([&] { return server.ended() == 1; })) << "the connection is closed then";
+}
+
+TEST(HttpLateReply, isWaitedForOnSoManyConnectionsOnly) {
+  HoldingServer server{3};
+  const auto client = HttpClient::make({.latePatience = 1h, .maxLate = 2});
+  leaveUnanswered(*client, server, 3);
+  EXPECT_TRUE(eventually([&] { return server.ended() == 1; }));
+  EXPECT_TRUE(call(*client, plainAt(server.port()), withBody("next")));
+  EXPECT_EQ(server.ended(), 1);
+}
+
+/// Late ones are not ready. As many others are, and for each late one another besides, as copies need connections.
+TEST(HttpLateReply, othersStandReadyMeanwhile) {
+  HoldingServer server{1};
+  const auto client = HttpClient::make();
+  makeReady(*client, server, 2);
+  leaveUnanswered(*client, server, 1);
+  EXPECT_TRUE(eventually([&] { return server.accepted() == 4; }));
+}
+
+}  // namespace
+}  // namespace tenure::test
