@@ -35,8 +35,10 @@ TEST_F(ToldWhileWaiting, whoHoldsTheLockThatAnotherCommandWaitsFor) {
   Subprocess candidate{hold({"true"}), as("bob")};
   EXPECT_TRUE(candidate.saysOnStderr("tenure: waits for lock nightly: ")) << candidate.errors();
   EXPECT_TRUE(candidate.saysOnStderr(" holds it with fencing token 1\n")) << candidate.errors();
-  Subprocess acquirer{tenure({"lock", "acquire", "nightly", "--path", database()}), as("carol")};
-  EXPECT_TRUE(acquirer.saysOnStderr(" holds it with fencing token 1\n")) << acquirer.errors();
+  {
+    Subprocess acquirer{tenure({"lock", "acquire", "nightly", "--path", database()}), as("carol")};
+    EXPECT_TRUE(acquirer.saysOnStderr(" holds it with fencing token 1\n")) << acquirer.errors();
+  }  // it must not win
   holder.signal(SIGTERM);
   EXPECT_EQ(candidate.wait(), 0) << candidate.errors();
 }
