@@ -1,4 +1,5 @@
 // Who may open a fenced file and what lies beside it, and what lies in their place that is no file.
+#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -287,6 +288,15 @@ TEST_F(FencedFileAccess, setUserIdAndSetGroupIdOutliveOnlyReplacementsByRoot) {
   for (const std::string suffix : {".fence", ".fence.lock"}) std::filesystem::remove(path_ + suffix);
   EXPECT_EQ(asNobody([&] { return open().value().replace(stamp(5), "newer") ? 0 : 1; }), 0);
   EXPECT_EQ(modeOf(), 0755U);
+}
+
+/// Somebody may be quicker than the step from the removal of what was there to the new file.
+TEST_F(FencedFileAccess, aNewFileIsNeverOneThatWasThere) {
+  put("his own");
+  using file_fence::Files;
+  for (const Files::Kind kind : {Files::Kind::newContent, Files::Kind::newBeside}) {
+    EXPECT_EQ(file_fence::systemFiles().open(path_, kind), -EEXIST);
+  }
 }
 
 TEST_F(FencedFileAccess, aFenceIsReadWithoutRoomForTheLongest) {
