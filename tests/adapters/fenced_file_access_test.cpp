@@ -1,18 +1,24 @@
 // Who may open a fenced file and what lies beside it, and what lies in their place that is no file.
+#include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include <tenure/adapters/fenced_file.hpp>
+#include <tenure/adapters/fenced_file_memory.hpp>
 
+#include "files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {
@@ -47,10 +53,28 @@ class FencedFileAccess : public testing::Test {
     return WEXITSTATUS(status);
   }
 
+  template <class Result>
+  static bool says(const Result& result, const std::string& text) {
+    if (!result.has_error()) return false;
+    const std::string message = FenceError{result.error()}.message;
+    const bool found = message.find(text) != std::string::npos;
+    if (!found) std::cerr << "it says " << message << '\n';
+    return found;
+  }
+  static std::string textOf(const std::string& path) {
+    std::ostringstream text;
+    text << std::ifstream{path}.rdbuf();
+    return text.str();
+  }
+  static void needsRoot() {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can make files of others";  // lint-allow(skipped-test): says so
+  }
+
   static TermStamp stamp(std::uint64_t token) { return {"billing", FencingToken{token}, "a#1"}; }
 
   const test::TempDir directory_;
   const std::string path_ = directory_.file("ledger");
+  const std::string target_ = path_ + ".target";
 };
 
 TEST_F(FencedFileAccess, aReplacementKeepsModeAndOwner) {
@@ -76,9 +100,11 @@ TEST_F(FencedFileAccess, aReplacementThatWouldChangeTheOwnerIsRefused) {
   const int code = asNobody([&] {
     FencedFile file = open().value();
     const auto refused = file.replace(stamp(5), "mine");
-    if (!refused.has_error()) return 1;
-    const std::string message = FenceError{refused.error()}.message;
-    return message.find("giving the new content the owner and the mode of the old failed") != std::string::npos ? 0 : 2;
+    return refused.has_error() && says(refused,
+                                       "giving the new content the owner, the mode and the access list of the "
+                                       "old failed")
+               ? 0
+               : 1;
   });
   EXPECT_EQ(code, 0);
   EXPECT_EQ(statusOf().st_uid, 0U);
@@ -98,28 +124,192 @@ TEST_F(FencedFileAccess, whatLiesBesideIsForItsOwnerAlone) {
 }
 
 TEST_F(FencedFileAccess, linksAndPipesInPlaceOfAFileAreRefused) {
-  const std::string target = directory_.file("target");
-  std::ofstream{target} << "somebody else's";
+  std::ofstream{target_} << "somebody else's";
   for (const std::string suffix : {"", ".fence", ".fence.lock"}) {
-    std::filesystem::create_symlink(target, path_ + suffix);
+    std::filesystem::create_symlink(target_, path_ + suffix);
     const auto refused = open();
     ASSERT_TRUE(refused.has_error()) << suffix;
-    EXPECT_NE(FenceError{refused.error()}.message.find("it is a symbolic link"), std::string::npos);
+    EXPECT_TRUE(says(refused, "it is a symbolic link"));
+    std::filesystem::remove(path_ + suffix);
+    ASSERT_EQ(mkfifo((path_ + suffix).c_str(), 0666), 0);
+    EXPECT_TRUE(says(open(), "it is no regular file")) << suffix;
     std::filesystem::remove(path_ + suffix);
     std::filesystem::remove(path_ + ".fence.lock");
   }
-  for (const std::string suffix : {".fence.next", ".fence.1"}) {
-    FencedFile file = open().value();
-    std::filesystem::remove(path_ + suffix);  // of the attempt before
-    std::filesystem::create_symlink(target, path_ + suffix);
-    EXPECT_TRUE(file.replace(stamp(5), "new").has_error()) << suffix;
-    std::filesystem::remove(path_ + suffix);
+  EXPECT_EQ(textOf(target_), "somebody else's");
+}
+
+/// What has the name of a file that a write makes is removed, never written to.
+TEST_F(FencedFileAccess, whatIsInPlaceOfANewFileIsNotWrittenTo) {
+  std::ofstream{target_} << "somebody else's";
+  const std::vector<std::function<void(const std::string&)>> ways{
+      [&](const std::string& name) { std::filesystem::create_symlink(target_, name); },
+      [&](const std::string& name) { std::filesystem::create_hard_link(target_, name); },
+      [&](const std::string& name) { ASSERT_EQ(mkfifo(name.c_str(), 0666), 0); },
+  };
+  FencedFile file = open().value();
+  int replacements = 0;
+  for (const auto& make : ways) {
+    make(path_ + ".fence.next");
+    make(path_ + ".fence." + std::to_string(replacements + 1));
+    EXPECT_TRUE(file.replace(stamp(5), std::to_string(replacements)).has_value());
+    EXPECT_EQ(textOf(path_), std::to_string(replacements++));
+    make(path_ + ".fence.next");
+    EXPECT_TRUE(file.append(stamp(5), "").has_value());
   }
-  ASSERT_EQ(mkfifo((path_ + ".fence.next").c_str(), 0666), 0);
-  EXPECT_TRUE(open().value().replace(stamp(5), "new").has_error());
-  std::ostringstream left;
-  left << std::ifstream{target}.rdbuf();
-  EXPECT_EQ(left.str(), "somebody else's");
+  EXPECT_EQ(textOf(target_), "somebody else's");
+  EXPECT_EQ(statusOf(".target").st_nlink, 1U);
+  std::filesystem::create_directory(path_ + ".fence.next");
+  EXPECT_TRUE(says(file.append(stamp(5), "x"), "removing what is in the place of the fence " + path_ + ".fence.next"));
+}
+
+TEST_F(FencedFileAccess, whoOpenedTheNameOfANewContentBeforeDoesNotGetIt) {
+  put("old");
+  chmod(path_.c_str(), 0600);
+  std::ofstream{path_ + ".fence.1"};
+  const int before = ::open((path_ + ".fence.1").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(before, 0);
+  FencedFile file = open().value();
+  EXPECT_TRUE(file.replace(stamp(5), "secret").has_value());
+  EXPECT_EQ(pwrite(before, "EVIL!!", 6, 0), 6);
+  ::close(before);
+  EXPECT_EQ(file.read().value(), "secret");
+}
+
+TEST_F(FencedFileAccess, hardLinksInPlaceOfTheFenceAndItsLockAreRefused) {
+  { FencedFile file = open().value(); }
+  for (const std::string suffix : {".fence", ".fence.lock"}) {
+    std::filesystem::create_hard_link(path_ + suffix, target_);
+    chmod(target_.c_str(), 0644);
+    const auto refused = open();
+    ASSERT_TRUE(refused.has_error()) << suffix;
+    EXPECT_TRUE(says(refused, path_ + suffix + " failed: it has further names (hard links)"));
+    EXPECT_EQ(modeOf(".target"), 0644U) << "it may be another program's file";
+    std::filesystem::remove(target_);
+    EXPECT_TRUE(open().has_value());
+  }
+}
+
+/// An append would change both, and a replacement take them apart.
+TEST_F(FencedFileAccess, aFileWithTwoNamesIsRefused) {
+  put("old");
+  FencedFile file = open().value();
+  std::filesystem::create_hard_link(path_, target_);
+  EXPECT_TRUE(says(file.append(stamp(5), "x"), "it has further names (hard links)"));
+  EXPECT_TRUE(says(file.replace(stamp(5), "x"), "it has further names (hard links)"));
+  EXPECT_TRUE(says(open(), "it has further names (hard links)"));
+  EXPECT_EQ(textOf(target_), "old");
+  std::filesystem::remove(target_);
+  EXPECT_TRUE(file.append(stamp(5), "er").has_value());
+  EXPECT_EQ(textOf(path_), "older");
+}
+
+/// Its sum is right, and with its token nobody could write any more.
+TEST_F(FencedFileAccess, aFenceOfAnotherUserIsNotBelieved) {
+  ASSERT_NO_FATAL_FAILURE(needsRoot());
+  if (IsSkipped()) return;
+  FencedFile file = open().value();
+  EXPECT_TRUE(file.append(stamp(5), "x").has_value());
+  for (const uid_t other : {nobody, uid_t{1}}) {
+    ASSERT_EQ(chown((path_ + ".fence").c_str(), other, other), 0);
+    const std::string refusal = path_ + ".fence failed: it belongs to another user: run as that user";
+    EXPECT_TRUE(says(open(), refusal));
+    EXPECT_TRUE(says(file.append(stamp(5), "y"), refusal));
+    EXPECT_TRUE(says(file.read(), refusal));
+    EXPECT_TRUE(says(file.highestSeen("billing"), refusal));
+    EXPECT_TRUE(says(openFencedFileMemory(path_), refusal));
+  }
+  ASSERT_EQ(chown((path_ + ".fence").c_str(), 0, 0), 0);
+  EXPECT_TRUE(file.append(stamp(5), "y").has_value());
+}
+
+/// Whoever made it may lock it, and has his descriptor whatever is done to its mode.
+TEST_F(FencedFileAccess, aLockOfAnotherUserIsRefused) {
+  ASSERT_NO_FATAL_FAILURE(needsRoot());
+  if (IsSkipped()) return;
+  const std::string refusal = path_ + ".fence.lock failed: it belongs to another user";
+  for (const mode_t mode : {0666U, 0600U}) {
+    std::ofstream{path_ + ".fence.lock"};
+    chmod((path_ + ".fence.lock").c_str(), mode);
+    ASSERT_EQ(chown((path_ + ".fence.lock").c_str(), 1, 1), 0);
+    EXPECT_TRUE(says(open(), refusal));
+    EXPECT_EQ(asNobody([&] { return says(open(), refusal) ? 0 : 1; }), 0) << mode;
+    std::filesystem::remove(path_ + ".fence.lock");
+  }
+}
+
+/// The name of an accepted content is free once it is in place, and easy to guess.
+TEST_F(FencedFileAccess, aContentOfAnotherUserIsNotPutInPlace) {
+  ASSERT_NO_FATAL_FAILURE(needsRoot());
+  if (IsSkipped()) return;
+  FencedFile file = open().value();
+  EXPECT_TRUE(file.replace(stamp(5), "mine").has_value());
+  std::ofstream{path_ + ".fence.1"} << "his own";
+  ASSERT_EQ(chown((path_ + ".fence.1").c_str(), nobody, nobody), 0);
+  EXPECT_TRUE(says(file.append(stamp(5), "x"), path_ + ".fence.1 in place failed: it belongs to another user"));
+  EXPECT_EQ(textOf(path_), "mine");
+  std::filesystem::remove(path_ + ".fence.1");
+  std::filesystem::create_hard_link(path_, path_ + ".fence.1");
+  EXPECT_TRUE(says(file.append(stamp(5), "x"), path_ + ".fence.1 in place failed: it has further names"));
+}
+
+/// As in /tmp, where each may make names and only their owners may remove them.
+TEST_F(FencedFileAccess, namesOfOthersInAStickyDirectoryDoNotHoldUpAppends) {
+  ASSERT_NO_FATAL_FAILURE(needsRoot());
+  if (IsSkipped()) return;
+  ASSERT_EQ(chmod(directory_.path().c_str(), 01777), 0);
+  for (const std::string suffix : {".fence.1", ".fence.2"}) {
+    std::ofstream{path_ + suffix} << "his own";
+    ASSERT_EQ(chown((path_ + suffix).c_str(), 1, 1), 0);
+  }
+  const int code = asNobody([&] {
+    FencedFile file = open().value();
+    if (!file.append(stamp(5), "one\n")) return 1;
+    const auto refused = file.replace(stamp(5), "new");
+    if (!says(refused, path_ + ".fence.1 failed: it belongs to another user")) return 2;
+    return file.append(stamp(5), "two\n") ? 0 : 3;
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(textOf(path_), "one\ntwo\n");
+  FencedFile asRoot = FencedFile::open(directory_.file("other")).value();
+  std::ofstream{directory_.file("other.fence.1")} << "his own";
+  EXPECT_TRUE(asRoot.replace(stamp(5), "new").has_value()) << "root may remove it";
+}
+
+/// The kernel takes them from any file that another user than root writes.
+TEST_F(FencedFileAccess, setUserIdAndSetGroupIdOutliveOnlyReplacementsByRoot) {
+  ASSERT_NO_FATAL_FAILURE(needsRoot());
+  if (IsSkipped()) return;
+  put("old");
+  ASSERT_EQ(chown(path_.c_str(), nobody, nobody), 0);
+  chmod(path_.c_str(), 06755);
+  EXPECT_TRUE(open().value().replace(stamp(5), "new").has_value());
+  EXPECT_EQ(modeOf(), 06755U);
+  for (const std::string suffix : {".fence", ".fence.lock"}) std::filesystem::remove(path_ + suffix);
+  EXPECT_EQ(asNobody([&] { return open().value().replace(stamp(5), "newer") ? 0 : 1; }), 0);
+  EXPECT_EQ(modeOf(), 0755U);
+}
+
+/// Somebody may be quicker than the step from the removal of what was there to the new file.
+TEST_F(FencedFileAccess, aNewFileIsNeverOneThatWasThere) {
+  put("his own");
+  using file_fence::Files;
+  for (const Files::Kind kind : {Files::Kind::newContent, Files::Kind::newBeside}) {
+    EXPECT_EQ(file_fence::systemFiles().open(path_, kind), -EEXIST);
+  }
+}
+
+TEST_F(FencedFileAccess, aFenceIsReadWithoutRoomForTheLongest) {
+  put("as short as most");
+  file_fence::Files& files = file_fence::systemFiles();
+  const int fd = files.open(path_, file_fence::Files::Kind::content);
+  std::string text;
+  EXPECT_EQ(files.read(fd, text, 16U << 20U), 0);
+  EXPECT_EQ(text, "as short as most");
+  EXPECT_LT(text.capacity(), 1'000U);
+  EXPECT_EQ(files.read(fd, text, 8), 0);
+  EXPECT_EQ(text, "as short");
+  files.close(fd);
 }
 
 }  // namespace

@@ -51,10 +51,22 @@ FenceResult<void> perform(FileWriter& writer, const Operation& operation) {
                             : writer.append(termStamp(operation.token), operation.bytes);
 }
 
+/// Contents that were never put in place; they are as long as the file.
+std::vector<std::string> contentsBeside(const ModelDisk& disk) {
+  std::vector<std::string> left;
+  for (const std::string& name : disk.names()) {
+    if (name.starts_with(path + ".fence.") && !name.ends_with(".lock") && !name.ends_with(".next"))
+      left.push_back(name);
+  }
+  return left;
+}
+
 /// What is accepted, as a fresh process finds it.
 Content found(ModelDisk& disk) {
   FileWriter reader{disk, path, {}};
   if (const auto fault = reader.open()) return {"not to be opened: " + fault->message};
+  EXPECT_EQ(contentsBeside(disk), std::vector<std::string>{})
+      << "whoever opens the file clears what a killed writer left";
   const auto bytes = reader.read();
   if (bytes.has_error()) return {"not to be read: " + FenceError{bytes.error()}.message};
   const auto seen = reader.highestSeen("billing").value();
@@ -147,7 +159,7 @@ TEST(FencedFileCrash, aPowerFailureAtAnySystemCallLeavesTheContentOfBeforeOrAfte
 }
 
 TEST(FencedFileCrash, aKillAndThenAPowerFailureLeaveTheContentOfBeforeOrAfter) {
-  for (std::uint64_t seed = 1; seed <= 50 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400 && !HasFailure(); ++seed) {
     for (int call = 0; call < 120 && !HasFailure(); ++call) {
       (void)play(ModelDisk::Mishap::end, Then::restart, call, seed, true);
     }
@@ -159,6 +171,27 @@ TEST(FencedFileCrash, anErrorAndThenAPowerFailureLeavesTheContentOfBeforeOrAfter
     int calls = 0;
     while (play(ModelDisk::Mishap::error, Then::powerFails, calls, seed) && !HasFailure()) ++calls;
   }
+}
+
+/// A rename that failed may have been done all the same, so what it needs stays for the next to judge.
+TEST(FencedFileCrash, aReplacementThatFailedBeforeItsRenameLeavesNothing) {
+  const std::vector<std::string> whole{path, path + ".fence", path + ".fence.lock"};
+  int failed = 0;
+  for (int call = 0;; ++call) {
+    ModelDisk disk;
+    FileWriter writer{disk, path, {}};
+    ASSERT_FALSE(writer.open());
+    ASSERT_TRUE(writer.append(termStamp(1), "line\n").has_value());
+    disk.arm(ModelDisk::Mishap::error, call, ENOSPC);
+    const auto done = writer.replace(termStamp(2), "a new content\n");
+    if (!disk.struck()) break;
+    if (!done.has_error()) continue;
+    const FenceError fault = done.error();
+    if (fault.trouble()->mayBeWritten || fault.message.find("renaming the fence") != std::string::npos) continue;
+    EXPECT_EQ(disk.names(), whole) << "call " << call << ": " << fault.message;
+    ++failed;
+  }
+  EXPECT_GT(failed, 10);
 }
 
 TEST(FencedFileCrash, theFirstOpeningMayBeCutOffAnywhere) {

@@ -48,15 +48,23 @@ class ModelDisk final : public file_fence::Files {
     names_ = durableNames_ = names;
   }
 
-  int open(const std::string& path, Make make, bool empty) override {
+  /// The names that are there now, as a process sees them.
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& [name, inode] : names_) names.push_back(name);
+    return names;
+  }
+
+  int open(const std::string& path, Kind kind) override {
     if (const int failed = call()) return failed;
-    if (!names_.contains(path)) {
-      if (make == Make::no) return -ENOENT;
+    const bool mustBeNew = kind == Kind::newContent || kind == Kind::newBeside;
+    if (names_.contains(path)) {
+      if (mustBeNew) return -EEXIST;
+    } else {
+      if (!mustBeNew && kind != Kind::lock) return -ENOENT;
       change({"", path, std::make_shared<Content>()});
     }
-    Inode inode = names_[path];
-    if (empty) inode->truncate(0);
-    descriptors_[++lastDescriptor_] = inode;
+    descriptors_[++lastDescriptor_] = names_[path];
     return lastDescriptor_;
   }
   int copyAccess(int /*from*/, int /*to*/) override { return call(); }

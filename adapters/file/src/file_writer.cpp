@@ -35,9 +35,30 @@ ErrorClass classOf(int code) {
     case EISDIR:
     case ENAMETOOLONG:
     case ELOOP:
+    case notRegular:
+    case notOurs:
+    case manyNames:
       return ErrorClass::misconfigured;
     default:
       return ErrorClass::transient;
+  }
+}
+
+std::string causeOf(int code) {
+  switch (code) {
+    case notRegular:
+      return "it is no regular file";
+    case notOurs:
+      return "it belongs to another user: run as that user if a fence of his made it, else remove it, and keep the "
+             "file "
+             "in a directory where nobody else can make any";
+    case manyNames:
+      return "it has further names (hard links), under which it would be changed too or no longer follow: leave it one";
+    case ELOOP:
+      return std::generic_category().message(code) +
+             "; it is a symbolic link: give the path of the file itself, and remove links beside it";
+    default:
+      return std::generic_category().message(code);
   }
 }
 
@@ -47,22 +68,19 @@ FileWriter::FileWriter(Files& files, std::string path, FencedFileOptions options
     : files_{files},
       path_{std::move(path)},
       fence_{path_ + ".fence"},
+      next_{path_ + ".fence.next"},
       lock_{path_ + ".fence.lock"},
       directory_{directoryOf(path_)},
       options_{options} {}
 
-std::string FileWriter::contentName(const FenceState& state) const {
-  return fence_ + '.' + std::to_string(state.sequence);
-}
+std::string FileWriter::contentName(std::uint64_t sequence) const { return fence_ + '.' + std::to_string(sequence); }
 
 FenceError FileWriter::trouble(const std::string& what, int code, bool mayBeWritten) const {
-  std::string text = "file " + path_ + ": " + what + " failed: " + std::generic_category().message(code);
+  std::string text = "file " + path_ + ": " + what + " failed: " + causeOf(code);
   if (code == EWOULDBLOCK) {
     text += "; another writer had it all the " + std::to_string(options_.lockTimeout.count()) + " ms of lockTimeout";
   }
   if (code == ENOSPC || code == EDQUOT) text += "; free space";
-  if (code == ELOOP) text += "; it is a symbolic link: give the path of the file itself, and remove links beside it";
-  if (code == EINVAL) text += "; it is no regular file";
   return fenceTrouble({classOf(code), text}, mayBeWritten);
 }
 
@@ -84,7 +102,7 @@ FileWriter::Fault FileWriter::waitFor(const Instant& start, const std::function<
 /// Through a queue of one: else a writer that writes without a break would keep all others out, because whoever polls
 /// comes too late each time.
 FileWriter::Fault FileWriter::locked(const std::function<Fault()>& step) {
-  const OpenFile lock{files_, files_.open(lock_, Files::Make::own, false)};
+  const OpenFile lock{files_, files_.open(lock_, Files::Kind::lock)};
   if (lock.get() < 0) return trouble("opening " + lock_, -lock.get());
   const Instant start = readClock();
   if (auto late = waitFor(start, [&] { return files_.queue(lock.get()); })) return late;
@@ -94,35 +112,51 @@ FileWriter::Fault FileWriter::locked(const std::function<Fault()>& step) {
 }
 
 /// A new file with this content, on the disk. Its name is not there to stay before the directory is synced too. Who may
-/// open it is as with `like`, where there is one, before the first byte is in it.
+/// open it is as with `like`, where there is one, before the first byte is in it. What has the name is not written to:
+/// somebody may have opened it before, or it may be another file too. Nothing is left of a failure, which most often is
+/// that of a full disk.
 FileWriter::Fault FileWriter::fill(const std::string& path, std::string_view bytes, const char* what, Likeness like) {
-  const OpenFile file{files_, files_.open(path, like.make, true)};
-  if (file.get() < 0) return trouble(std::string{"opening "} + what, -file.get());
+  const std::string named = std::string{what} + ' ' + path;
+  const int gone = files_.remove(path);
+  if (gone < 0 && gone != -ENOENT) return trouble("removing what is in the place of " + named, -gone);
+  const OpenFile file{files_, files_.open(path, like.kind)};
+  if (file.get() < 0) return trouble("opening " + named, -file.get());
+  auto fault = fillOpen(file.get(), bytes, named, like);
+  if (fault) (void)files_.remove(path);
+  return fault;
+}
+
+FileWriter::Fault FileWriter::fillOpen(int file, std::string_view bytes, const std::string& named, Likeness like) {
   if (like.fd >= 0) {
-    const int code = files_.copyAccess(like.fd, file.get());
-    if (code < 0) return trouble("giving the new content the owner and the mode of the old", -code);
+    const int code = files_.copyAccess(like.fd, file);
+    if (code < 0) return trouble("giving the new content the owner, the mode and the access list of the old", -code);
   }
   for (std::uint64_t at = 0; at < bytes.size();) {
-    const std::int64_t written = files_.write(file.get(), at, bytes.substr(at));
-    if (written <= 0) return trouble(std::string{"writing "} + what, written == 0 ? EIO : static_cast<int>(-written));
+    const std::int64_t written = files_.write(file, at, bytes.substr(at));
+    if (written <= 0) return trouble("writing " + named, written == 0 ? EIO : static_cast<int>(-written));
     at += static_cast<std::uint64_t>(written);
   }
-  if (const int code = files_.sync(file.get()); code < 0) return trouble(std::string{"syncing "} + what, -code);
+  if (const int code = files_.sync(file); code < 0) return trouble("syncing " + named, -code);
   return std::nullopt;
 }
 
 /// The rename is the step by which a write counts; what it needs is on the disk before. Whether the rename itself is,
 /// is certain only after the directory's sync, so a fault of that leaves open what a power failure would leave.
 FileWriter::Fault FileWriter::commit(const FenceState& state) {
-  const std::string next = fence_ + ".next";
-  if (auto fault = fill(next, toText(state), "the fence", {})) return fault;
-  if (const int code = files_.rename(next, fence_); code < 0) return trouble("renaming the fence", -code);
+  if (auto fault = prepare(state)) return fault;
+  return commitPrepared();
+}
+
+FileWriter::Fault FileWriter::prepare(const FenceState& state) { return fill(next_, toText(state), "the fence", {}); }
+
+FileWriter::Fault FileWriter::commitPrepared() {
+  if (const int code = files_.rename(next_, fence_); code < 0) return trouble("renaming the fence", -code);
   if (const int code = files_.syncDirectory(directory_); code < 0) return trouble("syncing the directory", -code, true);
   return std::nullopt;
 }
 
 FenceResult<FenceState> FileWriter::load() {
-  const OpenFile file{files_, files_.open(fence_, Files::Make::no, false)};
+  const OpenFile file{files_, files_.open(fence_, Files::Kind::beside)};
   if (file.get() < 0) return trouble("opening the fence " + fence_, -file.get());
   std::string text;
   if (const int code = files_.read(file.get(), text, longestState); code < 0)
@@ -136,12 +170,16 @@ FenceResult<FenceState> FileWriter::load() {
 FileWriter::Fault FileWriter::recover(const FenceState& state) {
   if (state.replaced) {
     // Accepted, but perhaps not renamed yet, or not for good: what follows builds on it.
-    const int code = files_.rename(contentName(state), path_);
-    if (code < 0 && code != -ENOENT) return trouble("putting the accepted content in place", -code);
+    const std::string content = contentName(state.sequence);
+    const int code = files_.rename(content, path_);
+    if (code < 0 && code != -ENOENT) return trouble("putting the accepted content " + content + " in place", -code);
     if (const int synced = files_.syncDirectory(directory_); synced < 0)
       return trouble("syncing the directory", -synced);
   }
-  const OpenFile file{files_, files_.open(path_, Files::Make::no, false)};
+  // Of a writer that was killed, perhaps as large as the disk was free. Where it stays nothing is wrong with the
+  // content.
+  (void)files_.remove(contentName(state.sequence + 1));
+  const OpenFile file{files_, files_.open(path_, Files::Kind::content)};
   if (file.get() == -ENOENT && state.length == 0) return std::nullopt;
   if (file.get() < 0) return trouble("opening it", -file.get());
   const std::int64_t size = files_.size(file.get());
@@ -183,9 +221,9 @@ FenceResult<void> FileWriter::write(const TermStamp& stamp, const Write& step) {
 FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view bytes) {
   return write(stamp, [&](FenceState& state) -> Fault {
     {
-      const OpenFile there{files_, files_.open(path_, Files::Make::no, false)};
+      const OpenFile there{files_, files_.open(path_, Files::Kind::content)};
       const bool fresh = there.get() == -ENOENT;
-      const OpenFile made{files_, fresh ? files_.open(path_, Files::Make::shared, false) : -1};
+      const OpenFile made{files_, fresh ? files_.open(path_, Files::Kind::newContent) : -1};
       const OpenFile& file = fresh ? made : there;
       if (file.get() < 0) return trouble("opening it", -file.get());
       for (std::uint64_t done = 0; done < bytes.size();) {
@@ -194,8 +232,10 @@ FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view by
         done += static_cast<std::uint64_t>(written);
       }
       if (const int code = files_.sync(file.get()); code < 0) return trouble("syncing it", -code);
-      // The fence must not count bytes of a file whose name a power failure could take back.
-      const int code = fresh ? files_.syncDirectory(directory_) : 0;
+      // The fence must not count bytes of a file whose name a power failure could take back; a writer that was killed
+      // may have made it and not synced it.
+      const bool mayBeNew = fresh || state.length == 0;
+      const int code = mayBeNew ? files_.syncDirectory(directory_) : 0;
       if (code < 0) return trouble("syncing the directory", -code);
     }
     state.length += bytes.size();
@@ -206,22 +246,24 @@ FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view by
 
 FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view bytes) {
   return write(stamp, [&](FenceState& state) -> Fault {
-    ++state.sequence;  // only here, so that a content that was not accepted is overwritten by the next attempt
-    {
-      const OpenFile before{files_, files_.open(path_, Files::Make::no, false)};
-      if (before.get() < 0 && before.get() != -ENOENT) return trouble("opening it", -before.get());
-      const bool fresh = before.get() < 0;
-      const Likeness like{fresh ? Files::Make::shared : Files::Make::own, before.get()};
-      if (auto fault = fill(contentName(state), bytes, "the new content", like)) return fault;
-    }
-    // The fence must not name a content whose own name a power failure could take back.
-    if (const int code = files_.syncDirectory(directory_); code < 0) return trouble("syncing the directory", -code);
+    ++state.sequence;
     state.length = bytes.size();
     state.replaced = true;
-    if (auto fault = commit(state)) return fault;
+    const std::string content = contentName(state.sequence);
+    if (auto fault = fillContent(content, bytes)) return fault;
+    auto fault = [&]() -> Fault {
+      // The fence must not name a content whose own name a power failure could take back.
+      const int code = files_.syncDirectory(directory_);
+      return code < 0 ? trouble("syncing the directory", -code) : prepare(state);
+    }();
+    if (fault) {
+      (void)files_.remove(content);  // not later: of a rename that failed it is not certain that nothing was done
+      return fault;
+    }
+    if (auto doubt = commitPrepared()) return doubt;
     // From here on it is accepted; whoever comes next would put it in place.
-    if (const int code = files_.rename(contentName(state), path_); code < 0) {
-      return trouble("putting the accepted content in place", -code, true);
+    if (const int code = files_.rename(content, path_); code < 0) {
+      return trouble("putting the accepted content " + content + " in place", -code, true);
     }
     if (const int code = files_.syncDirectory(directory_); code < 0)
       return trouble("syncing the directory", -code, true);
@@ -229,9 +271,17 @@ FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view b
   });
 }
 
+FileWriter::Fault FileWriter::fillContent(const std::string& content, std::string_view bytes) {
+  const OpenFile before{files_, files_.open(path_, Files::Kind::content)};
+  if (before.get() < 0 && before.get() != -ENOENT) return trouble("opening it", -before.get());
+  const bool fresh = before.get() < 0;
+  const Likeness like{fresh ? Files::Kind::newContent : Files::Kind::newBeside, before.get()};
+  return fill(content, bytes, "the new content", like);
+}
+
 FileWriter::Fault FileWriter::makeState() {
   FenceState state;
-  const OpenFile file{files_, files_.open(path_, Files::Make::no, false)};
+  const OpenFile file{files_, files_.open(path_, Files::Kind::content)};
   if (file.get() < 0 && file.get() != -ENOENT) return trouble("opening it", -file.get());
   if (file.get() >= 0) {
     const std::int64_t size = files_.size(file.get());
@@ -243,7 +293,7 @@ FileWriter::Fault FileWriter::makeState() {
 
 std::optional<FenceError> FileWriter::open() {
   return locked([&]() -> Fault {
-    const OpenFile fence{files_, files_.open(fence_, Files::Make::no, false)};
+    const OpenFile fence{files_, files_.open(fence_, Files::Kind::beside)};
     if (fence.get() == -ENOENT) return makeState();
     if (fence.get() < 0) return trouble("opening the fence " + fence_, -fence.get());
     auto state = load();
@@ -261,7 +311,7 @@ FenceResult<std::string> FileWriter::read() {
     const auto state = load();
     if (state.has_error()) return state.error();
     if (auto left = recover(*state)) return left;
-    const OpenFile file{files_, files_.open(path_, Files::Make::no, false)};
+    const OpenFile file{files_, files_.open(path_, Files::Kind::content)};
     if (file.get() == -ENOENT) return std::nullopt;
     if (file.get() < 0) return trouble("opening it", -file.get());
     const int code = files_.read(file.get(), content, state->length);

@@ -58,20 +58,24 @@ class FileWriter {
   [[nodiscard]] FenceResult<std::optional<TermStamp>> seenIn(const FenceState& state, const std::string& lease) const;
   [[nodiscard]] Fault recover(const FenceState& state);
   [[nodiscard]] Fault commit(const FenceState& state);
+  [[nodiscard]] Fault prepare(const FenceState& state);
+  [[nodiscard]] Fault commitPrepared();
   /// Whose file a new one is, and who may open it.
   struct Likeness {
-    Files::Make make{Files::Make::own};
-    int fd{-1};  ///< of the file whose mode and owner it gets
+    Files::Kind kind{Files::Kind::newBeside};
+    int fd{-1};  ///< of the file whose owner, mode and access list it gets
   };
   [[nodiscard]] Fault fill(const std::string& path, std::string_view bytes, const char* what, Likeness like);
+  [[nodiscard]] Fault fillOpen(int file, std::string_view bytes, const std::string& named, Likeness like);
+  [[nodiscard]] Fault fillContent(const std::string& content, std::string_view bytes);
   [[nodiscard]] Fault makeState();
 
-  [[nodiscard]] std::string contentName(const FenceState& state) const;
+  [[nodiscard]] std::string contentName(std::uint64_t sequence) const;
   [[nodiscard]] FenceError trouble(const std::string& what, int code, bool mayBeWritten = false) const;
   [[nodiscard]] FenceError corrupt(const std::string& text) const;
 
   Files& files_;
-  const std::string path_, fence_, lock_, directory_;
+  const std::string path_, fence_, next_, lock_, directory_;
   const FencedFileOptions options_;
 };
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 namespace tenure::file_fence {
@@ -28,15 +29,32 @@ int setRecordLock(int fd, short kind) noexcept {
   return fcntl(fd, F_OFD_SETLK, &whole);
 }
 
+constexpr const char* accessList = "system.posix_acl_access";
+
+/// That of the one becomes that of the other. Without one the other must have none either: it may have got one from its
+/// directory, whose entries the mode would bring to life.
+int copyAccessList(int from, int to) {
+  const auto isMissing = [] { return errno == ENODATA || errno == EOPNOTSUPP; };
+  const ssize_t size = fgetxattr(from, accessList, nullptr, 0);
+  if (size < 0) {
+    if (!isMissing()) return -errno;
+    return fremovexattr(to, accessList) == 0 || isMissing() ? 0 : -errno;
+  }
+  std::string list(static_cast<std::size_t>(size), '\0');
+  const ssize_t got = fgetxattr(from, accessList, list.data(), list.size());
+  if (got < 0) return -errno;
+  return fsetxattr(to, accessList, list.data(), static_cast<std::size_t>(got), 0) == 0 ? 0 : -errno;
+}
+
 class SystemFiles final : public Files {
  public:
-  int open(const std::string& path, Make make, bool empty) override {
+  int open(const std::string& path, Kind kind) override {
     // Without O_NONBLOCK a pipe in the file's place would be waited for.
-    const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | (make == Make::no ? 0 : O_CREAT);
-    const mode_t mode = make == Make::own ? ownMode : 0666;
+    const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | makingFlags(kind);
+    const mode_t mode = kind == Kind::newContent ? 0666 : ownMode;
     const int fd = uninterrupted([&] { return ::open(path.c_str(), flags, mode); });
-    if (fd < 0) return fd;
-    const int fault = settle(fd, make == Make::own, empty);
+    if (fd < 0) return kind == Kind::content ? fd : -causeOf(-fd, path);
+    const int fault = settle(fd, kind);
     if (fault == 0) return fd;
     ::close(fd);
     return fault;
@@ -47,6 +65,9 @@ class SystemFiles final : public Files {
     if (fstat(from, &wanted) != 0 || fstat(to, &found) != 0) return -errno;
     const bool sameOwner = wanted.st_uid == found.st_uid && wanted.st_gid == found.st_gid;
     if (!sameOwner && fchown(to, wanted.st_uid, wanted.st_gid) != 0) return -errno;
+    // Before the mode: beside a list the group's bits of a mode are what the list may give at most, without one they
+    // are rights of the group.
+    if (const int code = copyAccessList(from, to); code < 0) return code;
     return fchmod(to, wanted.st_mode & 07777) == 0 ? 0 : -errno;
   }
   void close(int fd) noexcept override { ::close(fd); }
@@ -55,11 +76,14 @@ class SystemFiles final : public Files {
     return fstat(fd, &found) == 0 ? found.st_size : -errno;
   }
   int read(int fd, std::string& out, std::uint64_t most) override {
-    out.resize(most);
+    const std::int64_t there = size(fd);
+    if (there < 0) return static_cast<int>(there);
+    const std::uint64_t wanted = std::min(most, static_cast<std::uint64_t>(there));
+    out.resize(wanted);
     std::uint64_t got = 0;
-    while (got < most) {
+    while (got < wanted) {
       const auto piece =
-          uninterrupted([&] { return pread(fd, out.data() + got, most - got, static_cast<off_t>(got)); });
+          uninterrupted([&] { return pread(fd, out.data() + got, wanted - got, static_cast<off_t>(got)); });
       if (piece < 0) return static_cast<int>(piece);
       if (piece == 0) break;
       got += static_cast<std::uint64_t>(piece);
@@ -77,9 +101,17 @@ class SystemFiles final : public Files {
     return uninterrupted([&] { return fdatasync(fd); });
   }
   int rename(const std::string& from, const std::string& to) override {
+    // The name may be there although no write has made it: whoever may make files in the directory can guess it.
+    struct stat made {};
+    struct stat old {};
+    if (lstat(from.c_str(), &made) != 0) return -errno;
+    const bool replaces = lstat(to.c_str(), &old) == 0;
+    if (!S_ISREG(made.st_mode)) return -notRegular;
+    if (made.st_nlink > 1) return -manyNames;
+    if (made.st_uid != geteuid() && !(replaces && made.st_uid == old.st_uid)) return -notOurs;
     return uninterrupted([&] { return ::rename(from.c_str(), to.c_str()); });
   }
-  int remove(const std::string& path) override { return ::unlink(path.c_str()) == 0 ? 0 : -errno; }
+  int remove(const std::string& path) override { return ::unlink(path.c_str()) == 0 ? 0 : -causeOf(errno, path); }
   int syncDirectory(const std::string& path) override {
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return -errno;
@@ -105,13 +137,26 @@ class SystemFiles final : public Files {
  private:
   static constexpr mode_t ownMode = 0600;
 
-  static int settle(int fd, bool own, bool empty) {
+  static int makingFlags(Kind kind) {
+    if (kind == Kind::lock) return O_CREAT;
+    return kind == Kind::newContent || kind == Kind::newBeside ? O_CREAT | O_EXCL : 0;
+  }
+  /// Of a call on a name beside PATH that was not permitted: most often the file that has the name is somebody else's.
+  static int causeOf(int code, const std::string& path) {
+    struct stat found {};
+    if ((code != EACCES && code != EPERM) || lstat(path.c_str(), &found) != 0) return code;
+    return found.st_uid == geteuid() ? code : notOurs;
+  }
+  static int settle(int fd, Kind kind) {
     struct stat found {};
     if (fstat(fd, &found) != 0) return -errno;
-    if (!S_ISREG(found.st_mode)) return -EINVAL;
-    const bool openToOthers = (found.st_mode & 0077) != 0 && found.st_uid == geteuid();
-    if (own && openToOthers && fchmod(fd, ownMode) != 0) return -errno;
-    return empty && ftruncate(fd, 0) != 0 ? -errno : 0;
+    if (!S_ISREG(found.st_mode)) return -notRegular;
+    // Not "other than one": a fence that is read without the lock may have been replaced since it was opened.
+    if (found.st_nlink > 1) return -manyNames;
+    const bool ours = found.st_uid == geteuid();
+    if (!ours && (kind == Kind::beside || kind == Kind::lock)) return -notOurs;
+    const bool openToOthers = (found.st_mode & 0077) != 0;
+    return kind == Kind::lock && openToOthers && fchmod(fd, ownMode) != 0 ? -errno : 0;
   }
 };
 

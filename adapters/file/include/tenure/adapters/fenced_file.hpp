@@ -38,9 +38,11 @@ struct FileReplace {
 /// the token that belongs to it. Programs that read PATH by themselves see a replacement at once and whole; of an
 /// append they may see a part while it is written, and one that was never accepted until the next write.
 ///
-/// A replacement has the mode and the owner of the file that it replaces, or is refused where this user may not give it
-/// that owner; access lists and extended attributes are not kept. What lies beside PATH is for its owner alone, so the
-/// writers of one file are of one user, and nobody else can hold them up. No file is opened through a symbolic link.
+/// A replacement has the owner, the mode and the POSIX access list of the file that it replaces, or is refused where
+/// this user may not give it them; other extended attributes are not kept, and set-user-ID and set-group-ID only by
+/// root. What lies beside PATH is for the user who writes alone, so the writers of one file are of one user, and nobody
+/// else can hold them up: what another user has made there is refused, also to root. So is a PATH with two names (hard
+/// links), and no file is opened through a symbolic link.
 ///
 /// The files belong to the fence: whoever else writes PATH is not fenced, and what he appends is cut off. Do not
 /// delete, copy back or edit `PATH.fence`: with it goes the memory. Local file systems only.
