@@ -44,8 +44,8 @@ class JsonClient {
   /// (ExpiredToken, a clock that is wrong) is followed by one further, newly signed request inside the same time.
   virtual void call(std::string target, std::string body, std::chrono::nanoseconds timeout, JsonHandler handler) = 0;
 
-  /// As call(), for a request that the service may be sent several copies of, on several connections: those of which the
-  /// answer tells what the record is, whichever copy was carried out. Packets that a line loses cost it less time.
+  /// As call(), for a request that the service may be sent several copies of, on several connections: those of which
+  /// the answer tells what the record is, whichever copy was carried out. Packets that a line loses cost it less time.
   virtual void callRepeatedly(std::string target, std::string body, std::chrono::nanoseconds timeout,
                               JsonHandler handler) {
     call(std::move(target), std::move(body), timeout, std::move(handler));
