@@ -89,6 +89,7 @@ show_progress() {
   while IFS= read -r line; do
     [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
     steps=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    ((steps > 0)) || continue
     text="$steps of $all steps"
     if ((SECONDS - since >= 5)); then text+=", about $(((SECONDS - since) * (all - steps) / steps)) s more"; fi
     if [[ -t 1 ]]; then
