@@ -73,8 +73,8 @@ std::string missing(const CLI::App& command) {
   std::vector<std::string> wanted;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
-    const std::string value = option->get_type_name();  // with what is allowed behind a colon
-    wanted.push_back(option->get_name(option->get_positional()) + " " + value.substr(0, value.find(':')));
+    const std::string value = option->get_type_name();  // with what is allowed behind it
+    wanted.push_back(option->get_name(option->get_positional()) + " " + value.substr(0, value.find(":UINT")));
   }
   if (!wanted.empty()) return "give " + listed(wanted);
   return "give a command: " + listed(namesIn(command), "or");
