@@ -143,7 +143,9 @@ TEST(LeaseDriverFaults, everyScriptWithEveryFaultAtEveryCall) {
         if (script.termMustStand && !script.stops) {
           EXPECT_TRUE(world.revocations.empty());
         }
-        if (injected.isError && !script.stops) {
+        // At the first look the tables may only be missing yet: known to be in order, they are no trouble.
+        const bool asIfTablesToCome = call == 1 && injected.errorClass == ErrorClass::misconfigured;
+        if (injected.isError && !script.stops && !asIfTablesToCome) {
           EXPECT_TRUE(world.driver->status().lastError.has_value());
         }
         if (script.stops) {

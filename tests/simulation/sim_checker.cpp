@@ -108,8 +108,8 @@ void SimChecker::told(SimLife& life, FencingToken token) const {
 void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
   const bool begins = foreignUntil_ <= now_ && until > now_;
   foreignUntil_ = until;
-  // Such a client knows no counter: where a record was deleted it takes the lease at once, and who sees its record takes
-  // the term of before for over.
+  // Such a client knows no counter: where a record was deleted it takes the lease at once, and who sees its record
+  // takes the term of before for over.
   if (begins) overwritten_ = std::max(overwritten_, erased_);
   if (!begins || lawless()) return;
   for (const SimLife* life : all) {

@@ -19,7 +19,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::reject, 0.5), set(FaultKind::throttle, 0.3), set(FaultKind::unknown, 0.5);
   set(FaultKind::credentials, 0.05), set(FaultKind::misconfigured, 0.05), set(FaultKind::corrupt, 0.05);
   set(FaultKind::hideImage, 1.0), set(FaultKind::staleRead, 0.3);
-  set(FaultKind::erase, 0.15), set(FaultKind::overwrite, 0.02), set(FaultKind::loseCounter, 0.02);
+  set(FaultKind::erase, 0.15), set(FaultKind::overwrite, 0.05), set(FaultKind::loseCounter, 0.02);
   set(FaultKind::ttl, 0.5);
   set(FaultKind::foreign, 0.1), set(FaultKind::pause, 0.1), set(FaultKind::freeze, 0.01);
   set(FaultKind::slowWork, 0.5), set(FaultKind::lateTimer, 0.3), set(FaultKind::hints, 1.0);

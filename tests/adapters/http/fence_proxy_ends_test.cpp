@@ -43,9 +43,13 @@ class FenceProxyEnds : public testing::Test {
     proxy_.emplace(service.port(), all);
     return *proxy_;
   }
-  [[nodiscard]] bool isCleanInMemory() const {
-    return test::TestDatabase{memory_}.number("SELECT clean FROM tenure_fence_state") == 1;
+  /// Of the memory, which the proxy may just be writing.
+  [[nodiscard]] std::int64_t stored(const std::string& sql) const {
+    const test::TestDatabase memory{memory_};
+    (void)memory.number("PRAGMA busy_timeout = 10000");
+    return memory.number(sql);
   }
+  [[nodiscard]] bool isCleanInMemory() const { return stored("SELECT clean FROM tenure_fence_state") == 1; }
   const test::TempDir directory_;
   const std::string memory_ = directory_.file("fence.db");
   std::optional<ProxyProcess> proxy_{};
@@ -152,7 +156,7 @@ TEST_F(FenceProxyEnds, aCutIsAReset) {
   HttpConnection older{proxy_->port()};
   ASSERT_TRUE(older.sendRaw(write(1)));
   // Its token is known, so the request is under way.
-  while (test::TestDatabase{memory_}.number("SELECT count(*) FROM tenure_fence_guard") == 0) {
+  while (stored("SELECT count(*) FROM tenure_fence_guard") == 0) {
   }
   HttpConnection newer{proxy_->port()};
   ASSERT_TRUE(newer.sendRaw(write(2)));

@@ -168,7 +168,7 @@ OwnershipWrite::Trouble OwnershipWrite::advanceCounter() {
   if (counted < seen) {
     warning_ = session_.store() + ": the fencing counter of lease " + toString(request_.key) + " was " +
                (counter ? "at " + toString(counted) : "missing") + " and was restored to " + toString(seen) +
-               "; somebody changed table tenure_fence or the file";
+               "; somebody changed table tenure_fence or the file, or a resource has seen a higher token";
   }
   token_ = known.next();
   const int code = setCounter(session_, request_.key, {token_, request_.record.leaseDuration});
