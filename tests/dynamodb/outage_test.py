@@ -38,7 +38,7 @@ UNANSWERED_S = HEARTBEAT_MS / 1000
 MARGIN_S = 0.4
 # Before the waits have grown to a heartbeat there are some requests more: the leader's renewals while it is in doubt,
 # and the first polls of the others.
-FIRST_REQUESTS = 10
+FIRST_REQUESTS = 10 + 2 * 8  # before it is known that nothing is answered any more, two requests have eight copies each
 KINDS = {
     "refused": None,
     "reset": {"action": "drop_before", "reset": True},

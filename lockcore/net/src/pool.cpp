@@ -97,9 +97,11 @@ void Pool::serve(std::unique_ptr<Call> call, Connection& connection) {
   around_.alarms.set(carried, nextDue(carried));
 }
 
-/// Only on what is idle: a copy is worth no new connection, and takes none from a call that waits.
+/// Only on what is idle: a copy is worth no new connection, and takes none from a call that waits. And only on a line
+/// that lets something through: a server that says nothing at all to anybody must not get many times the requests.
 void Pool::repeat(Call& call) {
-  Connection* connection = call.carriers.size() <= around_.options.maxLate ? takeIdle() : nullptr;
+  const bool answers = lastReply_ && around_.alarms.now() - *lastReply_ <= 2 * call.timeout;
+  Connection* connection = answers && call.carriers.size() <= around_.options.maxLate ? takeIdle() : nullptr;
   if (connection != nullptr) {
     call.carriers.push_back(connection);
     connection->exchange(call);
@@ -167,6 +169,7 @@ std::string Pool::whatCallsWaitFor() const {
 void Pool::opened(Connection& connection) {
   std::erase(opening_, &connection);
   lastFailure_.clear();
+  if (!lastReply_) lastReply_ = around_.alarms.now();  // nothing can have been answered yet
   serveOrRest(connection);
 }
 
@@ -191,6 +194,7 @@ void Pool::pauseAhead() {
 
 void Pool::answered(Connection& connection, HttpOutcome outcome) {
   if (outcome) pause_ = firstPause;
+  if (outcome) lastReply_ = around_.alarms.now();
   Call* call = connection.takeCall();
   std::unique_ptr<Call> owned;
   if (call != nullptr) {

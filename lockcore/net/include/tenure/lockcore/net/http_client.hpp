@@ -133,11 +133,11 @@ struct HttpClientOptions {
 /// - The handler is called exactly once, on the client's thread, never inside send(); when the client is destroyed
 ///   first, with `cancelled`. It must not block. It may destroy the client.
 /// - One attempt: a request is never sent twice, unless it says that it may be (`repeatAfter`). Copies go out on
-///   connections that stand ready and idle, at most `maxLate` for a call; the first answer counts. A reply belongs to
-///   the request before it on its connection, which carries no other one until that reply was read whole.
-/// - A kept-alive connection that the server has closed meanwhile is
-///   noticed before anything is sent on it, and another one is taken; several addresses of one name are tried in turn
-///   until one of them accepts.
+///   connections that stand ready and idle, at most `maxLate` for a call, and only while something was answered within
+///   twice the call's time; the first answer counts. A reply belongs to the request before it on its connection, which
+///   carries no other one until that reply was read whole.
+/// - A kept-alive connection that the server has closed meanwhile is noticed before anything is sent on it, and another
+///   one is taken; several addresses of one name are tried in turn until one of them accepts.
 /// - The deadline covers everything: waiting for a connection, lookup, connect, proxy, handshake, request, reply.
 /// - TLS 1.2 or later, the host's name is verified, and there is no way to switch that off. Redirects are not followed.
 class HttpClient {
