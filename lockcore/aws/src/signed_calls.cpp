@@ -47,9 +47,9 @@ SignedCalls::Parts SignedCalls::parts() const {
 
 void SignedCalls::sendIfOpen(const SignedCallPtr& call, CredentialCache::Current credentials) {
   const auto [access, cache] = parts();
-  if (!access) return call->handler(transientTrouble("the client was closed", false));
+  if (!access) return call->fail(transientTrouble("the client was closed", false));
   if (call->left().count() <= 0) {
-    return call->handler(transientTrouble("no AWS credentials within the time of the call", false));
+    return call->fail(transientTrouble("no AWS credentials within the time of the call", false));
   }
   send(call, *access, std::move(credentials));
 }
@@ -65,13 +65,15 @@ void SignedCalls::send(const SignedCallPtr& call, ServiceAccess& access, Credent
 
 void SignedCalls::take(const SignedCallPtr& call, const Used& used, net::HttpOutcome outcome) {
   if (!outcome) {
-    // What was refused for its signature was not carried out; after it, a lost second request is in doubt as any.
+    // What was refused for its signature was not carried out, unless copies of it were; after it, a lost second request
+    // is in doubt as any.
     const net::HttpError error = outcome.error();
     // A reply that is too long will be so the next time.
     const bool passes = error.kind != net::HttpError::Kind::tooLarge;
-    return call->handler(
+    return call->fail(
         JsonCallError{{passes ? ErrorClass::transient : ErrorClass::misconfigured, error.message}, error.maybeSent});
   }
+  call->copiesOut = outcome->copiesOut = call->copiesOut || outcome->copiesOut;
   const Refusal refusal = call->signedAgain ? Refusal::none : refusalOf(*outcome);
   const auto [access, cache] = parts();
   if (refusal == Refusal::none || !access || call->left().count() <= 0) return call->handler(*std::move(outcome));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include <tenure/lockcore/aws/json_client.hpp>
 #include <tenure/lockcore/clock.hpp>
@@ -33,7 +34,12 @@ struct SignedCall {
   std::function<void(SignedOutcome)> handler;
   Instant begin{readClock()};
   bool signedAgain{false};
+  bool copiesOut{false};  ///< of the request as it was signed before: they may be carried out, whatever comes now
 
+  void fail(JsonCallError error) const {
+    error.maybeSent = error.maybeSent || copiesOut;
+    handler(std::move(error));
+  }
   [[nodiscard]] std::chrono::nanoseconds left() const { return timeout - elapsedForHolder(begin, readClock()); }
 };
 using SignedCallPtr = std::shared_ptr<SignedCall>;

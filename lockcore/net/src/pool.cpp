@@ -194,12 +194,12 @@ void Pool::pauseAhead() {
 
 void Pool::answered(Connection& connection, HttpOutcome outcome) {
   if (outcome) pause_ = firstPause;
-  if (outcome) lastReply_ = around_.alarms.now();
   Call* call = connection.takeCall();
   std::unique_ptr<Call> owned;
   if (call != nullptr) {
     std::erase(call->carriers, &connection);
     if (outcome) {
+      lastReply_ = around_.alarms.now();  // not for late ones: who answers everything too late is not to get more
       // Up at a slow pace, down at once: what took long may have been sent again below.
       const std::chrono::nanoseconds took = around_.alarms.now() - connection.askedAt();
       quickest_ = quickest_.count() == 0 ? took : std::min(took, quickest_ + quickest_ / 8);
@@ -233,6 +233,9 @@ void Pool::lost(Connection& connection) {
 void Pool::serveOrRest(Connection& connection) {
   if (waiting_.empty()) {
     idle_.push_back(&connection);
+  } else if (!connection.isAlive()) {  // ended, or with bytes that nobody has asked for
+    drop(connection);
+    dialWhatIsMissing();
   } else {
     serve(takeWaiting(waiting_.begin()), connection);
   }
