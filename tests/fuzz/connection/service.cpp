@@ -189,7 +189,8 @@ void Service::drip() {
     if (!one->toSend.empty()) {
       send(*one, one->toSend.substr(0, 1));
       one->toSend.erase(0, 1);
-      if (one->toSend.empty()) one->arrivals.back().answered = now_;
+      std::size_t& answered = one->arrivals.back().answered;  // set before where nobody waited for it any more
+      if (one->toSend.empty() && answered == 0) answered = now_;
     }
     const bool idle = one->arrivals.back().answered != 0 && one->arrivals.back().request.isWhole();
     if (one->strays && idle) {
