@@ -130,12 +130,9 @@ void Exchange::done(bool reusable) {
   pass_ = FencePass{};
 }
 
-Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive) {
-  method_ = parser.get().method();
-  const bool toHttp10 = parser.get().version() < 11;
+/// The request as the service gets it.
+Exchange::Request Exchange::toForward(RequestParser& parser, const std::string& body) {
   const bool wasChunked = parser.get().chunked();
-  watchPass();
-  watchClient();
   Request request{std::move(parser.get().base())};
   removeHopByHop(request.base());
   useOriginForm(request.base());
@@ -148,6 +145,15 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
   request.insert(http::field::via, "1.1 tenure-fence");
   if (!body.empty() && wasChunked) request.content_length(body.size());
   if (body.empty() && wasChunked) request.chunked(true);
+  return request;
+}
+
+Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive) {
+  method_ = parser.get().method();
+  const bool toHttp10 = parser.get().version() < 11;
+  watchPass();
+  watchClient();
+  Request request = toForward(parser, body);
 
   // Before a connection is taken: in the time that a client takes for its body, a service may close one that has been
   // idle, or say on it what is no answer to this request.

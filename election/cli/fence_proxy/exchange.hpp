@@ -48,6 +48,7 @@ class Exchange {
   using ResponseParser = http::response_parser<http::buffer_body>;
   struct Link;
 
+  [[nodiscard]] Request toForward(RequestParser& parser, const std::string& body);
   void watchPass();
   void overtaken();
   void cutOff();
