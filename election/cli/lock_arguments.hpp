@@ -5,10 +5,14 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace tenure::cli {
+
+/// What a lock token begins with, and no name of a lock that is typed.
+inline constexpr std::string_view lockTokenPrefix = "tenure-lock:";
 
 /// Which store, as words and environment give it; see lock_store.hpp for what counts.
 struct LockStoreArguments {

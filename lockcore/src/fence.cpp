@@ -6,12 +6,12 @@
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
+#include "plain_text.hpp"
+
 namespace tenure {
 namespace {
 
 std::string quoted(const std::string& lease) { return "lease \"" + toString(LeaseKey{lease}) + '"'; }
-
-bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == std::string_view::npos; }
 
 }  // namespace
 
@@ -55,7 +55,7 @@ std::optional<FenceError> refusalOf(const TermStamp& stamp) {
   add(stamp.holder.empty(), "it names no holder");
   add(stamp.token.isNone(), "it has no fencing token, so it belongs to no term");
   add(stamp.token > maxFencingToken, "its fencing token is above the greatest, 9007199254740991");
-  add(!isText(stamp.lease) || !isText(stamp.holder), "its lease or holder is not UTF-8 text without NUL");
+  add(!isPlainText(stamp.lease) || !isPlainText(stamp.holder), "its lease or holder is not UTF-8 text without NUL");
   if (faults.empty()) return std::nullopt;
   return fenceTrouble({ErrorClass::misconfigured, quoted(stamp.lease) + ": the stamp of a write is wrong: " + faults});
 }

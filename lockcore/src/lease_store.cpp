@@ -3,18 +3,15 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/scheduler.hpp>
 
+#include "plain_text.hpp"
+
 namespace tenure {
-namespace {
-
-bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == std::string_view::npos; }
-
-}  // namespace
 
 OptionFaults LeaseStore::faultsOfPayload(const LeaseKey& /*key*/, const std::string& /*data*/,
                                          const std::map<std::string, std::string>& attributes) const {
   OptionFaults faults;
   for (const auto& [name, text] : attributes) {
-    if (!name.empty() && isText(name) && isText(text)) continue;
+    if (!name.empty() && isPlainText(name) && isPlainText(text)) continue;
     faults.push_back({"attributes", "name and text must be UTF-8 without NUL, and the name not empty"});
   }
   return faults;

@@ -4,6 +4,8 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
+#include "plain_text.hpp"
+
 namespace tenure {
 namespace {
 
@@ -16,8 +18,6 @@ std::optional<StoreError> refusal(const LeaseKey& key, const Faults& faults) {
   return StoreError{ErrorClass::misconfigured, std::move(message)};
 }
 
-bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == std::string_view::npos; }
-
 void checkRecord(const LeaseRecord& record, Faults& faults) {
   if (record.holder.empty()) faults.emplace_back("the record has no holder");
   if (record.version.isNone()) faults.emplace_back("the record has no version (RVN)");
@@ -27,9 +27,9 @@ void checkRecord(const LeaseRecord& record, Faults& faults) {
   }
   const auto& attributes = record.attributes;
   const bool attributesAreText = std::all_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
-    return !attribute.first.empty() && isText(attribute.first) && isText(attribute.second);
+    return !attribute.first.empty() && isPlainText(attribute.first) && isPlainText(attribute.second);
   });
-  if (!isText(record.holder) || !isText(record.version.text()) || !attributesAreText) {
+  if (!isPlainText(record.holder) || !isPlainText(record.version.text()) || !attributesAreText) {
     faults.emplace_back(
         "the record's holder, version or attributes are not UTF-8 text without NUL, or an attribute has no name");
   }

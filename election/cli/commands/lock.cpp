@@ -29,7 +29,6 @@ namespace {
 using Action = LockArguments::Action;
 using std::chrono::milliseconds;
 
-constexpr std::string_view tokenPrefix = "tenure-lock:";
 constexpr milliseconds defaultBudget{10'000};
 constexpr milliseconds holderNamedAfter{1'000};
 /// A token is one line; whoever pipes something else in shall hear it soon.
@@ -214,7 +213,7 @@ int showToken(const LockArguments& arguments, const std::shared_ptr<LeaseStore>&
 }
 
 int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
-  if (arguments.target == "-" || arguments.target.starts_with(tokenPrefix)) return showToken(arguments, store);
+  if (arguments.target == "-" || arguments.target.starts_with(lockTokenPrefix)) return showToken(arguments, store);
   const LeaseKey key{arguments.target, arguments.sort};
   const StoreResult<LeaseLook> look = lookNow(*store, key);
   if (!look) return failed(arguments, {LockTokenTrouble::store, faultText(*store, look.error())});
