@@ -102,6 +102,7 @@ void LeaseMachine::Impl::observe(const Instant& now, const std::optional<LeaseRe
   if (options_.oneTerm) keepPayload(record);
   const bool news = observation_.confirm(now, record, record && (wrote(*record) || leftByOwnTerm(*record)));
   waited_ = waited_ || observation_.heldByOther();
+  if (record && leader_ && (record->holder != leader_->holder || record->token != leader_->token)) poll_.meetHolder();
   poll_.answered(now, news, hinted);
   if (news) {
     if (observation_.heldByOther() && lostRaces_ > 0) --lostRaces_;

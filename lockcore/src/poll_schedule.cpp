@@ -18,6 +18,8 @@ nanoseconds part(nanoseconds period, int divisor) { return std::max<nanoseconds>
 constexpr int gain = 16;
 /// So many heartbeats in a row that come much later than looked for are no hiccups: the holder has another rhythm.
 constexpr int lateForAReason = 3;
+/// So many heartbeats in a row were seen as looked for before a look asks whether there are more of them.
+constexpr int settledForADoubt = 8;
 
 }  // namespace
 
@@ -50,10 +52,22 @@ void PollSchedule::next(const Instant& now, nanoseconds delay) noexcept {
 void PollSchedule::postpone(const Instant& now, nanoseconds delay) noexcept {
   next(now, delay);
   planned_ = now + delay;
+  seekPhase();
+}
+
+void PollSchedule::seekPhase() noexcept {
   step_ = period_ / 2;
   ahead_ = nanoseconds{0};
   empty_ = false;
+  doubting_ = false;
   lateInARow_ = 0;
+  seenInARow_ = 0;
+}
+
+void PollSchedule::meetHolder() noexcept {
+  period_ = configured_;
+  sawNews_ = false;
+  seekPhase();
 }
 
 void PollSchedule::answered(const Instant& now, bool news, bool hinted) noexcept {
@@ -61,8 +75,14 @@ void PollSchedule::answered(const Instant& now, bool news, bool hinted) noexcept
   const bool due = untilDue(now) <= nanoseconds{0};
   // A hint for nothing (the store tells of other leases too) says nothing of the holder: the plan stays.
   if (!news && hinted && !due) return;
-  if (!news) return cameEarly(now);
+  const bool doubted = std::exchange(doubting_, false);
+  if (!news) return doubted ? next(now, elapsedForHolder(now, planned_)) : cameEarly(now);
   if (hinted) return toldOf(now);
+  if (doubted) {
+    // The look of a doubt has met a heartbeat between two that were expected: what was taken for one were several.
+    learnPeriod(elapsedForHolder(lastNews_, now));
+    postpone(now, nanoseconds{0});
+  }
   if (!due) postpone(now, nanoseconds{0});  // nobody looked for it: a lost race showed it
   // From when it was first looked for, and not from the answer, so that neither a slow answer nor one that was lost
   // moves the looks to come.
@@ -79,7 +99,11 @@ void PollSchedule::planNext(const Instant& now, const Instant& looked, nanosecon
   planned_ = looked + (period_ - ahead);
   const nanoseconds late = elapsedForHolder(planned_, now);
   if (late >= nanoseconds{0}) planned_ = planned_ + period_ * (late / period_ + 1);
-  next(now, -elapsedForHolder(planned_, now));
+  const bool slow = period_ > configured_ + configured_ / 4;
+  seenInARow_ = slow && step_ <= finestStep() ? seenInARow_ + 1 : 0;
+  doubting_ = seenInARow_ >= settledForADoubt;
+  if (doubting_) seenInARow_ = 0;
+  next(now, elapsedForHolder(now, planned_) - (doubting_ ? period_ - configured_ : nanoseconds{0}));
 }
 
 /// Looks again soon, then ever later, so that a silent holder costs a few reads and not a stream. A look that was

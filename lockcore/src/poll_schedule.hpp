@@ -25,6 +25,9 @@ inline constexpr int maxFailures = 8;
 /// news says that it did not come too early; the next one comes earlier by a step, which halves from half a period down
 /// to a 96th. A read that finds nothing came too early, and the next ones tell by how much. So a handful of heartbeats
 /// find the phase, and from then on about one in five has a second read.
+///
+/// A schedule that sees every second heartbeat sees news at each look, as does one that sees them all. So a period that
+/// was learned from a slower holder is doubted now and then, by a look at the configured one.
 class PollSchedule {
  public:
   PollSchedule(std::chrono::nanoseconds heartbeat, std::chrono::nanoseconds lease) noexcept;
@@ -35,6 +38,8 @@ class PollSchedule {
   void postpone(const Instant& now, std::chrono::nanoseconds delay) noexcept;
   /// Read at once.
   void hurry(const Instant& now) noexcept { postpone(now, std::chrono::nanoseconds{0}); }
+  /// Another holder is there, whose rhythm is not known.
+  void meetHolder() noexcept;
   /// A read was answered. `news`: the record changed. `hinted`: the store's notification had asked for the read, so
   /// the news is fresh.
   void answered(const Instant& now, bool news, bool hinted) noexcept;
@@ -43,6 +48,7 @@ class PollSchedule {
 
  private:
   void next(const Instant& now, std::chrono::nanoseconds delay) noexcept;
+  void seekPhase() noexcept;
   void planNext(const Instant& now, const Instant& looked, std::chrono::nanoseconds ahead) noexcept;
   void cameEarly(const Instant& now) noexcept;
   void toldOf(const Instant& now) noexcept;
@@ -60,9 +66,11 @@ class PollSchedule {
   Instant planned_{};                  ///< the look of this heartbeat, whatever became of it
   Instant emptyFrom_{};                ///< the first look since the news that found nothing
   bool empty_{false};                  ///< there was one
+  bool doubting_{false};               ///< the next look is one between two heartbeats
   Instant lastNews_{};
   bool sawNews_{false};
   int lateInARow_{0};  ///< heartbeats that were seen much later than looked for
+  int seenInARow_{0};  ///< as looked for, while the period is longer than configured
   int failures_{0};
   Instant from_{};
   std::chrono::nanoseconds delay_{0};

@@ -182,6 +182,32 @@ TEST_F(JsonClientTest, callsThatMeetAWrongClockTogetherAreAllSignedAgain) {
   EXPECT_EQ(text.find(warning), text.rfind(warning)) << "told once";
 }
 
+/// The service refused one copy for its signature; another copy may be on its way to one that takes it.
+TEST_F(JsonClientTest, aCallThatIsSignedAgainRemembersItsCopies) {
+  useKeys(first);
+  const auto client = make();
+  serverWall_ = noon + 960;
+  std::atomic<bool> answers{true};
+  std::atomic<int> sent{0};
+  responder_ = [&](const auto&, const net::HttpRequest& request) -> net::HttpOutcome {
+    const bool again = ++sent % 2 == 0;
+    if (again && !answers.load()) return lost(net::HttpError::Kind::connect);
+    net::HttpOutcome outcome = dynamo_.answer(request);
+    outcome->copiesOut = !again;
+    return outcome;
+  };
+  const JsonOutcome got = call(*client);
+  ASSERT_TRUE(got) << got.error().error.message;
+  EXPECT_EQ(got->status, 200);
+  EXPECT_TRUE(got->copiesOut);
+  serverWall_ = noon;
+  answers = false;
+  const JsonOutcome lostNext = call(*client);
+  ASSERT_FALSE(lostNext);
+  EXPECT_TRUE(lostNext.error().maybeSent) << "the request that was signed again was not sent; the copies were";
+  EXPECT_EQ(sent.load(), 4);
+}
+
 TEST_F(JsonClientTest, aBadSignatureUnderARightClockIsTheReply) {
   useKeys(first);
   set("AWS_SECRET_ACCESS_KEY", "another");

@@ -115,6 +115,39 @@ TEST_F(PollScheduleTest, aHiccupOfTheHolderMovesNoLaterLookFarAway) {
   EXPECT_LE(old, 3) << "the late ones themselves, which are looked for ever more seldom";
 }
 
+std::vector<nanoseconds> rhythm(std::initializer_list<std::pair<int, nanoseconds>> parts) {
+  std::vector<nanoseconds> heartbeats{100ms};
+  for (const auto& [count, period] : parts) {
+    for (int i = 0; i < count; ++i) heartbeats.push_back(heartbeats.back() + period);
+  }
+  return heartbeats;
+}
+
+/// Each look at every second or third heartbeat meets news, so that nothing shows those between.
+TEST_F(PollScheduleTest, isBehindEachHeartbeatAgainOfAHolderThatWasSlowForMinutes) {
+  for (const nanoseconds slow : {900ms, 1000ms, 1250ms, 1500ms, 1700ms}) {
+    poll = PollSchedule{500ms, 2s};
+    poll.hurry(now);
+    const std::vector<nanoseconds> ages = follow(rhythm({{30, 500ms}, {200, slow}, {200, 500ms}}));
+    for (std::size_t i = ages.size() - 100; i < ages.size(); ++i) {
+      ASSERT_LE(ages[i], 62ms) << "100 heartbeats after a period of " << slow / 1ms << " ms";
+    }
+    EXPECT_GE(ages.size(), 380U) << "those of which no look was nearer than the next heartbeat";
+    EXPECT_LE(reads, 430 * 3 / 2);
+  }
+}
+
+/// What one holder's rhythm was says nothing of the next one's.
+TEST_F(PollScheduleTest, anotherHolderIsFollowedByTheConfiguredPeriod) {
+  poll = PollSchedule{500ms, 2s};
+  poll.hurry(now);
+  follow(rhythm({{100, 1500ms}}));
+  poll.meetHolder();
+  const std::vector<nanoseconds> ages = follow(rhythm({{60, 500ms}}));
+  ASSERT_GE(ages.size(), 56U);
+  for (std::size_t i = 10; i < ages.size(); ++i) EXPECT_LE(ages[i], 62ms);
+}
+
 /// The phase is kept through failures and slow answers; else each would cost a search.
 TEST_F(PollScheduleTest, aReadThatFailedMovesNoLaterLook) {
   poll = PollSchedule{500ms, 2s};

@@ -121,6 +121,43 @@ TEST(HttpCopies, areBounded) {
   EXPECT_EQ(server.requests(), 3) << "the request itself and two copies";
 }
 
+/// A server that says nothing to anybody must not get many times the requests.
+TEST(HttpCopies, goToNoServerThatHasBeenSilentForLong) {
+  HoldingServer server{100};
+  const auto client = HttpClient::make();
+  makeReady(*client, server, 4);
+  leaveUnanswered(*client, server, 1);
+  EXPECT_FALSE(call(*client, plainAt(server.port()), inCopies("first"), 1s));
+  const int before = server.requests();
+  EXPECT_FALSE(call(*client, plainAt(server.port()), inCopies("second"), 200ms));
+  EXPECT_LE(server.requests(), before + 1) << "the request itself";
+}
+
+/// A whole reply that nobody asked for, behind the one that was, must not become the answer of the call that waits.
+TEST(HttpReply, noWaitingCallGetsAConnectionOnWhichMoreHasCome) {
+  std::atomic<bool> bothWait{false};
+  TestServer server{[&](Peer& peer) {
+    for (std::string request; !(request = peer.readRequest()).empty();) {
+      while (!bothWait.load()) std::this_thread::yield();
+      // The client reads so many bytes at once: the reply ends where the read does.
+      const std::size_t atOnce = 16384;
+      std::string reply = "HTTP/1.1 200 OK\r\nContent-Length: 16000\r\nFiller: ";
+      reply +=
+          std::string(atOnce - 16000 - 4 - reply.size(), 'f') + "\r\n\r\n" + std::string(16000, bodyOf(request)[0]);
+      if (!peer.write(reply + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray")) return;
+    }
+  }};
+  const auto client = HttpClient::make({.maxConnections = 1});
+  for (int i = 0; i < 10; ++i) {
+    bothWait = false;
+    auto one = start(*client, plainAt(server.port()), withBody("1"));
+    auto two = start(*client, plainAt(server.port()), withBody("2"));
+    bothWait = true;
+    EXPECT_EQ(await(one)->body, std::string(16000, '1'));
+    EXPECT_EQ(await(two)->body, std::string(16000, '2'));
+  }
+}
+
 TEST(HttpCopies, oneThatIsCutOffDoesNotEndTheCall) {
   std::atomic<int> requests{0};
   std::atomic<bool> cut{false};
@@ -147,15 +184,30 @@ TEST(HttpCopies, oneThatIsCutOffDoesNotEndTheCall) {
 }
 
 TEST(HttpLateReply, isReadAndDroppedBeforeItsConnectionServesAgain) {
-  HoldingServer server{1};
-  const auto client = HttpClient::make({.maxConnections = 1});
+  HoldingServer server{2};
+  const auto client = HttpClient::make({.maxConnections = 2});
   leaveUnanswered(*client, server, 1);
+  auto first = start(*client, plainAt(server.port()), withBody("first"));
+  ASSERT_TRUE(eventually([&] { return server.requests() == 2; }));
   auto pending = start(*client, plainAt(server.port()), withBody("second"));
   server.letGo();
+  EXPECT_EQ(await(first)->body, "first");
   const auto second = await(pending);
   ASSERT_TRUE(second) << second.error().message;
   EXPECT_EQ(second->body, "second");
-  EXPECT_EQ(server.accepted(), 1) << "without a new handshake";
+  EXPECT_EQ(server.accepted(), 2) << "without a new handshake";
+}
+
+/// A pool of few connections must not stand full of late ones while calls wait.
+TEST(HttpLateReply, isWaitedForOnHalfOfTheConnectionsAtMost) {
+  for (const std::size_t connections : {1U, 2U, 3U}) {
+    HoldingServer server{static_cast<int>(connections)};
+    const auto client = HttpClient::make({.maxConnections = connections, .latePatience = 1h});
+    leaveUnanswered(*client, server, static_cast<int>(connections));
+    const auto outcome = call(*client, plainAt(server.port()), withBody("next"));
+    ASSERT_TRUE(outcome) << connections << " connections: " << outcome.error().message;
+    EXPECT_EQ(outcome->body, "next");
+  }
 }
 
 TEST(HttpLateReply, ofACopyIsNotTakenForThatOfTheNextCall) {

@@ -1,7 +1,10 @@
 // What the client demands of a server's certificate, and what it tells when it is not met.
 #include <atomic>
 #include <fstream>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdexcept>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -162,6 +165,35 @@ TEST_F(HttpTls, noticesAConnectionThatEndedWhileIdle) {
     const auto outcome = call(*made, tlsAt(server.port(), "lease.test"));
     ASSERT_TRUE(outcome) << outcome.error().message;
     ASSERT_TRUE(eventually([&] { return closed.load() == i + 1; }));
+  }
+}
+
+/// Reply and farewell in one packet: the next call must not go out on what has ended.
+TEST_F(HttpTls, aFarewellWithTheReplyEndsTheConnection) {
+  std::atomic<bool> bothWait{false};
+  TestServer server{[&](Peer& peer) {
+                      if (peer.readRequest().empty()) return;
+                      while (!bothWait.load()) std::this_thread::yield();
+                      const int on = 1;
+                      const int off = 0;
+                      setsockopt(peer.fd(), IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+                      peer.reply("once");
+                      peer.sayFarewell();
+                      setsockopt(peer.fd(), IPPROTO_TCP, TCP_CORK, &off, sizeof off);
+                      peer.waitForEnd();
+                    },
+                    {.identity = authority_.issue({"DNS:lease.test"})}};
+  const auto made = makeHttpClient({.caFile = authority_.caFile(), .maxConnections = 1}, {.lookup = loopback()});
+  for (int i = 0; i < 10; ++i) {
+    bothWait = false;
+    auto one = start(*made, tlsAt(server.port(), "lease.test"));
+    auto two = start(*made, tlsAt(server.port(), "lease.test"));
+    bothWait = true;
+    for (auto* pending : {&one, &two}) {
+      const auto outcome = await(*pending);
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      EXPECT_EQ(outcome->body, "once");
+    }
   }
 }
 

@@ -91,8 +91,12 @@ std::string Peer::serverName() const {
   return name != nullptr ? name : "";
 }
 
-void Peer::close() {
+void Peer::sayFarewell() {
   if (tls_) SSL_shutdown(tls_.get());
+}
+
+void Peer::close() {
+  sayFarewell();
   shutdown(fd_, SHUT_RDWR);
 }
 

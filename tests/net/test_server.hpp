@@ -37,6 +37,8 @@ class Peer {
   bool startTls();
   /// Ends the stream in order, for TLS with its own farewell.
   void close();
+  /// Ends the stream of TLS and leaves that of TCP open.
+  void sayFarewell();
   /// Ends it with a RST.
   void reset();
   /// Blocks until the client has ended the connection or the server ends.

@@ -78,6 +78,7 @@ void Connection::readTls(std::string_view bytes) {
   std::string plain;
   cipher_.clear();
   const auto state = tls_->read(bytes, plain, cipher_);
+  ended_ = state != TlsSession::State::more;
   flush();
   if (!plain.empty()) readReply(plain);
   if (step_ == Step::closed || state == TlsSession::State::more) return;
@@ -99,7 +100,7 @@ void Connection::readReply(std::string_view bytes) {
 
 void Connection::replyDone() {
   // A server may answer before it has read the whole request; the rest of it would be taken for the next one.
-  const bool goesOn = reader_.mayGoOn() && !wire_->sending();
+  const bool goesOn = reader_.mayGoOn() && !wire_->sending() && !ended_;
   lastUsed_ = around_.alarms.now();
   ++used_;
   if (goesOn) {

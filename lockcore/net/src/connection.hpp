@@ -124,6 +124,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
 
   std::shared_ptr<Wire> wire_{};
   std::unique_ptr<TlsSession> tls_{};
+  bool ended_{false};  ///< TLS has: what is being read came with the end, and no call may follow
   ReplyReader reader_{};
   Call* call_{nullptr};
   std::uint64_t takenBefore_{0};

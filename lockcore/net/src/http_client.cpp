@@ -71,6 +71,7 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   static HttpClientOptions checked(HttpClientOptions options) {
     options.maxConnections = std::max<std::size_t>(options.maxConnections, 1);
+    options.maxLate = std::min(options.maxLate, options.maxConnections / 2);
     return options;
   }
 

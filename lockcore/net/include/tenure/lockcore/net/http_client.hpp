@@ -120,7 +120,7 @@ struct HttpClientOptions {
   std::chrono::milliseconds resolveEvery{60'000};  ///< how old an address may be when a new connection is made
   /// So long the answer of a call that is over is waited for, on at most `maxLate` connections to an origin, so that
   /// they can be used again. A line that loses packets delivers it after a second or two, and would need as long for
-  /// a new connection.
+  /// a new connection. Never more than half of maxConnections, so that calls find one that answers.
   std::chrono::milliseconds latePatience{5'000};
   std::size_t maxLate{8};
   std::string userAgent{"tenure"};
