@@ -26,7 +26,12 @@ class CacheTest : public AwsTest {
     next_ = std::move(next);
   }
   std::unique_ptr<CredentialCache> make() {
-    return std::make_unique<CredentialCache>([this](const std::stop_token& stop) { return fetch(stop); }, logger());
+    const auto write = [this](LogLevel level, std::string_view line) {
+      if (level == LogLevel::warn) ++warnings_;
+      watch(std::string{line});
+    };
+    return std::make_unique<CredentialCache>([this](const std::stop_token& stop) { return fetch(stop); },
+                                             Logger{LogLevel::trace, write});
   }
   static Credentials keys(const std::string& id, std::optional<std::chrono::seconds> lifetime = {}) {
     return {{id, secretKey, tokenText}, lifetime, "test"};
@@ -50,6 +55,7 @@ class CacheTest : public AwsTest {
   }
 
   std::atomic<int> fetches_{0};
+  std::atomic<int> warnings_{0};
   std::atomic<bool> shut_{false};
   std::mutex mutex_{};
   StoreResult<Credentials> next_{keys("one")};
@@ -94,9 +100,20 @@ TEST_F(CacheTest, failuresAreSharedAndPaced) {
     EXPECT_EQ(got.error().message, "nothing here");
   }
   EXPECT_LT(fetches_, 20) << "200 calls, each at once after the other's failure, must not be 200 fetches";
-  EXPECT_NE(logged().find("could not be fetched: nothing here"), std::string::npos);
   setNext(keys("late"));
   EXPECT_TRUE(eventually([&] { return wait(*cache).get().has_value(); }));
+}
+
+TEST_F(CacheTest, aCauseIsOneWarningHoweverOftenItIsMet) {
+  setNext(StoreError{ErrorClass::credentials, "nothing here"});
+  const auto cache = make();
+  EXPECT_TRUE(eventually([&] { return !wait(*cache).get() && fetches_ >= 3; }));
+  setNext(StoreError{ErrorClass::credentials, "another cause"});
+  EXPECT_TRUE(eventually([&] { return wait(*cache).get().error().message == "another cause"; }));
+  setNext(keys("late"));
+  EXPECT_TRUE(eventually([&] { return wait(*cache).get().has_value(); }));
+  EXPECT_EQ(warnings_, 2) << logged();
+  EXPECT_NE(logged().find("could be fetched again, from test"), std::string::npos) << logged();
 }
 
 TEST_F(CacheTest, refreshesInTheBackground) {

@@ -180,9 +180,14 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
     latest = std::make_shared<const Credentials>(*std::move(got));
   }
 
-  void tell(const StoreResult<Credentials>& got) const {
+  /// A cause is one warning, however often it is met. On the thread that fetches.
+  void tell(const StoreResult<Credentials>& got) {
+    const std::string before = std::exchange(toldFailure, got ? std::string{} : got.error().message);
     if (!got) {
-      logger.log(LogLevel::warn, "AWS credentials could not be fetched: " + got.error().message);
+      logger.log(before == toldFailure ? LogLevel::debug : LogLevel::warn,
+                 "AWS credentials could not be fetched: " + toldFailure);
+    } else if (!before.empty()) {
+      logger.log(LogLevel::info, "AWS credentials could be fetched again, from " + got->source);
     } else if (logger.wants(LogLevel::debug)) {
       const std::string end = got->lifetime ? ", for " + std::to_string(got->lifetime->count()) + " s" : "";
       logger.log(LogLevel::debug, "AWS credentials from " + got->source + end);
@@ -191,6 +196,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
 
   Fetch fetch;
   Logger logger;
+  std::string toldFailure{};  ///< of the fetching thread; empty: the last fetch did not fail
   std::stop_source stop{};
   mutable std::mutex mutex{};
   std::condition_variable changed{};
