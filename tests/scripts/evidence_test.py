@@ -21,10 +21,32 @@ class EvidenceTest(unittest.TestCase):
         self.tree = pathlib.Path(directory.name)
         (self.tree / "scripts").mkdir()
         (self.tree / "docs" / "evidence" / "runs").mkdir(parents=True)
-        shutil.copy(ROOT / "scripts" / "evidence", self.tree / "scripts" / "evidence")
+        for script in ("evidence", "evidence_age.py"):
+            shutil.copy(ROOT / "scripts" / script, self.tree / "scripts" / script)
         self.guarantees([GUARANTEE])
-        for command in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "x"]):
-            subprocess.run(["git", "-C", self.tree, *command], check=True)
+        self.commands("echo '{\"hours\": 1}' >{directory}/it.json")
+        (self.tree / "src").mkdir()
+        self.source = self.tree / "src" / "machine.cpp"
+        self.source.write_text("line\n" * 100, encoding="utf-8")
+        self.git("init", "-q")
+        self.commit()
+
+    def git(self, *arguments):
+        return subprocess.run(["git", "-C", self.tree, "-c", "user.name=a", "-c", "user.email=a@b", *arguments], check=True,
+                              capture_output=True, text=True).stdout
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "x")
+
+    def commands(self, command):
+        known = {"simulation": {"command": command, "result": "{directory}/it.json", "minutes": 30, "under": ["src"]}}
+        (self.tree / "docs" / "evidence" / "commands.json").write_text(json.dumps(known), encoding="utf-8")
+
+    def change(self, lines):
+        with self.source.open("a", encoding="utf-8") as file:
+            file.write("another\n" * lines)
+        self.commit()
 
     def guarantees(self, those):
         (self.tree / "docs" / "evidence" / "guarantees.json").write_text(json.dumps(those), encoding="utf-8")
@@ -75,6 +97,68 @@ class EvidenceTest(unittest.TestCase):
         done = self.evidence("render")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("no test is named after I5", done.stderr)
+
+    def test_counts_the_lines_that_changed_under_a_run_since_its_commit(self):
+        self.record('{"hours": 8760}')
+        self.evidence("render")
+        self.assertIn("Since then 0 lines changed for 100 under `src` (0.0 %): fresh.", self.page())
+        self.change(2)
+        self.assertEqual(self.evidence("check").returncode, 0, "two lines of 102 change no verdict")
+        self.change(1)
+        self.assertNotEqual(self.evidence("check").returncode, 0, "the page says fresh yet")
+        self.evidence("render")
+        self.assertIn("Since then 3 lines changed for 103 under `src` (2.9 %): **stale**.", self.page())
+        self.assertIn("[simulation](#simulation) (stale)", self.page())
+        self.assertEqual(self.evidence("check").returncode, 0)
+
+    def test_a_run_of_a_commit_that_is_not_there_is_stale(self):
+        self.record('{"hours": 8760}')
+        kept = self.tree / "docs" / "evidence" / "runs" / "simulation.json"
+        kept.write_text(kept.read_text(encoding="utf-8").replace(self.git("rev-parse", "--short=10", "HEAD").strip(), "0123456789"),
+                        encoding="utf-8")
+        self.evidence("render")
+        self.assertIn("Its commit is not in this history", self.page())
+        self.assertIn("(stale)", self.page())
+
+    def test_a_clone_without_history_compares_without_ages(self):
+        self.record('{"hours": 8760}')
+        self.evidence("render")
+        self.change(1)
+        whole, self.tree = self.tree, self.tree / "shallow"
+        subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{whole}", self.tree], check=True)
+        self.assertEqual(self.evidence("check").returncode, 0)
+        path = self.tree / "docs" / "evidence.md"
+        path.write_text(self.page().replace("8,760", "9,999"), encoding="utf-8")
+        self.assertNotEqual(self.evidence("check").returncode, 0)
+
+    def test_refresh_runs_what_is_stale_and_fits(self):
+        self.record('{"hours": 8760}')
+        self.evidence("render")
+        self.commit()
+        self.assertIn("Nothing is stale", self.evidence("refresh", "--hours", "1").stdout)
+        self.change(50)
+        done = self.evidence("refresh", "--hours", "0.4")
+        self.assertIn("Stale, and beyond 0.4 h: simulation", done.stdout)
+        self.assertIn("| hours | 8,760 |", self.page())
+        done = self.evidence("refresh", "--hours", "0.5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("| hours | 1 |", self.page())
+        self.assertIn("fresh", self.page())
+
+    def test_refresh_keeps_the_old_result_where_a_run_fails(self):
+        self.record('{"hours": 8760}')
+        self.commands("echo '{}' >{directory}/it.json; false")
+        self.change(50)
+        done = self.evidence("refresh", "--hours", "1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("simulation failed", done.stderr)
+        self.assertIn("| hours | 8,760 |", self.page())
+
+    def test_refresh_refuses_changes_without_a_commit(self):
+        self.source.write_text("other\n", encoding="utf-8")
+        done = self.evidence("refresh", "--hours", "1")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("without a commit", done.stderr)
 
 
 if __name__ == "__main__":

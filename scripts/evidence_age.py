@@ -1,0 +1,103 @@
+"""How old a kept result is, counted in lines of what it speaks of, and running again what is too old."""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+STALE = 0.02  # of the lines under a run: more may hold a fault that it could not see
+
+
+def git(root, *arguments):
+    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
+def lines_under(root, paths):
+    names = git(root, "ls-files", "-z", "--", *paths)
+    files = [root / name for name in (names or "").split("\0") if name]
+    return sum(path.read_bytes().count(b"\n") for path in files if path.is_file())
+
+
+def changed_since(root, commit, paths):
+    """Lines added and removed since, in the working tree too; None where this history does not have the commit."""
+    numbers = git(root, "diff", "--numstat", "--no-renames", commit, "--", *paths)
+    if numbers is None:
+        return None
+    return sum(int(a) + int(b) for a, b in re.findall(r"^(\d+)\t(\d+)\t", numbers, re.MULTILINE))
+
+
+class Age:
+    """Of one run: `changed` of `lines` under it since its commit."""
+
+    def __init__(self, root, commit, paths):
+        self.paths = paths
+        self.lines = lines_under(root, paths)
+        self.changed = changed_since(root, commit, paths)
+        # A clone of the last commits only cannot tell, and must not call it stale.
+        self.unknown = self.changed is None and git(root, "rev-parse", "--is-shallow-repository") != "false\n"
+
+    @property
+    def stale(self):
+        return not self.unknown and (self.changed is None or self.changed > STALE * max(self.lines, 1))
+
+    def sentence(self):
+        under = ", ".join(f"`{path}`" for path in self.paths)
+        if self.changed is None:
+            return f"Its commit is not in this history, so nobody can say what changed since under {under}: **stale**."
+        share = 100 * self.changed / max(self.lines, 1)
+        verdict = "**stale**" if self.stale else "fresh"
+        return f"Since then {self.changed:,} lines changed for {self.lines:,} under {under} ({share:.1f} %): {verdict}."
+
+
+def without_counts(text):
+    """What may differ between two pages that say the same: each commit changes the counts, and few the verdict."""
+    return re.sub(r"Since then [\d,]+ lines changed for [\d,]+ under (.*) \([\d.]+ %\):", r"Since then, under \1:", text)
+
+
+def without_ages(text):
+    text = re.sub(r"^(?:Since then|Its commit is not).*$\n", "", text, flags=re.MULTILINE)
+    return text.replace(" (stale)", "")
+
+
+def due(known, runs, ages, hours):
+    """The stale runs that fit into that time, those first of which the most has changed."""
+    def share(name):
+        age = ages.get(name)
+        return 1.0 if age is None or age.changed is None else age.changed / max(age.lines, 1)
+
+    names = [name for name in known if name not in runs or ages[name].stale]
+    left, chosen, beyond = hours * 60, [], []
+    for name in sorted(names, key=share, reverse=True):
+        fits = known[name]["minutes"] <= left
+        (chosen if fits else beyond).append(name)
+        left -= known[name]["minutes"] if fits else 0
+    return chosen, beyond
+
+
+def run_again(root, name, how, record):
+    """True if it succeeded; its result is recorded then."""
+    with tempfile.TemporaryDirectory(prefix="tenure-evidence.") as directory:
+        command = how["command"].replace("{directory}", directory)
+        result = root / how["result"].replace("{directory}", directory)
+        result.unlink(missing_ok=True)  # some add to the sums of the runs before
+        print(f"== {name}, about {how['minutes']} min: {command}", flush=True)
+        began = time.monotonic()
+        code = subprocess.run(["bash", "-c", command], cwd=root).returncode
+        took = (time.monotonic() - began) / 60
+        if code != 0 or not result.is_file():
+            print(f"evidence: {name} failed after {took:.0f} min (exit code {code}); what was kept stays", file=sys.stderr)
+            return False
+        record(name, result, re.sub(r" --(json|out) \{directory\}\S*|TENURE_FIGURES=\S+ ", "", how["command"]))
+        return True
+
+
+def known_runs(path):
+    """How each run is made: {"NAME": {"command", "result", "minutes", "under": [paths]}}."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def is_clean(root, paths):
+    return git(root, "status", "--porcelain", "--", *paths) == ""
