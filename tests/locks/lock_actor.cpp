@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/aws/make_json_client.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
@@ -21,10 +22,13 @@ std::string take(std::optional<Lock>& held, LockResult<Lock> result) {
 
 int run(const char* endpoint, const char* table) {
   tenure::DynamoDbStoreOptions options;
-  options.endpoint = endpoint;
   options.table = table;
-  options.region = "us-east-1";
-  tenure::LockClient client{tenure::makeDynamoDbStore(options)};
+  tenure::aws::JsonClientOptions requests;
+  requests.endpoint = endpoint;
+  requests.region = "us-east-1";
+  // Copies of a request that is answered late go out on other connections; who counts requests must not count those.
+  requests.maxConnections = 1;
+  tenure::LockClient client{tenure::makeDynamoDbStore(options, tenure::aws::makeJsonClient(requests), {})};
   std::optional<Lock> lock;
   for (std::string command, key; std::cin >> command;) {
     std::string answer = "not understood";
