@@ -126,11 +126,25 @@ TEST(HttpCopies, goToNoServerThatHasBeenSilentForLong) {
   HoldingServer server{100};
   const auto client = HttpClient::make();
   makeReady(*client, server, 4);
-  leaveUnanswered(*client, server, 1);
-  EXPECT_FALSE(call(*client, plainAt(server.port()), inCopies("first"), 1s));
+  EXPECT_FALSE(call(*client, plainAt(server.port()), inCopies("first"), 500ms));
+  EXPECT_GE(server.requests(), 2);
+  leaveUnanswered(*client, server, server.requests() + 7);
+  EXPECT_TRUE(eventually([&] { return server.accepted() >= 8; })) << "others are ready";
   const int before = server.requests();
-  EXPECT_FALSE(call(*client, plainAt(server.port()), inCopies("second"), 200ms));
+  EXPECT_FALSE(call(*client, plainAt(server.port()), inCopies("ninth"), 500ms));
   EXPECT_LE(server.requests(), before + 1) << "the request itself";
+}
+
+/// The nearer a lease is to its end, the shorter are its calls; one that was not answered is no silence yet.
+TEST(HttpCopies, goOutAgainWhereTheCallsBeforeGotNoAnswer) {
+  HoldingServer server{6};
+  const auto client = HttpClient::make({.maxLate = 32});
+  makeReady(*client, server, 4);
+  leaveUnanswered(*client, server, 5);
+  EXPECT_TRUE(eventually([&] { return server.accepted() >= 12; })) << "others are ready";
+  const auto outcome = call(*client, plainAt(server.port()), inCopies("last"), 2s);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->body, "last");
 }
 
 /// A whole reply that nobody asked for, behind the one that was, must not become the answer of the call that waits.

@@ -12,6 +12,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds aheadLimit{10};  // for a connection that no call waits for
+/// So many calls in a row get no answer in time before no copies go out. A holder of a lease makes about six in one,
+/// the shorter the nearer its end, and copies are worth most then.
+constexpr int silentCalls = 8;
 constexpr milliseconds firstPause{250};
 constexpr milliseconds longestPause{10'000};
 
@@ -100,7 +103,7 @@ void Pool::serve(std::unique_ptr<Call> call, Connection& connection) {
 /// Only on what is idle: a copy is worth no new connection, and takes none from a call that waits. And only on a line
 /// that lets something through: a server that says nothing at all to anybody must not get many times the requests.
 void Pool::repeat(Call& call) {
-  const bool answers = lastReply_ && around_.alarms.now() - *lastReply_ <= 2 * call.timeout;
+  const bool answers = silent_ < silentCalls;
   Connection* connection = answers && call.carriers.size() <= around_.options.maxLate ? takeIdle() : nullptr;
   if (connection != nullptr) {
     call.carriers.push_back(connection);
@@ -153,6 +156,7 @@ void Pool::expire(Call& call) {
   const auto sent = [](const Connection* one) { return one->maybeSent(); };
   const bool maybeSent = call.maybeSent || std::any_of(call.carriers.begin(), call.carriers.end(), sent);
   HttpError error{HttpError::Kind::timeout, maybeSent, where + call.carriers.front()->doing()};
+  if (silent_ < silentCalls) ++silent_;
   auto owned = takeCarried(call);
   letGo(owned->carriers);
   dialWhatIsMissing();
@@ -169,7 +173,6 @@ std::string Pool::whatCallsWaitFor() const {
 void Pool::opened(Connection& connection) {
   std::erase(opening_, &connection);
   lastFailure_.clear();
-  if (!lastReply_) lastReply_ = around_.alarms.now();  // nothing can have been answered yet
   serveOrRest(connection);
 }
 
@@ -199,7 +202,7 @@ void Pool::answered(Connection& connection, HttpOutcome outcome) {
   if (call != nullptr) {
     std::erase(call->carriers, &connection);
     if (outcome) {
-      lastReply_ = around_.alarms.now();  // not for late ones: who answers everything too late is not to get more
+      silent_ = 0;  // not for late ones: who answers everything too late is not to get more
       // Up at a slow pace, down at once: what took long may have been sent again below.
       const std::chrono::nanoseconds took = around_.alarms.now() - connection.askedAt();
       quickest_ = quickest_.count() == 0 ? took : std::min(took, quickest_ + quickest_ / 8);
@@ -211,6 +214,7 @@ void Pool::answered(Connection& connection, HttpOutcome outcome) {
     }
     // What went wrong on one connection says nothing of the copies on others.
     if (outcome || call->carriers.empty()) owned = takeCarried(*call);
+    if (owned && !outcome && silent_ < silentCalls) ++silent_;
     if (owned) letGo(std::exchange(owned->carriers, {}));
   }
   if (connection.isIdle()) {

@@ -64,8 +64,8 @@ class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
   std::vector<Connection*> idle_{};  ///< the one used last is at the end
   CallList waiting_{};
   CallList carried_{};
-  std::chrono::nanoseconds quickest_{0};                 ///< answers of late; zero: none yet
-  std::optional<std::chrono::nanoseconds> lastReply_{};  ///< in time; at first: the first connection
+  std::chrono::nanoseconds quickest_{0};  ///< answers of late; zero: none yet
+  int silent_{0};                         ///< calls since the last answer that came in time
   std::uint64_t calls_{0};
   std::size_t wanted_{0};  ///< connections that are to stand ready
   std::chrono::nanoseconds lastCall_{0};

@@ -133,8 +133,8 @@ struct HttpClientOptions {
 /// - The handler is called exactly once, on the client's thread, never inside send(); when the client is destroyed
 ///   first, with `cancelled`. It must not block. It may destroy the client.
 /// - One attempt: a request is never sent twice, unless it says that it may be (`repeatAfter`). Copies go out on
-///   connections that stand ready and idle, at most `maxLate` for a call, and only while something was answered within
-///   twice the call's time; the first answer counts. A reply belongs to the request before it on its connection, which
+///   connections that stand ready and idle, at most `maxLate` for a call, and only until eight calls in a row got no
+///   answer in time; the first answer counts. A reply belongs to the request before it on its connection, which
 ///   carries no other one until that reply was read whole.
 /// - A kept-alive connection that the server has closed meanwhile is noticed before anything is sent on it, and another
 ///   one is taken; several addresses of one name are tried in turn until one of them accepts.
