@@ -332,7 +332,8 @@ void LeaseMachine::Impl::beginDrain(const Instant& now, RevokeReason reason, con
 
 /// From holder back to candidate, without a release. `stillValid`: how long the lease may last; the work may use it up.
 /// A term that was being given up politely is given up, also if it could not be released: others come first, for one
-/// lease from when it becomes free.
+/// lease from when it becomes free. The next candidacy of a key knows nothing of work that goes on, as this one would:
+/// so it does not know the record as its own either, and waits for the lease as anybody does.
 void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
   const Nanos untilFree = std::max(stillValid, Nanos{0});
   const bool undrained = state_ == LeaseState::draining && stillValid > Nanos{0};
@@ -347,6 +348,7 @@ void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
   inFlight_.reset();
   observation_.forget();
   wanted_.reset();
+  if (options_.oneTerm && undrained) sentVersions_.fill({});
   if (options_.oneTerm) return finish(undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld);
   becomeCandidate(now, cooldown);
   if (!stopping_) drainFrom_ = now;

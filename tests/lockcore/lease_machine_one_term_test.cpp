@@ -120,6 +120,27 @@ TEST(LeaseMachineOneTerm, workThatOutlastsTheDrainTimeoutLeavesTheLeaseToExpire)
   EXPECT_EQ(last, "log unfollow stopped(notDrained)");
 }
 
+TEST(LeaseMachineOneTerm, I9_workThatOutlastsTheDrainTimeoutKeepsTheLeaseFromTheNextOfItsProcessAsWell) {
+  MachineHarness first{tenSecondLease(), patient(std::nullopt)};
+  first.becomeLeading();
+  first.step(event::StepDown{});
+  for (int i = 0; i < 100 && first.state() != LeaseState::stopped; ++i) {
+    if (first.toWakeup() == "renew") first.answerWrite(Applied{FencingToken{1}});
+  }
+  ASSERT_TRUE(first.memory());
+  ASSERT_TRUE(first.published().validAt(first.now)) << "the work may use the lease up";
+  OneTerm second = patient(std::nullopt);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  EXPECT_EQ(m.step(event::Start{}), "read");
+  m.answerRead(std::optional{first.written()});
+  ASSERT_EQ(m.state(), LeaseState::candidate) << "its work may still run";
+  const Instant seen = m.now;
+  EXPECT_EQ(readUntilElse(m, first.written()), "acquire");
+  EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
+}
+
 TEST(LeaseMachineOneTerm, memoryOfADeadHoldersRecordShortensTheNextWait) {
   MachineHarness first{tenSecondLease(), patient(0ns)};
   first.step(event::Start{});
