@@ -20,6 +20,7 @@
 
 #include "guard_channel.hpp"
 #include "guard_protocol.hpp"
+#include "job_deadline.hpp"
 #include "job_processes.hpp"
 #include "wake_timer.hpp"
 
@@ -125,7 +126,7 @@ void Guard::act() {
   const Instant now = readClock();
   const TermState term = channel_.term();
   const auto terminateIn = untilTerminate(now, term);
-  if (terminateIn && terminateIn->count() <= 0) terminate(now);
+  if (terminateIn && terminateIn->count() <= 0 && untilKill(now, term).count() > 0) terminate(now);
   if (untilKill(now, term).count() <= 0) kill();
   if (supervisorGone_) {
     job_->processes.refresh();
@@ -148,9 +149,8 @@ std::optional<nanoseconds> Guard::untilTerminate(const Instant& now, const TermS
 }
 
 nanoseconds Guard::untilKill(const Instant& now, const TermState& term) const {
-  const nanoseconds valid = term.token.isNone() ? nanoseconds{0} : term.validFor - elapsedForHolder(term.anchor, now);
-  if (!supervisorGone_ || !job_->terminatedAt) return valid;
-  return std::min(valid, channel_.drainTimeout() - elapsedForHolder(*job_->terminatedAt, now));
+  const auto drainsSince = supervisorGone_ ? job_->terminatedAt : std::nullopt;
+  return cli::untilKill(now, term, drainsSince, channel_.drainTimeout());
 }
 
 void Guard::terminate(const Instant& now) {
@@ -164,7 +164,8 @@ void Guard::terminate(const Instant& now) {
 
 /// Also while the supervisor lives: frozen, it cannot object, and it will find the job gone and the term over.
 void Guard::kill() {
-  job_->killed = true;
+  // Claimed too where nobody was told to stop: the supervisor must not take this for an end of the job's own accord.
+  if (!std::exchange(job_->killed, true)) static_cast<void>(channel_.claimTermination());
   job_->processes.kill();
 }
 

@@ -7,6 +7,7 @@
 #include <tenure/lockcore/random_source.hpp>
 
 #include "environment.hpp"
+#include "job_deadline.hpp"
 #include "output.hpp"
 #include "process.hpp"
 
@@ -76,10 +77,7 @@ std::vector<pollfd> JobRun::descriptors() const {
 }
 
 nanoseconds JobRun::untilKill(const Instant& now) const {
-  const TermState term = channel_.term();
-  const nanoseconds valid = term.token.isNone() ? nanoseconds{0} : term.validFor - elapsedForHolder(term.anchor, now);
-  if (!terminatedAt_) return valid;
-  return std::min(valid, drainTimeout_ - elapsedForHolder(*terminatedAt_, now));
+  return cli::untilKill(now, channel_.term(), terminatedAt_, drainTimeout_);
 }
 
 std::optional<nanoseconds> JobRun::untilWake(const Instant& now) const {
@@ -90,7 +88,7 @@ std::optional<nanoseconds> JobRun::untilWake(const Instant& now) const {
 
 void JobRun::act(const Instant& now) {
   if (over_) return;
-  passGate();
+  passGate(now);
   noteEnding();
   if (over_) return;
   if (!terminatedAt_) {
@@ -109,8 +107,9 @@ void JobRun::act(const Instant& now) {
   }
 }
 
-void JobRun::passGate() {
-  if (!gateOpen_ && guard_.isWatching() && !stopWhy_) {
+/// A process that was stopped for a while may find its guard's answer and the end of its term together.
+void JobRun::passGate(const Instant& now) {
+  if (!gateOpen_ && guard_.isWatching() && !stopWhy_ && channel_.term().remainingAt(now).count() > 0) {
     gateOpen_ = true;
     job_.openGate();
   }
@@ -134,10 +133,13 @@ void JobRun::noteEnding() {
 }
 
 void JobRun::terminate(const Instant& now, const std::string& why) {
+  const bool tooLate = untilKill(now).count() <= 0;
   terminatedAt_ = now;
+  const bool isFirst = channel_.claimTermination();
+  if (!gateOpen_) return kill("it had not begun, and " + why);
+  if (tooLate) return kill("its time is over");
   logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is told to stop: " + why);
-  if (!gateOpen_) return kill("it had not begun");
-  if (!channel_.claimTermination()) return;  // the guard did, because this process was not on time
+  if (!isFirst) return;  // the guard did, because this process was not on time
   processes_.refresh();
   processes_.signal(SIGTERM);
   processes_.signal(SIGCONT);  // what is stopped cannot act on it

@@ -61,7 +61,7 @@ class JobRun {
   [[nodiscard]] bool wasStopped() const noexcept { return stopped_; }
 
  private:
-  void passGate();
+  void passGate(const Instant& now);
   void takeExecResult();
   void noteEnding();
   void terminate(const Instant& now, const std::string& why);

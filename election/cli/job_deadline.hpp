@@ -1,0 +1,20 @@
+// When a job must be gone: one rule for supervisor and guard.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include <tenure/lockcore/term_cell.hpp>
+
+namespace tenure::cli {
+
+/// Until SIGKILL is due; zero or less: it is. That is at the end of validity or, for a job that was told to stop, at
+/// the end of the drain timeout, whichever is first.
+///
+/// A job whose SIGKILL is due gets no SIGTERM before it. The SIGCONT that goes with a SIGTERM would wake what is
+/// stopped, and it would act after its time.
+[[nodiscard]] std::chrono::nanoseconds untilKill(const Instant& now, const TermState& term,
+                                                 const std::optional<Instant>& toldToStopAt,
+                                                 std::chrono::nanoseconds drainTimeout) noexcept;
+
+}  // namespace tenure::cli

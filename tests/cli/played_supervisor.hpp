@@ -1,0 +1,44 @@
+// A supervisor that the test plays, with a real guard: a process forked from the test, and another one whose death is
+// the supervisor's.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <sys/types.h>
+
+#include "cli/subprocess.hpp"
+#include "guard_channel.hpp"
+#include "job.hpp"
+
+namespace tenure::test {
+
+class PlayedSupervisor {
+ public:
+  PlayedSupervisor();
+  PlayedSupervisor(const PlayedSupervisor&) = delete;
+  PlayedSupervisor& operator=(const PlayedSupervisor&) = delete;
+  /// Ends the guard.
+  ~PlayedSupervisor();
+
+  cli::GuardChannel channel{cli::GuardChannel::create()};
+
+  /// A term from now on.
+  void publish(milliseconds leads, milliseconds valid);
+  void startGuard();
+  [[nodiscard]] pid_t guard() const noexcept { return guard_; }
+  void freezeGuard() const;
+  void wakeGuard() const;
+  /// -1: it has not ended.
+  [[nodiscard]] int guardsExitCode();
+
+  void sendWatch(const cli::Job& job, const std::string& identity) const;
+  [[nodiscard]] bool isWatched() const;
+  void die() { life_.signal(9); }
+
+ private:
+  Subprocess life_;
+  cli::UniqueFd ours_, theirs_;
+  pid_t guard_{-1};
+};
+
+}  // namespace tenure::test

@@ -1,0 +1,70 @@
+#include "cli/signal_record.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdarg>
+#include <cstddef>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+
+struct Sent {
+  std::atomic<pid_t> sender;
+  std::atomic<int> signal;
+};
+
+struct Log {
+  std::atomic<std::size_t> count;
+  std::array<Sent, 4096> entries;
+};
+
+/// Shared with the processes that are forked from here.
+Log& sharedLog() {
+  static auto* const log =
+      static_cast<Log*>(mmap(nullptr, sizeof(Log), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  return *log;
+}
+
+void note(int signal) {
+  Log& log = sharedLog();
+  const std::size_t at = log.count.fetch_add(1);
+  if (signal == 0 || at >= log.entries.size()) return;
+  log.entries.at(at).sender = getpid();
+  log.entries.at(at).signal = signal;
+}
+
+}  // namespace
+
+// --wrap dictates the names, and the system call the form.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier,cert-dcl50-cpp)
+extern "C" long __real_syscall(long number, ...);
+extern "C" long __wrap_syscall(long number, ...) {
+  std::array<long, 6> given{};
+  std::va_list arguments;
+  va_start(arguments, number);
+  for (long& argument : given) argument = va_arg(arguments, long);
+  va_end(arguments);
+  if (number == SYS_pidfd_send_signal) note(static_cast<int>(given[1]));
+  return __real_syscall(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+}
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier,cert-dcl50-cpp)
+
+namespace tenure::test {
+
+std::vector<int> signalsSentBy(pid_t sender) {
+  std::vector<int> out;
+  for (const Sent& sent : sharedLog().entries) {
+    if (sent.sender == sender && sent.signal != 0) out.push_back(sent.signal);
+  }
+  return out;
+}
+
+void forgetSignals() {
+  Log& log = sharedLog();
+  for (Sent& sent : log.entries) sent.sender = 0;
+  log.count = 0;
+}
+
+}  // namespace tenure::test
