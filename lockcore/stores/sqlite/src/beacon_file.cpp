@@ -38,6 +38,14 @@ std::string statement(milliseconds lease) {
   return std::string{label} + number + ' ' + number + '\n';
 }
 
+/// False: errno says why. A part that was written counts as a full disk, of which the kernel then says nothing.
+bool putWhole(const UniqueFd& file, const std::string& text, std::size_t at) noexcept {
+  const ssize_t written = pwrite(file.get(), text.data(), text.size(), static_cast<off_t>(at));
+  if (written == static_cast<ssize_t>(text.size())) return true;
+  if (written >= 0) errno = ENOSPC;
+  return false;
+}
+
 }  // namespace
 
 std::optional<milliseconds> statedLease(const UniqueFd& beacon, int& systemErrno) noexcept {
@@ -152,11 +160,7 @@ milliseconds OwnBeacon::longestOpen(const TermName* except) const {
 /// Not flushed to the disk: who reads it is a process of this boot. A longer line than before, or another file, could
 /// not be read while it is written.
 std::optional<StoreError> OwnBeacon::state(milliseconds lease) {
-  const std::string line = statement(lease);
-  const ssize_t written = pwrite(fd_.get(), line.data(), line.size(), static_cast<off_t>(idLineSize));
-  if (written != static_cast<ssize_t>(line.size())) {
-    return systemError(store_, "writing " + file_, written < 0 ? errno : ENOSPC);
-  }
+  if (!putWhole(fd_, statement(lease), idLineSize)) return systemError(store_, "writing " + file_, errno);
   stated_ = lease;
   return std::nullopt;
 }
@@ -176,9 +180,8 @@ StoreResult<Beacon> OwnBeacon::make() {
   const std::string line = beacon.id + '\n' + statement(milliseconds{0});
   struct stat found {};
   file_ = beaconPath(sidecar, beacon.id);
-  const bool done = flock(fd.get(), LOCK_EX | LOCK_NB) == 0 &&
-                    write(fd.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
-                    fstat(fd.get(), &found) == 0 && std::rename(draft.c_str(), file_.c_str()) == 0;
+  const bool done = flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && putWhole(fd, line, 0) && fstat(fd.get(), &found) == 0 &&
+                    std::rename(draft.c_str(), file_.c_str()) == 0;
   if (!done) {
     StoreError error = systemError(store_, "making " + file_, errno);
     unlink(draft.c_str());

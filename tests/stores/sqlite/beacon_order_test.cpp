@@ -1,0 +1,101 @@
+// Orders in which only a race would show a fault: the test steps between two system calls.
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/death_notice.hpp>
+
+#include "actor.hpp"
+#include "beacon_file.hpp"
+#include "sidecar.hpp"
+#include "sqlite_support.hpp"
+#include "support/temp_dir.hpp"
+#include "system_calls.hpp"
+
+namespace tenure::sqlite_test {
+namespace {
+
+using sqlite_store::LockState;
+
+class SqliteOrder : public testing::Test {
+ protected:
+  test::TempDir directory_;
+  const std::string path_ = directory_.file("leases.db");
+};
+
+/// The other way round a challenger would have the lock on a beacon of the record's name: proof that a living process
+/// is dead.
+TEST_F(SqliteOrder, aBeaconLosesItsNameWhileItIsLocked) {
+  auto store = std::make_unique<Store>(path_);
+  const Beacon beacon = store->raw().deathNotice()->beacon().value();
+  const std::string file = sqlite_store::beaconPath(sidecarOf(path_), beacon.id);
+  std::vector<LockState> seen;
+  const HookedCalls calls{{.beforeUnlink = [&](const std::string& path) {
+    if (path == file) seen.push_back(sqlite_store::probeBeacon(sqlite_store::openBeaconToLook(path)));
+  }}};
+  store.reset();
+  EXPECT_EQ(seen, std::vector{LockState::held});
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+/// What happens between a look and the arming of a watch is not told by either.
+TEST_F(SqliteOrder, aHolderThatDiesBeforeItIsWatchedIsSeenByTheFirstLook) {
+  Actor holder{path_};
+  ASSERT_EQ(holder.ask("beacon"), "ok");
+  ASSERT_TRUE(contains(holder.ask("acquire lease a"), "applied"));
+  std::atomic<int> looks{0};
+  std::atomic<int> looksAtProof{0};
+  Signal proven;
+  Store store{path_};
+  const LeaseRecord record = store->record({"lease"});
+  const HookedCalls calls{{.beforeWatch =
+                               [&](const std::string& path) {
+                                 if (contains(path, record.beacon->id)) holder.kill();
+                               },
+                           .beforeLook = [&] { ++looks; }}};
+  const auto handle = store.raw().deathNotice()->follow(record, [&](const RecordVersion&) {
+    looksAtProof = looks.load();
+    proven.set();
+  });
+  ASSERT_TRUE(proven.wait());
+  EXPECT_EQ(looksAtProof, 1) << "it looked before it watched; a later death would have been found by chance";
+}
+
+TEST_F(SqliteOrder, aCommitBeforeTheWakeFileIsWatchedIsToldAfterIt) {
+  const LeaseKey key{"lease"};
+  Actor writer{path_};
+  Store store{path_};
+  store->ensureSchema();
+  const std::string wakeFile = sqlite_store::wakeFilePath(sidecarOf(path_), key);
+  std::atomic<bool> committed{false};
+  Signal told;
+  const HookedCalls calls{{.beforeWatch = [&](const std::string& path) {
+    if (path == wakeFile) committed = contains(writer.ask("acquire lease a"), "applied");
+  }}};
+  const auto handle = store.raw().watch(key, [&] {
+    if (committed) told.set();
+  });
+  EXPECT_TRUE(told.wait()) << "it would be seen by polling only";
+  EXPECT_TRUE(committed);
+}
+
+TEST_F(SqliteOrder, aDatabaseThatIsExchangedBeforeItIsWatchedIsWatchedAnew) {
+  Store store{path_};
+  store->ensureSchema();
+  std::ofstream{directory_.file("other")} << "another file";
+  std::atomic<int> armings{0};
+  const HookedCalls calls{{.beforeWatch = [&](const std::string& path) {
+    if (path == path_ && ++armings == 1) std::filesystem::rename(directory_.file("other"), path_);
+  }}};
+  const auto handle = store.raw().watchLoss([] {});
+  ASSERT_NE(handle, nullptr);
+  EXPECT_TRUE(eventually([&] { return armings >= 2; })) << "what is at the path now could go without a word";
+}
+
+}  // namespace
+}  // namespace tenure::sqlite_test
