@@ -38,7 +38,7 @@ UNANSWERED_S = HEARTBEAT_MS / 1000
 MARGIN_S = 0.4
 # Before the waits have grown to a heartbeat there are some requests more: the leader's renewals while it is in doubt,
 # and the first polls of the others.
-FIRST_REQUESTS = 10 + 2 * 8  # and eight copies of two requests, before it is known that nothing is answered any more
+FIRST_REQUESTS = 10 + 8 * 8  # and eight copies of eight requests, before it is known that nothing is answered any more
 # At most 8 connections wait for a reply that is late, and for each of them one more is made ready.
 LATE = 2 * 8
 KINDS = {

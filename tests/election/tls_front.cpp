@@ -39,8 +39,11 @@ void TlsFront::serve(Peer& peer) {
     const std::string request = peer.readRequest();
     if (request.empty() || cutNext_.exchange(false)) break;
     {
-      const std::lock_guard lock{mutex_};
+      std::unique_lock lock{mutex_};
       lastUsed_ = fd;
+      const bool keeps = !keeps_.empty() && request.find(keeps_) != std::string::npos;
+      if (keeps) ++kept_;
+      if (keeps) answersAll_.wait(lock, [this] { return keeps_.empty(); });
     }
     if (!peer.write(answer(request))) break;
     ++served_;
@@ -69,6 +72,16 @@ std::size_t TlsFront::standing() const {
 void TlsFront::cutLastUsed() {
   const std::lock_guard lock{mutex_};
   if (standing_.contains(lastUsed_)) shutdown(lastUsed_, SHUT_RDWR);
+}
+
+void TlsFront::keepWaiting(std::string text) {
+  const std::lock_guard lock{mutex_};
+  keeps_ = std::move(text);
+}
+
+void TlsFront::answerAll() {
+  keepWaiting({});
+  answersAll_.notify_all();
 }
 
 void TlsFront::cutAll() {

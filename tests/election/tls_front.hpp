@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -40,6 +41,11 @@ class TlsFront {
   void cutNextRequest() { cutNext_ = true; }
   void cutAll();
 
+  /// Requests with this text in them are not answered before answerAll(), which must come before the end. Set once.
+  void keepWaiting(std::string text);
+  void answerAll();
+  [[nodiscard]] int kept() const noexcept { return kept_.load(); }
+
  private:
   void serve(Peer& peer);
   [[nodiscard]] std::string answer(const std::string& request);
@@ -50,9 +56,12 @@ class TlsFront {
   std::atomic<bool> stalls_{false};
   std::atomic<bool> cutNext_{false};
   std::atomic<int> served_{0};
+  std::atomic<int> kept_{0};
   mutable std::mutex mutex_{};  // guards what follows
   std::set<int> standing_{};    ///< descriptors, which stay open until they are out of here
   int lastUsed_{-1};
+  std::string keeps_{};
+  std::condition_variable answersAll_{};
   std::unique_ptr<TestServer> server_{};  // last: its threads use what is above
 };
 

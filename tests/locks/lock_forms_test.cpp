@@ -105,7 +105,8 @@ TEST_F(LockForms, asioCancellationEndsTheWait) {
 
 /// A slot that still had a handler would reach into an acquisition that is over.
 TEST_F(LockForms, anAcquisitionThatIsOverLeavesNothingInItsCancellationSlot) {
-  asio::io_context io;
+  // Outlives the client, whose thread may be in its queue still when the handler has run.
+  static asio::io_context io;
   asio::cancellation_signal signal;
   bool slotIsFree = false;
   asyncAcquire(a, io.get_executor(), {"orders"}, {},

@@ -102,9 +102,12 @@ void Pool::serve(std::unique_ptr<Call> call, Connection& connection) {
 
 /// Only on what is idle: a copy is worth no new connection, and takes none from a call that waits. And only on a line
 /// that lets something through: a server that says nothing at all to anybody must not get many times the requests.
+///
+/// Where others call meanwhile, the last idle one is theirs (I12): a request that the server keeps would have all.
 void Pool::repeat(Call& call) {
-  const bool answers = silent_ < silentCalls;
-  Connection* connection = answers && call.carriers.size() <= around_.options.maxLate ? takeIdle() : nullptr;
+  const std::size_t left = calls_ > call.number ? 1 : 0;
+  const bool may = silent_ < silentCalls && idle_.size() > left;
+  Connection* connection = may && call.carriers.size() <= around_.options.maxLate ? takeIdle() : nullptr;
   if (connection != nullptr) {
     call.carriers.push_back(connection);
     connection->exchange(call);

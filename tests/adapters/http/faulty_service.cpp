@@ -84,8 +84,7 @@ bool FaultyService::fail(tcp::socket& socket, Requests& requests) {
       requests.waitForEnd();
       return false;
     case Then::resets:
-      socket.set_option(boost::asio::socket_base::linger{true, 0});
-      socket.close();
+      service_.reset(socket);
       return false;
     case Then::repeats:
       for (; taken_ < flood && RawService::send(socket, fault_.more);) taken_ += fault_.more.size();

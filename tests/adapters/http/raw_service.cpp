@@ -27,6 +27,12 @@ bool RawService::send(boost::asio::ip::tcp::socket& socket, const std::string& b
   return !error;
 }
 
+void RawService::reset(boost::asio::ip::tcp::socket& socket) {
+  const std::lock_guard lock{mutex_};
+  socket.set_option(boost::asio::socket_base::linger{true, 0});
+  socket.close();
+}
+
 void RawService::accept() {
   for (;;) {
     boost::system::error_code error;

@@ -26,6 +26,8 @@ class RawService {
   [[nodiscard]] unsigned short port() const noexcept { return port_; }
   /// False once the other side has gone.
   [[nodiscard]] static bool send(boost::asio::ip::tcp::socket& socket, const std::string& bytes);
+  /// Ends the connection with a RST.
+  void reset(boost::asio::ip::tcp::socket& socket);
 
  private:
   void accept();
