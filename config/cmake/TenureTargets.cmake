@@ -86,12 +86,34 @@ function(tenure_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# For scripts/mutate: a changed file is one compilation and one link, and no test program is linked anew. Each library
+# tells what of it a test runs.
+option(TENURE_MUTATE "Libraries are shared, their files compiled one by one and traced (set by scripts/mutate)" OFF)
+if(TENURE_MUTATE)
+  set(BUILD_SHARED_LIBS ON)
+  set(CMAKE_LINK_DEPENDS_NO_SHARED ON)
+  add_library(tenure_trace OBJECT "${PROJECT_SOURCE_DIR}/tests/mutation/trace.cpp")
+  target_compile_features(tenure_trace PRIVATE cxx_std_20)
+  set_target_properties(tenure_trace PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endif()
+
+# tenure_mutable(<library>): what scripts/mutate changes. Called last, for it undoes what other builds want.
+function(tenure_mutable target)
+  if(TENURE_MUTATE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(${target} PRIVATE -fsanitize-coverage=trace-pc)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:tenure_trace>)
+    target_link_options(${target} PRIVATE -Wl,--enable-new-dtags)
+  endif()
+endfunction()
+
 function(tenure_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
   set(target tenure_${name})
   add_library(${target} ${ARG_SOURCES})
   add_library(tenure::${name} ALIAS ${target})
   tenure_common(${target})
+  tenure_mutable(${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name}
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})  # before 1.0 a minor version may change the interface
