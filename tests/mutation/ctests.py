@@ -1,0 +1,100 @@
+"""What CTest would run, as commands that can be run apart from it; cases of one program can be run together."""
+
+import contextlib
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import dynamodb_server
+import postgresql_server
+import s3_server
+
+# These look at the tree, the installation or the tools; no mutant of a library is their matter.
+OTHER_MATTERS = {"package", "docs", "tools", "model", "interop"}
+FILTER = "--gtest_filter="
+LONGEST_FACTOR = 5
+
+
+@dataclasses.dataclass
+class Test:
+    name: str
+    command: list
+    directory: str
+    timeout: float
+    labels: set
+    environment: dict
+    expected: list  # regular expressions, of which one must be found in the output
+    refused: list
+    serial: bool
+    inverted: bool
+
+    @property
+    def program(self):
+        """Tests with the same one can share a process; None for what GoogleTest does not run."""
+        words = [word for word in self.command if not word.startswith(FILTER)]
+        return None if len(words) == len(self.command) else json.dumps([words, self.directory, self.environment])
+
+    @property
+    def case(self):
+        return next(word for word in self.command if word.startswith(FILTER)).removeprefix(FILTER)
+
+
+def properties_of(listed):
+    found = {one["name"]: one["value"] for one in listed.get("properties", [])}
+    environment = dict(pair.split("=", 1) for pair in found.get("ENVIRONMENT", []))
+    return found, environment
+
+
+def listed_tests(build, left_out=OTHER_MATTERS):
+    """Every test whose program is built, but servers that are started and stopped as tests."""
+    text = subprocess.run(["ctest", "--show-only=json-v1"], cwd=build, capture_output=True, text=True, check=True).stdout
+    tests = []
+    for listed in json.loads(text)["tests"]:
+        found, environment = properties_of(listed)
+        labels = set(found.get("LABELS", []))
+        if "command" not in listed or labels & left_out or "FIXTURES_SETUP" in found or "FIXTURES_CLEANUP" in found:
+            continue
+        tests.append(Test(listed["name"], listed["command"], found.get("WORKING_DIRECTORY", str(build)),
+                          float(found.get("TIMEOUT", 60)), labels, environment, found.get("PASS_REGULAR_EXPRESSION", []),
+                          found.get("FAIL_REGULAR_EXPRESSION", []), bool(found.get("RUN_SERIAL")),
+                          bool(found.get("WILL_FAIL"))))
+    return tests
+
+
+class Servers:
+    """Started when the first test that needs one comes; they stay until the end. Mutants never run in them."""
+
+    MODULES = {"dynamodb": (dynamodb_server, dynamodb_server.fetch), "s3": (s3_server, s3_server.prepare),
+               "postgresql": (postgresql_server, postgresql_server.prepare)}
+    TROUBLES = (dynamodb_server.Trouble, s3_server.Trouble, postgresql_server.Trouble)
+
+    def __init__(self):
+        self.stack = contextlib.ExitStack()
+        self.endpoints = {}
+        self.missing = {}
+
+    def start(self, labels):
+        for label in sorted(labels & set(self.MODULES) - set(self.endpoints) - set(self.missing)):
+            module, prepare = self.MODULES[label]
+            try:
+                given = os.environ.get(module.ENDPOINT)
+                server = None if given else self.stack.enter_context(module.Server(prepare()))
+                self.endpoints[label] = given or server.endpoint
+            except self.TROUBLES as trouble:
+                self.missing[label] = str(trouble)
+
+    def can_run(self, test):
+        return not test.labels & set(self.missing)
+
+    def environment(self, test, base):
+        made = dict(base)
+        for label in sorted(test.labels & set(self.endpoints)):
+            made = self.MODULES[label][0].environment(self.endpoints[label], made)
+        return {**made, **test.environment}
+
+    def close(self):
+        self.stack.close()

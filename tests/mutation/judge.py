@@ -1,0 +1,141 @@
+"""Judges one mutant: makes it, runs the tests that run its lines, the quickest first, and stops at the first that sees it.
+
+A test sees a mutant if it fails with it, passes without it right after, and fails with it again: under load some test
+fails now and then for other reasons.
+"""
+
+import dataclasses
+import hashlib
+import shutil
+import tempfile
+import time
+
+from runner import batches_of, patience
+from workspace import SameObject, Uncompilable, Variant
+
+KILLED, TIMED_OUT, SURVIVED = "killed", "timed out", "survived"
+UNREACHED = "not reached"  # a survivor as well: no test runs its lines
+SAME, INVALID = "same object", "does not compile"
+COUNTED = (KILLED, TIMED_OUT, SURVIVED, UNREACHED)
+
+
+@dataclasses.dataclass
+class Verdict:
+    identity: str
+    outcome: str
+    by: str = ""
+    seconds: float = 0.0
+    tests: int = 0
+
+
+class Judge:
+    """By the tests that run a mutant's lines."""
+
+    only = None  # every library that has the file
+
+    def __init__(self, workspace, runner, tests, reach, gate):
+        self.workspace = workspace
+        self.runner = runner
+        self.tests = {test.name: test for test in tests}
+        self.seconds = {name: record["seconds"] for name, record in reach.records.items()}
+        self.gate = gate  # compilations at a time
+        self.by_line = {}
+        self.reach = reach
+
+    def prepare(self, files):
+        self.by_line = self.reach.tests_by_line(files)
+
+    def who(self):
+        """Stands for all that judge."""
+        return hashlib.sha256("\0".join(sorted(self.seconds)).encode()).hexdigest()[:16]
+
+    def covering(self, mutant):
+        """Those that run a line of its statement. What has no code of its own (a constant) is run by whoever runs the
+        file."""
+        lines = self.by_line.get(mutant.path, {})
+        own = [line for line in lines if mutant.first_line <= line <= mutant.line]
+        names = set().union(*(lines[line] for line in own or lines))
+        return [self.tests[name] for name in names if name in self.tests]
+
+    def judge(self, mutant, source):
+        begun = time.monotonic()
+        folder = self.workspace.home / "variants"
+        folder.mkdir(parents=True, exist_ok=True)
+        variant = Variant(self.workspace, mutant.path, type(folder)(tempfile.mkdtemp(dir=folder)))
+        variant.folder.chmod(0o755)
+        try:
+            verdict = self.judge_variant(mutant, source, variant)
+        finally:
+            shutil.rmtree(variant.folder, ignore_errors=True)
+        verdict.seconds = round(time.monotonic() - begun, 1)
+        return verdict
+
+    def judge_variant(self, mutant, source, variant):
+        try:
+            with self.gate:
+                made = variant.make(mutant.apply(source), self.only)
+        except Uncompilable:
+            return Verdict(mutant.identity, INVALID)
+        except SameObject:
+            return Verdict(mutant.identity, SAME)
+        if not made:
+            return Verdict(mutant.identity, UNREACHED)
+        return self.run_tests(mutant, variant.libraries)
+
+    def run_tests(self, mutant, libraries):
+        tests = [test for test in self.covering(mutant) if self.runner.servers.can_run(test)]
+        if not tests:
+            return Verdict(mutant.identity, UNREACHED)
+        for batch in batches_of(tests, self.seconds):
+            seen = self.seen_by(batch, libraries)
+            if seen:
+                return Verdict(mutant.identity, seen[0], seen[1].name, tests=len(tests))
+        return Verdict(mutant.identity, SURVIVED, tests=len(tests))
+
+    def seen_by(self, batch, libraries):
+        """(outcome, test) if one of these sees it."""
+        if len(batch) == 1:
+            return self.sees(batch[0], libraries)
+        taken = sum(self.seconds[test.name] for test in batch)
+        outcome, suspect = self.runner.run_batch(batch, libraries, patience(taken, max(t.timeout for t in batch)))
+        if outcome.ok:
+            return None
+        suspects = [suspect] if suspect else []
+        for test in suspects + [test for test in batch if test is not suspect]:
+            seen = self.sees(test, libraries)
+            if seen:
+                return seen
+        return None
+
+    def sees(self, test, libraries):
+        limit = patience(self.seconds[test.name], test.timeout)
+        for expected, place in ((False, libraries), (True, None), (False, libraries)):
+            outcome = self.runner.run_alone(test, place, limit)
+            if outcome.ok != expected:
+                return None
+        return TIMED_OUT if outcome.timed_out else KILLED, test
+
+
+class SimulationJudge(Judge):
+    """By the simulation alone: so many seeds of tenure-sim."""
+
+    only = r"libtenure_simulated\.so"
+
+    def __init__(self, workspace, runner, campaign, gate):
+        self.workspace = workspace
+        self.runner = runner
+        self.gate = gate
+        self.campaign = campaign
+        self.seconds = {campaign.name: 0.0}
+
+    def prepare(self, files):
+        done = self.runner.run_alone(self.campaign)
+        if not done.ok:
+            raise RuntimeError("The simulation fails without a mutant:\n" + done.output)
+        self.seconds[self.campaign.name] = done.seconds
+
+    def run_tests(self, mutant, libraries):
+        seen = self.sees(self.campaign, libraries)
+        if seen:
+            return Verdict(mutant.identity, seen[0], seen[1].name, tests=1)
+        return Verdict(mutant.identity, SURVIVED, tests=1)

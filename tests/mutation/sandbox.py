@@ -1,0 +1,79 @@
+"""Runs a test where a mutant of `kill` or `remove` does no harm: it sees no process but its own, and may write into its
+temporary folder only. Needs root or user namespaces; --no-sandbox does without.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+
+# Mounts made before the rest becomes read-only stay as they are. The shell stays, as the first process of the namespace:
+# a test in its place would be deaf to signals.
+SCRIPT = """
+for folder in $WRITABLE; do mount --bind "$folder" "$folder" || exit 125; done
+mount -o remount,bind,ro / || exit 125
+mountpoint -q /dev/shm && { mount -o remount,bind,ro /dev/shm || exit 125; }
+cd "$1" || exit 125
+shift
+ulimit -v 16777216 -f 4194304  # an endless loop must not take all memory: 16 GiB of addresses, files of 2 GiB
+"$@"
+exit $?
+"""
+KEPT_OUTPUT = 20000
+
+
+class Sandbox:
+    def __init__(self, home, enabled=True):
+        self.home = home  # on a disk in memory where there is one: judgements of a few milliseconds must not wait for fsync
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.home.chmod(0o755)
+        self.prefix = []
+        if enabled:
+            self.prefix = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+            if os.geteuid() != 0:
+                self.prefix[1:1] = ["--user", "--map-root-user"]
+
+    def works(self):
+        return not self.prefix or self.run(["true"], "/", {}, 20)[0] == 0
+
+    def run(self, command, directory, environment, seconds, trace=None):
+        """(exit code, output); None for the code if the time ran out. Nothing of it lives on."""
+        scratch = pathlib.Path(tempfile.mkdtemp(dir=self.home))
+        scratch.chmod(0o755)
+        variables = {**environment, "TMPDIR": str(scratch)}
+        if trace:
+            variables["TENURE_TRACE"] = str(trace)
+        if self.prefix:
+            variables["WRITABLE"] = f"{scratch} {trace or ''}"
+            command = [*self.prefix, "sh", "-c", SCRIPT, "sandbox", directory, *command]
+        try:
+            return self.wait(command, directory, variables, seconds)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    @staticmethod
+    def wait(command, directory, variables, seconds):
+        with tempfile.TemporaryFile() as output:
+            child = subprocess.Popen(command, cwd=directory, env=variables, stdin=subprocess.DEVNULL, stdout=output,
+                                     stderr=subprocess.STDOUT, start_new_session=True)
+            try:
+                code = child.wait(seconds)
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                try:
+                    os.killpg(child.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+                child.wait()
+            size = output.seek(0, os.SEEK_END)
+            output.seek(max(0, size - KEPT_OUTPUT))
+            return code, output.read().decode(errors="replace")
+
+
+def default_home():
+    shared = pathlib.Path("/dev/shm")
+    base = os.environ.get("TMPDIR") or (shared if os.access(shared, os.W_OK) else tempfile.gettempdir())
+    return pathlib.Path(tempfile.mkdtemp(prefix="tenure-mutate.", dir=base))
