@@ -17,6 +17,7 @@ import subprocess
 
 COMPILE_SECONDS = 600
 UNTESTED = ("docs/", "scripts/", "tests/mutation/", "tests/scripts/", "bench/")
+POLITE = ("nice", "-n", "12")  # tests run beside it and judge times
 COMPARED = ("--strip-debug", "--remove-section=.comment", "--remove-section=.note.*")
 
 
@@ -156,7 +157,7 @@ class Variant:
         # A mutant may leave a variable unused; that is not what is asked.
         words += ["-w", "-iquote", str(pathlib.Path(original).parent)]
         try:
-            done = subprocess.run(words, cwd=self.workspace.build, capture_output=True, timeout=COMPILE_SECONDS)
+            done = subprocess.run([*POLITE, *words], cwd=self.workspace.build, capture_output=True, timeout=COMPILE_SECONDS)
         except subprocess.TimeoutExpired:
             raise Uncompilable from None
         if done.returncode:

@@ -126,7 +126,8 @@ class Runs(unittest.TestCase):
 
     def test_what_does_not_compile_or_is_the_same_does_not_count(self):
         verdicts = self.run_with(FakeJudge(), 12)
-        self.assertEqual(sum(v.outcome in judge.COUNTED for v in verdicts), 12)
+        counting = {judge.KILLED, judge.TIMED_OUT, judge.SURVIVED, judge.UNREACHED}
+        self.assertEqual(sum(v.outcome in counting for v in verdicts), 12)
         self.assertGreater(len(verdicts), 12)
 
     def test_an_interrupted_run_goes_on_where_it_ended(self):
@@ -187,9 +188,9 @@ class Equivalents(unittest.TestCase):
 class FakeSandbox:
     """Runs what looks like a program of GoogleTest, of which the cases in `failing` fail when they run on a mutant."""
 
-    def __init__(self, failing=(), flaky=()):
+    def __init__(self, failing=(), flaky=None):
         self.failing = failing
-        self.flaky = set(flaky)  # fail once
+        self.flaky = dict(flaky or {})  # case -> how many times it fails, mutant or not
         self.commands = []
 
     def run(self, command, _directory, environment, _seconds, _trace=None):
@@ -197,8 +198,9 @@ class FakeSandbox:
         mutated = "LD_LIBRARY_PATH" in environment
         self.commands.append(("mutant" if mutated else "original", cases))
         for case in cases:
-            if (mutated and case in self.failing) or case in self.flaky:
-                self.flaky.discard(case)
+            flaky = self.flaky.get(case, 0)
+            self.flaky[case] = flaky - 1
+            if (mutated and case in self.failing) or flaky > 0:
                 return 1, f"[ RUN      ] {case}\n[  FAILED  ] {case} (1 ms)\n"
         return 0, ""
 
@@ -227,7 +229,8 @@ class Judging(unittest.TestCase):
         self.assertEqual(box.commands[-3:], [("mutant", ["S.c"]), ("original", ["S.c"]), ("mutant", ["S.c"])])
 
     def test_a_test_that_fails_now_and_then_does_not(self):
-        self.assertEqual(self.judged(FakeSandbox(flaky=["S.c"])).outcome, judge.SURVIVED)
+        for times in (1, 2, 3):
+            self.assertEqual(self.judged(FakeSandbox(flaky={"S.c": times})).outcome, judge.SURVIVED, times)
 
     def test_no_test_runs_the_line(self):
         verdict = self.judged(FakeSandbox())
@@ -251,18 +254,23 @@ class Sandboxed(unittest.TestCase):
         victim = subprocess.Popen(["sleep", "60"])
         self.addCleanup(victim.wait)
         self.addCleanup(victim.kill)
-        (self.home / "kept").write_text("")
-        code, output = self.box.run(["sh", "-c", f"kill {victim.pid}; rm {self.home}/kept; echo > $TMPDIR/a && echo wrote"],
-                                    "/", dict(os.environ), 20)
+        on_disk = tempfile.TemporaryDirectory(dir="/var/tmp")
+        self.addCleanup(on_disk.cleanup)
+        kept = [self.home / "kept", pathlib.Path(on_disk.name) / "kept"]
+        for path in kept:
+            path.write_text("")
+        attempt = f"kill {victim.pid}; rm {kept[0]} {kept[1]}; echo > $TMPDIR/a && echo wrote"
+        code, output = self.box.run(["sh", "-c", attempt], "/", dict(os.environ), 20)
         self.assertEqual(code, 0, output)
         self.assertIn("wrote", output)
         self.assertIsNone(victim.poll())
-        self.assertTrue((self.home / "kept").exists())
+        self.assertTrue(all(path.exists() for path in kept))
 
     def test_what_takes_too_long_is_ended_with_its_children(self):
-        code, _ = self.box.run(["sh", "-c", f"setsid sleep 31415 & sleep 31415"], "/", dict(os.environ), 1)
+        own = f"sleep {100000 + os.getpid()}"
+        code, _ = self.box.run(["sh", "-c", f"setsid {own} & {own}"], "/", dict(os.environ), 1)
         self.assertIsNone(code)
-        left = subprocess.run(["pgrep", "-f", "sleep 31415"], capture_output=True, text=True).stdout
+        left = subprocess.run(["pgrep", "-f", own], capture_output=True, text=True).stdout
         self.assertEqual(left, "")
 
 
