@@ -84,3 +84,13 @@ def statement_end(tokens, index):
             return None
         index = token.match + 1 if token.text in OPEN and token.match >= 0 else index + 1
     return None
+
+
+def condition_before(tokens, index):
+    """The first token of the condition whose `?` stands at index."""
+    while index > 0:
+        before = tokens[index - 1]
+        if before.text in ("(", "[", "{", "}", ";", ",", "=", "return", "<<", "?", ":", "+", "+="):
+            break
+        index = before.match if before.text in (")", "]") and before.match >= 0 else index - 1
+    return index

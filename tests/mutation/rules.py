@@ -2,9 +2,7 @@
 
 Why not universalmutator: its regular expressions know neither comments nor texts, and make some seven mutants of each
 line (a `<=` of every `==`, a `break` of every line), most of which do not compile; each costs a compilation.
-
-Left out is what no test should hold: comments, texts and what chooses between texts, logging, assertions, the hand-made
-mutants of the protocol (`mutant::on`).
+What is left out: quiet.py.
 """
 
 import dataclasses
@@ -12,6 +10,7 @@ import hashlib
 import re
 
 import cpp_tokens
+import quiet
 from cpp_tokens import is_spaced, statement_begin, statement_end
 
 SWAPS = {
@@ -24,9 +23,8 @@ WORDS = {"true": "false", "false": "true"}
 KEYWORDS = frozenset("""alignas auto case catch class concept const consteval constexpr constinit default delete do else
     enum explicit extern for friend goto if inline mutable namespace new operator private protected public requires return
     sizeof static struct switch template throw try typedef typename union using virtual volatile while""".split())
-LOGGING = re.compile(r"^(log|logger_?|logRefusal|logTrouble|logHeld)$")
-SILENT = frozenset(("static_assert", "assert", "BOOST_ASSERT"))
-NUMBER = re.compile(r"^(?P<value>0[xX][0-9a-fA-F']+?|0[bB][01']+|[0-9][0-9']*)(?P<suffix>(?:[uU]?[lL]{0,2}|[lL]{0,2}[uU]|[zZ][uU]|h|min|s|ms|us|ns)?)$")
+NUMBER = re.compile(r"^(?P<value>0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)"
+                    r"(?P<suffix>[uU]?[lL]{0,2}|[lL]{0,2}[uU]|[zZ][uU]|h|min|s|ms|us|ns)$")
 BIG = 100  # from here on one more or less is nothing that anybody would see
 
 
@@ -52,72 +50,8 @@ class Maker:
         self.path = path
         self.source = source
         self.tokens = cpp_tokens.tokens_of(source)
-        self.quiet = self.quiet_tokens()
+        self.quiet = quiet.Quiet(source, self.tokens).indices()
         self.found = {}
-
-    # What is left out.
-
-    def quiet_tokens(self):
-        quiet = set()
-        for index, token in enumerate(self.tokens):
-            if token.kind == "name" and (token.text in SILENT or LOGGING.match(token.text)):
-                if self.is_call(index):
-                    quiet.update(range(statement_begin(self.tokens, index), self.closing(index)))
-            elif token == "mutant" and self.text_of(index, 3) == "mutant::on":
-                quiet.update(self.on_line_of(index))
-            elif token == "?":
-                quiet.update(self.choice_of_texts(index))
-            elif token == "template" and self.text_of(index, 2) == "template<":
-                quiet.update(range(index, self.after_template(index)))
-        return quiet
-
-    def text_of(self, index, count):
-        return "".join(t.text for t in self.tokens[index : index + count])
-
-    def is_call(self, index):
-        after = self.tokens[index + 1 : index + 2]
-        return bool(after) and after[0].text in ("(", ".", "->")
-
-    def closing(self, index):
-        """After the call whose name stands at index."""
-        while index < len(self.tokens) and self.tokens[index] != "(":
-            index += 1
-        return self.tokens[index].match + 1 if index < len(self.tokens) else index
-
-    def on_line_of(self, index):
-        begin = self.source.rfind("\n", 0, self.tokens[index].begin)
-        end = self.source.find("\n", self.tokens[index].begin)
-        return [i for i, t in enumerate(self.tokens) if begin < t.begin < end]
-
-    def after_template(self, index):
-        depth = 0
-        for at in range(index + 1, len(self.tokens)):
-            depth += {"<": 1, ">": -1}.get(self.tokens[at].text, 0)
-            if depth == 0:
-                return at
-        return index
-
-    def condition_before(self, index):
-        """The first token of the condition whose `?` stands at index."""
-        while index > 0:
-            before = self.tokens[index - 1]
-            if before.text in ("(", "[", "{", "}", ";", ",", "=", "return", "<<", "?", ":", "+", "+="):
-                break
-            index = before.match if before.text in (")", "]") and before.match >= 0 else index - 1
-        return index
-
-    def choice_of_texts(self, index):
-        """`x ? "this" : "that"` words a message."""
-        colon = index
-        while colon < len(self.tokens) and self.tokens[colon].text not in (":", ";"):
-            token = self.tokens[colon]
-            colon = token.match + 1 if token.text in cpp_tokens.OPEN and token.match >= 0 else colon + 1
-        arms = [at for at in (index + 1, colon + 1) if at < len(self.tokens)]
-        if not any(self.tokens[at].kind == "text" for at in arms):
-            return []
-        return range(self.condition_before(index), arms[-1] + 1)
-
-    # What is made.
 
     def add(self, rule, index, begin, end, replacement):
         if index in self.quiet:
@@ -162,7 +96,7 @@ class Maker:
         if token == "!" and not self.is_whole_condition(index):
             self.add("negation", index, token.begin, token.end, "")
         elif token == "?":
-            begin = self.tokens[self.condition_before(index)].begin
+            begin = self.tokens[cpp_tokens.condition_before(self.tokens, index)].begin
             self.add("condition", index, begin, token.begin, "!(" + self.source[begin : token.begin].rstrip() + ") ")
 
     def is_whole_condition(self, index):
@@ -185,9 +119,9 @@ class Maker:
                 self.add("constant", index, token.begin, token.end, f"{other}{number['suffix']}")
 
     def names(self, index, token):
-        if token.text in WORDS and self.tokens[index - 1].text != "(" or token.text in WORDS and not self.is_specifier(index):
+        if token.text in WORDS and not self.is_specifier(index):
             self.add("truth", index, token.begin, token.end, WORDS[token.text])
-        elif token.text in ("min", "max") and self.text_of(index - 2, 2) == "std::" and self.tokens[index + 1].text in ("(", "<"):
+        elif token.text in ("min", "max") and self.is_call_of_std(index):
             self.add("extreme", index, token.begin, token.end, {"min": "max", "max": "min"}[token.text])
         elif token.text in ("if", "while") and self.tokens[index + 1] == "(":
             self.condition(index)
@@ -195,6 +129,9 @@ class Maker:
             self.returned(index)
         elif token == "else" and self.tokens[index + 1] != "if":
             self.otherwise(index)
+
+    def is_call_of_std(self, index):
+        return [t.text for t in self.tokens[index - 2 : index]] == ["std", "::"] and self.tokens[index + 1].text in ("(", "<")
 
     def is_specifier(self, index):
         """noexcept(true), explicit(false)."""

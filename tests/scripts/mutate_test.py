@@ -47,8 +47,18 @@ class Rules(unittest.TestCase):
         })
 
     def test_statements_branches_and_extremes(self):
-        self.assertEqual(made("void f(T& t) {\n  t.call(1s);\n  on = true;\n  if (!on) {\n    ++n;\n  } else {\n    n += x;\n  }\n"
-                              "  for (;;) break;\n  n = std::max(n, m);\n}\n"), {
+        self.assertEqual(made("""void f(T& t) {
+  t.call(1s);
+  on = true;
+  if (!on) {
+    ++n;
+  } else {
+    n += x;
+  }
+  for (;;) break;
+  n = std::max(n, m);
+}
+"""), {
             ("statement", ";"), ("statement", "for (;;) ;"), ("constant", "t.call(2s);"), ("constant", "t.call(0s);"),
             ("truth", "on = false;"), ("condition", "if (!(!on)) {"), ("count", "--n;"), ("else", "}  "),
             ("arithmetic", "n -= x;"), ("extreme", "n = std::min(n, m);"),
