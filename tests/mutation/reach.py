@@ -116,7 +116,8 @@ class Reach:
                 record = json.loads(line)
             except ValueError:
                 continue  # cut by an interruption
-            self.records[record["name"]] = record
+            if record["ok"]:  # who failed is tried again: it may have been the load
+                self.records[record["name"]] = record
 
     def measure(self, tests, jobs, told):
         """Runs what is not yet known. `told(done, all)` after each."""

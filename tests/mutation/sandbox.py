@@ -9,15 +9,22 @@ import signal
 import subprocess
 import tempfile
 
-# Mounts made before the rest becomes read-only stay as they are. The shell stays, as the first process of the namespace:
+# Mounts made before the rest becomes read-only stay as they are. GoogleTest captures output in /tmp whatever TMPDIR says,
+# so what is written there goes into the temporary folder. The shell stays, as the first process of the namespace:
 # a test in its place would be deaf to signals.
 SCRIPT = """
 for folder in $WRITABLE; do mount --bind "$folder" "$folder" || exit 125; done
+case "$TMPDIR" in
+  /tmp/*) ;;
+  *) mkdir -m 1777 "$SCRATCH/upper" "$SCRATCH/work"
+     mount -t overlay overlay -o "lowerdir=/tmp,upperdir=$SCRATCH/upper,workdir=$SCRATCH/work" /tmp 2>/dev/null ;;
+esac
 mount -o remount,bind,ro / || exit 125
 mountpoint -q /dev/shm && { mount -o remount,bind,ro /dev/shm || exit 125; }
 cd "$1" || exit 125
 shift
-ulimit -v 16777216 -f 4194304  # an endless loop must not take all memory: 16 GiB of addresses, files of 2 GiB
+ulimit -v 16777216  # an endless loop must not take all memory: 16 GiB of addresses, files of 2 GiB
+ulimit -f 4194304
 "$@"
 exit $?
 """
@@ -42,11 +49,13 @@ class Sandbox:
         """(exit code, output); None for the code if the time ran out. Nothing of it lives on."""
         scratch = pathlib.Path(tempfile.mkdtemp(dir=self.home))
         scratch.chmod(0o755)
-        variables = {**environment, "TMPDIR": str(scratch)}
+        temporary = scratch / "tmp"
+        temporary.mkdir(mode=0o755)
+        variables = {**environment, "TMPDIR": str(temporary)}
         if trace:
             variables["TENURE_TRACE"] = str(trace)
         if self.prefix:
-            variables["WRITABLE"] = f"{scratch} {trace or ''}"
+            variables |= {"SCRATCH": str(scratch), "WRITABLE": f"{scratch} {trace or ''}"}
             command = [*self.prefix, "sh", "-c", SCRIPT, "sandbox", directory, *command]
         try:
             return self.wait(command, directory, variables, seconds)
