@@ -17,6 +17,7 @@ sys.path.insert(0, str(TREE / "tests" / "mutation"))
 sys.dont_write_bytecode = True
 import campaign
 import judge
+import reach
 import report
 import rules
 import runner
@@ -249,6 +250,35 @@ class Judging(unittest.TestCase):
         one.by_line = {"a.cpp": {}}
         mutant = types.SimpleNamespace(path="a.cpp", identity="a.cpp:1", first_line=2, line=3)
         self.assertEqual(one.run_tests(mutant, "variant").outcome, judge.UNREACHED)
+
+
+class Measuring(unittest.TestCase):
+    def measured(self, home, failing, tree="t"):
+        """Names of the tests that ran."""
+        ran = []
+
+        def run_alone(test, trace):
+            ran.append(test.name)
+            return runner.Outcome(test.name not in failing, False, 1.0, "")
+
+        space = types.SimpleNamespace(home=home)
+        one = reach.Reach(space, types.SimpleNamespace(sandbox=space, run_alone=run_alone))
+        one.load(tree)
+        tests = [Test(name, [name], "/", 60.0, set(), {}, [], [], name == "c", False) for name in "abc"]
+        one.measure(tests, 1, lambda *_: None)
+        return ran
+
+    def test_each_test_is_measured_once_for_a_tree_but_one_that_failed_again(self):
+        with tempfile.TemporaryDirectory() as directory:
+            home = pathlib.Path(directory)
+            self.assertEqual(self.measured(home, failing="b"), ["a", "b", "c"])
+            self.assertEqual(self.measured(home, failing=""), ["b"])
+            self.assertEqual(self.measured(home, failing=""), [])
+            self.assertEqual(self.measured(home, failing="", tree="u"), ["a", "b", "c"])
+
+    def test_blocks_are_packed(self):
+        for blocks in ([], [0], [7, 8, 63, 64, 999]):
+            self.assertEqual(reach.unpacked(reach.packed(blocks, 1000)), blocks)
 
 
 class Sandboxed(unittest.TestCase):
