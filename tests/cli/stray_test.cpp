@@ -46,7 +46,7 @@ TEST_F(StrayTest, IsToldToStopAndGoneBeforeTheRelease) {
 }
 
 TEST_F(StrayTest, IsKilledWhenTheDrainTimeoutEnds) {
-  configure("  drain_timeout: 1s\n");
+  configure("  drain_timeout: 3s\n");  // a tenth of it is left for the end
   Subprocess alice{run({}, job(startsDaemon("ignore-term") + waits)), as("alice")};
   const Witness stray = this->stray();
   Subprocess bob{run({}, actingJob()), as("bob")};
