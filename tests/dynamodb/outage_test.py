@@ -136,9 +136,9 @@ class Outage(TableTest):
 
     def end_outage(self):
         """The one that leads afterwards, and after how many seconds."""
+        over = time.monotonic()  # before: somebody may win while the proxy still answers this test
         self.proxy.clear()
         self.proxy.listen(True)
-        over = time.monotonic()
         leader = self.elected_since(over)
         return leader, leader.said("elected with", over) - over
 
