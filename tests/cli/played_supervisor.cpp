@@ -13,7 +13,7 @@
 
 namespace tenure::test {
 
-PlayedSupervisor::PlayedSupervisor() : life_{{"sleep", "1000"}} {
+PlayedSupervisor::PlayedSupervisor() : life_{{"sleep", "1000"}}, pidfd_{cli::openPidfd(life_.id())} {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error("socketpair failed");
   ours_.reset(ends[0]);
@@ -31,10 +31,14 @@ void PlayedSupervisor::publish(milliseconds leads, milliseconds valid) {
 }
 
 void PlayedSupervisor::startGuard() {
-  const cli::UniqueFd supervisor = cli::openPidfd(life_.id());
   guard_ = fork();
-  if (guard_ == 0) _exit(cli::runGuard({theirs_.get(), channel.descriptor(), supervisor.get()}));
+  if (guard_ == 0) _exit(cli::runGuard({theirs_.get(), channel.descriptor(), pidfd_.get()}));
   if (guard_ < 0) throw std::runtime_error("fork failed");
+}
+
+void PlayedSupervisor::die() {
+  life_.signal(SIGKILL);
+  life_.wait();
 }
 
 void PlayedSupervisor::freezeGuard() const {

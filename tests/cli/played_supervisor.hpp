@@ -33,10 +33,12 @@ class PlayedSupervisor {
 
   void sendWatch(const cli::Job& job, const std::string& identity) const;
   [[nodiscard]] bool isWatched() const;
-  void die() { life_.signal(9); }
+  /// What it sent before is still to be read.
+  void die();
 
  private:
   Subprocess life_;
+  cli::UniqueFd pidfd_;
   cli::UniqueFd ours_, theirs_;
   pid_t guard_{-1};
 };

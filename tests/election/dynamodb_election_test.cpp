@@ -82,8 +82,8 @@ TEST_F(DynamoDbElection, ACandidateThatIsCutOffIsFollowedWhenItsLeaseIsOver) {
   const auto took = elapsedForHolder(silent, readClock());
   EXPECT_FALSE(first.elector->isLeader());
   // Its last heartbeat was up to one before; it was seen, and is seen to be over, within a poll.
-  EXPECT_GT(took, lease - heartbeat - margin);
-  EXPECT_LT(took, lease + heartbeat + margin);
+  EXPECT_GT(took, lease - heartbeat - margin());
+  EXPECT_LT(took, lease + heartbeat + margin());
   EXPECT_EQ(second.elector->fencingToken(), FencingToken{2});
   ASSERT_TRUE(revoked(first));
   EXPECT_EQ(first.record->why().reason, RevokeReason::storeUnreachable);
@@ -97,7 +97,7 @@ TEST_F(DynamoDbElection, APoliteEndHandsOverWithinAPoll) {
   EXPECT_EQ(first.elector->stop(), ReleaseResult::released);
   const Instant free = readClock();
   ASSERT_TRUE(led(second));
-  EXPECT_LT(elapsedForHolder(free, readClock()), heartbeat + margin);
+  EXPECT_LT(elapsedForHolder(free, readClock()), heartbeat + margin());
   EXPECT_EQ(second.elector->fencingToken(), FencingToken{2});
 }
 
@@ -113,7 +113,7 @@ TEST_F(DynamoDbElection, AnOperatorAsksTheLeaderToStepDownAndAnotherFollows) {
   EXPECT_TRUE(std::holds_alternative<Applied>(asked.get_future().get()));
   const Instant told = readClock();
   ASSERT_TRUE(led(second));
-  EXPECT_LT(elapsedForHolder(told, readClock()), 2 * heartbeat + margin) << "its next heartbeat, and a poll";
+  EXPECT_LT(elapsedForHolder(told, readClock()), 2 * heartbeat + margin()) << "its next heartbeat, and a poll";
   ASSERT_TRUE(revoked(first));
   EXPECT_EQ(first.record->why().reason, RevokeReason::steppedDown);
   EXPECT_EQ(second.elector->fencingToken(), FencingToken{2});

@@ -16,6 +16,7 @@
 
 #include "election/stage.hpp"
 #include "stores/dynamodb/socket_client.hpp"
+#include "support/lateness_probe.hpp"
 
 namespace tenure::test {
 
@@ -32,8 +33,8 @@ class DynamoDbTable : public testing::Test {
  protected:
   static constexpr std::chrono::milliseconds lease{1'200};
   static constexpr std::chrono::milliseconds heartbeat{300};
-  /// What a loaded machine and a few round trips to the test's server may take.
-  static constexpr std::chrono::milliseconds margin{500};
+  /// What a few round trips to the test's server may take, and by how much the machine is late besides.
+  [[nodiscard]] std::chrono::nanoseconds margin() const { return std::chrono::milliseconds{500} + 4 * probe_.worst(); }
 
   DynamoDbTable() {
     std::random_device random;
@@ -48,8 +49,10 @@ class DynamoDbTable : public testing::Test {
 
   /// Started, and writes down all that it is told.
   [[nodiscard]] static std::unique_ptr<LeaderElector> elector(const std::string& id, std::shared_ptr<LeaseStore> store,
-                                                              Record& record) {
-    Group group = Group::make({"elected", {id}, {.duration = lease, .heartbeat = heartbeat}}, std::move(store)).value();
+                                                              Record& record,
+                                                              std::chrono::milliseconds duration = lease) {
+    Group group =
+        Group::make({"elected", {id}, {.duration = duration, .heartbeat = heartbeat}}, std::move(store)).value();
     auto made = std::make_unique<LeaderElector>(std::move(group), record.terms());
     made->addListener(record.notices());
     made->start();
@@ -72,6 +75,7 @@ class DynamoDbTable : public testing::Test {
   DynamoDbStoreOptions options_;
 
  private:
+  const LatenessProbe probe_;
   const std::shared_ptr<aws::JsonClient> hand_ = makeSocketClient(dynamoDbEndpoint());
 };
 

@@ -7,6 +7,8 @@ import threading
 import peers
 
 PATIENCE = 60
+REFRESH_MS = 100  # how often a waiting client looks (Hold.java)
+FIRST_CALLS_MS = 500  # what the virtual machine needs to load what it has not run before
 
 
 def list_locks(endpoint, table):
@@ -50,6 +52,15 @@ class Holder:
             if not found():
                 raise AssertionError(f"the Java client did not come to {what}: {self.events}")
             return found()
+
+    def count(self, what):
+        return sum(event["e"] == what for event in self.events)
+
+    def latest_takeover_ms(self, lease_ms, lateness):
+        """From the last renewal that it can have seen: it waits the lease that stands in the row, from when it first saw
+        that version; so it does again after each attempt that it gave up."""
+        attempts = 1 + self.count("not_granted")
+        return attempts * (lease_ms + 2 * REFRESH_MS) + FIRST_CALLS_MS + 4 * lateness.worst() * 1000
 
     def release(self):
         self._process.stdin.close()

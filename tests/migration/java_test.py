@@ -3,10 +3,12 @@
 import pathlib
 import signal
 import sys
+import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from row_case import RowTest, the_endpoint, wait_until
+from lateness import Lateness
 import java_program
 
 
@@ -52,6 +54,19 @@ class Java(RowTest):
         self.assertTrue(java.release())
         self.started(short)
         wait_until(lambda: self.text_of(self.group, "leaseDuration") == "1000", "the own lease in the row")
+
+    def test_J_06_java_with_a_short_lease_waits_for_the_long_one_of_tenure(self):
+        lease_ms, heartbeat_ms = 4000, 300
+        leader = self.started(self.yaml(lease=f"{{ duration: {lease_ms}ms, heartbeat: {heartbeat_ms}ms }}"))
+        java = self.java(lease_ms=1000, heartbeat_ms=250)
+        java.wait_for("waiting")
+        with Lateness(lambda: self.item(self.group)) as lateness:
+            leader.signal(signal.SIGKILL)
+            killed = time.monotonic_ns()
+            took = (java.wait_for("acquired")["t"] - killed) / 1e6
+            # Its last renewal came up to a heartbeat before its death, or later by what the machine held it up.
+            self.assertGreater(took, lease_ms - heartbeat_ms - lateness.worst() * 1000)
+            self.assertLess(took, java.latest_takeover_ms(lease_ms, lateness))
 
 
 if __name__ == "__main__":

@@ -75,7 +75,11 @@ TEST_F(SqliteOrder, aCommitBeforeTheWakeFileIsWatchedIsToldAfterIt) {
   std::atomic<bool> committed{false};
   Signal told;
   const HookedCalls calls{{.beforeWatch = [&](const std::string& path) {
-    if (path == wakeFile) committed = contains(writer.ask("acquire lease a"), "applied");
+    if (path != wakeFile || committed) return;
+    ASSERT_TRUE(contains(writer.ask("acquire lease a"), "applied"));
+    // It wakes others after its answer, and before the next write.
+    ASSERT_TRUE(contains(writer.ask("acquire lease b"), "conflict"));
+    committed = true;
   }}};
   const auto handle = store.raw().watch(key, [&] {
     if (committed) told.set();

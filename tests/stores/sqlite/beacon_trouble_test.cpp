@@ -95,10 +95,13 @@ TEST_F(SqliteBeaconTrouble, aDirectoryThatIsDeletedEndsNoTermAndProvesNothing) {
   ASSERT_TRUE(contains(acquired, "applied 1 ")) << acquired;
   Store store{path_};
   const LeaseRecord record = store->record({"lease"});
-  expectNoProof(store, record, [&] { std::filesystem::remove_all(sidecarOf(path_)); });
-  const std::string renewed = holder.ask("renew lease a " + record.version.text());
-  EXPECT_TRUE(contains(renewed, "applied 1 ")) << renewed << ' ' << holder.ask("error");
-  expectNoProof(store, store->record({"lease"}), [&] { holder.kill(); });
+  expectNoProof(store, record, [&] {
+    std::filesystem::remove_all(sidecarOf(path_));
+    const std::string renewed = holder.ask("renew lease a " + record.version.text());
+    EXPECT_TRUE(contains(renewed, "applied 1 ")) << renewed << ' ' << holder.ask("error");
+    holder.kill();
+  });
+  expectNoProof(store, store->record({"lease"}), [] {});
 }
 
 TEST_F(SqliteBeaconTrouble, whoMayNotWriteIntoTheDirectoryIsRefusedInPlainWordsUntilHeMay) {
