@@ -54,7 +54,7 @@ TEST_F(StrayTest, IsKilledWhenTheDrainTimeoutEnds) {
   alice.signal(SIGTERM);
   expectGoneBeforeSuccessor(stray, bob);
   EXPECT_EQ(alice.wait(), cli::exitOk) << alice.errors();
-  EXPECT_NE(alice.errors().find("stopped (released)"), std::string::npos) << alice.errors();
+  EXPECT_NE(alice.errors().find("is killed"), std::string::npos) << alice.errors();
 }
 
 TEST_F(StrayTest, OfAJobThatEndedByItselfEndsBeforeTheRelease) {
