@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the models of the protocol (lease.pml, database.pml) through SPIN and compares what comes out with what must.
+"""Runs the models of the protocol (lease.pml with its lease_*.pml, database.pml) through SPIN and compares what comes out with what must.
 
   run_model.py --small       every property in reduced forms, all mutants, and the guard taken away: seconds
   run_model.py --full        two candidates with everything, every state: minutes, some GiB
@@ -8,7 +8,9 @@
   run_model.py --trace NAME  the shortest way to the violation that this mutant must show, step by step
 
 Verdicts are read from the checker's own output and nothing else. A search that is not complete (depth, memory, time) is
-a failure, never a success. Exit code 0: every run said what it must; 1: one did not; 2: it could not be run.
+a failure, never a success. Where the states are too many to keep (three candidates) the verdict is "none seen" and no
+more: of each state only some bits are kept, and the hash factor (bits for each state) says how much may have been
+missed; above 100 it is next to nothing. Exit code 0: every run said what it must; 1: one did not; 2: it could not be run.
 """
 
 import argparse
@@ -28,10 +30,14 @@ import time
 MODELS = pathlib.Path(__file__).resolve().parent
 LEASE, DATABASE = "lease.pml", "database.pml"
 
+LEASE_PARTS = (LEASE, "lease_state.pml", "lease_mutants.pml", "lease_parts.pml")
 PROPERTIES = ("MUTUAL_EXCLUSION", "NO_EARLY_TAKEOVER", "STABLE_LEADER", "NO_STALE_WRITE", "TOKENS_RISE", "NO_REVIVAL",
               "RELEASE_AFTER_WORK", "ONE_WORK_AT_A_TIME", "PROGRESS")
 DATABASE_PROPERTIES = ("ONE_BELIEVER",)
+LIVENESS = "SOMEBODY_LEADS"  # a formula, not an assertion
 HOLDS = "holds"
+NONE_SEEN = "none seen"  # by a search that keeps some bits of each state
+GOOD_HASH_FACTOR = 10  # with less, a search by bits says too little to be called one
 INCOMPLETE = "INCOMPLETE"
 
 
@@ -47,6 +53,9 @@ class Configuration:
     memory_mib: int = 2_000
     seconds: int = 120
     model: str = LEASE
+    live: bool = False
+    fair: bool = True  # whoever has something to do for ever does it at last
+    bits: bool = False  # keeps some bits of each state only
 
 
 def holds(name, *defines, **more):
@@ -56,6 +65,25 @@ def holds(name, *defines, **more):
 def mutant(name, expect, *defines):
     """Only the property that it must violate is looked at, or another one might be violated first."""
     return Configuration(name, (name, f"ONLY={PROPERTIES.index(expect) + 1}", *defines), expect, optimise="-O0")
+
+
+def lives(name, *defines, **more):
+    return Configuration(name, ("LIVE=1", "CALM=1", *defines), live=True, **more)
+
+
+def never_leads(name, *defines, **more):
+    """A rule taken away so that nobody may lead for ever; without assertions, or one of them might come first."""
+    return lives(name, f"ONLY={len(PROPERTIES) + 1}", *defines, expect=LIVENESS, optimise="-O0", **more)
+
+
+def none_seen(name, *defines, **more):
+    return Configuration(name, ("CANDIDATES=3", *defines), NONE_SEEN, bits=True, **more)
+
+
+def of_three(name, switch, *defines):
+    """The search by bits sees what it must see."""
+    return Configuration(name, (switch, "ONLY=1", "CANDIDATES=3", *defines), "MUTUAL_EXCLUSION", optimise="-O0", bits=True,
+                         hash_bits=28)
 
 
 def database_mutant(name):
@@ -69,6 +97,11 @@ DELETED = (NO_LATE_REQUESTS, NO_WRITES, NO_CRASHES, NO_DRAIN_TIMEOUT)
 LENGTHENED = DELETED
 ANOTHER_MAKE = ("LEASE=2", *DELETED)
 LEASE_ONLY = (NO_WRITES, NO_DELETIONS, NO_CRASHES, NO_DRAIN_TIMEOUT)
+TWO_LENGTHS = ("LENGTHENS=1", NO_LATE_REQUESTS, *LEASE_ONLY)
+LOST = (NO_LATE_REQUESTS, NO_WRITES, NO_DRAIN_TIMEOUT)
+LOCKS = ("ONETERM=1", NO_LATE_REQUESTS, NO_WRITES, NO_DELETIONS, NO_CRASHES)
+QUICK = ("SKEW=0", NO_LATE_REQUESTS, *LEASE_ONLY)
+THREE = ("LEASE=2", NO_LATE_REQUESTS, *LEASE_ONLY)
 
 SMALL = (
     holds("equal clocks need no guard", "SKEW=0", "GUARD=0", NO_LATE_REQUESTS, *LEASE_ONLY),
@@ -79,10 +112,27 @@ SMALL = (
     holds("a release removes the record", "RELEASES=2", NO_LATE_REQUESTS, NO_WRITES, NO_DRAIN_TIMEOUT),
     holds("leases made longer, deleted records", "LENGTHENS=1", *LENGTHENED),
     holds("another make, deleted records", "FOREIGN=1", *ANOTHER_MAKE),
+    holds("leases made longer and shorter", "SHORTENS=1", *TWO_LENGTHS),
+    holds("leases of either length", "EITHER=1", *TWO_LENGTHS),
+    holds("a lost counter", "LOSES=1", "LEASE=2", *LOST),
+    holds("candidacies of one term", *LOCKS),
+    holds("one term, one look, a dead holder", "CALM=1", "DIES=1", NO_DRAIN_TIMEOUT, *LOCKS),
+    lives("somebody leads at last", "DIES=1", "BACKOFF=1", *QUICK),
     holds("deleted databases", model=DATABASE),
 )
-NEGATIVE = (Configuration("skew without guard", ("GUARD=0", "ONLY=1", NO_LATE_REQUESTS, *LEASE_ONLY),
-                          "MUTUAL_EXCLUSION", optimise="-O0"),)
+
+
+def without(name, expect, *defines):
+    return Configuration(name, (*defines, f"ONLY={PROPERTIES.index(expect) + 1}"), expect, optimise="-O0")
+
+
+# An assumption taken away, not a rule: what it is needed for.
+NEGATIVE = (
+    without("skew without guard", "MUTUAL_EXCLUSION", "GUARD=0", NO_LATE_REQUESTS, *LEASE_ONLY),
+    without("record and counter lost together", "MUTUAL_EXCLUSION", "LOSES=2", *LOST),
+    without("no memory of tokens is left", "TOKENS_RISE", "LOSES=2", *LOST),
+    never_leads("a candidate that never has its turn", *QUICK, fair=False),
+)
 MUTANTS = (
     # time
     mutant("COUNT_FROM_REPLY", "MUTUAL_EXCLUSION", NO_LATE_REQUESTS, *LEASE_ONLY),
@@ -119,16 +169,40 @@ MUTANTS = (
     # progress
     mutant("WAIT_PER_CALL", "PROGRESS", "CALM=1", NO_LATE_REQUESTS, NO_WRITES, NO_DELETIONS, NO_DRAIN_TIMEOUT),
     mutant("ANSWER_AWAITED_FOR_EVER", "PROGRESS", "CALM=1", NO_LATE_REQUESTS, *LEASE_ONLY),
+    # leases of two lengths
+    mutant("SHORTENED_TOO_LATE", "MUTUAL_EXCLUSION", "SHORTENS=1", *TWO_LENGTHS),
+    mutant("LATER_SHORTER_IGNORED", "MUTUAL_EXCLUSION", "LENGTHENS=1", "SHORTENS=1", *LEASE_ONLY),
+    mutant("LENGTHENED_TOO_EARLY", "MUTUAL_EXCLUSION", *TWO_LENGTHS),
+    mutant("STATED_LEASE_IGNORED", "MUTUAL_EXCLUSION", "EITHER=1", *TWO_LENGTHS),
+    # the counter lost
+    mutant("COUNTER_ALONE", "TOKENS_RISE", "LOSES=1", *LOST),
+    mutant("TRACELESS_FROM_ONE", "TOKENS_RISE", "LOSES=1", "FOREIGN=1", "LEASE=2", *LOST),
+    # candidacies of one term
+    mutant("UNDRAINED_IS_OWN", "MUTUAL_EXCLUSION", *LOCKS),
+    mutant("RECALLED_AS_WAITED", "MUTUAL_EXCLUSION", NO_DRAIN_TIMEOUT, *LOCKS),
+    mutant("LEFT_IS_STILL_THERE", "NO_EARLY_TAKEOVER", NO_DRAIN_TIMEOUT, *LOCKS),
+    mutant("MEMORY_FORGOTTEN", "PROGRESS", "CALM=1", "DIES=1", NO_DRAIN_TIMEOUT, *LOCKS),
+    # at last
+    never_leads("CONFLICT_IS_NO_LOOK", "CONFLICT_IS_NO_LOOK", *QUICK),
+    never_leads("BACKOFF_WITHOUT_END", "BACKOFF_WITHOUT_END", "BACKOFF=1", *QUICK),
     # the whole database
     *map(database_mutant, ("MADE_WITHOUT_WAIT", "MADE_WITHOUT_LOCK", "MARK_IGNORED", "SINCE_BEFORE_LOOK",
                            "BEACONS_BEFORE_LOOK", "BEACON_IGNORED", "LENGTHENED_BEFORE_STATED", "ELECTED_WITHOUT_LOOK",
                            "RENEWED_WITHOUT_LOOK")),
 )
 BIG = {"optimise": "-O3", "hash_bits": 27, "depth": 8_000_000, "memory_mib": 10_000, "seconds": 3600}
+BITS = {"optimise": "-O2", "hash_bits": 33, "depth": 3_000_000, "memory_mib": 6_000, "seconds": 900}
 FULL = (
     holds("lease of 4 ticks, no downstream writes", "LEASE=4", NO_WRITES, least_states=8_000_000, **BIG),
     holds("lease of 2 ticks, everything", "LEASE=2", least_states=7_000_000, **BIG),
     holds("lease of 3 ticks, calm after faults", "CALM=1", NO_WRITES, NO_DELETIONS, least_states=1_000_000, **BIG),
+    holds("longer and shorter, late requests", "LENGTHENS=1", "SHORTENS=1", *LEASE_ONLY, least_states=2_000_000, **BIG),
+    holds("a lost counter, another make", "LOSES=1", "FOREIGN=1", "LEASE=2", *LOST, least_states=2_000_000, **BIG),
+    lives("somebody leads at last, skew", "DIES=1", "BACKOFF=1", NO_LATE_REQUESTS, *LEASE_ONLY, least_states=200_000, **BIG),
+    holds("three candidates, lease of 2 ticks", "CANDIDATES=3", *THREE, least_states=500_000, **BIG),
+    none_seen("three candidates, lease of 3 ticks", NO_LATE_REQUESTS, *LEASE_ONLY, **BITS),
+    of_three("three, skew without guard", "GUARD=0", NO_LATE_REQUESTS, *LEASE_ONLY),
+    of_three("three, COUNT_FROM_REPLY", "COUNT_FROM_REPLY", NO_LATE_REQUESTS, *LEASE_ONLY),
     holds("deleted databases, lease of 5 ticks", "LEASE=5", model=DATABASE, **BIG),
     holds("deleted databases, three candidates", "CANDIDATES=3", model=DATABASE, **BIG),
 )
@@ -146,6 +220,7 @@ class Outcome:
     depth: int = 0
     cpu_seconds: float = 0.0
     memory_mib: float = 0.0
+    hash_factor: float = 0.0
 
 
 TROUBLE = ("max search depth too small", "out of memory", "Search not completed", "MEMLIM", "search interrupted",
@@ -157,14 +232,26 @@ def number(pattern, text):
     return float(found[0]) if len(found) == 1 else None
 
 
-def judge(text, exit_code):
+def judge_formula(text, violated, fair):
+    """What it says of the formula: its name, HOLDS, or None where the search was not what it had to be."""
+    searched = f"+ ({LIVENESS})" in text and re.search(r"^\s*acceptance\s+cycles\s*\+", text, re.M)
+    if not searched or ("(fairness enabled)" in text) != fair:
+        return None
+    if not violated:
+        return HOLDS
+    return LIVENESS if len(violated) == 1 and violated[0] == "acceptance cycle" else None
+
+
+def judge(text, exit_code, configuration=Configuration("", ())):
     """What the checker's output says. Anything that does not look exactly as it must is no success."""
     errors = number(r"^State-vector .*\berrors: (\d+)\s*$", text)
     states = number(r"^\s*([\d.e+]+) states, stored", text)
     depth = number(r"\bdepth reached (\d+),", text)
     memory = number(r"^\s*([\d.]+)\s+total actual memory usage", text)
     seconds = number(r"^pan: elapsed time ([\d.e+]+) seconds", text)
-    figures = (int(states or 0), int(depth or 0), seconds or 0.0, memory or 0.0)
+    factor = number(r"^hash factor: ([\d.e+]+)", text)
+    figures = (int(states or 0), int(depth or 0), seconds or 0.0, memory or 0.0, factor or 0.0)
+    kind = "Bit" if configuration.bits else "Full"
     if exit_code != 0:
         return Outcome(INCOMPLETE, f"the checker ended with code {exit_code}", *figures)
     if errors is None or not states or depth is None:
@@ -174,9 +261,16 @@ def judge(text, exit_code):
     if errors == 0:
         if violated or trouble:
             return Outcome(INCOMPLETE, "; ".join(violated + trouble), *figures)
-        if "Full statespace search for" not in text or not re.search(r"^\s*assertion violations\s*\+", text, re.M):
+        if f"{kind} statespace search for" not in text or not re.search(r"^\s*assertion violations\s*\+", text, re.M):
             return Outcome(INCOMPLETE, "the search was not a full one with assertions", *figures)
-        return Outcome(HOLDS, "", *figures)
+        if configuration.live and judge_formula(text, violated, configuration.fair) != HOLDS:
+            return Outcome(INCOMPLETE, "the search did not look for cycles as it had to", *figures)
+        if configuration.bits and (factor is None or factor < GOOD_HASH_FACTOR):
+            return Outcome(INCOMPLETE, f"the hash factor is {factor}, too small to say anything", *figures)
+        return Outcome(NONE_SEEN if configuration.bits else HOLDS, "", *figures)
+    if configuration.live and errors == 1 and "max search depth" not in text:
+        if judge_formula(text, violated, configuration.fair) == LIVENESS:
+            return Outcome(LIVENESS, "", *figures)
     if errors == 1 and len(violated) == 1 and violated[0].startswith("assertion violated"):
         named = [p for p in (*PROPERTIES, *DATABASE_PROPERTIES) if re.search(rf"\b{p}\b", violated[0])]
         if len(named) == 1 and "max search depth" not in text:
@@ -203,7 +297,9 @@ def build(configuration, directory, extra=()):
     told = tool([spin, "-a", *defines, *extra, str(MODELS / configuration.model)], directory, "spin")
     if "error" in told.lower():
         raise CannotRun(f"spin does not understand the model:\n{told}")
-    flags = ["-w", configuration.optimise, "-DSAFETY", "-DNOFAIR", "-DNOREDUCE", f"-DMEMLIM={configuration.memory_mib}"]
+    flags = ["-w", configuration.optimise, "-DNOREDUCE", f"-DMEMLIM={configuration.memory_mib}"]
+    flags += [] if configuration.live else ["-DSAFETY", "-DNOFAIR"]
+    flags += ["-DBITSTATE"] if configuration.bits else []
     if extra:
         flags += ["-DBFS"]  # the shortest way first
     tool([compiler, *flags, "-o", "pan", "pan.c"], directory, "the C compiler")
@@ -213,12 +309,13 @@ def check(configuration):
     with tempfile.TemporaryDirectory(prefix="tenure-model-") as directory:
         build(configuration, directory)
         command = ["./pan", "-n", f"-m{configuration.depth}", f"-w{configuration.hash_bits}"]
+        command += ["-a"] + (["-f"] if configuration.fair else []) if configuration.live else []
         try:
             result = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False,
                                     timeout=configuration.seconds)
         except subprocess.TimeoutExpired:
             return Outcome(INCOMPLETE, f"not done in {configuration.seconds} s")
-        return judge(result.stdout + result.stderr, result.returncode)
+        return judge(result.stdout + result.stderr, result.returncode, configuration)
 
 
 STEP = re.compile(r"^\s*(\d+):\s+proc\s+(\d) \((\w+):\d\) \S+\.pml:(\d+) \(state \d+\)", re.M)
@@ -227,17 +324,18 @@ STEP = re.compile(r"^\s*(\d+):\s+proc\s+(\d) \((\w+):\d\) \S+\.pml:(\d+) \(state
 def trace(configuration):
     """The steps of the shortest violation, as the lines of the model that they are."""
     path = MODELS / configuration.model
-    source = path.read_text(encoding="utf-8").splitlines()
     with tempfile.TemporaryDirectory(prefix="tenure-model-") as directory:
         build(configuration, directory, ("-DBREADTH_FIRST",))
         tool(["./pan", "-n", f"-m{configuration.depth}", f"-w{configuration.hash_bits}"], directory, "the checker")
         if not (pathlib.Path(directory) / f"{configuration.model}.trail").exists():
             print("no violation, so there is no way to it")
             return 1
-        shutil.copy(path, directory)
+        for part in LEASE_PARTS if configuration.model == LEASE else (DATABASE,):
+            shutil.copy(MODELS / part, directory)
         defines = [f"-D{d}" for d in configuration.defines]
         replay = subprocess.run([shutil.which("spin"), "-t", "-p", *defines, "-DBREADTH_FIRST", configuration.model],
                                 cwd=directory, capture_output=True, text=True, check=False).stdout
+    source = path.read_text(encoding="utf-8").splitlines()  # of the steps; their parts are told by the names in them
     seen = set()
     for number, process, name, at in STEP.findall(replay):
         if number not in seen:  # the first line of a step is its guard
@@ -254,23 +352,31 @@ def is_as_expected(configuration, outcome):
 
 def line(configuration, outcome):
     good = is_as_expected(configuration, outcome)
-    verdict = outcome.verdict if outcome.verdict in (HOLDS, INCOMPLETE) else f"violated: {outcome.verdict}"
+    verdict = outcome.verdict if outcome.verdict in (HOLDS, NONE_SEEN, INCOMPLETE) else f"violated: {outcome.verdict}"
     if not good:
         verdict += f"   UNEXPECTED, must be: {configuration.expect}"
         if configuration.least_states > outcome.states:
             verdict += f" with {configuration.least_states:,} states at least"
         verdict += f" ({outcome.detail})" if outcome.detail else ""
+    if configuration.bits and outcome.hash_factor:
+        verdict += f"; hash factor {outcome.hash_factor:,.0f}"
     return (f"{configuration.name:<40} {outcome.states:>12,} {outcome.depth:>10,} {outcome.cpu_seconds:>8.2f} "
             f"{outcome.memory_mib:>9,.0f}  {verdict}")
 
 
 def keep_figures(path, outcomes, wrong):
     """For scripts/evidence."""
-    held = [(c, o) for c, o in outcomes if c.expect == HOLDS]
-    figures = {"states_explored": sum(o.states for _, o in held), "mutants_and_negatives_violated":
-               sum(is_as_expected(c, o) for c, o in outcomes if c.expect != HOLDS), "unexpected": len(wrong)}
+    whole = [(c, o) for c, o in outcomes if c.expect == HOLDS]
+    held = [(c, o) for c, o in outcomes if c.expect in (HOLDS, NONE_SEEN)]
+    broken = [(c, o) for c, o in outcomes if c.expect not in (HOLDS, NONE_SEEN)]
+    figures = {"states_explored": sum(o.states for _, o in whole), "mutants_and_negatives_run": len(broken),
+               "mutants_and_negatives_violated": sum(is_as_expected(c, o) for c, o in broken), "unexpected": len(wrong)}
+    for name in sorted({c.expect for c, _ in broken}):  # how many each property was shown with
+        runs = [is_as_expected(c, o) for c, o in broken if c.expect == name]
+        figures[f"negatives of {name}"] = f"{len(runs)} run, {sum(runs)} found"
     figures |= {c.name: {"verdict": o.verdict, "states": o.states, "depth": o.depth, "seconds": round(o.cpu_seconds, 1),
-                         "MiB": round(o.memory_mib)} for c, o in held}
+                         "MiB": round(o.memory_mib)} | ({"hash_factor": round(o.hash_factor)} if c.bits else {})
+                for c, o in held}
     pathlib.Path(path).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
@@ -285,6 +391,9 @@ def run(configurations, jobs, keep=None):
                 wrong.append(configuration.name)
     if keep:
         keep_figures(keep, outcomes, wrong)
+    broken = [c.name for c in configurations if c.expect not in (HOLDS, NONE_SEEN)]
+    if broken:
+        print(f"{len(broken)} mutants and negatives run, {sum(name not in wrong for name in broken)} found")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(f"{len(configurations)} runs, {len(wrong)} unexpected; {time.monotonic() - started:.1f} s, "
           f"{used.ru_utime + used.ru_stime:.1f} s of processor time")
@@ -301,7 +410,7 @@ def main():
     parser.add_argument("--full", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--only", action="append", metavar="NAME", choices=list(all_configurations()), default=[])
-    parser.add_argument("--trace", metavar="NAME", choices=[c.name for c in (*NEGATIVE, *MUTANTS)])
+    parser.add_argument("--trace", metavar="NAME", choices=[c.name for c in (*NEGATIVE, *MUTANTS) if not c.live])
     parser.add_argument("--json", metavar="FILE", help="write the figures here")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="runs at a time; default: 2")
     options = parser.parse_args()

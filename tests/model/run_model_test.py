@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """run_model.py must not take a search that broke off for a proof, nor one violation for another."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -96,6 +97,56 @@ class Judge(unittest.TestCase):
         self.assert_incomplete(VIOLATED.replace("MUTUAL_EXCLUSION", "x"))
 
 
+LIVE = run_model.Configuration("live", (), live=True)
+BITS = run_model.Configuration("bits", (), bits=True)
+LED = HELD.replace("never claim         \t- (none specified)", "never claim         \t+ (SOMEBODY_LEADS)").replace(
+    "cycle checks       \t- (disabled by -DSAFETY)", "acceptance   cycles \t+ (fairness enabled)")
+UNLED = "pan:1: acceptance cycle (at depth 80)\n" + LED.replace("errors: 0", "errors: 1")
+SEEN = HELD.replace("Full statespace", "Bit statespace") + "\nhash factor: 55.5 (best if > 100.)\n"
+
+
+class JudgeOthers(unittest.TestCase):
+    """Searches for cycles, and searches that keep some bits of each state."""
+
+    def verdict(self, text, configuration):
+        return run_model.judge(text, 0, configuration).verdict
+
+    def test_a_formula_holds_if_cycles_were_looked_for_with_fairness(self):
+        self.assertEqual(self.verdict(LED, LIVE), run_model.HOLDS)
+
+    def test_a_search_that_did_not_look_for_cycles_says_nothing_of_a_formula(self):
+        self.assertEqual(self.verdict(HELD, LIVE), run_model.INCOMPLETE)
+        self.assertEqual(self.verdict(LED.replace("SOMEBODY_LEADS", "another"), LIVE), run_model.INCOMPLETE)
+
+    def test_fairness_is_as_it_was_asked_for(self):
+        unfair = run_model.Configuration("unfair", (), live=True, fair=False)
+        self.assertEqual(self.verdict(LED, unfair), run_model.INCOMPLETE)
+        self.assertEqual(self.verdict(LED.replace("enabled)", "disabled)"), LIVE), run_model.INCOMPLETE)
+
+    def test_a_cycle_violates_the_formula_and_nothing_else_does(self):
+        self.assertEqual(self.verdict(UNLED, LIVE), run_model.LIVENESS)
+        self.assertEqual(self.verdict(UNLED.replace("acceptance cycle (at", "claim violated (at"), LIVE), run_model.INCOMPLETE)
+        self.assertEqual(self.verdict(UNLED, BITS), run_model.INCOMPLETE)
+
+    def test_a_search_by_bits_never_holds(self):
+        self.assertEqual(self.verdict(SEEN, BITS), run_model.NONE_SEEN)
+        self.assertEqual(run_model.judge(SEEN, 0, BITS).hash_factor, 55.5)
+
+    def test_a_search_by_bits_with_too_few_bits_says_nothing(self):
+        self.assertEqual(self.verdict(SEEN.replace("55.5", "2.5"), BITS), run_model.INCOMPLETE)
+        self.assertEqual(self.verdict(SEEN.replace("hash factor", "factor"), BITS), run_model.INCOMPLETE)
+
+    def test_negatives_are_counted_and_one_that_finds_nothing_is_not(self):
+        found = run_model.mutant("A", "TOKENS_RISE"), run_model.Outcome("TOKENS_RISE", states=1)
+        missed = run_model.mutant("B", "TOKENS_RISE"), run_model.Outcome(run_model.HOLDS, states=1)
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "figures.json"
+            run_model.keep_figures(path, [found, missed], ["B"])
+            figures = json.loads(path.read_text(encoding="utf-8"))
+        self.assertEqual((figures["mutants_and_negatives_run"], figures["mutants_and_negatives_violated"]), (2, 1))
+        self.assertEqual(figures["negatives of TOKENS_RISE"], "2 run, 1 found")
+
+
 class Runs(unittest.TestCase):
     def run_one(self, configuration):
         with unittest.mock.patch("builtins.print"):
@@ -117,6 +168,9 @@ class Runs(unittest.TestCase):
     def test_another_violation_than_the_expected_is_a_failure(self):
         self.assertEqual(self.run_one(self.tiny("TERM_BESIDE_OLD_WORK", expect="TOKENS_RISE")), 1)
 
+    def test_a_negative_of_the_formula_that_finds_no_cycle_is_a_failure(self):
+        self.assertEqual(self.run_one(run_model.never_leads("tiny", *run_model.QUICK)), 1)
+
     def test_too_few_states_are_a_failure(self):
         self.assertEqual(self.run_one(self.tiny(least_states=10**9)), 1)
 
@@ -129,7 +183,7 @@ class Runs(unittest.TestCase):
 
     def test_a_model_that_is_not_understood_cannot_be_run(self):
         with tempfile.TemporaryDirectory() as directory:
-            broken = pathlib.Path(directory) / "lease.pml"
+            broken = pathlib.Path(directory) / run_model.LEASE
             broken.write_text("active proctype P() { nonsense }\n")
             with unittest.mock.patch.object(run_model, "MODELS", broken.parent), self.assertRaises(run_model.CannotRun):
                 run_model.check(self.tiny())
@@ -155,9 +209,13 @@ class Runs(unittest.TestCase):
 
 
 class Configurations(unittest.TestCase):
+    def text_of(self, model):
+        parts = run_model.LEASE_PARTS if model == run_model.LEASE else (model,)
+        return "".join((run_model.MODELS / part).read_text(encoding="utf-8") for part in parts)
+
     def test_each_switch_is_in_the_model_and_each_mutant_is_run(self):
         for model in (run_model.LEASE, run_model.DATABASE):
-            text = (run_model.MODELS / model).read_text(encoding="utf-8")
+            text = self.text_of(model)
             declared = {line.split()[1] for line in text.splitlines() if line.startswith("#ifdef") and "mutant:" in line}
             self.assertEqual(declared, {c.name for c in run_model.MUTANTS if c.model == model})
             for c in run_model.all_configurations().values():
@@ -166,7 +224,7 @@ class Configurations(unittest.TestCase):
                     self.assertRegex(text, rf"#if(?:n?def)? {name}\b", c.name)
 
     def test_the_numbers_of_the_properties_are_those_of_the_model(self):
-        text = (run_model.MODELS / run_model.LEASE).read_text(encoding="utf-8")
+        text = self.text_of(run_model.LEASE)
         for number, name in enumerate(run_model.PROPERTIES, 1):
             self.assertIn(f"SCRATCH byte {name} = OFF({number});", text)
 
