@@ -120,7 +120,7 @@ TEST(LeaseMachineOneTerm, workThatOutlastsTheDrainTimeoutLeavesTheLeaseToExpire)
   EXPECT_EQ(last, "log unfollow stopped(notDrained)");
 }
 
-TEST(LeaseMachineOneTerm, I9_workThatOutlastsTheDrainTimeoutKeepsTheLeaseFromTheNextOfItsProcessAsWell) {
+TEST(LeaseMachineOneTerm, workThatOutlastsTheDrainTimeoutKeepsTheLeaseFromTheNextOfItsProcessAsWell) {
   MachineHarness first{tenSecondLease(), patient(std::nullopt)};
   first.becomeLeading();
   first.step(event::StepDown{});

@@ -39,8 +39,9 @@ class EvidenceTest(unittest.TestCase):
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", "x")
 
-    def commands(self, command):
-        known = {"simulation": {"command": command, "result": "{directory}/it.json", "minutes": 30, "under": ["src"]}}
+    def commands(self, command, names=("simulation",)):
+        how = {"command": command, "result": "{directory}/it.json", "minutes": 30, "under": ["src"]}
+        known = {name: how for name in names}
         (self.tree / "docs" / "evidence" / "commands.json").write_text(json.dumps(known), encoding="utf-8")
 
     def change(self, lines):
@@ -63,6 +64,17 @@ class EvidenceTest(unittest.TestCase):
 
     def page(self):
         return (self.tree / "docs" / "evidence.md").read_text(encoding="utf-8")
+
+    def test_a_row_says_how_many_negatives_of_its_properties_were_run(self):
+        self.guarantees([GUARANTEE | {"properties": ["TOKENS_RISE", "PROGRESS"]}])
+        self.commands("true", names=("simulation", "model"))
+        file = self.tree / "model.json"
+        file.write_text(json.dumps({"negatives of TOKENS_RISE": "5 run, 4 found"}), encoding="utf-8")
+        self.assertEqual(self.evidence("record", "model", str(file), "--command", "run").returncode, 0)
+        self.assertEqual(self.evidence("render").returncode, 0)
+        page = (self.tree / "docs" / "evidence.md").read_text(encoding="utf-8")
+        self.assertIn("[model](#model) (without a rule or an assumption, `TOKENS_RISE`: 5 run, 4 found)", page)
+        self.assertNotIn("PROGRESS", page)
 
     def test_keeps_figures_by_dotted_names_with_command_and_commit(self):
         done = self.record('{"hours": 8760, "sound": true, "points": {"takeover": 3}, "seeds": [1, 2], "trace": "%s"}' % ("x" * 500))
