@@ -122,6 +122,29 @@ TEST_F(ShardedElectorTest, AShortOutageForAllMovesNothing) {
   EXPECT_EQ(count("elected"), 12);
 }
 
+/// It shows the group as it was before the newcomer, who has half of the shards by now.
+TEST_F(ShardedElectorTest, AListingThatArrivesAfterANewerOneCountsForNothing) {
+  Candidate& a = join("a");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  a.link->holdsNextList = true;
+  ASSERT_TRUE(advanceUntil([&] { return bool{a.link->late}; }));
+  join("b");
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  advance(5s);
+  clock_->advance(10ms);
+  const ShardedStatus before = a.elector->status();
+  ASSERT_EQ(before.members.size(), 2U);
+  ASSERT_GT(before.listedAgo, 0ns);
+  a.link->late();
+  settle();
+  const ShardedStatus after = a.elector->status();
+  EXPECT_EQ(after.members, before.members);
+  EXPECT_EQ(after.listedAgo, before.listedAgo);
+  const int revoked = count("revoked");
+  advance(20s);
+  EXPECT_EQ(count("revoked"), revoked) << "nothing moves for it";
+}
+
 TEST_F(ShardedElectorTest, NobodyHasMoreThanItsLimit) {
   const auto atMostThree = [](GroupOptions& options) { options.shards.maxLeases = 3; };
   join("a", atMostThree);

@@ -1,4 +1,5 @@
 // The life of a sharded elector: misuse, ends in odd places, forks.
+#include <algorithm>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +67,47 @@ TEST_F(ShardedElectorLife, StopReleasesEveryShardAndThePresence) {
   for (const ListedLease& one : all) EXPECT_TRUE(one.record.value().released) << one.key.name;
   EXPECT_EQ(a.elector->stop(), ReleaseResult::released) << "again: the same";
   EXPECT_THROW(a.elector->start(), std::logic_error);
+}
+
+/// It had to leave another slot before, whose end comes while the present one's release is under way.
+TEST_F(ShardedElectorLife, StopAwaitsTheReleaseOfThePresentSlotAndNotThatOfAnOlderOne) {
+  const auto quick = [](GroupOptions& options) { options.lease = {.duration = 300ms, .heartbeat = 100ms}; };
+  Candidate& a = join("a", quick);
+  ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
+  const auto slots = [&] {
+    std::vector<ListedLease> listed;
+    memory_->list("g/member/", {}, [&](const ListOutcome& outcome) { listed = outcome.value(); });
+    clock_->runReady();
+    return listed;
+  };
+  ASSERT_EQ(slots().size(), 1U);
+  // From here on the executor stands still, so that nothing that has lost its lease comes to its end.
+  const LeaseRecord held = slots().front().record.value();
+  WriteRequest theft{slots().front().key, WriteRequest::Purpose::acquire, {held.version}, held};
+  theft.record.holder = "mallory#1";
+  theft.record.version = RecordVersion{"mallory-1"};
+  theft.record.leaseDuration = 60s;
+  bool stolen = false;
+  memory_->write(theft, {}, [&](const WriteOutcome& outcome) { stolen = std::holds_alternative<Applied>(outcome); });
+  clock_->runReady();
+  ASSERT_TRUE(stolen);
+  const auto hasNewSlot = [&] {
+    const auto all = slots();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const ListedLease& one) { return one.record.value().holder == a.elector->candidate(); });
+  };
+  for (int i = 0; i < 1000 && !hasNewSlot(); ++i) clock_->advance(10ms);
+  ASSERT_TRUE(hasNewSlot());
+  a.link->holdsSlotReleases = true;
+  a.elector->requestStop();
+  settle();
+  ASSERT_TRUE(a.link->late) << "the present slot is being released";
+  EXPECT_EQ(count("revoked a"), 12);
+  EXPECT_EQ(a.elector->stop(), ReleaseResult::unknown) << "others may still take it for a member";
+  a.link->late();
+  settle();
+  EXPECT_EQ(a.elector->stop(), ReleaseResult::released);
+  a.crashed = true;
 }
 
 TEST_F(ShardedElectorLife, StopBeforeStartDoesNothing) {

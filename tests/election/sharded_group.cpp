@@ -27,12 +27,22 @@ void Link::write(WriteRequest request, CallOptions options, WriteHandler handler
   const bool take = request.purpose == WriteRequest::Purpose::acquire;
   const bool refused = refusesTakes && take && request.key.name.find("/member/") == std::string::npos;
   if (cut || refused) return scheduler_->post([handler] { handler(Rejected{noConnection}); });
+  const bool ofSlot = request.key.name.find("/member/") != std::string::npos;
+  if (holdsSlotReleases && ofSlot && request.purpose == WriteRequest::Purpose::release) {
+    late = [this, request, options, handler] { behind_->write(request, options, handler); };
+    return;
+  }
   behind_->write(std::move(request), options, std::move(handler));
 }
 
 void Link::list(std::string prefix, CallOptions options, ListHandler handler) {
   ++lists;
   if (cut) return scheduler_->post([handler] { handler(noConnection); });
+  if (holdsNextList.exchange(false)) {
+    return behind_->list(std::move(prefix), options, [this, handler](ListOutcome outcome) {
+      late = [handler, outcome = std::move(outcome)] { handler(outcome); };
+    });
+  }
   behind_->list(std::move(prefix), options, std::move(handler));
 }
 

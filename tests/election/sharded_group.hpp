@@ -27,6 +27,9 @@ class Link final : public LeaseStore {
   std::atomic<bool> cut{false};           ///< calls go nowhere and answers do not come back: "no connection"
   std::atomic<bool> refusesTakes{false};  ///< acquisitions of shards fail, all else works
   std::atomic<int> reads{0}, writes{0}, lists{0};
+  std::atomic<bool> holdsNextList{false};      ///< it is made at once, and answered by `late`
+  std::atomic<bool> holdsSlotReleases{false};  ///< they are made and answered by `late`
+  std::function<void()> late{};
 
   [[nodiscard]] std::string describe() const override { return behind_->describe(); }
   void ensureSchema(CallOptions options, StatusHandler handler) override {
