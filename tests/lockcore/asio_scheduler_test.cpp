@@ -212,6 +212,16 @@ TEST(Timers, aCancelledOneDoesNotFire) {
   EXPECT_EQ(journal.whenThere(3), (std::vector<int>{2, 3, 5}));
 }
 
+TEST(Timers, anEarlierOneDoesNotWaitForALaterOne) {
+  Journal journal;
+  const auto scheduler = sharedScheduler();
+  ASSERT_TRUE(onScheduler(*scheduler, [&] {
+    scheduler->schedule(1h, [&] { journal.add(60); });
+    scheduler->schedule(1ms, [&] { journal.add(1); });
+  }));
+  EXPECT_EQ(journal.whenThere(1), std::vector<int>{1});
+}
+
 TEST(Timers, aTaskMaySetTheNext) {
   const auto scheduler = sharedScheduler();
   Journal journal;

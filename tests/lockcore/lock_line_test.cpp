@@ -5,6 +5,7 @@
 #include <barrier>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -42,6 +43,20 @@ TEST_F(LockLine, whoLeavesFromTheMiddleBeginsNobody) {
   EXPECT_EQ(begun, 1);
   first.reset();
   EXPECT_EQ(begun, 101);
+}
+
+TEST_F(LockLine, theyBeginInTheOrderInWhichTheyCame) {
+  constexpr int waiting = 5;
+  std::vector<int> begun;
+  std::vector<std::unique_ptr<PlaceInLine>> line;
+  for (int i = 0; i < waiting; ++i) {
+    line.push_back(join([&begun, i](const PlaceInLine::Memory&) { begun.push_back(i); }));
+  }
+  for (int i = 0; i < waiting; ++i) {
+    ASSERT_EQ(begun.size(), static_cast<std::size_t>(i) + 1);
+    EXPECT_EQ(begun.back(), i);
+    line[static_cast<std::size_t>(i)].reset();
+  }
 }
 
 /// The first begins on its own thread, inside of its own call, and with nobody's memory.
