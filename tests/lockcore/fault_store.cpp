@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 namespace {
 
 void throwIfMeant(Fault fault) {
-  if (fault == Fault::throws) throw std::runtime_error("injected");
+  if (fault == Fault::throws || fault == Fault::throwsApplied) throw std::runtime_error("injected");
   if (fault == Fault::throwsOddly) throw 42;
 }
 
@@ -86,6 +86,7 @@ void FaultStore::write(WriteRequest request, CallOptions, WriteHandler handler) 
   const std::lock_guard lock{mutex_};
   const Planned planned = next().value_or(Planned{Fault::none, ErrorClass::transient});
   const bool loses = lossy_ && request.purpose == WriteRequest::Purpose::renew && ++renewals_ % 2 == 0;
+  if (planned.fault == Fault::throwsApplied) writeNow(request);
   throwIfMeant(planned.fault);
   const StoreError error{planned.errorClass, "injected"};
   WriteOutcome outcome = Unknown{error};
@@ -128,6 +129,11 @@ void FaultStore::remove(const LeaseKey& key, RecordVersion version, CallOptions,
 
 std::shared_ptr<void> FaultStore::watch(const LeaseKey&, std::function<void()> hint) {
   return onWatch ? onWatch(std::move(hint)) : nullptr;
+}
+
+std::shared_ptr<void> FaultStore::watchLoss(std::function<void()>) {
+  if (onWatchLoss) onWatchLoss();
+  return nullptr;
 }
 
 std::shared_ptr<DeathNotice> FaultStore::deathNotice() { return onDeathNotice ? onDeathNotice() : nullptr; }

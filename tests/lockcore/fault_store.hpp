@@ -20,6 +20,7 @@ enum class Fault {
   none,
   throws,          ///< std::runtime_error out of the call; nothing was applied
   throwsOddly,     ///< something that is no std::exception
+  throwsApplied,   ///< the same as throws, but a write was applied before
   rejected,        ///< an error of the given class; nothing was applied
   unknownApplied,  ///< applied, but the store cannot say so
   unknownLost,     ///< not applied, and the store cannot say so
@@ -50,6 +51,8 @@ class FaultStore final : public LeaseStore {
   // Watches and death notices as the test has them.
   std::function<std::shared_ptr<void>(std::function<void()>)> onWatch{};
   std::function<std::shared_ptr<DeathNotice>()> onDeathNotice{};
+  /// Called when a holder asks to be told of a loss: it has won, and nobody was told so yet.
+  std::function<void()> onWatchLoss{};
 
   [[nodiscard]] std::string describe() const override { return "memory with faults"; }
   void ensureSchema(CallOptions options, StatusHandler handler) override;
@@ -59,6 +62,7 @@ class FaultStore final : public LeaseStore {
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override;
   void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override;
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override;
+  [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override;
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override;
 
  private:

@@ -1,4 +1,6 @@
 // Waits are bounds over a store that answers nothing, and what they leave is cleaned up. By a manual clock.
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "lockcore/lock_world.hpp"
@@ -90,6 +92,80 @@ TEST_F(LockWaits, whoWaitsForAReleaseOfOnesOwnCanBeCancelled) {
   world.pass(12s);
   ASSERT_TRUE(*second);
   EXPECT_TRUE((*second)->has_value()) << "the next in line gets its turn";
+}
+
+TEST_F(LockWaits, thoseWhoWaitForAReleaseOfOnesOwnGetTheLockInTurn) {
+  Lock lock = world.acquireNow(*a, "orders");
+  hang(1, Fault::neverLost);
+  static_cast<void>(lock.release({.waitFor = 0ms}));
+  std::vector<LockWorld::Outcome> waiters;
+  for (int i = 0; i < 3; ++i) waiters.push_back(world.begin(*a, "orders"));
+  world.pass(12s);
+  for (std::size_t i = 0; i < waiters.size(); ++i) {
+    for (std::size_t j = 0; j < waiters.size(); ++j) EXPECT_EQ(waiters[j]->has_value(), j <= i) << i << ' ' << j;
+    ASSERT_TRUE(*waiters[i] && (*waiters[i])->has_value());
+    world.release(***waiters[i]);
+    world.pass(20ms);
+  }
+}
+
+TEST_F(LockWaits, eachWaitForAReleaseOfOnesOwnHasItsOwnBound) {
+  Lock lock = world.acquireNow(*a, "orders");
+  hang(1, Fault::neverLost);
+  static_cast<void>(lock.release({.waitFor = 0ms}));
+  const auto middle = world.begin(*a, "orders", {.waitFor = 600ms});
+  const auto last = world.begin(*a, "orders", {.waitFor = 900ms});
+  const auto first = world.begin(*a, "orders", {.waitFor = 300ms});
+  const auto decided = [&] { return std::vector{first->has_value(), middle->has_value(), last->has_value()}; };
+  world.pass(290ms);
+  EXPECT_EQ(decided(), (std::vector{false, false, false}));
+  world.pass(70ms);
+  EXPECT_EQ(decided(), (std::vector{true, false, false}));
+  world.pass(230ms);
+  EXPECT_EQ(decided(), (std::vector{true, false, false}));
+  world.pass(70ms);
+  EXPECT_EQ(decided(), (std::vector{true, true, false}));
+  world.pass(230ms);
+  EXPECT_EQ(decided(), (std::vector{true, true, false}));
+  world.pass(70ms);
+  EXPECT_EQ(decided(), (std::vector{true, true, true}));
+}
+
+/// Who stands behind others in the line of the process asks the store once himself before his own wait is over.
+TEST_F(LockWaits, eachClientInTheLineOfTheProcessHasItsOwnBoundAndLook) {
+  const std::unique_ptr<LockClient> b = world.makeClient("b");
+  const std::unique_ptr<LockClient> c = world.makeClient("c");
+  Lock lock = world.acquireNow(*a, "orders");
+  const auto later = world.begin(*b, "orders", {.waitFor = 900ms});
+  const auto sooner = world.begin(*c, "orders", {.waitFor = 300ms});
+  world.pass(290ms);
+  EXPECT_FALSE(*sooner);
+  world.pass(70ms);
+  ASSERT_TRUE(*sooner);
+  EXPECT_FALSE(*later);
+  world.pass(530ms);
+  EXPECT_FALSE(*later);
+  world.pass(70ms);
+  ASSERT_TRUE(*later);
+  for (const auto& outcome : {later, sooner}) {
+    EXPECT_EQ((*outcome)->error().code, LockErrc::timeout) << (*outcome)->error().message;
+    ASSERT_TRUE((*outcome)->error().holder) << (*outcome)->error().message;
+    EXPECT_EQ((*outcome)->error().holder->holder, a->candidate());
+  }
+  world.release(lock);
+}
+
+/// The store is asked between the moment in which it was won and the one in which that is told.
+TEST_F(LockWaits, whatIsWonInTheMomentOfACancellationIsReleasedAtOnce) {
+  world.store->onWatchLoss = [&] { world.pending.cancel(); };
+  const auto outcome = world.begin(*a, "orders");
+  world.pass(20ms);
+  ASSERT_TRUE(*outcome);
+  EXPECT_EQ((*outcome)->error().code, LockErrc::cancelled);
+  ASSERT_TRUE(world.stored("orders")) << "it was not won at all";
+  EXPECT_TRUE(world.stored("orders")->released);
+  world.store->onWatchLoss = nullptr;
+  EXPECT_EQ(world.acquireNow(*a, "orders").fencingToken(), FencingToken{2});
 }
 
 TEST_F(LockWaits, oneLookEndsAfterFiveSecondsWhateverTheLease) {
