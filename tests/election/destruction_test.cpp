@@ -163,11 +163,54 @@ TEST_F(Destruction, tellsTheWorkAlsoIfTheSchedulerStandsStill) {
   a->start();
   ASSERT_TRUE(stage_.advanceUntil([&] { return record.count("elected") == 1; }));
   const Leadership term = record.term();
+  ASSERT_TRUE(term.leads());
   delete a.elector.release();  // nobody runs the stage meanwhile
   EXPECT_TRUE(term.stopToken().stop_requested());
+  // The lease goes on, as the clock of the stage stands still: whoever asks shall not believe that he leads.
+  EXPECT_TRUE(term.isValid());
+  EXPECT_FALSE(term.leads());
+  EXPECT_EQ(term.remaining(), 0ns);
   EXPECT_EQ(record.lines(), (Lines{"elected 1", "revoked 1 stopped"}));
   stage_.settle();
   EXPECT_EQ(record.count("revoked"), 1);
+}
+
+/// I5: the term was ended by the stop already, and what hangs is the release.
+TEST_F(Destruction, tellsNoSecondEndWhileTheReleaseHangs) {
+  const Adjust brief = [](GroupOptions& options) { options.lease = {.duration = 100ms}; };
+  Record record;
+  Candidate a = stage_.threaded("a", record.terms(), brief);
+  a->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return record.count("elected") == 1; }));
+  a.store->set(Operation::release, Fault::hangBefore);
+  a->requestStop();
+  ASSERT_TRUE(eventually([&] {
+    stage_.settle();
+    return a.store->calls(Operation::release) == 1;
+  }));
+  delete a.elector.release();  // nobody runs the stage meanwhile
+  EXPECT_EQ(record.lines(), (Lines{"elected 1", "revoked 1 stopped"}));
+}
+
+/// I5: the destructor has ended the term, and while it waits for onRevoked the loop goes on again and ends it too.
+TEST_F(Destruction, tellsNoSecondEndIfTheSchedulerGoesOnAgain) {
+  const Adjust brief = [](GroupOptions& options) { options.lease = {.duration = 100ms}; };
+  std::atomic<int> elected{0};
+  std::atomic<int> revoked{0};
+  Listener listener;
+  listener.onElected = [&](const Leadership&) { ++elected; };
+  listener.onRevoked = [&](const Revocation&) {
+    ++revoked;
+    stage_.clock->runReady();
+  };
+  Candidate a = stage_.threaded("a", std::move(listener), brief);
+  a->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return elected == 1; }));
+  delete a.elector.release();
+  EXPECT_TRUE(stage_.logged("its scheduler stood still"));
+  EXPECT_EQ(revoked, 1);
+  stage_.settle();
+  EXPECT_EQ(revoked, 1);
 }
 
 TEST_F(Destruction, leavesNoTimerAndAsksNothingMore) {

@@ -102,6 +102,17 @@ void loseTheRecord(bool whileDraining) {
   program.survive(1s);
 }
 
+/// By a clock that stands still, which no watchdog looks at. The work of the first term has ended in time.
+void loseTheRecordInTheSecondTerm() {
+  Stage stage;
+  const Candidate program = stage.leader("program", [](GroupOptions& options) { options.onLost = OnLost::terminate; });
+  program->stepDown("maintenance");
+  if (!stage.advanceUntil([&] { return program.record->count("elected") == 2; })) std::_Exit(3);
+  stage.usurp("mallory");
+  stage.clock->advance(2s);  // the executor stands still, and so the work of the second term goes on
+  std::_Exit(0);
+}
+
 class TerminateDeathTest : public testing::Test {
  protected:
   TerminateDeathTest() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
@@ -124,6 +135,8 @@ TEST_F(TerminateDeathTest, endsAProcessWhoseWorkOutlastsAPoliteEndAndTheLease) {
 TEST_F(TerminateDeathTest, endsAProcessAtOnceIfAnotherOwnsTheRecord) {
   EXPECT_EXIT(loseTheRecord(false), ended_, "on_lost: terminate");
 }
+
+TEST_F(TerminateDeathTest, endsAProcessInItsSecondTermToo) { EXPECT_EXIT(loseTheRecordInTheSecondTerm(), ended_, ""); }
 
 /// There is no validity left to wait for.
 TEST_F(TerminateDeathTest, noticesAnotherOwnerWhileTheWorkIsWindingUp) {
