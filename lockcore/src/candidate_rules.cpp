@@ -182,7 +182,7 @@ void LeaseMachine::Impl::holdOff(const Instant& now, Nanos wait) {
 void LeaseMachine::Impl::acquireLost(const Instant& now, const InFlight& request, const Conflict& conflict) {
   if (conflict.current) {
     const std::optional<LeaseRecord>& current = *conflict.current;
-    const bool itself = current && isOwn(*current) && current->version == request.version;
+    const bool itself = current && isOwn(*current) && current->version == request.version && !current->released;
     if (itself) return acquired(now, request, {current->token});
     if (!asReleased_) loseRace(now);
     return observe(now, current, false);

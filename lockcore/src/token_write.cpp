@@ -95,7 +95,8 @@ TokenWrite::Next TokenWrite::judge(const std::optional<LeaseRecord>& record) {
   if (record && record->holder == token_.owner) {
     const auto found = std::find_if(attempts_.begin(), attempts_.end(),
                                     [&](const Attempt& attempt) { return attempt.version == record->version; });
-    if (found != attempts_.end()) return land(Attempt{*found});
+    const bool asWritten = record->released == (kind_ == Kind::release);
+    if (found != attempts_.end() && asWritten) return land(Attempt{*found});
   }
   const TokenStanding standing = standingOf(token_, record);
   return standing == TokenStanding::current ? Next::write : gone(record, standing);

@@ -122,6 +122,26 @@ TEST(AcquireAnswered, conflictWithItselfIsATerm) {
   EXPECT_EQ(told(blind, std::optional{blind.written(7)}), "leading: publish(leads) leader(self) elected(7)");
 }
 
+/// Somebody marked it by hand, and left the version as it was. Anybody may take it from then on.
+TEST(AcquireAnswered, whatIsMarkedAsReleasedIsNoTermThoughItIsTheAcquisitionsOwn) {
+  for (const bool shownByTheConflict : {true, false}) {
+    MachineHarness m;
+    m.becomeAcquiring();
+    LeaseRecord marked = m.written(7);
+    marked.released = true;
+    if (shownByTheConflict) {
+      m.answerWrite(Conflict{std::optional{marked}});
+    } else {
+      ASSERT_EQ(told(m, Unknown{transientError()}), "candidate: read");
+      m.answerRead(marked);
+    }
+    EXPECT_EQ(m.elections(), 0U) << shownByTheConflict;
+    EXPECT_FALSE(m.leads()) << shownByTheConflict;
+    EXPECT_EQ(readUntilElse(m, marked), "acquire") << shownByTheConflict;
+    EXPECT_EQ(m.expected(), marked.version.text()) << "it is taken anew, as anybody would take it";
+  }
+}
+
 TEST(AcquireAnswered, rejectedIsTriedAgainLaterAfterARead) {
   for (const ErrorClass errorClass : errorClasses) {
     SCOPED_TRACE(toString(errorClass));

@@ -28,9 +28,9 @@ class MishapStore final : public LeaseStore {
  public:
   explicit MishapStore(std::shared_ptr<LeaseStore> behind) : behind_{std::move(behind)} {}
 
-  void plan(std::initializer_list<Mishap> mishaps) {
+  void plan(std::deque<Mishap> mishaps) {
     const std::lock_guard lock{mutex_};
-    planned_ = mishaps;
+    planned_ = std::move(mishaps);
   }
   [[nodiscard]] int writes() const { return writes_; }
   [[nodiscard]] int reads() const { return reads_; }
@@ -419,6 +419,18 @@ TEST_F(LockTokensTest, LostRepliesOfRenewAndReleaseAreReadBack) {
   store_->plan({Mishap::lostReply});
   EXPECT_EQ(tokens_.release(again).value(), TokenRelease::released);
   EXPECT_TRUE(record(key_).released);
+}
+
+TEST_F(LockTokensTest, AReleaseThatDidNotArriveIsSentAgainAndNeverToldAsReleased) {
+  const LockToken token = tokens_.acquire(key_, lease(60s)).value();
+  store_->plan({Mishap::lostRequest, Mishap::lostRequest});
+  EXPECT_EQ(tokens_.release(token, 30s).value(), TokenRelease::released);
+  EXPECT_TRUE(record(key_).released);
+
+  const LockToken stuck = tokens_.acquire(key_, lease(60s)).value();
+  store_->plan(std::deque<Mishap>(10'000, Mishap::lostRequest));
+  EXPECT_EQ(troubleOf(tokens_.release(stuck, 100ms)), LockTokenTrouble::unknown);
+  EXPECT_FALSE(record(key_).released);
 }
 
 TEST_F(LockTokensTest, ALostTokenIsResumedByItsOwnerText) {

@@ -91,6 +91,31 @@ TEST_F(TokenWriteTest, AnUnansweredRenewalThatIsNotThereYetIsWrittenAgainAndMayS
   EXPECT_EQ(write.landed().sentAt, t0_);
 }
 
+TEST_F(TokenWriteTest, AnUnansweredReleaseThatIsNotThereYetIsWrittenAgain) {
+  TokenWrite write = release();
+  const WriteRequest first = write.nextWrite(t0_, 0);
+  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
+  ASSERT_EQ(write.readBack(std::optional{stored()}), Next::write) << "the record shows that the lock is still held";
+  const WriteRequest second = write.nextWrite(t0_ + 1s, 0);
+  EXPECT_TRUE(second.record.released);
+  EXPECT_EQ(second.expected, (std::vector{RecordVersion{"v0"}, first.record.version}));
+  ASSERT_EQ(write.answered(conflictWith(stored())), Next::write) << "neither of the two has arrived";
+  EXPECT_EQ(write.giveUp().trouble, LockTokenTrouble::unknown);
+  EXPECT_TRUE(write.nextWrite(t0_ + 2s, 0).record.released);
+  ASSERT_EQ(write.answered(Applied{FencingToken{3}}), Next::done);
+  EXPECT_EQ(write.release(), TokenRelease::released);
+}
+
+/// Somebody marked it by hand, and left the version as it was.
+TEST_F(TokenWriteTest, AnUnansweredRenewalThatIsMarkedAsReleasedIsNoRenewal) {
+  TokenWrite write = renewal();
+  LeaseRecord marked = after(write.nextWrite(t0_, 0));
+  marked.released = true;
+  ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
+  ASSERT_EQ(write.readBack(std::optional{marked}), Next::failed);
+  EXPECT_EQ(write.error().trouble, LockTokenTrouble::released);
+}
+
 TEST_F(TokenWriteTest, AConflictThatShowsTheRecordDecides) {
   struct Case {
     std::optional<LeaseRecord> record;
