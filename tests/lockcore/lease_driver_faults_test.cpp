@@ -77,6 +77,7 @@ const std::vector<Injection>& injections() {
   static const std::vector<Injection> all{
       {"throws", Fault::throws, ErrorClass::transient, true},
       {"throws oddly", Fault::throwsOddly, ErrorClass::transient, true},
+      {"throws, applied", Fault::throwsApplied, ErrorClass::transient, true},
       {"transient", Fault::rejected, ErrorClass::transient, true},
       {"throttled", Fault::rejected, ErrorClass::throttled, true},
       {"credentials", Fault::rejected, ErrorClass::credentials, true},

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <stdexcept>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,8 @@ class UnrulyStore final : public LeaseStore {
  public:
   enum class Manner { keepsItsContract, throws, answersTwice };
   Manner manner{Manner::keepsItsContract};
+  std::function<void()> whileItReads{};
+  std::atomic<bool> throwsOnceApplied{false};  ///< the next write, which is applied all the same
 
   [[nodiscard]] std::string describe() const override { return "unruly"; }
   void ensureSchema(CallOptions options, StatusHandler handler) override {
@@ -26,9 +29,14 @@ class UnrulyStore final : public LeaseStore {
   }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     inner_->read(key, options, misbehaving(std::move(handler)));
+    if (whileItReads) whileItReads();
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    inner_->write(std::move(request), options, misbehaving(std::move(handler)));
+    if (!throwsOnceApplied.exchange(false)) {
+      return inner_->write(std::move(request), options, misbehaving(std::move(handler)));
+    }
+    inner_->write(std::move(request), options, [](const WriteOutcome&) {});
+    throw std::runtime_error{"a fault of the store's"};
   }
   void list(std::string prefix, CallOptions options, ListHandler handler) override {
     inner_->list(std::move(prefix), options, std::move(handler));
@@ -73,6 +81,46 @@ TEST(LockTokensOverAnUnrulyStore, whatItThrowsIsAnError) {
   TokenAcquireOptions once;
   once.waitFor = 100ms;
   EXPECT_TRUE(tokens.acquire({"invoices"}, once).has_error());
+}
+
+/// Nobody has taken the lock, so only the clock can tell; and it must be read after the store has answered.
+TEST(LockTokensOverAnUnrulyStore, aTokenWhoseLeaseEndsDuringACheckIsNotActive) {
+  const auto store = std::make_shared<UnrulyStore>();
+  LockTokens tokens{store};
+  const auto token = tokens.acquire({"orders"}, {.lease = 1s, .waitFor = 30s});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  bool wasActive = false;
+  store->whileItReads = [&] {
+    wasActive = token->remaining().value() > 0ns;
+    while (token->remaining().value() > 0ns) std::this_thread::yield();
+  };
+  const TokenView view = tokens.check(*token).value();
+  EXPECT_TRUE(wasActive) << "this machine is too slow for the test to tell anything";
+  EXPECT_FALSE(view.active);
+  EXPECT_EQ(view.why, LockTokenTrouble::expired);
+  EXPECT_EQ(view.remaining, 0ns);
+}
+
+/// I8: what it threw says nothing of the record.
+TEST(LockTokensOverAnUnrulyStore, whatItAppliedBeforeItThrewIsFound) {
+  const auto store = std::make_shared<UnrulyStore>();
+  LockTokens tokens{store};
+  store->throwsOnceApplied = true;
+  const auto token = tokens.acquire({"orders"}, {.lease = 60s, .waitFor = 30s});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  EXPECT_EQ(token->fencingToken(), FencingToken{1}) << "it is not acquired a second time";
+  EXPECT_TRUE(tokens.isActive(*token).value());
+
+  store->throwsOnceApplied = true;
+  const auto renewed = tokens.renew(*token, {.budget = 30s});
+  ASSERT_TRUE(renewed.has_value()) << renewed.error().message;
+  EXPECT_TRUE(tokens.isActive(*renewed).value());
+  EXPECT_EQ(tokens.renew(*token).error().trouble, LockTokenTrouble::superseded);
+
+  store->throwsOnceApplied = true;
+  EXPECT_EQ(tokens.release(*renewed, 30s).value(), TokenRelease::released);
+  EXPECT_EQ(tokens.check(*renewed)->why, LockTokenTrouble::released);
+  EXPECT_FALSE(store->throwsOnceApplied) << "each of the three writes was thrown out of";
 }
 
 /// As DynamoDB without the table: each call is refused until ensureSchema() has made it.
