@@ -102,6 +102,7 @@ void FaultStore::read(const LeaseKey& key, CallOptions options, ReadHandler hand
     case Fault::hangBefore:
       return;
     case Fault::throwing:
+    case Fault::throwsLate:
       throw std::runtime_error{"thrown by read"};
     case Fault::delay:
       return behind_->read(key, options, later(scheduler_, verdict.delay, std::move(handler)));
@@ -124,6 +125,9 @@ void FaultStore::write(WriteRequest request, CallOptions options, WriteHandler h
       return behind_->write(std::move(request), options, [](const WriteOutcome&) {});
     case Fault::hangBefore:
       return;
+    case Fault::throwsLate:
+      behind_->write(std::move(request), options, [](const WriteOutcome&) {});
+      [[fallthrough]];
     case Fault::throwing:
       throw std::runtime_error{"thrown by write"};
     case Fault::delay:

@@ -24,6 +24,7 @@ enum class Fault {
   hangBefore,   ///< not applied, and never answered
   throwing,     ///< the call throws
   delay,        ///< applied at once, answered after the delay of delayBy()
+  throwsLate,   ///< the call throws; a write was applied before
 };
 
 /// Counts calls as well. Thread-safe. A fault stays until it is set to something else.

@@ -256,22 +256,32 @@ TEST_F(Invariant, I7_TheTokenRisesWithEveryTerm) {
 }
 
 TEST_F(Invariant, I8_AWriteWithoutAnAnswerCostsNoTerm) {
-  const Candidate a = stage_.candidate("a");
-  a.store->set(Operation::acquire, Fault::dropReply);
-  a->start();
-  ASSERT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }, 1s)) << "the landed acquisition was not recognised";
-  EXPECT_EQ(a.store->calls(Operation::acquire), 1);
-  for (const Fault fault : {Fault::dropReply, Fault::dropRequest, Fault::throwing}) {
-    for (int round = 0; round < 5; ++round) {
-      a.store->set(Operation::renew, fault);
-      const int renewals = a.store->calls(Operation::renew);
-      ASSERT_TRUE(stage_.advanceUntil([&] { return a.store->calls(Operation::renew) > renewals; }));
-      a.store->set(Operation::renew, Fault::none);
-      stage_.advance(2s);
+  for (const Fault landed : {Fault::dropReply, Fault::throwsLate}) {
+    Stage stage;
+    const Candidate a = stage.candidate("a");
+    a.store->set(Operation::acquire, landed);
+    a->start();
+    ASSERT_TRUE(stage.advanceUntil([&] { return a->isLeader(); }, 1s)) << "the landed acquisition was not recognised";
+    EXPECT_EQ(a.store->calls(Operation::acquire), 1);
+    for (const Fault fault : {Fault::dropReply, Fault::dropRequest, Fault::throwing, Fault::throwsLate}) {
+      for (int round = 0; round < 5; ++round) {
+        a.store->set(Operation::renew, fault);
+        const int renewals = a.store->calls(Operation::renew);
+        ASSERT_TRUE(stage.advanceUntil([&] { return a.store->calls(Operation::renew) > renewals; }));
+        a.store->set(Operation::renew, Fault::none);
+        stage.advance(2s);
+      }
     }
+    EXPECT_EQ(a.record->lines(), Lines{"elected 1"});
+    EXPECT_TRUE(a->isLeader());
+    a.store->set(Operation::release, landed);
+    a->requestStop();
+    stage.settle();
+    EXPECT_EQ(a.store->calls(Operation::release), 1);
+    a.store->set(Operation::release, Fault::none);
+    EXPECT_EQ(stage.stop(a, 10ms), ReleaseResult::released);
+    EXPECT_TRUE(stage.stored()->released);
   }
-  EXPECT_EQ(a.record->lines(), Lines{"elected 1"});
-  EXPECT_TRUE(a->isLeader());
 }
 
 TEST_F(Invariant, I9_TheSuccessorIsElectedAfterThePredecessorsWorkEnded) {
@@ -291,6 +301,37 @@ TEST_F(Invariant, I9_TheSuccessorIsElectedAfterThePredecessorsWorkEnded) {
   stage_.settle();  // onRevoked returns
   EXPECT_EQ(a.record->count("revoked"), 1);
   EXPECT_TRUE(stage_.advanceUntil([&] { return b->isLeader(); }, 20ms)) << "a released lease is taken at once";
+}
+
+/// What onRevoked does is part of the work: it may take the things down that the term needed.
+TEST_F(Invariant, I9_NothingIsReleasedWhileOnRevokedRunsOfAnyListener) {
+  std::vector<int> releases;
+  std::vector<bool> valid;
+  std::optional<Leadership> term;
+  LeaderElector* elector = nullptr;
+  std::shared_ptr<FaultStore> store;
+  const auto lookFor = [&](std::chrono::nanoseconds length) {
+    stage_.clock->advance(length);  // the scheduler runs on while this callback has not returned
+    releases.push_back(store->calls(Operation::release));
+    valid.push_back(term->isValid());
+  };
+  Listener first;
+  first.onElected = [&](const Leadership& won) { term = won; };
+  first.onRevoked = [&](const Revocation&) { lookFor(1s); };
+  Listener second;
+  second.onRevoked = [&](const Revocation&) { lookFor(1s); };
+  const Candidate a = stage_.candidateWith("a", std::move(first));
+  elector = a.elector.get();
+  store = a.store;
+  elector->addListener(std::move(second));
+  elector->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return term.has_value(); }));
+  elector->requestStop();
+  stage_.settle();
+  EXPECT_EQ(releases, (std::vector<int>{0, 0}));
+  EXPECT_EQ(valid, (std::vector<bool>{true, true})) << "renewed meanwhile";
+  EXPECT_EQ(store->calls(Operation::release), 1);
+  EXPECT_TRUE(stage_.stored()->released);
 }
 
 TEST_F(Invariant, I9_WorkThatDoesNotEndKeepsTheLeaseUntilItExpires) {
