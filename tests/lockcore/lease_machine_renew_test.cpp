@@ -124,6 +124,29 @@ TEST(LeaseMachineRenew, aShorterLeaseEndsOnTimeWhicheverClockGoesAheadAfterwards
   EXPECT_FALSE(m.leads());
 }
 
+/// As above, where the right is limited by what a look at the record proves.
+TEST(LeaseMachineRenew, aReadBackBeforeAShorterLeaseEndsOnTimeWhicheverClockGoesAheadAfterwards) {
+  MachineHarness m;
+  m.becomeLeading();
+  ASSERT_EQ(m.toWakeup(), "renew");
+  const LeaseRecord landed = m.written(1);
+  m.answerWrite(Unknown{transientError()});
+  m.step(event::Renew{1, timingOf(4s)});
+  ASSERT_EQ(m.toWakeup(), "publish(leads) renew");
+  m.now.raw += 800ms;
+  m.now.monotonic += 1000ms;
+  m.now.boottime += 1000ms;
+  ASSERT_EQ(m.answerWrite(Conflict{}), "read");
+  const Instant asked = m.now;
+  m.now = m.now + 500ms;  // or the next renewal would limit the right as much
+  EXPECT_EQ(m.answerRead(landed).substr(0, 22), "publish(leads) renewed");
+  const auto passes = [&](std::chrono::nanoseconds whole) {
+    return Instant{asked.raw + whole, asked.monotonic + whole * 92 / 100, asked.boottime + whole * 92 / 100};
+  };
+  EXPECT_FALSE(m.published().leadsAt(passes(timingOf(4s).leadsFor())));
+  EXPECT_FALSE(m.published().validAt(passes(timingOf(4s).validFor())));
+}
+
 TEST(LeaseMachineRenew, aShorterLeaseOfWhichNothingIsLeftEndsTheTermAtOnce) {
   MachineHarness m{[] {
     LeaseOptions options = tenSecondLease();
