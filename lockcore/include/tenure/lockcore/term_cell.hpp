@@ -1,13 +1,13 @@
 // The published state of a term, readable from any thread without a lock: "do I lead, right now?"
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/detail/term_slots.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 
 namespace tenure {
@@ -44,14 +44,7 @@ class TermCell {
   [[nodiscard]] TermState load() const noexcept;
 
  private:
-  static constexpr std::size_t slotCount = 2;  // unpadded: it is written once in a heartbeat, and cells are many
-  struct Slot {
-    std::atomic<std::uint64_t> turn{0};  ///< the sequence number of what the slot holds
-    std::atomic<std::int64_t> raw{0}, monotonic{0}, boottime{0}, leadsFor{0}, validFor{0};
-    std::atomic<std::uint64_t> token{0};
-  };
-  std::array<Slot, slotCount> slots_{};
-  std::atomic<std::uint64_t> published_{0};
+  detail::TermSlots<std::atomic> slots_{};
 };
 
 }  // namespace tenure

@@ -1,0 +1,123 @@
+// I4: a pause that comes in the midst of a question. A program of its own: the linker leads every look at a published
+// term through here, and all clocks jump over the end of the lease right before it.
+#include <functional>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tenure/election/sharded_elector.hpp>
+#include <tenure/lockcore/lock_client.hpp>
+#include <tenure/lockcore/term_cell.hpp>
+
+#include "election/stage.hpp"
+#include "support/seeded_random.hpp"
+
+namespace {
+
+/// Runs once, right before the look that comes after `looksBefore` others.
+struct Pause {
+  std::function<void()> run;
+  int looksBefore;
+};
+thread_local Pause* pending = nullptr;
+
+}  // namespace
+
+// --wrap dictates the names, and the compiler the rest of them: TermCell::load() const.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
+extern "C" tenure::TermState __real__ZNK6tenure8TermCell4loadEv(const tenure::TermCell* cell);
+extern "C" tenure::TermState __wrap__ZNK6tenure8TermCell4loadEv(const tenure::TermCell* cell) {
+  if (pending != nullptr && pending->looksBefore-- == 0) std::exchange(pending, nullptr)->run();
+  return __real__ZNK6tenure8TermCell4loadEv(cell);
+}
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+using Question = std::function<bool()>;
+using Questions = std::vector<std::pair<std::string, Question>>;
+
+/// Asks each question twice over: as it is, and with a pause before its first look, its second, and so on. `setUp`
+/// makes what is asked anew each time, because nothing holds after the pause.
+void expectNoBelief(const std::function<void(const std::function<void(Stage&, const Questions&)>&)>& setUp) {
+  for (std::size_t which = 0, all = 1; which < all; ++which) {
+    for (int looks = 0, paused = true; paused; ++looks) {
+      setUp([&](Stage& stage, const Questions& questions) {
+        all = questions.size();
+        const auto& [name, question] = questions[which];
+        ASSERT_TRUE(question()) << name << " does not hold at all";
+        Pause pause{[&] { stage.pause(10s); }, looks};
+        pending = &pause;
+        const bool believes = question();
+        paused = std::exchange(pending, nullptr) == nullptr;
+        ASSERT_TRUE(paused || looks > 0) << name << " does not look at the published term";
+        if (paused) {
+          EXPECT_FALSE(believes) << name << " believes in a right that had ended before look " << looks + 1;
+        }
+      });
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(ReadingOrder, anElectorAndItsTermReadTheClockAfterTheState) {
+  expectNoBelief([](const auto& ask) {
+    Stage stage;
+    const Candidate a = stage.leader("a");
+    const Leadership term = a.record->term();
+    ask(stage, {{"isLeader()", [&] { return a->isLeader(); }},
+                {"fencingToken()", [&] { return a->fencingToken().has_value(); }},
+                {"remaining()", [&] { return a->remaining() > 0ns; }},
+                {"status().fencingToken", [&] { return a->status().fencingToken.has_value(); }},
+                {"status().remaining", [&] { return a->status().remaining > 0ns; }},
+                {"Leadership::leads()", [&] { return term.leads(); }},
+                {"Leadership::isValid()", [&] { return term.isValid(); }},
+                {"Leadership::remaining()", [&] { return term.remaining() > 0ns; }}});
+  });
+}
+
+TEST(ReadingOrder, aLockAndItsClientReadTheClockAfterTheState) {
+  expectNoBelief([](const auto& ask) {
+    Stage stage;
+    LockClientOptions options;
+    options.candidate = "a";
+    options.lease = {.duration = 3s, .heartbeat = 1s};
+    ElectorRuntime runtime = stage.runtime();
+    LockClient client{stage.memory, std::move(options),
+                      LockRuntime{runtime.scheduler, runtime.executor, std::move(runtime.random)}};
+    std::optional<LockResult<Lock>> won;
+    client.acquireAsync({"orders"}, {}, [&](LockResult<Lock> result) { won.emplace(std::move(result)); });
+    ASSERT_TRUE(stage.advanceUntil([&] { return won.has_value(); }));
+    const Lock& lock = **won;
+    ask(stage, {{"Lock::isHeld()", [&] { return lock.isHeld(); }},
+                {"Lock::isValid()", [&] { return lock.isValid(); }},
+                {"Lock::remaining()", [&] { return lock.remaining() > 0ns; }},
+                {"LockClient::holds()", [&] { return client.holds({"orders"}); }},
+                {"LockClient::held()", [&] { return !client.held().empty(); }}});
+    stage.drive<int>([&] { return client.close(), won.reset(), 0; }, 10ms);
+  });
+}
+
+TEST(ReadingOrder, aShardedElectorReadsTheClockAfterTheState) {
+  expectNoBelief([](const auto& ask) {
+    Stage stage;
+    const auto one = [](GroupOptions& options) { options.shards.count = 1; };
+    auto elector =
+        std::make_unique<ShardedElector>(stage.group("a", stage.memory, one), ShardListener{}, stage.runtime());
+    elector->start();
+    ASSERT_TRUE(stage.advanceUntil([&] { return elector->owns(0); }));
+    ask(stage, {{"owns()", [&] { return elector->owns(0); }},
+                {"owned()", [&] { return !elector->owned().empty(); }},
+                {"status().owned", [&] { return !elector->status().owned.empty(); }}});
+    stage.drive<int>([&] { return elector.reset(), 0; }, 10ms);
+  });
+}
+
+}  // namespace
+}  // namespace tenure::test
