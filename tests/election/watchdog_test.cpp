@@ -21,7 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-constexpr LeaseOptions lease{.duration = 600ms};
 /// After the deadline. A busy machine may be late for reasons of its own, so a test may try again.
 constexpr nanoseconds tolerance = 100ms;
 constexpr int tries = 10;
@@ -57,8 +56,9 @@ class BlockingStore final : public LeaseStore {
 class Leader {
  public:
   explicit Leader(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<LeaseStore> store = makeMemoryStore(),
-                  Logger logger = {}, OnLost onLost = OnLost::callback) {
-    GroupOptions options{.group = "watched", .candidate = {.id = "leader"}, .lease = lease, .onLost = onLost};
+                  Logger logger = {}, OnLost onLost = OnLost::callback, std::chrono::milliseconds duration = 600ms) {
+    GroupOptions options{
+        .group = "watched", .candidate = {.id = "leader"}, .lease = {.duration = duration}, .onLost = onLost};
     ElectorRuntime runtime;
     runtime.scheduler = std::move(scheduler);
     elector_.emplace(Group::make(std::move(options), std::move(store), std::move(logger)).value(), record_.terms(),
@@ -130,6 +130,20 @@ TEST(Watchdog, aBlockedLoopTakesNoStopTokenAway) {
   });
 }
 
+/// The thread sleeps until the first term's deadline when the second one's comes before it.
+TEST(Watchdog, aTermThatEndsSoonerDoesNotWaitForOneThatBeganBefore) {
+  expectOnTime([] {
+    UsersLoop loop;
+    Gate gate;
+    const Leader lasting{makeAsioScheduler(loop.io.get_executor()), makeMemoryStore(), {}, OnLost::callback, 60s};
+    Leader leader{makeAsioScheduler(loop.io.get_executor())};
+    loop.block(gate);
+    const auto late = leader.latenessAfter(leader.term().state());
+    gate.open();
+    return late;
+  });
+}
+
 TEST(Watchdog, aBlockedStopCallbackTakesNoOthersTokenAway) {
   expectOnTime([] {
     UsersLoop loop;
@@ -182,20 +196,29 @@ TEST(Watchdog, aBlockedStoreCallTakesNoStopTokenAway) {
 }
 
 /// Leaves with 0 if it outlived the lease.
-[[noreturn]] void leadOnABlockedLoop() {
+[[noreturn]] void leadOnABlockedLoop(int terms) {
   UsersLoop loop;
   Gate gate;
   Leader leader{makeAsioScheduler(loop.io.get_executor()), makeMemoryStore(), Logger::toStderr(LogLevel::warn),
                 OnLost::terminate};
+  for (int term = 2; term <= terms; ++term) {
+    leader.elector().stepDown("for a test");
+    if (!eventually([&] { return leader.record().count("elected") == term; })) std::_Exit(3);
+  }
   loop.block(gate);
-  const TermState state = leader.term().state();
+  const TermState state = leader.record().term().state();
   static_cast<void>(eventually([&] { return elapsedForHolder(state.anchor, readClock()) > state.validFor + 500ms; }));
   std::_Exit(0);
 }
 
 TEST(WatchdogDeathTest, aBlockedLoopDoesNotKeepAProcessThatIsToEndItselfAlive) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(leadOnABlockedLoop(), testing::ExitedWithCode(lostExitCode), "on_lost: terminate");
+  EXPECT_EXIT(leadOnABlockedLoop(1), testing::ExitedWithCode(lostExitCode), "on_lost: terminate");
+}
+
+TEST(WatchdogDeathTest, norDoesItInTheSecondTermAfterOneWhoseWorkEndedInTime) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(leadOnABlockedLoop(2), testing::ExitedWithCode(lostExitCode), "on_lost: terminate");
 }
 
 /// Its sink stands still with the loop: nobody waits for it.
