@@ -103,13 +103,13 @@ void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
 /// The release follows what the work was told, so that a successor does not begin before (I9). While the work winds up
 /// the lease is renewed, at most for lease.drainTimeout.
 void LockSession::close() {
-  if (lose({RevokeReason::stopped, "its client was closed", token()})) {
-    driver_->submit(event::Stop{});
-    return lane_->post([self = shared_from_this()] {
-      self->driver_->submit(event::Release{{}, self->request_.options.deleteOnRelease});
-    });
-  }
-  cancel(LockErrc::cancelled);
+  if (token().isNone()) return cancel(LockErrc::cancelled);
+  lose({RevokeReason::stopped, "its client was closed", token()});
+  if (letGo_.load()) return;  // its release is under way
+  driver_->submit(event::Stop{});
+  lane_->post([self = shared_from_this()] {
+    self->driver_->submit(event::Release{{}, self->request_.options.deleteOnRelease});
+  });
 }
 
 TermState LockSession::state() const noexcept {

@@ -621,6 +621,17 @@ TEST_F(LockHold, misuse_destroyingAClientWithHeldLocksReleasesThem) {
   EXPECT_EQ(lock.release(), ReleaseResult::released);
 }
 
+/// The program stopped its loop first: nothing is written any more, and the clock says that the lease goes on.
+TEST_F(LockHold, nothingIsHeldOnceItsClientIsGoneThoughItsLoopStandsStill) {
+  const Lock lock = world.acquireNow(*a, "orders");
+  a.reset();
+  EXPECT_TRUE(lock.isValid());
+  EXPECT_FALSE(lock.isHeld());
+  EXPECT_EQ(lock.remaining(), 0ns);
+  ASSERT_TRUE(lock.loss());
+  EXPECT_EQ(lock.loss()->reason, RevokeReason::stopped);
+}
+
 TEST_F(LockHold, misuse_blockingCallsOnTheOwnSchedulerAreRefused) {
   Lock lock = world.acquireNow(*a, "orders");
   std::vector<LockErrc> codes;
@@ -663,6 +674,23 @@ TEST_F(LockHold, anOperatorsRequestToStepDownIsToldAndTheHandleIsStillToBeReleas
   EXPECT_EQ(lock.loss()->reason, RevokeReason::steppedDown);
   EXPECT_EQ(world.tryNow(*a, "orders").error().code, LockErrc::heldBySelf);
   EXPECT_EQ(world.release(lock), ReleaseResult::released);
+}
+
+/// The reason that counts is the one for which the lock was lost first. What is left of it is released all the same.
+TEST_F(LockHold, aLossIsNotToldAnewWhenTheClientClosesAndTheLockIsReleased) {
+  Lock lock = world.acquireNow(*a, "orders");
+  std::vector<LockLoss> losses;
+  lock.onLost([&](const LockLoss& loss) { losses.push_back(loss); });
+  world.store->requestStepDownNow({"orders"}, lock.fencingToken());
+  world.pass(3200ms);
+  ASSERT_EQ(losses.size(), 1U);
+  const Instant asked = world.scheduler->now();
+  const CloseReport report = world.blocking([&] { return a->close(); });
+  EXPECT_EQ(lock.loss()->reason, RevokeReason::steppedDown);
+  EXPECT_EQ(losses.size(), 1U);
+  EXPECT_TRUE(world.stored("orders")->released);
+  EXPECT_TRUE(report.clean());
+  EXPECT_LT(elapsedForHolder(asked, world.scheduler->now()), 1s) << "nobody waits for work that was told to end";
 }
 
 TEST(LockClientOptions, J70_S1_03_badOptionsAreToldTogether) {
