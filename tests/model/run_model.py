@@ -131,7 +131,6 @@ NEGATIVE = (
     without("skew without guard", "MUTUAL_EXCLUSION", "GUARD=0", NO_LATE_REQUESTS, *LEASE_ONLY),
     without("record and counter lost together", "MUTUAL_EXCLUSION", "LOSES=2", *LOST),
     without("no memory of tokens is left", "TOKENS_RISE", "LOSES=2", *LOST),
-    never_leads("a candidate that never has its turn", *QUICK, fair=False),
 )
 MUTANTS = (
     # time
