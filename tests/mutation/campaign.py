@@ -67,25 +67,23 @@ class Campaign:
         or when interrupted; the verdicts until then hold."""
         queue = iter(queue)
         waiting = set()
-        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
-            try:
-                while True:
-                    late = deadline is not None and time.monotonic() > deadline
-                    while not late and len(waiting) < self.jobs and self.counted() + len(waiting) < wanted:
-                        mutant = next(queue, None)
-                        if mutant is None:
-                            break
-                        waiting |= self.begin(pool, mutant)
-                    if not waiting:
-                        return self.verdicts
-                    done, waiting = concurrent.futures.wait(waiting, HURRY, concurrent.futures.FIRST_COMPLETED)
-                    for future in done:
-                        self.end(future.result(), wanted)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-            finally:
-                self.verdicts.sort(key=lambda verdict: self.place[verdict.identity])
+        pool = concurrent.futures.ThreadPoolExecutor(self.jobs)
+        try:
+            while True:
+                late = deadline is not None and time.monotonic() > deadline
+                while not late and len(waiting) < self.jobs and self.counted() + len(waiting) < wanted:
+                    mutant = next(queue, None)
+                    if mutant is None:
+                        break
+                    waiting |= self.begin(pool, mutant)
+                if not waiting:
+                    return self.verdicts
+                done, waiting = concurrent.futures.wait(waiting, HURRY, concurrent.futures.FIRST_COMPLETED)
+                for future in done:
+                    self.end(future.result(), wanted)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)  # who interrupts does not wait for what is judged
+            self.verdicts.sort(key=lambda verdict: self.place[verdict.identity])
 
     def begin(self, pool, mutant):
         """Nothing to wait for if the verdict is known."""

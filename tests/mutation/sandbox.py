@@ -2,12 +2,14 @@
 temporary folder only. Needs root or user namespaces; --no-sandbox does without.
 """
 
+import contextlib
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 
 # Mounts made before the rest becomes read-only stay as they are. GoogleTest captures output in /tmp whatever TMPDIR says,
 # so what is written there goes into the temporary folder. The shell stays, as the first process of the namespace:
@@ -36,6 +38,8 @@ class Sandbox:
         self.home = home  # on a disk in memory where there is one: judgements of a few milliseconds must not wait for fsync
         self.home.mkdir(parents=True, exist_ok=True)
         self.home.chmod(0o755)
+        self.lock = threading.Lock()
+        self.running = set()  # None once all of them were ended
         self.prefix = []
         if enabled:
             self.prefix = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -62,24 +66,47 @@ class Sandbox:
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
-    @staticmethod
-    def wait(command, directory, variables, seconds):
+    def wait(self, command, directory, variables, seconds):
         with tempfile.TemporaryFile() as output:
-            child = subprocess.Popen(command, cwd=directory, env=variables, stdin=subprocess.DEVNULL, stdout=output,
-                                     stderr=subprocess.STDOUT, start_new_session=True)
+            child = self.begin(command, cwd=directory, env=variables, stdin=subprocess.DEVNULL, stdout=output,
+                               stderr=subprocess.STDOUT, start_new_session=True)
             try:
                 code = child.wait(seconds)
             except subprocess.TimeoutExpired:
                 code = None
             finally:
-                try:
-                    os.killpg(child.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-                child.wait()
+                self.end(child)
             size = output.seek(0, os.SEEK_END)
             output.seek(max(0, size - KEPT_OUTPUT))
             return code, output.read().decode(errors="replace")
+
+    def begin(self, command, **options):
+        with self.lock:
+            if self.running is None:
+                raise Ended
+            child = subprocess.Popen(command, **options)
+            self.running.add(child)
+            return child
+
+    def end(self, child):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        with self.lock:
+            if self.running is not None:
+                self.running.discard(child)
+
+    def end_all(self):
+        """What runs is ended at once, and nothing runs any more."""
+        with self.lock:
+            children, self.running = self.running or set(), None
+        for child in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+
+
+class Ended(Exception):
+    """The run was interrupted."""
 
 
 def default_home():

@@ -306,6 +306,19 @@ class Sandboxed(unittest.TestCase):
         self.assertIsNone(victim.poll())
         self.assertTrue(all(path.exists() for path in kept))
 
+    def test_an_interruption_ends_what_runs_and_lets_nothing_begin(self):
+        box = sandbox.Sandbox(self.home / "other", enabled=False)
+        ended = []
+        waiter = threading.Thread(target=lambda: ended.append(box.run(["sleep", "60"], "/", dict(os.environ), 60)))
+        waiter.start()
+        while not box.running:
+            pass
+        box.end_all()
+        waiter.join(30)
+        self.assertEqual(ended, [(-9, "")])
+        with self.assertRaises(sandbox.Ended):
+            box.run(["true"], "/", dict(os.environ), 60)
+
     def test_what_takes_too_long_is_ended_with_its_children(self):
         own = f"sleep {100000 + os.getpid()}"
         code, _ = self.box.run(["sh", "-c", f"setsid {own} & {own}"], "/", dict(os.environ), 1)
