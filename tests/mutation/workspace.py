@@ -94,11 +94,11 @@ class Workspace:
 
     @functools.lru_cache(maxsize=None)
     def links(self, item):
-        """(library, its link command) of each shared library that this object is a part of."""
+        """(library, its link command) of each shared library that is built and has this object."""
         query = run(["ninja", "-C", self.build, "-t", "query", item], "ninja")
         outputs = query.split("outputs:")[1].split()
         found = []
-        for library in [o for o in outputs if re.search(r"\.so\b", o)]:
+        for library in [o for o in outputs if re.search(r"\.so\b", o) and (self.build / o).exists()]:
             commands = run(["ninja", "-C", self.build, "-t", "commands", "-s", library], "ninja")
             found.append((library, commands.strip().splitlines()[-1]))
         return found
