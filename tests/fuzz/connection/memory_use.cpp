@@ -13,7 +13,8 @@
 #endif
 
 #ifdef TENURE_FUZZ_WITH_ASAN
-#include <sanitizer/allocator_interface.h>
+// Both compilers' sanitizers have it; only clang has the header that says so.
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // NOLINT: the sanitizer's name
 #endif
 
 namespace tenure::fuzz {
