@@ -199,7 +199,9 @@ TEST_F(HttpFenceTest, aFenceThatStopsBeforeTheWaitAfterACrashIsOverLeavesItToThe
   open()->close();
   const auto fence = open();
   EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
-  EXPECT_FALSE(Asked(*fence, post("billing=6")).answered());
+  Asked waiting{*fence, post("billing=6")};
+  EXPECT_FALSE(waiting.answered());
+  fence->close();  // which answers it
 }
 
 TEST_F(HttpFenceTest, oneMemoryHasOneFence) {
