@@ -23,10 +23,11 @@ class GuardSignalsTest : public ::testing::Test {
  protected:
   GuardSignalsTest() { forgetSignals(); }
 
-  /// It ends in order on SIGTERM, and shows when it can.
+  /// It ends in order on SIGTERM, and shows when it can. It starts no process: a shell that waits for the exec of one
+  /// cannot be stopped.
   cli::Job tidyJob() {
     const std::string script = "trap 'exit " + std::to_string(tidyExit) + "' TERM; echo begun > " +
-                               directory_.file("begun") + "; while :; do sleep 0.02; done";
+                               directory_.file("begun") + "; while :; do :; done";
     cli::Job job = cli::Job::start({{"sh", "-c", script}, {{cli::jobVariable, identity_}}, {}}, signals_);
     job.openGate();
     EXPECT_TRUE(eventually([&] { return contentOf(directory_.file("begun")) == "begun\n"; }));

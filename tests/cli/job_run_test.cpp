@@ -34,10 +34,11 @@ class JobRunTest : public ::testing::Test {
     channel_.publish({began_, aMinute, aMinute, FencingToken{1}});
   }
 
-  /// It ends in order on SIGTERM, and shows when it can.
+  /// It ends in order on SIGTERM, and shows when it can. It starts no process: a shell that waits for the exec of one
+  /// cannot be stopped.
   JobRun& startTidyJob() {
     const std::string script =
-        "trap 'exit " + std::to_string(tidyExit) + "' TERM; echo begun > " + mark_ + "; while :; do sleep 0.02; done";
+        "trap 'exit " + std::to_string(tidyExit) + "' TERM; echo begun > " + mark_ + "; while :; do :; done";
     return run_.emplace(JobSpec{{"sh", "-c", script}, {}, {}}, aMinute, channel_, guard_, signals_, Logger{});
   }
   JobRun& runTidyJob() {
