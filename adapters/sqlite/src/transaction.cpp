@@ -39,7 +39,9 @@ void Transaction::rollBack() noexcept {
   open_ = false;
   if (!connection_.inTransaction()) return;  // SQLite has rolled back by itself, as it does after some errors
   if (!joined_) {
-    (void)connection_.exec("ROLLBACK");
+    // One that found no memory has not begun. Left open, the next write would take it for a transaction of the
+    // caller's.
+    if (connection_.exec("ROLLBACK") != SQLITE_OK && connection_.inTransaction()) (void)connection_.exec("ROLLBACK");
   } else if (savepoint_) {
     (void)connection_.exec("ROLLBACK TO tenure_fence");
     (void)connection_.exec("RELEASE tenure_fence");

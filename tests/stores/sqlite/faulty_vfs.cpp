@@ -1,96 +1,97 @@
 #include "faulty_vfs.hpp"
 
-#include <array>
+#include <atomic>
 #include <mutex>
 #include <new>
-#include <pthread.h>
+#include <set>
 #include <stdexcept>
-#include <string_view>
+#include <string>
 
 #include <sqlite3.h>
 
 namespace tenure::sqlite_test {
 namespace {
 
-using Fault = FaultyVfs::Fault;
-
-std::mutex mutex;  // guards the plan
-int countdown = 0;
-Fault planned = Fault::error;
-bool stays = false;
-std::string failed;
+std::mutex bookMutex;  // guards the next
+std::set<std::string> unsyncedFiles;
+std::atomic<bool> syncsAreDone{true};
 
 sqlite3_vfs* below() {
   static sqlite3_vfs* const unix = sqlite3_vfs_find("unix");
   return unix;
 }
 
-bool onWriterThread() {
-  std::array<char, 16> name{};
-  pthread_getname_np(pthread_self(), name.data(), name.size());
-  return std::string_view{name.data()} == "tenure-sqlite-w";
-}
-
-/// Whether this operation is to fail, and how.
-bool fails(const char* operation, Fault& how) {
-  if (!onWriterThread()) return false;
-  const std::lock_guard lock{mutex};
-  if (countdown == 0) return false;
-  if (countdown > 1) {
-    --countdown;
-    return false;
-  }
-  if (!stays) countdown = 0;
-  how = planned;
-  if (failed.empty()) failed = operation;
-  return true;
-}
-
 struct File {
   sqlite3_file base;
+  const char* name;  // SQLite keeps it while the file is open; null: a temporary file
   sqlite3_file* real;
 };
 
+void noteWritten(const char* name) {
+  if (name == nullptr) return;
+  const std::lock_guard lock{bookMutex};
+  unsyncedFiles.insert(name);
+}
+
+void noteSafe(const char* name) {
+  if (name == nullptr) return;
+  const std::lock_guard lock{bookMutex};
+  unsyncedFiles.erase(name);
+}
+
+const char* nameOf(sqlite3_file* file) { return reinterpret_cast<File*>(file)->name; }
 sqlite3_file* realOf(sqlite3_file* file) { return reinterpret_cast<File*>(file)->real; }
 
-/// Runs `operation` unless it is to fail with `code`.
+/// Runs `operation` unless it is to fail, with `code` unless the plan has another.
 template <class Operation>
 int guarded(const char* name, int code, const Operation& operation) {
-  Fault how{};
-  if (!fails(name, how)) return operation();
-  if (how == Fault::afterwards) static_cast<void>(operation());
-  return code;
+  const auto failure = failureOf(name, code);
+  if (!failure) return operation();
+  if (failure->kind == FaultKind::afterwards) static_cast<void>(operation());
+  return failure->code;
 }
 
-int closeFile(sqlite3_file* file) {
-  const int code = realOf(file)->pMethods->xClose(realOf(file));
-  return code;
-}
+int closeFile(sqlite3_file* file) { return realOf(file)->pMethods->xClose(realOf(file)); }
 int readFile(sqlite3_file* file, void* buffer, int size, sqlite3_int64 at) {
-  return realOf(file)->pMethods->xRead(realOf(file), buffer, size, at);
+  return guarded("read", SQLITE_IOERR_READ,
+                 [&] { return realOf(file)->pMethods->xRead(realOf(file), buffer, size, at); });
 }
 int writeFile(sqlite3_file* file, const void* data, int size, sqlite3_int64 at) {
-  Fault how{};
   sqlite3_file* real = realOf(file);
-  if (!fails("write", how)) return real->pMethods->xWrite(real, data, size, at);
-  if (how == Fault::diskFull) static_cast<void>(real->pMethods->xWrite(real, data, size / 2, at));
-  if (how == Fault::afterwards) static_cast<void>(real->pMethods->xWrite(real, data, size, at));
-  return how == Fault::diskFull ? SQLITE_FULL : SQLITE_IOERR_WRITE;
+  noteWritten(nameOf(file));
+  const auto failure = failureOf("write", SQLITE_IOERR_WRITE);
+  if (!failure) return real->pMethods->xWrite(real, data, size, at);
+  if (failure->kind == FaultKind::diskFull) {
+    static_cast<void>(real->pMethods->xWrite(real, data, size / 2, at));
+    return SQLITE_FULL;
+  }
+  if (failure->kind == FaultKind::afterwards) static_cast<void>(real->pMethods->xWrite(real, data, size, at));
+  return failure->code;
 }
 int truncateFile(sqlite3_file* file, sqlite3_int64 size) {
   return guarded("truncate", SQLITE_IOERR_TRUNCATE,
                  [&] { return realOf(file)->pMethods->xTruncate(realOf(file), size); });
 }
 int syncFile(sqlite3_file* file, int flags) {
-  return guarded("sync", SQLITE_IOERR_FSYNC, [&] { return realOf(file)->pMethods->xSync(realOf(file), flags); });
+  return guarded("sync", SQLITE_IOERR_FSYNC, [&] {
+    const int code = syncsAreDone ? realOf(file)->pMethods->xSync(realOf(file), flags) : SQLITE_OK;
+    if (code == SQLITE_OK) noteSafe(nameOf(file));
+    return code;
+  });
 }
-int fileSize(sqlite3_file* file, sqlite3_int64* size) { return realOf(file)->pMethods->xFileSize(realOf(file), size); }
+int fileSize(sqlite3_file* file, sqlite3_int64* size) {
+  return guarded("file size", SQLITE_IOERR_FSTAT,
+                 [&] { return realOf(file)->pMethods->xFileSize(realOf(file), size); });
+}
 int lockFile(sqlite3_file* file, int level) {
   return guarded("lock", SQLITE_IOERR_LOCK, [&] { return realOf(file)->pMethods->xLock(realOf(file), level); });
 }
-int unlockFile(sqlite3_file* file, int level) { return realOf(file)->pMethods->xUnlock(realOf(file), level); }
+int unlockFile(sqlite3_file* file, int level) {
+  return guarded("unlock", SQLITE_IOERR_UNLOCK, [&] { return realOf(file)->pMethods->xUnlock(realOf(file), level); });
+}
 int checkReserved(sqlite3_file* file, int* out) {
-  return realOf(file)->pMethods->xCheckReservedLock(realOf(file), out);
+  return guarded("look at lock", SQLITE_IOERR_CHECKRESERVEDLOCK,
+                 [&] { return realOf(file)->pMethods->xCheckReservedLock(realOf(file), out); });
 }
 int control(sqlite3_file* file, int operation, void* argument) {
   return realOf(file)->pMethods->xFileControl(realOf(file), operation, argument);
@@ -105,8 +106,8 @@ int shmLock(sqlite3_file* file, int offset, int count, int flags) {
   const auto lock = [&] { return realOf(file)->pMethods->xShmLock(realOf(file), offset, count, flags); };
   // Letting go of a lock cannot fail, and "failed, but has the lock" would be a fault of this layer.
   if ((flags & SQLITE_SHM_UNLOCK) != 0) return lock();
-  Fault how{};
-  return fails("shm lock", how) ? SQLITE_IOERR_SHMLOCK : lock();
+  const auto failure = failureOf("shm lock", SQLITE_IOERR_SHMLOCK);
+  return failure ? failure->code : lock();
 }
 void shmBarrier(sqlite3_file* file) { realOf(file)->pMethods->xShmBarrier(realOf(file)); }
 int shmUnmap(sqlite3_file* file, int remove) { return realOf(file)->pMethods->xShmUnmap(realOf(file), remove); }
@@ -135,15 +136,24 @@ const sqlite3_io_methods methods = [] {
 
 int openFile(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* outFlags) {
   auto* wrapped = new (file) File{};
+  wrapped->name = name;
   wrapped->real = reinterpret_cast<sqlite3_file*>(wrapped + 1);
-  Fault how{};
-  if (fails("open", how)) return SQLITE_IOERR;
+  if (const auto failure = failureOf("open", SQLITE_IOERR)) return failure->code;
   const int code = below()->xOpen(below(), name, wrapped->real, flags, outFlags);
   wrapped->base.pMethods = wrapped->real->pMethods != nullptr ? &methods : nullptr;
   return code;
 }
 
-int deleteFile(sqlite3_vfs*, const char* name, int sync) { return below()->xDelete(below(), name, sync); }
+int deleteFile(sqlite3_vfs*, const char* name, int syncsDirectory) {
+  return guarded("delete", SQLITE_IOERR_DELETE, [&] {
+    noteSafe(name);
+    return below()->xDelete(below(), name, syncsAreDone ? syncsDirectory : 0);
+  });
+}
+
+int accessFile(sqlite3_vfs*, const char* name, int flags, int* out) {
+  return guarded("access", SQLITE_IOERR_ACCESS, [&] { return below()->xAccess(below(), name, flags, out); });
+}
 
 sqlite3_vfs& layer() {
   static sqlite3_vfs out = [] {
@@ -153,6 +163,7 @@ sqlite3_vfs& layer() {
     made.pNext = nullptr;
     made.xOpen = openFile;
     made.xDelete = deleteFile;
+    made.xAccess = accessFile;
     return made;
   }();
   return out;
@@ -160,7 +171,10 @@ sqlite3_vfs& layer() {
 
 }  // namespace
 
-FaultyVfs::FaultyVfs() {
+FaultyVfs::FaultyVfs(Syncs syncs) {
+  const std::lock_guard lock{bookMutex};
+  unsyncedFiles.clear();
+  syncsAreDone = syncs == Syncs::done;
   if (sqlite3_vfs_register(&layer(), 1) != SQLITE_OK) throw std::runtime_error{"the faulty VFS cannot be registered"};
 }
 
@@ -171,17 +185,14 @@ FaultyVfs::~FaultyVfs() {
 }
 
 void FaultyVfs::arm(int nth, Fault fault, bool sticky) {
-  const std::lock_guard lock{mutex};
-  countdown = nth;
-  planned = fault;
-  stays = sticky;
-  failed.clear();
+  armFault({.thread = "tenure-sqlite-w", .nth = nth, .kind = fault, .sticky = sticky});
 }
 
-std::string FaultyVfs::disarm() {
-  const std::lock_guard lock{mutex};
-  countdown = 0;
-  return failed;
+std::string FaultyVfs::unsynced() const {
+  const std::lock_guard lock{bookMutex};
+  std::string out;
+  for (const std::string& name : unsyncedFiles) out += name + ' ';
+  return out;
 }
 
 }  // namespace tenure::sqlite_test

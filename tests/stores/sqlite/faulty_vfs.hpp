@@ -3,27 +3,34 @@
 
 #include <string>
 
+#include "fault_plan.hpp"
+
 namespace tenure::sqlite_test {
 
 /// While an object lives, connections that are opened without naming a VFS go through the layer; "unix" names the one
-/// below. Only operations of a store's writer thread count.
+/// below. One at a time.
 class FaultyVfs {
  public:
-  enum class Fault {
-    error,      ///< SQLITE_IOERR of the kind that fits; nothing is done
-    diskFull,   ///< writes: half of it is written, then SQLITE_FULL; other operations: as error
-    afterwards  ///< the operation is done, and then reported as failed
+  using Fault = FaultKind;
+
+  enum class Syncs {
+    done,
+    counted,  ///< nothing goes to the disk: fast, and unsynced() tells what a loss of power would have taken
   };
 
-  FaultyVfs();
+  explicit FaultyVfs(Syncs syncs = Syncs::done);
   ~FaultyVfs();
   FaultyVfs(const FaultyVfs&) = delete;
   FaultyVfs& operator=(const FaultyVfs&) = delete;
 
-  /// From now on, the operation number `nth` (from 1) fails, and if `sticky` all later ones.
+  /// From now on, operation number `nth` (from 1) of a store's writer thread fails, and if `sticky` all later ones.
   void arm(int nth, Fault fault, bool sticky);
+  void arm(FaultPlan plan) { armFault(std::move(plan)); }
   /// Nothing fails any more; whether anything did, and what that was.
-  [[nodiscard]] std::string disarm();
+  [[nodiscard]] std::string disarm() { return disarmFault(); }
+
+  /// The files that were written through the layer after they were last synced.
+  [[nodiscard]] std::string unsynced() const;
 };
 
 }  // namespace tenure::sqlite_test
