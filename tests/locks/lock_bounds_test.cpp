@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -73,12 +74,18 @@ class HangingStore final : public LeaseStore {
   }
   /// Whether somebody holds it, past all hangs.
   [[nodiscard]] bool isHeld(const LeaseKey& key) {
-    std::promise<bool> held;
-    inner_->read(key, {10s}, [&](const ReadOutcome& found) { held.set_value(*found && !(*found)->released); });
-    return held.get_future().get();
+    const auto record = recordOf(key);
+    return record && !record->released;
   }
+  /// Somebody has acquired it, and may have released it since.
+  [[nodiscard]] bool wasAcquired(const LeaseKey& key) { return recordOf(key).has_value(); }
 
  private:
+  [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) {
+    std::promise<std::optional<LeaseRecord>> record;
+    inner_->read(key, {10s}, [&](const ReadOutcome& found) { record.set_value(*found); });
+    return record.get_future().get();
+  }
   [[nodiscard]] bool hangs(Hang kind) {
     const Hang mode = hang;
     if (mode == Hang::allFromAcquisition) return stuck_ = stuck_ || kind == Hang::acquisitions;
@@ -244,7 +251,7 @@ TEST_F(LockBounds, theWaitOfALockTokenIsABoundToo) {
     expectWithin(50ms, timeOf([&] { trouble = tokens.acquire(one, options).error().trouble; }));
     EXPECT_EQ(trouble, kind == Hang::reads ? LockTokenTrouble::store : LockTokenTrouble::unknown);
   }
-  EXPECT_TRUE(store->isHeld({"acquired"})) << "it has landed";
+  EXPECT_TRUE(store->wasAcquired({"acquired"})) << "it has landed";
   store->recover();
   EXPECT_TRUE(eventually([&] { return !store->isHeld({"acquired"}); })) << "nobody took it back";
 }
