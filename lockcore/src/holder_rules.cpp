@@ -338,6 +338,8 @@ void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
   const Nanos untilFree = std::max(stillValid, Nanos{0});
   const bool undrained = state_ == LeaseState::draining && stillValid > Nanos{0};
   const Nanos cooldown = state_ == LeaseState::draining ? options_.timing.duration() + untilFree : Nanos{0};
+  const bool windsUp = options_.oneTerm && stillValid > Nanos{0};
+  if (windsUp) observation_.leave(term_.anchor, term_.validFor);
   if (stillValid <= nanoseconds{0}) publish(TermState{});
   endTurn(now);
   term_ = TermState{};

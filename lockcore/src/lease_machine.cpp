@@ -379,7 +379,11 @@ std::optional<nanoseconds> LeaseMachine::Impl::untilWakeup(const Instant& now) c
           if (const auto free = observation_.untilFree(now, politeness_)) consider(std::max(*free, cool));
         }
       }
-      if (!stopping_ && looked_ && options_.oneTerm && options_.oneTerm->patience) consider(patienceLeft(now));
+      // Once the wait is over something else is awaited: an answer, or that a free lease may be taken.
+      if (!stopping_ && looked_ && options_.oneTerm && options_.oneTerm->patience &&
+          patienceLeft(lastStep_) > nanoseconds{0}) {
+        consider(patienceLeft(now));
+      }
       break;
     case LeaseState::leading:
     case LeaseState::draining:

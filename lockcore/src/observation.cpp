@@ -99,6 +99,11 @@ std::optional<HolderSeen> Observation::holderSeen(const Instant& now) const {
   return HolderSeen{record_->holder, record_->token, record_->leaseDuration, unchanged, record_->acquiredAtMillis};
 }
 
+void Observation::leave(const Instant& anchor, std::chrono::nanoseconds validFor) noexcept {
+  leftFrom_ = anchor;
+  leftFor_ = validFor;
+}
+
 void Observation::forget() noexcept {
   known_ = false;
   record_.reset();
@@ -109,9 +114,9 @@ std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& no
                                                                std::chrono::nanoseconds politeness) const {
   if (!known_) return std::nullopt;
   // A record that this candidate wrote and does not lead by (its term ran out, or the acquiring write was answered too
-  // late) has no other owner to wait for. Its name alone is no proof of that: a virtual machine that was cloned while
-  // it ran is another candidate of the same name, and leads by what it wrote.
-  if (heldBySelf()) return std::chrono::nanoseconds{0};
+  // late) has no other owner to wait for, only the work of the term that ran out. Its name alone is no proof of that: a
+  // virtual machine that was cloned while it ran is another candidate of the same name, and leads by what it wrote.
+  if (heldBySelf()) return std::max(leftFor_ - elapsedForChallenger(leftFrom_, now), std::chrono::nanoseconds{0});
   const bool fast = mutant::on(Mutant::fastestClockForChallenger);
   const auto since = fast ? elapsedForHolder(firstSeen_, now) : elapsedForChallenger(firstSeen_, now);
   if (mutant::on(Mutant::noWait)) return politeness - since;

@@ -29,6 +29,9 @@ class Observation {
   /// The record was found to be not understood: nothing may be taken until it was seen anew. If it is gone then, it was
   /// there before.
   void distrust() noexcept { known_ = false; }
+  /// This candidate has lost a term that its work may still wind up, for `validFor` from `anchor`: until then what it
+  /// wrote is not free for itself either.
+  void leave(const Instant& anchor, std::chrono::nanoseconds validFor) noexcept;
   /// Nothing is known any more: this candidate held the lease since.
   void forget() noexcept;
 
@@ -85,6 +88,8 @@ class Observation {
   std::chrono::milliseconds vanishedLease_{0};  ///< to be waited out where there is no record any more
   FencingToken newestToken_{};                  ///< the greatest in any record that was seen
   Instant firstSeen_{};                         ///< after receiving the first reply that showed this state
+  Instant leftFrom_{};                          ///< of the last term that it lost
+  std::chrono::nanoseconds leftFor_{0};
   std::string deadBeacon_{};
   Instant deadSince_{};
 };

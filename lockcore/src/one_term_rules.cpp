@@ -12,7 +12,8 @@ void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
   recallTokens(memory);
   std::copy(memory.sentVersions.begin(), memory.sentVersions.end(), sentVersions_.begin());
   nextSent_ = memory.sentVersions.size();
-  asReleased_ = memory.asReleased;
+  // A record that was removed since is looked for before one is made.
+  asReleased_ = memory.asReleased && !(options_.oneTerm->mustExist && observation_.absent());
   readFirst_ = !asReleased_;
   joinTurn(memory);
 }

@@ -141,6 +141,67 @@ TEST(LeaseMachineOneTerm, workThatOutlastsTheDrainTimeoutKeepsTheLeaseFromTheNex
   EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
 }
 
+TEST(LeaseMachineOneTerm, I1_aTermThatRanOutIsWoundUpBeforeTheNextOfItsProcessTakesTheLease) {
+  MachineHarness first{tenSecondLease(), patient(std::nullopt)};
+  first.becomeLeading();
+  const LeaseRecord record = first.written();
+  for (int i = 0; i < 100 && first.state() != LeaseState::stopped; ++i) {
+    if (first.toWakeup() == "renew") first.answerWrite(Rejected{transientError()});
+  }
+  ASSERT_TRUE(first.memory());
+  ASSERT_TRUE(first.published().validAt(first.now)) << "its work winds up";
+  OneTerm second = patient(std::nullopt);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  m.step(event::Start{});
+  m.answerRead(std::optional{record});
+  ASSERT_EQ(m.state(), LeaseState::candidate);
+  EXPECT_EQ(readUntilElse(m, record), "acquire");
+  EXPECT_FALSE(first.published().validAt(m.now));
+  EXPECT_LT(elapsedForHolder(first.now, m.now), 2s) << "no longer than the stop margin";
+}
+
+TEST(LeaseMachineOneTerm, oneLookDoesNotWaitForATermOfItsProcessThatIsWoundUp) {
+  MachineHarness first{tenSecondLease(), patient(std::nullopt)};
+  first.becomeLeading();
+  const LeaseRecord record = first.written();
+  first.after(9s);
+  ASSERT_TRUE(first.memory());
+  OneTerm second = patient(0ns);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  m.step(event::Start{});
+  EXPECT_NE(m.answerRead(std::optional{record}).find("gaveUp(held)"), std::string::npos);
+}
+
+TEST(LeaseMachineOneTerm, aRecordThatMustExistIsLookedForAfterItsRemoval) {
+  MachineHarness first{tenSecondLease(), patient(std::nullopt)};
+  first.becomeLeading();
+  first.step(event::Release{{}, true});
+  first.answerWrite(Applied{FencingToken{1}});
+  ASSERT_TRUE(first.memory());
+  OneTerm second = patient(std::nullopt, true);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  EXPECT_EQ(m.step(event::Start{}), "read");
+  EXPECT_NE(m.answerRead(absent).find("gaveUp(missing)"), std::string::npos);
+}
+
+/// What its driver does is to step it again at once, for as long.
+TEST(LeaseMachineOneTerm, whatIsFreeAfterTheWaitAndNotToBeTakenYetIsNotAskedForWithoutAPause) {
+  MachineHarness m{tenSecondLease(), patient(0ns)};
+  m.becomeAcquiring();
+  m.answerWrite(Conflict{std::optional{releasedRecord("gone-2")}});
+  ASSERT_EQ(m.state(), LeaseState::candidate);
+  const auto until = m.machine.untilWakeup(m.now);
+  ASSERT_TRUE(until);
+  EXPECT_GT(*until, 0ns);
+  EXPECT_EQ(m.toWakeup(), "acquire");
+}
+
 TEST(LeaseMachineOneTerm, memoryOfADeadHoldersRecordShortensTheNextWait) {
   MachineHarness first{tenSecondLease(), patient(0ns)};
   first.step(event::Start{});
