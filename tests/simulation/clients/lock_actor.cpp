@@ -1,0 +1,328 @@
+// Users of LockClient: several clients of one process for few keys, and the rules of what they are told.
+#include <algorithm>
+
+#include <tenure/lockcore/lock_client.hpp>
+
+#include "simulation/clients/world.hpp"
+
+namespace tenure::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// From one call of acquireAsync to the end of what it gave.
+struct Taking {
+  LeaseKey key;
+  unsigned client{0};  ///< which one of its user
+  AcquireOptions options;
+  TrueTime called{0}, pausedBefore{0};
+  bool inLine{false};  ///< nothing keeps it from standing in line from the call on
+  bool cancelled{false};
+  bool served{false};  ///< an acquisition of it was applied
+  int told{0}, lossTold{0}, renewals{0}, renewalsTold{0};
+  std::optional<LockErrc> refused{};
+  std::shared_ptr<Lock> lock{};
+  std::shared_ptr<Lock> share{};
+  std::optional<LockLoss> loss{};
+  std::optional<ReleaseResult> result{};  ///< asked for
+  PendingAcquire pending{};
+  [[nodiscard]] bool over() const {
+    return told > 0 && (!lock || (result && *result != ReleaseResult::unknown && *result != ReleaseResult::shared));
+  }
+};
+using TakingPtr = std::shared_ptr<Taking>;
+
+class LockActor final : public Actor {
+ public:
+  LockActor(Life& life, const std::string& name) : life_{life}, world_{life.world}, name_{life.name + "." + name} {
+    make();
+  }
+
+  void act() override {
+    if (!client_) return make();
+    for (const TakingPtr& one : std::vector<TakingPtr>{takings_}) use(one);
+    if (!life_.alive || !client_) return;
+    std::erase_if(takings_, [](const TakingPtr& one) { return one->over() && one->renewals == one->renewalsTold; });
+    if (!world_.calm() && world_.happens(Trouble::close)) return close();
+    take();
+  }
+  void leave() override {
+    if (client_) close();
+  }
+  [[nodiscard]] bool ended() const override {
+    return std::all_of(all_.begin(), all_.end(), [](const TakingPtr& one) {
+      return one->told == 1 && one->renewals == one->renewalsTold && one->lossTold <= 1;
+    });
+  }
+  void drop() override {
+    for (const TakingPtr& one : all_) letGo(*one);
+    client_.reset();
+  }
+  void sent(const WriteRequest& request) override {
+    if (request.purpose != WriteRequest::Purpose::release || !client_ || request.record.holder != client_->candidate())
+      return;
+    for (const TakingPtr& one : takings_) {
+      if (one->lock && one->key == request.key && one->lock->fencingToken() == request.record.token &&
+          one->lock->isHeld())
+        world_.broke("release", "a lock is released that is held: " + one->key.name + " of " + name_);
+    }
+  }
+  void applied(const WriteRequest& request, FencingToken) override {
+    if (request.purpose != WriteRequest::Purpose::acquire || !client_ || request.record.holder != client_->candidate())
+      return;
+    const auto mine = std::find_if(takings_.begin(), takings_.end(), [&](const TakingPtr& one) {
+      return one->key == request.key && !one->over() && !one->lock;
+    });
+    if (mine == takings_.end()) return;
+    for (const auto& actor : life_.actors) {
+      if (const auto* other = dynamic_cast<const LockActor*>(actor.get()); other != nullptr && other != this)
+        checkLine(**mine, *other);
+    }
+    (*mine)->served = true;
+  }
+
+ private:
+  void make() {
+    ++generation_;
+    takings_.clear();
+    lingering_.clear();
+    prepared_ = false;
+    LockClientOptions options;
+    options.candidate = name_;
+    options.lease = world_.lease();
+    options.logger = world_.logger();
+    loop_ = world_.makeLoop(life_);
+    client_ = std::make_unique<LockClient>(
+        life_.store, options,
+        LockRuntime{loop_, world_.executor(life_), std::make_unique<SeededRandom>(world_.process.next())});
+  }
+
+  /// First come, first served, for at least as long as nobody competes from his place.
+  void checkLine(const Taking& mine, const LockActor& other) {
+    for (const TakingPtr& one : other.takings_) {
+      const bool waits = one->key == mine.key && one->inLine && one->told == 0 && !one->served && !one->cancelled;
+      if (!waits || !mine.inLine) continue;
+      const auto most = TrueTime{world_.plan().lease} * 9 / 10;
+      const bool competes = world_.now() - mine.called >=
+                            std::min<TrueTime>(most, mine.options.waitFor.value_or(world_.plan().lease) * 9 / 10);
+      const bool expired =
+          one->options.waitFor && world_.now() - one->called >= TrueTime{*one->options.waitFor} * 9 / 10;
+      if (competes || expired) continue;
+      world_.met("servedInLine");
+      if (one->called < mine.called)
+        world_.broke("line", name_ + " is served before " + other.name_ + ", who came first, for " + mine.key.name);
+    }
+  }
+
+  void take() {
+    const LeaseKey key{"lock" + std::to_string(world_.load.below(2))};
+    const bool before =
+        std::any_of(takings_.begin(), takings_.end(), [&](const TakingPtr& one) { return one->key == key; });
+    if (before || (world_.calm() && !world_.load.chance(0.3))) return;
+    const auto one = std::make_shared<Taking>();
+    one->key = key;
+    one->client = generation_;
+    draw(one->options);
+    one->called = world_.now();
+    one->pausedBefore = life_.paused + world_.stoodStill();
+    one->inLine =
+        prepared_ && !one->options.mustExist && lingering_.count(key) == 0 && one->options.waitFor != milliseconds{0};
+    takings_.push_back(one);
+    all_.push_back(one);
+    world_.note(name_,
+                "wants " + key.name +
+                    (one->options.waitFor ? " within " + std::to_string(one->options.waitFor->count()) + " ms" : "") +
+                    (one->inLine ? ", in line" : ""));
+    one->pending = client_->acquireAsync(key, one->options,
+                                         [this, one](LockResult<Lock> result) { told(one, std::move(result)); });
+  }
+  void draw(AcquireOptions& options) {
+    const auto lease = world_.plan().lease;
+    if (world_.load.chance(0.7))
+      options.waitFor = milliseconds{world_.load.below(4) == 0 ? 0
+                                                               : static_cast<std::int64_t>(world_.load.below(
+                                                                     3 * static_cast<std::uint64_t>(lease.count())))};
+    if (world_.load.chance(0.2)) options.lease = lease * 2;
+    if (world_.load.chance(0.2)) options.manualHeartbeat = true;
+    if (world_.load.chance(0.2)) options.turn = lease / 2;
+    if (world_.load.chance(0.3)) options.data = "data";
+    if (world_.load.chance(0.1)) options.mustExist = true;
+    if (world_.load.chance(0.1)) options.deleteOnRelease = true;
+    if ((world_.plan().rateBound > 500e-6)) options.lease.reset();  // the guard is of the client's lease
+  }
+
+  void told(const TakingPtr& one, LockResult<Lock> result) {
+    if (!life_.alive) return;
+    if (++one->told > 1) world_.broke("once", "an acquisition of " + name_ + " was told twice");
+    if (world_.onLoop()) world_.broke("thread", "an acquisition is told on a scheduler");
+    checkBound(*one);
+    if (result.has_error()) {
+      one->refused = result.error().code;
+      world_.note(name_, "gets no " + one->key.name + ": " + std::string{toString(result.error().code)});
+      const LockErrc code = result.error().code;
+      if (code != LockErrc::held) lingering_.insert(one->key);
+      world_.met(code == LockErrc::timeout     ? "lockTimedOut"
+                 : code == LockErrc::unknown   ? "lockUnknown"
+                 : code == LockErrc::cancelled ? "lockCancelled"
+                                               : "lockRefused");
+      if (code == LockErrc::cancelled && !one->cancelled) world_.broke("answer", "cancelled by nobody: " + name_);
+      return;
+    }
+    prepared_ = prepared_ || one->client == generation_;
+    if (one->cancelled) world_.met("wonBeforeItWasCancelled");
+    one->lock = std::make_shared<Lock>(std::move(*result));
+    world_.note(name_, "wins " + one->key.name + " with token " + toString(one->lock->fencingToken()));
+    world_.met("lockWon");
+    one->lock->onLost([this, one](const LockLoss& loss) { lost(*one, loss); });
+    const Handle handle = handleOf(one->lock);
+    world_.believe(handle);
+  }
+  Handle handleOf(const std::shared_ptr<Lock>& lock) {
+    return {&life_,
+            lock->key(),
+            lock->fencingToken(),
+            lock->holder(),
+            [lock] { return lock->isValid(); },
+            [lock] { return lock->isHeld(); }};
+  }
+  void checkBound(const Taking& one) const {
+    if (!one.options.waitFor || world_.draws(Trouble::hungCallback)) return;
+    const auto wait = *one.options.waitFor == milliseconds{0} ? milliseconds{5'000} : *one.options.waitFor;
+    const TrueTime most = TrueTime{wait} * 11 / 10 + TrueTime{world_.plan().lease} * 2 + milliseconds{30} +
+                          TrueTime{world_.plan().mostDelay} * 8;
+    const TrueTime still = life_.paused + world_.stoodStill() - one.pausedBefore;
+    if (world_.now() - one.called - still > most)
+      world_.broke("bound", "an acquisition of " + name_ + " took longer than its wait");
+  }
+  void lost(Taking& one, const LockLoss& loss) {
+    if (!life_.alive) return;
+    world_.met("lockLost");
+    world_.note(name_, "loses " + one.key.name + ": " + std::string{toString(loss.reason)});
+    if (++one.lossTold > 1) world_.broke("once", "a loss was told twice to " + name_);
+    if (one.lock->isHeld()) world_.broke("leads", "a lock is held that was lost: " + name_);
+    checkLoss(one);
+  }
+  void checkLoss(Taking& one) const {
+    const auto known = one.lock->loss();
+    if (one.loss && (!known || known->reason != one.loss->reason || known->detail != one.loss->detail)) {
+      world_.broke("loss", "the reason of a loss changed: " + name_);
+    }
+    if (known && known->token != one.lock->fencingToken()) world_.broke("loss", "a loss of another term: " + name_);
+    one.loss = known;
+  }
+
+  void use(const TakingPtr& one) {
+    if (one->told == 0) {
+      if (!world_.happens(Trouble::cancel)) return;
+      one->cancelled = true;
+      return one->pending.cancel();
+    }
+    if (!one->lock) return;
+    checkLoss(*one);
+    if (one->result) return askAgain(*one);
+    world_.readInterrupted(handleOf(one->lock));
+    if (world_.happens(Trouble::staleToken)) one->lock->reportStaleToken(one->lock->fencingToken().next());
+    if (world_.load.chance(0.2)) renew(one);
+    if (world_.load.chance(0.1) && !one->share) share(*one);
+    if (world_.load.chance(0.1))
+      static_cast<void>(one->lock->onExpiring(world_.plan().lease / 4, [](std::chrono::nanoseconds) {}));
+    if (world_.load.chance(world_.calm() ? 0.7 : 0.3)) release(*one);
+  }
+  void renew(const TakingPtr& one) {
+    ++one->renewals;
+    RenewOptions options;
+    if (world_.load.chance(0.3)) options.data = "other";
+    if (!(world_.plan().rateBound > 500e-6) && world_.load.chance(0.3))
+      options.lease = world_.plan().lease * (1 + static_cast<int>(world_.load.below(2)));
+    one->lock->renewAsync(options, [this, one](const LockResult<void>& result) {
+      if (!life_.alive) return;
+      world_.met(result.has_error() ? "renewalLost" : "renewed");
+      if (++one->renewalsTold > one->renewals) world_.broke("once", "a renewal was told twice to " + name_);
+      if (world_.onLoop()) world_.broke("thread", "a renewal is told on a scheduler");
+    });
+  }
+  void share(Taking& one) {
+    auto other = one.lock->share();
+    if (other.has_error()) return;
+    world_.met("shared");
+    one.share = std::make_shared<Lock>(std::move(*other));
+    world_.believe(handleOf(one.share));
+  }
+  void release(Taking& one) {
+    ReleaseOptions options;
+    options.waitFor = milliseconds{0};
+    if (world_.load.chance(0.2)) options.data = "left";
+    if (world_.load.chance(0.1)) options.deleteRecord = true;
+    if (world_.depth() == 0 && world_.load.chance(0.3)) options.waitFor.reset();
+    if (one.share) {
+      const ReleaseResult first = one.share->release(options);
+      one.share.reset();
+      if (first != ReleaseResult::shared && one.lock->isHeld())
+        world_.broke("result", "the first of two handles gave the lock up");
+    }
+    const auto lock = one.lock;
+    const ReleaseResult result = lock->release(options);
+    if (!life_.alive) return;
+    if (lock->isHeld() || lock->isValid()) world_.broke("leads", "a lock is held that was released: " + name_);
+    judgeResult(one, result);
+  }
+  void askAgain(Taking& one) {
+    if (one.over()) return;
+    judgeResult(one, one.lock->release());
+  }
+  void judgeResult(Taking& one, ReleaseResult result) {
+    one.result = result;
+    if (one.over()) lingering_.erase(one.key);
+    world_.note(name_, "released " + one.key.name + ": " + std::string{toString(result)});
+    const auto record = world_.recordOf(one.key);
+    const bool his = record && !record->vanished && !record->released && record->holder == one.lock->holder() &&
+                     record->token == one.lock->fencingToken();
+    world_.met(result == ReleaseResult::released ? "lockReleased" : "lockReleaseUnknown");
+    if (result == ReleaseResult::released && his)
+      world_.broke("result", "a release of " + name_ + " told `released`, and the record is his");
+  }
+
+  static void letGo(Taking& one) {
+    if (one.share) static_cast<void>(one.share->release({.waitFor = milliseconds{0}}));
+    if (one.lock) static_cast<void>(one.lock->release({.waitFor = milliseconds{0}}));
+    one.share.reset();
+  }
+  void close() {
+    for (const TakingPtr& one : takings_) one->cancelled = true;
+    const auto loop = loop_;
+    const auto client = std::shared_ptr<LockClient>{std::move(client_)};
+    const auto takings = takings_;
+    const CloseReport report = client->close();
+    if (!life_.alive) return;
+    world_.met("closed");
+    for (const TakingPtr& one : takings) {
+      if (one->lock && (one->lock->isHeld())) world_.broke("leads", "a lock is held after its client closed: " + name_);
+    }
+    for (const CloseReport::Entry& entry : report.locks) {
+      const auto record = world_.recordOf(entry.key);
+      const bool his = record && !record->vanished && !record->released && record->holder == client->candidate();
+      if (entry.result == ReleaseResult::released && his)
+        world_.broke("result", "close() told `released` of " + entry.key.name + ", which is held");
+    }
+    for (const TakingPtr& one : takings) letGo(*one);
+  }
+
+  Life& life_;
+  World& world_;
+  const std::string name_;
+  unsigned generation_{0};
+  bool prepared_{false};  ///< it has won once, so its next acquisition stands in line at once
+  std::shared_ptr<Loop> loop_{};
+  std::unique_ptr<LockClient> client_{};
+  std::set<LeaseKey> lingering_{};  ///< where an acquisition may still be taken back
+  std::vector<TakingPtr> takings_{};
+  std::vector<TakingPtr> all_{};
+};
+
+}  // namespace
+
+std::unique_ptr<Actor> makeLockActor(Life& life, const std::string& name) {
+  return std::make_unique<LockActor>(life, name);
+}
+
+}  // namespace tenure::test

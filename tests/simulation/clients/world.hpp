@@ -1,0 +1,217 @@
+// The world of one run: true time, processes, the table behind their stores, and who judges.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/executor.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/scheduler.hpp>
+
+#include "memory_table.hpp"
+#include "simulation/clients/client_sim.hpp"
+#include "simulation/clients/virtual_system.hpp"
+#include "simulation/sim_clock.hpp"
+#include "simulation/sim_queue.hpp"
+
+namespace tenure::test {
+
+class World;
+class Loop;
+
+/// What one object of the library is used by.
+class Actor {
+ public:
+  virtual ~Actor() = default;
+  virtual void act() = 0;                                     ///< something drawn, on a thread of the user's
+  virtual void leave() = 0;                                   ///< the end comes: politely
+  [[nodiscard]] virtual bool ended() const = 0;               ///< after leave(): nothing is under way any more
+  virtual void drop() = 0;                                    ///< the process is gone
+  virtual void applied(const WriteRequest&, FencingToken) {}  ///< a write of this actor's process
+  virtual void sent(const WriteRequest&) {}
+  [[nodiscard]] virtual std::string leads() const { return {}; }  ///< keys, for the balance and the liveness
+};
+
+/// A process from its start to its end.
+class Life {
+ public:
+  Life(World& world, unsigned process, unsigned number);
+
+  World& world;
+  const unsigned process;
+  const std::string name;
+  SimClock clock;
+  bool alive{true};
+  TrueTime pausedUntil{0}, paused{0}, outageUntil{0};
+  std::chrono::nanoseconds beyond{0};  ///< what the clock of a dead process has run on
+  std::shared_ptr<LeaseStore> store;
+  std::vector<std::shared_ptr<Loop>> loops{};
+  std::map<std::uint64_t, std::function<void()>> callbacks{};  ///< given to an executor
+  std::vector<std::unique_ptr<Actor>> actors{};
+
+  [[nodiscard]] Instant now() const;
+};
+
+/// A scheduler for one object. Several of a process share its clock.
+class Loop final : public Scheduler, public std::enable_shared_from_this<Loop> {
+ public:
+  explicit Loop(Life& life);
+  [[nodiscard]] std::shared_ptr<const Clock> clock() const override { return clock_; }
+  [[nodiscard]] Instant now() const noexcept override { return clock_->now(); }
+  void post(Task task) override;
+  TimerId schedule(std::chrono::nanoseconds delay, Task task) override;
+  void cancel(TimerId id) noexcept override { timers_.erase(id); }
+  /// In a dead process nobody waits for anything.
+  [[nodiscard]] bool isCurrent() const noexcept override;
+
+  /// Nothing may come any more: who it was given to is destroyed.
+  bool closed{false};
+  /// Of a dead process: one task, however far off; false: there is none.
+  bool runOne();
+  void clear() { posted_.clear(), timers_.clear(); }
+
+ private:
+  void touch();
+  void runPosted();
+  void runTimer(TimerId id);
+
+  Life& life_;
+  const std::shared_ptr<const Clock> clock_;
+  std::deque<Task> posted_{};
+  struct Timer {
+    std::chrono::nanoseconds due;
+    Task task;
+  };
+  std::map<TimerId, Timer> timers_{};
+  TimerId last_{0};
+};
+
+/// A term or a lock that somebody may believe in.
+struct Handle {
+  Life* life;
+  LeaseKey key;
+  FencingToken token;
+  std::string holder;
+  std::function<bool()> valid;  ///< by the clock of its process
+  std::function<bool()> leads;
+};
+
+struct ClientPlan {
+  std::chrono::milliseconds lease{1000};
+  unsigned processes{2};
+  unsigned electors{0}, clients{0}, tokens{0}, sharded{0};  ///< of each process
+  TrueTime leastDelay{0}, mostDelay{0};
+  double rateBound{500e-6};
+  std::array<double, troubles> rates{};
+};
+
+class World final : public VirtualSystem {
+ public:
+  explicit World(const ClientOptions& options);
+  ~World() override;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ClientReport run();
+
+  [[nodiscard]] TrueTime now() const noexcept { return now_; }
+  [[nodiscard]] const ClientPlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] LeaseOptions lease() const;
+  [[nodiscard]] bool calm() const noexcept { return calm_; }
+  /// How much of the time nothing ran at all, because a reading took so long.
+  [[nodiscard]] TrueTime stoodStill() const noexcept { return stoodStill_; }
+  [[nodiscard]] bool happens(Trouble trouble);
+  [[nodiscard]] bool draws(Trouble trouble) const { return plan_.rates[static_cast<std::size_t>(trouble)] > 0; }
+  /// Uniform in [0, most].
+  [[nodiscard]] TrueTime upTo(TrueTime most) {
+    return TrueTime{load.below(static_cast<std::uint64_t>(most.count()) + 1)};
+  }
+  [[nodiscard]] TrueTime message();
+  void at(TrueTime delay, std::function<void()> task) { queue_.push(now_ + delay, std::move(task)); }
+  /// In a process: later if it is paused, never if it is gone. `loop`: whose task it is.
+  void in(Life& life, TrueTime delay, const Loop* loop, std::function<void()> task);
+  [[nodiscard]] Executor executor(Life& life, std::shared_ptr<unsigned> open = std::make_shared<unsigned>(0));
+  [[nodiscard]] std::shared_ptr<Loop> makeLoop(Life& life);
+  [[nodiscard]] bool onLoop() const noexcept { return loop_ != nullptr; }
+  [[nodiscard]] const Loop* loop() const noexcept { return loop_; }
+  [[nodiscard]] unsigned depth() const noexcept { return depth_; }
+  /// Changes while somebody waits inside of another's wait, whose return that puts off.
+  [[nodiscard]] std::uint64_t nested() const noexcept { return nested_; }
+  [[nodiscard]] Logger logger();
+  WriteOutcome apply(Life& life, const WriteRequest& request);
+  [[nodiscard]] MemoryTable& table() noexcept { return table_; }
+  [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const { return table_.read(key); }
+  void readTakesTime();
+  /// A reader stands still before it has read the term: how it answers then must hold afterwards.
+  void readInterrupted(const Handle& handle);
+
+  void note(std::string_view who, const std::string& what);
+  void broke(std::string_view oracle, const std::string& what);
+  void met(std::string_view point) { ++report_.points[point]; }
+  void believe(Handle handle) { handles_.push_back(std::move(handle)); }
+  /// What wrote this version, and when; for tokens.
+  [[nodiscard]] bool wasWritten(const RecordVersion& version) const { return versions_.count(version.text()) != 0; }
+
+  // VirtualSystem.
+  [[nodiscard]] Instant processClock() noexcept override;
+  [[nodiscard]] const std::string& processBoot() noexcept override;
+  [[nodiscard]] std::uint64_t entropy() noexcept override { return process.next(); }
+  void runApart(std::function<void()> task) override;
+  void interruption() noexcept override;
+  [[nodiscard]] TrueTime endOf(std::chrono::nanoseconds patience) override;
+  [[nodiscard]] bool passOne(TrueTime end) override;
+
+  SeededRandom load, network, process;
+  std::function<void(const WriteRequest&, const std::optional<LeaseRecord>& before)> frame{};  ///< of a blocking call
+  std::vector<std::string> tokenTexts{};  ///< lock tokens that went from hand to hand
+  std::map<std::string, std::vector<std::function<void(const WriteRequest&)>>> onApplied{};
+
+ private:
+  void standStill(TrueTime d) noexcept;
+  void drawPlan(const ClientOptions& options);
+  void start(unsigned process);
+  void actLater(Life& life, Actor& actor);
+  void troubleLater();
+  void trouble();
+  void crash(Life& life);
+  void bury(Life& life);
+  void step();
+  void passTo(TrueTime end);
+  void judge();
+  void awaitCalm();
+  void checkCalm();
+  void leave();
+
+  const ClientOptions options_;
+  ClientPlan plan_;
+  std::vector<SeededRandom> streams_{};
+  SimQueue queue_{};
+  TrueTime now_{0};
+  MemoryTable table_{};
+  std::vector<std::unique_ptr<Life>> lives_{};
+  std::vector<Life*> present_{};  ///< by process
+  std::vector<Handle> handles_{};
+  std::map<LeaseKey, FencingToken> highest_{};
+  std::set<std::string> versions_{};
+  ClientReport report_{};
+  Life* current_{nullptr};
+  const Loop* loop_{nullptr};
+  unsigned depth_{0};
+  std::uint64_t nested_{0};
+  bool calm_{false}, leaving_{false}, judging_{false}, over_{false};
+  TrueTime standstill_{0}, stoodStill_{0};
+  std::uint64_t lastCallback_{0};
+};
+
+[[nodiscard]] std::shared_ptr<LeaseStore> makeClientStore(World& world, Life& life);
+[[nodiscard]] std::unique_ptr<Actor> makeElectorActor(Life& life, const std::string& group);
+[[nodiscard]] std::unique_ptr<Actor> makeLockActor(Life& life, const std::string& name);
+[[nodiscard]] std::unique_ptr<Actor> makeTokenActor(Life& life);
+[[nodiscard]] std::unique_ptr<Actor> makeShardActor(Life& life);
+
+}  // namespace tenure::test

@@ -1,0 +1,136 @@
+// The course of a run: processes start, crash and stand still.
+#include <algorithm>
+
+#include "simulation/clients/world.hpp"
+
+namespace tenure::test {
+
+ClientReport World::run() {
+  for (unsigned i = 0; i < plan_.processes; ++i) {
+    present_.push_back(nullptr);
+    at(upTo(plan_.lease), [this, i] { start(i); });
+  }
+  troubleLater();
+  passTo(TrueTime{plan_.lease} * options_.leases);
+  awaitCalm();
+  checkCalm();
+  leave();
+  if (options_.canary && options_.seed % 100 == 0) broke("canary", "this seed was to fail");
+  report_.hours = std::chrono::duration<double, std::ratio<3600>>(now_).count();
+  return std::move(report_);
+}
+
+void World::actLater(Life& life, Actor& actor) {
+  in(life, upTo(plan_.lease * 2 / 3), nullptr, [this, &life, &actor] {
+    if (leaving_) return;
+    actor.act();
+    if (life.alive) actLater(life, actor);
+  });
+}
+
+void World::start(unsigned number) {
+  Life* const before = present_[number];
+  if (leaving_ || (before != nullptr && before->alive)) return;
+  Life& life = *lives_.emplace_back(std::make_unique<Life>(*this, number, static_cast<unsigned>(lives_.size())));
+  present_[number] = &life;
+  note(life.name, "starts");
+  Life* const outer = std::exchange(current_, &life);
+  for (unsigned i = 0; i < plan_.electors; ++i)
+    life.actors.push_back(makeElectorActor(life, "lead" + std::to_string(i)));
+  for (unsigned i = 0; i < plan_.clients; ++i) life.actors.push_back(makeLockActor(life, "c" + std::to_string(i)));
+  for (const auto& actor : life.actors) actLater(life, *actor);
+  current_ = outer;
+}
+
+void World::troubleLater() {
+  at(upTo(plan_.lease), [this] {
+    if (calm_) return;
+    trouble();
+    troubleLater();
+  });
+}
+
+void World::trouble() {
+  for (Life* const life : present_) {
+    if (life == nullptr || !life->alive) continue;
+    if (happens(Trouble::outage)) life->outageUntil = now_ + upTo(plan_.lease * 3);
+    if (happens(Trouble::pause)) {
+      const TrueTime until = now_ + upTo(plan_.lease * 3);
+      life->paused += std::max(until - std::max(now_, life->pausedUntil), TrueTime{0});
+      life->pausedUntil = std::max(until, life->pausedUntil);
+      note(life->name, "paused");
+    }
+    if (!happens(Trouble::crash)) continue;
+    crash(*life);
+    at(upTo(plan_.lease * 3), [this, number = life->process] { start(number); });
+  }
+  const auto leases = table_.list("");
+  if (leases.empty()) return;
+  const LeaseRecord record = *leases[load.below(leases.size())].record;
+  const LeaseKey key = leases[load.below(leases.size())].key;
+  if (happens(Trouble::operatorStepDown)) {
+    if (const auto seen = recordOf(key)) static_cast<void>(table_.requestStepDown(key, seen->token));
+  }
+  if (happens(Trouble::erase)) {
+    if (const auto seen = recordOf(key)) static_cast<void>(table_.remove(key, seen->version));
+    note("operator", "erases " + key.name);
+  }
+}
+
+/// From one moment to the next nothing of it acts any more. Its objects are run to an end in a world of their own, so
+/// that what they own is given back.
+void World::crash(Life& life) {
+  note(life.name, "crashes");
+  met("crashed");
+  life.alive = false;
+  bury(life);
+}
+
+void World::bury(Life& life) {
+  Life* const outer = std::exchange(current_, &life);
+  const Loop* const loop0 = std::exchange(loop_, nullptr);
+  for (const auto& actor : life.actors) actor->drop();
+  bool any = true;
+  for (int i = 0; i < 100'000 && any; ++i) {
+    any = false;
+    if (!life.callbacks.empty()) {
+      const auto next = life.callbacks.extract(life.callbacks.begin());
+      next.mapped()();
+      any = true;
+    }
+    for (const auto& loop : life.loops) any = loop->runOne() || any;
+  }
+  current_ = outer;
+  loop_ = loop0;
+}
+
+/// What is under way ends, and processes are there again.
+void World::awaitCalm() {
+  calm_ = true;
+  for (Life* const life : present_) {
+    if (life != nullptr) life->outageUntil = now_, life->pausedUntil = std::min(life->pausedUntil, now_ + plan_.lease);
+  }
+  for (unsigned i = 0; i < plan_.processes; ++i) start(i);
+  passTo(now_ + TrueTime{plan_.lease} * 14 + std::chrono::seconds{6});
+}
+
+void World::leave() {
+  leaving_ = false;
+  if (over_) return;
+  const TrueTime bound = now_ + TrueTime{plan_.lease} * 10 + std::chrono::seconds{8};
+  for (Life* const life : present_) {
+    in(*life, TrueTime{0}, nullptr, [life] {
+      for (const auto& actor : life->actors) actor->leave();
+    });
+  }
+  leaving_ = true;
+  passTo(bound);
+  leaving_ = false;
+  for (const Life* const life : present_) {
+    for (const auto& actor : life->actors) {
+      if (!over_ && !actor->ended()) broke("end", life->name + " has not ended: a callback or an answer never came");
+    }
+  }
+}
+
+}  // namespace tenure::test
