@@ -30,7 +30,10 @@ class ClientStore final : public LeaseStore {
       for (const auto& actor : life_.actors) actor->sent(request);
     }
     call<WriteOutcome>(
-        options, std::move(handler), [this, request = std::move(request)] { return world_.apply(life_, request); },
+        options, std::move(handler),
+        [this, request = std::move(request), allowed = world_.frame] {
+          return world_.apply(life_, request, allowed.get());
+        },
         [](const char* what, bool certain) -> WriteOutcome {
           if (certain) return Rejected{passing(what)};
           return Unknown{passing(what)};

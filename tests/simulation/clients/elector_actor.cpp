@@ -21,10 +21,11 @@ class ElectorActor final : public Actor {
     if (stopping_ && (world_.calm() || world_.load.chance(0.3))) destroy();
   }
   void leave() override {
+    led_ = elector_ && elector_->isLeader();
     if (elector_ && !stopping_) elector_->requestStop();
     stopping_ = true;
   }
-  [[nodiscard]] bool ended() const override { return !seen_->open && *seen_->callbacks == 0 && !released(); }
+  [[nodiscard]] bool ended() const override { return !seen_->open && *seen_->callbacks == 0 && !isHeld(); }
   void drop() override {
     seen_->dead = true;
     elector_.reset();
@@ -53,10 +54,9 @@ class ElectorActor final : public Actor {
   };
 
   /// Left to expire would be wrong after all ended politely.
-  [[nodiscard]] bool released() const {
+  [[nodiscard]] bool isHeld() const {
     const auto record = world_.recordOf({group_});
-    return elector_ && seen_->led != 0 && record && record->holder == seen_->candidate && !record->released &&
-           !record->vanished;
+    return led_ && record && record->holder == seen_->candidate && !record->released && !record->vanished;
   }
   Handle handleOf(const Leadership& term) {
     return {&life_,
@@ -201,6 +201,7 @@ class ElectorActor final : public Actor {
   std::shared_ptr<Loop> loop_{};
   std::unique_ptr<LeaderElector> elector_{};
   bool stopping_{false};
+  bool led_{false};  ///< when the end came
   TrueTime pausedBefore_{0};
   std::uint64_t nestedBefore_{0};
 };

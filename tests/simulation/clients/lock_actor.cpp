@@ -18,7 +18,8 @@ struct Taking {
   TrueTime called{0}, pausedBefore{0};
   bool inLine{false};  ///< nothing keeps it from standing in line from the call on
   bool cancelled{false};
-  bool served{false};  ///< an acquisition of it was applied
+  bool closing{false};  ///< held as its client began to close
+  bool served{false};   ///< an acquisition of it was applied
   int told{0}, lossTold{0}, renewals{0}, renewalsTold{0};
   std::optional<LockErrc> refused{};
   std::shared_ptr<Lock> lock{};
@@ -59,12 +60,15 @@ class LockActor final : public Actor {
     client_.reset();
   }
   void sent(const WriteRequest& request) override {
-    if (request.purpose != WriteRequest::Purpose::release || !client_ || request.record.holder != client_->candidate())
-      return;
-    for (const TakingPtr& one : takings_) {
-      if (one->lock && one->key == request.key && one->lock->fencingToken() == request.record.token &&
-          one->lock->isHeld())
-        world_.broke("release", "a lock is released that is held: " + one->key.name + " of " + name_);
+    if (request.purpose != WriteRequest::Purpose::release) return;
+    for (const TakingPtr& one : all_) {
+      if (!one->lock || one->lock->holder() != request.record.holder || one->key != request.key ||
+          one->lock->fencingToken() != request.record.token)
+        continue;
+      if (one->lock->isHeld()) world_.broke("release", "a lock is released that is held: " + one->key.name);
+      // Nobody has given it up but its client, which tells so first.
+      if (one->closing && !one->result && one->lossTold == 0)
+        world_.broke("release", "before onLost has returned: " + name_);
     }
   }
   void applied(const WriteRequest& request, FencingToken) override {
@@ -261,6 +265,7 @@ class LockActor final : public Actor {
         world_.broke("result", "the first of two handles gave the lock up");
     }
     const auto lock = one.lock;
+    one.result = ReleaseResult::unknown;
     const ReleaseResult result = lock->release(options);
     if (!life_.alive) return;
     if (lock->isHeld() || lock->isValid()) world_.broke("leads", "a lock is held that was released: " + name_);
@@ -283,12 +288,13 @@ class LockActor final : public Actor {
   }
 
   static void letGo(Taking& one) {
+    one.result = one.result.value_or(ReleaseResult::unknown);
     if (one.share) static_cast<void>(one.share->release({.waitFor = milliseconds{0}}));
     if (one.lock) static_cast<void>(one.lock->release({.waitFor = milliseconds{0}}));
     one.share.reset();
   }
   void close() {
-    for (const TakingPtr& one : takings_) one->cancelled = true;
+    for (const TakingPtr& one : takings_) one->cancelled = true, one->closing = one->lock && one->lock->isHeld();
     const auto loop = loop_;
     const auto client = std::shared_ptr<LockClient>{std::move(client_)};
     const auto takings = takings_;

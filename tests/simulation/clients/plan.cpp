@@ -56,6 +56,18 @@ constexpr std::string_view rarePoints[] = {
     "shared",
     "closed",
     "servedInLine",
+    "tokenWon",
+    "tokenRenewed",
+    "tokenReleased",
+    "tokenResumed",
+    "tokenSuperseded",
+    "tokenExpired",
+    "tokenLost",
+    "tokenUnknown",
+    "tokenRefused",
+    "shardElected",
+    "shardRevoked",
+    "balanced",
 };
 
 }  // namespace
@@ -113,7 +125,7 @@ void World::drawPlan(const ClientOptions& options) {
   plan_.mostDelay = TrueTime{plan_.lease} / slowness[plan.below(3)];
   plan_.leastDelay = plan_.mostDelay / 20;
   constexpr double bounds[] = {500e-6, 0.01, 0.05};
-  plan_.rateBound = bounds[plan.below(3)];
+  plan_.rateBound = bounds[plan_.tokens > 0 ? 0 : plan.below(3)];  // a token's guard is the default one
   report_.configuration = std::to_string(plan_.processes) + " processes, each with " + std::to_string(plan_.electors) +
                           " electors, " + std::to_string(plan_.clients) + " lock clients, " +
                           std::to_string(plan_.tokens) + " users of tokens, " + std::to_string(plan_.sharded) +

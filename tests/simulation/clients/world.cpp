@@ -29,7 +29,6 @@ World::~World() {
     life->callbacks.clear();
   }
   handles_.clear();
-  onApplied.clear();
   queue_ = {};
   lives_.clear();
   current() = nullptr;
@@ -167,14 +166,14 @@ bool World::passOne(TrueTime end) {
     now_ = std::max(now_, end);
     return false;
   }
-  const auto frame0 = std::exchange(frame, nullptr);
+  auto frame0 = std::exchange(frame, nullptr);
   const Loop* const loop0 = std::exchange(loop_, nullptr);
   ++depth_;
   step();
   --depth_;
   loop_ = loop0;
   current_ = life;
-  frame = frame0;
+  frame = std::move(frame0);
   return true;
 }
 

@@ -143,7 +143,7 @@ class World final : public VirtualSystem {
   /// Changes while somebody waits inside of another's wait, whose return that puts off.
   [[nodiscard]] std::uint64_t nested() const noexcept { return nested_; }
   [[nodiscard]] Logger logger();
-  WriteOutcome apply(Life& life, const WriteRequest& request);
+  WriteOutcome apply(Life& life, const WriteRequest& request, std::set<std::string>* allowed = nullptr);
   [[nodiscard]] MemoryTable& table() noexcept { return table_; }
   [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const { return table_.read(key); }
   void readTakesTime();
@@ -154,8 +154,24 @@ class World final : public VirtualSystem {
   void broke(std::string_view oracle, const std::string& what);
   void met(std::string_view point) { ++report_.points[point]; }
   void believe(Handle handle) { handles_.push_back(std::move(handle)); }
-  /// What wrote this version, and when; for tokens.
   [[nodiscard]] bool wasWritten(const RecordVersion& version) const { return versions_.count(version.text()) != 0; }
+
+  /// By the same holder.
+  [[nodiscard]] bool wasOverwritten(const RecordVersion& version) const {
+    return overwritten_.count(version.text()) != 0;
+  }
+  /// As if a thread of this process looked.
+  class Inside {
+   public:
+    Inside(World& world, Life& life) : world_{world}, before_{std::exchange(world.current_, &life)} {}
+    ~Inside() { world_.current_ = before_; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    World& world_;
+    Life* const before_;
+  };
 
   // VirtualSystem.
   [[nodiscard]] Instant processClock() noexcept override;
@@ -167,9 +183,9 @@ class World final : public VirtualSystem {
   [[nodiscard]] bool passOne(TrueTime end) override;
 
   SeededRandom load, network, process;
-  std::function<void(const WriteRequest&, const std::optional<LeaseRecord>& before)> frame{};  ///< of a blocking call
+  /// Over which versions the call that blocks just now may write; null: by rules that are judged elsewhere.
+  std::shared_ptr<std::set<std::string>> frame{};
   std::vector<std::string> tokenTexts{};  ///< lock tokens that went from hand to hand
-  std::map<std::string, std::vector<std::function<void(const WriteRequest&)>>> onApplied{};
 
  private:
   void standStill(TrueTime d) noexcept;
@@ -197,7 +213,7 @@ class World final : public VirtualSystem {
   std::vector<Life*> present_{};  ///< by process
   std::vector<Handle> handles_{};
   std::map<LeaseKey, FencingToken> highest_{};
-  std::set<std::string> versions_{};
+  std::set<std::string> versions_{}, overwritten_{};
   ClientReport report_{};
   Life* current_{nullptr};
   const Loop* loop_{nullptr};

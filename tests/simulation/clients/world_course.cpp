@@ -38,6 +38,8 @@ void World::start(unsigned number) {
   for (unsigned i = 0; i < plan_.electors; ++i)
     life.actors.push_back(makeElectorActor(life, "lead" + std::to_string(i)));
   for (unsigned i = 0; i < plan_.clients; ++i) life.actors.push_back(makeLockActor(life, "c" + std::to_string(i)));
+  for (unsigned i = 0; i < plan_.tokens; ++i) life.actors.push_back(makeTokenActor(life));
+  for (unsigned i = 0; i < plan_.sharded; ++i) life.actors.push_back(makeShardActor(life));
   for (const auto& actor : life.actors) actLater(life, *actor);
   current_ = outer;
 }

@@ -18,7 +18,7 @@ void World::broke(std::string_view oracle, const std::string& what) {
   note("BROKE", report_.oracle + ": " + what);
 }
 
-WriteOutcome World::apply(Life& life, const WriteRequest& request) {
+WriteOutcome World::apply(Life& life, const WriteRequest& request, std::set<std::string>* allowed) {
   const auto before = table_.read(request.key);
   const WriteOutcome outcome = table_.write(request);
   const auto* applied = std::get_if<Applied>(&outcome);
@@ -28,6 +28,12 @@ WriteOutcome World::apply(Life& life, const WriteRequest& request) {
                       request.record.holder + (applied != nullptr ? ": token " + toString(applied->token) : ": no"));
   if (applied == nullptr) return outcome;
   versions_.insert(request.record.version.text());
+  if (before && before->holder == request.record.holder) overwritten_.insert(before->version.text());
+  if (allowed != nullptr) {
+    const bool lawful = before && allowed->count(before->version.text()) != 0;
+    if (!lawful) broke("superseded", "a token without power wrote: " + request.record.holder);
+    allowed->insert(request.record.version.text());
+  }
   FencingToken& highest = highest_[request.key];
   if (acquires && applied->token <= highest)
     broke("token", "an acquisition got " + toString(applied->token) + " after " + toString(highest));
@@ -35,10 +41,6 @@ WriteOutcome World::apply(Life& life, const WriteRequest& request) {
   if (acquires) met(before && !before->released ? "takenOver" : "acquired");
   for (const auto& actor : life.actors) {
     if (life.alive) actor->applied(request, applied->token);
-  }
-  const auto found = onApplied.find(request.record.holder);
-  if (found != onApplied.end()) {
-    for (const auto& told : found->second) told(request);
   }
   return outcome;
 }
