@@ -117,25 +117,28 @@ class Judge:
 
 
 class SimulationJudge(Judge):
-    """By the simulation alone: so many seeds of tenure-sim."""
+    """By the simulations alone: so many seeds of each one that has the mutant in its library."""
 
-    only = r"libtenure_simulated\.so"
+    only = r"libtenure_(clients_)?simulated\.so"
 
-    def __init__(self, workspace, runner, campaign, gate):
+    def __init__(self, workspace, runner, campaigns, gate):
         self.workspace = workspace
         self.runner = runner
         self.gate = gate
-        self.campaign = campaign
-        self.seconds = {campaign.name: 0.0}
+        self.campaigns = campaigns  # library -> test
+        self.seconds = {campaign.name: 0.0 for campaign in campaigns.values()}
 
     def prepare(self, files):
-        done = self.runner.run_alone(self.campaign)
-        if not done.ok:
-            raise RuntimeError("The simulation fails without a mutant:\n" + done.output)
-        self.seconds[self.campaign.name] = done.seconds
+        for campaign in self.campaigns.values():
+            done = self.runner.run_alone(campaign)
+            if not done.ok:
+                raise RuntimeError(f"{campaign.name} fails without a mutant:\n" + done.output)
+            self.seconds[campaign.name] = done.seconds
 
     def run_tests(self, mutant, libraries):
-        seen = self.sees(self.campaign, libraries)
-        if seen:
-            return Verdict(mutant.identity, seen[0], seen[1].name, tests=1)
-        return Verdict(mutant.identity, SURVIVED, tests=1)
+        judges = [campaign for library, campaign in self.campaigns.items() if (libraries / library).exists()]
+        for campaign in judges:
+            seen = self.sees(campaign, libraries)
+            if seen:
+                return Verdict(mutant.identity, seen[0], seen[1].name, tests=len(judges))
+        return Verdict(mutant.identity, SURVIVED, tests=len(judges))

@@ -90,6 +90,7 @@ struct ClientCampaign {
 /// that fails.
 [[nodiscard]] ClientCampaign runClients(const ClientOptions& base, std::uint64_t first, std::uint64_t last,
                                         double hours, unsigned jobs);
-[[nodiscard]] std::string failureText(const ClientCampaign& campaign);
+/// `shrinks`: besides with as few kinds of faults as it takes.
+[[nodiscard]] std::string failureText(const ClientCampaign& campaign, bool shrinks = true);
 
 }  // namespace tenure::test

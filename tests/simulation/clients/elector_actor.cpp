@@ -1,4 +1,5 @@
 // Users of LeaderElector, and the rules of its callbacks.
+#include <algorithm>
 #include <stdexcept>
 
 #include <tenure/election/leader_elector.hpp>
@@ -25,7 +26,11 @@ class ElectorActor final : public Actor {
     if (elector_ && !stopping_) elector_->requestStop();
     stopping_ = true;
   }
-  [[nodiscard]] bool ended() const override { return !seen_->open && *seen_->callbacks == 0 && !isHeld(); }
+  [[nodiscard]] bool ended() const override {
+    const auto hasEnded = [](const auto& seen) { return !seen->open; };
+    if (!std::all_of(gone_.begin(), gone_.end(), hasEnded)) return false;
+    return !seen_->open && *seen_->callbacks == 0 && !isHeld();
+  }
   void drop() override {
     seen_->dead = true;
     elector_.reset();
@@ -132,6 +137,7 @@ class ElectorActor final : public Actor {
     world_.met("actedInCallback");
     if (world_.load.chance(0.3)) {
       world_.met("destroyedInCallback");
+      gone_.push_back(seen_);
       elector_.reset();
     } else if (world_.load.chance(0.5)) {
       stopping_ = true;
@@ -198,6 +204,7 @@ class ElectorActor final : public Actor {
   World& world_;
   const std::string group_;
   std::shared_ptr<Seen> seen_{};
+  std::vector<std::shared_ptr<Seen>> gone_{};  ///< of electors that were destroyed in a callback
   std::shared_ptr<Loop> loop_{};
   std::unique_ptr<LeaderElector> elector_{};
   bool stopping_{false};

@@ -16,7 +16,8 @@ struct Taking {
   unsigned client{0};  ///< which one of its user
   AcquireOptions options;
   TrueTime called{0}, pausedBefore{0};
-  bool inLine{false};  ///< nothing keeps it from standing in line from the call on
+  TrueTime renewedAt{0};  ///< the first renewal that is not told yet; of time in which anything ran
+  bool inLine{false};     ///< nothing keeps it from standing in line from the call on
   bool cancelled{false};
   bool closing{false};  ///< held as its client began to close
   bool served{false};   ///< an acquisition of it was applied
@@ -40,6 +41,13 @@ class LockActor final : public Actor {
   }
 
   void act() override {
+    // A lock may outlive its client.
+    for (const TakingPtr& one : left_) {
+      if (!one->lock) continue;
+      checkLoss(*one);
+      if (world_.calm() || world_.load.chance(0.4)) letGo(*one);
+    }
+    std::erase_if(left_, [](const TakingPtr& one) { return one->told > 0 && (!one->lock || one->result); });
     if (!client_) return make();
     for (const TakingPtr& one : std::vector<TakingPtr>{takings_}) use(one);
     if (!life_.alive || !client_) return;
@@ -49,6 +57,7 @@ class LockActor final : public Actor {
   }
   void leave() override {
     if (client_) close();
+    for (const TakingPtr& one : left_) letGo(*one);
   }
   [[nodiscard]] bool ended() const override {
     return std::all_of(all_.begin(), all_.end(), [](const TakingPtr& one) {
@@ -128,7 +137,7 @@ class LockActor final : public Actor {
     one->client = generation_;
     draw(one->options);
     one->called = world_.now();
-    one->pausedBefore = life_.paused + world_.stoodStill();
+    one->pausedBefore = still();
     one->inLine =
         prepared_ && !one->options.mustExist && lingering_.count(key) == 0 && one->options.waitFor != milliseconds{0};
     takings_.push_back(one);
@@ -194,8 +203,7 @@ class LockActor final : public Actor {
     const auto wait = *one.options.waitFor == milliseconds{0} ? milliseconds{5'000} : *one.options.waitFor;
     const TrueTime most = TrueTime{wait} * 11 / 10 + TrueTime{world_.plan().lease} * 2 + milliseconds{30} +
                           TrueTime{world_.plan().mostDelay} * 8;
-    const TrueTime still = life_.paused + world_.stoodStill() - one.pausedBefore;
-    if (world_.now() - one.called - still > most)
+    if (world_.now() - one.called - (still() - one.pausedBefore) > most)
       world_.broke("bound", "an acquisition of " + name_ + " took longer than its wait");
   }
   void lost(Taking& one, const LockLoss& loss) {
@@ -224,6 +232,7 @@ class LockActor final : public Actor {
     if (!one->lock) return;
     checkLoss(*one);
     if (one->result) return askAgain(*one);
+    checkRenewal(*one);
     world_.readInterrupted(handleOf(one->lock));
     if (world_.happens(Trouble::staleToken)) one->lock->reportStaleToken(one->lock->fencingToken().next());
     if (world_.load.chance(0.2)) renew(one);
@@ -232,8 +241,17 @@ class LockActor final : public Actor {
       static_cast<void>(one->lock->onExpiring(world_.plan().lease / 4, [](std::chrono::nanoseconds) {}));
     if (world_.load.chance(world_.calm() ? 0.7 : 0.3)) release(*one);
   }
+  /// A lock that is still held was renewed meanwhile, with all that was asked for.
+  void checkRenewal(const Taking& one) const {
+    const bool open = one.renewals != one.renewalsTold && one.lock->isHeld() && !world_.draws(Trouble::hungCallback);
+    if (open && world_.now() - still() - one.renewedAt > TrueTime{world_.plan().lease} * 8) {
+      world_.broke("bound", "a renewal of " + name_ + " is not told, and the lock is held");
+    }
+  }
+  [[nodiscard]] TrueTime still() const { return life_.paused + world_.stoodStill(); }
+
   void renew(const TakingPtr& one) {
-    ++one->renewals;
+    if (one->renewals++ == one->renewalsTold) one->renewedAt = world_.now() - still();
     RenewOptions options;
     if (world_.load.chance(0.3)) options.data = "other";
     if (!(world_.plan().rateBound > 500e-6) && world_.load.chance(0.3))
@@ -259,10 +277,9 @@ class LockActor final : public Actor {
     if (world_.load.chance(0.1)) options.deleteRecord = true;
     if (world_.depth() == 0 && world_.load.chance(0.3)) options.waitFor.reset();
     if (one.share) {
-      const ReleaseResult first = one.share->release(options);
+      if (one.share->release(options) != ReleaseResult::shared)
+        world_.broke("result", "the first of two handles gave the lock up: " + name_);
       one.share.reset();
-      if (first != ReleaseResult::shared && one.lock->isHeld())
-        world_.broke("result", "the first of two handles gave the lock up");
     }
     const auto lock = one.lock;
     one.result = ReleaseResult::unknown;
@@ -310,7 +327,7 @@ class LockActor final : public Actor {
       if (entry.result == ReleaseResult::released && his)
         world_.broke("result", "close() told `released` of " + entry.key.name + ", which is held");
     }
-    for (const TakingPtr& one : takings) letGo(*one);
+    left_.insert(left_.end(), takings.begin(), takings.end());
   }
 
   Life& life_;
@@ -322,6 +339,7 @@ class LockActor final : public Actor {
   std::unique_ptr<LockClient> client_{};
   std::set<LeaseKey> lingering_{};  ///< where an acquisition may still be taken back
   std::vector<TakingPtr> takings_{};
+  std::vector<TakingPtr> left_{};  ///< of clients that are closed
   std::vector<TakingPtr> all_{};
 };
 

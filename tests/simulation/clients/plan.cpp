@@ -189,17 +189,18 @@ ClientCampaign runClients(const ClientOptions& base, std::uint64_t first, std::u
   return campaign;
 }
 
-std::string failureText(const ClientCampaign& campaign) {
+std::string failureText(const ClientCampaign& campaign, bool shrinks) {
   if (!campaign.failed) return {};
   ClientOptions small = *campaign.failed;  // without what it does not need
-  for (std::size_t i = 0; i < troubles && campaign.failure.oracle != "canary"; ++i) {
+  for (std::size_t i = 0; i < troubles && shrinks; ++i) {
     ClientOptions fewer = small;
     fewer.allowed.reset(i);
     if (small.allowed.test(i) && simulateClients(fewer).oracle == campaign.failure.oracle) small = fewer;
   }
   return "seed " + std::to_string(campaign.failed->seed) + "\n  broke:   " + campaign.failure.oracle + ": " +
          campaign.failure.text + "\n  world:   " + campaign.failure.configuration +
-         "\n  replay:  " + clientReplay(*campaign.failed) + "\n  shrunk:  " + clientReplay(small) + '\n';
+         "\n  replay:  " + clientReplay(*campaign.failed) + '\n' +
+         (shrinks ? "  shrunk:  " + clientReplay(small) + '\n' : "");
 }
 
 }  // namespace tenure::test

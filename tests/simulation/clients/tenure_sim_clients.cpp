@@ -14,7 +14,7 @@ struct Arguments {
   std::string seeds{}, faults{"all"};
   double hours{0}, years{0};
   unsigned jobs{1};
-  bool points{false};
+  bool points{false}, noShrink{false};
   ClientOptions one{.seed = 0};
 };
 
@@ -28,6 +28,7 @@ void declare(CLI::App& app, Arguments& args) {
   app.add_option("--faults", args.faults, "kinds of faults that may be drawn: all, none, a,b, all-a-b");
   app.add_flag("--trace", args.one.trace, "write everything that happens (one seed)");
   app.add_flag("--canary", args.one.canary, "each hundredth seed fails");
+  app.add_flag("--no-shrink", args.noShrink, "do not look for fewer kinds of faults that fail");
   app.add_flag("--points", args.points, "fail if a rare path was never taken");
 }
 
@@ -44,7 +45,7 @@ int runMany(const Arguments& args, std::uint64_t first, std::uint64_t last) {
   std::printf("%llu seeds, %.1f simulated hours, %llu events, %llu seeds run twice\n",
               static_cast<unsigned long long>(campaign.seeds), campaign.hours,
               static_cast<unsigned long long>(campaign.events), static_cast<unsigned long long>(campaign.repeated));
-  std::cout << failureText(campaign);
+  std::cout << failureText(campaign, !args.noShrink && !args.one.canary);
   const std::string missed = args.points ? missedClientPoints(campaign.points) : std::string{};
   std::cout << missed;
   return campaign.failed || !missed.empty() ? 1 : 0;

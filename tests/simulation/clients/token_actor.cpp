@@ -4,6 +4,7 @@
 
 #include <tenure/lockcore/lock_tokens.hpp>
 
+#include "lock_token_parts.hpp"
 #include "simulation/clients/world.hpp"
 
 namespace tenure::test {
@@ -137,6 +138,8 @@ class TokenActor final : public Actor {
       superseded(token, what);
     } else if (trouble == LockTokenTrouble::expired) {
       world_.met("tokenExpired");
+      if (LockTokenAccess::partsOf(token).clockDomain != life_.name)
+        world_.broke("answer", "a clock of another boot told `expired`");
     } else if (trouble == LockTokenTrouble::lost) {
       world_.met("tokenLost");
       if (his && !record->released && record->version == token.version())

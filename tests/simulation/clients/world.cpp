@@ -72,6 +72,9 @@ void World::in(Life& life, TrueTime delay, const Loop* loop, std::function<void(
 /// Callbacks wait in the process, so that they can be run to an end after its death.
 Executor World::executor(Life& life, std::shared_ptr<unsigned> open) {
   return [this, &life, open](std::function<void()> task) {
+    const bool throws = happens(Trouble::executorThrows);
+    if (throws) met("executorThrew");
+    if (throws && load.chance(0.5)) throw std::runtime_error{"the pool of threads is full"};
     const std::uint64_t id = ++lastCallback_;
     ++*open;
     life.callbacks[id] = [task = std::move(task), open] {
@@ -85,10 +88,7 @@ Executor World::executor(Life& life, std::shared_ptr<unsigned> open) {
     in(life, delay, nullptr, [&life, id] {
       if (const auto found = life.callbacks.extract(id)) found.mapped()();
     });
-    if (happens(Trouble::executorThrows)) {
-      met("executorThrew");
-      throw std::runtime_error{"the pool of threads is full"};
-    }
+    if (throws) throw std::runtime_error{"the pool of threads is full, after it took the task"};
   };
 }
 
