@@ -3,6 +3,7 @@
 
 #include "first_contact.hpp"
 #include "lease_view.hpp"
+#include "lock_view.hpp"
 #include "output.hpp"
 #include "restart_delay.hpp"
 #include "startup_log.hpp"
@@ -191,6 +192,17 @@ TEST(LeaseView, JsonHasStableKeys) {
             R"("lease_duration_ms":null,"acquired_at":null,"renewed_at":null,"renewed_ago_ms":null,)"
             R"("record_version":null,"store":"s","warning":null})"
             "\n");
+}
+
+TEST(LockView, JsonTellsWhenALockWasAcquiredAndRenewedOrNull) {
+  LeaseRecord foreign = record();
+  foreign.acquiredAtMillis = 0;
+  const std::string times = toJson(LockWatch::Row{LeaseKey{"l"}, record(), LockState::held, 0ns}, "s");
+  EXPECT_NE(times.find(R"("acquired_at":"1970-01-01T00:00:01.000Z","renewed_at":"1970-01-01T00:01:01.000Z")"),
+            std::string::npos)
+      << times;
+  const std::string untold = toJson(LockWatch::Row{LeaseKey{"l"}, foreign, LockState::held, 0ns}, "s");
+  EXPECT_NE(untold.find(R"("acquired_at":null,)"), std::string::npos) << untold;
 }
 
 TEST(Output, JsonStringsAreEscaped) {
