@@ -1,5 +1,5 @@
 """The code that no test should hold, so that it has no mutants: texts and what chooses between texts, logging, assertions,
-the hand-made mutants of the protocol (`mutant::on`).
+how much a container reserves, the hand-made mutants of the protocol (`mutant::on`).
 """
 
 import re
@@ -8,7 +8,7 @@ import cpp_tokens
 from cpp_tokens import statement_begin
 
 LOGGING = re.compile(r"^(log|logger_?|logRefusal|logTrouble|logHeld)$")
-SILENT = frozenset(("static_assert", "assert", "BOOST_ASSERT"))
+SILENT = frozenset(("static_assert", "assert", "BOOST_ASSERT", "reserve"))
 
 
 class Quiet:

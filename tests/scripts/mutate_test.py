@@ -73,6 +73,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(made("""void f() {  // if (a < 3)
   assert(a > 1);
   static_assert(sizeof(int) == 4);
+  out.reserve(a + 1);
   logger_.log(LogLevel::warn, "x" + text(a + 1));
   if (b < 3) log(level, why.empty() ? "a" : "b");
   const std::string s = a == b ? "one" : "two";
