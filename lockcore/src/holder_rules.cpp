@@ -43,7 +43,8 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   term_ = {won.sentAt, won.right.leadsFor, won.right.validFor, token};
   acquiredAtMillis_ = options_.displayClock != nullptr ? options_.displayClock() : 0;
   beginTurn(now, token);
-  if (stopping_) return beginRelease(now);
+  const bool unwanted = stopping_ && !mutant::on(Mutant::withdrawnLockIsKept);
+  if (unwanted) return beginRelease(now);
   if (!term_.leadsAt(now)) {
     endTerm(now, nanoseconds{0});
     return;
@@ -350,8 +351,9 @@ void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
   inFlight_.reset();
   observation_.forget();
   wanted_.reset();
-  if (options_.oneTerm && undrained) sentVersions_.fill({});
-  if (options_.oneTerm) return finish(undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld);
+  if (options_.oneTerm && undrained && !mutant::on(Mutant::undrainedLeaseIsOwn)) sentVersions_.fill({});
+  const bool ends = options_.oneTerm && !mutant::on(Mutant::lostLockCompetesAgain);
+  if (ends) return finish(undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld);
   becomeCandidate(now, cooldown);
   if (!stopping_) drainFrom_ = now;
 }

@@ -56,6 +56,16 @@ enum class Mutant {
   releaseOvertakes,
   releaseTrustsOldRecord,
   electedWhileWorking,
+  // A candidacy of one term.
+  undrainedLeaseIsOwn,
+  lostLeaseIsFreeAtOnce,
+  memoryForgetsTokens,
+  giveUpForgetsAcquisition,
+  waitBeforeStartForgotten,
+  lostLockCompetesAgain,
+  makesWhatMustExist,
+  freeAtTheEndIsHeld,
+  withdrawnLockIsKept,
   // The memory store.
   memoryTakesUnconditionally,
   memoryRenewsUnconditionally,

@@ -116,7 +116,11 @@ std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& no
   // A record that this candidate wrote and does not lead by (its term ran out, or the acquiring write was answered too
   // late) has no other owner to wait for, only the work of the term that ran out. Its name alone is no proof of that: a
   // virtual machine that was cloned while it ran is another candidate of the same name, and leads by what it wrote.
-  if (heldBySelf()) return std::max(leftFor_ - elapsedForChallenger(leftFrom_, now), std::chrono::nanoseconds{0});
+  if (heldBySelf()) {
+    const auto left = leftFor_ - elapsedForChallenger(leftFrom_, now);
+    return mutant::on(Mutant::lostLeaseIsFreeAtOnce) ? std::chrono::nanoseconds{0}
+                                                     : std::max(left, std::chrono::nanoseconds{0});
+  }
   const bool fast = mutant::on(Mutant::fastestClockForChallenger);
   const auto since = fast ? elapsedForHolder(firstSeen_, now) : elapsedForChallenger(firstSeen_, now);
   if (mutant::on(Mutant::noWait)) return politeness - since;

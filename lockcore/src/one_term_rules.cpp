@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lease_machine_impl.hpp"
+#include "mutants.hpp"
 
 namespace tenure {
 
@@ -19,6 +20,7 @@ void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
 }
 
 void LeaseMachine::Impl::recallTokens(const LeaseMemory& memory) {
+  if (mutant::on(Mutant::memoryForgetsTokens)) return;
   learnToken(memory.tokens.known);
   tokenFloor_ = std::max(tokenFloor_, memory.tokens.floor);
   ownToken_ = std::max(ownToken_, memory.tokens.own);
@@ -80,17 +82,20 @@ std::shared_ptr<const LeaseMemory> LeaseMachine::Impl::memory() const {
 }
 
 nanoseconds LeaseMachine::Impl::patienceLeft(const Instant& now) const {
-  return *options_.oneTerm->patience - waitedBefore_ - elapsedForHolder(startedAt_, now);
+  const nanoseconds before = mutant::on(Mutant::waitBeforeStartForgotten) ? nanoseconds{0} : waitedBefore_;
+  return *options_.oneTerm->patience - before - elapsedForHolder(startedAt_, now);
 }
 
 /// A lease that is free but for politeness is still taken: whoever looks once must not miss it by a millisecond.
 std::optional<GiveUpReason> LeaseMachine::Impl::reasonToGiveUp(const Instant& now) const {
   if (!options_.oneTerm || !looked_) return std::nullopt;
-  if (options_.oneTerm->mustExist && observation_.absent()) return GiveUpReason::missing;
+  const bool mustExist = options_.oneTerm->mustExist && !mutant::on(Mutant::makesWhatMustExist);
+  if (mustExist && observation_.absent()) return GiveUpReason::missing;
   if (!options_.oneTerm->patience || patienceLeft(now) > nanoseconds{0}) return std::nullopt;
   if (troubled_) return GiveUpReason::unavailable;
   const auto free = observation_.untilFree(now, nanoseconds{0});
-  if (free && *free <= nanoseconds{0}) return std::nullopt;
+  const bool isFree = free && *free <= nanoseconds{0};
+  if (isFree && !mutant::on(Mutant::freeAtTheEndIsHeld)) return std::nullopt;
   return GiveUpReason::held;
 }
 
@@ -101,7 +106,7 @@ void LeaseMachine::Impl::giveUp(const Instant& now, GiveUpReason reason) {
       action::GaveUp{reason, observation_.holderSeen(now), unavailable ? lastError_ : std::nullopt, !pending_.empty()});
   stopping_ = true;
   inFlight_.reset();
-  if (pending_.empty()) return finish(nothingToRelease());
+  if (pending_.empty() || mutant::on(Mutant::giveUpForgetsAcquisition)) return finish(nothingToRelease());
   beginRelease(now);
   advanceRelease(now);
 }

@@ -55,7 +55,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "sighting",
                                                               "newcomer",
                                                               "nonsenseToken",
-                                                              "lie"};
+                                                              "lie",
+                                                              "locks"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

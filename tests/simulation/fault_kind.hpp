@@ -70,6 +70,7 @@ enum class FaultKind : unsigned {
   newcomer,         ///< one starts just after the record was deleted, and has never seen it
   nonsenseToken,    ///< a resource tells of tokens that somebody made up
   lie,              ///< a middlebox answers a transaction of DynamoDB with a bare success, and nothing is stored
+  locks,            ///< a process competes for locks, one candidacy of one term after another (drawn for a life)
   count
 };
 

@@ -1,4 +1,5 @@
 // The machines are stepped, and what they ask for is done.
+#include <algorithm>
 #include <utility>
 
 #include "simulation/sim_world.hpp"
@@ -45,6 +46,7 @@ struct ActionText {
 
 void SimWorld::step(Process& process, const LeaseEvent& event) {
   SimLife& life = *process.life;
+  if (life.lock && std::holds_alternative<event::Stop>(event)) checker_.withdrawn(life);
   if (!process.endpoint || !std::holds_alternative<event::Start>(event)) shown(process, event);
   const LeaseState before = process.machine->state();
   const bool wasInDoubt = process.machine->inDoubt();
@@ -60,7 +62,9 @@ void SimWorld::step(Process& process, const LeaseEvent& event) {
     checker_.acted(life);
   }
   const bool wasHolder = before == LeaseState::leading || before == LeaseState::draining;
-  const bool dropsOld = wasHolder && after == LeaseState::candidate;
+  const auto givesUp = [](const LeaseAction& a) { return std::holds_alternative<action::GaveUp>(a); };
+  const bool dropsOld =
+      (wasHolder && after == LeaseState::candidate) || std::any_of(actions.begin(), actions.end(), givesUp);
   for (const LeaseAction& a : actions) perform(process, a, dropsOld);
   checker_.stepped(life);
   planWakeup(process);
@@ -88,9 +92,13 @@ void SimWorld::perform(Process& process, const LeaseAction& a, bool dropsOld) {
     ++report_.totals.renewals;
     if (life.manual && renewed->ticket > life.ticketRenewed) report_.points.hit(SimPoint::renewedByHand);
     life.ticketRenewed = std::max(life.ticketRenewed, renewed->ticket);
+  } else if (const auto* gaveUp = std::get_if<action::GaveUp>(&a)) {
+    checker_.gaveUp(life, gaveUp->reason);
   } else if (const auto* stopped = std::get_if<action::Stopped>(&a)) {
     checker_.stopped(life, stopped->result, truth_->record());
-    if (restarts_ && process.restartWhenStopped) {
+    if (life.lock) {
+      endCandidacy(process, *stopped);
+    } else if (restarts_ && process.restartWhenStopped) {
       at(now_ + upTo(streams_.process, lease_), [this, &process] { start(process); });
     }
   }
@@ -109,12 +117,13 @@ void SimWorld::performElected(Process& process, const action::Elected& elected) 
   if (faults_ && plan_.has(FaultKind::erase) && streams_.load.chance(0.1)) {
     at(now_ + upTo(streams_.load, lease_ / 10), [this] { eraseRecord(); });
   }
-  const bool stuck = happens(FaultKind::stuckWork);
+  const bool stuck = happens(FaultKind::stuckWork) && !life.lock;
   life.stuck = stuck;
   life.ticketRenewed = life.ticketAsked;
   if (life.bySighting && elected.token == life.highestShown.next()) report_.points.hit(SimPoint::electedBySighting);
   life.bySighting = false;
   if (life.manual) renewByHand(process, &life, elected.token);
+  if (life.lock) hold(process);
   tellTask(process, &life, now_, [this, &process, owner = &life, token = elected.token, stuck] {
     work(process, owner, stuck ? FencingToken{} : token);
   });
@@ -133,7 +142,7 @@ void SimWorld::work(Process& process, const SimLife* life, FencingToken token) {
       tell(process, now_ + delay(), event::TokenSeen{checker_.fence()});
     });
   }
-  if (plan_.has(FaultKind::stuckWork)) tell(process, now_, event::WorkProgressed{});
+  if (plan_.has(FaultKind::stuckWork) && !own.lock) tell(process, now_, event::WorkProgressed{});
   tellTask(process, life, now_ + TrueTime{own.timing.heartbeat()} / 2 + upTo(streams_.load, own.timing.heartbeat()),
            [this, &process, life, token] { work(process, life, token); });
 }
@@ -170,7 +179,9 @@ void SimWorld::performRevoked(Process& process, const action::Revoked& revoked) 
   SimLife& life = *process.life;
   checker_.revoked(life, revoked, truth_->record());
   const bool slow = happens(FaultKind::slowWork);
-  tellTask(process, &life, now_ + upTo(streams_.load, slow ? 2 * lease_ : lease_ / 50), [this, &process] {
+  const TrueTime until = now_ + upTo(streams_.load, slow ? 2 * lease_ : lease_ / 50);
+  if (life.lock) return tellTask(process, &life, until, [this, &process, own = &life] { letGo(process, own); });
+  tellTask(process, &life, until, [this, &process] {
     process.life->working = false;
     step(process, event::WorkEnded{});
   });
@@ -188,7 +199,7 @@ void SimWorld::planWakeup(Process& process) {
   process.wakeAt = now_ + life.clock.trueTimeFor(*until);
   if (happens(FaultKind::lateTimer)) {
     process.wakeAt += upTo(streams_.load, lease_ / 5);
-    life.troubledUntil(process.wakeAt);
+    life.stalledUntil(process.wakeAt);
   }
   if (process.alarmAt < TrueTime{0} || process.wakeAt < process.alarmAt) setAlarm(process);
 }
@@ -219,6 +230,7 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
   };
   const auto show = [&](const std::optional<LeaseRecord>& record) {
     life.unreadable = false;
+    if (life.lock) life.lock->shownFree = record && record->released;
     if (record && record->holder != life.name) life.highestShown = std::max(life.highestShown, record->token);
   };
   if (const auto* begin = std::get_if<event::Start>(&event)) {

@@ -98,6 +98,7 @@ void SimChecker::tookToken(const SimLife& writer, FencingToken token) {
 }
 
 void SimChecker::told(SimLife& life, FencingToken token) const {
+  if (life.stopped) return;
   const auto isWithinAStepOf = [&](FencingToken known) {
     return token <= maxFencingToken && token.value() <= known.value() + maxReportedStep;
   };
@@ -120,6 +121,7 @@ void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
 
 void SimChecker::elected(SimLife& life, FencingToken token) {
   if (life.term) violation(life, "pairing", "Elected twice without Revoked");
+  if (life.lock) wonLock(life);
   if (life.working) violation(life, "work", "Elected while the work of the last term still runs");
   // One whose record was overwritten before it learned that it had won, or whose clocks stood still, comes after its
   // successor.
@@ -206,6 +208,9 @@ void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
   } else if (request.purpose == WriteRequest::Purpose::acquire) {
     if (life.unreadable) violation(life, "closed", "takes a record that it was told not to be understood");
     if (life.term) violation(life, "pairing", "acquires while it leads");
+    if (life.lock && life.lock->mustExist && request.expected.empty()) {
+      violation(life, "answer", "makes a record though it is to take only one that exists");
+    }
   } else if (std::find(request.expected.begin(), request.expected.end(), request.record.version) !=
              request.expected.end()) {
     violation(life, "version", "a renewal that does not change the version");
@@ -216,7 +221,8 @@ void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
 
 void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth) {
   if (life.term) violation(life, "pairing", "stopped without Revoked");
-  const bool holds = truth && truth->holder == life.name && !truth->released;
+  const bool itsOwn = !life.lock || (truth && life.find(truth->version) != nullptr);  // of this candidacy
+  const bool holds = truth && truth->holder == life.name && !truth->released && itsOwn;
   if (result == ReleaseResult::released && holds) violation(life, "release", "says that it released and did not");
   life.stopped = true;
   life.saysFree = result == ReleaseResult::released || result == ReleaseResult::notHeld;

@@ -21,11 +21,20 @@ class SimChecker {
   void published(SimLife& life, const TermState& term, const Lives& all);
   void elected(SimLife& life, FencingToken token);
   void revoked(SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth);
-  /// `dropsOld`: the machine has just ended a term, and with it its interest in an older request.
+  /// `dropsOld`: the machine has just ended a term or a wait, and with it its interest in an older request.
   void requestSent(SimLife& life, Attempt attempt, std::chrono::nanoseconds timeout, bool dropsOld);
   void writeSent(SimLife& life, const WriteRequest& request);
   void stopped(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth);
   void acted(const SimLife& life);
+  // What a candidacy of one term does: sim_lock_checker.cpp.
+  void gaveUp(SimLife& life, GiveUpReason reason);
+  /// Its caller wants no more of it.
+  void withdrawn(SimLife& life) const;
+  void candidacyEnded(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth);
+  /// Nobody waits without an answer for longer than the machine promises.
+  void boundHolds(const SimLife& life);
+  /// A release removed the record: for so long a write that waited for no record to be there may still arrive.
+  void removed(TrueTime memory) noexcept { erasedUntil_ = std::max(erasedUntil_, now_ + memory); }
   /// A resource tells it of a token, which may be made up.
   void told(SimLife& life, FencingToken token) const;
   /// After every step.
@@ -61,6 +70,7 @@ class SimChecker {
  private:
   void overlap(const SimLife& life, const SimLife& other);
   void tookToken(const SimLife& writer, FencingToken token);
+  void wonLock(SimLife& life);
   void endedEarly(const SimLife& life, const action::Revoked& revoked);
   void lost(const SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth);
   [[nodiscard]] bool lawless() const noexcept { return now_ < lawlessUntil_; }

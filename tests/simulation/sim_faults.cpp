@@ -15,7 +15,9 @@ void SimWorld::tick() {
   tickRecord();
   tickForeign();
   for (auto& process : processes_) {
-    if (process->machine && !process->life->stopped) tickProcess(*process);
+    if (!process->machine) continue;
+    checker_.boundHolds(*process->life);
+    if (!process->life->stopped) tickProcess(*process);
   }
   at(now_ + lease_ / 3, [this] { tick(); });
 }
@@ -141,7 +143,7 @@ void SimWorld::halt(Process& process) {
   }
   process.asleep = suspends;
   process.pausedUntil = now_ + length;
-  life.troubledUntil(now_ + length);
+  life.stalledUntil(now_ + length);
   ++report_.totals.pauses;
   if (options_.trace) note(process, std::string{what} + " for " + std::to_string(length.count()));
   span(process, length, what);
@@ -151,7 +153,7 @@ void SimWorld::haltInStep(Process& process) {
   if (happens(FaultKind::pauseInStep)) {
     const TrueTime length = upTo(streams_.load, 3 * lease_);
     process.pausedUntil = now_ + length;
-    process.life->troubledUntil(now_ + length);
+    process.life->stalledUntil(now_ + length);
     ++report_.totals.pauses;
     if (options_.trace) note(process, "paused for " + std::to_string(length.count()));
     span(process, length, "paused");
@@ -177,11 +179,12 @@ void SimWorld::tickProcess(Process& process) {
     note(process, "ONE WAY");
   }
   if (happens(FaultKind::crash)) return kill(process);
-  if (happens(FaultKind::stepDown)) tell(process, now_, event::StepDown{"for a test"});
+  if (happens(FaultKind::stepDown) && !life.lock) tell(process, now_, event::StepDown{"for a test"});
   if (happens(FaultKind::changedLease)) {
-    tellTask(process, &life, now_, [this, &process, timing = plan_.changedTiming(stream(FaultKind::changedLease))] {
-      askToRenew(process, timing);
-    });
+    tellTask(process, &life, now_,
+             [this, &process, timing = plan_.changedTiming(stream(FaultKind::changedLease), !life.lock)] {
+               askToRenew(process, timing);
+             });
   }
   if (happens(FaultKind::politeStop)) {
     process.restartWhenStopped = true;

@@ -9,6 +9,7 @@
 #include <tenure/lockcore/lease_machine.hpp>
 
 #include "simulation/sim_clock.hpp"
+#include "simulation/sim_lock.hpp"
 
 namespace tenure::test {
 
@@ -29,6 +30,7 @@ struct SimLife {
   bool wild{false};    // its clocks keep no bound
   bool manual{false};  // renews only when its owner asks
   TermState published{};
+  std::optional<SimLock> lock{};  // a candidacy of one term
 
   // `timing` is the longest that it had; by these its holders may have been bound, too.
   std::chrono::nanoseconds leastLeads{timing.leadsFor()};
@@ -56,7 +58,12 @@ struct SimLife {
   bool unreadable{false};   // the last read told that the record is not understood
   TrueTime troubledAt{-1};  // the last fault that could delay or lose something of it
   TrueTime misledAt{-1};    // the last time that it was shown something else than the truth
+  TrueTime stalledAt{-1};   // until then it may not have run when it should have
 
+  void stalledUntil(TrueTime when) noexcept {
+    stalledAt = std::max(stalledAt, when);
+    troubledUntil(when);
+  }
   void troubledUntil(TrueTime when) noexcept { troubledAt = std::max(troubledAt, when); }
 
   // The request that was sent last.

@@ -80,6 +80,7 @@ void SimWorld::sendRead(Process& process, const action::SendRead& read) {
 
 void SimWorld::sendWrite(Process& process, const action::SendWrite& write) {
   SimLife& life = *process.life;
+  if (write.request.removes) checker_.removed(12 * longest_);
   const auto reply = [this, &process, id = write.attempt](WriteOutcome outcome) {
     step(process, event::WriteReply{id, std::move(outcome)});
   };
@@ -138,6 +139,7 @@ WriteOutcome SimWorld::writeAtStore(SimLife& life, const AnswerFate& fate, const
   WriteOutcome outcome = simple_->write(request);
   if (std::holds_alternative<Applied>(outcome)) {
     if (request.purpose == WriteRequest::Purpose::acquire && wasReleased) last_.released = true;
+    if (request.removes) report_.points.hit(SimPoint::lockRemovedTheRecord);
     stored(life, request.record.version);
     if (overdue) report_.points.hit(SimPoint::lateRequestApplied);
   } else {

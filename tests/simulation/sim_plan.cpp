@@ -28,7 +28,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::deferred, 0.7), set(FaultKind::stopInStep, 0.01);
   set(FaultKind::changedLease, 0.5), set(FaultKind::manualHeartbeat, 0.5), set(FaultKind::sighting, 0.7);
   set(FaultKind::newcomer, 1.0), set(FaultKind::nonsenseToken, 0.2);
-  set(FaultKind::lie, 0.3);
+  set(FaultKind::lie, 0.3), set(FaultKind::locks, 1.0);
   return most;
 }();
 
@@ -99,10 +99,10 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
 }
 // NOLINTEND(cppcoreguidelines-prefer-member-initializer)
 
-LeaseTiming SimPlan::timingFor(SeededRandom& random) const {
+LeaseTiming SimPlan::timingFor(SeededRandom& random, bool tellsProgress) const {
   constexpr int halves[] = {2, 2, 2, 4, 1};  // some candidates are configured otherwise than the rest
   const int half = halves[random.below(5)];
-  LeaseOptions options = optionsFor(lease * (has(FaultKind::mixedLeases) ? half : 2) / 2);
+  LeaseOptions options = optionsFor(lease * (has(FaultKind::mixedLeases) ? half : 2) / 2, tellsProgress);
   if (random.chance(0.3)) options.heartbeat = std::max(options.duration / 5, std::chrono::milliseconds{10});
   const bool noMargin = random.chance(0.2);
   if (noMargin) options.stopMargin = 0ms;
@@ -110,12 +110,12 @@ LeaseTiming SimPlan::timingFor(SeededRandom& random) const {
   return LeaseTiming::from(options).value();
 }
 
-LeaseTiming SimPlan::changedTiming(SeededRandom& random) const {
+LeaseTiming SimPlan::changedTiming(SeededRandom& random, bool tellsProgress) const {
   constexpr int halves[] = {1, 2, 4};
-  return LeaseTiming::from(optionsFor(lease * halves[random.below(3)] / 2)).value();
+  return LeaseTiming::from(optionsFor(lease * halves[random.below(3)] / 2, tellsProgress)).value();
 }
 
-LeaseOptions SimPlan::optionsFor(std::chrono::milliseconds duration) const {
+LeaseOptions SimPlan::optionsFor(std::chrono::milliseconds duration, bool tellsProgress) const {
   LeaseOptions options;
   options.duration = std::max(duration, minLeaseDuration);
   // L (1 + e) / (1 - e) is what the guard has to cover; for the usual e that is the default.
@@ -123,7 +123,7 @@ LeaseOptions SimPlan::optionsFor(std::chrono::milliseconds duration) const {
     const double part = 2.1 * rateBound * static_cast<double>(options.duration.count());
     options.guard = std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(part)) + 1};
   }
-  if (has(FaultKind::stuckWork))
+  if (tellsProgress && has(FaultKind::stuckWork))
     options.progressTimeout = has(FaultKind::changedLease) ? lease * 4 : options.duration * 2;
   return options;
 }

@@ -34,14 +34,14 @@ struct SimPlan {
 
   [[nodiscard]] double rate(FaultKind kind) const noexcept { return rates[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] bool has(FaultKind kind) const noexcept { return rate(kind) > 0; }
-  /// The timing of one candidate.
-  [[nodiscard]] LeaseTiming timingFor(SeededRandom& random) const;
+  /// The timing of one candidate. `tellsProgress`: its work can get stuck, as a lock's cannot.
+  [[nodiscard]] LeaseTiming timingFor(SeededRandom& random, bool tellsProgress) const;
   /// Another one, of half, once or twice the usual lease.
-  [[nodiscard]] LeaseTiming changedTiming(SeededRandom& random) const;
+  [[nodiscard]] LeaseTiming changedTiming(SeededRandom& random, bool tellsProgress) const;
   [[nodiscard]] std::string text() const;
 
  private:
-  [[nodiscard]] LeaseOptions optionsFor(std::chrono::milliseconds duration) const;
+  [[nodiscard]] LeaseOptions optionsFor(std::chrono::milliseconds duration, bool tellsProgress) const;
 };
 
 }  // namespace tenure::test

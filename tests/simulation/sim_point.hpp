@@ -74,6 +74,17 @@ enum class SimPoint : unsigned {
   stoppedWhileAcquiring,
   stoppedWithPending,
   stoppedNotDrained,
+  // Candidacies of one term.
+  lockWon,
+  lockGaveUpHeld,
+  lockGaveUpUnavailable,
+  lockGaveUpMissing,
+  lockWithdrawn,
+  lockWonForNobody,
+  lockLeftUndrained,
+  lockTakenWithoutALook,
+  lockBesideItsLastTerm,
+  lockRemovedTheRecord,
   // The world.
   fenceRefused,
   onlyTheFence,

@@ -68,6 +68,8 @@ void SimWorld::noteStep(Process& process, LeaseState before, bool wasInDoubt, co
     if (several && send->request.purpose == WriteRequest::Purpose::renew) {
       points.hit(SimPoint::renewalOverSeveralVersions);
     }
+    const bool first = std::holds_alternative<event::Start>(event);
+    if (first) points.hit(SimPoint::lockTakenWithoutALook);
     if (several && send->request.purpose == WriteRequest::Purpose::release) points.hit(SimPoint::releaseAfterUnknown);
   }
   if (std::holds_alternative<event::Wakeup>(event) && process.life->unanswered &&

@@ -28,7 +28,8 @@ class ModelStore final : public SimStore {
     }
     next.released = request.purpose == WriteRequest::Purpose::release;
     const Applied applied{next.token, stepDown_ == next.token};
-    is(std::move(next));
+    if (next.released && request.removes) openLease_ = std::chrono::milliseconds{0};
+    is(next.released && request.removes ? std::nullopt : std::optional{std::move(next)});
     return applied;
   }
   bool erase() override {

@@ -79,6 +79,7 @@ void SimWorld::runLiveness() {
     process->cutOff = cut;
     if (cut) note(*process, "CUT OFF FOR GOOD");
     if (process->machine && process->life->wild) kill(*process);
+    endLocks(*process);
   }
   const TrueTime from = now_;
   watchHeal(from);
@@ -139,17 +140,20 @@ void SimWorld::start(Process& process) {
   const bool wild = happens(FaultKind::wildRate);
   if (wild) rates.raw *= own.chance(0.5) ? 1.3 : 0.7;
   process.life = std::make_unique<SimLife>(
-      SimLife{.name = name, .clock = SimClock{own, now_, rates}, .timing = plan_.timingFor(own), .wild = wild});
+      SimLife{.name = name, .clock = SimClock{own, now_, rates}, .timing = plan_.timingFor(own, true), .wild = wild});
   process.machineRandom = std::make_unique<SeededRandom>(own.next());
+  process.clients.clear();
+  process.ended.clear();
+  process.startedAt = process.pausedUntil = now_;
+  process.alarmAt = TrueTime{-1};
+  process.restartWhenStopped = false;
+  if (wild) note(process, "ITS CLOCK RUNS WILD");
+  if (happens(FaultKind::locks)) return startLocks(process);
   MachineOptions machine{LeaseKey{"lease"}, name, process.life->timing};
   machine.manualHeartbeat = process.life->manual = happens(FaultKind::manualHeartbeat);
   machine.priority = static_cast<unsigned>(own.chance(0.2) ? own.below(6) : 0);
   process.machine = std::make_unique<LeaseMachine>(std::move(machine), *process.machineRandom);
   if (service_) process.endpoint = service_->connect(*this, process.number, *process.life);
-  process.startedAt = process.pausedUntil = now_;
-  process.alarmAt = TrueTime{-1};
-  process.restartWhenStopped = false;
-  if (wild) note(process, "ITS CLOCK RUNS WILD");
   const event::Start begin{Beacon{name, "boot", 1, 1}};
   if (simple_ && happens(FaultKind::sighting)) return startWithSighting(process, begin);
   step(process, begin);
@@ -173,9 +177,11 @@ void SimWorld::kill(Process& process, TrueTime mostDown) {
   if (last_.process == process.number) last_.crashed = true;
   if (process.life->wild) checker_.lawlessUntil(now_ + 3 * longest_);
   process.life->published = TermState{};
+  for (SimLife* const life : process.ended) life->published = TermState{};
+  process.ended.clear();
   process.machine.reset();
   process.endpoint.reset();
-  const std::string beacon = process.life->name;
+  const std::string beacon = beaconOf(process);
   for (auto& other : processes_) {
     if (plan_.has(FaultKind::deathNotices) && other->machine) {
       tell(*other, now_ + upTo(streams_.process, lease_ / 100), event::HolderProvenDead{beacon});
@@ -195,7 +201,9 @@ void SimWorld::runFor(std::size_t process, const SimLife& life, Nanos localDelay
 const SimChecker::Lives& SimWorld::lives() {
   lives_.clear();
   for (const auto& process : processes_) {
-    if (process->machine) lives_.push_back(process->life.get());
+    if (!process->machine) continue;
+    lives_.push_back(process->life.get());
+    for (SimLife* const ended : process->ended) lives_.push_back(ended);
   }
   return lives_;
 }

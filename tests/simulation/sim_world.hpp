@@ -55,7 +55,11 @@ class SimWorld final : public SimSurroundings {
     bool cutOff{false};
     TrueTime oneWayUntil{0};
     bool asleep{false};
-    std::int64_t ledFrom{-1};  // for the timeline
+    std::int64_t ledFrom{-1};                   // for the timeline
+    std::vector<SimLockClient> clients{};       // empty: its candidates are electors
+    std::shared_ptr<const LeaseMemory> left{};  // by the candidacy before
+    std::size_t leftBy{0};                      // of its clients
+    std::vector<SimLife*> ended{};              // candidacies whose terms may still be valid
   };
 
   /// Of the term that was last given away, for the points.
@@ -114,6 +118,26 @@ class SimWorld final : public SimSurroundings {
   void renewByHand(Process& process, const SimLife* life, FencingToken token);
   void shown(Process& process, const LeaseEvent& event);
   void drawTerm(Process& process, const TermState& term);
+
+  // sim_locks.cpp: candidacies of one term
+  struct Turn {
+    std::size_t client{0};
+    std::shared_ptr<const LeaseMemory> predecessor{};
+    Nanos waited{0};
+  };
+  void startLocks(Process& process);
+  /// From now on the process competes as an elector does, as soon as it has let go.
+  void endLocks(Process& process);
+  [[nodiscard]] static std::string beaconOf(const Process& process);
+  void beginCandidacy(Process& process, Turn turn);
+  [[nodiscard]] SimLock drawLock(Nanos waited);
+  [[nodiscard]] OneTerm oneTermOf(const SimLock& lock, SimLockClient& client);
+  void boundWait(Process& process);
+  void withdraw(Process& process);
+  void hold(Process& process);
+  void letGo(Process& process, const SimLife* life);
+  void endCandidacy(Process& process, const action::Stopped& stopped);
+  void nextCandidacy(Process& process, std::size_t client, bool inLine);
 
   // sim_points.cpp
   void noteStep(Process& process, LeaseState before, bool wasInDoubt, const LeaseEvent& event,
