@@ -127,11 +127,11 @@ void SimWorld::endCandidacy(Process& process, const action::Stopped& stopped) {
   checker_.candidacyEnded(life, stopped.result, truth_->record());
   const bool isFirst = process.clients.front().name == life.name;
   SimLockClient& client = process.clients[isFirst ? 0 : 1];
-  client.lastToken = life.lastToken;
   if (stopped.result == ReleaseResult::notDrained) report_.points.hit(SimPoint::lockLeftUndrained);
   SeededRandom& random = stream(FaultKind::locks);
   const bool forgets = random.chance(0.05);  // for newer keys
   client.memory = forgets ? nullptr : stopped.memory;
+  client.lastToken = forgets ? FencingToken{} : life.lastToken;
   client.highestShown = forgets ? FencingToken{} : life.highestShown;
   client.toldOf = forgets ? FencingToken{} : life.toldOf;
   client.mayBelieve = forgets ? FencingToken{} : life.mayBelieve;

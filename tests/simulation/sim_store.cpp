@@ -28,8 +28,10 @@ class ModelStore final : public SimStore {
     }
     next.released = request.purpose == WriteRequest::Purpose::release;
     const Applied applied{next.token, stepDown_ == next.token};
-    if (next.released && request.removes) openLease_ = std::chrono::milliseconds{0};
-    is(next.released && request.removes ? std::nullopt : std::optional{std::move(next)});
+    const bool removes = next.released && request.removes;
+    if (removes) counter_ = highest();  // the record's copy goes with it
+    if (removes) openLease_ = std::chrono::milliseconds{0};
+    is(removes ? std::nullopt : std::optional{std::move(next)});
     return applied;
   }
   bool erase() override {
