@@ -47,12 +47,15 @@ struct ActionText {
 void SimWorld::step(Process& process, const LeaseEvent& event) {
   SimLife& life = *process.life;
   if (life.lock && std::holds_alternative<event::Stop>(event)) checker_.withdrawn(life);
+  const FencingToken toldBefore = life.toldOf;
   if (!process.endpoint || !std::holds_alternative<event::Start>(event)) shown(process, event);
   const LeaseState before = process.machine->state();
   const bool wasInDoubt = process.machine->inDoubt();
   ++report_.totals.steps;
   const LeaseActions actions = process.machine->step(life.clock.at(now_), event);
   const LeaseState after = process.machine->state();
+  // A candidacy that ends in this step for another reason has not heard what it is told in it.
+  if (after == LeaseState::stopped) life.toldOf = toldBefore;
   std::uint64_t& digest = report_.digest;
   digest = (digest ^ (event.index() * 64 + actions.size() * 8 + static_cast<std::uint64_t>(after))) * 1099511628211ULL;
   digest = (digest ^ static_cast<std::uint64_t>(now_.count())) * 1099511628211ULL;
