@@ -154,6 +154,9 @@ void LeaseMachine::Impl::acquired(const Instant& now, const InFlight& request, c
   const std::string why = "the store gave this term the fencing token " + toString(applied.token) + ", but " +
                           toString(tokenFloor_) + " was seen before; the lease is acquired again for a higher one";
   log(LogLevel::warn, why);
+  InFlight forNobody = request;  // is released, if the candidacy ends before the lease is won again
+  forNobody.creates = false;
+  rememberAcquire(forNobody);
   acquireFailed(now, {ErrorClass::transient, why});
   poll_.hurry(now);
 }

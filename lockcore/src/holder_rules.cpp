@@ -351,7 +351,7 @@ void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
   inFlight_.reset();
   observation_.forget();
   wanted_.reset();
-  if (options_.oneTerm && undrained && !mutant::on(Mutant::undrainedLeaseIsOwn)) sentVersions_.fill({});
+  if (options_.oneTerm && undrained) sentVersions_.fill({});
   const bool ends = options_.oneTerm && !mutant::on(Mutant::lostLockCompetesAgain);
   if (ends) return finish(undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld);
   becomeCandidate(now, cooldown);

@@ -57,7 +57,6 @@ enum class Mutant {
   releaseTrustsOldRecord,
   electedWhileWorking,
   // A candidacy of one term.
-  undrainedLeaseIsOwn,
   lostLeaseIsFreeAtOnce,
   memoryForgetsTokens,
   giveUpForgetsAcquisition,

@@ -1,6 +1,8 @@
 // The rules of letting go: the work has ended, the record is marked as released, retried while it is still ours.
 #include <algorithm>
 #include <iterator>
+#include <string>
+#include <string_view>
 
 #include "lease_machine_impl.hpp"
 #include "mutants.hpp"
@@ -9,6 +11,13 @@ namespace tenure {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr std::string_view mayStillArrive =
+    "an acquisition was not answered and may still arrive; the lease expires by itself if it does";
+
+}  // namespace
 
 void LeaseMachine::Impl::beginRelease(const Instant& now) {
   state_ = LeaseState::releasing;
@@ -36,7 +45,9 @@ void LeaseMachine::Impl::advanceRelease(const Instant& now) {
 void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& request, const WriteOutcome& outcome) {
   if (state_ != LeaseState::releasing) return;
   if (std::holds_alternative<Applied>(outcome)) {
-    released(now, ReleaseResult::released, request.version);
+    const bool mayComeBack = removes_ && openCreations_ > 0;
+    if (mayComeBack) log(LogLevel::warn, std::string{mayStillArrive});
+    released(now, mayComeBack ? ReleaseResult::unknown : ReleaseResult::released, request.version);
   } else if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
     releaseConflict(now, *conflict);
   } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
@@ -78,12 +89,13 @@ void LeaseMachine::Impl::releaseAgain(const Instant& now, const Pending& late) {
 /// Nothing of ours is there any more, or an unanswered release has arrived after all.
 void LeaseMachine::Impl::releaseConflict(const Instant& now, const Conflict& conflict) {
   if (acquisitionMayStillArrive(conflict)) {
-    log(LogLevel::warn, "an acquisition was not answered and may still arrive; the lease expires by itself if it does");
+    log(LogLevel::warn, std::string{mayStillArrive});
     return released(now, ReleaseResult::unknown);
   }
   // If the store cannot tell: with every version that we may have left in the condition, the record is not ours.
   if (!conflict.current) return released(now, namesAllPending() ? ReleaseResult::notHeld : ReleaseResult::unknown);
   const std::optional<LeaseRecord>& current = *conflict.current;
+  if (current) learnToken(current->token);  // the next candidacy of this process gets a higher one (I7)
   const bool own = current && isOwn(*current);
   const Pending* late = own && !current->released ? findPending(current->version) : nullptr;
   if (late != nullptr) return releaseAgain(now, *late);

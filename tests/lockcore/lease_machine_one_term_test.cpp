@@ -307,6 +307,48 @@ TEST(LeaseMachineOneTerm, anElectorHasNoPredecessor) {
   EXPECT_EQ(m.step(event::Start{.predecessor = leftBy({}).memory}), "read");
 }
 
+/// A resource told of a higher token while the acquisition was under way.
+TEST(LeaseMachineOneTerm, whatWasWonUnderATokenThatIsTooLowIsReleasedIfItIsNotWonAgain) {
+  MachineHarness m{tenSecondLease(), patient(0ns)};
+  m.becomeAcquiring();
+  const std::string won = m.write().record.version.text();
+  m.step(event::TokenSeen{FencingToken{50}});
+  m.answerWrite(Applied{FencingToken{1}});
+  m.answerRead(std::optional{m.written(1)});
+  while (m.state() == LeaseState::candidate) m.toWakeup();
+  const std::string done = m.answerWrite(Rejected{transientError()});
+  EXPECT_NE(done.find("gaveUp(unavailable) publish(none) release"), std::string::npos) << done;
+  EXPECT_NE(m.expected().find(won), std::string::npos) << "it would be held for nobody for a whole lease";
+  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "unfollow stopped(released)");
+}
+
+TEST(LeaseMachineOneTerm, aRemovalIsNotBelievedWhileAnAcquisitionThatWaitsForNoRecordMayStillArrive) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  m.becomeAcquiring();
+  m.answerWrite(Unknown{transientError()});
+  m.answerRead(absent);
+  while (m.state() == LeaseState::candidate) m.toWakeup();
+  ASSERT_EQ(m.answerWrite(Applied{FencingToken{1}}), "publish(leads) leader(self) elected(1)");
+  m.step(event::Release{{}, true});
+  EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "log leader(none) unfollow stopped(unknown)");
+}
+
+TEST(LeaseMachineOneTerm, I7_theTokenOfWhoTookItBeforeTheReleaseIsKnownToTheNextOfItsProcess) {
+  MachineHarness first{tenSecondLease(), patient(0ns)};
+  first.becomeLeading();
+  first.step(event::Release{});
+  LeaseRecord others = othersRecord();
+  others.token = FencingToken{9};
+  first.answerWrite(Conflict{std::optional{others}});
+  OneTerm second = patient(0ns);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  m.step(event::Start{});
+  m.answerRead(absent);
+  EXPECT_EQ(m.write().tokenFloor, FencingToken{9});
+}
+
 TEST(LeaseMachineObserver, itNeverCompetes) {
   MachineOptions options{LeaseKey{"lease"}, selfName, LeaseTiming::from(tenSecondLease()).value()};
   options.observesOnly = true;

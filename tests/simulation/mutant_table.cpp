@@ -91,8 +91,6 @@ constexpr std::array<MutantInfo, mutantCount> mutants{{
      "a stop says that the lease is free while an unanswered acquisition may still take it"},
     {Mutant::electedWhileWorking, "electedWhileWorking", StoreKind::drawn, "I9",
      "a new term begins while the work of the last one still runs"},
-    {Mutant::undrainedLeaseIsOwn, "undrainedLeaseIsOwn", StoreKind::drawn, "I1",
-     "a lease that is left to expire is taken at once by the next candidacy of its own process"},
     {Mutant::lostLeaseIsFreeAtOnce, "lostLeaseIsFreeAtOnce", StoreKind::drawn, "I1",
      "a lease that was lost is taken by the next candidacy of its own process while its work may still wind up"},
     {Mutant::memoryForgetsTokens, "memoryForgetsTokens", StoreKind::drawn, "I7",

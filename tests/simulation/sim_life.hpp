@@ -21,6 +21,7 @@ struct SentWrite {
   FencingToken floor{};  ///< the highest token that the sender knew of
   bool creates{false};   ///< an acquisition that waits for no record to be there
   bool applied{false};
+  bool proven{false};  ///< a term was published by it
 };
 
 struct SimLife {
