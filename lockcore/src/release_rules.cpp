@@ -88,6 +88,8 @@ void LeaseMachine::Impl::releaseAgain(const Instant& now, const Pending& late) {
 
 /// Nothing of ours is there any more, or an unanswered release has arrived after all.
 void LeaseMachine::Impl::releaseConflict(const Instant& now, const Conflict& conflict) {
+  // The next candidacy of this process gets a higher one (I7).
+  if (conflict.current && *conflict.current) learnToken((*conflict.current)->token);
   if (acquisitionMayStillArrive(conflict)) {
     log(LogLevel::warn, std::string{mayStillArrive});
     return released(now, ReleaseResult::unknown);
@@ -95,7 +97,6 @@ void LeaseMachine::Impl::releaseConflict(const Instant& now, const Conflict& con
   // If the store cannot tell: with every version that we may have left in the condition, the record is not ours.
   if (!conflict.current) return released(now, namesAllPending() ? ReleaseResult::notHeld : ReleaseResult::unknown);
   const std::optional<LeaseRecord>& current = *conflict.current;
-  if (current) learnToken(current->token);  // the next candidacy of this process gets a higher one (I7)
   const bool own = current && isOwn(*current);
   const Pending* late = own && !current->released ? findPending(current->version) : nullptr;
   if (late != nullptr) return releaseAgain(now, *late);

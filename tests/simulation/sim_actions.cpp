@@ -252,7 +252,10 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
     life.unanswered = false;
     if (std::holds_alternative<Unknown>(write->outcome)) ++report_.totals.ambiguous;
     const auto* conflict = std::get_if<Conflict>(&write->outcome);
-    if (conflict != nullptr && conflict->current) show(*conflict->current);
+    if (conflict == nullptr || !conflict->current) return;
+    show(*conflict->current);
+    SentWrite& answered = life.sent.at((life.nextSent + life.sent.size() - 1) % life.sent.size());
+    answered.refused = !*conflict->current || (*conflict->current)->version != answered.version;
   }
 }
 

@@ -72,7 +72,9 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   write->applied = true;
   if (write->purpose != WriteRequest::Purpose::acquire) return;
   if (truth && truth->token <= lastElected_) violation(writer, "token", "got a token that does not rise");
-  if (truth && truth->token <= write->floor) violation(writer, "token", "got a token no higher than one it knew of");
+  if (truth && truth->token <= write->floor) {
+    violation(writer, "token", "got token " + toString(truth->token) + " and knew of " + toString(write->floor));
+  }
   if (truth) tookToken(writer, truth->token);
   if (lawless()) return;
   const bool misled = writer.misledAt >= now_ - 8 * writer.timing.duration();

@@ -21,7 +21,8 @@ struct SentWrite {
   FencingToken floor{};  ///< the highest token that the sender knew of
   bool creates{false};   ///< an acquisition that waits for no record to be there
   bool applied{false};
-  bool proven{false};  ///< a term was published by it
+  bool proven{false};   ///< a term was published by it
+  bool refused{false};  ///< it was answered that somebody else's record is there
 };
 
 struct SimLife {

@@ -81,7 +81,7 @@ void SimChecker::candidacyEnded(SimLife& life, ReleaseResult result, const std::
   if (result == ReleaseResult::released) points_.hit(SimPoint::lockWonForNobody);
   const bool misled = life.misledAt >= now_ - 8 * life.timing.duration();
   const SentWrite* const left = truth && !truth->released ? life.find(truth->version) : nullptr;
-  if (left == nullptr || misled) return;
+  if (left == nullptr || misled || left->refused) return;  // a second copy of what was refused is nobody's gain
   violation(life, "answer", "ends and leaves what it has won to nobody");
 }
 
