@@ -127,6 +127,7 @@ void LeaseMachine::Impl::acquireAnswered(const Instant& now, const InFlight& req
   // What became of the write is still to be looked at, if it may have won, or if nobody knows who did.
   looked_ = std::holds_alternative<Rejected>(outcome) || (conflict != nullptr && conflict->current);
   troubled_ = std::holds_alternative<Rejected>(outcome);
+  doubtsAfterWait_ += !looked_ && waitIsOver(now) ? 1 : 0;
   if (const auto* applied = std::get_if<Applied>(&outcome)) {
     acquired(now, request, *applied);
   } else if (conflict != nullptr) {

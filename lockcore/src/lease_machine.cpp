@@ -169,9 +169,11 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::ReadReply& even
       readBack_ = false;
       if (!event.outcome) return renewalFailed(now, event.outcome.error());
       return judgeOwnRecord(now, askedAt, *event.outcome);
+    case LeaseState::releasing:  // what the record is shows itself in the answer to the release, if there is one (I7)
+      if (event.outcome && *event.outcome) learnToken((*event.outcome)->token);
+      return;
     case LeaseState::idle:
     case LeaseState::acquiring:
-    case LeaseState::releasing:  // what the record is shows itself in the answer to the release
     case LeaseState::stopped:
       return;
   }

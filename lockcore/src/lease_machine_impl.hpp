@@ -125,6 +125,7 @@ class LeaseMachine::Impl {
   void beginTurn(const Instant& now, FencingToken token);
   void endTurn(const Instant& now);
   [[nodiscard]] Nanos patienceLeft(const Instant& now) const;
+  [[nodiscard]] bool waitIsOver(const Instant& now) const;
   [[nodiscard]] std::optional<GiveUpReason> reasonToGiveUp(const Instant& now) const;
   void giveUp(const Instant& now, GiveUpReason reason);
   void keepPayload(const std::optional<LeaseRecord>& record);
@@ -248,6 +249,7 @@ class LeaseMachine::Impl {
   bool waited_{false};         ///< somebody else held it
   bool looked_{false};         ///< the last thing that was sent to the store was answered, and leaves no question
   bool troubled_{false};       ///< that answer was an error
+  int doubtsAfterWait_{0};     ///< acquisitions of which nobody told what became of them when the wait was over
   bool asReleased_{false};     ///< the observation is what a release of this process left, without any payload
   bool hasPayload_{false};     ///< this term's record may have some
   bool hinted_{false};         ///< the store's notification asks for a read

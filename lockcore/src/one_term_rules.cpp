@@ -8,6 +8,13 @@ namespace tenure {
 
 using std::chrono::nanoseconds;
 
+namespace {
+
+/// Once the wait is over: the acquisition that was under way, and one more.
+constexpr int mostDoubtsAfterWait = 2;
+
+}  // namespace
+
 void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
   observation_ = memory.observation;
   recallTokens(memory);
@@ -86,17 +93,22 @@ nanoseconds LeaseMachine::Impl::patienceLeft(const Instant& now) const {
   return *options_.oneTerm->patience - before - elapsedForHolder(startedAt_, now);
 }
 
-/// A lease that is free but for politeness is still taken: whoever looks once must not miss it by a millisecond.
+bool LeaseMachine::Impl::waitIsOver(const Instant& now) const {
+  return options_.oneTerm && options_.oneTerm->patience && patienceLeft(now) <= nanoseconds{0};
+}
+
+/// A lease that is free but for politeness is still taken: whoever looks once must not miss it by a millisecond. A
+/// store that tells of a free lease and answers no acquisition would be asked for ever.
 std::optional<GiveUpReason> LeaseMachine::Impl::reasonToGiveUp(const Instant& now) const {
   if (!options_.oneTerm || !looked_) return std::nullopt;
   const bool mustExist = options_.oneTerm->mustExist && !mutant::on(Mutant::makesWhatMustExist);
   if (mustExist && observation_.absent()) return GiveUpReason::missing;
-  if (!options_.oneTerm->patience || patienceLeft(now) > nanoseconds{0}) return std::nullopt;
+  if (!waitIsOver(now)) return std::nullopt;
   if (troubled_) return GiveUpReason::unavailable;
   const auto free = observation_.untilFree(now, nanoseconds{0});
   const bool isFree = free && *free <= nanoseconds{0};
-  if (isFree && !mutant::on(Mutant::freeAtTheEndIsHeld)) return std::nullopt;
-  return GiveUpReason::held;
+  if (!isFree || mutant::on(Mutant::freeAtTheEndIsHeld)) return GiveUpReason::held;
+  return doubtsAfterWait_ < mostDoubtsAfterWait ? std::nullopt : std::optional{GiveUpReason::unavailable};
 }
 
 /// An acquisition that nobody answered may still arrive, and is released then.

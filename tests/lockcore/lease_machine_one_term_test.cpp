@@ -349,6 +349,51 @@ TEST(LeaseMachineOneTerm, I7_theTokenOfWhoTookItBeforeTheReleaseIsKnownToTheNext
   EXPECT_EQ(m.write().tokenFloor, FencingToken{9});
 }
 
+/// The release is not answered, so that nothing else tells of that token.
+TEST(LeaseMachineOneTerm, I7_theTokenOfALookThatTheReleaseHadToAwaitIsKnownToTheNextOfItsProcess) {
+  MachineHarness first{tenSecondLease(), patient(std::nullopt)};
+  first.becomeAcquiring();
+  ASSERT_EQ(first.answerWrite(Unknown{transientError()}), "read");
+  ASSERT_EQ(first.step(event::Stop{}), "publish(none)");
+  ASSERT_EQ(first.answerRead(std::optional{othersRecord("other-1", 9)}), "release");
+  first.after(20s);
+  ASSERT_EQ(first.state(), LeaseState::stopped);
+  OneTerm second = patient(0ns);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  m.step(event::Start{});
+  m.answerRead(absent);
+  EXPECT_EQ(m.write().tokenFloor, FencingToken{9});
+}
+
+TEST(LeaseMachineOneTerm, aStoreThatTellsOfAFreeLeaseAndAnswersNoAcquisitionEndsTheWait) {
+  for (const WriteOutcome& doubt : {WriteOutcome{Unknown{transientError()}}, WriteOutcome{Conflict{}}}) {
+    MachineHarness m{tenSecondLease(), patient(0ns)};
+    m.becomeAcquiring();
+    ASSERT_EQ(m.answerWrite(doubt), "read");
+    m.answerRead(absent);
+    ASSERT_EQ(readUntilElse(m, absent), "acquire") << "a free lease is worth a second try";
+    ASSERT_EQ(m.answerWrite(doubt), "read");
+    EXPECT_EQ(m.answerRead(absent), "gaveUp(unavailable) publish(none) release");
+  }
+}
+
+/// Only what was in doubt when the wait was over counts.
+TEST(LeaseMachineOneTerm, whatWasInDoubtDuringTheWaitTakesNoTryFromItsEnd) {
+  MachineHarness m{tenSecondLease(), patient(1min)};
+  m.becomeAcquiring();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(m.answerWrite(Unknown{transientError()}), "read");
+    m.answerRead(absent);
+    ASSERT_EQ(readUntilElse(m, absent), "acquire");
+  }
+  m.now = m.now + 1min;
+  ASSERT_EQ(m.after(0s), "read");
+  m.answerRead(absent);
+  EXPECT_EQ(readUntilElse(m, absent), "acquire");
+}
+
 TEST(LeaseMachineObserver, itNeverCompetes) {
   MachineOptions options{LeaseKey{"lease"}, selfName, LeaseTiming::from(tenSecondLease()).value()};
   options.observesOnly = true;

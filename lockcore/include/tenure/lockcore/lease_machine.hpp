@@ -44,7 +44,8 @@ class LeaseMemory;  // internal: what a machine had seen when it ended, for the 
 /// lost.
 struct OneTerm {
   /// How long to compete, counted from Start; unset: for ever; zero: one look. A request that is under way when it
-  /// ends is not awaited, but for the first look, for an acquisition, and for the look at what became of one.
+  /// ends is not awaited, but for the first look, for an acquisition, and for the look at what became of one. If that
+  /// shows a free lease, it is tried once more.
   std::optional<std::chrono::nanoseconds> patience{};
   bool mustExist{false};                        ///< never makes a record
   std::shared_ptr<const LeaseMemory> memory{};  ///< of an earlier machine of the same key and holder; may be null
