@@ -69,7 +69,10 @@ void SimChecker::boundHolds(const SimLife& life) {
   const nanoseconds waited = life.lock->waitedAt(life.clock.at(now_));
   const bool mayHaveStalled = now_ <= life.stalledAt + 2 * slack;
   if (mayHaveStalled || waited <= *life.lock->patience + slack) return;
-  violation(life, "answer", "has no answer long after its wait was over");
+  const auto millis = [](nanoseconds time) { return std::to_string(time / milliseconds{1}) + " ms"; };
+  violation(life, "answer",
+            "has no answer long after its wait was over: waited " + millis(waited) + " of " +
+                millis(*life.lock->patience) + ", and " + millis(slack) + " more are meant");
 }
 
 /// I8. A term that ran out before it was released is left to its lease, and whoever is not told what became of an
