@@ -158,6 +158,7 @@ void LeaseMachine::Impl::acquired(const Instant& now, const InFlight& request, c
   InFlight forNobody = request;  // is released, if the candidacy ends before the lease is won again
   forNobody.creates = false;
   rememberAcquire(forNobody);
+  pending_.back().forNobody = true;
   acquireFailed(now, {ErrorClass::transient, why});
   poll_.hurry(now);
 }
@@ -208,7 +209,7 @@ void LeaseMachine::Impl::loseRace(const Instant& now) {
 /// The record shows an acquisition of ours whose answer was lost: it counts from before that request was sent (I8).
 bool LeaseMachine::Impl::adoptOwnAcquire(const Instant& now, const LeaseRecord& record) {
   const Pending* found = findPending(record.version);
-  if (found == nullptr || record.released) return false;
+  if (found == nullptr || found->forNobody || record.released) return false;
   const Pending won = *found;
   const TermState term{won.sentAt, won.right.leadsFor, won.right.validFor, record.token};
   if (!term.leadsAt(now) || !mayLead() || record.token < tokenFloor_) return false;

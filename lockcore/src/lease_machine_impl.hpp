@@ -56,6 +56,7 @@ class LeaseMachine::Impl {
     Right right{};
     bool lookedFor{false};  ///< a look at the record, asked for later, has shown that it had not arrived yet
     bool creates{false};
+    bool forNobody{false};  ///< it was answered, with a token that is too low to lead by
   };
 
   /// What Renew and Release asked for, until a write that carries it was acknowledged.
