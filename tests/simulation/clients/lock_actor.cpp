@@ -19,6 +19,7 @@ struct Taking {
   TrueTime renewedAt{0};  ///< the first renewal that is not told yet; of time in which anything ran
   bool inLine{false};     ///< nothing keeps it from standing in line from the call on
   bool cancelled{false};
+  bool kept{false};     ///< for long
   bool closing{false};  ///< held as its client began to close
   bool served{false};   ///< an acquisition of it was applied
   int told{0}, lossTold{0}, renewals{0}, renewalsTold{0};
@@ -137,6 +138,7 @@ class LockActor final : public Actor {
     one->client = generation_;
     draw(one->options);
     one->called = world_.now();
+    one->kept = world_.load.chance(0.2);
     one->pausedBefore = still();
     one->inLine =
         prepared_ && !one->options.mustExist && lingering_.count(key) == 0 && one->options.waitFor != milliseconds{0};
@@ -239,12 +241,12 @@ class LockActor final : public Actor {
     if (world_.load.chance(0.1) && !one->share) share(*one);
     if (world_.load.chance(0.1))
       static_cast<void>(one->lock->onExpiring(world_.plan().lease / 4, [](std::chrono::nanoseconds) {}));
-    if (world_.load.chance(world_.calm() ? 0.7 : 0.3)) release(*one);
+    if (world_.load.chance(world_.calm() ? 0.7 : one->kept ? 0.02 : 0.3)) release(*one);
   }
   /// A lock that is still held was renewed meanwhile, with all that was asked for.
   void checkRenewal(const Taking& one) const {
     const bool open = one.renewals != one.renewalsTold && one.lock->isHeld() && !world_.draws(Trouble::hungCallback);
-    if (open && world_.now() - still() - one.renewedAt > TrueTime{world_.plan().lease} * 8) {
+    if (open && world_.now() - still() - one.renewedAt > TrueTime{world_.plan().lease} * 4) {
       world_.broke("bound", "a renewal of " + name_ + " is not told, and the lock is held");
     }
   }

@@ -160,10 +160,9 @@ bool World::passOne(TrueTime end) {
   if (life != nullptr && !life->alive) return false;
   if (depth_ > 0) ++nested_;
   if (loop_ != nullptr) broke("thread", "a task of a scheduler waits");
-  const bool any = queue_.hasBy(end) && !over_;
-  if (!any) {
-    if (over_) return false;
-    now_ = std::max(now_, end);
+  if (over_ || !queue_.hasBy(end)) {
+    // Where a rule is broken nothing happens any more but that time passes, so that whoever waits comes to an end.
+    now_ = std::max(now_, end) + (over_ ? milliseconds{1} : milliseconds{0});
     return false;
   }
   auto frame0 = std::exchange(frame, nullptr);
