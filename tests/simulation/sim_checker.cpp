@@ -229,8 +229,10 @@ void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optiona
   if (life.term) violation(life, "pairing", "stopped without Revoked");
   const SentWrite* const left = truth ? life.find(truth->version) : nullptr;
   const bool itsOwn = !life.lock || left != nullptr;  // of this candidacy
-  // Of an acquisition that it was answered, the network may still deliver a second copy after the removal.
-  const bool secondCopy = life.lock && life.lock->removes && left != nullptr && left->creates && left->proven;
+  // Of an acquisition that it was answered, the network may still deliver a second copy after a removal, its own or the
+  // next holder's. That makes the record anew, under a token of its own.
+  const bool again = left != nullptr && left->creates && left->proven && truth->token > life.lastToken;
+  const bool secondCopy = life.lock && again;
   // A store looks before it removes. Shown an old record there, that of the release before, it takes it for this one's.
   const bool misled = life.lock && life.lock->removes && life.misledAt >= now_ - life.timing.duration();
   const bool excused = secondCopy || misled;
