@@ -188,7 +188,9 @@ class LockActor final : public Actor {
     one->lock = std::make_shared<Lock>(std::move(*result));
     world_.note(name_, "wins " + one->key.name + " with token " + toString(one->lock->fencingToken()));
     world_.met("lockWon");
-    one->lock->onLost([this, one](const LockLoss& loss) { lost(*one, loss); });
+    one->lock->onLost([this, weak = std::weak_ptr{one}](const LockLoss& loss) {  // the lock keeps it
+      if (const auto mine = weak.lock()) lost(*mine, loss);
+    });
     const Handle handle = handleOf(one->lock);
     world_.believe(handle);
   }
