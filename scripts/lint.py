@@ -13,27 +13,51 @@ import shutil
 import subprocess
 import sys
 
-COMPONENTS = ("lockcore", "election", "config", "adapters")
+COMPONENTS = ("lockcore", "election", "config", "adapters", "cli")
 PRODUCT = COMPONENTS  # examples are users' code; tests and benchmarks may do what the product may not
 
-# Dependencies point one way. The program (election/cli) stands on top.
+# Dependencies point one way. The program (cli) stands on top.
 MAY_INCLUDE = {
     "lockcore": {"lockcore"},
     "election": {"lockcore", "election"},
     "adapters": {"lockcore", "adapters"},
     "config": {"lockcore", "election", "config"},
-    "election/cli": {"lockcore", "election", "config", "adapters"},
+    "cli": {"lockcore", "election", "config", "adapters", "cli"},
+}
+
+# The floors of lockcore, and what stands on them: each with those that it may see besides itself.
+FLOORS = {
+    "port": set(),
+    "lease": {"port"},
+    "runtime": {"port"},
+    "driver": {"port", "lease", "runtime"},
+    "lock": {"port", "lease", "runtime", "driver"},
+    "token": {"port", "lease", "runtime"},
+    "net": {"port", "runtime"},
+    "aws": {"port", "runtime", "net"},
+    "stores": {"port", "runtime", "net", "aws"},
+    "election": {"port", "lease", "runtime", "driver"},
+    "config": {"port", "lease", "runtime", "stores"},
+    "adapters": {"port", "runtime", "net", "aws"},
+}
+# Public headers of other floors than the port.
+PUBLIC_FLOORS = {
+    "lease": ("lease_action", "lease_event", "lease_machine", "lease_sightings"),
+    "runtime": ("asio",),
+    "driver": ("lease_driver",),
+    "lock": ("lock", "lock_asio", "lock_client", "lock_error", "lock_future", "lock_options"),
+    "token": ("lock_token", "lock_tokens"),
 }
 
 # Headers that cost seconds per translation unit, and the files that may include them.
 HEAVY = {
-    "boost/asio": ("lockcore/src/", "lockcore/net/src/", "election/src/", "election/cli/", "adapters/", "examples/", "tests/", "bench/"),
+    "boost/asio": ("lockcore/runtime/", "lockcore/net/", "election/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
     "boost/json": ("lockcore/stores/dynamodb/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/s3/src/",
                    "tests/", "bench/"),
-    "boost/beast": ("lockcore/net/src/", "election/cli/fence_proxy/", "examples/", "tests/", "bench/"),
-    "openssl/": ("lockcore/net/src/", "lockcore/aws/src/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
+    "boost/beast": ("lockcore/net/", "cli/fence_proxy/", "examples/", "tests/", "bench/"),
+    "openssl/": ("lockcore/net/", "lockcore/aws/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),
-    "CLI/": ("election/cli/", "bench/", "tests/simulation/"),
+    "CLI/": ("cli/", "bench/", "tests/simulation/"),
     "hiredis/": ("adapters/redis/src/", "tests/", "bench/", "examples/"),
     "libpq-fe.h": ("adapters/postgresql/", "tests/", "bench/", "examples/"),
     "sqlite3.h": ("lockcore/stores/sqlite/", "adapters/sqlite/", "adapters/http/src/", "tests/", "bench/", "examples/"),
@@ -111,8 +135,6 @@ def in_product(name):
 
 
 def component_of(name):
-    if name.startswith("election/cli/"):
-        return "election/cli"
     first = name.split("/")[0]
     return first if first in MAY_INCLUDE else None
 
@@ -122,8 +144,8 @@ def check_code_patterns(tree, findings):
         for number, code, line in tree.code(name):
             if code.lstrip().startswith("#"):
                 continue
-            if in_product(name) and name != "lockcore/src/clock.cpp" and CLOCK_READ.search(code):
-                findings.error("clock", name, number, "reads a clock; use readClock() of lockcore/src/clock.cpp", line)
+            if in_product(name) and name != "lockcore/runtime/clock.cpp" and CLOCK_READ.search(code):
+                findings.error("clock", name, number, "reads a clock; use readClock() of lockcore/runtime/clock.cpp", line)
             if in_product(name) and RAW_NEW.search(code):
                 findings.error("raw-new", name, number, "owns memory by hand; use a container or std::unique_ptr", line)
             if (in_product(name) or name.endswith("_test.cpp")) and SLEEP.search(code):
@@ -152,19 +174,47 @@ def includes(tree, name):
 
 
 def check_layers(tree, findings):
-    for name in cpp_files(tree):
+    for name in cpp_files(tree, under=tuple(f"{component}/" for component in COMPONENTS)):
         component = component_of(name)
         for number, bracket, header, line in includes(tree, name):
-            if bracket == '"' and component:
-                target = posixpath.normpath(posixpath.join(posixpath.dirname(name), header))
-                if ".." in header.split("/") and component_of(target) != component:
-                    findings.error("layers", name, number, f"reaches out of {component} for {header}", line)
-            if component is None or not header.startswith("tenure/"):
+            if ".." in header.split("/"):
+                findings.error("layers", name, number, f"climbs to {header}; name it from the top of the tree", line)
+            first = header.split("/")
+            if bracket == "<" and first[0] == "tenure":
+                other = first[1]
+            elif bracket == '"' and first[0] in COMPONENTS and len(first) > 1:
+                other = first[0]
+            else:
                 continue
-            other = header.split("/")[1]
             if other not in MAY_INCLUDE[component]:
                 findings.error("layers", name, number,
                                f"{component} must not know {other} (lockcore <- election <- config <- cli)", line)
+
+
+def floor_of(name):
+    """Of a source, or of a header as it is included; None: it is no part of lockcore and does not stand on it."""
+    parts = name.split("/")
+    if name.startswith("lockcore/include/tenure/") or name.startswith("tenure/lockcore/"):
+        rest = name.split("tenure/lockcore/")[1]
+        if rest.startswith("stores/"):
+            return "stores"
+        stem = posixpath.splitext(rest)[0]
+        return next((floor for floor, stems in PUBLIC_FLOORS.items() if stem in stems), "port")
+    if parts[0] == "lockcore":
+        return parts[1] if parts[1] in FLOORS else None
+    return parts[0] if parts[0] in FLOORS else None
+
+
+def check_floors(tree, findings):
+    for name in cpp_files(tree, under=tuple(f"{component}/" for component in COMPONENTS)):
+        floor = floor_of(name)
+        for number, _, header, line in includes(tree, name):
+            if floor is None or not header.startswith(("lockcore/", "tenure/lockcore/")):
+                continue
+            other = floor_of(header)
+            if other and other != floor and other not in FLOORS[floor]:
+                findings.error("floors", name, number, f"{floor} must not see {other} (it may see: "
+                               f"{', '.join(sorted(FLOORS[floor])) or 'nothing'})", line)
 
 
 def check_public_headers(tree, findings):
@@ -240,7 +290,7 @@ def check_scripts(tree, findings):
                 findings.error("python", name, fault.lineno, fault.msg)
 
 
-CHECKS = (check_code_patterns, check_cloexec, check_layers, check_public_headers, check_heavy_headers, check_text,
+CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_public_headers, check_heavy_headers, check_text,
           check_scripts)
 
 

@@ -9,7 +9,8 @@
 #include <fmt/core.h>
 
 #include <tenure/adapters/dynamodb_fence.hpp>
-#include <tenure/lockcore/aws/make_json_client.hpp>
+
+#include "lockcore/aws/make_json_client.hpp"
 
 namespace tenure::bench {
 namespace {

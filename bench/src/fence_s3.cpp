@@ -6,7 +6,8 @@
 #include <utility>
 
 #include <tenure/adapters/s3_fence.hpp>
-#include <tenure/lockcore/aws/object_client.hpp>
+
+#include "lockcore/aws/object_client.hpp"
 
 namespace tenure::bench {
 namespace {

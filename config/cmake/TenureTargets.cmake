@@ -1,5 +1,5 @@
 # tenure_library(<name> SOURCES ... [PUBLIC_LINK ...] [PRIVATE_LINK ...])
-#   makes target tenure_<name> with alias tenure::<name> and the include root <current dir>/include.
+#   makes target tenure_<name> with alias tenure::<name> and, if there is one, the include root <current dir>/include.
 # tenure_common(<target>) sets what every target of ours has: language level, warnings, hardening, sanitizers.
 include(GNUInstallDirs)
 
@@ -37,6 +37,8 @@ endfunction()
 
 function(tenure_common target)
   target_compile_features(${target} PUBLIC cxx_std_20)
+  # An internal header of another folder is named from the top: "lockcore/runtime/thread.hpp".
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}")
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${TENURE_UNITY} UNITY_BUILD_BATCH_SIZE ${TENURE_UNITY_BATCH})
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
@@ -118,7 +120,9 @@ function(tenure_library name)
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})  # before 1.0 a minor version may change the interface
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/include/*.hpp")
-  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}/include" FILES ${headers})
+  if(headers)
+    target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${CMAKE_CURRENT_SOURCE_DIR}/include" FILES ${headers})
+  endif()
   target_link_libraries(${target} PUBLIC ${ARG_PUBLIC_LINK} PRIVATE ${ARG_PRIVATE_LINK})
   set_property(GLOBAL APPEND PROPERTY TENURE_LIBRARIES ${target})
 endfunction()

@@ -2,9 +2,9 @@
 #include <utility>
 
 #include <tenure/config/load_group.hpp>
-#include <tenure/lockcore/detail/working_directory.hpp>
 
 #include "group_reader.hpp"
+#include "lockcore/runtime/working_directory.hpp"
 #include "read_file.hpp"
 #include "source_text.hpp"
 #include "store_types.hpp"

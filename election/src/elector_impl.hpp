@@ -9,11 +9,11 @@
 #include <mutex>
 
 #include <tenure/election/leader_elector.hpp>
-#include <tenure/lockcore/detail/callback_lane.hpp>
-#include <tenure/lockcore/detail/thread_pool.hpp>
-#include <tenure/lockcore/process_mark.hpp>
 
 #include "listener_set.hpp"
+#include "lockcore/runtime/callback_lane.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/thread_pool.hpp"
 #include "notice_queue.hpp"
 #include "term_handle.hpp"
 

@@ -5,8 +5,9 @@
 #include <mutex>
 #include <utility>
 
-#include <tenure/lockcore/process_mark.hpp>
 #include <tenure/lockcore/scheduler.hpp>
+
+#include "lockcore/runtime/process_mark.hpp"
 
 namespace tenure {
 

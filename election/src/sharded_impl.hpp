@@ -6,9 +6,9 @@
 #include <mutex>
 
 #include <tenure/election/sharded_elector.hpp>
-#include <tenure/lockcore/process_mark.hpp>
 
 #include "elector_impl.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 #include "scheduler_gate.hpp"
 #include "shard_balance.hpp"
 #include "shard_watch.hpp"

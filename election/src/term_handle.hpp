@@ -6,10 +6,11 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/detail/stop_signal.hpp>
-#include <tenure/lockcore/detail/watchdog.hpp>
 #include <tenure/lockcore/lease_driver.hpp>
-#include <tenure/lockcore/process_mark.hpp>
+
+#include "lockcore/driver/watchdog.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/stop_signal.hpp"
 
 namespace tenure {
 

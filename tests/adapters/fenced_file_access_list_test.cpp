@@ -14,7 +14,7 @@
 
 #include <tenure/adapters/fenced_file.hpp>
 
-#include "files.hpp"
+#include "adapters/file/src/files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {

@@ -18,7 +18,7 @@
 #include <tenure/adapters/fenced_file.hpp>
 #include <tenure/adapters/fenced_file_memory.hpp>
 
-#include "files.hpp"
+#include "adapters/file/src/files.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "adapters/file/src/file_writer.hpp"
 #include "adapters/model_disk.hpp"
-#include "file_writer.hpp"
 
 namespace tenure {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <tenure/adapters/fenced_file.hpp>
 
-#include "fence_state.hpp"
+#include "adapters/file/src/fence_state.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure {

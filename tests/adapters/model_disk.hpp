@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "files.hpp"
+#include "adapters/file/src/files.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {

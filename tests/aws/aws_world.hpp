@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "http_endpoint.hpp"
-#include "providers/providers.hpp"
+#include "lockcore/aws/providers/providers.hpp"
 
 #include <support/temp_dir.hpp>
 

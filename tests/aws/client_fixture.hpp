@@ -4,10 +4,9 @@
 #include <future>
 #include <thread>
 
-#include <tenure/lockcore/aws/make_json_client.hpp>
-
 #include "aws_world.hpp"
-#include "service_access.hpp"
+#include "lockcore/aws/make_json_client.hpp"
+#include "lockcore/aws/service_access.hpp"
 #include "stub_dynamodb.hpp"
 
 namespace tenure::aws::test {

@@ -1,4 +1,4 @@
-#include "credential_cache.hpp"
+#include "lockcore/aws/credential_cache.hpp"
 
 #include <future>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "endpoint.hpp"
+#include "lockcore/aws/endpoint.hpp"
 
 #include "aws_world.hpp"
 

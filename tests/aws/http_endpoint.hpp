@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/net/http_client.hpp>
+#include "lockcore/net/http_client.hpp"
 
 namespace tenure::aws::test {
 

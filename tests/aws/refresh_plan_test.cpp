@@ -1,4 +1,4 @@
-#include "refresh_plan.hpp"
+#include "lockcore/aws/refresh_plan.hpp"
 
 #include <set>
 

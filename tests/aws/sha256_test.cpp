@@ -1,5 +1,5 @@
 // SHA-256 at the end of the process. What it computes is tested where it signs (sigv4_test).
-#include "sha256.hpp"
+#include "lockcore/aws/sha256.hpp"
 
 #include <atomic>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "shared_config.hpp"
+#include "lockcore/aws/shared_config.hpp"
 
 #include <sys/stat.h>
 

@@ -2,9 +2,9 @@
 // https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
 #include <gtest/gtest.h>
 
-#include "object_requests.hpp"
-#include "sigv4.hpp"
-#include "times.hpp"
+#include "lockcore/aws/object_requests.hpp"
+#include "lockcore/aws/sigv4.hpp"
+#include "lockcore/aws/times.hpp"
 
 namespace tenure::aws {
 namespace {

@@ -1,4 +1,4 @@
-#include "sigv4.hpp"
+#include "lockcore/aws/sigv4.hpp"
 
 #include <fstream>
 #include <iterator>
@@ -7,8 +7,8 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "json_signer.hpp"
-#include "times.hpp"
+#include "lockcore/aws/json_signer.hpp"
+#include "lockcore/aws/times.hpp"
 
 namespace tenure::aws {
 namespace {

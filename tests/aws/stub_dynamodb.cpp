@@ -1,9 +1,9 @@
 #include "stub_dynamodb.hpp"
 
 #include "aws_world.hpp"
-#include "sigv4.hpp"
-#include "text.hpp"
-#include "times.hpp"
+#include "lockcore/aws/sigv4.hpp"
+#include "lockcore/aws/text.hpp"
+#include "lockcore/aws/times.hpp"
 
 namespace tenure::aws::test {
 namespace {

@@ -7,8 +7,8 @@
 #include <mutex>
 #include <string>
 
-#include "credentials.hpp"
 #include "http_endpoint.hpp"
+#include "lockcore/aws/credentials.hpp"
 
 namespace tenure::aws::test {
 

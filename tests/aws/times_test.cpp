@@ -1,9 +1,9 @@
-#include "times.hpp"
+#include "lockcore/aws/times.hpp"
 
 #include <gtest/gtest.h>
 
-#include "signing_clock.hpp"
-#include "text.hpp"
+#include "lockcore/aws/signing_clock.hpp"
+#include "lockcore/aws/text.hpp"
 
 namespace tenure::aws {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
-#include "exit_codes.hpp"
-#include "unique_fd.hpp"
+#include "cli/unique_fd.hpp"
 
 namespace tenure::test {
 namespace {

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <string>
 
-#include "guard.hpp"
-#include "guard_protocol.hpp"
-#include "job_run.hpp"
-#include "wake_timer.hpp"
+#include "cli/guard.hpp"
+#include "cli/guard_protocol.hpp"
+#include "cli/job_run.hpp"
+#include "cli/wake_timer.hpp"
 
 namespace {
 

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/job_processes.hpp"
 #include "cli/played_supervisor.hpp"
 #include "cli/signal_record.hpp"
 #include "cli/temporary_directory.hpp"
-#include "job_processes.hpp"
 
 namespace tenure::test {
 namespace {

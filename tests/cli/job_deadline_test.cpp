@@ -1,4 +1,4 @@
-#include "job_deadline.hpp"
+#include "cli/job_deadline.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The supervisor's part of a job's life: the gate, and the signals of its end.
-#include "job_run.hpp"
+#include "cli/job_run.hpp"
 
 #include <algorithm>
 #include <csignal>

@@ -1,4 +1,4 @@
-#include "job.hpp"
+#include "cli/job.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/exec_image.hpp"
+#include "cli/job_processes.hpp"
 #include "cli/subprocess.hpp"
 #include "cli/temporary_directory.hpp"
-#include "exec_image.hpp"
-#include "job_processes.hpp"
 
 namespace tenure::cli {
 namespace {

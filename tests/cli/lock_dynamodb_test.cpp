@@ -7,10 +7,9 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/aws/json_client.hpp>
-
+#include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
-#include "exit_codes.hpp"
+#include "lockcore/aws/json_client.hpp"
 #include "stores/dynamodb/many_rows.hpp"
 #include "stores/dynamodb/socket_client.hpp"
 

@@ -1,5 +1,5 @@
 // What watching records allows one to say, without a store or a clock.
-#include "lock_watch.hpp"
+#include "cli/lock_watch.hpp"
 
 #include <gtest/gtest.h>
 

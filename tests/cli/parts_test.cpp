@@ -1,15 +1,15 @@
 // The parts that need no process: how things are shown, and when.
 #include <gtest/gtest.h>
 
-#include "first_contact.hpp"
-#include "lease_view.hpp"
-#include "lock_view.hpp"
-#include "output.hpp"
-#include "restart_delay.hpp"
-#include "startup_log.hpp"
-#include "term_publisher.hpp"
-#include "wait_limit.hpp"
-#include "wake_timer.hpp"
+#include "cli/first_contact.hpp"
+#include "cli/lease_view.hpp"
+#include "cli/lock_view.hpp"
+#include "cli/output.hpp"
+#include "cli/restart_delay.hpp"
+#include "cli/startup_log.hpp"
+#include "cli/term_publisher.hpp"
+#include "cli/wait_limit.hpp"
+#include "cli/wake_timer.hpp"
 
 namespace tenure::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guard.hpp"
-#include "guard_protocol.hpp"
-#include "process.hpp"
+#include "cli/guard.hpp"
+#include "cli/guard_protocol.hpp"
+#include "cli/process.hpp"
 
 namespace tenure::test {
 

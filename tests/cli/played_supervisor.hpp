@@ -6,9 +6,9 @@
 #include <string>
 #include <sys/types.h>
 
+#include "cli/guard_channel.hpp"
+#include "cli/job.hpp"
 #include "cli/subprocess.hpp"
-#include "guard_channel.hpp"
-#include "job.hpp"
 
 namespace tenure::test {
 

@@ -1,13 +1,13 @@
 // What reaches the guard channel when states of a term overtake each other. A program of its own: the linker leads its
 // calls of pthread_mutex_lock through here.
-#include "term_publisher.hpp"
+#include "cli/term_publisher.hpp"
 
 #include <functional>
 #include <pthread.h>
 
 #include <gtest/gtest.h>
 
-#include "term_handle.hpp"
+#include "election/src/term_handle.hpp"
 
 namespace {
 

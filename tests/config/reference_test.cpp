@@ -12,9 +12,9 @@
 #include <tenure/config/duration.hpp>
 #include <tenure/config/load_group.hpp>
 
+#include "config/src/store_types.hpp"
+#include "config/src/yaml_tree.hpp"
 #include "config/test_files.hpp"
-#include "store_types.hpp"
-#include "yaml_tree.hpp"
 
 namespace tenure {
 namespace {

@@ -1,4 +1,4 @@
-#include "value_codec.hpp"
+#include "config/src/value_codec.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "variables.hpp"
+#include "config/src/variables.hpp"
 
 #include <array>
 #include <map>

@@ -1,4 +1,4 @@
-#include "words.hpp"
+#include "config/src/words.hpp"
 
 #include <gtest/gtest.h>
 

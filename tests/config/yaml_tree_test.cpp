@@ -1,4 +1,4 @@
-#include "yaml_tree.hpp"
+#include "config/src/yaml_tree.hpp"
 
 #include <gtest/gtest.h>
 

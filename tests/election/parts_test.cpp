@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/detail/callback_lane.hpp>
-#include <tenure/lockcore/detail/thread_pool.hpp>
-
+#include "election/src/notice_queue.hpp"
 #include "election/stage.hpp"
-#include "notice_queue.hpp"
+#include "lockcore/runtime/callback_lane.hpp"
+#include "lockcore/runtime/thread_pool.hpp"
 
 namespace tenure::test {
 namespace {

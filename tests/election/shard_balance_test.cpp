@@ -1,5 +1,5 @@
 // What a candidate of a sharded election decides from one look, rule by rule.
-#include "shard_balance.hpp"
+#include "election/src/shard_balance.hpp"
 
 #include <gtest/gtest.h>
 

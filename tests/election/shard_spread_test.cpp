@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "shard_balance.hpp"
+#include "election/src/shard_balance.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {

@@ -1,5 +1,5 @@
 // What the listings of a sharded group show.
-#include "shard_watch.hpp"
+#include "election/src/shard_watch.hpp"
 
 #include <gtest/gtest.h>
 

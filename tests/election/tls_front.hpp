@@ -8,8 +8,7 @@
 #include <set>
 #include <string>
 
-#include <tenure/lockcore/aws/json_client.hpp>
-
+#include "lockcore/aws/json_client.hpp"
 #include "net/test_server.hpp"
 
 namespace tenure::test {

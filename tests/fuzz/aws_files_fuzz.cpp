@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "fuzz_support.hpp"
-#include "ini_file.hpp"
-#include "times.hpp"
+#include "lockcore/aws/ini_file.hpp"
+#include "lockcore/aws/times.hpp"
 
 namespace {
 

@@ -1,11 +1,10 @@
 // Any bytes as an answer of DynamoDB: a record that can be, or a fault; never a lease for a write that was not ours.
 #include <boost/json/serialize.hpp>
 
-#include <tenure/lockcore/aws/json_client.hpp>
-
 #include "fuzz_support.hpp"
-#include "replies.hpp"
-#include "requests.hpp"
+#include "lockcore/aws/json_client.hpp"
+#include "lockcore/stores/dynamodb/src/replies.hpp"
+#include "lockcore/stores/dynamodb/src/requests.hpp"
 
 namespace {
 

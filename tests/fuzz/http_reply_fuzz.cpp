@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "fuzz_support.hpp"
-#include "reply_reader.hpp"
+#include "lockcore/net/reply_reader.hpp"
 
 namespace {
 

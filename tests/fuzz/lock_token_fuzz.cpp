@@ -3,7 +3,7 @@
 #include <string>
 
 #include "fuzz_support.hpp"
-#include "lock_token_parts.hpp"
+#include "lockcore/token/lock_token_parts.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Any bytes as a Redis's answer to a fence's script, and to its look at a token.
 #include <memory>
 
-#include "answers.hpp"
+#include "adapters/redis/src/answers.hpp"
 #include "fuzz_support.hpp"
 
 namespace {

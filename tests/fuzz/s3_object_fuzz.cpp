@@ -8,9 +8,9 @@
 
 #include <tenure/adapters/s3_fence.hpp>
 
+#include "adapters/s3/src/object_answers.hpp"
+#include "adapters/s3/src/object_head.hpp"
 #include "fuzz_support.hpp"
-#include "object_answers.hpp"
-#include "object_head.hpp"
 
 namespace {
 

@@ -3,10 +3,10 @@
 
 #include <sqlite3.h>
 
-#include "attributes_json.hpp"
-#include "connection.hpp"
 #include "fuzz_support.hpp"
-#include "record_codec.hpp"
+#include "lockcore/stores/sqlite/src/attributes_json.hpp"
+#include "lockcore/stores/sqlite/src/connection.hpp"
+#include "lockcore/stores/sqlite/src/record_codec.hpp"
 
 namespace {
 

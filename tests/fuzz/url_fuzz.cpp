@@ -1,10 +1,9 @@
 // Any bytes as a URL, a proxy and rules for hosts without one: refused in words that quote no password, or understood.
 #include <vector>
 
-#include <tenure/lockcore/net/http_client.hpp>
-
 #include "fuzz_support.hpp"
-#include "proxy.hpp"
+#include "lockcore/net/http_client.hpp"
+#include "lockcore/net/proxy.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The rate of the clocks against each other: measured, told once, shown in the status.
-#include "clock_gauge.hpp"
+#include "lockcore/runtime/clock_gauge.hpp"
 
 #include <algorithm>
 #include <string>

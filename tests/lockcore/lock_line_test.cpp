@@ -1,5 +1,5 @@
 // Who stands in line: each begins its own, and only the head of the line passes the turn on.
-#include "lock_line.hpp"
+#include "lockcore/lock/lock_line.hpp"
 
 #include <atomic>
 #include <barrier>
@@ -11,7 +11,7 @@
 
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "lease_memory.hpp"
+#include "lockcore/lease/lease_memory.hpp"
 
 namespace tenure::test {
 namespace {

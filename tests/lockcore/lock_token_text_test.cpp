@@ -5,7 +5,7 @@
 
 #include <tenure/lockcore/lock_token.hpp>
 
-#include "lock_token_parts.hpp"
+#include "lockcore/token/lock_token_parts.hpp"
 
 namespace tenure::test {
 namespace {

@@ -13,7 +13,7 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
-#include "lock_token_parts.hpp"
+#include "lockcore/token/lock_token_parts.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::test {

@@ -1,5 +1,5 @@
 // What a challenger knows, and when a lease is free by that knowledge (I3).
-#include "observation.hpp"
+#include "lockcore/lease/observation.hpp"
 
 #include <gtest/gtest.h>
 

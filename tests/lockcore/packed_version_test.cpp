@@ -1,4 +1,4 @@
-#include "packed_version.hpp"
+#include "lockcore/lease/packed_version.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // When a waiting candidate reads next.
-#include "poll_schedule.hpp"
+#include "lockcore/lease/poll_schedule.hpp"
 
 #include <algorithm>
 #include <vector>

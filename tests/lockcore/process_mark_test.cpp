@@ -1,13 +1,13 @@
 // A forked child inherits objects, but they are not its own.
+#include "lockcore/runtime/process_mark.hpp"
+
 #include <memory>
 #include <sys/syscall.h>
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/detail/per_process.hpp>
-#include <tenure/lockcore/process_mark.hpp>
-
 #include "lockcore/child_process.hpp"
+#include "lockcore/runtime/per_process.hpp"
 
 namespace tenure::test {
 namespace {

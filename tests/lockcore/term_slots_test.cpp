@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "term_slots_steps.hpp"
+#include "lockcore/driver/term_slots_steps.hpp"
 
 namespace tenure::test {
 

@@ -1,3 +1,5 @@
+#include "lockcore/runtime/thread.hpp"
+
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -8,8 +10,6 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-
-#include <tenure/lockcore/detail/thread.hpp>
 
 namespace tenure::test {
 namespace {

@@ -1,5 +1,5 @@
 // The decisions of one renewal or release of a token, without a store: what each answer leads to.
-#include "token_write.hpp"
+#include "lockcore/token/token_write.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,10 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/aws/make_json_client.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
+
+#include "lockcore/aws/make_json_client.hpp"
 
 namespace {
 

@@ -5,8 +5,9 @@ import fnmatch
 
 import judge
 
-PRODUCT = ("lockcore", "election", "adapters", "config")
-SESSIONS = ("lockcore/src/lock*.cpp", "lockcore/src/token_*.cpp", "lockcore/src/stored_tokens.cpp")
+PRODUCT = ("lockcore", "election", "adapters", "config", "cli")
+SESSIONS = ("lockcore/lock/*.cpp", "lockcore/token/*.cpp")
+DRIVER = tuple(f"lockcore/{floor}/" for floor in ("port", "lease", "runtime", "driver"))
 ORDER = ("protocol", "lock sessions", "driver")
 EQUIVALENT = "equivalent"
 
@@ -16,7 +17,7 @@ class BadList(Exception):
 
 
 class Components:
-    """protocol (scripts/protocol_sources.txt), lock sessions, driver (the rest of lockcore/src); then by folder."""
+    """protocol (scripts/protocol_sources.txt), lock sessions, driver (what stands round both); then by folder."""
 
     def __init__(self, root):
         lines = (root / "scripts/protocol_sources.txt").read_text().splitlines()
@@ -28,14 +29,12 @@ class Components:
         if any(fnmatch.fnmatch(path, pattern) for pattern in SESSIONS):
             return "lock sessions"
         parts = path.split("/")
-        if path.startswith("lockcore/src/"):
+        if path.startswith(DRIVER):
             return "driver"
         if path.startswith("lockcore/stores/"):
             return "/".join(parts[1:3])
         if path.startswith("lockcore/"):
             return parts[1]
-        if path.startswith("election/cli/"):
-            return "cli"
         return "/".join(parts[:2]) if path.startswith("adapters/") else parts[0]
 
 

@@ -1,4 +1,4 @@
-#include "address_book.hpp"
+#include "lockcore/net/address_book.hpp"
 
 #include <deque>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "alarm_queue.hpp"
+#include "lockcore/net/alarm_queue.hpp"
 
 #include <functional>
 #include <memory>

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "client_hooks.hpp"
+#include "lockcore/net/client_hooks.hpp"
 
 namespace tenure::test {
 

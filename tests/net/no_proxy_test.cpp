@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "proxy.hpp"
+#include "lockcore/net/proxy.hpp"
 
 namespace tenure::net {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "proxy.hpp"
+#include "lockcore/net/proxy.hpp"
 
 namespace tenure::net {
 namespace {

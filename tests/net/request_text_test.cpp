@@ -1,4 +1,4 @@
-#include "request_text.hpp"
+#include "lockcore/net/request_text.hpp"
 
 #include <string>
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <tenure/lockcore/detail/thread.hpp>
+#include "lockcore/runtime/thread.hpp"
 
 namespace tenure::test {
 namespace {

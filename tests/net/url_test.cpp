@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/net/http_client.hpp>
+#include "lockcore/net/http_client.hpp"
 
 namespace tenure::net {
 namespace {

@@ -32,22 +32,22 @@ class Rules(unittest.TestCase):
         for code in ("auto t = std::chrono::steady_clock::now();", "clock_gettime(CLOCK_REALTIME, &t);",
                      "auto t = std::time(nullptr);", "auto t = time(0);", "gettimeofday(&t, nullptr);"):
             self.finds("clock", "election/src/a.cpp", f"\n{code}\n", 2)
-            self.accepts("lockcore/src/clock.cpp", f"{code}\n")
+            self.accepts("lockcore/runtime/clock.cpp", f"{code}\n")
             self.accepts("tests/a_test.cpp", f"{code}\n")
         self.accepts("election/src/a.cpp", '// not steady_clock::now()\nauto s = "time(0)";\nauto t = m.time(x);\n')
 
     def test_raw_new(self):
-        self.finds("raw-new", "lockcore/src/a.cpp", "auto* p = new int{1};\n")
-        self.finds("raw-new", "lockcore/src/a.cpp", "delete p;\n")
-        self.finds("raw-new", "lockcore/src/a.cpp", "void* p = malloc(3);\n")
-        self.accepts("lockcore/src/a.cpp",
+        self.finds("raw-new", "lockcore/runtime/a.cpp", "auto* p = new int{1};\n")
+        self.finds("raw-new", "lockcore/runtime/a.cpp", "delete p;\n")
+        self.finds("raw-new", "lockcore/runtime/a.cpp", "void* p = malloc(3);\n")
+        self.accepts("lockcore/runtime/a.cpp",
                      '#include <new>\nauto s = R"sql(\n-- a new row\n)sql";\n'
                      "A(const A&) = delete;\nauto* p = new (page) int{1};\n")
 
     def test_allowance_needs_its_rule_and_a_reason(self):
-        self.accepts("lockcore/src/a.cpp", "auto* p = new int{1};  // lint-allow(raw-new): handed to a C library\n")
-        self.finds("raw-new", "lockcore/src/a.cpp", "auto* p = new int{1};  // lint-allow(clock): no\n")
-        self.finds("raw-new", "lockcore/src/a.cpp", "auto* p = new int{1};  // lint-allow(raw-new):\n")
+        self.accepts("lockcore/runtime/a.cpp", "auto* p = new int{1};  // lint-allow(raw-new): handed to a C library\n")
+        self.finds("raw-new", "lockcore/runtime/a.cpp", "auto* p = new int{1};  // lint-allow(clock): no\n")
+        self.finds("raw-new", "lockcore/runtime/a.cpp", "auto* p = new int{1};  // lint-allow(raw-new):\n")
 
     def test_sleep(self):
         self.finds("sleep", "tests/a_test.cpp", "std::this_thread::sleep_for(1s);\n")
@@ -55,9 +55,9 @@ class Rules(unittest.TestCase):
         self.accepts("tests/support/wait_until.cpp", "std::this_thread::sleep_for(1ms);\n")
 
     def test_functions_for_one_thread(self):
-        self.finds("threads", "lockcore/src/a.cpp", "auto text = std::strerror(errno);\n")
+        self.finds("threads", "lockcore/runtime/a.cpp", "auto text = std::strerror(errno);\n")
         self.finds("threads", "tests/a_test.cpp", "auto* t = localtime(&now);\n")
-        self.accepts("lockcore/src/a.cpp", "auto* t = gmtime_r(&now, &parts);\nauto r = random.rand(3);\n")
+        self.accepts("lockcore/runtime/a.cpp", "auto* t = gmtime_r(&now, &parts);\nauto r = random.rand(3);\n")
 
     def test_name_that_std_has_too(self):
         self.finds("std-name", "adapters/http/src/a.cpp", "std::string quoted(std::string_view text) {\n")
@@ -68,24 +68,38 @@ class Rules(unittest.TestCase):
         self.finds("skipped-test", "tests/a_test.cpp", "TEST(A, DISABLED_b) {}\n")
 
     def test_cloexec(self):
-        self.finds("cloexec", "lockcore/src/a.cpp", "int fd = ::open(path, O_RDONLY);\n")
-        self.accepts("lockcore/src/a.cpp", "int fd = ::open(path, O_RDONLY | O_CLOEXEC);\n")
+        self.finds("cloexec", "lockcore/runtime/a.cpp", "int fd = ::open(path, O_RDONLY);\n")
+        self.accepts("lockcore/runtime/a.cpp", "int fd = ::open(path, O_RDONLY | O_CLOEXEC);\n")
 
     def test_layers(self):
         upwards = "#include <tenure/election/group.hpp>\n"
-        self.finds("layers", "lockcore/src/a.cpp", upwards)
+        self.finds("layers", "lockcore/runtime/a.cpp", upwards)
         self.finds("layers", "adapters/sqlite/src/a.cpp", upwards)
         self.finds("layers", "election/src/a.cpp", "#include <tenure/config/load_group.hpp>\n")
-        self.finds("layers", "lockcore/src/a.cpp", '#include "../../election/src/elector_impl.hpp"\n')
+        self.finds("layers", "lockcore/runtime/a.cpp", '#include "../../election/src/elector_impl.hpp"\n')
+        self.finds("layers", "lockcore/runtime/a.cpp", '#include "election/src/elector_impl.hpp"\n')
         self.accepts("election/src/a.cpp", upwards)
-        self.accepts("election/cli/a.cpp", "#include <tenure/config/load_group.hpp>\n")
-        self.accepts("config/src/stores/a.cpp", '#include "../store_types.hpp"\n')
+        self.accepts("cli/a.cpp", "#include <tenure/config/load_group.hpp>\n")
+        self.finds("layers", "config/src/stores/a.cpp", '#include "../store_types.hpp"\n')
+
+    def test_floors(self):
+        self.finds("floors", "lockcore/lease/a.cpp", '#include "lockcore/runtime/thread.hpp"\n')
+        self.finds("floors", "lockcore/lease/a.cpp", "#include <tenure/lockcore/lock_client.hpp>\n")
+        self.finds("floors", "lockcore/port/a.cpp", "#include <tenure/lockcore/lease_machine.hpp>\n")
+        self.finds("floors", "lockcore/include/tenure/lockcore/lease_key.hpp",
+                   "#pragma once\n#include <tenure/lockcore/lock.hpp>\n", 2)
+        self.finds("floors", "lockcore/stores/sqlite/src/a.cpp", '#include "lockcore/driver/watchdog.hpp"\n')
+        self.finds("floors", "adapters/http/src/a.cpp", '#include "lockcore/lease/observation.hpp"\n')
+        self.accepts("lockcore/driver/a.cpp", '#include "lockcore/lease/observation.hpp"\n')
+        self.accepts("lockcore/lease/a.cpp", "#include <tenure/lockcore/clock.hpp>\n")
+        self.accepts("cli/a.cpp", '#include "lockcore/driver/watchdog.hpp"\n')
 
     def test_public_header(self):
         header = "lockcore/include/tenure/lockcore/a.hpp"
         self.finds("public-header", header, "#pragma once\n#include <unistd.h>\n", 2)
         self.finds("public-header", header, '#pragma once\n#include "b.hpp"\n', 2)
-        self.finds("public-header", header, "#pragma once\n#include <tenure/lockcore/asio.hpp>\n", 2)
+        self.finds("public-header", "adapters/http/include/tenure/adapters/a.hpp",
+                   "#pragma once\n#include <tenure/lockcore/asio.hpp>\n", 2)
         self.accepts(header, "#pragma once\n#include <map>\n#include <boost/system/result.hpp>\n"
                              "#include <tenure/lockcore/clock.hpp>\n")
         self.accepts("lockcore/include/tenure/lockcore/asio.hpp",
@@ -99,11 +113,11 @@ class Rules(unittest.TestCase):
         self.finds("heavy-header", "config/src/a.cpp", "#include <CLI/CLI.hpp>\n")
         self.accepts("config/src/a.cpp", "#include <yaml-cpp/yaml.h>\n")
         count = lint.MOST_FILES["boost/asio"] + 1
-        many = {f"lockcore/src/a{i}.cpp": "#include <boost/asio/post.hpp>\n" for i in range(count)}
+        many = {f"lockcore/runtime/a{i}.cpp": "#include <boost/asio/post.hpp>\n" for i in range(count)}
         self.assertEqual([rule for rule, _ in errors(many)], ["heavy-header"])
 
     def test_text(self):
-        self.finds("unfinished", "lockcore/src/a.cpp", "int a;  // TO" "DO: more\n")
+        self.finds("unfinished", "lockcore/runtime/a.cpp", "int a;  // TO" "DO: more\n")
         self.finds("whitespace", "README.md", "a \n")
         self.finds("whitespace", "README.md", "a")
         self.accepts("tests/golden/a.yaml", "broken: \nas it must be")

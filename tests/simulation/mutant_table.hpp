@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "mutants.hpp"
+#include "lockcore/port/mutants.hpp"
 #include "simulation/simulation.hpp"
 
 namespace tenure::test {

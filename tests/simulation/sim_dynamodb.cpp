@@ -10,14 +10,14 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
 
-#include <tenure/lockcore/aws/json_client.hpp>
 #include <tenure/lockcore/scheduler.hpp>
 
-#include "record_codec.hpp"
+#include "lockcore/aws/json_client.hpp"
+#include "lockcore/stores/dynamodb/src/record_codec.hpp"
+#include "lockcore/stores/dynamodb/src/store.hpp"
 #include "simulation/sim_dynamodb_table.hpp"
 #include "simulation/sim_endpoint.hpp"
 #include "simulation/simulation.hpp"
-#include "store.hpp"
 
 namespace tenure {
 

@@ -4,7 +4,7 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "memory_table.hpp"
+#include "lockcore/stores/memory/src/memory_table.hpp"
 
 namespace tenure::test {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "mutants.hpp"
+#include "lockcore/port/mutants.hpp"
 #include "simulation/sim_report.hpp"
 #include "simulation/sim_shrink.hpp"
 

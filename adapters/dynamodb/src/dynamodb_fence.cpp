@@ -4,10 +4,10 @@
 #include <boost/json/serialize.hpp>
 
 #include <tenure/adapters/dynamodb_fence.hpp>
-#include <tenure/lockcore/aws/make_json_client.hpp>
 
 #include "fence_answers.hpp"
 #include "fence_requests.hpp"
+#include "lockcore/aws/make_json_client.hpp"
 
 namespace tenure {
 

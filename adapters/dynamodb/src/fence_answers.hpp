@@ -5,7 +5,8 @@
 #include <string>
 
 #include <tenure/adapters/dynamodb_fence.hpp>
-#include <tenure/lockcore/aws/json_client.hpp>
+
+#include "lockcore/aws/json_client.hpp"
 
 namespace tenure::dynamodb_fence {
 

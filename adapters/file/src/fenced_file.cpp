@@ -3,9 +3,9 @@
 #include <utility>
 
 #include <tenure/adapters/fenced_file.hpp>
-#include <tenure/lockcore/detail/network_file_system.hpp>
 
 #include "file_writer.hpp"
+#include "lockcore/runtime/network_file_system.hpp"
 
 namespace tenure {
 

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include <tenure/adapters/fence_text.hpp>
-#include <tenure/lockcore/detail/thread.hpp>
+
+#include "lockcore/runtime/thread.hpp"
 
 namespace tenure::http_fence {
 namespace {

@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/aws/object_client.hpp>
 #include <tenure/lockcore/store_error.hpp>
+
+#include "lockcore/aws/object_client.hpp"
 
 namespace tenure::s3_fence {
 

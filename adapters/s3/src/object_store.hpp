@@ -9,9 +9,9 @@
 #include <string>
 
 #include <tenure/adapters/s3_fence.hpp>
-#include <tenure/lockcore/aws/object_client.hpp>
 #include <tenure/lockcore/clock.hpp>
 
+#include "lockcore/aws/object_client.hpp"
 #include "object_answers.hpp"
 #include "object_head.hpp"
 

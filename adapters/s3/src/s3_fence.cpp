@@ -2,8 +2,8 @@
 #include <utility>
 
 #include <tenure/adapters/s3_fence.hpp>
-#include <tenure/lockcore/aws/object_client.hpp>
 
+#include "lockcore/aws/object_client.hpp"
 #include "object_store.hpp"
 #include "object_write.hpp"
 

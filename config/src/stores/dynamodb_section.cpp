@@ -5,7 +5,7 @@
 
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
-#include "../store_types.hpp"
+#include "config/src/store_types.hpp"
 
 namespace tenure::config {
 namespace {

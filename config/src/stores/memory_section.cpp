@@ -1,6 +1,6 @@
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "../store_types.hpp"
+#include "config/src/store_types.hpp"
 
 namespace tenure::config {
 

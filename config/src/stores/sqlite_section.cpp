@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../store_types.hpp"
+#include "config/src/store_types.hpp"
 
 namespace tenure::config {
 namespace {

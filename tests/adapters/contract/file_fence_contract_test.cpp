@@ -8,8 +8,8 @@
 #include <tenure/adapters/fenced_file.hpp>
 
 #include "adapters/contract/fence_contract.hpp"
-#include "fence_state.hpp"
-#include "file_writer.hpp"
+#include "adapters/file/src/fence_state.hpp"
+#include "adapters/file/src/file_writer.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::contract {

@@ -9,7 +9,7 @@
 
 #include <boost/json.hpp>
 
-#include <tenure/lockcore/aws/make_json_client.hpp>
+#include "lockcore/aws/make_json_client.hpp"
 
 namespace tenure::test {
 

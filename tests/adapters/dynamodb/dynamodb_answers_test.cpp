@@ -7,7 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <tenure/adapters/dynamodb_fence.hpp>
-#include <tenure/lockcore/aws/json_client.hpp>
+
+#include "lockcore/aws/json_client.hpp"
 
 namespace tenure {
 namespace {

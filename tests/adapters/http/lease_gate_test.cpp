@@ -1,4 +1,4 @@
-#include "lease_gate.hpp"
+#include "adapters/http/src/lease_gate.hpp"
 
 #include <map>
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/lockcore/aws/object_client.hpp>
+#include "lockcore/aws/object_client.hpp"
 
 namespace tenure::test {
 

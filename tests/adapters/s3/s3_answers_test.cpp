@@ -6,8 +6,8 @@
 #include <tenure/adapters/s3_fence.hpp>
 
 #include "adapters/s3/scripted_s3.hpp"
-#include "object_answers.hpp"
-#include "object_head.hpp"
+#include "adapters/s3/src/object_answers.hpp"
+#include "adapters/s3/src/object_head.hpp"
 
 namespace tenure {
 namespace {

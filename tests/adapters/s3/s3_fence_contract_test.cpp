@@ -9,7 +9,7 @@
 
 #include "adapters/contract/fence_contract.hpp"
 #include "adapters/s3/bare_bucket.hpp"
-#include "object_write.hpp"
+#include "adapters/s3/src/object_write.hpp"
 
 namespace tenure::contract {
 namespace {

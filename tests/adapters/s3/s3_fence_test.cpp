@@ -9,8 +9,8 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "adapters/s3/scripted_s3.hpp"
-#include "object_head.hpp"
-#include "object_write.hpp"
+#include "adapters/s3/src/object_head.hpp"
+#include "adapters/s3/src/object_write.hpp"
 
 namespace tenure {
 namespace {

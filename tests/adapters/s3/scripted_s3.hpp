@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/lockcore/aws/object_client.hpp>
+#include "lockcore/aws/object_client.hpp"
 
 namespace tenure::test {
 

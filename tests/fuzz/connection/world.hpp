@@ -11,11 +11,11 @@
 
 #include <tenure/adapters/http_fence.hpp>
 
+#include "cli/fence_proxy/client_table.hpp"
 #include "connection/judge.hpp"
 #include "connection/script.hpp"
 #include "connection/service.hpp"
 #include "connection/sockets.hpp"
-#include "fence_proxy/client_table.hpp"
 
 namespace tenure::fuzz {
 

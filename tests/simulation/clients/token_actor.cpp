@@ -4,7 +4,7 @@
 
 #include <tenure/lockcore/lock_tokens.hpp>
 
-#include "lock_token_parts.hpp"
+#include "lockcore/token/lock_token_parts.hpp"
 #include "simulation/clients/world.hpp"
 
 namespace tenure::test {

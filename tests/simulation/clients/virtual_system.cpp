@@ -8,13 +8,13 @@
 #include <unistd.h>
 #include <utility>
 
-#include <tenure/lockcore/detail/thread.hpp>
-#include <tenure/lockcore/detail/thread_pool.hpp>
-#include <tenure/lockcore/detail/watchdog.hpp>
-#include <tenure/lockcore/process_mark.hpp>
 #include <tenure/lockcore/scheduler.hpp>
 
-#include "lock_token_parts.hpp"
+#include "lockcore/driver/watchdog.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/thread.hpp"
+#include "lockcore/runtime/thread_pool.hpp"
+#include "lockcore/token/lock_token_parts.hpp"
 
 namespace tenure::test {
 

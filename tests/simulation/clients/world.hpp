@@ -14,7 +14,7 @@
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/scheduler.hpp>
 
-#include "memory_table.hpp"
+#include "lockcore/stores/memory/src/memory_table.hpp"
 #include "simulation/clients/client_sim.hpp"
 #include "simulation/clients/virtual_system.hpp"
 #include "simulation/sim_clock.hpp"

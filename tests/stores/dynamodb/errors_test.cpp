@@ -1,5 +1,5 @@
 // Every error of DynamoDB x every operation: the class, and whether the write may have been applied.
-#include "errors.hpp"
+#include "lockcore/stores/dynamodb/src/errors.hpp"
 
 #include <algorithm>
 

@@ -5,11 +5,11 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "json_text.hpp"
-#include "options_check.hpp"
+#include "lockcore/stores/dynamodb/src/json_text.hpp"
+#include "lockcore/stores/dynamodb/src/options_check.hpp"
+#include "lockcore/stores/dynamodb/src/table_shape.hpp"
+#include "lockcore/stores/dynamodb/src/token_plan.hpp"
 #include "stores/dynamodb/scripted_client.hpp"
-#include "table_shape.hpp"
-#include "token_plan.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {

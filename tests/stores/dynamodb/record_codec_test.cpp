@@ -1,5 +1,5 @@
 // Items of all known writers: ours and Java's are understood, the others are named.
-#include "record_codec.hpp"
+#include "lockcore/stores/dynamodb/src/record_codec.hpp"
 
 #include <algorithm>
 

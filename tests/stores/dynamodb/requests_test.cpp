@@ -1,5 +1,5 @@
 // The exact text of each request.
-#include "requests.hpp"
+#include "lockcore/stores/dynamodb/src/requests.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Retries over all leases of a store are limited; what keeps a lease is not.
-#include "retry_quota.hpp"
+#include "lockcore/stores/dynamodb/src/retry_quota.hpp"
 
 #include <gtest/gtest.h>
 

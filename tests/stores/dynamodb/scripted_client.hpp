@@ -13,10 +13,10 @@
 
 #include <boost/json/object.hpp>
 
-#include <tenure/lockcore/aws/json_client.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
-#include "store.hpp"
+#include "lockcore/aws/json_client.hpp"
+#include "lockcore/stores/dynamodb/src/store.hpp"
 #include "support/manual_scheduler.hpp"
 
 namespace tenure::test {

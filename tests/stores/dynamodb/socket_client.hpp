@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/aws/json_client.hpp>
+#include "lockcore/aws/json_client.hpp"
 
 namespace tenure::test {
 

@@ -1,4 +1,4 @@
-#include "attributes_json.hpp"
+#include "lockcore/stores/sqlite/src/attributes_json.hpp"
 
 #include <gtest/gtest.h>
 

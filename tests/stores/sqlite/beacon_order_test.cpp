@@ -11,8 +11,8 @@
 #include <tenure/lockcore/death_notice.hpp>
 
 #include "actor.hpp"
-#include "beacon_file.hpp"
-#include "sidecar.hpp"
+#include "lockcore/stores/sqlite/src/beacon_file.hpp"
+#include "lockcore/stores/sqlite/src/sidecar.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 #include "system_calls.hpp"

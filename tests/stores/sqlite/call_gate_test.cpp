@@ -1,4 +1,4 @@
-#include "call_gate.hpp"
+#include "lockcore/stores/sqlite/src/call_gate.hpp"
 
 #include <atomic>
 #include <thread>

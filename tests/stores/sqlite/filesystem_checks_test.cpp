@@ -1,4 +1,4 @@
-#include "filesystem_checks.hpp"
+#include "lockcore/stores/sqlite/src/filesystem_checks.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -7,9 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/detail/network_file_system.hpp>
-#include <tenure/lockcore/detail/thread.hpp>
-
+#include "lockcore/runtime/network_file_system.hpp"
+#include "lockcore/runtime/thread.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::sqlite_store {

@@ -1,5 +1,5 @@
 // Which call a worker does next: no clock, no thread.
-#include "job_queue.hpp"
+#include "lockcore/stores/sqlite/src/job_queue.hpp"
 
 #include <string>
 #include <vector>

@@ -13,10 +13,10 @@
 #include <tenure/lockcore/death_notice.hpp>
 
 #include "actor.hpp"
-#include "beacon_file.hpp"
+#include "lockcore/stores/sqlite/src/beacon_file.hpp"
+#include "lockcore/stores/sqlite/src/unique_fd.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
-#include "unique_fd.hpp"
 
 namespace tenure::sqlite_test {
 namespace {

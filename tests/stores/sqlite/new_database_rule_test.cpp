@@ -1,5 +1,5 @@
 // The wait before a missing database is made again, with clocks of the test's own.
-#include "new_database_rule.hpp"
+#include "lockcore/stores/sqlite/src/new_database_rule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include <tenure/lockcore/lease_options.hpp>
 
-#include "new_database_rule.hpp"
+#include "lockcore/stores/sqlite/src/new_database_rule.hpp"
 #include "simulation/sim_clock.hpp"
 
 namespace tenure::test {

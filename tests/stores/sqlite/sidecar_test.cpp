@@ -1,4 +1,4 @@
-#include "sidecar.hpp"
+#include "lockcore/stores/sqlite/src/sidecar.hpp"
 
 #include <set>
 

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "actor.hpp"
+#include "lockcore/stores/sqlite/src/unique_fd.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
-#include "unique_fd.hpp"
 
 namespace tenure::sqlite_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "actor.hpp"
-#include "sidecar.hpp"
+#include "lockcore/stores/sqlite/src/sidecar.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/aws/json_client.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/scheduler.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "layout.hpp"
+#include "lockcore/aws/json_client.hpp"
 
 namespace tenure::dynamodb_store {
 

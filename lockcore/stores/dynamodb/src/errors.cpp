@@ -9,7 +9,7 @@
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
-#include "../../../src/mutants.hpp"
+#include "lockcore/port/mutants.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {

@@ -6,9 +6,10 @@
 
 #include <boost/json/object.hpp>
 
-#include <tenure/lockcore/aws/json_client.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/store_error.hpp>
+
+#include "lockcore/aws/json_client.hpp"
 
 namespace tenure::dynamodb_store {
 

@@ -6,7 +6,8 @@
 #include <string_view>
 
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/net/http_client.hpp>
+
+#include "lockcore/net/http_client.hpp"
 
 namespace tenure {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../../../src/mutants.hpp"
+#include "lockcore/port/mutants.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {

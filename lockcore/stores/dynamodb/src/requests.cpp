@@ -1,8 +1,8 @@
 #include "requests.hpp"
 
-#include "../../../src/mutants.hpp"
 #include "expression.hpp"
 #include "json_text.hpp"
+#include "lockcore/port/mutants.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {

@@ -1,9 +1,9 @@
 // The store over the client that signs its requests. The only file here that knows how such a client is made.
 #include <utility>
 
-#include <tenure/lockcore/aws/make_json_client.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
+#include "lockcore/aws/make_json_client.hpp"
 #include "options_check.hpp"
 
 namespace tenure {

@@ -5,9 +5,10 @@
 #include <functional>
 #include <memory>
 
-#include <tenure/lockcore/aws/json_client.hpp>
 #include <tenure/lockcore/scheduler.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
+
+#include "lockcore/aws/json_client.hpp"
 
 namespace tenure::dynamodb_store {
 

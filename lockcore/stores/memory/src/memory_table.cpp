@@ -4,7 +4,7 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "../../../src/mutants.hpp"
+#include "lockcore/port/mutants.hpp"
 
 namespace tenure {
 namespace {

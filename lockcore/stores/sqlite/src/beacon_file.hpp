@@ -14,9 +14,9 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
-#include <tenure/lockcore/process_mark.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "lockcore/runtime/process_mark.hpp"
 #include "unique_fd.hpp"
 
 namespace tenure::sqlite_store {

@@ -11,9 +11,8 @@
 
 #include <climits>
 
-#include <tenure/lockcore/detail/network_file_system.hpp>
-
 #include "errors.hpp"
+#include "lockcore/runtime/network_file_system.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

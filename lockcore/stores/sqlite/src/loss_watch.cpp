@@ -6,9 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/lockcore/process_mark.hpp>
-
 #include "errors.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

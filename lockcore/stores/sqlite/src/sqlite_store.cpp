@@ -10,12 +10,12 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/death_notice.hpp>
-#include <tenure/lockcore/detail/working_directory.hpp>
-#include <tenure/lockcore/process_mark.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "beacon_file.hpp"
 #include "holder_watch.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/working_directory.hpp"
 #include "loss_watch.hpp"
 #include "ownership_write.hpp"
 #include "renewal_batch.hpp"

@@ -12,7 +12,8 @@
 #include <utility>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/detail/thread.hpp>
+
+#include "lockcore/runtime/thread.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include <tenure/lockcore/logger.hpp>
-#include <tenure/lockcore/process_mark.hpp>
 
 #include "call_gate.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 #include "unique_fd.hpp"
 
 namespace tenure::sqlite_store {

@@ -3,7 +3,7 @@
 #include <system_error>
 #include <utility>
 
-#include <tenure/lockcore/detail/thread.hpp>
+#include "lockcore/runtime/thread.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

@@ -1,4 +1,4 @@
-// Internal: how a term is published without a lock. The steps are in lockcore/src/term_slots_steps.hpp.
+// Internal: how a term is published without a lock. The steps are in lockcore/driver/term_slots_steps.hpp.
 #pragma once
 
 #include <array>

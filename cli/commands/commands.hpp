@@ -1,0 +1,19 @@
+// The commands of the program. Each returns the exit code of the program and tells its troubles on stderr.
+#pragma once
+
+#include "cli/arguments.hpp"
+#include "cli/signals.hpp"
+
+namespace tenure::cli {
+
+[[nodiscard]] int runCommand(const RunArguments& arguments, const SignalState& signals);
+[[nodiscard]] int statusCommand(const StatusArguments& arguments);
+[[nodiscard]] int checkCommand(const CheckArguments& arguments);
+[[nodiscard]] int initCommand(const InitArguments& arguments);
+[[nodiscard]] int resignCommand(const ResignArguments& arguments);
+[[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
+[[nodiscard]] int lockCommand(const LockArguments& arguments, const SignalState& signals);
+[[nodiscard]] int fenceRecoverCommand(const FenceRecoverArguments& arguments);
+[[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments);
+
+}  // namespace tenure::cli

@@ -1,0 +1,50 @@
+#include <stdexcept>
+
+#include <tenure/adapters/postgresql_fence_sql.hpp>
+#include <tenure/adapters/sqlite_fence_sql.hpp>
+
+#include "cli/exit_codes.hpp"
+#include "cli/output.hpp"
+#include "commands.hpp"
+
+namespace tenure::cli {
+namespace {
+
+int refuse(const std::string& message) {
+  complain(message);
+  complain("see: tenure fence install-sql --help");
+  return exitUsage;
+}
+
+std::string scriptFor(const FenceInstallSqlArguments& arguments) {
+  if (arguments.dialect == "sqlite") {
+    return sqliteFenceSql({arguments.table, arguments.lease, arguments.tokenColumn});
+  }
+  PostgresqlFencedTable fenced{arguments.table, arguments.lease};
+  if (!arguments.schema.empty()) fenced.schema = arguments.schema;
+  return postgresqlFenceSql(fenced);
+}
+
+}  // namespace
+
+int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments) {
+  const bool sqlite = arguments.dialect == "sqlite";
+  if (sqlite && !arguments.schema.empty()) return refuse("--schema is for postgresql; SQLite has none");
+  if (!sqlite && !arguments.tokenColumn.empty()) {
+    return refuse("--token-column is for sqlite; in PostgreSQL a writer sets tenure.token in its transaction");
+  }
+  const std::size_t dot = arguments.table.find('.');
+  if (!sqlite && arguments.schema.empty() && dot != std::string::npos) {
+    return refuse("the table's name has a dot; give --schema " + arguments.table.substr(0, dot) + " --table " +
+                  arguments.table.substr(dot + 1) + ", or --schema and the whole name if the dot is a part of it");
+  }
+  try {
+    const std::string script = scriptFor(arguments);
+    // One transaction: a script that fails in the middle leaves no table half guarded.
+    return say(sqlite ? "BEGIN IMMEDIATE;" + script + "COMMIT;\n" : script) ? exitOk : exitFailed;
+  } catch (const std::invalid_argument& fault) {
+    return refuse(fault.what());
+  }
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,176 @@
+// `tenure fence recover`: the one command that lets tokens fall.
+#include <algorithm>
+#include <iostream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <tenure/config/duration.hpp>
+
+#include "cli/exit_codes.hpp"
+#include "cli/fence_recover/quiet_watch.hpp"
+#include "cli/fence_recover/resources.hpp"
+#include "cli/output.hpp"
+#include "cli/store_calls.hpp"
+#include "commands.hpp"
+#include "config_file.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Plan {
+  LeaseKey key;
+  std::shared_ptr<LeaseStore> store;
+  FencingToken token;
+  milliseconds lease;  ///< the longest that a candidate may have
+  StoredTokens found{};
+  std::vector<RecoverableResource> resources{};
+
+  [[nodiscard]] TermStamp memory() const { return {key.name, token, recoveredHolder}; }
+};
+
+int usage(const std::string& message) {
+  complain(message);
+  complain("see: tenure fence recover --help");
+  return exitUsage;
+}
+
+std::string orNone(const std::string& token) { return token.empty() ? "none" : token; }
+
+/// Empty: told on stderr.
+std::optional<Plan> planOf(const FenceRecoverArguments& arguments) {
+  const auto config = loadOrComplain(arguments.config);
+  if (!config) return std::nullopt;
+  if (arguments.lease.empty() && !config->options.shards.shardNames().empty()) {
+    complain("the group has shards, each with a lease of its own; name one: --lease " + config->options.group + '/' +
+             config->options.shards.shardNames().front());
+    return std::nullopt;
+  }
+  LeaseOfGroup of = leaseOf(*config);
+  if (!arguments.lease.empty()) of.key = LeaseKey{arguments.lease};
+  Plan plan{of.key, of.store, FencingToken{arguments.token}, config->options.lease.duration};
+  for (const std::string& word : arguments.resources) {
+    auto resource = openResource(word);
+    if (!resource) {
+      complain(resource.error().message);
+      return std::nullopt;
+    }
+    plan.resources.push_back(*std::move(resource));
+  }
+  return plan;
+}
+
+/// What is there and what will be. Empty: told on stderr.
+std::optional<std::string> pictureOf(const Plan& plan) {
+  const std::string to = " -> " + toString(plan.token) + '\n';
+  std::string text = "lease " + toString(plan.key) + " in " + plan.store->describe() + '\n';
+  text += "  counter: " + orNone(plan.found.counter) + to;
+  if (plan.found.hasRecord()) {
+    text += "  copy in the record: " + orNone(plan.found.copy) + to + "  holder: " + plan.found.holder +
+            (plan.found.released ? ", who has released it\n" : "; the record is marked as released\n");
+  }
+  for (const RecoverableResource& resource : plan.resources) {
+    if (!resource.memory) {
+      text += resource.word + ": set by its own tool, with what is printed at the end\n";
+      continue;
+    }
+    const auto stored = resource.memory->stored(plan.key.name);
+    if (!stored) return complain(FenceError{stored.error()}.message), std::nullopt;
+    text += resource.memory->describe() + ": " + orNone(*stored) + to;
+  }
+  return text + "The next leader gets fencing token " + toString(plan.token.next()) +
+         ".\nThis waives invariant I7 (tokens rise with every term) for this lease and these resources: a former "
+         "leader\nwith a token above " +
+         toString(plan.token) +
+         " that still runs may write again until the next one has written. Resources that are\nnot named here keep "
+         "what they remember.\n";
+}
+
+/// Only who knows the lease's name goes on.
+bool confirmed(const Plan& plan) {
+  std::cerr << "Type the lease's name to go on: " << std::flush;
+  std::string answer;
+  return std::getline(std::cin, answer) && answer == plan.key.name;
+}
+
+int setStore(const Plan& plan) {
+  const WriteOutcome outcome = setTokensNow(*plan.store, plan.key, plan.found, plan.token);
+  if (std::holds_alternative<Applied>(outcome)) return exitOk;
+  if (std::holds_alternative<Conflict>(outcome)) {
+    complain("lease " + toString(plan.key) + " was changed just now; end every candidate, then try again");
+    return exitBusy;
+  }
+  const auto* rejected = std::get_if<Rejected>(&outcome);
+  complain(faultText(*plan.store, rejected != nullptr ? rejected->error : std::get<Unknown>(outcome).error));
+  if (rejected == nullptr) complain("whether the counter was set is not known; look again with the same command");
+  return exitStore;
+}
+
+int setResources(const Plan& plan) {
+  int code = exitOk;
+  std::string statements;
+  for (const RecoverableResource& resource : plan.resources) {
+    if (!resource.memory) {
+      statements += statementFor(resource.word, plan.memory());
+      continue;
+    }
+    const auto done = resource.memory->set(plan.memory());
+    if (done.has_value()) continue;
+    complain(FenceError{done.error()}.message);
+    code = exitFailed;
+  }
+  if (!statements.empty() && !say(statements)) code = exitFailed;
+  return code;
+}
+
+int recover(Plan& plan) {
+  const milliseconds lease = std::max(plan.lease, plan.found.lease);
+  complain("watching lease " + toString(plan.key) + " for " + durationText(lease) + ", whether anybody lives");
+  if (const auto unrest = watchForLife(*plan.store, plan.key, plan.found, lease)) {
+    complain(unrest->message + (unrest->moved ? "; nothing was done. End every candidate first" : ""));
+    return unrest->moved ? exitBusy : exitStore;
+  }
+  if (plan.found.counter.empty() && !plan.found.hasRecord() && plan.resources.empty()) {
+    complain("lease " + toString(plan.key) + " has neither a counter nor a record in " + plan.store->describe() +
+             ", so nothing was done; look at its name with `tenure lock list`, or name the resource (--resource)");
+    return exitUsage;
+  }
+  if (const int code = setStore(plan); code != exitOk) return code;
+  if (const int code = setResources(plan); code != exitOk) {
+    complain("the counter is set, but not every resource; mend what was told and give the same command again");
+    return code;
+  }
+  complain("done; the next leader of " + toString(plan.key) + " gets fencing token " + toString(plan.token.next()) +
+           ". Restart candidates that still run: they remember the higher tokens that they have seen");
+  return exitOk;
+}
+
+}  // namespace
+
+int fenceRecoverCommand(const FenceRecoverArguments& arguments) {
+  if (!arguments.yes && isatty(STDIN_FILENO) == 0) return usage("this asks on a terminal; without one give --yes");
+  auto plan = planOf(arguments);
+  if (!plan) return exitUsage;
+  try {
+    for (const RecoverableResource& resource : plan->resources) {
+      if (!resource.memory) (void)statementFor(resource.word, plan->memory());
+    }
+  } catch (const std::invalid_argument& fault) {
+    return usage(fault.what());
+  }
+  const auto found = readTokensNow(*plan->store, plan->key);
+  if (!found) return complain(faultText(*plan->store, found.error())), exitStore;
+  plan->found = *found;
+  const auto picture = pictureOf(*plan);
+  if (!picture) return exitFailed;
+  std::cerr << *picture;
+  if (!arguments.yes && !confirmed(*plan)) return complain("nothing was done"), exitUsage;
+  return recover(*plan);
+}
+
+}  // namespace tenure::cli

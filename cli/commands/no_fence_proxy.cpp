@@ -1,0 +1,12 @@
+#include "cli/exit_codes.hpp"
+#include "cli/output.hpp"
+#include "commands.hpp"
+
+namespace tenure::cli {
+
+int fenceProxyCommand(const FenceProxyArguments& /*arguments*/) {
+  complain("this tenure was built without the fence for HTTP services (TENURE_WITH_HTTP_FENCE=OFF)");
+  return exitUsage;
+}
+
+}  // namespace tenure::cli

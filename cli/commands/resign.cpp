@@ -1,0 +1,94 @@
+#include <chrono>
+#include <optional>
+#include <poll.h>
+#include <string>
+
+#include <tenure/config/duration.hpp>
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/clock.hpp>
+
+#include "cli/exit_codes.hpp"
+#include "cli/lease_view.hpp"
+#include "cli/main_tasks.hpp"
+#include "cli/output.hpp"
+#include "cli/store_calls.hpp"
+#include "cli/wake_timer.hpp"
+#include "commands.hpp"
+#include "config_file.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds lookPeriod{200};
+
+std::string storeTrouble(const LeaseOfGroup& lease, const StoreError& error) { return faultText(*lease.store, error); }
+
+bool leads(const std::optional<LeaseRecord>& record, FencingToken token) {
+  return isHeld(record) && record->token == token;
+}
+
+int told(const std::string& line) { return say(line + '\n') ? exitOk : exitFailed; }
+
+/// Looks whenever the store hints at a change, and now and then in any case.
+int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, milliseconds bound) {
+  const std::string name{nameOf(asked.holder)};
+  MainTasks changed;
+  WakeTimer timer;
+  const std::shared_ptr<void> hints = lease.store->watch(lease.key, [&changed] { changed.post([] {}); });
+  const Instant began = readClock();
+  for (;;) {
+    const ReadOutcome record = readNow(*lease.store, lease.key);
+    if (record && !leads(*record, asked.token)) {
+      const bool taken = isHeld(*record);
+      return told(name + " has stepped down" +
+                  (taken ? "; " + personOf((*record)->holder) + " leads " + withToken((*record)->token)
+                         : std::string{"; nobody leads yet"}));
+    }
+    const nanoseconds left = bound - elapsedForHolder(began, readClock());
+    if (left.count() <= 0) {
+      complain(record
+                   ? name + " was asked, but had not stepped down after " + durationText(bound) + "; see tenure status"
+                   : storeTrouble(lease, record.error()));
+      return record ? exitNotYet : exitStore;
+    }
+    timer.arm(std::min<nanoseconds>(left, lookPeriod));
+    pollfd entries[] = {{changed.descriptor(), POLLIN, 0}, {timer.descriptor(), POLLIN, 0}};
+    poll(entries, std::size(entries), -1);
+    timer.drain();
+    changed.run();
+  }
+}
+
+}  // namespace
+
+int resignCommand(const ResignArguments& arguments) {
+  const auto config = loadUnshardedOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const LeaseOfGroup lease = leaseOf(*config);
+  const StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
+  if (!look) return complain(storeTrouble(lease, look.error())), exitStore;
+  if (!look->warning.empty()) complain("lease " + lease.key.name + ": " + look->warning);
+  if (!isHeld(look->record)) return complain("nobody leads " + lease.key.name), exitNobody;
+  const LeaseRecord& leader = *look->record;
+  if (leader.token.isNone()) {
+    complain(
+        personOf(leader.holder) + " leads " + lease.key.name +
+        " without a fencing token, so it is of another client, which cannot be asked to step down; stop its process");
+    return exitFailed;
+  }
+  const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, leader.token);
+  if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    return complain(storeTrouble(lease, rejected->error)), exitStore;
+  }
+  if (const auto* unknown = std::get_if<Unknown>(&outcome)) {
+    return complain(storeTrouble(lease, unknown->error)), exitStore;
+  }
+  // A conflict means that this term has just ended: the look that follows tells who leads.
+  if (arguments.wait.count() == 0) return told(std::string{nameOf(leader.holder)} + " was asked to step down");
+  return waitForSuccessor(lease, leader, arguments.wait);
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,26 @@
+#include <filesystem>
+#include <variant>
+
+#include "cli/exit_codes.hpp"
+#include "cli/output.hpp"
+#include "cli/supervisor.hpp"
+#include "commands.hpp"
+#include "config_file.hpp"
+
+namespace tenure::cli {
+
+int runCommand(const RunArguments& arguments, const SignalState& signals) {
+  const auto config = loadUnshardedOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  if (std::holds_alternative<MemoryStoreConfig>(config->store)) {
+    complain("warning: store.type memory is seen by this process only; another copy would lead at the same time");
+  }
+  SupervisorOptions options;
+  options.command = arguments.command;
+  options.once = arguments.once;
+  options.wait = arguments.wait;
+  options.configFile = std::filesystem::absolute(arguments.config).string();
+  return Supervisor{*config, std::move(options), signals}.run();
+}
+
+}  // namespace tenure::cli

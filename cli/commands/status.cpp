@@ -1,0 +1,100 @@
+#include <csignal>
+#include <optional>
+#include <poll.h>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include <tenure/lockcore/clock.hpp>
+
+#include "cli/exit_codes.hpp"
+#include "cli/lease_view.hpp"
+#include "cli/output.hpp"
+#include "cli/signals.hpp"
+#include "cli/store_calls.hpp"
+#include "cli/wake_timer.hpp"
+#include "commands.hpp"
+#include "config_file.hpp"
+
+namespace tenure::cli {
+namespace {
+
+/// Looks instead of being notified: a store may keep files for its watchers, and who only looks must leave nothing.
+constexpr std::chrono::milliseconds refreshPeriod{500};
+constexpr const char* clearScreen = "\033[H\033[2J";
+
+int codeOf(const LeaseView& view) { return view.state() == LeaseViewState::held ? exitOk : exitNobody; }
+
+/// What a change is to a reader of one line for each: not the mere renewal.
+std::string essence(const LeaseView& view) {
+  const std::string who = view.record ? view.record->holder + '#' + toString(view.record->token) : "";
+  return std::to_string(static_cast<int>(view.state())) + who + view.warning;
+}
+
+StoreResult<LeaseView> lookAt(const LeaseOfGroup& lease) {
+  StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
+  if (!look) return look.error();
+  LeaseView view =
+      viewOf(lease.key.name, lease.store->describe(), std::move(look->record), wallClockMillisForDisplay());
+  view.warning = std::move(look->warning);
+  return view;
+}
+
+class StatusWatch {
+ public:
+  StatusWatch(const StatusArguments& arguments, const LeaseOfGroup& lease) : arguments_{arguments}, lease_{lease} {}
+
+  /// Until ^C or a terminate signal.
+  int run() {
+    for (SignalEvents events{{SIGINT, SIGTERM, SIGHUP}}; !events.next();) {
+      if (!show()) return exitFailed;
+      timer_.arm(refreshPeriod);
+      pollfd entries[] = {{events.descriptor(), POLLIN, 0}, {timer_.descriptor(), POLLIN, 0}};
+      poll(entries, std::size(entries), -1);
+      timer_.drain();
+    }
+    return exitOk;
+  }
+
+ private:
+  bool show() {
+    const StoreResult<LeaseView> view = lookAt(lease_);
+    if (!view) return showTrouble(view.error());
+    std::string now = essence(*view);
+    const bool live = !arguments_.json && isatty(STDOUT_FILENO) == 1;
+    if (!live && now == shown_) return true;
+    shown_ = std::move(now);
+    if (arguments_.json) return say(toJson(*view));
+    const std::string text = toTable(*view, stdoutHasColours());
+    return say(live ? clearScreen + text : text + '\n');
+  }
+
+  bool showTrouble(const StoreError& error) {
+    if (shown_ != error.message) complain(faultText(*lease_.store, error));
+    shown_ = error.message;
+    return true;
+  }
+
+  const StatusArguments& arguments_;
+  const LeaseOfGroup& lease_;
+  WakeTimer timer_;
+  std::string shown_;
+};
+
+}  // namespace
+
+int statusCommand(const StatusArguments& arguments) {
+  const auto config = loadUnshardedOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const LeaseOfGroup lease = leaseOf(*config);
+  if (arguments.watch) return StatusWatch{arguments, lease}.run();
+  const StoreResult<LeaseView> view = lookAt(lease);
+  if (!view) {
+    complain(faultText(*lease.store, view.error()));
+    return exitStore;
+  }
+  if (!say(arguments.json ? toJson(*view) : toTable(*view, stdoutHasColours()))) return exitFailed;
+  return codeOf(*view);
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,55 @@
+// The tenure program.
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "cli/commands/commands.hpp"
+#include "exit_codes.hpp"
+#include "guard.hpp"
+#include "guard_protocol.hpp"
+#include "output.hpp"
+#include "process.hpp"
+
+namespace tenure::cli {
+namespace {
+
+struct Dispatch {
+  int operator()(const RunArguments& arguments) const { return runCommand(arguments, SignalState::takeOver()); }
+  int operator()(const StatusArguments& arguments) const { return statusCommand(arguments); }
+  int operator()(const CheckArguments& arguments) const { return checkCommand(arguments); }
+  int operator()(const InitArguments& arguments) const { return initCommand(arguments); }
+  int operator()(const ResignArguments& arguments) const { return resignCommand(arguments); }
+  int operator()(const FenceInstallSqlArguments& arguments) const { return fenceInstallSqlCommand(arguments); }
+  int operator()(const LockArguments& arguments) const { return lockCommand(arguments, SignalState::takeOver()); }
+  int operator()(const FenceRecoverArguments& arguments) const { return fenceRecoverCommand(arguments); }
+  int operator()(const FenceProxyArguments& arguments) const { return fenceProxyCommand(arguments); }
+};
+
+int mainOf(const std::vector<std::string>& words) {
+  if (words.size() == 4 && words[0] == guardSubcommand) {
+    return runGuard({std::stoi(words[1]), std::stoi(words[2]), std::stoi(words[3])});
+  }
+  const auto parsed = parseArguments(words);
+  if (const int* code = std::get_if<int>(&parsed)) return *code;
+  return std::visit(Dispatch{}, std::get<Arguments>(parsed));
+}
+
+}  // namespace
+}  // namespace tenure::cli
+
+int main(int argc, char** argv) {
+  try {
+    return tenure::cli::mainOf({argv + 1, argv + argc});
+  } catch (const std::system_error& error) {
+    const std::string limit = tenure::cli::limitBehind(error.code().value());
+    const std::string what = error.what();
+    const bool told = limit.empty() || what.find(limit) != std::string::npos;
+    tenure::cli::complain(what + (told ? "" : "; " + limit));
+    return tenure::cli::exitFailed;
+  } catch (const std::exception& error) {
+    tenure::cli::complain(error.what());
+    return tenure::cli::exitFailed;
+  }
+}

@@ -1,0 +1,95 @@
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html
+#include "lockcore/aws/json_credentials.hpp"
+#include "lockcore/aws/text.hpp"
+#include "providers.hpp"
+
+namespace tenure::aws {
+namespace {
+
+constexpr const char* rolePath = "/latest/meta-data/iam/security-credentials/";
+constexpr const char* regionPath = "/latest/meta-data/placement/region";
+
+StoreResult<net::Url> metadataUrl(const FetchContext& context) {
+  const AwsEnvironment& environment = context.environment;
+  std::string text = environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+  const bool v6 = lower(environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE")) == "ipv6";
+  if (text.empty()) text = v6 ? "http://[fd00:ec2::254]" : "http://169.254.169.254";
+  auto url = net::parseUrl(text);
+  if (!url) {
+    return StoreError{ErrorClass::credentials,
+                      "AWS_EC2_METADATA_SERVICE_ENDPOINT is not a usable URL: " + url.error().message};
+  }
+  return *std::move(url);
+}
+
+/// One conversation with the metadata service, which begins with a token: the plain version 1 is never used.
+class InstanceMetadata {
+ public:
+  explicit InstanceMetadata(FetchContext& context) : context_{context} {}
+
+  /// Why nothing is to be had here, or empty: this machine may be no instance, and that is no error.
+  std::string open() {
+    if (context_.environment.isTrue("AWS_EC2_METADATA_DISABLED")) return "switched off by AWS_EC2_METADATA_DISABLED";
+    auto url = metadataUrl(context_);
+    if (!url) return url.error().message;
+    origin_ = url->origin;
+    const net::HttpOutcome reply = context_.askMetadata(
+        origin_, {"PUT", "/latest/api/token", {{"X-aws-ec2-metadata-token-ttl-seconds", "21600"}}, {}});
+    if (!reply) return "no answer: " + reply.error().message;
+    if (reply->status != 200) {
+      return net::toString(origin_) + " gives no token (HTTP status " + std::to_string(reply->status) +
+             "); version 2 of the metadata service is needed, and in containers a hop limit of 2";
+    }
+    token_ = std::string{trim(reply->body)};
+    return {};
+  }
+
+  net::HttpOutcome get(const std::string& path) {
+    return context_.askMetadata(origin_, {"GET", path, {{"X-aws-ec2-metadata-token", token_}}, {}});
+  }
+
+  [[nodiscard]] std::string where() const { return "EC2 instance metadata at " + net::toString(origin_); }
+
+ private:
+  FetchContext& context_;
+  net::Origin origin_{};
+  std::string token_{};
+};
+
+StoreError refused(const InstanceMetadata& metadata, const std::string& what, const net::HttpOutcome& reply) {
+  return {ErrorClass::credentials,
+          metadata.where() + ": " + what + ": " +
+              (reply ? "HTTP status " + std::to_string(reply->status) : reply.error().message)};
+}
+
+}  // namespace
+
+ProviderResult fromInstanceMetadata(FetchContext& context) {
+  InstanceMetadata metadata{context};
+  if (std::string why = metadata.open(); !why.empty()) return NotConfigured{std::move(why)};
+  const net::HttpOutcome roles = metadata.get(rolePath);
+  if (roles && roles->status == 404) return NotConfigured{"the instance has no role (instance profile)"};
+  if (!roles || roles->status != 200) return refused(metadata, "the name of the instance's role", roles);
+  const std::string role{trim(split(trim(roles->body), '\n').front())};
+  if (role.empty()) return NotConfigured{"the instance has no role (instance profile)"};
+  const net::HttpOutcome reply = metadata.get(rolePath + percentEncode(role, ""));
+  if (!reply || reply->status != 200) {
+    return refused(metadata, "the credentials of role " + forPeople(role, 80), reply);
+  }
+  auto read = credentialsFromJson(context, metadata.where() + ", role " + forPeople(role, 80), reply->body,
+                                  {"Token", false}, reply->header("Date"));
+  if (!read) return read.error();
+  return *std::move(read);
+}
+
+std::string regionOfInstance(FetchContext& context, std::string& why) {
+  InstanceMetadata metadata{context};
+  why = metadata.open();
+  if (!why.empty()) return {};
+  const net::HttpOutcome reply = metadata.get(regionPath);
+  if (reply && reply->status == 200) return std::string{trim(reply->body)};
+  why = refused(metadata, "the region", reply).message;
+  return {};
+}
+
+}  // namespace tenure::aws

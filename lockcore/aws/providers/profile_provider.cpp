@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <vector>
+
+#include "lockcore/aws/sts.hpp"
+#include "lockcore/aws/text.hpp"
+#include "providers.hpp"
+
+namespace tenure::aws {
+namespace {
+
+StoreError fault(const Profile& profile, const std::string& what) {
+  return {ErrorClass::credentials, "profile " + profile.name + " (" + profile.where + "): " + what};
+}
+
+/// Follows a profile to its keys, through the profiles that it names.
+class ProfileWalk {
+ public:
+  explicit ProfileWalk(FetchContext& context) : context_{context} {}
+
+  ProviderResult resolve(const Profile& profile) {
+    path_.push_back(profile.name);
+    if (!profile.get("role_arn").empty()) return resolveRole(profile);
+    return resolvePlain(profile);
+  }
+
+ private:
+  ProviderResult resolvePlain(const Profile& profile) {
+    if (!profile.get("aws_access_key_id").empty() || !profile.get("aws_secret_access_key").empty())
+      return keysOf(profile);
+    for (const char* unsupported : {"sso_session", "sso_start_url", "sso_account_id", "login_session"}) {
+      if (!profile.get(unsupported).empty()) return noSignIn(profile, unsupported);
+    }
+    if (!profile.get("credential_process").empty()) return fromProcess(context_, profile);
+    return NotConfigured{"profile " + profile.name + " (" + profile.where +
+                         ") has no keys, role_arn or credential_process"};
+  }
+
+  static ProviderResult keysOf(const Profile& profile) {
+    Keys keys{profile.get("aws_access_key_id"), profile.get("aws_secret_access_key"), profile.get("aws_session_token")};
+    if (keys.accessKeyId.empty()) return fault(profile, "has aws_secret_access_key without aws_access_key_id");
+    if (keys.secretAccessKey.empty()) return fault(profile, "has aws_access_key_id without aws_secret_access_key");
+    return Credentials{std::move(keys), std::nullopt, "profile " + profile.name + " (" + profile.where + ')'};
+  }
+
+  static ProviderResult noSignIn(const Profile& profile, const std::string& key) {
+    return fault(profile,
+                 key +
+                     ": signing in by browser (IAM Identity Center, aws login) is not supported here; let the "
+                     "AWS CLI do it: in a profile of its own set credential_process = aws configure export-credentials "
+                     "--profile " +
+                     profile.name + ", and use that one");
+  }
+
+  ProviderResult resolveRole(const Profile& profile) {
+    if (!profile.get("mfa_serial").empty()) {
+      return fault(profile,
+                   "mfa_serial: a program without a person cannot enter a code; use a role that does not ask "
+                   "for one, or credential_process");
+    }
+    const RoleRequest role{profile.get("role_arn"), profile.get("role_session_name"), profile.get("external_id"),
+                           profile.get("duration_seconds"), "profile " + profile.name + " (" + profile.where + ')'};
+    const std::string source = profile.get("source_profile");
+    const std::string named = profile.get("credential_source");
+    const std::string token = profile.get("web_identity_token_file");
+    if (!token.empty())
+      return finish(assumeRoleWithWebIdentity(context_, role, context_.environment.expandHome(token)));
+    if (source.empty() == named.empty()) {
+      return fault(profile, "role_arn needs one of source_profile, credential_source and web_identity_token_file");
+    }
+    ProviderResult base = source.empty() ? fromNamedSource(profile, named) : fromSourceProfile(profile, source);
+    const auto* keys = std::get_if<Credentials>(&base);
+    if (keys != nullptr) return finish(assumeRole(context_, role, keys->keys));
+    if (const auto* none = std::get_if<NotConfigured>(&base)) {
+      return fault(profile, (source.empty() ? "credential_source " + named : "source_profile " + source) +
+                                " gives no credentials: " + none->why);
+    }
+    return base;
+  }
+
+  ProviderResult fromSourceProfile(const Profile& profile, const std::string& source) {
+    const Profile* next = context_.config.find(source);
+    if (next == nullptr) {
+      return fault(profile, "source_profile names the profile " + forPeople(source, 80) + ", which neither " +
+                                context_.config.paths() + " has");
+    }
+    // A profile may name itself: its role is then assumed with its own keys.
+    if (source == profile.name) return resolvePlain(profile);
+    if (std::find(path_.begin(), path_.end(), source) != path_.end()) {
+      std::string circle;
+      for (const std::string& name : path_) circle += name + " -> ";
+      return fault(profile, "source_profile goes round in a circle: " + circle + source);
+    }
+    return resolve(*next);
+  }
+
+  ProviderResult fromNamedSource(const Profile& profile, const std::string& source) {
+    if (source == "Environment") return fromEnvironment(context_);
+    if (source == "EcsContainer") return fromContainer(context_);
+    if (source == "Ec2InstanceMetadata") return fromInstanceMetadata(context_);
+    return fault(profile, "credential_source is \"" + forPeople(source, 40) +
+                              "\"; it can be Environment, EcsContainer or Ec2InstanceMetadata");
+  }
+
+  static ProviderResult finish(StoreResult<Credentials> got) {
+    if (!got) return got.error();
+    return *std::move(got);
+  }
+
+  FetchContext& context_;
+  std::vector<std::string> path_{};
+};
+
+}  // namespace
+
+ProviderResult fromProfile(FetchContext& context, const std::string& name, bool mustExist) {
+  const Profile* profile = context.config.find(name);
+  if (profile != nullptr) return ProfileWalk{context}.resolve(*profile);
+  std::string what = "there is no profile " + forPeople(name, 80) + " in " + context.config.paths();
+  if (mustExist) return StoreError{ErrorClass::credentials, what + "; correct the name, or add it there"};
+  return NotConfigured{std::move(what)};
+}
+
+}  // namespace tenure::aws

@@ -1,0 +1,82 @@
+// Signed calls to one service: credentials, the clock of signatures, one further try after a refused signature.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+#include "credential_cache.hpp"
+#include "json_client.hpp"
+#include "lockcore/net/http_client.hpp"
+#include "service_access.hpp"
+
+namespace tenure::aws {
+
+/// A request that is ready to be sent, and where to.
+struct SignedRequest {
+  net::Origin origin;
+  net::HttpRequest request;
+};
+
+/// Any thread; called once for each time that the request is sent.
+using Sign = std::function<SignedRequest(const Target&, const Keys&, std::chrono::seconds now)>;
+using SignedOutcome = boost::system::result<net::HttpResponse, JsonCallError>;
+
+/// One call from its begin to its handler.
+struct SignedCall {
+  Sign sign;
+  std::chrono::nanoseconds timeout;
+  std::function<void(SignedOutcome)> handler;
+  Instant begin{readClock()};
+  bool signedAgain{false};
+  bool copiesOut{false};  ///< of the request as it was signed before: they may be carried out, whatever comes now
+
+  void fail(JsonCallError error) const {
+    error.maybeSent = error.maybeSent || copiesOut;
+    handler(std::move(error));
+  }
+  [[nodiscard]] std::chrono::nanoseconds left() const { return timeout - elapsedForHolder(begin, readClock()); }
+};
+using SignedCallPtr = std::shared_ptr<SignedCall>;
+
+/// What calls in flight share. It is left empty by close(): the HTTP client must go then, and with it the handlers
+/// that hold this object. Thread-safe. JsonClient::call says what a caller may rely on.
+class SignedCalls : public std::enable_shared_from_this<SignedCalls> {
+ public:
+  SignedCalls(std::shared_ptr<ServiceAccess> access, Logger logger);
+
+  void begin(const SignedCallPtr& call);
+  void close();
+
+ private:
+  struct Parts {
+    std::shared_ptr<ServiceAccess> access;
+    std::shared_ptr<CredentialCache> cache;
+  };
+
+  /// What a request was signed with.
+  struct Used {
+    CredentialCache::Current credentials;
+    std::chrono::seconds offset;
+  };
+
+  [[nodiscard]] Parts parts() const;
+  void sendIfOpen(const SignedCallPtr& call, CredentialCache::Current credentials);
+  void send(const SignedCallPtr& call, ServiceAccess& access, CredentialCache::Current credentials);
+  void take(const SignedCallPtr& call, const Used& used, net::HttpOutcome outcome);
+  /// The refused reply is the answer if no other keys come in time.
+  void signWithNewKeys(const SignedCallPtr& call, const CredentialCache::Current& used, CredentialCache& cache,
+                       net::HttpResponse refused);
+
+  mutable std::mutex mutex_{};
+  std::shared_ptr<ServiceAccess> access_;
+  std::shared_ptr<CredentialCache> cache_{};
+  Logger logger_;
+};
+
+}  // namespace tenure::aws

@@ -1,0 +1,138 @@
+// The inside of LeaseDriver. lease_driver.cpp: what happens on the scheduler. lease_driver_gate.cpp: how other threads
+// get there.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_driver.hpp>
+
+#include "lockcore/runtime/clock_gauge.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/trouble_log.hpp"
+
+namespace tenure {
+
+/// The only way from other threads to the driver and its scheduler. The scheduler may stand on a loop of the user's,
+/// which is destroyed right after the elector: so a store that answers late must not hold the driver for even a moment,
+/// or it would be the last to let go of both.
+class LeaseDriver::Gate {
+ public:
+  void open(std::shared_ptr<Impl> impl);
+  void submit(LeaseEvent event);
+  [[nodiscard]] bool withdraw();
+  void endTerm(FencingToken token);
+  void schemaAnswered(StoreStatus status);
+  void reportProgress() noexcept { progressed_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool takeProgress() noexcept { return progressed_.exchange(false, std::memory_order_relaxed); }
+  [[nodiscard]] LeaseStatus status() const;
+  [[nodiscard]] bool isOnScheduler() const;
+  void close() noexcept;
+
+ private:
+  std::atomic<bool> progressed_{false};
+  const ProcessMark mark_{};
+  mutable std::mutex mutex_;      ///< guards impl_
+  std::shared_ptr<Impl> impl_{};  ///< none: closed
+};
+
+class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
+       std::unique_ptr<RandomSource> random, std::shared_ptr<Gate> gate)
+      : gate_{std::move(gate)},
+        logger_{std::move(options.logger)},
+        onNotice_{std::move(options.onNotice)},
+        checksSchema_{options.checksSchema},
+        store_{std::move(store)},
+        scheduler_{std::move(scheduler)},
+        random_{std::move(random)},
+        machine_{std::move(options.machine), *random_} {}
+
+  void submit(LeaseEvent event) {
+    scheduler_->post([weak = weak_from_this(), event = std::move(event)] {
+      if (const auto self = weak.lock()) self->pump(event);
+    });
+  }
+  [[nodiscard]] bool withdraw();
+  void endTerm(FencingToken token) {
+    scheduler_->post([weak = weak_from_this(), token] {
+      if (const auto self = weak.lock()) self->endLedTerm(token);
+    });
+  }
+
+  void close() noexcept { closed_.store(true); }
+  [[nodiscard]] const std::shared_ptr<const TermCell>& term() const noexcept { return readTerm_; }
+  void schemaAnswered(StoreStatus status) {
+    scheduler_->post([weak = weak_from_this(), status = std::move(status)] {
+      if (const auto self = weak.lock()) self->takeSchema(status);
+    });
+  }
+  [[nodiscard]] LeaseStatus status() const;
+  [[nodiscard]] bool isOnScheduler() const { return scheduler_->isCurrent(); }
+
+ private:
+  void ensureSchema();
+  void takeSchema(const StoreStatus& status);
+  void pump(const LeaseEvent& event);
+  void endLedTerm(FencingToken token);
+  void take(LeaseActions actions);
+  void perform(const action::SendRead& send);
+  void perform(action::SendWrite&& send);
+  void perform(const action::Publish& publish) { term_->publish(publish.term); }
+  void perform(const action::FollowHolder& follow);
+  [[nodiscard]] std::shared_ptr<void> orNull(const char* what, const std::function<std::shared_ptr<void>()>& make);
+  void perform(const action::Log& line) { logger_.log(line.level, toString(machine_.key()) + ": " + line.line); }
+  template <class Notice>
+  void perform(const Notice& notice) {
+    if (onNotice_) onNotice_(notice);
+  }
+  void rearm(const Instant& now);
+  void keepWatch();
+  [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
+  void tellTrouble();
+  [[nodiscard]] bool awaitsTables() const;
+  void gaugeClocks(const Instant& now);
+
+  /// Things that a record's watcher learns are told from any thread; this brings them onto the scheduler.
+  template <class Event>
+  [[nodiscard]] std::function<void()> teller(Event event) {
+    return [gate = gate_, event = std::move(event)] { gate->submit(event); };
+  }
+
+  // Constant after construction.
+  const std::shared_ptr<Gate> gate_;
+  const Logger logger_;
+  const std::function<void(const LeaseNotice&)> onNotice_;
+  const bool checksSchema_;
+  const std::shared_ptr<LeaseStore> store_;
+  const std::shared_ptr<Scheduler> scheduler_;
+  const std::unique_ptr<RandomSource> random_;
+  const std::shared_ptr<TermCell> term_{std::make_shared<TermCell>()};
+  const std::shared_ptr<const TermCell> readTerm_{term_};
+
+  // Touched on the scheduler only.
+  std::optional<Scheduler::TimerId> timer_{};
+  std::shared_ptr<void> watch_{};
+  bool lossAsked_{false};  ///< once for each term
+  std::shared_ptr<void> lossWatch_{};
+  bool watchAsked_{false};  ///< once for each candidacy, whether there was something to be had or not
+  std::shared_ptr<void> follow_{};
+  TroubleLog trouble_{};
+  std::chrono::nanoseconds lastErrorSeen_{-1};  ///< when it was, by the clock that counts suspends too
+  std::chrono::seconds schemaPause_{2};         ///< before it is looked at again after a trouble that passes by itself
+
+  std::atomic<bool> closed_{false};
+
+  // Changed on the scheduler under the lock, so read there without it.
+  mutable std::mutex mutex_;  ///< held for one step of the machine, or for a copy of what it shows
+  LeaseMachine machine_;
+  bool withdrawn_{false};                ///< and the machine does not know it yet
+  std::optional<StoreStatus> schema_{};  ///< as it was told last
+  Instant schemaAt_{};                   ///< when
+  ClockGauge gauge_{};
+};
+
+}  // namespace tenure

@@ -1,0 +1,195 @@
+#include "watchdog.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <future>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <sys/timerfd.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include "lockcore/runtime/per_process.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/thread.hpp"
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// The last words of a process are handed to its log sink so long before, and it is not waited for any longer.
+constexpr milliseconds lastWordsTime{5};
+/// A deadline that is noticed within this was noticed on time.
+constexpr milliseconds freshness{100};
+constexpr std::chrono::seconds quietTime{1};
+
+/// When to look again at something that ends in `left`. The clocks that may end it go at different speeds, so the first
+/// looks come early; by then a living term was mostly renewed. Early ones are rounded, so that terms share a wake-up.
+nanoseconds nextLook(const nanoseconds now, const nanoseconds left) {
+  if (left <= milliseconds{8}) return now + std::max(left, nanoseconds{0});
+  const nanoseconds look = now + left - left / 8;
+  const auto slot = std::bit_floor(static_cast<std::uint64_t>((left / 16).count()));
+  return nanoseconds{look.count() - static_cast<std::int64_t>(static_cast<std::uint64_t>(look.count()) % slot)};
+}
+
+class Watchdog {
+ public:
+  /// A term on the watch. The watchdog keeps it only while its owner does.
+  class Entry final : public TermWatch {
+   public:
+    Entry(Watchdog& owner, WatchedTerm watched) : dog{owner}, term{std::move(watched)} {}
+    ~Entry() override {
+      if (mark.isHere()) dog.forget(*this);
+    }
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+
+    /// At the end of the lead, then at that of the validity. Empty: there is nothing more to watch.
+    [[nodiscard]] std::optional<nanoseconds> look(const Instant& now);
+
+    Watchdog& dog;
+    const WatchedTerm term;
+    const ProcessMark mark{};
+    std::multimap<nanoseconds, Entry*>::iterator place{};  ///< guarded by the watchdog's mutex
+    bool isPlaced{false};                                  ///< likewise
+    bool told{false};                                      ///< likewise
+
+   private:
+    void tellStop(nanoseconds late);
+    [[noreturn]] void terminate() const;
+  };
+
+  Watchdog() = default;
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+  ~Watchdog() = default;  // of a process: never
+
+  /// Throws std::system_error if there is no timer or no thread.
+  void add(Entry& entry) {
+    const std::lock_guard lock{mutex_};
+    if (timer_ < 0) timer_ = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+    if (timer_ < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+    if (!runs_) {
+      detail::startDetachedThread("tenure-watchdog", [this] { run(); });
+      runs_ = true;
+      armed_ = nanoseconds::max();
+    }
+    const Instant now = readClock();
+    if (const auto next = entry.look(now)) place(entry, *next);
+  }
+
+  void forget(Entry& entry) {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(entry.isPlaced, false)) queue_.erase(entry.place);  // an armed timer does no harm
+    if (!queue_.empty() || !runs_) return;
+    // The thread ends soon after the last term, and not when that one's lease would have ended.
+    const nanoseconds soon = readClock().boottime + quietTime;
+    if (soon < armed_) arm(soon);
+  }
+
+ private:
+  void place(Entry& entry, nanoseconds when) {
+    entry.place = queue_.emplace(when, &entry);
+    entry.isPlaced = true;
+    if (when < armed_) arm(when);
+  }
+
+  void arm(nanoseconds when) {
+    armed_ = when;
+    itimerspec at{};
+    at.it_value.tv_sec = static_cast<time_t>(when / std::chrono::seconds{1});
+    at.it_value.tv_nsec = std::max(static_cast<long>((when % std::chrono::seconds{1}).count()), 1L);  // 0 would disarm
+    timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);  // cannot fail with these arguments
+  }
+
+  void run() {
+    do {
+      std::uint64_t expirations = 0;
+      [[maybe_unused]] const ssize_t taken = read(timer_, &expirations, sizeof expirations);
+    } while (lookAtAll());
+  }
+
+  /// False: there was nothing to watch for a while, and this thread ends.
+  bool lookAtAll() {
+    const std::lock_guard lock{mutex_};
+    const Instant now = readClock();
+    while (!queue_.empty() && queue_.begin()->first <= now.boottime) {
+      Entry& entry = *queue_.begin()->second;
+      queue_.erase(queue_.begin());
+      entry.isPlaced = false;
+      if (const auto next = entry.look(now)) place(entry, *next);
+    }
+    if (queue_.empty() && std::exchange(idle_, true)) {
+      runs_ = idle_ = false;
+      return false;
+    }
+    idle_ = queue_.empty();
+    arm(idle_ ? now.boottime + quietTime : queue_.begin()->first);
+    return true;
+  }
+
+  std::mutex mutex_;  ///< guards what follows; held for no call of users, and for no wait but a process's last one
+  std::multimap<nanoseconds, Entry*> queue_{};  ///< when to look, on CLOCK_BOOTTIME
+  int timer_{-1};
+  nanoseconds armed_{nanoseconds::max()};
+  bool runs_{false};
+  bool idle_{false};
+};
+
+std::optional<nanoseconds> Watchdog::Entry::look(const Instant& now) {
+  const TermState published = term.cell->load();
+  // A state of another term, or of none, tells that this one is over.
+  const TermState state = published.token == term.token ? published : TermState{};
+  const nanoseconds spent = elapsedForHolder(state.anchor, now);
+  if (state.leadsAt(now)) return nextLook(now.boottime, state.leadsFor - spent);
+  if (!std::exchange(told, true)) tellStop(spent - state.leadsFor);
+  if (!term.termination || term.termination->ended->load()) return std::nullopt;
+  const nanoseconds margin = std::min<nanoseconds>(lastWordsTime, (state.validFor - state.leadsFor) / 4);
+  const nanoseconds left = state.validAt(now) ? state.validFor - margin - spent : nanoseconds{0};
+  if (left <= nanoseconds{0}) terminate();
+  return nextLook(now.boottime, left);
+}
+
+/// The order counts: the driver ends the term before anything that follows the signal reaches it.
+void Watchdog::Entry::tellStop(nanoseconds late) {
+  onTime_.store(late < freshness);
+  term.lane->post([stop = term.stop, owner = term.driver, token = term.token] {
+    if (const auto driver = owner.lock()) driver->endTerm(token);
+    if (const auto signal = stop.lock()) signal->fire();
+  });
+}
+
+void Watchdog::Entry::terminate() const {
+  const auto logged = std::make_shared<std::promise<void>>();
+  auto heard = logged->get_future();
+  term.lane->post([logged, how = term.termination] {
+    how->logger.log(LogLevel::error, how->line);
+    logged->set_value();
+  });
+  heard.wait_for(lastWordsTime);
+  std::_Exit(term.termination->exitCode);
+}
+
+}  // namespace
+
+std::shared_ptr<TermWatch> watchTerm(WatchedTerm term) {
+  static detail::PerProcess<Watchdog> perProcess;
+  Watchdog& dog = perProcess.get();
+  auto entry = std::make_shared<Watchdog::Entry>(dog, std::move(term));
+  try {
+    dog.add(*entry);
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+  return entry;
+}
+
+}  // namespace tenure

@@ -1,0 +1,136 @@
+#include "observation.hpp"
+
+#include <algorithm>
+
+#include "lockcore/port/mutants.hpp"
+
+namespace tenure {
+
+Observation::Sighting::Sighting(const LeaseRecord& record)
+    : version{record.version},
+      holder{record.holder},
+      leaseDuration{record.leaseDuration},
+      token{record.token},
+      released{record.released},
+      vanished{record.vanished},
+      beaconId{record.beacon ? record.beacon->id : std::string{}},
+      acquiredAtMillis{record.acquiredAtMillis} {}
+
+bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
+  if (mutant::on(Mutant::holderIsEnough)) return holder == record.holder && released == record.released;
+  return version == record.version && holder == record.holder && released == record.released && token == record.token &&
+         leaseDuration == record.leaseDuration;
+}
+
+bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written) {
+  const bool same = (record_ != nullptr) == record.has_value() && (!record || record_->shows(*record));
+  const bool news = !known_ || !same || mutant::on(Mutant::waitRestartsAtPoll);
+  if (news) {
+    firstSeen_ = now;
+    vanishedLease_ = leaseToWaitOut(record);
+  }
+  record_ = record ? std::make_shared<const Sighting>(*record) : nullptr;
+  if (record) newestToken_ = std::max(newestToken_, record->token);
+  written_ = written;
+  known_ = true;
+  return news;
+}
+
+/// A record that vanishes (TTL, an operator, a table put back) says nothing of its holder, nor of one who took over
+/// since: either finds out at its next renewal only. So the lease that was seen in it is waited out, and the one that
+/// the store's counter states, whichever is longer. A record without a token was written by a client that releases by
+/// deleting; the last term of this library is over then, unless it is one that was not known of when that record was
+/// seen: it may have come since.
+std::chrono::milliseconds Observation::leaseToWaitOut(const std::optional<LeaseRecord>& record) const {
+  using std::chrono::milliseconds;
+  const bool vanished = record && record->vanished;
+  if (record && !vanished) return milliseconds{0};
+  const bool foreign = known_ && record_ && record_->token.isNone();
+  const bool came = vanished && record->token > newestToken_ && !mutant::on(Mutant::foreignGoneIsProof);
+  if (foreign && !came) return milliseconds{0};
+  const milliseconds seen = record_ ? std::max(record_->leaseDuration, vanishedLease_) : vanishedLease_;
+  const bool stated = vanished && !mutant::on(Mutant::openTermIgnored);
+  return stated ? std::max(seen, record->leaseDuration) : seen;
+}
+
+void Observation::adopt(const LeaseSighting& sighting) {
+  record_ = sighting.record ? std::make_unique<const Sighting>(*sighting.record) : nullptr;
+  written_ = false;
+  vanishedLease_ = sighting.vanishedLease;
+  if (record_)
+    vanishedLease_ =
+        record_->vanished ? std::max(vanishedLease_, record_->leaseDuration) : std::chrono::milliseconds{0};
+  newestToken_ = std::max({newestToken_, sighting.tokenFloor, record_ ? record_->token : FencingToken{}});
+  firstSeen_ = sighting.since;
+  if (mutant::on(Mutant::sightingCountsFromBefore) && record_) firstSeen_ = firstSeen_ + -record_->leaseDuration;
+  known_ = true;
+}
+
+bool Observation::adoptReleased(const Instant& now, const Observation& other) {
+  if (!other.known_ || !other.record_ || !other.record_->released) return false;
+  record_ = other.record_;
+  written_ = false;
+  vanishedLease_ = std::chrono::milliseconds{0};
+  firstSeen_ = now;
+  known_ = true;
+  return true;
+}
+
+void Observation::provenDead(const Instant& now, const std::string& beaconId) {
+  if (deadBeacon_ == beaconId) return;
+  deadBeacon_ = beaconId;
+  deadSince_ = now;
+}
+
+std::vector<RecordVersion> Observation::expected() const {
+  if (!record_) return {};
+  return {record_->version};
+}
+
+bool Observation::heldBySelf() const noexcept { return record_ && !record_->released && written_; }
+
+bool Observation::heldByOther() const noexcept {
+  return record_ && !record_->released && !record_->vanished && !written_;
+}
+
+std::optional<HolderSeen> Observation::holderSeen(const Instant& now) const {
+  if (!record_ || record_->released) return std::nullopt;
+  const auto unchanged = std::max(elapsedForChallenger(firstSeen_, now), std::chrono::nanoseconds{0});
+  return HolderSeen{record_->holder, record_->token, record_->leaseDuration, unchanged, record_->acquiredAtMillis};
+}
+
+void Observation::leave(const Instant& anchor, std::chrono::nanoseconds validFor) noexcept {
+  leftFrom_ = anchor;
+  leftFor_ = validFor;
+}
+
+void Observation::forget() noexcept {
+  known_ = false;
+  record_.reset();
+  vanishedLease_ = std::chrono::milliseconds{0};
+}
+
+std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& now,
+                                                               std::chrono::nanoseconds politeness) const {
+  if (!known_) return std::nullopt;
+  // A record that this candidate wrote and does not lead by (its term ran out, or the acquiring write was answered too
+  // late) has no other owner to wait for, only the work of the term that ran out. Its name alone is no proof of that: a
+  // virtual machine that was cloned while it ran is another candidate of the same name, and leads by what it wrote.
+  if (heldBySelf()) {
+    const auto left = leftFor_ - elapsedForChallenger(leftFrom_, now);
+    return mutant::on(Mutant::lostLeaseIsFreeAtOnce) ? std::chrono::nanoseconds{0}
+                                                     : std::max(left, std::chrono::nanoseconds{0});
+  }
+  const bool fast = mutant::on(Mutant::fastestClockForChallenger);
+  const auto since = fast ? elapsedForHolder(firstSeen_, now) : elapsedForChallenger(firstSeen_, now);
+  if (mutant::on(Mutant::noWait)) return politeness - since;
+  if (absent()) return mutant::on(Mutant::vanishedIsFree) ? politeness - since : vanishedLease_ + politeness - since;
+  if (record_->released) return politeness - since;
+  const auto byLease = record_->leaseDuration + politeness - since;
+  const bool itsDeath = record_->beaconId == deadBeacon_ || mutant::on(Mutant::anyDeathIsProof);
+  const bool dead = !deadBeacon_.empty() && itsDeath;
+  if (!dead) return byLease;
+  return std::min(byLease, politeness - elapsedForChallenger(deadSince_, now));
+}
+
+}  // namespace tenure

@@ -1,0 +1,170 @@
+#include "poll_schedule.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lockcore/port/mutants.hpp"
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// No step is less than the scatter of timers on a loaded machine.
+nanoseconds part(nanoseconds period, int divisor) { return std::max<nanoseconds>(period / divisor, milliseconds{2}); }
+
+/// What the estimate of the period gives way to a single heartbeat that came later than it said.
+constexpr int gain = 16;
+/// So many heartbeats in a row that come much later than looked for are no hiccups: the holder has another rhythm.
+constexpr int lateForAReason = 3;
+/// So many heartbeats in a row were seen as looked for before a look asks whether there are more of them.
+constexpr int settledForADoubt = 8;
+
+}  // namespace
+
+nanoseconds backoff(int failures, ErrorClass errorClass, nanoseconds heartbeat, nanoseconds lease,
+                    RandomSource& random) {
+  const bool throttled = errorClass == ErrorClass::throttled;
+  const bool passing = errorClass == ErrorClass::transient || throttled;
+  const nanoseconds heartbeats = heartbeat * (throttled ? 2 : 1);
+  const nanoseconds cap =
+      passing ? std::max<nanoseconds>(heartbeats, milliseconds{100}) : std::max<nanoseconds>(lease, milliseconds{1000});
+  const nanoseconds grown = heartbeats / 4 * (1 << std::min(failures, maxFailures));
+  const nanoseconds wait = mutant::on(Mutant::backoffWithoutEnd) ? grown * 16 : std::min(grown, cap);
+  // Around the wait and not below it: an outage must not be asked at more often than a healthy store is.
+  return wait - wait / 4 + uniform(random, wait / 2);
+}
+
+PollSchedule::PollSchedule(nanoseconds heartbeat, nanoseconds lease) noexcept
+    : configured_{heartbeat}, lease_{lease}, period_{heartbeat}, step_{heartbeat / 2} {}
+
+nanoseconds PollSchedule::untilDue(const Instant& now) const noexcept { return delay_ - elapsedForHolder(from_, now); }
+
+nanoseconds PollSchedule::finestStep() const noexcept { return part(period_, 96); }
+
+void PollSchedule::next(const Instant& now, nanoseconds delay) noexcept {
+  from_ = now;
+  delay_ = delay;
+}
+
+/// The phase is sought anew.
+void PollSchedule::postpone(const Instant& now, nanoseconds delay) noexcept {
+  next(now, delay);
+  planned_ = now + delay;
+  seekPhase();
+}
+
+void PollSchedule::seekPhase() noexcept {
+  step_ = period_ / 2;
+  ahead_ = nanoseconds{0};
+  empty_ = false;
+  doubting_ = false;
+  lateInARow_ = 0;
+  seenInARow_ = 0;
+}
+
+void PollSchedule::meetHolder() noexcept {
+  period_ = configured_;
+  sawNews_ = false;
+  seekPhase();
+}
+
+void PollSchedule::answered(const Instant& now, bool news, bool hinted) noexcept {
+  failures_ = 0;
+  const bool due = untilDue(now) <= nanoseconds{0};
+  // A hint for nothing (the store tells of other leases too) says nothing of the holder: the plan stays.
+  if (!news && hinted && !due) return;
+  const bool doubted = std::exchange(doubting_, false);
+  if (!news) return doubted ? next(now, elapsedForHolder(now, planned_)) : cameEarly(now);
+  if (hinted) return toldOf(now);
+  if (doubted) {
+    // The look of a doubt has met a heartbeat between two that were expected: what was taken for one were several.
+    learnPeriod(elapsedForHolder(lastNews_, now));
+    postpone(now, nanoseconds{0});
+  }
+  if (!due) postpone(now, nanoseconds{0});  // nobody looked for it: a lost race showed it
+  // From when it was first looked for, and not from the answer, so that neither a slow answer nor one that was lost
+  // moves the looks to come.
+  const Instant looked = empty_ ? now : planned_;
+  const nanoseconds ahead = empty_ ? aheadAfterEarly(looked) : aheadAfterSuccess();
+  lastNews_ = now;
+  sawNews_ = true;
+  planNext(now, looked, ahead);
+}
+
+void PollSchedule::planNext(const Instant& now, const Instant& looked, nanoseconds ahead) noexcept {
+  empty_ = false;
+  ahead_ = ahead;
+  planned_ = looked + (period_ - ahead);
+  const nanoseconds late = elapsedForHolder(planned_, now);
+  if (late >= nanoseconds{0}) planned_ = planned_ + period_ * (late / period_ + 1);
+  const bool slow = period_ > configured_ + configured_ / 4;
+  seenInARow_ = slow && step_ <= finestStep() ? seenInARow_ + 1 : 0;
+  doubting_ = seenInARow_ >= settledForADoubt;
+  if (doubting_) seenInARow_ = 0;
+  next(now, elapsedForHolder(now, planned_) - (doubting_ ? period_ - configured_ : nanoseconds{0}));
+}
+
+/// Looks again soon, then ever later, so that a silent holder costs a few reads and not a stream. A look that was
+/// ahead by much has much to make up for.
+void PollSchedule::cameEarly(const Instant& now) noexcept {
+  wait_ = empty_ ? wait_ * 2 : std::max(ahead_ / 2, part(period_, 32));
+  wait_ = std::min(wait_, period_);
+  if (!empty_) emptyFrom_ = now;
+  empty_ = true;
+  next(now, wait_);
+}
+
+/// With notifications the poll is only the fallback and stays behind them.
+void PollSchedule::toldOf(const Instant& now) noexcept {
+  if (sawNews_) {
+    // Half-way to each interval; bounded so that an outage of the holder or of the store does not teach it a period of
+    // its own length.
+    const nanoseconds interval = elapsedForHolder(lastNews_, now);
+    if (interval < lease_) learnPeriod((period_ + interval) / 2);
+  }
+  lastNews_ = now;
+  sawNews_ = true;
+  step_ = period_ / 4;
+  planNext(now, now, -period_ / 4);
+}
+
+void PollSchedule::learnPeriod(nanoseconds period) noexcept {
+  period_ = std::clamp(period, configured_ / 4, configured_ * 4);
+}
+
+/// The news may be of any age up to the step. Where the step is the finest, the estimate of the period shrinks a little
+/// as well: one that is too long would make each look later than the one before, and nothing would show it.
+nanoseconds PollSchedule::aheadAfterSuccess() noexcept {
+  lateInARow_ = 0;
+  if (step_ <= finestStep()) learnPeriod(period_ - finestStep() / (4 * gain));
+  return std::exchange(step_, std::max(step_ / 2, finestStep()));
+}
+
+/// The heartbeat came between the last two looks. Once the phase is known, one that comes much later is first taken for
+/// a hiccup, of which the next look makes up for a little only: holders that keep to a grid are on it again by then.
+nanoseconds PollSchedule::aheadAfterEarly(const Instant& looked) noexcept {
+  const nanoseconds late = elapsedForHolder(emptyFrom_, looked);
+  const nanoseconds trusted = period_ / 16;
+  const nanoseconds interval = sawNews_ ? elapsedForHolder(lastNews_, looked) : lease_;
+  const bool settled = step_ <= finestStep();
+  if (late <= trusted) {
+    lateInARow_ = 0;
+    learnPeriod(period_ + late / gain);
+    return nanoseconds{0};
+  }
+  const bool again = interval >= lease_;  // it was silent, and has begun anew
+  lateInARow_ = again ? 0 : lateInARow_ + 1;
+  if (lateInARow_ == 1 && settled) return late - trusted;
+  if (lateInARow_ >= lateForAReason) learnPeriod((period_ + interval) / 2);
+  step_ = std::max(wait_ / 4, finestStep());
+  return wait_ / 2;
+}
+
+void PollSchedule::failed(const Instant& now, ErrorClass errorClass, RandomSource& random) {
+  next(now, backoff(failures_, errorClass, configured_, lease_, random));
+  failures_ = std::min(failures_ + 1, maxFailures);
+}
+
+}  // namespace tenure

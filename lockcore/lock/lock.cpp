@@ -1,0 +1,175 @@
+#include <utility>
+
+#include <tenure/lockcore/lock.hpp>
+
+#include "lock_errors.hpp"
+#include "lock_session.hpp"
+#include "lockcore/runtime/waiter.hpp"
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// For handles that hold nothing.
+const LeaseKey noKey{};
+const std::map<std::string, std::string> noAttributes{};
+
+LockError movedFrom() { return {LockErrc::notHeld, "this Lock was moved from or released; acquire the lock again"}; }
+
+}  // namespace
+
+Lock::Lock(std::shared_ptr<LockSession> session) noexcept : session_{std::move(session)} {}
+
+Lock::~Lock() { letGo(); }
+
+Lock::Lock(Lock&& other) noexcept : session_{std::move(other.session_)}, given_{other.given_.load()} {}
+
+Lock& Lock::operator=(Lock&& other) noexcept {
+  if (this == &other) return *this;
+  letGo();
+  session_ = std::move(other.session_);
+  given_.store(other.given_.load());
+  return *this;
+}
+
+void Lock::letGo() noexcept {
+  if (!session_) return;
+  if (session_->isHere()) {
+    release();
+    return session_.reset();
+  }
+  // In a forked child none of the threads exists and every descriptor is shared with the parent: touch nothing.
+  [[maybe_unused]] const auto* leaked =
+      new std::shared_ptr<LockSession>{std::move(session_)};  // lint-allow(raw-new): see above
+}
+
+FencingToken Lock::fencingToken() const noexcept { return session_ ? session_->token() : FencingToken{}; }
+
+bool Lock::isHeld() const noexcept { return isHandle() && session_->isHeld(); }
+
+bool Lock::isValid() const noexcept {
+  if (!isHandle()) return false;
+  const TermState state = session_->state();  // before the clock is read, so that a pause in between shows
+  return state.validAt(session_->now());
+}
+
+nanoseconds Lock::remaining() const noexcept {
+  if (!isHeld()) return nanoseconds{0};
+  const TermState state = session_->state();
+  return state.remainingAt(session_->now());
+}
+
+std::stop_token Lock::stopToken() const noexcept {
+  if (session_) return session_->stopToken();
+  std::stop_source over;
+  over.request_stop();
+  return over.get_token();
+}
+
+void Lock::onLost(std::function<void(const LockLoss&)> callback) {
+  if (isHandle() && session_->isHere()) session_->onLost(std::move(callback));
+}
+
+LockResult<void> Lock::onExpiring(milliseconds before, std::function<void(nanoseconds)> callback) {
+  if (!isHandle()) return movedFrom();
+  if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
+  return session_->onExpiring(before, std::move(callback));
+}
+
+std::optional<LockLoss> Lock::loss() const { return session_ && session_->isHere() ? session_->loss() : std::nullopt; }
+
+LockResult<void> Lock::renew(RenewOptions options) {
+  if (!isHandle()) return movedFrom();
+  if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
+  if (session_->isOnScheduler()) return session_->error(LockErrc::wouldBlock, "cannot be waited for on this thread");
+  const auto waiter = std::make_shared<Waiter<LockResult<void>>>();
+  session_->renew(std::move(options), [waiter](LockResult<void> result) { waiter->tell(std::move(result)); });
+  // The answer, or the loss, comes by then, unless the scheduler stands still.
+  constexpr milliseconds grace{25};
+  for (;;) {
+    const nanoseconds left = remaining();
+    if (auto answer = waiter->waitFor(left + grace)) return *std::move(answer);
+    if (left == nanoseconds{0}) {
+      return session_->error(LockErrc::lost, "was not renewed in time: its scheduler did not run; acquire it again");
+    }
+  }
+}
+
+void Lock::renewAsync(RenewOptions options, std::function<void(LockResult<void>)> done) {
+  if (!session_ || !session_->isHere()) return;
+  const auto told = [session = session_, done = std::move(done)](const LockResult<void>& result) {
+    session->tell("renewAsync's callback", [done, result] { done(result); });
+  };
+  if (!isHandle()) return told(movedFrom());
+  session_->renew(std::move(options), told);
+}
+
+LockResult<void> Lock::extend(milliseconds by) {
+  if (!isHandle()) return movedFrom();
+  if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
+  if (by <= milliseconds{0} || by > maxLeaseDuration) {
+    return faultsError(key(), {{"by", std::to_string(by.count()) + "ms is out of range; allowed is 1ms to " +
+                                          std::to_string(maxLeaseDuration.count()) + "ms"}});
+  }
+  return renew({.lease = session_->timing().duration() + by});
+}
+
+LockResult<void> Lock::ensure(milliseconds least) {
+  if (!isHandle()) return movedFrom();
+  if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
+  const milliseconds most = session_->timing().leadsFor();
+  if (least > most) {
+    return faultsError(
+        key(), {{"least", std::to_string(least.count()) + "ms is more than the " + std::to_string(most.count()) +
+                              "ms that a lease of this length can give; extend() it"}});
+  }
+  if (isHeld() && remaining() >= least) return {};
+  if (auto renewed = renew(); renewed.has_error()) return renewed;
+  if (remaining() >= least) return {};
+  return session_->error(LockErrc::storeUnavailable, "was renewed, but the store took so long that less is left");
+}
+
+std::string Lock::data() const { return session_ && session_->isHere() ? session_->data() : std::string{}; }
+
+const std::map<std::string, std::string>& Lock::attributes() const noexcept {
+  return session_ ? session_->attributes() : noAttributes;
+}
+
+milliseconds Lock::lease() const noexcept { return session_ ? session_->lease() : milliseconds{0}; }
+
+const LeaseKey& Lock::key() const noexcept { return session_ ? session_->key() : noKey; }
+
+const std::string& Lock::leaseName() const noexcept { return key().name; }
+
+const std::string& Lock::holder() const noexcept { return session_ ? session_->holder() : noKey.name; }
+
+LockResult<Lock> Lock::share() const {
+  if (!isHandle()) return movedFrom();
+  if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
+  if (!session_->share()) return session_->lostError();
+  return Lock{session_};
+}
+
+ReleaseResult Lock::release(const ReleaseOptions& options) noexcept {
+  if (!session_ || !session_->isHere()) return ReleaseResult::notHeld;
+  if (const Given before = given_.exchange(Given::up); before != Given::no) {
+    if (before == Given::back) given_.store(before);
+    return before == Given::back ? ReleaseResult::shared : session_->result().value_or(ReleaseResult::unknown);
+  }
+  const auto waiter = std::make_shared<Waiter<ReleaseResult>>();
+  const auto patience = options.waitFor.value_or(session_->timing().duration() + std::chrono::seconds{1});
+  if (!session_->letGo(options, [waiter](ReleaseResult result) { waiter->tell(result); })) {
+    given_.store(Given::back);
+    return ReleaseResult::shared;
+  }
+  if (session_->isOnScheduler()) return session_->result().value_or(ReleaseResult::unknown);
+  return waiter->waitFor(patience).value_or(ReleaseResult::unknown);
+}
+
+void Lock::reportStaleToken(FencingToken seen) const {
+  if (session_ && session_->isHere()) session_->reportStaleToken(seen);
+}
+
+}  // namespace tenure

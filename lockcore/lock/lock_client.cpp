@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <utility>
+
+#include <tenure/lockcore/lock_client.hpp>
+
+#include "lock_client_impl.hpp"
+#include "lock_errors.hpp"
+#include "lockcore/runtime/waiter.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+bool CloseReport::clean() const noexcept {
+  return std::all_of(locks.begin(), locks.end(), [](const Entry& lock) {
+    return lock.result == ReleaseResult::released || lock.result == ReleaseResult::notHeld;
+  });
+}
+
+void PendingAcquire::cancel() const {
+  if (const auto session = session_.lock(); session && session->isHere()) session->cancel(LockErrc::cancelled);
+}
+
+LockClient::LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options, LockRuntime runtime)
+    : impl_{Impl::make(std::move(store), std::move(options), std::move(runtime))} {}
+
+LockClient::~LockClient() {
+  if (!impl_) return;
+  if (impl_->isHere()) {
+    impl_->abandon();
+    return;
+  }
+  // In a forked child none of the threads exists and every descriptor is shared with the parent: touch nothing.
+  [[maybe_unused]] const auto* leaked = new std::shared_ptr<Impl>{std::move(impl_)};  // lint-allow(raw-new): see above
+}
+
+LockClient::LockClient(LockClient&&) noexcept = default;
+
+LockClient& LockClient::operator=(LockClient&& other) noexcept {
+  LockClient gone{std::move(*this)};
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+
+LockResult<Lock> LockClient::acquire(const LeaseKey& key, AcquireOptions options) {
+  if (auto why = impl_->whyNotWait(key)) return *std::move(why);
+  const auto waiter = std::make_shared<Waiter<LockResult<Lock>>>();
+  const std::shared_ptr<LockSession> session =
+      impl_->acquire(key, std::move(options), [waiter](LockResult<Lock> result) { waiter->tell(std::move(result)); });
+  if (!session || !session->patience()) return waiter->wait();
+  if (impl_->common().clock != systemClock()) {
+    if (const auto loop = impl_->scheduler()) session->limit(loop);
+    return waiter->wait();
+  }
+  // By this thread, and not by the scheduler: that may stand still itself.
+  if (auto answer = waiter->waitFor(*session->patience())) return *std::move(answer);
+  session->expire();
+  return waiter->wait();
+}
+
+LockResult<Lock> LockClient::tryAcquire(const LeaseKey& key, AcquireOptions options) {
+  options.waitFor = milliseconds{0};
+  return acquire(key, std::move(options));
+}
+
+PendingAcquire LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options,
+                                        std::function<void(LockResult<Lock>)> done) {
+  if (!impl_->isHere()) return {};  // nobody could tell: the lane's lock may be held by a thread that is not here
+  const std::shared_ptr<LockSession> session = impl_->acquire(key, std::move(options), impl_->onLane(std::move(done)));
+  if (!session) return {};
+  if (const auto loop = impl_->scheduler()) session->limit(loop);
+  return PendingAcquire{session};
+}
+
+LockResult<std::vector<Lock>> LockClient::acquireAll(std::vector<LeaseKey> keys, const AcquireOptions& options) {
+  std::vector<LeaseKey> sorted = keys;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
+    return faultsError(*twice, {{"keys", "name this key twice; name each once"}});
+  }
+  const Instant from = impl_->common().clock->now();
+  std::vector<Lock> won;  // released from the last to the first if one fails
+  for (const LeaseKey& key : sorted) {
+    AcquireOptions each = options;
+    if (each.waitFor) {
+      const nanoseconds left = *options.waitFor - elapsedForHolder(from, impl_->common().clock->now());
+      each.waitFor = std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds{0});
+    }
+    LockResult<Lock> lock = acquire(key, std::move(each));
+    if (lock.has_error()) {
+      while (!won.empty()) won.pop_back();
+      return lock.error();
+    }
+    won.push_back(*std::move(lock));
+  }
+  const auto place = [&](const Lock& lock) { return std::find(keys.begin(), keys.end(), lock.key()); };
+  std::sort(won.begin(), won.end(), [&](const Lock& a, const Lock& b) { return place(a) < place(b); });
+  return won;
+}
+
+bool LockClient::holds(const LeaseKey& key) const { return impl_->holds(key); }
+
+std::vector<LeaseKey> LockClient::held() const { return impl_->held(); }
+
+LockResult<LeaseView> LockClient::peek(const LeaseKey& key) {
+  if (auto why = impl_->whyNotWait(key)) return *std::move(why);
+  return impl_->peek(key);
+}
+
+LockResult<std::vector<ListedView>> LockClient::list(const std::string& prefix) {
+  if (auto why = impl_->whyNotWait(LeaseKey{prefix})) return *std::move(why);
+  return impl_->list(prefix);
+}
+
+LockResult<void> LockClient::scan(const std::string& prefix, const std::function<bool(const ListedView&)>& each) {
+  if (auto why = impl_->whyNotWait(LeaseKey{prefix})) return *std::move(why);
+  return impl_->scan(prefix, each);
+}
+
+CloseReport LockClient::close() { return impl_->isHere() ? impl_->close() : CloseReport{}; }
+
+const std::string& LockClient::candidate() const noexcept { return impl_->common().candidate; }
+
+const std::shared_ptr<LeaseStore>& LockClient::store() const noexcept { return impl_->common().store; }
+
+}  // namespace tenure

@@ -1,0 +1,280 @@
+#include "lock_client_impl.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <tenure/lockcore/candidate_id.hpp>
+
+#include "lock_errors.hpp"
+#include "lockcore/runtime/contained_executor.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// How long close() may take, counted from its call, in real time whatever clock the scheduler shows.
+class LockClient::Impl::Patience {
+ public:
+  explicit Patience(nanoseconds length) : length_{length} {}
+  [[nodiscard]] nanoseconds left() const {
+    return std::max(length_ - elapsedForHolder(from_, readClock()), nanoseconds{0});
+  }
+
+ private:
+  const Instant from_{readClock()};
+  const nanoseconds length_;
+};
+
+/// The client's randomness for all its machines, which run on one scheduler but are made on any thread.
+class LockClient::Impl::SharedRandom {
+ public:
+  explicit SharedRandom(std::unique_ptr<RandomSource> source) : source_{std::move(source)} {}
+
+  [[nodiscard]] static std::unique_ptr<RandomSource> share(const std::shared_ptr<SharedRandom>& shared) {
+    return std::make_unique<Share>(shared);
+  }
+
+ private:
+  class Share final : public RandomSource {
+   public:
+    explicit Share(std::shared_ptr<SharedRandom> shared) : shared_{std::move(shared)} {}
+    std::uint64_t next() override {
+      const std::lock_guard lock{shared_->mutex_};
+      return shared_->source_->next();
+    }
+
+   private:
+    const std::shared_ptr<SharedRandom> shared_;
+  };
+
+  std::mutex mutex_;  ///< guards source_
+  const std::unique_ptr<RandomSource> source_;
+};
+
+LockClient::Impl::Impl(LockClientOptions options, std::shared_ptr<const LockCommon> common,
+                       std::shared_ptr<Scheduler> scheduler, std::unique_ptr<RandomSource> random)
+    : options_{std::move(options)},
+      common_{std::move(common)},
+      lane_{std::make_shared<CallbackLane>(common_->executor)},
+      random_{std::make_shared<SharedRandom>(std::move(random))},
+      scheduler_{std::move(scheduler)},
+      memories_{options_.remembered} {}
+
+std::shared_ptr<LockClient::Impl> LockClient::Impl::make(std::shared_ptr<LeaseStore> store, LockClientOptions options,
+                                                         LockRuntime runtime) {
+  if (options.candidate.empty()) options.candidate = hostNameAsCandidate();
+  OptionFaults faults = faultsOf(options);
+  if (!store) faults.push_back({"store", "is missing; give a store such as makeSqliteStore(...)"});
+  if (!faults.empty()) throw_exception_from_error(faults, BOOST_CURRENT_LOCATION);
+  if (!runtime.random) runtime.random = std::make_unique<SystemRandom>();
+  std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
+  std::string candidate = CandidateId::make(options.candidate, *runtime.random).text();
+  Executor executor =
+      containedExecutor(std::move(runtime.executor), ThreadPool::forCallbacks(), options.logger, candidate);
+  const auto common = std::make_shared<const LockCommon>(LockCommon{std::move(store), scheduler, scheduler->clock(),
+                                                                    options.logger, std::move(candidate),
+                                                                    std::move(executor), ThreadPool::forStopTokens()});
+  return std::make_shared<Impl>(std::move(options), common, std::move(scheduler), std::move(runtime.random));
+}
+
+std::unique_ptr<RandomSource> LockClient::Impl::randomness() const { return SharedRandom::share(random_); }
+
+std::shared_ptr<Scheduler> LockClient::Impl::scheduler() const {
+  const std::lock_guard lock{mutex_};
+  return scheduler_;
+}
+
+LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, AcquireOptions options,
+                                                       LockSession::Acquired acquired) {
+  const std::string name = "lock " + toString(key);
+  if (!isHere()) {
+    acquired(LockError{LockErrc::forked, name + ": this client belongs to the parent process; make one here"});
+    return nullptr;
+  }
+  const auto timing = checked(key, options, options_.lease, *common_->store);
+  if (timing.has_error()) {
+    acquired(faultsError(key, timing.error()));
+    return nullptr;
+  }
+  LockSession::Request request{key, std::move(options), timing->lease, timing->timing};
+  std::unique_lock lock{mutex_};
+  if (closed_) {
+    lock.unlock();
+    acquired(LockError{LockErrc::closed, name + ": this client was closed; make a new one"});
+    return nullptr;
+  }
+  if (const auto known = sessions_.find(key); known != sessions_.end()) {
+    const bool ending = known->second->isEnding();
+    if (ending && request.options.waitFor != milliseconds{0}) {
+      SessionPtr session = make(std::move(request), std::move(acquired));
+      std::deque<SessionPtr>& queue = waiting_[key];
+      std::erase_if(queue, [](const SessionPtr& one) { return !one->isWanted(); });  // those whose time is over
+      queue.push_back(session);
+      return session;
+    }
+    lock.unlock();
+    acquired(LockError{LockErrc::heldBySelf, name + (ending ? " is being released by this client just now; try again"
+                                                            : " is held or being acquired by this very client; pass "
+                                                              "its Lock on, or share() it")});
+    return nullptr;
+  }
+  SessionPtr session = make(std::move(request), std::move(acquired));
+  begin(session);
+  if (!prepared_) unprepared_.push_back(session);
+  const bool starts = prepared_;
+  const std::optional<Beacon> beacon = beacon_;
+  lock.unlock();
+  if (starts) session->start(beacon);
+  prepare();
+  return session;
+}
+
+LockClient::Impl::SessionPtr LockClient::Impl::make(LockSession::Request request, LockSession::Acquired acquired) {
+  const LeaseKey key = request.key;
+  return std::make_shared<LockSession>(
+      common_, std::move(request), std::move(acquired),
+      [weak = weak_from_this(), key](ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
+        if (const auto self = weak.lock()) self->ended(key, result, std::move(memory));
+      });
+}
+
+/// With the mutex held.
+void LockClient::Impl::begin(const SessionPtr& session) {
+  session->begin(scheduler_, memories_.take(session->key()), randomness());
+  sessions_.emplace(session->key(), session);
+}
+
+/// With the mutex held: the first that still waits; null if nobody does.
+LockClient::Impl::SessionPtr LockClient::Impl::takeWaiting(const LeaseKey& key) {
+  const auto queue = waiting_.find(key);
+  if (queue == waiting_.end()) return nullptr;
+  SessionPtr first;
+  while (!queue->second.empty() && !first) {
+    if (queue->second.front()->isWanted()) first = std::move(queue->second.front());
+    queue->second.pop_front();
+  }
+  if (queue->second.empty()) waiting_.erase(queue);
+  return first;
+}
+
+void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
+  SessionPtr next;
+  SessionPtr last;  // let go after the lock
+  std::optional<Beacon> beacon;
+  {
+    const std::lock_guard lock{mutex_};
+    const auto old = sessions_.find(key);
+    if (old == sessions_.end()) return;
+    last = std::move(old->second);
+    sessions_.erase(old);
+    memories_.put(key, std::move(memory));
+    if (closed_) endings_.insert_or_assign(key, result);
+    next = takeWaiting(key);
+    if (next) begin(next);
+    beacon = beacon_;
+    if (sessions_.empty()) allEnded_.notify_all();
+  }
+  if (next) next->start(beacon);
+}
+
+LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) const {
+  return [lane = lane_, logger = common_->logger, done = std::move(done)](LockResult<Lock> result) {
+    const auto shared = std::make_shared<LockResult<Lock>>(std::move(result));  // tasks are copyable, locks are not
+    lane->post([shared, logger, done] {
+      std::string what = "something that is no std::exception";
+      try {
+        return done(std::move(*shared));
+      } catch (const std::exception& error) {
+        what = error.what();
+      } catch (...) {
+      }
+      logger.log(LogLevel::error, "acquireAsync's callback threw: " + what);
+    });
+  };
+}
+
+std::optional<LockError> LockClient::Impl::whyNotWait(const LeaseKey& key) const {
+  if (!isHere()) return std::nullopt;  // refused for another reason
+  const std::shared_ptr<Scheduler> loop = scheduler();
+  if (!loop || !loop->isCurrent()) return std::nullopt;
+  return LockError{LockErrc::wouldBlock, "lock " + toString(key) +
+                                             ": this is a thread of the client's own scheduler, where waiting would "
+                                             "wait for itself; use acquireAsync"};
+}
+
+std::vector<LockClient::Impl::SessionPtr> LockClient::Impl::sessions() const {
+  const std::lock_guard lock{mutex_};
+  std::vector<SessionPtr> all;
+  for (const auto& [key, session] : sessions_) all.push_back(session);
+  return all;
+}
+
+bool LockClient::Impl::holds(const LeaseKey& key) const {
+  if (!isHere()) return false;
+  const std::lock_guard lock{mutex_};
+  const auto found = sessions_.find(key);
+  return found != sessions_.end() && found->second->isHeld();
+}
+
+std::vector<LeaseKey> LockClient::Impl::held() const {
+  std::vector<LeaseKey> keys;
+  if (!isHere()) return keys;
+  for (const SessionPtr& session : sessions()) {
+    if (session->isHeld()) keys.push_back(session->key());
+  }
+  return keys;
+}
+
+bool LockClient::Impl::mustNotBlock(const std::vector<SessionPtr>& sessions) const {
+  const std::shared_ptr<Scheduler> loop = scheduler();
+  const auto runs = [](const SessionPtr& session) { return session->lane().isCurrent(); };
+  return lane_->isCurrent() || (loop && loop->isCurrent()) || std::any_of(sessions.begin(), sessions.end(), runs);
+}
+
+CloseReport LockClient::Impl::close() {
+  nanoseconds longest = options_.lease.duration;
+  const std::vector<SessionPtr> all = sessions();
+  for (const SessionPtr& session : all) {
+    longest = std::max<nanoseconds>(longest, session->timing().duration() + session->timing().drainTimeout());
+  }
+  const Patience patience{longest + std::chrono::seconds{1}};
+  std::map<LeaseKey, std::deque<SessionPtr>> unwanted;
+  {
+    const std::lock_guard lock{mutex_};
+    if (!std::exchange(closed_, true)) {
+      for (const SessionPtr& session : all) endings_.emplace(session->key(), ReleaseResult::unknown);
+    }
+    unwanted.swap(waiting_);
+  }
+  for (auto& [key, queue] : unwanted) {
+    for (const SessionPtr& one : queue) one->cancel(LockErrc::cancelled);
+  }
+  for (const SessionPtr& session : all) session->close();
+  const bool waits = !mustNotBlock(all);
+  std::unique_lock lock{mutex_};
+  if (waits) allEnded_.wait_for(lock, patience.left(), [this] { return sessions_.empty(); });
+  CloseReport report;
+  for (const auto& [key, result] : endings_) report.locks.push_back({key, result});
+  return report;
+}
+
+void LockClient::Impl::abandon() {
+  const std::vector<SessionPtr> all = sessions();
+  const bool waits = !mustNotBlock(all);
+  const CloseReport report = close();
+  if (!report.clean())
+    common_->logger.log(LogLevel::warn, common_->candidate + ": a lock was left to expire at the end");
+  std::shared_ptr<Scheduler> last;
+  if (waits) {
+    const Patience patience{options_.lease.duration + nanoseconds{std::chrono::seconds{1}}};
+    for (const SessionPtr& session : all) session->lane().waitIdle(patience.left());
+    lane_->waitIdle(patience.left());
+    for (const SessionPtr& session : all) session->detach();
+    const std::lock_guard lock{mutex_};
+    last.swap(scheduler_);
+  }
+}
+
+}  // namespace tenure

@@ -1,0 +1,149 @@
+// What a lock client does without a lock: looks, lists, follows.
+#include <exception>
+#include <utility>
+
+#include "lock_client_impl.hpp"
+#include "lock_errors.hpp"
+#include "lockcore/runtime/waiter.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+
+namespace {
+
+/// A store is the user's code: what it throws is an answer like any other.
+template <class Outcome, class Call>
+Outcome awaited(milliseconds timeout, const Call& call) {
+  const auto waiter = std::make_shared<Waiter<Outcome>>();
+  std::string what = "the store threw something that is no std::exception";
+  try {
+    call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(std::move(outcome)); });
+    auto answer = waiter->waitFor(timeout + timeout / 8 + milliseconds{5});
+    if (answer) return *std::move(answer);
+    what = "the store did not answer within " + std::to_string(timeout.count()) + " ms";
+  } catch (const std::exception& error) {
+    what = std::string{"the store threw: "} + error.what();
+  } catch (...) {
+  }
+  return StoreError{ErrorClass::transient, what};
+}
+
+LockError inChild() { return {LockErrc::forked, "this client belongs to the parent process; make one here"}; }
+
+ListedView viewOf(const ListedLease& lease) {
+  if (lease.record.has_error()) return {lease.key, lease.record.error()};
+  return {lease.key, LeaseView{lease.key, *lease.record}};
+}
+
+}  // namespace
+
+LockResult<LeaseView> LockClient::Impl::peek(const LeaseKey& key) const {
+  if (!isHere()) return inChild();
+  const auto outcome = awaited<ReadOutcome>(options_.lease.duration, [&](CallOptions call, ReadHandler handler) {
+    common_->store->read(key, call, std::move(handler));
+  });
+  if (outcome.has_error()) return storeError(key, outcome.error());
+  return LeaseView{key, *outcome};
+}
+
+LockResult<std::vector<ListedView>> LockClient::Impl::list(const std::string& prefix) const {
+  if (!isHere()) return inChild();
+  const auto outcome = awaited<ListOutcome>(options_.lease.duration, [&](CallOptions call, ListHandler handler) {
+    common_->store->list(prefix, call, std::move(handler));
+  });
+  if (outcome.has_error()) return storeError(LeaseKey{prefix + '*'}, outcome.error());
+  std::vector<ListedView> views;
+  for (const ListedLease& lease : *outcome) views.push_back(viewOf(lease));
+  return views;
+}
+
+LockResult<void> LockClient::Impl::scan(const std::string& prefix,
+                                        const std::function<bool(const ListedView&)>& each) const {
+  if (!isHere()) return inChild();
+  std::string from;
+  do {
+    const auto page = awaited<PageOutcome>(options_.lease.duration, [&](CallOptions call, PageHandler handler) {
+      common_->store->listPage(prefix, from, call, std::move(handler));
+    });
+    if (page.has_error()) return storeError(LeaseKey{prefix + '*'}, page.error());
+    for (const ListedLease& lease : page->leases) {
+      if (!each(viewOf(lease))) return {};
+    }
+    from = page->next;
+  } while (!from.empty());
+  return {};
+}
+
+/// A machine that never competes, on a driver of its own.
+class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(std::shared_ptr<CallbackLane> lane, Logger logger, Callback changed)
+      : lane_{std::move(lane)}, logger_{std::move(logger)}, changed_{std::move(changed)} {}
+  ~Impl() {
+    if (mark_.isHere()) {
+      if (driver_) driver_->close();
+    } else {
+      // The last reference to a scheduler would wait for a thread that is not in this process.
+      [[maybe_unused]] const auto* leaked = driver_.release();
+    }
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void begin(MachineOptions machine, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
+             std::unique_ptr<RandomSource> random) {
+    machine.observesOnly = true;
+    LeaseDriver::Options options{std::move(machine), logger_, [weak = weak_from_this()](const LeaseNotice& notice) {
+                                   const auto* changed = std::get_if<action::LeaderChanged>(&notice);
+                                   const auto self = weak.lock();
+                                   if (changed != nullptr && self) self->take(changed->leader);
+                                 }};
+    driver_ =
+        std::make_unique<LeaseDriver>(std::move(options), std::move(store), std::move(scheduler), std::move(random));
+    driver_->submit(event::Start{});
+  }
+
+  [[nodiscard]] std::optional<LeaderInfo> holder() const {
+    return mark_.isHere() ? driver_->status().leader : std::nullopt;
+  }
+
+ private:
+  void take(const std::optional<LeaderInfo>& leader) {
+    if (!changed_) return;
+    lane_->post([weak = weak_from_this(), leader] {
+      const auto self = weak.lock();
+      if (!self) return;  // the user's handle is gone
+      std::string what = "something that is no std::exception";
+      try {
+        return self->changed_(leader);
+      } catch (const std::exception& error) {
+        what = error.what();
+      } catch (...) {
+      }
+      self->logger_.log(LogLevel::error, "an observer's callback threw: " + what);
+    });
+  }
+
+  const ProcessMark mark_{};
+  const std::shared_ptr<CallbackLane> lane_;
+  const Logger logger_;
+  const Callback changed_;
+  std::unique_ptr<LeaseDriver> driver_{};
+};
+
+std::optional<LeaderInfo> LeaseObserver::holder() const { return impl_ ? impl_->holder() : std::nullopt; }
+
+LockResult<LeaseObserver> LockClient::observe(const LeaseKey& key, LeaseObserver::Callback changed) {
+  if (!impl_->isHere()) return inChild();
+  const auto timing = checked(key, AcquireOptions{}, impl_->options().lease, *impl_->common().store);
+  if (timing.has_error()) return faultsError(key, timing.error());
+  const std::shared_ptr<Scheduler> scheduler = impl_->scheduler();
+  auto lane = std::make_shared<CallbackLane>(impl_->common().executor);
+  auto observer = std::make_shared<LeaseObserver::Impl>(std::move(lane), impl_->options().logger, std::move(changed));
+  MachineOptions machine{key, impl_->common().candidate + ".observer", timing->timing};
+  observer->begin(std::move(machine), impl_->common().store, scheduler, impl_->randomness());
+  return LeaseObserver{std::move(observer)};
+}
+
+}  // namespace tenure

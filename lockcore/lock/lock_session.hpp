@@ -1,0 +1,195 @@
+// One acquisition and, if it is won, one term: what a Lock, its client and its driver share.
+// lock_session.cpp: what users ask of it. lock_session_waits.cpp: how an acquisition ends before it is won.
+// lock_session_notices.cpp: what its driver tells it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/lease_driver.hpp>
+#include <tenure/lockcore/lock.hpp>
+
+#include "lock_line.hpp"
+#include "lockcore/driver/watchdog.hpp"
+#include "lockcore/runtime/callback_lane.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/stop_signal.hpp"
+#include "lockcore/runtime/thread_pool.hpp"
+
+namespace tenure {
+
+/// What all sessions of a client have from it. Constant.
+struct LockCommon {
+  std::shared_ptr<LeaseStore> store;
+  std::weak_ptr<Scheduler> scheduler;  ///< to be locked by its own tasks only: its loop may be gone elsewhere
+  std::shared_ptr<const Clock> clock;
+  Logger logger;
+  std::string candidate;
+  Executor executor;  ///< never throws
+  std::shared_ptr<ThreadPool> stopTokens;
+  ProcessMark mark{};
+};
+
+class LockSession : public std::enable_shared_from_this<LockSession> {
+ public:
+  using Acquired = std::function<void(LockResult<Lock>)>;
+  using Renewed = std::function<void(LockResult<void>)>;
+  using Released = std::function<void(ReleaseResult)>;
+  /// Told once, on the scheduler, when nothing of the session goes on any more.
+  using Ended = std::function<void(ReleaseResult, std::shared_ptr<const LeaseMemory>)>;
+
+  struct Request {
+    LeaseKey key;
+    AcquireOptions options;
+    LeaseOptions lease;  ///< from which the timing was made
+    LeaseTiming timing;
+  };
+
+  LockSession(std::shared_ptr<const LockCommon> common, Request request, Acquired acquired, Ended ended);
+
+  /// Once, before anything else.
+  void begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<const LeaseMemory> memory,
+             std::unique_ptr<RandomSource> random);
+  /// Competes as soon as it is its turn among the clients of this process (see lock_line.hpp); at once if it only
+  /// looks.
+  void start(std::optional<Beacon> beacon);
+
+  // Of the acquisition, also before begin(). Before it is decided it ends: with `why`, or with what can be said of it.
+  void cancel(LockErrc why);
+  void expire();
+  /// How long the caller waits for an answer in any case; empty: for ever.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> patience() const noexcept;
+  /// expire() after patience(), by the scheduler.
+  void limit(const std::shared_ptr<Scheduler>& scheduler);
+  [[nodiscard]] bool isWanted() const;
+  /// The client closes: tells the work to stop, then releases.
+  void close();
+  /// No notice of the driver comes after it.
+  void detach() noexcept { driver_->close(); }
+
+  [[nodiscard]] bool isHere() const noexcept { return common_->mark.isHere(); }
+  /// The published state if it is of this term and the lock was not let go; else "no term".
+  [[nodiscard]] TermState state() const noexcept;
+  [[nodiscard]] Instant now() const noexcept { return common_->clock->now(); }
+  [[nodiscard]] bool isHeld() const noexcept;
+  [[nodiscard]] const LeaseKey& key() const noexcept { return request_.key; }
+  [[nodiscard]] const std::string& holder() const noexcept { return common_->candidate; }
+  [[nodiscard]] FencingToken token() const noexcept { return FencingToken{token_.load()}; }
+  [[nodiscard]] std::stop_token stopToken() const noexcept { return isHere() ? stop_.token() : stop_.tokenInChild(); }
+  [[nodiscard]] std::map<std::string, std::string> const& attributes() const noexcept { return payload_->attributes; }
+  [[nodiscard]] std::string data() const;
+  [[nodiscard]] std::chrono::milliseconds lease() const noexcept;
+  [[nodiscard]] std::optional<LockLoss> loss() const;
+  /// Whether its end has been asked for and is awaited.
+  [[nodiscard]] bool isEnding() const;
+  [[nodiscard]] CallbackLane& lane() const noexcept { return *lane_; }
+  /// Waiting here would wait for the caller itself.
+  [[nodiscard]] bool isOnScheduler() const { return driver_->isOnScheduler(); }
+
+  void onLost(std::function<void(const LockLoss&)> callback);
+  LockResult<void> onExpiring(std::chrono::milliseconds before, std::function<void(std::chrono::nanoseconds)> callback);
+  void renew(RenewOptions options, Renewed done);
+  /// The timing that `lease` would give; empty `lease`: as it is.
+  [[nodiscard]] boost::system::result<LeaseTiming, OptionFaults> timingFor(
+      std::optional<std::chrono::milliseconds> lease) const;
+  [[nodiscard]] LeaseTiming timing() const;
+
+  [[nodiscard]] bool share();
+  /// One handle is gone. True: it was the last, and the release has begun; `done` may be null.
+  bool letGo(const ReleaseOptions& options, Released done);
+  [[nodiscard]] std::optional<ReleaseResult> result() const;
+  void reportStaleToken(FencingToken seen) { driver_->submit(event::TokenSeen{seen}); }
+
+  [[nodiscard]] LockError error(LockErrc code, const std::string& what) const;
+  [[nodiscard]] LockError lostError() const;
+  /// Runs `task`, which is the user's, on the lane; what it throws is logged.
+  void tell(const char* name, std::function<void()> task) const;
+
+  [[nodiscard]] static Lock handle(std::shared_ptr<LockSession> session) { return Lock{std::move(session)}; }
+
+ private:
+  struct Change {
+    std::uint64_t ticket;
+    std::optional<std::string> data;
+    std::optional<std::chrono::milliseconds> lease;
+    Renewed done;
+  };
+  struct Warning {
+    std::chrono::nanoseconds before;
+    std::function<void(std::chrono::nanoseconds)> callback;
+    bool told{false};
+  };
+
+  // On the scheduler.
+  void take(const LeaseNotice& notice);
+  void on(const action::Elected& elected);
+  void on(const action::Renewed& renewed);
+  void on(const action::InDoubt& doubt);
+  void on(const action::Revoked& revoked);
+  void on(const action::LeaderChanged&) {}
+  void on(const action::GaveUp& gaveUp);
+  void on(const action::Stopped& stopped);
+  bool lose(const LockLoss& loss);
+  void failChanges(const LockError& error);
+  void fireStop();
+  [[nodiscard]] std::shared_ptr<TermWatch> watched();
+  void compete(const std::shared_ptr<const LeaseMemory>& left);
+  void watch(const std::shared_ptr<Warning>& warning);
+  [[nodiscard]] LockError gaveUpError(const action::GaveUp& gaveUp) const;
+  void decide(LockResult<Lock> result);
+  [[nodiscard]] Acquired abandon(LockErrc why);
+  [[nodiscard]] bool withdraw();
+  [[nodiscard]] LockError overdue(bool open) const;
+  [[nodiscard]] LockError unknownError() const;
+  void setLimit(std::chrono::nanoseconds left);
+  void dropLimit();
+  void log(LogLevel level, const std::string& line) const;
+
+  // Constant after begin().
+  const std::shared_ptr<const LockCommon> common_;
+  const Request request_;
+  const std::shared_ptr<CallbackLane> lane_;
+  const Instant madeAt_;
+  std::shared_ptr<LeaseDriver> driver_{};
+  std::shared_ptr<const TermCell> cell_{};
+
+  // Written once, by Elected, before any handle is made.
+  std::atomic<std::uint64_t> token_{0};
+  std::shared_ptr<const LeasePayload> payload_{};
+
+  std::shared_ptr<TermWatch> watch_{};         ///< on the scheduler only: from the election to the end
+  std::optional<Scheduler::TimerId> limit_{};  ///< on the scheduler only
+  std::unique_ptr<const LockError> gaveUp_{};  ///< on the scheduler only: told when the session has ended
+
+  StopSignal stop_{};
+  std::atomic<bool> begun_{false};  ///< there is a driver
+  std::atomic<bool> over_{false};   ///< the work was told to stop, or the lock is being given up
+  std::atomic<bool> competes_{false};
+  std::atomic<bool> letGo_{false};  ///< the lock is being given up: not even valid any more
+  std::atomic<std::int64_t> leaseMillis_;
+
+  mutable std::mutex mutex_;  ///< guards what follows; never held while user code runs
+  Acquired acquired_;         ///< empty once it was told
+  Ended ended_;
+  std::optional<LockErrc> cancelled_{};
+  std::optional<Beacon> beacon_{};
+  std::unique_ptr<PlaceInLine> line_{};  ///< until the end
+  int handles_{0};
+  LeaseOptions lease_;  ///< as it was asked for last
+  LeaseTiming timing_;  ///< made from it
+  std::string data_{};
+  std::uint64_t lastTicket_{0};
+  std::vector<Change> changes_{};
+  std::vector<std::function<void(const LockLoss&)>> lostCallbacks_{};
+  std::optional<LockLoss> loss_{};
+  std::vector<Released> releases_{};
+  std::optional<ReleaseResult> result_{};
+};
+
+}  // namespace tenure

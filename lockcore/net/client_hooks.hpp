@@ -1,0 +1,17 @@
+// Internal: a client with parts of it replaced, for tests.
+#pragma once
+
+#include <memory>
+
+#include "address_book.hpp"
+#include "http_client.hpp"
+
+namespace tenure::net {
+
+struct ClientHooks {
+  Lookup lookup{systemLookup};
+};
+
+[[nodiscard]] std::shared_ptr<HttpClient> makeHttpClient(HttpClientOptions options, ClientHooks hooks);
+
+}  // namespace tenure::net

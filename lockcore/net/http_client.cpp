@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include <tenure/lockcore/asio.hpp>
+
+#include "client_hooks.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/thread.hpp"
+#include "pool.hpp"
+#include "tcp_transport.hpp"
+
+namespace tenure::net {
+namespace {
+
+namespace asio = boost::asio;
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds longestTimeout = std::chrono::hours{24};  // keeps sums of times in range
+
+/// What the thread works on. The thread shares its ownership, so that a client may be destroyed by its own handler.
+class Core : public std::enable_shared_from_this<Core> {
+ public:
+  Core(HttpClientOptions options, ClientHooks hooks)
+      : options_{checked(std::move(options))}, lookup_{std::move(hooks.lookup)} {
+    if (!options_.caFile.empty()) tls_ = TlsContext::make(options_.caFile);
+  }
+
+  void start() {
+    book_ = std::make_unique<AddressBook>(
+        alarms_,
+        AddressBook::Options{lookup_, options_.resolveEvery, [weak = weak_from_this()](std::function<void()> task) {
+                               if (const auto core = weak.lock()) asio::post(core->loop_, std::move(task));
+                             }});
+    around_ = std::make_unique<Surroundings>(
+        Surroundings{options_, alarms_, *dialer_, *book_, [this]() -> TlsContext& { return tls(); }});
+  }
+
+  struct Order {
+    Origin origin;
+    std::unique_ptr<Call> call{};  ///< none: connections are wanted
+    std::size_t connections{0};
+  };
+
+  void push(Order order) {
+    bool first = false;
+    {
+      const std::lock_guard lock{mutex_};
+      first = inbox_.empty();
+      inbox_.push_back(std::move(order));
+    }
+    // The thread takes all that is there at once: who comes second need not wake it.
+    if (first) asio::post(loop_, [this] { takeOrders(); });
+  }
+
+  void run() {
+    loop_.run();
+    cancelAll();
+  }
+
+  void stop() {
+    asio::post(loop_, [this] { loop_.stop(); });
+  }
+
+ private:
+  static HttpClientOptions checked(HttpClientOptions options) {
+    options.maxConnections = std::max<std::size_t>(options.maxConnections, 1);
+    options.maxLate = std::min(options.maxLate, options.maxConnections / 2);
+    return options;
+  }
+
+  TlsContext& tls() {
+    if (!tls_) tls_ = TlsContext::make({});
+    return *tls_;
+  }
+
+  void takeOrders() {
+    {
+      const std::lock_guard lock{mutex_};
+      orders_.swap(inbox_);
+    }
+    for (Order& order : orders_) {
+      Pool& pool = pools_.try_emplace(order.origin, *around_, order.origin).first->second;
+      if (order.call) {
+        pool.submit(std::move(order.call));
+      } else {
+        pool.keepReady(order.connections);
+      }
+    }
+    orders_.clear();
+  }
+
+  void cancelAll() {
+    std::vector<std::pair<Origin, std::unique_ptr<Call>>> calls;
+    for (auto& [origin, pool] : pools_) {
+      for (auto& call : pool.closeAll()) calls.emplace_back(origin, std::move(call));
+    }
+    for (Order& order : orders_) {
+      if (order.call) calls.emplace_back(order.origin, std::move(order.call));
+    }
+    {
+      const std::lock_guard lock{mutex_};
+      for (Order& order : inbox_) {
+        if (order.call) calls.emplace_back(order.origin, std::move(order.call));
+      }
+      inbox_.clear();
+    }
+    for (auto& [origin, call] : calls) {
+      const HttpHandler handler = std::move(call->handler);
+      const bool maybeSent = call->maybeSent;
+      call.reset();
+      handler(HttpError{HttpError::Kind::cancelled, maybeSent, toString(origin) + ": the client was closed"});
+    }
+  }
+
+  const HttpClientOptions options_;
+  const Lookup lookup_;
+
+  std::mutex mutex_;  ///< guards the inbox
+  std::vector<Order> inbox_{};
+
+  // Touched on the client's thread only. What comes later uses what stands before.
+  asio::io_context loop_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_{loop_.get_executor()};
+  AlarmQueue alarms_{makeAsioScheduler(loop_.get_executor())};
+  std::unique_ptr<TlsContext> tls_{};
+  std::unique_ptr<Dialer> dialer_{makeTcpDialer(loop_)};
+  std::unique_ptr<AddressBook> book_{};
+  std::unique_ptr<Surroundings> around_{};
+  std::map<Origin, Pool> pools_{};
+  std::vector<Order> orders_{};
+};
+
+class Client final : public HttpClient {
+ public:
+  explicit Client(std::shared_ptr<Core> core)
+      : core_{std::move(core)}, thread_{detail::startThread("tenure-net", [kept = core_] { kept->run(); })} {}
+
+  ~Client() override {
+    if (mark_.isHere()) {
+      core_->stop();
+      detail::leaveThread(thread_);
+    } else {
+      thread_.detach();  // in a forked child there is none to wait for
+    }
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  void send(const Origin& origin, HttpRequest request, nanoseconds timeout, HttpHandler handler) override {
+    const nanoseconds limited = std::min(timeout, longestTimeout);
+    const std::shared_ptr<Core> kept = core_;  // the handler may destroy the client before this call is over
+    kept->push({origin, std::make_unique<Call>(std::move(request), std::move(handler), timeout,
+                                               readClock().boottime + limited)});
+  }
+
+  void preconnect(const Origin& origin, std::size_t connections) override {
+    core_->push({.origin = origin, .connections = connections});
+  }
+
+ private:
+  const ProcessMark mark_{};
+  std::shared_ptr<Core> core_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::shared_ptr<HttpClient> makeHttpClient(HttpClientOptions options, ClientHooks hooks) {
+  auto core = std::make_shared<Core>(std::move(options), std::move(hooks));
+  core->start();
+  return std::make_shared<Client>(std::move(core));
+}
+
+std::shared_ptr<HttpClient> HttpClient::make(HttpClientOptions options) {
+  return makeHttpClient(std::move(options), {});
+}
+
+}  // namespace tenure::net

@@ -1,0 +1,63 @@
+// Internal: which way a request takes: straight to its origin, or through a proxy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "http_client.hpp"
+#include "ip_address.hpp"
+
+namespace tenure::net {
+
+struct Proxy {
+  std::string host{};
+  std::uint16_t port{80};
+  std::string authorization{};  ///< the value of Proxy-Authorization; a secret
+};
+
+/// `http://host:port`, without user name and password.
+[[nodiscard]] std::string toString(const Proxy& proxy);
+
+/// `[http://][user:password@]host[:port][/]`. A proxy that is itself spoken to with TLS or SOCKS is refused.
+[[nodiscard]] boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text);
+
+/// The hosts that are reached without a proxy. As in Go's net/http: `example.com` stands for itself and what is below
+/// it, `.example.com` and `*.example.com` only for what is below. Addresses and blocks match hosts that are written as
+/// an address; no name is looked up for it.
+class NoProxy {
+ public:
+  explicit NoProxy(const std::vector<std::string>& rules);
+
+  [[nodiscard]] bool covers(const std::string& host, std::uint16_t port) const;
+
+ private:
+  struct Rule {
+    bool everything{false};
+    bool onlyBelow{false};
+    std::string name{};
+    std::optional<IpAddress> block{};
+    unsigned prefix{0};
+    std::optional<std::uint16_t> port{};
+  };
+  [[nodiscard]] static Rule parse(std::string_view text);
+  [[nodiscard]] static bool matches(const Rule& rule, const std::string& host,
+                                    const std::optional<IpAddress>& address) noexcept;
+
+  std::vector<Rule> rules_{};
+};
+
+/// Where connections for an origin go.
+struct Route {
+  Origin origin;
+  std::optional<Proxy> proxy{};
+  std::string fault{};  ///< not empty: the proxy's URL is wrong, and why; no request may pass it by
+
+  [[nodiscard]] const std::string& host() const noexcept { return proxy ? proxy->host : origin.host; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return proxy ? proxy->port : origin.port; }
+};
+
+[[nodiscard]] Route chooseRoute(const Origin& origin, const ProxySettings& settings);
+
+}  // namespace tenure::net

@@ -1,0 +1,48 @@
+// Internal: an HTTP/1.1 reply out of a stream of bytes. The parser is Beast's; only reply_reader.cpp knows it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http_client.hpp"
+
+namespace tenure::net {
+
+class ReplyReader {
+ public:
+  enum class State { more, done, failed };
+
+  ReplyReader();
+  ~ReplyReader();
+  ReplyReader(const ReplyReader&) = delete;
+  ReplyReader& operator=(const ReplyReader&) = delete;
+
+  /// Forgets what was and expects one reply. `hasNoBody`: whatever its headers say (HEAD, CONNECT).
+  void expect(bool hasNoBody, std::size_t most);
+
+  /// Interim replies (100 to 199) are passed over. A failure is final until expect().
+  [[nodiscard]] State feed(std::string_view bytes);
+  /// The stream has ended: `done` if the reply ends with it, else `failed`.
+  [[nodiscard]] State end();
+
+  // Once it is done:
+  [[nodiscard]] HttpResponse take();
+  /// Whether another request may follow: the peer keeps the connection and has sent nothing beyond the reply.
+  [[nodiscard]] bool mayGoOn() const;
+
+  // Once it has failed:
+  [[nodiscard]] HttpError::Kind failure() const;
+  [[nodiscard]] const std::string& why() const;
+
+  /// How many bytes of the reply have come.
+  [[nodiscard]] std::size_t received() const;
+
+ private:
+  class Parser;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenure::net

@@ -1,0 +1,19 @@
+// An executor that callbacks can rely on.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <tenure/lockcore/executor.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+#include "thread_pool.hpp"
+
+namespace tenure {
+
+/// Callbacks must come whatever the user's executor does: where it throws, or is empty, threads of `pool` take over.
+/// It may outlive who made it. `name`: of whom the log line speaks.
+[[nodiscard]] Executor containedExecutor(Executor executor, std::shared_ptr<ThreadPool> pool, Logger logger,
+                                         std::string name);
+
+}  // namespace tenure

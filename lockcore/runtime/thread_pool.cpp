@@ -1,0 +1,121 @@
+#include "thread_pool.hpp"
+
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "per_process.hpp"
+#include "thread.hpp"
+
+namespace tenure {
+namespace {
+
+constexpr std::chrono::seconds idleTime{5};
+
+}  // namespace
+
+ThreadPool::ThreadPool(std::string name) : state_{std::make_shared<State>(std::move(name))} {
+  std::unique_lock lock{state_->mutex};
+  startThread(state_, lock);
+}
+
+ThreadPool::~ThreadPool() {
+  const std::lock_guard lock{state_->mutex};
+  state_->closed = true;
+  state_->wake.notify_all();
+}
+
+void ThreadPool::post(std::function<void()> task) {
+  std::unique_lock lock{state_->mutex};
+  state_->tasks.push_back(std::move(task));
+  if (state_->idle > 0) return state_->wake.notify_one();
+  if (state_->starting > 0) return;
+  // All are busy, and there was no thread to be had for a successor when the last of them began.
+  try {
+    startThread(state_, lock);
+  } catch (const std::system_error&) {  // one that becomes free takes it
+  }
+}
+
+int ThreadPool::threads() const {
+  const std::lock_guard lock{state_->mutex};
+  return state_->threads;
+}
+
+/// Throws std::system_error; the lock is held again either way.
+void ThreadPool::startThread(const std::shared_ptr<State>& state, std::unique_lock<std::mutex>& lock) {
+  ++state->starting;
+  ++state->threads;
+  lock.unlock();
+  try {
+    detail::startDetachedThread(state->name, [state] { run(state); });
+    lock.lock();
+  } catch (const std::system_error&) {
+    lock.lock();
+    --state->starting;
+    --state->threads;
+    throw;
+  }
+}
+
+void ThreadPool::run(const std::shared_ptr<State>& state) {
+  std::unique_lock lock{state->mutex};
+  --state->starting;
+  for (std::function<void()> task; takeTask(*state, lock, task);) {
+    if (!state->closed && state->idle + state->starting == 0) {
+      try {
+        startThread(state, lock);
+      } catch (const std::system_error&) {  // post() tries again
+      }
+    }
+    lock.unlock();
+    task();
+    task = nullptr;  // what it captured is let go outside the lock
+    lock.lock();
+  }
+  --state->threads;
+}
+
+/// False: this thread is not needed any more.
+bool ThreadPool::takeTask(State& state, std::unique_lock<std::mutex>& lock, std::function<void()>& task) {
+  for (;;) {
+    ++state.idle;
+    const bool woken = state.wake.wait_for(lock, idleTime, [&] { return state.closed || !state.tasks.empty(); });
+    --state.idle;
+    if (!state.tasks.empty()) break;
+    if (state.closed || (!woken && state.idle > 0)) return false;
+  }
+  task = std::move(state.tasks.front());
+  state.tasks.pop_front();
+  return true;
+}
+
+namespace {
+
+class SharedPool {
+ public:
+  std::shared_ptr<ThreadPool> get(const char* name) {
+    const std::lock_guard lock{mutex_};
+    std::shared_ptr<ThreadPool> pool = current_.lock();
+    if (!pool) current_ = pool = std::make_shared<ThreadPool>(name);
+    return pool;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::weak_ptr<ThreadPool> current_;
+};
+
+}  // namespace
+
+std::shared_ptr<ThreadPool> ThreadPool::forCallbacks() {
+  static detail::PerProcess<SharedPool> shared;
+  return shared.get().get("tenure-callback");
+}
+
+std::shared_ptr<ThreadPool> ThreadPool::forStopTokens() {
+  static detail::PerProcess<SharedPool> shared;
+  return shared.get().get("tenure-stop");
+}
+
+}  // namespace tenure

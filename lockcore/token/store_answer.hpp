@@ -1,0 +1,55 @@
+// Store calls that wait for their answer.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "lockcore/runtime/waiter.hpp"
+
+namespace tenure {
+
+inline StoreError neverAnswered() { return {ErrorClass::transient, "the store did not answer in time"}; }
+
+/// A store is the user's code. It answers exactly once, with an error when the call's time is over. One that does not
+/// keep to that is not waited for any longer, its first answer counts, and what it throws is told as `failed` makes it.
+template <class Outcome, class Failed, class Call>
+Outcome answerOf(std::chrono::nanoseconds timeout, const Failed& failed, const Call& call) {
+  const auto waiter = std::make_shared<Waiter<Outcome>>();
+  try {
+    call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(std::move(outcome)); });
+  } catch (const std::exception& error) {
+    return failed(StoreError{ErrorClass::transient, std::string{"the store threw: "} + error.what()});
+  } catch (...) {
+    return failed(StoreError{ErrorClass::transient, "the store threw something that is no std::exception"});
+  }
+  const auto grace = std::min<std::chrono::nanoseconds>(timeout / 8, std::chrono::milliseconds{20});
+  auto answer = waiter->waitFor(timeout + grace + std::chrono::milliseconds{5});
+  return answer ? *std::move(answer) : failed(neverAnswered());
+}
+
+[[nodiscard]] inline StoreStatus schemaAnswer(LeaseStore& store, std::chrono::nanoseconds timeout) {
+  return answerOf<StoreStatus>(
+      timeout, [](StoreError error) { return StoreStatus{std::move(error)}; },
+      [&](CallOptions options, StatusHandler handler) { store.ensureSchema(options, std::move(handler)); });
+}
+
+[[nodiscard]] inline ReadOutcome readAnswer(LeaseStore& store, const LeaseKey& key, std::chrono::nanoseconds timeout) {
+  return answerOf<ReadOutcome>(
+      timeout, [](StoreError error) { return ReadOutcome{std::move(error)}; },
+      [&](CallOptions options, ReadHandler handler) { store.read(key, options, std::move(handler)); });
+}
+
+[[nodiscard]] inline WriteOutcome writeAnswer(LeaseStore& store, WriteRequest request,
+                                              std::chrono::nanoseconds timeout) {
+  return answerOf<WriteOutcome>(
+      timeout, [](StoreError error) { return WriteOutcome{Unknown{std::move(error)}}; },
+      [&](CallOptions options, WriteHandler handler) { store.write(std::move(request), options, std::move(handler)); });
+}
+
+}  // namespace tenure

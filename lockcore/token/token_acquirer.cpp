@@ -1,0 +1,261 @@
+#include "token_acquirer.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include <tenure/lockcore/death_notice.hpp>
+
+#include "lockcore/runtime/thread.hpp"
+#include "store_answer.hpp"
+#include "token_write.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+/// With a wait of zero: how long the store may take, and how long a holder may take to turn out dead (the kernel's
+/// proof needs a moment). As for `tenure run --wait 0s`.
+constexpr milliseconds firstAnswerTimeout{5'000};
+constexpr milliseconds deathProofTime{200};
+/// How long a write that nobody answered is taken back while the caller has time.
+constexpr milliseconds takeBackTime{1'000};
+/// Of one call of the store.
+constexpr milliseconds longestCall{5'000};
+constexpr milliseconds shortestCall{1};
+/// Of making a table, which takes DynamoDB seconds; after that its state is asked for anew.
+constexpr milliseconds longestMaking{60'000};
+
+bool isLastingClass(ErrorClass errorClass) {
+  return errorClass != ErrorClass::transient && errorClass != ErrorClass::throttled;
+}
+
+}  // namespace
+
+/// What other threads tell: that the record may have changed, however often, and whose death is proven.
+class TokenAcquirer::Inbox {
+ public:
+  void hint() {
+    const std::lock_guard lock{mutex_};
+    hinted_ = true;
+    news_.notify_one();
+  }
+  void proveDead(const std::string& beacon) {
+    const std::lock_guard lock{mutex_};
+    proven_ = beacon;  // one holder is followed at a time, the present one
+    news_.notify_one();
+  }
+  /// Everything that came, the proof first; waits for something for up to `bound`.
+  [[nodiscard]] std::vector<LeaseEvent> take(nanoseconds bound) {
+    std::unique_lock lock{mutex_};
+    news_.wait_for(lock, bound, [this] { return hinted_ || proven_; });
+    std::vector<LeaseEvent> told;
+    if (const auto dead = std::exchange(proven_, std::nullopt)) told.emplace_back(event::HolderProvenDead{*dead});
+    if (std::exchange(hinted_, false)) told.emplace_back(event::StoreHint{});
+    return told;
+  }
+
+ private:
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable news_{};
+  bool hinted_{false};
+  std::optional<std::string> proven_{};
+};
+
+TokenAcquirer::TokenAcquirer(std::shared_ptr<LeaseStore> store, MachineOptions options,
+                             std::optional<milliseconds> waitFor, Logger logger)
+    : store_{std::move(store)},
+      options_{std::move(options)},
+      waitFor_{waitFor},
+      logger_{std::move(logger)},
+      machine_{options_, random_},
+      began_{readClock()},
+      inbox_{std::make_shared<Inbox>()} {}
+
+TokenAcquirer::~TokenAcquirer() = default;
+
+LockTokenResult<TokenAcquirer::Won> TokenAcquirer::run() {
+  callsEndIn_ = boundOfWait();
+  hints_ = store_->watch(options_.key, [inbox = inbox_] { inbox->hint(); });
+  pump(event::Start{});
+  while (!won_ && !isOver(readClock())) pause(untilOver(readClock()).value_or(nanoseconds::max()));
+  hints_.reset();
+  deathWatch_.reset();
+  if (won_) return *won_;
+  const std::optional<StoreError> trouble = trouble_;
+  const nanoseconds left = callsLeft(readClock());
+  if (!machine_.acquisitionOpen() || left > nanoseconds{0}) takeBack(std::min<nanoseconds>(takeBackTime, left));
+  trouble_ = trouble;
+  const LockTokenError why = whyNot();
+  if (!stopped_) takeBackLater();
+  return why;
+}
+
+nanoseconds TokenAcquirer::boundOfWait() const {
+  if (!waitFor_) return nanoseconds::max();
+  return waitFor_->count() > 0 ? nanoseconds{*waitFor_} : nanoseconds{firstAnswerTimeout};
+}
+
+nanoseconds TokenAcquirer::callsLeft(const Instant& now) const {
+  return callsEndIn_ == nanoseconds::max() ? callsEndIn_ : callsEndIn_ - elapsedForHolder(began_, now);
+}
+
+/// Neither the caller's wait nor a hanging store's time is longer than it may be.
+nanoseconds TokenAcquirer::limited(nanoseconds timeout) const {
+  return std::max<nanoseconds>(std::min<nanoseconds>({callsLeft(readClock()), timeout, longestCall}), shortestCall);
+}
+
+/// Steps until nothing is left to do now. Store calls are made here, so their answers are the next events.
+void TokenAcquirer::pump(LeaseEvent first) {
+  events_.push_back(std::move(first));
+  while (!events_.empty() && !won_) {
+    const LeaseEvent event = std::move(events_.front());
+    events_.pop_front();
+    for (const LeaseAction& action : machine_.step(readClock(), event)) perform(action);
+  }
+}
+
+void TokenAcquirer::perform(const LeaseAction& action) {
+  if (won_) return;
+  if (const auto* read = std::get_if<action::SendRead>(&action)) {
+    look(*read);
+  } else if (const auto* write = std::get_if<action::SendWrite>(&action)) {
+    send(*write);
+  } else if (std::holds_alternative<action::Elected>(action)) {
+    won_ = Won{ownVersion_, machine_.term(), acquiredAtMillis_};
+  } else if (const auto* watched = std::get_if<action::FollowHolder>(&action)) {
+    follow(watched->record);
+  } else if (const auto* stopped = std::get_if<action::Stopped>(&action)) {
+    stopped_ = stopped->result;
+  } else if (const auto* line = std::get_if<action::Log>(&action)) {
+    logger_.log(line->level, toString(options_.key) + ": " + line->line);
+  }
+}
+
+void TokenAcquirer::look(const action::SendRead& request) {
+  ReadOutcome outcome = readAnswer(*store_, options_.key, limited(request.timeout));
+  const bool unusable = outcome.has_error() && outcome.error().errorClass == ErrorClass::misconfigured;
+  // What was there and has vanished is a loss, and made anew by nobody who waits.
+  if (unusable && !looked_) outcome = readOnceMade(request);
+  // A look that the end of the wait cut short says nothing of the store: what earlier looks told stands.
+  const bool cutShort = outcome.has_error() && looked_ && callsLeft(readClock()) <= nanoseconds{0};
+  if (!cutShort) trouble_ = outcome.has_error() ? std::optional{outcome.error()} : std::nullopt;
+  if (outcome) note(*outcome);
+  events_.emplace_back(event::ReadReply{request.attempt, outcome});
+}
+
+/// The table may only be missing. Not asked before the first look, which tells as much where everything is there, and
+/// so costs the acquisition nothing.
+ReadOutcome TokenAcquirer::readOnceMade(const action::SendRead& request) {
+  const nanoseconds patience = std::min<nanoseconds>(callsLeft(readClock()), longestMaking);
+  if (const StoreStatus made = schemaAnswer(*store_, std::max<nanoseconds>(patience, shortestCall)); !made) {
+    return made.error();
+  }
+  return readAnswer(*store_, options_.key, limited(request.timeout));
+}
+
+void TokenAcquirer::send(const action::SendWrite& request) {
+  if (request.request.purpose == WriteRequest::Purpose::acquire) {
+    acquiredAtMillis_ = request.request.record.acquiredAtMillis;
+  }
+  const WriteOutcome outcome = writeAnswer(*store_, request.request, limited(request.timeout));
+  trouble_.reset();
+  if (std::holds_alternative<Applied>(outcome)) {
+    ownVersion_ = request.request.record.version;
+  } else if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
+    if (conflict->current) note(*conflict->current);
+  } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    trouble_ = rejected->error;
+  } else {
+    trouble_ = std::get<Unknown>(outcome).error;
+  }
+  events_.emplace_back(event::WriteReply{request.attempt, outcome});
+}
+
+void TokenAcquirer::note(const std::optional<LeaseRecord>& record) {
+  looked_ = true;
+  const bool own = record && record->holder == options_.holder;
+  if (own) ownVersion_ = record->version;
+  if (!record || record->released || own) return rival_.reset();
+  if (!rival_ || rival_->version != record->version) rivalSince_ = readClock();
+  rival_ = record;
+}
+
+void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
+  deathWatch_.reset();
+  const std::shared_ptr<DeathNotice> notice = record ? store_->deathNotice() : nullptr;
+  if (!notice) return;
+  const std::string beacon = record->beacon->id;  // the machine follows only those that keep one
+  deathWatch_ = notice->follow(*record, [inbox = inbox_, beacon](const RecordVersion&) { inbox->proveDead(beacon); });
+}
+
+/// Until the machine wants to act, somebody tells something, or the bound.
+void TokenAcquirer::pause(nanoseconds bound) {
+  const auto wanted = machine_.untilWakeup(readClock());
+  // The machine always wants to poll again; the day only bounds what no clock library can count.
+  const nanoseconds wait =
+      std::clamp<nanoseconds>(std::min(bound, wanted.value_or(bound)), nanoseconds{0}, std::chrono::hours{24});
+  std::vector<LeaseEvent> told = inbox_->take(wait);
+  if (told.empty()) return pump(event::Wakeup{});
+  for (LeaseEvent& event : told) pump(std::move(event));
+}
+
+/// With a wait of zero one answer decides. Otherwise what may pass is waited out, and what may not ends the wait.
+bool TokenAcquirer::isOver(const Instant& now) const {
+  if (trouble_ && isLastingClass(trouble_->errorClass)) return true;
+  if (!waitFor_) return false;
+  const nanoseconds waited = elapsedForHolder(began_, now);
+  if (waitFor_->count() > 0) return waited >= *waitFor_;
+  if (trouble_ || waited >= firstAnswerTimeout) return true;
+  return rival_ && (!deathWatch_ || elapsedForHolder(rivalSince_, now) >= deathProofTime);
+}
+
+std::optional<nanoseconds> TokenAcquirer::untilOver(const Instant& now) const {
+  if (!waitFor_) return std::nullopt;
+  if (waitFor_->count() > 0) return *waitFor_ - elapsedForHolder(began_, now);
+  return rival_ ? deathProofTime - elapsedForHolder(rivalSince_, now) : deathProofTime;
+}
+
+/// An acquisition without an answer may have won, or may win yet. The machine releases what it finds of it.
+void TokenAcquirer::takeBack(nanoseconds longest) {
+  const Instant from = readClock();
+  callsEndIn_ = elapsedForHolder(began_, from) + longest;
+  pump(event::Stop{});
+  while (!stopped_ && elapsedForHolder(from, readClock()) < longest) pause(takeBackTime / 10);
+}
+
+/// Behind the caller's back, for a lease. Where there is no thread for it, the lock ends with its lease.
+void TokenAcquirer::takeBackLater() {
+  try {
+    detail::startDetachedThread("tenure-takeback",
+                                [self = shared_from_this()] { self->takeBack(self->options_.timing.duration()); });
+  } catch (const std::system_error&) {
+  }
+}
+
+LockTokenError TokenAcquirer::whyNot() const {
+  const std::string name = "lock " + toString(options_.key);
+  const bool open = !stopped_ || *stopped_ == ReleaseResult::unknown;
+  if (open) {
+    return {LockTokenTrouble::unknown,
+            name + " was not granted in time, and whether a write of owner " + options_.holder +
+                " arrived is not known; if it did, it is released as long as this process lives, or ends "
+                "with its lease"};
+  }
+  if (trouble_) return storeTrouble(*trouble_);
+  if (rival_ && rival_->vanished) {
+    return {LockTokenTrouble::held, name + " has no record any more, but its holder may still act (fencing token " +
+                                        toString(rival_->token) + "): it is free after the lease of that term, " +
+                                        std::to_string(rival_->leaseDuration.count()) + " ms"};
+  }
+  if (rival_) {
+    const LockHolder holder = holderIn(*rival_, elapsedForHolder(rivalSince_, readClock()));
+    return {LockTokenTrouble::held, name + " " + holderText(holder), holder};
+  }
+  return {LockTokenTrouble::timedOut, name + " was not granted in time; nobody was seen holding it at the end"};
+}
+
+}  // namespace tenure
