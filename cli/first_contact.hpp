@@ -6,7 +6,8 @@
 #include <string>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_driver.hpp>
+
+#include "lockcore/driver/lease_driver.hpp"
 
 namespace tenure::cli {
 

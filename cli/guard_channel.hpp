@@ -5,8 +5,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include <tenure/lockcore/term_cell.hpp>
-
+#include "lockcore/driver/term_cell.hpp"
 #include "unique_fd.hpp"
 
 namespace tenure::cli {

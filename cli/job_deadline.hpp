@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include <tenure/lockcore/term_cell.hpp>
+#include "lockcore/driver/term_cell.hpp"
 
 namespace tenure::cli {
 

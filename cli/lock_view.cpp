@@ -87,7 +87,7 @@ std::string toJson(const LockToken& token) {
 std::string toJson(const LockTokenError& error) {
   std::string owner = "null", token = "null", acquired = "null";
   if (error.holder) {
-    owner = jsonString(error.holder->owner);
+    owner = jsonString(error.holder->holder);
     token = tokenNumber(error.holder->token);
     acquired = jsonTimeOf(error.holder->acquiredAtMillis);
   }
@@ -139,7 +139,7 @@ std::string tokenTable(const LockToken& token, const TokenView& view) {
       {"lease", durationText(token.lease())}};
   rows.emplace_back("remaining", view.remaining ? durationText(whole(*view.remaining))
                                                 : "not known: the token is of another machine or another boot");
-  if (!view.active && view.holder) rows.emplace_back("held by", view.holder->owner);
+  if (!view.active && view.holder) rows.emplace_back("held by", view.holder->holder);
   rows.emplace_back("store", token.store());
   return table(rows);
 }

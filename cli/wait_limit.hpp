@@ -5,7 +5,8 @@
 #include <optional>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_driver.hpp>
+
+#include "lockcore/driver/lease_driver.hpp"
 
 namespace tenure::cli {
 

@@ -42,9 +42,7 @@ FLOORS = {
 }
 # Public headers of other floors than the port.
 PUBLIC_FLOORS = {
-    "lease": ("lease_action", "lease_event", "lease_machine", "lease_sightings"),
     "runtime": ("asio",),
-    "driver": ("lease_driver",),
     "lock": ("lock", "lock_asio", "lock_client", "lock_error", "lock_future", "lock_options"),
     "token": ("lock_token", "lock_tokens"),
 }

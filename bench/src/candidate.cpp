@@ -136,7 +136,7 @@ int runCandidate(const CandidateSettings& settings) {
     onElected(slot, term);
     if (ledger) ledger->appendUntilRefused(term, slot);
   };
-  listener.onRevoked = [&](const Revocation&) { onRevoked(slot); };
+  listener.onRevoked = [&](const TermEnd&) { onRevoked(slot); };
   listener.onLeaderChanged = [&](const std::optional<LeaderInfo>&) { slot.competing.store(1); };
   LeaderElector elector{group, std::move(listener)};
   std::jthread doubter;

@@ -36,7 +36,7 @@ class Leaders {
       options.lease.heartbeat = heartbeat;
       Listener listener;
       listener.onElected = [](const Leadership&) {};
-      listener.onRevoked = [](const Revocation&) {};
+      listener.onRevoked = [](const TermEnd&) {};
       electors_.push_back(
           std::make_unique<LeaderElector>(Group::make(std::move(options), store).value(), std::move(listener)));
       electors_.back()->start();

@@ -41,7 +41,7 @@ std::unique_ptr<LeaderElector> competeFor(int index, const Options& options, con
   lease.heartbeat = options.heartbeat;
   Listener listener;
   listener.onElected = [&](const Leadership&) { ++counters.elected; };
-  listener.onRevoked = [&](const Revocation&) { ++counters.revoked; };
+  listener.onRevoked = [&](const TermEnd&) { ++counters.revoked; };
   listener.onInDoubt = [&](const Doubt&) { ++counters.doubts; };
   listener.onRenewed = [&beats](const Renewal&) {
     const std::int64_t now = readClock().boottime.count();

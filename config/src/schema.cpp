@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/lockcore/lease_machine.hpp>
-
+#include "lockcore/lease/lease_machine.hpp"
 #include "store_types.hpp"
 
 namespace tenure::config {

@@ -86,11 +86,11 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   void tell(Callback Listener::*callback, Notice notice);
 
   [[nodiscard]] std::shared_ptr<TermHandle> takeTerm();
-  void endTerm(const std::shared_ptr<TermHandle>& term, Revocation why);
+  void endTerm(const std::shared_ptr<TermHandle>& term, TermEnd why);
 
   // On a lane.
   void runElected(const std::shared_ptr<TermHandle>& term);
-  void runRevoked(const std::shared_ptr<TermHandle>& term, const Revocation& why);
+  void runRevoked(const std::shared_ptr<TermHandle>& term, const TermEnd& why);
   void runNotices();
   void run(const Doubt& doubt) { listeners_.call("onInDoubt", &Listener::onInDoubt, doubt); }
   void run(const Renewal& renewal) { listeners_.call("onRenewed", &Listener::onRenewed, renewal); }

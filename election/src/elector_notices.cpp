@@ -63,7 +63,7 @@ std::shared_ptr<TermHandle> LeaderElector::Impl::takeTerm() {
   return std::exchange(term_, nullptr);
 }
 
-void LeaderElector::Impl::endTerm(const std::shared_ptr<TermHandle>& term, Revocation why) {
+void LeaderElector::Impl::endTerm(const std::shared_ptr<TermHandle>& term, TermEnd why) {
   // The stop token fires on a thread of its own: user code may hang on it, and a blocked lane must not delay it (I6).
   stopTokens_->post([term] { term->stop.fire(); });
   const bool polite = why.reason == RevokeReason::stopped || why.reason == RevokeReason::steppedDown;
@@ -139,7 +139,7 @@ void LeaderElector::Impl::runElected(const std::shared_ptr<TermHandle>& term) {
   }
 }
 
-void LeaderElector::Impl::runRevoked(const std::shared_ptr<TermHandle>& term, const Revocation& why) {
+void LeaderElector::Impl::runRevoked(const std::shared_ptr<TermHandle>& term, const TermEnd& why) {
   term->stop.awaitFired(std::chrono::seconds{1});  // fired before onRevoked in any case
   listeners_.call("onRevoked", &Listener::onRevoked, why);
   endedTerm_.store(term->token.value());

@@ -5,7 +5,8 @@
 
 #include <tenure/election/group.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/lease_machine.hpp>
+
+#include "lockcore/lease/lease_machine.hpp"
 
 namespace tenure {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_sightings.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/random_source.hpp>
 
+#include "lockcore/lease/lease_sightings.hpp"
 #include "shard_balance.hpp"
 
 namespace tenure {

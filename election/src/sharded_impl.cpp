@@ -68,7 +68,7 @@ Listener ShardedElector::Impl::listenerOf(std::size_t shard) const {
   const Shard which{shard, names_[shard]};
   const auto& all = listener_;
   if (all->onShardElected) out.onElected = [all, which](const Leadership& term) { all->onShardElected(which, term); };
-  if (all->onShardRevoked) out.onRevoked = [all, which](const Revocation& why) { all->onShardRevoked(which, why); };
+  if (all->onShardRevoked) out.onRevoked = [all, which](const TermEnd& why) { all->onShardRevoked(which, why); };
   if (all->onShardInDoubt) out.onInDoubt = [all, which](const Doubt& doubt) { all->onShardInDoubt(which, doubt); };
   return out;
 }

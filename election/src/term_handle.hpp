@@ -6,8 +6,7 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/lease_driver.hpp>
-
+#include "lockcore/driver/lease_driver.hpp"
 #include "lockcore/driver/watchdog.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/stop_signal.hpp"

@@ -70,7 +70,7 @@ int main(int argc, char** argv) try {
     listen(acceptor, where);  // what this throws gives leadership up (reason fatal), so that another one may try
     asio::co_spawn(io, serve(acceptor, where, term), asio::detached);
   };
-  const auto goPassive = [&](const tenure::Revocation& why) {
+  const auto goPassive = [&](const tenure::TermEnd& why) {
     acceptor.close();  // the lease is released after this returns: the successor finds the port free
     say() << "passive (" << why.reason << ")" << std::endl;
   };

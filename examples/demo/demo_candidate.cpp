@@ -82,7 +82,7 @@ int runCandidate(char** argv) {
       tenure::loadGroup(argv[1]).value(),
       {.onElected = [&](const Leadership& term) { appendRows(ledger.get(), term, events); },
        .onRevoked =
-           [&](const tenure::Revocation& why) {
+           [&](const tenure::TermEnd& why) {
              events.tell("revoked",
                          fmt::format(",\"token\":{},\"reason\":\"{}\"", why.token.value(), toString(why.reason)));
            },

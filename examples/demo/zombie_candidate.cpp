@@ -129,7 +129,7 @@ int runCandidate(char** argv) {
   tenure::LeaderElector elector{tenure::loadGroup(argv[1]).value(),
                                 {.onElected = [&](const Leadership& term) { writeLedgers(argv[2], term, events); },
                                  .onRevoked =
-                                     [&](const tenure::Revocation& why) {
+                                     [&](const tenure::TermEnd& why) {
                                        events.tell("revoked", fmt::format(",\"token\":{},\"reason\":\"{}\"",
                                                                           why.token.value(), toString(why.reason)));
                                      }}};

@@ -29,7 +29,7 @@ void work(const tenure::Leadership& term) {
   }
 }
 
-void report(const tenure::Revocation& why) {
+void report(const tenure::TermEnd& why) {
   say() << "revoked (" << why.reason << "), fencing token " << why.token << std::endl;
 }
 

@@ -29,7 +29,7 @@ void work(const tenure::Shard& shard, const tenure::Leadership& term) {
   }
 }
 
-void report(const tenure::Shard& shard, const tenure::Revocation& why) {
+void report(const tenure::Shard& shard, const tenure::TermEnd& why) {
   say() << "shard " << shard.name << " is over (" << why.reason << ")" << std::endl;
 }
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include <tenure/lockcore/death_notice.hpp>
-#include <tenure/lockcore/lease_driver.hpp>
 
+#include "lease_driver.hpp"
 #include "lockcore/runtime/clock_gauge.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/trouble_log.hpp"

@@ -1,14 +1,8 @@
-#include <tenure/lockcore/term_cell.hpp>
+#include "term_cell.hpp"
 
 #include "term_slots_steps.hpp"
 
 namespace tenure {
-
-std::chrono::nanoseconds TermState::remainingAt(const Instant& now) const noexcept {
-  if (token.isNone()) return std::chrono::nanoseconds{0};
-  const auto left = leadsFor - elapsedForHolder(anchor, now);
-  return left.count() > 0 ? left : std::chrono::nanoseconds{0};
-}
 
 TermCell::TermCell() noexcept = default;
 

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <chrono>
 
-#include <tenure/lockcore/detail/term_slots.hpp>
-#include <tenure/lockcore/term_cell.hpp>
+#include "term_cell.hpp"
+#include "term_slots.hpp"
 
 namespace tenure::detail {
 

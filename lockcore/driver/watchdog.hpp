@@ -5,12 +5,12 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/lease_driver.hpp>
 #include <tenure/lockcore/logger.hpp>
-#include <tenure/lockcore/term_cell.hpp>
 
+#include "lease_driver.hpp"
 #include "lockcore/runtime/stop_signal.hpp"
 #include "lockcore/runtime/thread_pool.hpp"
+#include "term_cell.hpp"
 
 namespace tenure {
 

@@ -6,8 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include <tenure/lockcore/lease_machine.hpp>
-
+#include "lease_machine.hpp"
 #include "lease_memory.hpp"
 #include "lockcore/port/mutants.hpp"
 #include "observation.hpp"

@@ -1,7 +1,7 @@
+#include "lease_sightings.hpp"
+
 #include <algorithm>
 #include <unordered_map>
-
-#include <tenure/lockcore/lease_sightings.hpp>
 
 #include "observation.hpp"
 

@@ -93,10 +93,10 @@ bool Observation::heldByOther() const noexcept {
   return record_ && !record_->released && !record_->vanished && !written_;
 }
 
-std::optional<HolderSeen> Observation::holderSeen(const Instant& now) const {
+std::optional<HolderInfo> Observation::holderSeen(const Instant& now) const {
   if (!record_ || record_->released) return std::nullopt;
   const auto unchanged = std::max(elapsedForChallenger(firstSeen_, now), std::chrono::nanoseconds{0});
-  return HolderSeen{record_->holder, record_->token, record_->leaseDuration, unchanged, record_->acquiredAtMillis};
+  return HolderInfo{record_->holder, record_->token, record_->leaseDuration, unchanged, record_->acquiredAtMillis};
 }
 
 void Observation::leave(const Instant& anchor, std::chrono::nanoseconds validFor) noexcept {

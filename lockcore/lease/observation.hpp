@@ -8,9 +8,10 @@
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_action.hpp>
 #include <tenure/lockcore/lease_record.hpp>
-#include <tenure/lockcore/lease_sightings.hpp>
+
+#include "lease_action.hpp"
+#include "lease_sightings.hpp"
 
 namespace tenure {
 
@@ -57,7 +58,7 @@ class Observation {
   /// this library.
   [[nodiscard]] bool mayVanish() const noexcept { return !known_ || absent() || record_->token.isNone(); }
   /// Who holds it, for people; empty if it was seen to be free.
-  [[nodiscard]] std::optional<HolderSeen> holderSeen(const Instant& now) const;
+  [[nodiscard]] std::optional<HolderInfo> holderSeen(const Instant& now) const;
 
   /// Time until the lease may be taken, plus `politeness` (jitter and priority) on top; <= 0: now. Empty: not known.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilFree(const Instant& now,

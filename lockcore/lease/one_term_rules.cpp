@@ -15,6 +15,18 @@ constexpr int mostDoubtsAfterWait = 2;
 
 }  // namespace
 
+std::string_view toString(GiveUpReason reason) noexcept {
+  switch (reason) {
+    case GiveUpReason::held:
+      return "held";
+    case GiveUpReason::unavailable:
+      return "unavailable";
+    case GiveUpReason::missing:
+      return "missing";
+  }
+  return "invalid";
+}
+
 void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
   observation_ = memory.observation;
   recallTokens(memory);

@@ -68,7 +68,7 @@ std::stop_token Lock::stopToken() const noexcept {
   return over.get_token();
 }
 
-void Lock::onLost(std::function<void(const LockLoss&)> callback) {
+void Lock::onLost(std::function<void(const TermEnd&)> callback) {
   if (isHandle() && session_->isHere()) session_->onLost(std::move(callback));
 }
 
@@ -78,7 +78,7 @@ LockResult<void> Lock::onExpiring(milliseconds before, std::function<void(nanose
   return session_->onExpiring(before, std::move(callback));
 }
 
-std::optional<LockLoss> Lock::loss() const { return session_ && session_->isHere() ? session_->loss() : std::nullopt; }
+std::optional<TermEnd> Lock::loss() const { return session_ && session_->isHere() ? session_->loss() : std::nullopt; }
 
 LockResult<void> Lock::renew(RenewOptions options) {
   if (!isHandle()) return movedFrom();

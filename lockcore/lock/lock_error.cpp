@@ -91,7 +91,7 @@ LockError faultsError(const LeaseKey& key, OptionFaults faults) {
   return out;
 }
 
-std::string describe(const HolderSeen& holder) {
+std::string describe(const HolderInfo& holder) {
   std::string out = personOf(holder.holder) + ' ' + withToken(holder.token);
   const std::chrono::milliseconds held{wallClockMillisForDisplay() - holder.acquiredAtMillis};
   if (holder.acquiredAtMillis > 0 && held.count() >= 0) out += " for " + seconds(held);

@@ -11,6 +11,6 @@ namespace tenure {
 [[nodiscard]] LockError storeError(const LeaseKey& key, const StoreError& error);
 [[nodiscard]] LockError faultsError(const LeaseKey& key, OptionFaults faults);
 /// `web-1#6f... (term 41) for 12.3 s; its version has not changed for 1.2 s of its lease of 10 s`.
-[[nodiscard]] std::string describe(const HolderSeen& holder);
+[[nodiscard]] std::string describe(const HolderInfo& holder);
 
 }  // namespace tenure

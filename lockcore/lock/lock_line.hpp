@@ -6,8 +6,9 @@
 #include <memory>
 #include <utility>
 
-#include <tenure/lockcore/lease_action.hpp>
 #include <tenure/lockcore/lease_store.hpp>
+
+#include "lockcore/lease/lease_action.hpp"
 
 namespace tenure {
 

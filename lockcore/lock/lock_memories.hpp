@@ -7,7 +7,8 @@
 #include <utility>
 
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/lease_machine.hpp>
+
+#include "lockcore/lease/lease_machine.hpp"
 
 namespace tenure {
 

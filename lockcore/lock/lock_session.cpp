@@ -131,7 +131,7 @@ std::string LockSession::data() const {
 
 milliseconds LockSession::lease() const noexcept { return milliseconds{leaseMillis_.load()}; }
 
-std::optional<LockLoss> LockSession::loss() const {
+std::optional<TermEnd> LockSession::loss() const {
   const std::lock_guard lock{mutex_};
   return loss_;
 }
@@ -146,8 +146,8 @@ bool LockSession::isEnding() const {
   return letGo_.load() || cancelled_ || (!acquired_ && token().isNone());
 }
 
-void LockSession::onLost(std::function<void(const LockLoss&)> callback) {
-  std::optional<LockLoss> known;
+void LockSession::onLost(std::function<void(const TermEnd&)> callback) {
+  std::optional<TermEnd> known;
   {
     const std::lock_guard lock{mutex_};
     known = loss_;
@@ -262,7 +262,7 @@ LockError LockSession::error(LockErrc code, const std::string& what) const {
 }
 
 LockError LockSession::lostError() const {
-  const std::optional<LockLoss> lost = loss();
+  const std::optional<TermEnd> lost = loss();
   if (!lost) return error(LockErrc::notHeld, "was released; acquire it again");
   LockError bad = error(
       LockErrc::lost, "was lost (" + std::string{toString(lost->reason)} + "): " + lost->detail + "; acquire it again");

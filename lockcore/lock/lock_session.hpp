@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_driver.hpp>
 #include <tenure/lockcore/lock.hpp>
 
 #include "lock_line.hpp"
+#include "lockcore/driver/lease_driver.hpp"
 #include "lockcore/driver/watchdog.hpp"
 #include "lockcore/runtime/callback_lane.hpp"
 #include "lockcore/runtime/process_mark.hpp"
@@ -85,14 +85,14 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   [[nodiscard]] std::map<std::string, std::string> const& attributes() const noexcept { return payload_->attributes; }
   [[nodiscard]] std::string data() const;
   [[nodiscard]] std::chrono::milliseconds lease() const noexcept;
-  [[nodiscard]] std::optional<LockLoss> loss() const;
+  [[nodiscard]] std::optional<TermEnd> loss() const;
   /// Whether its end has been asked for and is awaited.
   [[nodiscard]] bool isEnding() const;
   [[nodiscard]] CallbackLane& lane() const noexcept { return *lane_; }
   /// Waiting here would wait for the caller itself.
   [[nodiscard]] bool isOnScheduler() const { return driver_->isOnScheduler(); }
 
-  void onLost(std::function<void(const LockLoss&)> callback);
+  void onLost(std::function<void(const TermEnd&)> callback);
   LockResult<void> onExpiring(std::chrono::milliseconds before, std::function<void(std::chrono::nanoseconds)> callback);
   void renew(RenewOptions options, Renewed done);
   /// The timing that `lease` would give; empty `lease`: as it is.
@@ -135,7 +135,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void on(const action::LeaderChanged&) {}
   void on(const action::GaveUp& gaveUp);
   void on(const action::Stopped& stopped);
-  bool lose(const LockLoss& loss);
+  bool lose(const TermEnd& loss);
   void failChanges(const LockError& error);
   void fireStop();
   [[nodiscard]] std::shared_ptr<TermWatch> watched();
@@ -186,8 +186,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   std::string data_{};
   std::uint64_t lastTicket_{0};
   std::vector<Change> changes_{};
-  std::vector<std::function<void(const LockLoss&)>> lostCallbacks_{};
-  std::optional<LockLoss> loss_{};
+  std::vector<std::function<void(const TermEnd&)>> lostCallbacks_{};
+  std::optional<TermEnd> loss_{};
   std::vector<Released> releases_{};
   std::optional<ReleaseResult> result_{};
 };

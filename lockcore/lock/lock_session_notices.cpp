@@ -78,8 +78,8 @@ void LockSession::fireStop() {
 }
 
 /// False if there was nothing to lose, or it was lost before.
-bool LockSession::lose(const LockLoss& loss) {
-  std::vector<std::function<void(const LockLoss&)>> callbacks;
+bool LockSession::lose(const TermEnd& loss) {
+  std::vector<std::function<void(const TermEnd&)>> callbacks;
   {
     const std::lock_guard lock{mutex_};
     if (token().isNone() || letGo_.load() || loss_) return false;

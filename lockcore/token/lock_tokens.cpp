@@ -173,7 +173,7 @@ LockTokenResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::st
   }
   const LeaseRecord& record = **found;
   if (record.holder != owner) {
-    const LockHolder holder = holderIn(record);
+    const HolderInfo holder = holderIn(record);
     return LockTokenError{LockTokenTrouble::lost, name + " " + holderText(holder) + ", not by " + owner, holder};
   }
   // When that was written is not known here, so no clock may judge it: the store's condition decides.

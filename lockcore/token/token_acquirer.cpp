@@ -252,7 +252,7 @@ LockTokenError TokenAcquirer::whyNot() const {
                                         std::to_string(rival_->leaseDuration.count()) + " ms"};
   }
   if (rival_) {
-    const LockHolder holder = holderIn(*rival_, elapsedForHolder(rivalSince_, readClock()));
+    const HolderInfo holder = holderIn(*rival_, elapsedForHolder(rivalSince_, readClock()));
     return {LockTokenTrouble::held, name + " " + holderText(holder), holder};
   }
   return {LockTokenTrouble::timedOut, name + " was not granted in time; nobody was seen holding it at the end"};

@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_machine.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_token.hpp>
 #include <tenure/lockcore/logger.hpp>
+
+#include "lockcore/lease/lease_machine.hpp"
 
 namespace tenure {
 

@@ -17,12 +17,12 @@ std::string lockName(const LockTokenParts& token) { return "lock " + toString(to
 
 }  // namespace
 
-LockHolder holderIn(const LeaseRecord& record, std::chrono::nanoseconds unrenewedFor) {
-  return {record.holder, record.token, record.leaseDuration, record.acquiredAtMillis, unrenewedFor};
+HolderInfo holderIn(const LeaseRecord& record, std::chrono::nanoseconds unchangedFor) {
+  return {record.holder, record.token, record.leaseDuration, unchangedFor, record.acquiredAtMillis};
 }
 
-std::string holderText(const LockHolder& holder) {
-  return "is held by " + std::string{nameOf(holder.owner)} + " (" + holder.owner + ") " + withToken(holder.token);
+std::string holderText(const HolderInfo& holder) {
+  return "is held by " + std::string{nameOf(holder.holder)} + " (" + holder.holder + ") " + withToken(holder.token);
 }
 
 LockTokenError storeTrouble(const StoreError& error) {

@@ -65,9 +65,9 @@ class TokenWrite {
   LockTokenError error_{};
 };
 
-[[nodiscard]] LockHolder holderIn(const LeaseRecord& record, std::chrono::nanoseconds unrenewedFor = {});
+[[nodiscard]] HolderInfo holderIn(const LeaseRecord& record, std::chrono::nanoseconds unchangedFor = {});
 /// "is held by alice (alice#3f...) with fencing token 7"
-[[nodiscard]] std::string holderText(const LockHolder& holder);
+[[nodiscard]] std::string holderText(const HolderInfo& holder);
 [[nodiscard]] LockTokenError storeTrouble(const StoreError& error);
 /// Why a token that stands so has no power. Not for `current`.
 [[nodiscard]] LockTokenError powerless(const LockTokenParts& token, TokenStanding standing,

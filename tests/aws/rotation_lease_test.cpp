@@ -64,7 +64,7 @@ struct Story {
   Listener listener() {
     Listener out;
     out.onElected = [this](const Leadership&) { ++elected; };
-    out.onRevoked = [this](const Revocation& why) {
+    out.onRevoked = [this](const TermEnd& why) {
       ++revoked;
       tell("revoked: " + why.detail);
     };

@@ -162,7 +162,7 @@ TEST_F(Callbacks, severalListenersAreToldInOrderAlsoIfOneThrows) {
       all.add(name + " elected");
       if (throws) throw std::runtime_error{name + " is ill"};
     };
-    listener.onRevoked = [&all, name, throws](const Revocation& why) {
+    listener.onRevoked = [&all, name, throws](const TermEnd& why) {
       all.add(name + " revoked " + std::string{toString(why.reason)});
       if (throws) throw std::runtime_error{name + " is ill"};
     };

@@ -85,7 +85,7 @@ TEST_F(Destruction, waitsForWorkThatEndsAfterTheDrainTimeout) {
     left = true;
   };
   std::atomic<bool> revoked{false};
-  listener.onRevoked = [&](const Revocation&) { revoked = true; };
+  listener.onRevoked = [&](const TermEnd&) { revoked = true; };
   Candidate a = stage_.threaded("a", std::move(listener), brief);
   a->start();
   ASSERT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }));
@@ -115,7 +115,7 @@ TEST_F(Destruction, doesNotWaitForeverAndThenMutesTheListeners) {
     pending->wait();
     left = true;
   };
-  listener.onRevoked = [&](const Revocation&) { ++revoked; };
+  listener.onRevoked = [&](const TermEnd&) { ++revoked; };
   Candidate a = stage_.threaded("a", std::move(listener), brief);
   a->start();
   ASSERT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }));
@@ -134,7 +134,7 @@ TEST_F(Destruction, destroysTheListeners) {
     auto owned = std::make_shared<int>(1);
     const std::weak_ptr<int> watch{owned};
     Listener listener;
-    listener.onRevoked = [owned](const Revocation&) {};
+    listener.onRevoked = [owned](const TermEnd&) {};
     owned.reset();
     Candidate a = stage.threaded("a", std::move(listener));
     a->start();
@@ -199,7 +199,7 @@ TEST_F(Destruction, tellsNoSecondEndIfTheSchedulerGoesOnAgain) {
   std::atomic<int> revoked{0};
   Listener listener;
   listener.onElected = [&](const Leadership&) { ++elected; };
-  listener.onRevoked = [&](const Revocation&) {
+  listener.onRevoked = [&](const TermEnd&) {
     ++revoked;
     stage_.clock->runReady();
   };

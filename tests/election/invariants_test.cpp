@@ -203,7 +203,7 @@ TEST_F(Invariant, I5_HoldsForCallbacksThatThrow) {
     record.add("elected " + toString(term.fencingToken()));
     throw std::runtime_error{"no"};
   };
-  throwing.onRevoked = [&](const Revocation& why) {
+  throwing.onRevoked = [&](const TermEnd& why) {
     record.add("revoked " + toString(why.token));
     throw 42;
   };
@@ -223,7 +223,7 @@ TEST_F(Invariant, I6_CallbacksDelayNeitherRenewalNorTheDeadlineNorTheStopToken) 
     release.get_future().wait();
   };
   std::atomic<bool> revoked{false};
-  blocking.onRevoked = [&](const Revocation&) { revoked = true; };
+  blocking.onRevoked = [&](const TermEnd&) { revoked = true; };
   const Candidate elector = stage_.threaded("a", std::move(blocking));
   elector->start();
   ASSERT_TRUE(stage_.advanceUntil([&] { return elector->isLeader(); }));
@@ -317,9 +317,9 @@ TEST_F(Invariant, I9_NothingIsReleasedWhileOnRevokedRunsOfAnyListener) {
   };
   Listener first;
   first.onElected = [&](const Leadership& won) { term = won; };
-  first.onRevoked = [&](const Revocation&) { lookFor(1s); };
+  first.onRevoked = [&](const TermEnd&) { lookFor(1s); };
   Listener second;
-  second.onRevoked = [&](const Revocation&) { lookFor(1s); };
+  second.onRevoked = [&](const TermEnd&) { lookFor(1s); };
   const Candidate a = stage_.candidateWith("a", std::move(first));
   elector = a.elector.get();
   store = a.store;

@@ -10,9 +10,9 @@
 
 #include <tenure/election/sharded_elector.hpp>
 #include <tenure/lockcore/lock_client.hpp>
-#include <tenure/lockcore/term_cell.hpp>
 
 #include "election/stage.hpp"
+#include "lockcore/driver/term_cell.hpp"
 #include "support/seeded_random.hpp"
 
 namespace {

@@ -65,7 +65,7 @@ int main(int argc, char** argv) try {
   tenure::ShardedElector elector{
       tenure::loadGroup(argv[1]).value(),
       {.onShardElected = [&](const tenure::Shard& shard, const tenure::Leadership& term) { work.begin(shard, term); },
-       .onShardRevoked = [&](const tenure::Shard& shard, const tenure::Revocation&) { work.end(shard); }}};
+       .onShardRevoked = [&](const tenure::Shard& shard, const tenure::TermEnd&) { work.end(shard); }}};
   elector.start();
   while (asked == 0) {
     work.act();

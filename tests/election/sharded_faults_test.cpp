@@ -125,7 +125,7 @@ TEST_F(ShardedElectorLife, DestroyedInItsOwnCallbackItEndsAfterIt) {
     tell("elected");
     elector.reset();
   };
-  listener.onShardRevoked = [&](const Shard&, const Revocation&) { tell("revoked"); };
+  listener.onShardRevoked = [&](const Shard&, const TermEnd&) { tell("revoked"); };
   elector = std::make_unique<ShardedElector>(group("a", memory_), std::move(listener), runtime());
   elector->start();
   ASSERT_TRUE(advanceUntil([&] { return !elector && count("elected") > 0; }));
@@ -140,7 +140,7 @@ TEST_F(ShardedElectorLife, DestroyedWhileItsSchedulerStandsStillItsWorkIsToldToS
   };
   ShardListener listener;
   listener.onShardElected = [&](const Shard&, const Leadership&) { tell("elected"); };
-  listener.onShardRevoked = [&](const Shard&, const Revocation& why) {
+  listener.onShardRevoked = [&](const Shard&, const TermEnd& why) {
     EXPECT_EQ(why.reason, RevokeReason::stopped);
     tell("revoked");
   };

@@ -77,7 +77,7 @@ ShardedGroup::Candidate& ShardedGroup::join(const std::string& name, const Adjus
   listener.onShardElected = [this, name](const Shard& shard, const Leadership& term) {
     tell("elected " + name + ' ' + shard.name + ' ' + toString(term.fencingToken()));
   };
-  listener.onShardRevoked = [this, name](const Shard& shard, const Revocation& why) {
+  listener.onShardRevoked = [this, name](const Shard& shard, const TermEnd& why) {
     tell("revoked " + name + ' ' + shard.name + ' ' + toString(why.token) + ' ' + std::string{toString(why.reason)});
   };
   auto elector = std::make_unique<ShardedElector>(group(name, link, adjust), std::move(listener), runtime());

@@ -49,7 +49,7 @@ class Recorded {
                      [this](const Leadership& term) {
                        note([&] { tokens_.push_back(term.fencingToken()), electedAt_ = readClock(); });
                      },
-                 .onRevoked = [this](const Revocation& why) { note([&] { reasons_.push_back(why.reason); }); }}} {
+                 .onRevoked = [this](const TermEnd& why) { note([&] { reasons_.push_back(why.reason); }); }}} {
     elector.start();
   }
 

@@ -55,7 +55,7 @@ Listener Record::terms() {
     }
     add("elected " + toString(term.fencingToken()));
   };
-  listener.onRevoked = [this](const Revocation& why) {
+  listener.onRevoked = [this](const TermEnd& why) {
     {
       const std::lock_guard lock{mutex_};
       why_ = why;
@@ -98,7 +98,7 @@ Leadership Record::term() const {
   return term_.value();
 }
 
-Revocation Record::why() const {
+TermEnd Record::why() const {
   const std::lock_guard lock{mutex_};
   return why_.value();
 }

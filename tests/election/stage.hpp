@@ -48,13 +48,13 @@ class Record {
   [[nodiscard]] int count(const std::string& prefix) const;
   /// Of the last onElected and onRevoked; there must have been one.
   [[nodiscard]] Leadership term() const;
-  [[nodiscard]] Revocation why() const;
+  [[nodiscard]] TermEnd why() const;
 
  private:
   mutable std::mutex mutex_;
   std::vector<std::string> lines_{};
   std::optional<Leadership> term_{};
-  std::optional<Revocation> why_{};
+  std::optional<TermEnd> why_{};
 };
 
 class Stage;

@@ -23,7 +23,7 @@ class Judge {
   [[nodiscard]] static Listener listenerOf(const std::shared_ptr<Judge>& judge) {
     Listener listener;
     listener.onElected = [judge](const Leadership& term) { judge->elected(term); };
-    listener.onRevoked = [judge](const Revocation& why) { judge->revoked(why); };
+    listener.onRevoked = [judge](const TermEnd& why) { judge->revoked(why); };
     listener.onInDoubt = [judge](const Doubt&) { judge->notice(); };
     listener.onRenewed = [judge](const Renewal&) { judge->notice(); };
     listener.onLeaderChanged = [judge](const std::optional<LeaderInfo>&) { judge->notice(); };
@@ -48,7 +48,7 @@ class Judge {
     term.reportProgress();
     leave(terms_);
   }
-  void revoked(const Revocation& why) {
+  void revoked(const TermEnd& why) {
     enter(terms_);
     require(leads_.exchange(false), "revoked and not elected");
     require(why.token == token_, "revoked for another term");

@@ -30,7 +30,7 @@ class Program {
         std::this_thread::sleep_for(1ms);  // lint-allow(sleep): the work itself; it ends by the stop token or never
       }
     };
-    listener.onRevoked = [this](const Revocation&) { revoked_ = true; };
+    listener.onRevoked = [this](const TermEnd&) { revoked_ = true; };
     auto group = Group::make(std::move(options), store, Logger::toStderr(LogLevel::warn)).value();
     elector = std::make_unique<LeaderElector>(std::move(group), std::move(listener));
     elector->start();

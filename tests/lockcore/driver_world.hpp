@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_driver.hpp>
-
+#include "lockcore/driver/lease_driver.hpp"
 #include "lockcore/fault_store.hpp"
 #include "lockcore/machine_harness.hpp"
 #include "support/seeded_random.hpp"

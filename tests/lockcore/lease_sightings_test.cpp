@@ -1,7 +1,7 @@
 // What was seen of a lease without competing for it, and what a machine that begins to compete makes of it.
-#include <gtest/gtest.h>
+#include "lockcore/lease/lease_sightings.hpp"
 
-#include <tenure/lockcore/lease_sightings.hpp>
+#include <gtest/gtest.h>
 
 #include "lockcore/machine_harness.hpp"
 

@@ -178,7 +178,7 @@ TEST_F(LockHold, S4_11_aDeadHoldersLongLeaseIsWaitedOutWhole) {
 TEST_F(LockHold, S2_43_whoDoesNotRenewLosesItWhenTheLeaseIsOverAndNotBefore) {
   Lock lock = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
   std::vector<RevokeReason> told;
-  lock.onLost([&](const LockLoss& loss) { told.push_back(loss.reason); });
+  lock.onLost([&](const TermEnd& loss) { told.push_back(loss.reason); });
   const auto challenger = world.begin(*b, "orders");
   world.pass(8900ms);
   EXPECT_TRUE(lock.isHeld()) << "8.989 s of 10 s are its own";
@@ -256,8 +256,8 @@ TEST_F(LockHold, J93_everyOtherReplyMayBeLost) {
 
 TEST_F(LockHold, S1_17_S2_29_S2_46_J72_J95_aStolenLockIsToldOnceWithItsReason) {
   Lock lock = world.acquireNow(*a, "orders");
-  std::vector<LockLoss> losses;
-  lock.onLost([&](const LockLoss& loss) { losses.push_back(loss); });
+  std::vector<TermEnd> losses;
+  lock.onLost([&](const TermEnd& loss) { losses.push_back(loss); });
   const std::stop_token stop = lock.stopToken();
   LeaseRecord thief = othersRecord("thief-1", 9);
   world.store->writeNow(
@@ -279,7 +279,7 @@ TEST_F(LockHold, aLossBeforeTheRegistrationIsToldAllTheSame) {
   world.scheduler->moveClocks({20s, 20s, 20s});
   world.settle();
   int told = 0;
-  lock.onLost([&](const LockLoss& loss) {
+  lock.onLost([&](const TermEnd& loss) {
     ++told;
     EXPECT_EQ(loss.reason, RevokeReason::expired);
   });
@@ -291,7 +291,7 @@ TEST_F(LockHold, aLossBeforeTheRegistrationIsToldAllTheSame) {
 TEST_F(LockHold, aReleaseIsNoLoss) {
   Lock lock = world.acquireNow(*a, "orders");
   int told = 0;
-  lock.onLost([&](const LockLoss&) { ++told; });
+  lock.onLost([&](const TermEnd&) { ++told; });
   world.release(lock);
   world.pass(20s);
   EXPECT_EQ(told, 0);
@@ -300,8 +300,8 @@ TEST_F(LockHold, aReleaseIsNoLoss) {
 
 TEST_F(LockHold, S1_35_S2_26_anOutageEndsItAtTheDeadline) {
   Lock lock = world.acquireNow(*a, "orders");
-  std::vector<LockLoss> losses;
-  lock.onLost([&](const LockLoss& loss) { losses.push_back(loss); });
+  std::vector<TermEnd> losses;
+  lock.onLost([&](const TermEnd& loss) { losses.push_back(loss); });
   for (std::size_t i = 1; i < 500; ++i) world.store->failAt(world.store->calls() + i, Fault::rejected);
   world.pass(lock.remaining() - 1ns);
   EXPECT_TRUE(lock.isHeld());
@@ -349,9 +349,9 @@ TEST_F(LockHold, J70_aWarningThatWouldComeAtEachHeartbeatIsRefused) {
 
 TEST_F(LockHold, S1_18_whatACallbackThrowsIsContainedAndLogged) {
   Lock lock = world.acquireNow(*a, "orders");
-  lock.onLost([](const LockLoss&) { throw std::runtime_error{"from the callback"}; });
+  lock.onLost([](const TermEnd&) { throw std::runtime_error{"from the callback"}; });
   int second = 0;
-  lock.onLost([&](const LockLoss&) { ++second; });
+  lock.onLost([&](const TermEnd&) { ++second; });
   world.scheduler->moveClocks({20s, 20s, 20s});
   world.settle();
   EXPECT_EQ(second, 1);
@@ -363,7 +363,7 @@ TEST_F(LockHold, S1_18_whatACallbackThrowsIsContainedAndLogged) {
 TEST_F(LockHold, misuse_releaseInsideACallbackHasTheResultThatIsKnown) {
   Lock lock = world.acquireNow(*a, "orders");
   std::optional<ReleaseResult> result;
-  lock.onLost([&](const LockLoss&) { result = lock.release(); });
+  lock.onLost([&](const TermEnd&) { result = lock.release(); });
   world.scheduler->moveClocks({20s, 20s, 20s});
   world.settle();
   EXPECT_EQ(result, ReleaseResult::notHeld);
@@ -381,7 +381,7 @@ TEST_F(LockHold, misuse_useAfterRelease) {
   EXPECT_EQ(lock.remaining(), 0ns);
   EXPECT_EQ(lock.fencingToken(), FencingToken{1}) << "the number of the term stays, for log lines";
   int told = 0;
-  lock.onLost([&](const LockLoss&) { ++told; });
+  lock.onLost([&](const TermEnd&) { ++told; });
   lock.renewAsync({},
                   [&](const LockResult<void>& result) { told += result.error().code == LockErrc::notHeld ? 10 : 1; });
   world.settle();
@@ -403,7 +403,7 @@ TEST_F(LockHold, misuse_aMovedFromLockHoldsNothing) {
   EXPECT_EQ(lock.data(), "");
   EXPECT_TRUE(lock.attributes().empty());
   EXPECT_FALSE(lock.loss());
-  lock.onLost([](const LockLoss&) {});
+  lock.onLost([](const TermEnd&) {});
   lock.reportStaleToken(FencingToken{9});
   EXPECT_EQ(lock.release(), ReleaseResult::notHeld);
   // NOLINTEND(bugprone-use-after-move)
@@ -585,7 +585,7 @@ TEST_F(LockHold, J49_J50_closeReleasesAllAndGoesOnAfterAnError) {
   std::vector<Lock> locks;
   for (const char* key : {"one", "two", "three"}) locks.push_back(world.acquireNow(*a, key));
   std::vector<RevokeReason> told;
-  for (Lock& lock : locks) lock.onLost([&](const LockLoss& loss) { told.push_back(loss.reason); });
+  for (Lock& lock : locks) lock.onLost([&](const TermEnd& loss) { told.push_back(loss.reason); });
   for (std::size_t i = 1; i <= 1; ++i) world.store->failAt(world.store->calls() + i, Fault::throws);
   const CloseReport report = world.blocking([&] { return a->close(); });
   ASSERT_EQ(report.locks.size(), 3U);
@@ -601,7 +601,7 @@ TEST_F(LockHold, J49_J50_closeReleasesAllAndGoesOnAfterAnError) {
 TEST_F(LockHold, S2_26_theReleaseAtCloseWaitsForWhatTheWorkWasTold) {
   Lock lock = world.acquireNow(*a, "orders");
   bool releasedTooEarly = true;
-  lock.onLost([&](const LockLoss&) { releasedTooEarly = world.stored("orders")->released; });
+  lock.onLost([&](const TermEnd&) { releasedTooEarly = world.stored("orders")->released; });
   world.blocking([&] { return a->close(); });
   EXPECT_FALSE(releasedTooEarly);
   EXPECT_TRUE(world.stored("orders")->released);
@@ -679,8 +679,8 @@ TEST_F(LockHold, anOperatorsRequestToStepDownIsToldAndTheHandleIsStillToBeReleas
 /// The reason that counts is the one for which the lock was lost first. What is left of it is released all the same.
 TEST_F(LockHold, aLossIsNotToldAnewWhenTheClientClosesAndTheLockIsReleased) {
   Lock lock = world.acquireNow(*a, "orders");
-  std::vector<LockLoss> losses;
-  lock.onLost([&](const LockLoss& loss) { losses.push_back(loss); });
+  std::vector<TermEnd> losses;
+  lock.onLost([&](const TermEnd& loss) { losses.push_back(loss); });
   world.store->requestStepDownNow({"orders"}, lock.fencingToken());
   world.pass(3200ms);
   ASSERT_EQ(losses.size(), 1U);

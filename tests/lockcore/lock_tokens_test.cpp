@@ -167,7 +167,7 @@ TEST_F(LockTokensTest, S1_28_HeldNamesTheOwnerAndItsTerm) {
   const auto refused = LockTokens{open()}.acquire(key_, lease(20s, "bob"));
   ASSERT_EQ(troubleOf(refused), LockTokenTrouble::held);
   ASSERT_TRUE(refused.error().holder.has_value());
-  EXPECT_EQ(refused.error().holder->owner, token.owner());
+  EXPECT_EQ(refused.error().holder->holder, token.owner());
   EXPECT_EQ(refused.error().holder->token, token.fencingToken());
   EXPECT_EQ(refused.error().holder->lease, 20s);
   EXPECT_EQ(refused.error().holder->acquiredAtMillis, token.acquiredAtMillis());
@@ -265,7 +265,7 @@ TEST_F(LockTokensTest, S1_54_AStaleHolderNeitherStealsTheLockBackNorReleasesTheS
   elsewhere.clockDomain = "another machine";
   const auto renewed = tokens_.renew(LockTokenAccess::make(elsewhere));
   ASSERT_EQ(troubleOf(renewed), LockTokenTrouble::lost);
-  EXPECT_EQ(renewed.error().holder->owner, token.owner());
+  EXPECT_EQ(renewed.error().holder->holder, token.owner());
   EXPECT_EQ(tokens_.release(stale).value(), TokenRelease::lost) << "S1-57, S3-34";
   EXPECT_EQ(record(key_).version, token.version());
   EXPECT_TRUE(tokens_.isActive(token).value());
@@ -288,7 +288,7 @@ TEST_F(LockTokensTest, S2_43_AHolderThatDoesNotRenewLosesTheLockAfterItsLeaseAnd
   ASSERT_TRUE(taken->has_value()) << taken->error().message;
   EXPECT_GT((*taken)->fencingToken(), token.fencingToken());
   EXPECT_EQ(troubleOf(tokens_.renew(token)), LockTokenTrouble::expired);
-  EXPECT_EQ(tokens_.check(token).value().holder->owner, (*taken)->owner());
+  EXPECT_EQ(tokens_.check(token).value().holder->holder, (*taken)->owner());
   EXPECT_EQ(tokens_.release(token).value(), TokenRelease::lost);
   EXPECT_TRUE(tokens_.isActive(**taken).value()) << "its successor's lock was not touched";
 }
@@ -332,7 +332,7 @@ TEST_F(LockTokensTest, S1_60_IsActiveIsTrueWhileTheTokenHoldsTheLockAndForNobody
   const LockToken token = tokens_.acquire(key_, lease(20s, "a")).value();
   EXPECT_TRUE(LockTokens{open()}.isActive(token).value()) << "whoever asks";
   const TokenView view = tokens_.check(token).value();
-  EXPECT_EQ(view.holder->owner, token.owner());
+  EXPECT_EQ(view.holder->holder, token.owner());
   EXPECT_GT(view.remaining.value(), 0s);
   static_cast<void>(tokens_.release(token).value());
   EXPECT_FALSE(tokens_.isActive(token).value());
@@ -340,7 +340,7 @@ TEST_F(LockTokensTest, S1_60_IsActiveIsTrueWhileTheTokenHoldsTheLockAndForNobody
   const LockToken next = tokens_.acquire(key_, lease(20s, "b")).value();
   EXPECT_FALSE(tokens_.isActive(token).value());
   EXPECT_EQ(tokens_.check(token).value().why, LockTokenTrouble::lost);
-  EXPECT_EQ(tokens_.check(token).value().holder->owner, next.owner());
+  EXPECT_EQ(tokens_.check(token).value().holder->holder, next.owner());
 }
 
 TEST_F(LockTokensTest, ATokenOfAnotherStoreFindsNothingToTouch) {

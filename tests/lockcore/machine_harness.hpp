@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_machine.hpp>
-
+#include "lockcore/lease/lease_machine.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {

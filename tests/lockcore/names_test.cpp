@@ -8,9 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/fence.hpp>
-#include <tenure/lockcore/lease_action.hpp>
-#include <tenure/lockcore/lease_machine.hpp>
 #include <tenure/lockcore/store_error.hpp>
+
+#include "lockcore/lease/lease_action.hpp"
+#include "lockcore/lease/lease_machine.hpp"
 
 namespace tenure::test {
 namespace {

@@ -1,4 +1,6 @@
 // A program of its own, as it counts allocations.
+#include "lockcore/driver/term_cell.hpp"
+
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -7,8 +9,6 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-
-#include <tenure/lockcore/term_cell.hpp>
 
 namespace {
 

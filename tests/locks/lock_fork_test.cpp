@@ -24,7 +24,7 @@ int callAll(LockClient& client, Lock& lock, const PendingAcquire& pending, const
   if (!forked(lock.renew()) || !forked(lock.setData("x")) || !forked(lock.clearData())) return 3;
   if (!forked(lock.share()) || !forked(lock.onExpiring(1ms, {}))) return 4;
   if (lock.isHeld() || lock.isValid() || lock.remaining() != 0ns) return 5;
-  lock.onLost([](const LockLoss&) {});
+  lock.onLost([](const TermEnd&) {});
   lock.renewAsync({}, [](const LockResult<void>&) {});
   lock.reportStaleToken(FencingToken{99});
   static_cast<void>(lock.stopToken());

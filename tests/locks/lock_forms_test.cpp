@@ -188,7 +188,7 @@ TEST_F(LockForms, everyCallFromEveryThreadAtOnce) {
       while (!over) {
         LockResult<Lock> lock = client.acquire({"k" + std::to_string(i % 3)}, {.waitFor = 50ms, .data = "d"});
         if (lock.has_error()) continue;
-        lock->onLost([](const LockLoss&) {});
+        lock->onLost([](const TermEnd&) {});
         (void)lock->onExpiring(100ms, [](std::chrono::nanoseconds) {});
         (void)lock->setData("x");
         std::thread other{[&] {
@@ -222,7 +222,7 @@ TEST_F(LockForms, misuse_destroyingTheClientInACallbackOfItsLock) {
   auto client = std::make_unique<LockClient>(store);
   Lock lock = client->acquire({"orders"}).value();
   std::promise<void> gone;
-  lock.onLost([&](const LockLoss&) {
+  lock.onLost([&](const TermEnd&) {
     client.reset();
     gone.set_value();
   });

@@ -30,7 +30,7 @@ constexpr int tries = 10;
 class LockOnABlockedLoop {
  public:
   LockOnABlockedLoop() {
-    lock.onLost([this](const LockLoss& loss) { lost.set_value(loss); });
+    lock.onLost([this](const TermEnd& loss) { lost.set_value(loss); });
     loop.block(gate);
   }
 
@@ -45,7 +45,7 @@ class LockOnABlockedLoop {
 
  public:
   UsersLoop loop;
-  std::promise<LockLoss> lost;
+  std::promise<TermEnd> lost;
   LockClient owner{client()};
   Lock lock{acquireFuture(owner, {"orders"}).get().value()};
   Gate gate;  // last: what ends before it needs the loop
@@ -82,7 +82,7 @@ nanoseconds latenessOfTheStopToken() {
   }
   const nanoseconds late = elapsedForHolder(asked, firedAt.get()) - left;
   blocked.gate.open();
-  const LockLoss loss = blocked.lost.get_future().get();
+  const TermEnd loss = blocked.lost.get_future().get();
   EXPECT_EQ(loss.reason, RevokeReason::expired);
   if (late <= tolerance) {
     EXPECT_NE(loss.detail.find("blocked"), std::string::npos) << loss.detail;

@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lease_driver.hpp>
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/random_source.hpp>
 #include <tenure/lockcore/scheduler.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
+#include "lockcore/driver/lease_driver.hpp"
 #include "locks/fenced_count.hpp"
 #include "locks/workers.hpp"
 #include "support/temp_dir.hpp"

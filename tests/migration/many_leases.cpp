@@ -20,7 +20,7 @@ tenure::Listener teller(const std::string& name) {
                 std::fflush(stdout);
               },
           .onRevoked =
-              [name](const tenure::Revocation& why) {
+              [name](const tenure::TermEnd& why) {
                 std::printf("revoked %s %s\n", name.c_str(), std::string{toString(why.reason)}.c_str());
                 std::fflush(stdout);
               }};

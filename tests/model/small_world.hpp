@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_machine.hpp>
-
+#include "lockcore/lease/lease_machine.hpp"
 #include "model/conformance.hpp"
 #include "simulation/sim_clock.hpp"
 #include "simulation/sim_store.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_machine.hpp>
+#include "lockcore/lease/lease_machine.hpp"
 
 namespace tenure::test {
 

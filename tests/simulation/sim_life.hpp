@@ -6,8 +6,7 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/lease_machine.hpp>
-
+#include "lockcore/lease/lease_machine.hpp"
 #include "simulation/sim_clock.hpp"
 #include "simulation/sim_lock.hpp"
 

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/lease_machine.hpp>
-
+#include "lockcore/lease/lease_machine.hpp"
 #include "simulation/sim_checker.hpp"
 #include "simulation/sim_endpoint.hpp"
 #include "simulation/sim_plan.hpp"

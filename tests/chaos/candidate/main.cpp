@@ -73,7 +73,7 @@ Listener listenerOf(Job& job, const EventLog& events) {
                 job.run(term, events);
               },
           .onRevoked =
-              [&](const Revocation& why) {
+              [&](const TermEnd& why) {
                 events.tell("revoked", fmt::format("{},\"reason\":\"{}\",\"detail\":{}", tokenOf(why.token),
                                                    toString(why.reason), jsonQuoted(why.detail)));
               },

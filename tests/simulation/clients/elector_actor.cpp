@@ -84,7 +84,7 @@ class ElectorActor final : public Actor {
     loop_ = world_.makeLoop(life_);
     Listener listener;
     listener.onElected = [this, seen = seen_](const Leadership& term) { elected(*seen, term); };
-    listener.onRevoked = [this, seen = seen_](const Revocation& why) { revoked(*seen, why); };
+    listener.onRevoked = [this, seen = seen_](const TermEnd& why) { revoked(*seen, why); };
     if (world_.load.chance(0.5)) {
       listener.onInDoubt = [](const Doubt&) {};
       listener.onLeaderChanged = [](const std::optional<LeaderInfo>&) {};
@@ -114,7 +114,7 @@ class ElectorActor final : public Actor {
     world_.met("electedThrew");
     throw std::runtime_error{"the work"};
   }
-  void revoked(Seen& seen, const Revocation& why) {
+  void revoked(Seen& seen, const TermEnd& why) {
     if (seen.dead) return;
     const std::string who = seen.candidate + " with token " + toString(why.token);
     world_.note(who, "onRevoked: " + std::string{toString(why.reason)});

@@ -26,7 +26,7 @@ struct Taking {
   std::optional<LockErrc> refused{};
   std::shared_ptr<Lock> lock{};
   std::shared_ptr<Lock> share{};
-  std::optional<LockLoss> loss{};
+  std::optional<TermEnd> loss{};
   std::optional<ReleaseResult> result{};  ///< asked for
   PendingAcquire pending{};
   [[nodiscard]] bool over() const {
@@ -188,7 +188,7 @@ class LockActor final : public Actor {
     one->lock = std::make_shared<Lock>(std::move(*result));
     world_.note(name_, "wins " + one->key.name + " with token " + toString(one->lock->fencingToken()));
     world_.met("lockWon");
-    one->lock->onLost([this, weak = std::weak_ptr{one}](const LockLoss& loss) {  // the lock keeps it
+    one->lock->onLost([this, weak = std::weak_ptr{one}](const TermEnd& loss) {  // the lock keeps it
       if (const auto mine = weak.lock()) lost(*mine, loss);
     });
     const Handle handle = handleOf(one->lock);
@@ -210,7 +210,7 @@ class LockActor final : public Actor {
     if (world_.now() - one.called - (still() - one.pausedBefore) > most)
       world_.broke("bound", "an acquisition of " + name_ + " took longer than its wait");
   }
-  void lost(Taking& one, const LockLoss& loss) {
+  void lost(Taking& one, const TermEnd& loss) {
     if (!life_.alive) return;
     world_.met("lockLost");
     world_.note(name_, "loses " + one.key.name + ": " + std::string{toString(loss.reason)});

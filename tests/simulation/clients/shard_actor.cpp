@@ -85,7 +85,7 @@ class ShardActor final : public Actor {
     listener.onShardElected = [this, seen = seen_](const Shard& shard, const Leadership& term) {
       elected(*seen, shard.index, term);
     };
-    listener.onShardRevoked = [this, seen = seen_](const Shard& shard, const Revocation& why) {
+    listener.onShardRevoked = [this, seen = seen_](const Shard& shard, const TermEnd& why) {
       revoked(*seen, shard.index, why);
     };
     ElectorRuntime runtime{loop_, world_.executor(life_, seen_->callbacks),
@@ -112,7 +112,7 @@ class ShardActor final : public Actor {
     world_.believe(handleOf(shard, term));
     if (world_.happens(Trouble::callbackThrows)) throw std::runtime_error{"the work"};
   }
-  void revoked(Seen& seen, std::size_t shard, const Revocation& why) {
+  void revoked(Seen& seen, std::size_t shard, const TermEnd& why) {
     if (seen.dead) return;
     check(seen, "onShardRevoked " + std::to_string(shard) + " with token " + toString(why.token));
     world_.met("shardRevoked");

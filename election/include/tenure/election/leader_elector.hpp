@@ -8,7 +8,10 @@
 
 #include <tenure/election/group.hpp>
 #include <tenure/election/listener.hpp>
-#include <tenure/lockcore/lease_driver.hpp>
+#include <tenure/lockcore/executor.hpp>
+#include <tenure/lockcore/outcomes.hpp>
+#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/scheduler.hpp>
 
 namespace tenure {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <tenure/lockcore/fencing_token.hpp>
-#include <tenure/lockcore/term_cell.hpp>
+#include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {
 

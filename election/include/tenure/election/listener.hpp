@@ -8,15 +8,9 @@
 
 #include <tenure/election/leadership.hpp>
 #include <tenure/lockcore/executor.hpp>
-#include <tenure/lockcore/lease_action.hpp>
+#include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {
-
-struct Revocation {
-  RevokeReason reason;
-  std::string detail;  ///< a sentence for people
-  FencingToken token;  ///< of the term that ended
-};
 
 struct Doubt {
   StoreError error;
@@ -44,7 +38,7 @@ struct Renewal {
 /// - Exceptions are contained and logged. One from onElected gives leadership up (reason fatal); the candidacy goes on.
 struct Listener {
   std::function<void(const Leadership&)> onElected{};
-  std::function<void(const Revocation&)> onRevoked{};
+  std::function<void(const TermEnd&)> onRevoked{};
   std::function<void(const Doubt&)> onInDoubt{};
   /// Every acknowledged renewal; of several that came in a row while an earlier call was running, only one is told.
   std::function<void(const Renewal&)> onRenewed{};

@@ -29,7 +29,7 @@ struct Shard {
 /// as the executor lets them.
 struct ShardListener {
   std::function<void(const Shard&, const Leadership&)> onShardElected{};
-  std::function<void(const Shard&, const Revocation&)> onShardRevoked{};
+  std::function<void(const Shard&, const TermEnd&)> onShardRevoked{};
   std::function<void(const Shard&, const Doubt&)> onShardInDoubt{};
 };
 

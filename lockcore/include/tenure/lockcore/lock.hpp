@@ -13,18 +13,11 @@
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lock_error.hpp>
 #include <tenure/lockcore/lock_options.hpp>
-#include <tenure/lockcore/term_cell.hpp>
+#include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {
 
 class LockSession;  // internal
-
-/// Why a lock ended without its handle being released.
-struct LockLoss {
-  RevokeReason reason;
-  std::string detail;  ///< a sentence for people
-  FencingToken token;  ///< of the term that ended
-};
 
 /// One term of one lock. Only a LockClient makes one. It is renewed in the background until it is released, destroyed,
 /// or lost; a lost lock never comes back: acquire anew, for a new term with a higher token.
@@ -64,7 +57,7 @@ class Lock {
   /// client's callback executor, in order with the lock's other callbacks, never inside this call, never under a mutex
   /// of the library. It may block and may call anything; exceptions are contained and logged. When the client closes,
   /// the release waits for it, at most lease.drainTimeout.
-  void onLost(std::function<void(const LockLoss&)> callback);
+  void onLost(std::function<void(const TermEnd&)> callback);
   /// Calls `callback` with what remains when remaining() has fallen to `before`: once for each time that it falls so
   /// low. Where heartbeats run that only happens when they fail. `before` must be more than 0 and less than what is
   /// left just before a heartbeat (lease - guard - stopMargin - heartbeat; with manual heartbeats: no heartbeat is
@@ -72,7 +65,7 @@ class Lock {
   [[nodiscard]] LockResult<void> onExpiring(std::chrono::milliseconds before,
                                             std::function<void(std::chrono::nanoseconds)> callback);
   /// Why it ended, if it was lost.
-  [[nodiscard]] std::optional<LockLoss> loss() const;
+  [[nodiscard]] std::optional<TermEnd> loss() const;
 
   /// Renews now, with changes if there are any, and blocks until the store has acknowledged it: at most remaining().
   /// While the store fails it is tried again; LockErrc::lost tells that the lock is over. What was set is then either

@@ -8,8 +8,8 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/lockcore/lease_action.hpp>
 #include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {
 
@@ -41,7 +41,7 @@ std::ostream& operator<<(std::ostream& out, LockErrc code);
 struct LockError {
   LockErrc code;
   std::string message;                   ///< what was wrong, with which lock, what to do; one sentence or two
-  std::optional<HolderSeen> holder{};    ///< who holds it: for held and timeout
+  std::optional<HolderInfo> holder{};    ///< who holds it: for held and timeout
   std::optional<StoreError> store{};     ///< what the store said
   OptionFaults faults{};                 ///< for invalidOptions: all of them
   std::optional<RevokeReason> reason{};  ///< for lost

@@ -14,6 +14,7 @@
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
+#include <tenure/lockcore/outcomes.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
@@ -37,22 +38,11 @@ enum class LockTokenTrouble {
 [[nodiscard]] std::string_view toString(LockTokenTrouble trouble) noexcept;
 std::ostream& operator<<(std::ostream& out, LockTokenTrouble trouble);
 
-/// Who holds a lock, as its record tells. For messages; nothing in it gives any power over the lock.
-struct LockHolder {
-  std::string owner;  ///< the unique text in the record; nameOf() gives the part for people
-  FencingToken token;
-  std::chrono::milliseconds lease{0};
-  std::int64_t acquiredAtMillis{0};          ///< wall clock of the holder's machine, for people; 0: not told
-  std::chrono::nanoseconds unrenewedFor{0};  ///< by this caller's clock, as long as this call has watched
-
-  friend bool operator==(const LockHolder&, const LockHolder&) = default;
-};
-
 struct LockTokenError {
   LockTokenTrouble trouble{LockTokenTrouble::store};
   std::string message;  ///< what was wrong, where, and what to do
   /// With `held` and `lost`: who has the lock, if the record told.
-  std::optional<LockHolder> holder{};
+  std::optional<HolderInfo> holder{};
   /// With `store`: the class of the trouble.
   std::optional<ErrorClass> storeError{};
 

@@ -58,7 +58,7 @@ struct TokenView {
   /// LockToken::remaining(): empty if only the store can tell.
   std::optional<std::chrono::nanoseconds> remaining{};
   /// Who has the lock now, if somebody has (with `active`: this token's owner).
-  std::optional<LockHolder> holder{};
+  std::optional<HolderInfo> holder{};
 
   friend bool operator==(const TokenView&, const TokenView&) = default;
 };

@@ -6,28 +6,11 @@
 #include <cstdint>
 #include <optional>
 
-#include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/detail/term_slots.hpp>
-#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/outcomes.hpp>
+
+#include "term_slots.hpp"
 
 namespace tenure {
-
-/// What is known of the present term. `anchor` is the instant before the last acknowledged write was sent (I2).
-struct TermState {
-  Instant anchor{};
-  std::chrono::nanoseconds leadsFor{0};  ///< zero once the work was told to stop
-  std::chrono::nanoseconds validFor{0};
-  FencingToken token{};
-
-  [[nodiscard]] bool leadsAt(const Instant& now) const noexcept {
-    return !token.isNone() && elapsedForHolder(anchor, now) < leadsFor;
-  }
-  [[nodiscard]] bool validAt(const Instant& now) const noexcept {
-    return !token.isNone() && elapsedForHolder(anchor, now) < validFor;
-  }
-  /// Never negative.
-  [[nodiscard]] std::chrono::nanoseconds remainingAt(const Instant& now) const noexcept;
-};
 
 /// One writer (the driver), any number of readers. Readers never wait for the writer: it fills the slot that is not
 /// published before it publishes that, and a reader that was paused over two publications notices and reads again.

@@ -9,8 +9,9 @@
 #include <variant>
 
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lease_sightings.hpp>
 #include <tenure/lockcore/lease_store.hpp>
+
+#include "lease_sightings.hpp"
 
 namespace tenure {
 

@@ -6,34 +6,15 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/lease_machine.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/outcomes.hpp>
 #include <tenure/lockcore/scheduler.hpp>
-#include <tenure/lockcore/term_cell.hpp>
+
+#include "lockcore/lease/lease_machine.hpp"
+#include "term_cell.hpp"
 
 namespace tenure {
-
-/// A consistent picture of one candidate, for status displays.
-struct LeaseStatus {
-  LeaseState state{LeaseState::idle};
-  std::optional<LeaderInfo> leader{};          ///< as last seen
-  std::chrono::nanoseconds leaderSeenAgo{-1};  ///< age of that knowledge; negative: nothing seen yet
-  /// The last failure, also if it passed since. Where the driver makes the store's tables (Options::checksSchema),
-  /// their absence is none before it is known whether it can.
-  std::optional<StoreError> lastError{};
-  std::chrono::nanoseconds lastErrorAgo{-1};
-  /// The last answer to LeaseStore::ensureSchema; empty: none yet, or somebody else asks (Options::checksSchema).
-  std::optional<StoreStatus> schema{};
-  bool inDoubt{false};
-  bool workRunning{false};  ///< the work of this or an earlier term has not ended yet
-  std::uint64_t terms{0};   ///< won since start
-  /// How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last minute that was measured, in parts per
-  /// million; empty before the first. Where a time daemon follows good servers this is the error of the machine's own
-  /// oscillator: beyond 500 (with the default guard) only the fence keeps two leaders apart, and a warning is logged.
-  std::optional<double> clockRatePpm{};
-  HeartbeatLag heartbeatLag{};
-};
 
 /// What the driver tells its owner, on the scheduler, in order.
 using LeaseNotice = std::variant<action::Elected, action::Renewed, action::InDoubt, action::Revoked,

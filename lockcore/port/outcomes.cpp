@@ -1,9 +1,15 @@
 // The names of the enumerators, the same in logs, status, metrics and docs.
 #include <ostream>
 
-#include <tenure/lockcore/lease_machine.hpp>
+#include <tenure/lockcore/outcomes.hpp>
 
 namespace tenure {
+
+std::chrono::nanoseconds TermState::remainingAt(const Instant& now) const noexcept {
+  if (token.isNone()) return std::chrono::nanoseconds{0};
+  const auto left = leadsFor - elapsedForHolder(anchor, now);
+  return left.count() > 0 ? left : std::chrono::nanoseconds{0};
+}
 
 std::string_view toString(RevokeReason reason) noexcept {
   switch (reason) {
@@ -37,18 +43,6 @@ std::string_view toString(ReleaseResult result) noexcept {
       return "unknown";
     case ReleaseResult::shared:
       return "shared";
-  }
-  return "invalid";
-}
-
-std::string_view toString(GiveUpReason reason) noexcept {
-  switch (reason) {
-    case GiveUpReason::held:
-      return "held";
-    case GiveUpReason::unavailable:
-      return "unavailable";
-    case GiveUpReason::missing:
-      return "missing";
   }
   return "invalid";
 }

@@ -7,36 +7,13 @@
 #include <string>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/lease_action.hpp>
-#include <tenure/lockcore/lease_event.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/random_source.hpp>
 
+#include "lease_action.hpp"
+#include "lease_event.hpp"
+
 namespace tenure {
-
-/// How late heartbeats are: from when one was due until the store acknowledged a renewal, so it holds what the process,
-/// the queue of the store and the store itself take. One that was due before the term was won (its acquisition has
-/// waited that long) counts from then: nobody could have sent it earlier. A lease whose heartbeat would come too late
-/// is given up at its deadline, whatever this says.
-struct HeartbeatLag {
-  std::chrono::nanoseconds last{0};   ///< of the last acknowledged heartbeat; zero: none yet
-  std::chrono::nanoseconds worst{0};  ///< of all terms
-
-  friend bool operator==(const HeartbeatLag&, const HeartbeatLag&) = default;
-};
-
-enum class LeaseState {
-  idle,       ///< not started
-  candidate,  ///< observes the holder and waits for its chance
-  acquiring,  ///< a conditional write is under way
-  leading,    ///< holds a valid term
-  draining,   ///< told the work to stop and waits for it, still renewing
-  releasing,  ///< the work has ended; the release is under way
-  stopped,    ///< ended for good
-};
-
-[[nodiscard]] std::string_view toString(LeaseState state) noexcept;
-std::ostream& operator<<(std::ostream& out, LeaseState state);
 
 class LeaseMemory;  // internal: what a machine had seen when it ended, for the next one of the same key
 

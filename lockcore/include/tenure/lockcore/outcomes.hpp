@@ -1,0 +1,135 @@
+// What becomes of a candidacy, as users are told it: by electors, by locks, in status displays.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure {
+
+/// What a candidate does just now.
+enum class LeaseState {
+  idle,       ///< not started
+  candidate,  ///< observes the holder and waits for its chance
+  acquiring,  ///< a conditional write is under way
+  leading,    ///< holds a valid term
+  draining,   ///< told the work to stop and waits for it, still renewing
+  releasing,  ///< the work has ended; the release is under way
+  stopped,    ///< ended for good
+};
+
+[[nodiscard]] std::string_view toString(LeaseState state) noexcept;
+std::ostream& operator<<(std::ostream& out, LeaseState state);
+
+/// What is known of the present term. `anchor` is the instant before the last acknowledged write was sent (I2).
+struct TermState {
+  Instant anchor{};
+  std::chrono::nanoseconds leadsFor{0};  ///< zero once the work was told to stop
+  std::chrono::nanoseconds validFor{0};
+  FencingToken token{};
+
+  [[nodiscard]] bool leadsAt(const Instant& now) const noexcept {
+    return !token.isNone() && elapsedForHolder(anchor, now) < leadsFor;
+  }
+  [[nodiscard]] bool validAt(const Instant& now) const noexcept {
+    return !token.isNone() && elapsedForHolder(anchor, now) < validFor;
+  }
+  /// Never negative.
+  [[nodiscard]] std::chrono::nanoseconds remainingAt(const Instant& now) const noexcept;
+};
+
+/// Why a term ended.
+enum class RevokeReason {
+  stopped,           ///< stop() was called
+  steppedDown,       ///< stepDown() was called, or an operator asked for it
+  expired,           ///< not renewed in time: a pause, a starved machine, or work without progress
+  lost,              ///< somebody else owns the record, or a resource has seen a higher token
+  recordMissing,     ///< the record or its database is gone
+  storeUnreachable,  ///< renewals failed until the deadline
+  fatal,             ///< the work threw an exception
+};
+
+[[nodiscard]] std::string_view toString(RevokeReason reason) noexcept;
+std::ostream& operator<<(std::ostream& out, RevokeReason reason);
+
+/// A term that has ended.
+struct TermEnd {
+  RevokeReason reason;
+  std::string detail;  ///< a sentence for people
+  FencingToken token;  ///< of the term
+};
+
+/// What became of the record when the candidate stopped.
+enum class ReleaseResult {
+  notHeld,     ///< it did not lead, or had lost the lease before
+  released,    ///< the record is marked as released
+  notDrained,  ///< the work did not end in time; the lease is left to expire
+  /// The store did not answer in time, or an acquisition that it never answered may still arrive; the lease expires by
+  /// itself if the release did not arrive, or the acquisition did.
+  unknown,
+  shared,  ///< of a lock: another handle of the term holds on
+};
+
+[[nodiscard]] std::string_view toString(ReleaseResult result) noexcept;
+std::ostream& operator<<(std::ostream& out, ReleaseResult result);
+
+/// Who leads, as this candidate last saw it.
+struct LeaderInfo {
+  std::string holder;  ///< the text in the record; nameOf() gives the part for people
+  FencingToken token;
+  bool self{false};  ///< this candidate
+
+  friend bool operator==(const LeaderInfo&, const LeaderInfo&) = default;
+};
+
+/// A record that is held, as a candidate saw it.
+struct HolderInfo {
+  std::string holder;  ///< the text in the record; nameOf() gives the part for people
+  FencingToken token;
+  std::chrono::milliseconds lease{0};        ///< as the record states it
+  std::chrono::nanoseconds unchangedFor{0};  ///< since this candidate first saw this version, by its own clock
+  std::int64_t acquiredAtMillis{0};          ///< by the holder's wall clock, for people; 0: not known
+
+  friend bool operator==(const HolderInfo&, const HolderInfo&) = default;
+};
+
+/// How late heartbeats are: from when one was due until the store acknowledged a renewal, so it holds what the process,
+/// the queue of the store and the store itself take. One that was due before the term was won (its acquisition has
+/// waited that long) counts from then: nobody could have sent it earlier. A lease whose heartbeat would come too late
+/// is given up at its deadline, whatever this says.
+struct HeartbeatLag {
+  std::chrono::nanoseconds last{0};   ///< of the last acknowledged heartbeat; zero: none yet
+  std::chrono::nanoseconds worst{0};  ///< of all terms
+
+  friend bool operator==(const HeartbeatLag&, const HeartbeatLag&) = default;
+};
+
+/// A consistent picture of one candidate, for status displays.
+struct LeaseStatus {
+  LeaseState state{LeaseState::idle};
+  std::optional<LeaderInfo> leader{};          ///< as last seen
+  std::chrono::nanoseconds leaderSeenAgo{-1};  ///< age of that knowledge; negative: nothing seen yet
+  /// The last failure, also if it passed since. Where the driver makes the store's tables (Options::checksSchema),
+  /// their absence is none before it is known whether it can.
+  std::optional<StoreError> lastError{};
+  std::chrono::nanoseconds lastErrorAgo{-1};
+  /// The last answer to LeaseStore::ensureSchema; empty: none yet, or somebody else asks (Options::checksSchema).
+  std::optional<StoreResult<void>> schema{};
+  bool inDoubt{false};
+  bool workRunning{false};  ///< the work of this or an earlier term has not ended yet
+  std::uint64_t terms{0};   ///< won since start
+  /// How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last minute that was measured, in parts per
+  /// million; empty before the first. Where a time daemon follows good servers this is the error of the machine's own
+  /// oscillator: beyond 500 (with the default guard) only the fence keeps two leaders apart, and a warning is logged.
+  std::optional<double> clockRatePpm{};
+  HeartbeatLag heartbeatLag{};
+};
+
+}  // namespace tenure
