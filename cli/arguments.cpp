@@ -4,11 +4,11 @@
 #include <iterator>
 #include <utility>
 
-#include <tenure/config/duration.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/version.hpp>
 
 #include "command_line.hpp"
+#include "config/src/duration.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "help_texts.hpp"

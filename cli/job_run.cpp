@@ -4,10 +4,12 @@
 #include <csignal>
 #include <utility>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "environment.hpp"
 #include "job_deadline.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "output.hpp"
 #include "process.hpp"
 

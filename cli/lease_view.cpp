@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include <tenure/config/duration.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 
+#include "config/src/duration.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {

@@ -5,9 +5,8 @@
 #include <array>
 #include <utility>
 
-#include <tenure/config/duration.hpp>
-
 #include "command_line.hpp"
+#include "config/src/duration.hpp"
 #include "config/src/words.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"

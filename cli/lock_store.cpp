@@ -4,9 +4,8 @@
 #include <array>
 #include <utility>
 
-#include <tenure/config/config_keys.hpp>
-
 #include "cli/commands/config_file.hpp"
+#include "config/src/config_keys.hpp"
 #include "environment.hpp"
 #include "output.hpp"
 

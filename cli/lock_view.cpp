@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <tenure/config/duration.hpp>
 #include <tenure/lockcore/clock.hpp>
 
+#include "config/src/duration.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {

@@ -5,8 +5,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenure/config/duration.hpp>
-#include <tenure/lockcore/stored_tokens.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "config/src/duration.hpp"
 
 namespace tenure::cli {
 namespace {

@@ -9,11 +9,11 @@
 #include <iterator>
 #include <utility>
 
-#include <tenure/config/duration.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "command_check.hpp"
+#include "config/src/duration.hpp"
 #include "output.hpp"
 #include "store_calls.hpp"
 

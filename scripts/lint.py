@@ -44,7 +44,7 @@ FLOORS = {
 PUBLIC_FLOORS = {
     "runtime": ("asio",),
     "lock": ("lock", "lock_asio", "lock_client", "lock_error", "lock_future", "lock_options"),
-    "token": ("lock_token", "lock_tokens"),
+    "token": ("lock_tokens",),
 }
 
 # Headers that cost seconds per translation unit, and the files that may include them.

@@ -5,11 +5,13 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "benches.hpp"
 #include "fleet.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "stats.hpp"
 
 namespace tenure::bench {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <tenure/config/duration.hpp>
 #include <tenure/config/group_config.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 
@@ -10,6 +9,7 @@
 #include "cli/output.hpp"
 #include "cli/store_calls.hpp"
 #include "commands.hpp"
+#include "config/src/duration.hpp"
 #include "config_file.hpp"
 
 namespace tenure::cli {

@@ -1,7 +1,7 @@
 #include <stdexcept>
 
 #include <tenure/adapters/postgresql_fence_sql.hpp>
-#include <tenure/adapters/sqlite_fence_sql.hpp>
+#include <tenure/adapters/sqlite_fence.hpp>
 
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"

@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/config/duration.hpp>
-
 #include "cli/exit_codes.hpp"
 #include "cli/fence_recover/quiet_watch.hpp"
 #include "cli/fence_recover/resources.hpp"
 #include "cli/output.hpp"
 #include "cli/store_calls.hpp"
 #include "commands.hpp"
+#include "config/src/duration.hpp"
 #include "config_file.hpp"
 
 namespace tenure::cli {

@@ -2,12 +2,11 @@
 #include <fcntl.h>
 #include <system_error>
 
-#include <tenure/config/config_keys.hpp>
-
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
 #include "cli/unique_fd.hpp"
 #include "commands.hpp"
+#include "config/src/config_keys.hpp"
 
 namespace tenure::cli {
 namespace {

@@ -8,7 +8,6 @@
 #include <string>
 #include <thread>
 
-#include <tenure/config/duration.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
@@ -21,6 +20,7 @@
 #include "cli/store_calls.hpp"
 #include "cli/supervisor.hpp"
 #include "commands.hpp"
+#include "config/src/duration.hpp"
 #include "lock_listing.hpp"
 
 namespace tenure::cli {

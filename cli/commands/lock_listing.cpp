@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <string>
 
-#include <tenure/config/duration.hpp>
 #include <tenure/lockcore/clock.hpp>
 
 #include "cli/exit_codes.hpp"
@@ -14,6 +13,7 @@
 #include "cli/output.hpp"
 #include "cli/store_calls.hpp"
 #include "cli/wake_timer.hpp"
+#include "config/src/duration.hpp"
 
 namespace tenure::cli {
 namespace {

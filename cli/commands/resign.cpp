@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <string>
 
-#include <tenure/config/duration.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 
@@ -14,6 +13,7 @@
 #include "cli/store_calls.hpp"
 #include "cli/wake_timer.hpp"
 #include "commands.hpp"
+#include "config/src/duration.hpp"
 #include "config_file.hpp"
 
 namespace tenure::cli {

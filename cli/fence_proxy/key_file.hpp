@@ -7,7 +7,7 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/adapters/fence_signature.hpp>
+#include <tenure/adapters/fence_header.hpp>
 
 namespace tenure::cli::fence_proxy {
 

@@ -2,11 +2,12 @@
 
 #include <utility>
 
-#include <tenure/adapters/fenced_file_memory.hpp>
 #include <tenure/adapters/postgresql_fence_sql.hpp>
-#include <tenure/adapters/sqlite_fence_memory.hpp>
+
+#include "adapters/file/src/fenced_file_memory.hpp"
+#include "adapters/sqlite/src/sqlite_fence_memory.hpp"
 #ifdef TENURE_HAS_HTTP_FENCE
-#include <tenure/adapters/http_fence_memory.hpp>
+#include "adapters/http/src/http_fence_memory.hpp"
 #endif
 
 namespace tenure::cli {

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <tenure/adapters/fence_memory.hpp>
 #include <tenure/lockcore/store_error.hpp>
+
+#include "adapters/fence/src/fence_memory.hpp"
 
 namespace tenure::cli {
 

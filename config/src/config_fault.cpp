@@ -1,7 +1,7 @@
 #include <ostream>
 #include <stdexcept>
 
-#include <tenure/config/config_fault.hpp>
+#include <tenure/config/load_group.hpp>
 
 namespace tenure {
 

@@ -1,9 +1,9 @@
+#include "duration.hpp"
+
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
-
-#include <tenure/config/duration.hpp>
 
 #include "words.hpp"
 

@@ -8,10 +8,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenure/config/config_keys.hpp>
-#include <tenure/config/duration.hpp>
 #include <tenure/config/group_config.hpp>
 
+#include "config_keys.hpp"
+#include "duration.hpp"
 #include "value_codec.hpp"
 
 namespace tenure::config {

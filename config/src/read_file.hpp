@@ -7,7 +7,7 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/config/duration.hpp>
+#include "duration.hpp"
 
 namespace tenure::config {
 

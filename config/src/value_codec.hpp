@@ -10,8 +10,7 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/config/duration.hpp>
-
+#include "duration.hpp"
 #include "words.hpp"
 
 namespace tenure::config {

@@ -1,8 +1,8 @@
 #include <sstream>
 
-#include <tenure/config/config_keys.hpp>
 #include <tenure/config/group_config.hpp>
 
+#include "config_keys.hpp"
 #include "schema.hpp"
 #include "store_types.hpp"
 

@@ -6,14 +6,16 @@
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "lockcore/runtime/system_random.hpp"
 
 namespace tenure {
 
 using std::chrono::nanoseconds;
 
-LeaderElector::Impl::Impl(Group group, Listener listener, ElectorRuntime runtime,
-                          const std::shared_ptr<Scheduler>& scheduler, ElectorPart part)
+LeaderElector::Impl::Impl(Group group, Listener listener, Runtime runtime, const std::shared_ptr<Scheduler>& scheduler,
+                          ElectorPart part)
     : group_{std::move(group)},
       logger_{group_.logger()},
       scheduler_{scheduler},
@@ -31,7 +33,7 @@ LeaderElector::Impl::Impl(Group group, Listener listener, ElectorRuntime runtime
   random_ = std::move(runtime.random);
 }
 
-std::shared_ptr<LeaderElector::Impl> LeaderElector::Impl::make(Group group, Listener listener, ElectorRuntime runtime,
+std::shared_ptr<LeaderElector::Impl> LeaderElector::Impl::make(Group group, Listener listener, Runtime runtime,
                                                                ElectorPart part) {
   std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
   auto impl =

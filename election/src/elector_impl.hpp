@@ -30,10 +30,9 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
  public:
   class Patience;
 
-  [[nodiscard]] static std::shared_ptr<Impl> make(Group group, Listener listener, ElectorRuntime runtime,
+  [[nodiscard]] static std::shared_ptr<Impl> make(Group group, Listener listener, Runtime runtime,
                                                   ElectorPart part = {});
-  Impl(Group group, Listener listener, ElectorRuntime runtime, const std::shared_ptr<Scheduler>& scheduler,
-       ElectorPart part);
+  Impl(Group group, Listener listener, Runtime runtime, const std::shared_ptr<Scheduler>& scheduler, ElectorPart part);
 
   void addListener(Listener listener);
   /// `sighting`: what was seen of the lease before.

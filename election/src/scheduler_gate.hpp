@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/runtime/process_mark.hpp"
 

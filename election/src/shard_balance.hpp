@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "shard_shares.hpp"
 

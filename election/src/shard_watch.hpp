@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/lease/lease_sightings.hpp"
 #include "shard_balance.hpp"

@@ -6,7 +6,7 @@
 
 namespace tenure {
 
-ShardedElector::ShardedElector(Group group, ShardListener listener, ElectorRuntime runtime) {
+ShardedElector::ShardedElector(Group group, ShardListener listener, Runtime runtime) {
   std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
   impl_ = std::make_shared<Impl>(std::move(group), std::move(listener), std::move(runtime), std::move(scheduler));
 }

@@ -7,6 +7,8 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 
+#include "lockcore/runtime/system_random.hpp"
+
 namespace tenure {
 namespace {
 
@@ -33,8 +35,7 @@ ReleaseResult worse(ReleaseResult a, ReleaseResult b) {
 
 }  // namespace
 
-ShardedElector::Impl::Impl(Group group, ShardListener listener, ElectorRuntime runtime,
-                           std::shared_ptr<Scheduler> scheduler)
+ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime, std::shared_ptr<Scheduler> scheduler)
     : group_{std::move(group)},
       logger_{group_.logger()},
       names_{group_.options().shards.shardNames()},

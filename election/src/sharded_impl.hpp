@@ -17,7 +17,7 @@ namespace tenure {
 
 class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(Group group, ShardListener listener, ElectorRuntime runtime, std::shared_ptr<Scheduler> scheduler);
+  Impl(Group group, ShardListener listener, Runtime runtime, std::shared_ptr<Scheduler> scheduler);
 
   void start();
   void requestStop();

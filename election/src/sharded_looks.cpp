@@ -3,8 +3,9 @@
 #include <exception>
 #include <utility>
 
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
+#include "lockcore/port/random_draws.hpp"
 #include "sharded_impl.hpp"
 
 namespace tenure {
@@ -146,7 +147,7 @@ ShardedElector::Impl::SeatPtr ShardedElector::Impl::sit(const LeaseKey& key, Lis
                      const auto of = weakSeat.lock();
                      if (self && of) self->told(of, notice);
                    }};
-  ElectorRuntime runtime{gate_->scheduler(), executor_, std::make_unique<SharedRandom>(random_)};
+  Runtime runtime{gate_->scheduler(), executor_, std::make_unique<SharedRandom>(random_)};
   seat->elector = Elector::make(groupOf(key), std::move(listener), std::move(runtime), std::move(part));
   return seat;
 }

@@ -74,7 +74,7 @@ int main(int argc, char** argv) try {
     acceptor.close();  // the lease is released after this returns: the successor finds the port free
     say() << "passive (" << why.reason << ")" << std::endl;
   };
-  tenure::ElectorRuntime runtime{
+  tenure::Runtime runtime{
       .scheduler = tenure::makeAsioScheduler(io.get_executor()),
       .executor = [&io](std::function<void()> task) { asio::post(io, std::move(task)); },
   };

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "refresh_plan.hpp"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lockcore/port/random_draws.hpp"
+
 namespace tenure::aws {
 
 using std::chrono::nanoseconds;

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::aws {
 

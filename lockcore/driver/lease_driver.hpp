@@ -9,7 +9,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/outcomes.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/lease/lease_machine.hpp"
 #include "term_cell.hpp"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <utility>
 
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "lease_driver.hpp"
 #include "lockcore/runtime/clock_gauge.hpp"

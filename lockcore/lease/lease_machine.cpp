@@ -4,6 +4,7 @@
 
 #include "lease_machine_impl.hpp"
 #include "lockcore/port/mutants.hpp"
+#include "lockcore/port/random_draws.hpp"
 
 namespace tenure {
 

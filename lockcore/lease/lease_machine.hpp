@@ -8,7 +8,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "lease_action.hpp"
 #include "lease_event.hpp"

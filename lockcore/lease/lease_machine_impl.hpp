@@ -9,6 +9,7 @@
 #include "lease_machine.hpp"
 #include "lease_memory.hpp"
 #include "lockcore/port/mutants.hpp"
+#include "lockcore/port/random_draws.hpp"
 #include "observation.hpp"
 #include "packed_version.hpp"
 #include "poll_schedule.hpp"

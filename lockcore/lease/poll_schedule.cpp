@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lockcore/port/mutants.hpp"
+#include "lockcore/port/random_draws.hpp"
 
 namespace tenure {
 namespace {

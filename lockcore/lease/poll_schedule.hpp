@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {

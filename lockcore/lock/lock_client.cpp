@@ -22,7 +22,7 @@ void PendingAcquire::cancel() const {
   if (const auto session = session_.lock(); session && session->isHere()) session->cancel(LockErrc::cancelled);
 }
 
-LockClient::LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options, LockRuntime runtime)
+LockClient::LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options, Runtime runtime)
     : impl_{Impl::make(std::move(store), std::move(options), std::move(runtime))} {}
 
 LockClient::~LockClient() {

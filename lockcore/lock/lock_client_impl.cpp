@@ -8,6 +8,7 @@
 
 #include "lock_errors.hpp"
 #include "lockcore/runtime/contained_executor.hpp"
+#include "lockcore/runtime/system_random.hpp"
 
 namespace tenure {
 
@@ -63,7 +64,7 @@ LockClient::Impl::Impl(LockClientOptions options, std::shared_ptr<const LockComm
       memories_{options_.remembered} {}
 
 std::shared_ptr<LockClient::Impl> LockClient::Impl::make(std::shared_ptr<LeaseStore> store, LockClientOptions options,
-                                                         LockRuntime runtime) {
+                                                         Runtime runtime) {
   if (options.candidate.empty()) options.candidate = hostNameAsCandidate();
   OptionFaults faults = faultsOf(options);
   if (!store) faults.push_back({"store", "is missing; give a store such as makeSqliteStore(...)"});

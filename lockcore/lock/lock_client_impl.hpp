@@ -20,7 +20,7 @@ namespace tenure {
 class LockClient::Impl : public std::enable_shared_from_this<Impl> {
  public:
   [[nodiscard]] static std::shared_ptr<Impl> make(std::shared_ptr<LeaseStore> store, LockClientOptions options,
-                                                  LockRuntime runtime);
+                                                  Runtime runtime);
   Impl(LockClientOptions options, std::shared_ptr<const LockCommon> common, std::shared_ptr<Scheduler> scheduler,
        std::unique_ptr<RandomSource> random);
 

@@ -2,7 +2,7 @@
 #include <exception>
 #include <utility>
 
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "lock_client_impl.hpp"
 

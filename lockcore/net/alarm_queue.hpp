@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::net {
 

@@ -5,7 +5,9 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
+
+#include "random_draws.hpp"
 
 namespace tenure {
 

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "plain_text.hpp"
 

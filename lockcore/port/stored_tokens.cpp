@@ -1,4 +1,4 @@
-#include <tenure/lockcore/stored_tokens.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 namespace tenure {
 

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <thread>
 
-#include <tenure/lockcore/executor.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 

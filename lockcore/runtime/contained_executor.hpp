@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/executor.hpp>
 #include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "thread_pool.hpp"
 

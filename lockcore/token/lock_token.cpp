@@ -4,7 +4,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_options.hpp>
-#include <tenure/lockcore/lock_token.hpp>
+#include <tenure/lockcore/lock_tokens.hpp>
 
 #include "lock_token_parts.hpp"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include <tenure/lockcore/lock_token.hpp>
+#include <tenure/lockcore/lock_tokens.hpp>
 
 namespace tenure {
 

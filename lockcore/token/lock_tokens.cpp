@@ -12,6 +12,8 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "lock_token_parts.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "store_answer.hpp"
 #include "token_acquirer.hpp"
 #include "token_write.hpp"

@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "lockcore/runtime/thread.hpp"
 #include "store_answer.hpp"

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
-#include <tenure/lockcore/lock_token.hpp>
+#include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "lockcore/lease/lease_machine.hpp"
+#include "lockcore/runtime/system_random.hpp"
 
 namespace tenure {
 

@@ -5,6 +5,8 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 
+#include "lockcore/port/random_draws.hpp"
+
 namespace tenure {
 namespace {
 

@@ -16,8 +16,8 @@
 #include <gtest/gtest.h>
 
 #include <tenure/adapters/fenced_file.hpp>
-#include <tenure/adapters/fenced_file_memory.hpp>
 
+#include "adapters/file/src/fenced_file_memory.hpp"
 #include "adapters/file/src/files.hpp"
 #include "support/temp_dir.hpp"
 

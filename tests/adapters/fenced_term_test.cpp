@@ -3,10 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/adapters/fence_text.hpp>
 #include <tenure/adapters/fenced_writer.hpp>
 #include <tenure/election/leadership.hpp>
 #include <tenure/lockcore/store_checks.hpp>
+
+#include "adapters/fence/src/fence_text.hpp"
 
 namespace tenure {
 namespace {

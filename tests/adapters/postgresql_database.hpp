@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
+
+#include "lockcore/runtime/system_random.hpp"
 
 #include <libpq-fe.h>
 

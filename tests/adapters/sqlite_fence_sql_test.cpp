@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <tenure/adapters/sqlite_fence.hpp>
-#include <tenure/adapters/sqlite_fence_sql.hpp>
 
 #include "adapters/test_database.hpp"
 #include "support/temp_dir.hpp"

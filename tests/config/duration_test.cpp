@@ -1,9 +1,9 @@
+#include "config/src/duration.hpp"
+
 #include <chrono>
 #include <random>
 
 #include <gtest/gtest.h>
-
-#include <tenure/config/duration.hpp>
 
 namespace tenure {
 namespace {

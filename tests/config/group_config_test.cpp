@@ -1,8 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <tenure/config/config_keys.hpp>
 #include <tenure/config/group_config.hpp>
 #include <tenure/config/load_group.hpp>
+
+#include "config/src/config_keys.hpp"
 
 namespace tenure {
 namespace {

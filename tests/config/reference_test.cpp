@@ -8,10 +8,10 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/config/config_keys.hpp>
-#include <tenure/config/duration.hpp>
 #include <tenure/config/load_group.hpp>
 
+#include "config/src/config_keys.hpp"
+#include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
 #include "config/src/yaml_tree.hpp"
 #include "config/test_files.hpp"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "election/stage.hpp"
 

@@ -52,7 +52,7 @@ TEST(Executors, oneThreadOfTheUsersServesManyElectors) {
   };
   std::vector<std::unique_ptr<LeaderElector>> electors;
   for (int i = 0; i < 3; ++i) {
-    ElectorRuntime runtime;
+    Runtime runtime;
     runtime.executor = loop.executor();
     electors.push_back(std::make_unique<LeaderElector>(group("c", store), listener, std::move(runtime)));
     electors.back()->start();
@@ -75,7 +75,7 @@ TEST(Executors, stopInAHandlerOfTheUsersOwnLoopReturnsAtOnce) {
   const auto scheduler = makeAsioScheduler(io.get_executor());
   const auto store = makeMemoryStore(scheduler);
   Record record;
-  ElectorRuntime runtime;
+  Runtime runtime;
   runtime.scheduler = scheduler;
   runtime.executor = [&](std::function<void()> task) { boost::asio::post(io, std::move(task)); };
   LeaderElector elector{group("a", store), record.terms(), std::move(runtime)};
@@ -106,7 +106,7 @@ TEST(Executors, theLoopMayGoRightAfterTheElectorThoughATermIsStillHeld) {
     auto work = boost::asio::make_work_guard(io);
     auto scheduler = makeAsioScheduler(io.get_executor());
     last = scheduler;
-    ElectorRuntime runtime;
+    Runtime runtime;
     runtime.scheduler = std::move(scheduler);
     std::thread loop{[&io] { io.run(); }};
     {
@@ -150,7 +150,7 @@ TEST(Executors, aSlowOneGetsTheStopTokenBeforeOnElected) {
 TEST(Executors, oneThatThrowsLosesNoCallback) {
   Stage stage;
   Record record;
-  ElectorRuntime runtime = stage.runtime();
+  Runtime runtime = stage.runtime();
   runtime.executor = [](const std::function<void()>&) { throw std::runtime_error{"the pool is shut down"}; };
   auto store = std::make_shared<FaultStore>(stage.memory, stage.clock);
   std::unique_ptr<LeaderElector, PumpedDelete> elector{
@@ -170,7 +170,7 @@ TEST(Executors, oneThatThrowsLosesNoCallback) {
 TEST(Executors, oneThatThrowsAfterTakingTheTaskRunsItOnce) {
   Stage stage;
   Record record;
-  ElectorRuntime runtime = stage.runtime();
+  Runtime runtime = stage.runtime();
   runtime.executor = [run = stage.executor](const std::function<void()>& task) {
     run->post(task);
     throw std::runtime_error{"out of memory for my statistics"};

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 namespace tenure::test {
 namespace {

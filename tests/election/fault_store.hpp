@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include <tenure/lockcore/lease_store.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::test {
 

@@ -28,7 +28,7 @@ class Turmoil {
     constexpr std::array<std::int64_t, 3> drifts{-500, 0, 500};
     for (std::size_t i = 0; i < drifts.size(); ++i) {
       stores_[i] = std::make_shared<FaultStore>(stage_.memory, stage_.clock);
-      ElectorRuntime runtime = stage_.runtime();
+      Runtime runtime = stage_.runtime();
       runtime.scheduler = std::make_shared<DriftingScheduler>(stage_.clock, drifts[i]);
       runtime.random = std::make_unique<SeededRandom>(random_.next());
       Group group = stage_.group("c" + std::to_string(i), stores_[i]);

@@ -29,7 +29,7 @@ class Leader {
  public:
   Leader(const std::string& group, std::shared_ptr<LeaseStore> store, Executor executor = {}, Listener also = {})
       : elector_{Group::make({group, {"one"}, {.duration = 1'200ms, .heartbeat = 300ms}}, std::move(store)).value(),
-                 std::move(also), ElectorRuntime{.executor = std::move(executor)}} {
+                 std::move(also), Runtime{.executor = std::move(executor)}} {
     elector_.addListener(record_->terms());
     elector_.addListener(record_->notices());
     elector_.start();

@@ -88,9 +88,9 @@ TEST(ReadingOrder, aLockAndItsClientReadTheClockAfterTheState) {
     LockClientOptions options;
     options.candidate = "a";
     options.lease = {.duration = 3s, .heartbeat = 1s};
-    ElectorRuntime runtime = stage.runtime();
+    Runtime runtime = stage.runtime();
     LockClient client{stage.memory, std::move(options),
-                      LockRuntime{runtime.scheduler, runtime.executor, std::move(runtime.random)}};
+                      Runtime{runtime.scheduler, runtime.executor, std::move(runtime.random)}};
     std::optional<LockResult<Lock>> won;
     client.acquireAsync({"orders"}, {}, [&](LockResult<Lock> result) { won.emplace(std::move(result)); });
     ASSERT_TRUE(stage.advanceUntil([&] { return won.has_value(); }));

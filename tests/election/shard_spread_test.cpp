@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "election/src/shard_balance.hpp"
+#include "lockcore/port/random_draws.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {

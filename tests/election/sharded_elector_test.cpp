@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "election/sharded_group.hpp"
+#include "lockcore/port/random_draws.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {
@@ -227,7 +228,7 @@ TEST_F(ShardedElectorTest, I9_AShardIsHandedOverAfterItsWorkHasEnded) {
     EXPECT_TRUE(term.isValid()) << "the work ends before its lease does";
     --working;
   };
-  ElectorRuntime threaded = runtime();
+  Runtime threaded = runtime();
   threaded.executor = {};
   auto elector = std::make_unique<ShardedElector>(group("a", link), std::move(blocking), std::move(threaded));
   elector->start();

@@ -144,7 +144,7 @@ TEST_F(ShardedElectorLife, DestroyedWhileItsSchedulerStandsStillItsWorkIsToldToS
     EXPECT_EQ(why.reason, RevokeReason::stopped);
     tell("revoked");
   };
-  ElectorRuntime threaded = runtime();
+  Runtime threaded = runtime();
   threaded.executor = {};
   auto elector = std::make_unique<ShardedElector>(group("a", memory_, quick), std::move(listener), std::move(threaded));
   elector->start();

@@ -63,8 +63,8 @@ Group ShardedGroup::group(const std::string& name, std::shared_ptr<LeaseStore> s
   return Group::make(std::move(options), std::move(store)).value();
 }
 
-ElectorRuntime ShardedGroup::runtime() {
-  ElectorRuntime runtime;
+Runtime ShardedGroup::runtime() {
+  Runtime runtime;
   runtime.scheduler = clock_;
   runtime.executor = [run = executor_](std::function<void()> task) { run->post(std::move(task)); };
   runtime.random = std::make_unique<SeededRandom>(++seed_);

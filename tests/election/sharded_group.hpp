@@ -65,7 +65,7 @@ class ShardedGroup : public testing::Test {
   /// Started. It is told of terms in `told`.
   Candidate& join(const std::string& name, const Adjust& adjust = {});
   [[nodiscard]] Group group(const std::string& name, std::shared_ptr<LeaseStore> store, const Adjust& adjust = {});
-  [[nodiscard]] ElectorRuntime runtime();
+  [[nodiscard]] Runtime runtime();
   /// It does nothing more, and nothing of it reaches the store.
   void crash(Candidate& candidate);
   /// Politely; time goes on meanwhile. It is gone then.

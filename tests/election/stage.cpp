@@ -123,8 +123,8 @@ Group Stage::group(const std::string& name, std::shared_ptr<LeaseStore> store, c
   return Group::make(std::move(options), std::move(store), std::move(logger)).value();
 }
 
-ElectorRuntime Stage::runtime() {
-  ElectorRuntime runtime;
+Runtime Stage::runtime() {
+  Runtime runtime;
   runtime.scheduler = clock;
   runtime.executor = [run = executor](std::function<void()> task) { run->post(std::move(task)); };
   runtime.random = std::make_unique<SeededRandom>(++seed_);
@@ -136,12 +136,12 @@ Candidate Stage::candidateWith(const std::string& name, Listener listener, const
 }
 
 Candidate Stage::threaded(const std::string& name, Listener listener, const Adjust& adjust) {
-  ElectorRuntime own = runtime();
+  Runtime own = runtime();
   own.executor = {};
   return make(name, std::move(listener), adjust, std::move(own));
 }
 
-Candidate Stage::make(const std::string& name, Listener listener, const Adjust& adjust, ElectorRuntime where) {
+Candidate Stage::make(const std::string& name, Listener listener, const Adjust& adjust, Runtime where) {
   auto store = std::make_shared<FaultStore>(memory, clock);
   auto elector = std::make_unique<LeaderElector>(group(name, store, adjust), std::move(listener), std::move(where));
   return {std::move(store), nullptr, {elector.release(), PumpedDelete{this}}};

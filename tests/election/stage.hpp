@@ -92,7 +92,7 @@ class Stage {
   /// The same with callbacks on threads of the library's own.
   [[nodiscard]] Candidate threaded(const std::string& name, Listener listener, const Adjust& adjust = {});
   [[nodiscard]] Group group(const std::string& name, std::shared_ptr<LeaseStore> store, const Adjust& adjust = {});
-  [[nodiscard]] ElectorRuntime runtime();
+  [[nodiscard]] Runtime runtime();
 
   /// Runs what is ready, on the scheduler and on the executor, without moving time.
   void settle();
@@ -127,7 +127,7 @@ class Stage {
   const LeaseKey key{"stage"};
 
  private:
-  Candidate make(const std::string& name, Listener listener, const Adjust& adjust, ElectorRuntime where);
+  Candidate make(const std::string& name, Listener listener, const Adjust& adjust, Runtime where);
 
   struct LogLines {
     std::mutex mutex;

@@ -59,7 +59,7 @@ class Leader {
                   Logger logger = {}, OnLost onLost = OnLost::callback, std::chrono::milliseconds duration = 600ms) {
     GroupOptions options{
         .group = "watched", .candidate = {.id = "leader"}, .lease = {.duration = duration}, .onLost = onLost};
-    ElectorRuntime runtime;
+    Runtime runtime;
     runtime.scheduler = std::move(scheduler);
     elector_.emplace(Group::make(std::move(options), std::move(store), std::move(logger)).value(), record_.terms(),
                      std::move(runtime));

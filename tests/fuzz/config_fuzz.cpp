@@ -6,8 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/config/duration.hpp>
 #include <tenure/config/load_group.hpp>
+
+#include "config/src/duration.hpp"
 
 namespace {
 

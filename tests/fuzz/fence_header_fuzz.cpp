@@ -1,12 +1,11 @@
 // Any bytes as a Fencing-Token header, and as a Content-Digest: refused in a short sentence, or understood in one way.
 #include <set>
 
-#include <tenure/adapters/fence_header.hpp>
-#include <tenure/adapters/fence_signature.hpp>
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
+#include "adapters/http/src/fence_claims.hpp"
 #include "fuzz_support.hpp"
 
 namespace {

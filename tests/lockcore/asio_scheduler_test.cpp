@@ -21,7 +21,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/asio.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/child_process.hpp"
 

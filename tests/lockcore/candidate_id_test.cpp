@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <string>
 
-#include <tenure/lockcore/death_notice.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "support/manual_scheduler.hpp"

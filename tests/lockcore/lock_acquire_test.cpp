@@ -61,7 +61,7 @@ TEST_F(LockAcquire, S1_28_S1_68_S3_16_heldByAnotherNamesOwnerAndAgeInOneRead) {
 /// Whoever asks now and then, as soon as he is told, is not told that he stands in his own way.
 TEST_F(LockAcquire, S1_28_whoIsToldThatItIsHeldMayAskAgainAtOnce) {
   const Lock held = world.acquireNow(*a, "orders");
-  LockRuntime runtime;
+  Runtime runtime;
   runtime.scheduler = world.loop;
   runtime.executor = [](const std::function<void()>& task) { task(); };
   LockClient eager{world.store, {.candidate = "c", .lease = lockLease()}, std::move(runtime)};
@@ -124,7 +124,7 @@ TEST_F(LockAcquire, J12_J66_whatIsRememberedIsBounded) {
   LockClientOptions options;
   options.lease = lockLease();
   options.remembered = 2;
-  LockRuntime runtime;
+  Runtime runtime;
   runtime.scheduler = world.loop;
   runtime.executor = [this](std::function<void()> task) { world.callbacks->post(std::move(task)); };
   LockClient small{world.store, options, std::move(runtime)};

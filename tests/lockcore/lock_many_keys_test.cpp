@@ -75,7 +75,7 @@ class LockManyKeys : public testing::Test {
     LockClientOptions options;
     options.candidate = "a";
     options.lease = lockLease();
-    LockRuntime runtime;
+    Runtime runtime;
     runtime.scheduler = scheduler_;
     runtime.executor = [this](std::function<void()> task) { scheduler_->post(std::move(task)); };
     runtime.random = std::make_unique<SeededRandom>(1);

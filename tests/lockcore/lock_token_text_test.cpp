@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/lock_token.hpp>
+#include <tenure/lockcore/lock_tokens.hpp>
 
 #include "lockcore/token/lock_token_parts.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/lock_tokens.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
 namespace tenure::test {

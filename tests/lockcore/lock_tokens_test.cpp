@@ -9,7 +9,7 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lock_tokens.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 

@@ -45,7 +45,7 @@ class Worker {
     LockClientOptions client;
     client.candidate = name;
     client.lease = lockLease();
-    LockRuntime runtime;
+    Runtime runtime;
     runtime.scheduler = world.loop;
     runtime.executor = [&world](std::function<void()> task) { world.callbacks->post(std::move(task)); };
     runtime.random = std::make_unique<SeededRandom>(name.front());

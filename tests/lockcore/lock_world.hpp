@@ -56,7 +56,7 @@ class LockWorld {
     options.logger = Logger{LogLevel::trace, [this](LogLevel level, std::string_view line) {
                               lines.push_back(std::string{toString(level)} + ' ' + std::string{line});
                             }};
-    LockRuntime runtime;
+    Runtime runtime;
     runtime.scheduler = loop;
     runtime.executor = [this](std::function<void()> task) { callbacks->post(std::move(task)); };
     runtime.random = std::make_unique<SeededRandom>(++seed_);

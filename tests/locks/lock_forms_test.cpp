@@ -138,7 +138,7 @@ TEST_F(LockForms, J48_theLibrarysWorkRunsOnTheCallersLoop) {
   auto work = asio::make_work_guard(io);
   std::thread loop{[&] { io.run(); }};
   {
-    LockRuntime runtime;
+    Runtime runtime;
     runtime.scheduler = makeAsioScheduler(io.get_executor());
     LockClient own{makeMemoryStore(), {}, std::move(runtime)};
     EXPECT_TRUE(own.acquire({"orders"}).has_value());

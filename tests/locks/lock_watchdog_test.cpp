@@ -38,7 +38,7 @@ class LockOnABlockedLoop {
   [[nodiscard]] LockClient client() {
     LockClientOptions options;
     options.lease = lease;
-    LockRuntime runtime;
+    Runtime runtime;
     runtime.scheduler = makeAsioScheduler(loop.io.get_executor());
     return LockClient{makeMemoryStore(), std::move(options), std::move(runtime)};
   }

@@ -11,11 +11,11 @@
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/lock_client.hpp>
-#include <tenure/lockcore/random_source.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "lockcore/driver/lease_driver.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "locks/fenced_count.hpp"
 #include "locks/workers.hpp"
 #include "support/temp_dir.hpp"

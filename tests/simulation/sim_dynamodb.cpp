@@ -10,7 +10,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
 
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/aws/json_client.hpp"
 #include "lockcore/stores/dynamodb/src/record_codec.hpp"

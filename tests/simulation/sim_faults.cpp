@@ -1,4 +1,5 @@
 // What befalls the processes and the store, drawn anew three times in each lease.
+#include "lockcore/port/random_draws.hpp"
 #include "simulation/sim_world.hpp"
 
 namespace tenure::test {

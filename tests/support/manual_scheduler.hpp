@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::test {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure::test {
 

@@ -8,8 +8,7 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include <tenure/adapters/fence_text.hpp>
-
+#include "adapters/fence/src/fence_text.hpp"
 #include "fence_requests.hpp"
 
 namespace tenure::dynamodb_fence {

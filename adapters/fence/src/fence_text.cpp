@@ -1,7 +1,8 @@
+#include "fence_text.hpp"
+
 #include <charconv>
 #include <cstdint>
 
-#include <tenure/adapters/fence_text.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 namespace tenure {

@@ -1,4 +1,4 @@
-#include <tenure/adapters/fenced_term.hpp>
+#include <tenure/adapters/fenced_writer.hpp>
 
 namespace tenure {
 

@@ -1,6 +1,6 @@
-#include <utility>
+#include "fenced_file_memory.hpp"
 
-#include <tenure/adapters/fenced_file_memory.hpp>
+#include <utility>
 
 #include "file_writer.hpp"
 

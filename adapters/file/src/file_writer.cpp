@@ -5,9 +5,12 @@
 #include <system_error>
 #include <utility>
 
-#include <tenure/adapters/fence_text.hpp>
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
+
+#include "adapters/fence/src/fence_text.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 
 namespace tenure::file_fence {
 namespace {

@@ -2,10 +2,10 @@
 #include <charconv>
 #include <stdexcept>
 
-#include <tenure/adapters/fence_header.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
+#include "fence_claims.hpp"
 #include "structured_field.hpp"
 
 namespace tenure {

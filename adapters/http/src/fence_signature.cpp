@@ -4,9 +4,8 @@
 #include <openssl/evp.h>
 #include <stdexcept>
 
-#include <tenure/adapters/fence_signature.hpp>
-
 #include "base64.hpp"
+#include "fence_claims.hpp"
 #include "structured_field.hpp"
 
 namespace tenure {

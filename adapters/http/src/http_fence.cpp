@@ -10,6 +10,7 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "fence_claims.hpp"
 #include "lease_gate.hpp"
 #include "refusals.hpp"
 #include "token_memory.hpp"

@@ -1,8 +1,8 @@
+#include "http_fence_memory.hpp"
+
 #include <filesystem>
 #include <system_error>
 #include <utility>
-
-#include <tenure/adapters/http_fence_memory.hpp>
 
 #include "token_memory.hpp"
 

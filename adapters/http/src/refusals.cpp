@@ -1,5 +1,7 @@
 #include "refusals.hpp"
 
+#include "fence_claims.hpp"
+
 namespace tenure {
 namespace http_fence {
 namespace {

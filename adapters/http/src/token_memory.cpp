@@ -8,8 +8,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include <tenure/adapters/fence_text.hpp>
-
+#include "adapters/fence/src/fence_text.hpp"
 #include "lockcore/runtime/thread.hpp"
 
 namespace tenure::http_fence {

@@ -2,9 +2,9 @@
 #include <cstring>
 #include <utility>
 
-#include <tenure/adapters/fence_text.hpp>
 #include <tenure/adapters/postgresql_fence.hpp>
 
+#include "adapters/fence/src/fence_text.hpp"
 #include "connection.hpp"
 #include "statements.hpp"
 

@@ -1,6 +1,6 @@
 #include "answers.hpp"
 
-#include <tenure/adapters/fence_text.hpp>
+#include "adapters/fence/src/fence_text.hpp"
 
 namespace tenure::redis_fence {
 namespace {

@@ -3,9 +3,11 @@
 
 #include <tenure/adapters/redis_fence.hpp>
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "answers.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "reply.hpp"
 #include "script.hpp"
 

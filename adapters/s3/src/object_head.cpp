@@ -8,7 +8,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include <tenure/adapters/fence_text.hpp>
+#include "adapters/fence/src/fence_text.hpp"
 
 namespace tenure::s3_fence {
 namespace {

@@ -2,8 +2,11 @@
 
 #include <utility>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/store_checks.hpp>
+
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 
 namespace tenure::s3_fence {
 namespace {

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <ctime>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
+
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 
 namespace tenure::sqlite_fence {
 namespace {

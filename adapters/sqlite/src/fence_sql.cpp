@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include <tenure/adapters/sqlite_fence_sql.hpp>
+#include <tenure/adapters/sqlite_fence.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 namespace tenure {

@@ -1,9 +1,9 @@
 #include <utility>
 
-#include <tenure/adapters/fence_text.hpp>
 #include <tenure/adapters/sqlite_fence.hpp>
 #include <tenure/lockcore/clock.hpp>
 
+#include "adapters/fence/src/fence_text.hpp"
 #include "connection.hpp"
 #include "fence_sql.hpp"
 #include "transaction.hpp"

@@ -1,6 +1,7 @@
+#include "sqlite_fence_memory.hpp"
+
 #include <utility>
 
-#include <tenure/adapters/sqlite_fence_memory.hpp>
 #include <tenure/lockcore/clock.hpp>
 
 #include "connection.hpp"

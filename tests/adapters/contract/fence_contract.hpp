@@ -32,7 +32,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/adapters/fenced_term.hpp>
+#include <tenure/adapters/fenced_writer.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 #include "adapters/contract/fence_judge.hpp"

@@ -1,7 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <tenure/adapters/fence_header.hpp>
 #include <tenure/lockcore/store_checks.hpp>
+
+#include "adapters/http/src/fence_claims.hpp"
 
 namespace tenure {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include <tenure/adapters/fence_signature.hpp>
+#include "adapters/http/src/fence_claims.hpp"
 
 namespace tenure {
 namespace {

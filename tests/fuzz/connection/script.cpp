@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <tenure/adapters/fence_signature.hpp>
+#include <tenure/adapters/fence_header.hpp>
 
 namespace tenure::fuzz {
 namespace {

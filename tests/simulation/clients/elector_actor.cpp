@@ -89,8 +89,8 @@ class ElectorActor final : public Actor {
       listener.onInDoubt = [](const Doubt&) {};
       listener.onLeaderChanged = [](const std::optional<LeaderInfo>&) {};
     }
-    ElectorRuntime runtime{loop_, world_.executor(life_, seen_->callbacks),
-                           std::make_unique<SeededRandom>(world_.process.next())};
+    Runtime runtime{loop_, world_.executor(life_, seen_->callbacks),
+                    std::make_unique<SeededRandom>(world_.process.next())};
     elector_ = std::make_unique<LeaderElector>(Group::make(options, life_.store, world_.logger()).value(), listener,
                                                std::move(runtime));
     seen_->candidate = elector_->candidate();

@@ -108,7 +108,7 @@ class LockActor final : public Actor {
     loop_ = world_.makeLoop(life_);
     client_ = std::make_unique<LockClient>(
         life_.store, options,
-        LockRuntime{loop_, world_.executor(life_), std::make_unique<SeededRandom>(world_.process.next())});
+        Runtime{loop_, world_.executor(life_), std::make_unique<SeededRandom>(world_.process.next())});
   }
 
   /// First come, first served, for at least as long as nobody competes from his place.

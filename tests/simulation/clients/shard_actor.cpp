@@ -88,8 +88,8 @@ class ShardActor final : public Actor {
     listener.onShardRevoked = [this, seen = seen_](const Shard& shard, const TermEnd& why) {
       revoked(*seen, shard.index, why);
     };
-    ElectorRuntime runtime{loop_, world_.executor(life_, seen_->callbacks),
-                           std::make_unique<SeededRandom>(world_.process.next())};
+    Runtime runtime{loop_, world_.executor(life_, seen_->callbacks),
+                    std::make_unique<SeededRandom>(world_.process.next())};
     elector_ = std::make_unique<ShardedElector>(Group::make(options, life_.store, world_.logger()).value(), listener,
                                                 std::move(runtime));
     seen_->candidate = elector_->candidate();

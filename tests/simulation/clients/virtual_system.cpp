@@ -8,10 +8,11 @@
 #include <unistd.h>
 #include <utility>
 
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/driver/watchdog.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "lockcore/runtime/thread_pool.hpp"
 #include "lockcore/token/lock_token_parts.hpp"

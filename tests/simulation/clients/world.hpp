@@ -9,10 +9,9 @@
 #include <string>
 #include <vector>
 
-#include <tenure/lockcore/executor.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/stores/memory/src/memory_table.hpp"
 #include "simulation/clients/client_sim.hpp"

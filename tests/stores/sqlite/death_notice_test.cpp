@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "actor.hpp"
 #include "lockcore/stores/sqlite/src/beacon_file.hpp"

@@ -35,7 +35,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 
 #include "stores/sqlite/sqlite_support.hpp"
 

@@ -8,26 +8,10 @@
 
 #include <tenure/election/group.hpp>
 #include <tenure/election/listener.hpp>
-#include <tenure/lockcore/executor.hpp>
 #include <tenure/lockcore/outcomes.hpp>
-#include <tenure/lockcore/random_source.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
-
-/// Where an elector runs; every default suits a program that has no wishes. Electors share what they are given: with
-/// the defaults, or with one scheduler and one executor, any number of leases costs one renewal thread and as many
-/// callback threads as block, and the callbacks of each elector come in order. Give them one store object too
-/// (Group::store()).
-struct ElectorRuntime {
-  /// Renewal and all other library work. Null: one thread per process shared by all electors (sharedScheduler()).
-  std::shared_ptr<Scheduler> scheduler{};
-  /// Callbacks. Empty: threads of the library's own. If your executor has a single thread, onElected must not block,
-  /// and what waits for callbacks (stop(), the destructor) must not be called there outside of callbacks.
-  Executor executor{};
-  /// Randomness for jitter, record versions and the incarnation. Null: the operating system's.
-  std::unique_ptr<RandomSource> random{};
-};
 
 /// What an elector knows of itself and of the leader.
 struct ElectorStatus {
@@ -52,7 +36,7 @@ class LeaderElector {
  public:
   /// Does nothing yet; no request is made before start(). Throws std::invalid_argument for a group with shards, which
   /// is for ShardedElector.
-  explicit LeaderElector(Group group, Listener listener = {}, ElectorRuntime runtime = {});
+  explicit LeaderElector(Group group, Listener listener = {}, Runtime runtime = {});
 
   /// stop(), then waits until no callback is running, at most as long as stop() may take (one second more if your
   /// scheduler stands still, so that the work can be told at all), and destroys the listeners. A callback that is

@@ -7,8 +7,8 @@
 #include <string>
 
 #include <tenure/election/leadership.hpp>
-#include <tenure/lockcore/executor.hpp>
 #include <tenure/lockcore/outcomes.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 

@@ -71,7 +71,7 @@ struct ShardedStatus {
 class ShardedElector {
  public:
   /// Does nothing yet; no request is made before start(). Throws std::invalid_argument for a group without shards.
-  explicit ShardedElector(Group group, ShardListener listener = {}, ElectorRuntime runtime = {});
+  explicit ShardedElector(Group group, ShardListener listener = {}, Runtime runtime = {});
 
   /// stop(), then as ~LeaderElector for every shard, together at most as long as stop() may take.
   ~ShardedElector();

@@ -6,7 +6,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 

@@ -8,11 +8,9 @@
 #include <optional>
 #include <string>
 
-#include <tenure/lockcore/executor.hpp>
 #include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/logger.hpp>
-#include <tenure/lockcore/random_source.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 
@@ -27,16 +25,6 @@ struct LockClientOptions {
   /// its wait begins anew. About 700 bytes each. 0 .. 1,000,000.
   std::size_t remembered{10'000};
   Logger logger{};
-};
-
-/// Where a client runs; every default suits a program that has no wishes.
-struct LockRuntime {
-  /// Heartbeats and all other library work. Null: one thread per process that all clients and electors share.
-  std::shared_ptr<Scheduler> scheduler{};
-  /// Callbacks. Empty: threads of the library's own.
-  Executor executor{};
-  /// Randomness for jitter, record versions and the incarnation. Null: the operating system's.
-  std::unique_ptr<RandomSource> random{};
 };
 
 /// Of one acquisition. `AcquireOptions{}` waits for ever, with the client's timing and nothing beside the lock.

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <tenure/lockcore/logger.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "layout.hpp"

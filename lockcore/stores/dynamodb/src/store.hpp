@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "lockcore/aws/json_client.hpp"

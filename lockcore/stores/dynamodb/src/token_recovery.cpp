@@ -8,8 +8,10 @@
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "requests.hpp"
 
 namespace tenure::dynamodb_store {

@@ -1,8 +1,10 @@
 // LeaseStore::readTokens and setTokens.
 #include <algorithm>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "memory_table.hpp"
 
 namespace tenure {

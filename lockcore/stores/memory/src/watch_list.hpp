@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 

@@ -14,10 +14,12 @@
 #include <unistd.h>
 #include <utility>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "errors.hpp"
 #include "filesystem_checks.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "sidecar.hpp"
 
 namespace tenure::sqlite_store {

@@ -6,6 +6,8 @@
 
 #include <sqlite3.h>
 
+#include "lockcore/port/random_draws.hpp"
+
 namespace tenure::sqlite_store {
 namespace {
 

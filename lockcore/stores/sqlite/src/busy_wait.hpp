@@ -4,9 +4,10 @@
 #include <atomic>
 #include <optional>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "deadline.hpp"
+#include "lockcore/runtime/system_random.hpp"
 
 struct sqlite3;
 

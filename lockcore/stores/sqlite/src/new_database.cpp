@@ -7,11 +7,13 @@
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "directory_listing.hpp"
 #include "errors.hpp"
 #include "lock_holder.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "sidecar.hpp"
 
 namespace tenure::sqlite_store {

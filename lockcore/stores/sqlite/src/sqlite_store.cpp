@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <tenure/lockcore/clock.hpp>
-#include <tenure/lockcore/death_notice.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "beacon_file.hpp"

@@ -6,10 +6,12 @@
 
 #include <sqlite3.h>
 
-#include <tenure/lockcore/random_source.hpp>
+#include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "beacon_file.hpp"
+#include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/system_random.hpp"
 #include "sidecar.hpp"
 #include "transaction.hpp"
 

@@ -8,8 +8,8 @@
 
 #include <sqlite3.h>
 
+#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_checks.hpp>
-#include <tenure/lockcore/stored_tokens.hpp>
 
 #include "sidecar.hpp"
 #include "transaction.hpp"

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <tenure/adapters/fence_header.hpp>
-#include <tenure/adapters/fence_signature.hpp>
 #include <tenure/lockcore/fence.hpp>
 #include <tenure/lockcore/logger.hpp>
 
@@ -32,7 +31,7 @@ struct HttpFenceOptions {
   /// SQLite file for the highest tokens; made where it is missing. One process at a time.
   std::string memory{};
   WithoutToken withoutToken{WithoutToken::refuseWrites};
-  /// If there are any, only signed requests pass (fence_signature.hpp).
+  /// If there are any, only signed requests pass (FenceSigner).
   std::vector<FenceKey> keys{};
   /// With keys a must: what the clients of this service sign as its name (FenceSigner::audience).
   std::string audience{};

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <tenure/adapters/fence_signature.hpp>
+#include <tenure/adapters/fence_header.hpp>
 #include <tenure/adapters/fenced_writer.hpp>
 
 namespace tenure {

@@ -1,4 +1,5 @@
-// A fenced writer for your own SQLite database: the check of the fencing token and the write are one transaction.
+// A fenced writer for your own SQLite database: the check of the fencing token and the write are one transaction. And
+// SQL that makes tables of your own refuse unfenced and stale writes, whoever sends them.
 #pragma once
 
 #include <chrono>
@@ -27,7 +28,7 @@ struct SqliteFenceOptions {
 ///
 /// This check is the guarantee. `Leadership::leads()`, asked before a write, only saves a refusal: between any check
 /// in the client and the write the process may be paused for longer than the lease. The fence in turn only sees what
-/// goes through it; see sqlite_fence_sql.hpp for tables that refuse all other writers.
+/// goes through it; see sqliteFenceSql() for tables that refuse all other writers.
 ///
 ///     auto fence = tenure::SqliteFence::open(database).value();
 ///     auto written = fence.write(term, [](sqlite3* db) {  // term: the Leadership; it ends if the fence says stale
@@ -79,7 +80,7 @@ class SqliteFence {
   }
 
   /// The highest token that was written with; empty if this lease has not written yet. The holder is empty if only
-  /// plain SQL has written with that token (sqlite_fence_sql.hpp).
+  /// plain SQL has written with that token (sqliteFenceSql).
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
  private:
@@ -89,5 +90,29 @@ class SqliteFence {
 
   std::unique_ptr<Impl> impl_;
 };
+
+struct FencedTable {
+  std::string table;  ///< in the main database; exists
+  std::string lease;  ///< as in TermStamp
+  /// An integer column for the fencing token of whoever wrote a row last. Empty: the table has none, and only
+  /// SqliteFence::write can change it.
+  std::string tokenColumn{};
+};
+
+/// A script of triggers for a migration or `sqlite3_exec`; run it in a transaction. It may be run again, also after
+/// the table has changed. SQLite itself then enforces the fence (RAISE(ABORT), SQLITE_CONSTRAINT_TRIGGER) on every
+/// writer: old code, the sqlite3 shell, programs in other languages that know nothing of this library.
+///
+/// - Inside SqliteFence::write for that lease everything is allowed: the fence has checked the term.
+/// - With a `tokenColumn` plain SQL may INSERT and UPDATE too, if each row carries the writer's token: lower than the
+///   highest seen is refused, higher is remembered. An UPDATE must *name* the column, so that a forgotten token is
+///   found out at once and not at the next change of leaders. (Only the token is compared, not the holder.)
+/// - DELETE carries no token and is refused.
+///
+/// What a trigger cannot see is not fenced: dropping the table or the triggers, the deletions of REPLACE and of
+/// foreign keys (`ON DELETE CASCADE`) into other tables. Undo with `DROP TRIGGER`, names start with `tenure_fence_`.
+///
+/// Throws std::invalid_argument if the table or the lease is empty, or a text is not UTF-8 or holds a NUL.
+[[nodiscard]] std::string sqliteFenceSql(const FencedTable& fenced);
 
 }  // namespace tenure

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include <tenure/lockcore/lease_store.hpp>
-#include <tenure/lockcore/scheduler.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
 

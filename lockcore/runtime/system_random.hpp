@@ -1,20 +1,12 @@
-// Randomness as an argument, so that a simulation can replay it.
+// The randomness of the operating system.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <string>
 
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
-
-/// A stream of 64 random bits at a time. Implementations need not be thread-safe; each user has its own.
-class RandomSource {
- public:
-  virtual ~RandomSource() = default;
-  virtual std::uint64_t next() = 0;
-};
 
 /// The operating system's generator (getrandom), with the time mixed in. Thread-safe; draws differ in forked children,
 /// and in the twins of a virtual machine that was cloned while it ran, though the kernels of both may give the same
@@ -27,14 +19,5 @@ class SystemRandom final : public RandomSource {
 
 /// `bits` changed by the moment: another moment gives another result, and what was uniform stays so.
 [[nodiscard]] std::uint64_t mixedWithTime(std::uint64_t bits, const Instant& now) noexcept;
-
-/// Uniform in [0, bound); zero if bound <= 0.
-[[nodiscard]] std::chrono::nanoseconds uniform(RandomSource& random, std::chrono::nanoseconds bound);
-
-/// A UUID version 4 in lower case (RFC 9562).
-[[nodiscard]] std::string uuid4(RandomSource& random);
-
-/// 128 random bits as 32 lower-case hex digits.
-[[nodiscard]] std::string hex128(RandomSource& random);
 
 }  // namespace tenure

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include <tenure/adapters/fence_memory.hpp>
+#include "adapters/fence/src/fence_memory.hpp"
 
 namespace tenure {
 

@@ -1,9 +1,7 @@
-#include <array>
-#include <cerrno>
-#include <sys/random.h>
-#include <system_error>
+#include "random_draws.hpp"
 
-#include <tenure/lockcore/random_source.hpp>
+#include <array>
+#include <cstdint>
 
 namespace tenure {
 namespace {
@@ -16,24 +14,6 @@ void writeHex(std::uint64_t value, char* digits16) noexcept {
 }
 
 }  // namespace
-
-std::uint64_t SystemRandom::next() {
-  std::uint64_t value = 0;
-  // Requests of up to 256 bytes are never cut short once the pool is ready; only a signal before that can interrupt.
-  while (getrandom(&value, sizeof value, 0) != static_cast<ssize_t>(sizeof value)) {
-    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "getrandom");
-  }
-  return mixedWithTime(value, readClock());
-}
-
-/// The finalizer of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014): a bijection,
-/// so that a nanosecond changes about half of the bits.
-std::uint64_t mixedWithTime(std::uint64_t bits, const Instant& now) noexcept {
-  auto time = static_cast<std::uint64_t>(now.raw.count()) + static_cast<std::uint64_t>(now.boottime.count());
-  time = (time ^ (time >> 30U)) * 0xBF58476D1CE4E5B9ULL;
-  time = (time ^ (time >> 27U)) * 0x94D049BB133111EBULL;
-  return bits ^ time ^ (time >> 31U);
-}
 
 std::chrono::nanoseconds uniform(RandomSource& random, std::chrono::nanoseconds bound) {
   if (bound.count() <= 0) return std::chrono::nanoseconds{0};

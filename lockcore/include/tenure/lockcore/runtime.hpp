@@ -1,4 +1,5 @@
-// Where and when the library's own work runs: one task at a time, with a clock. Tests and simulation bring their own.
+// What the work of the library runs on: a clock, a scheduler, an executor for callbacks, randomness. Every part can be
+// brought by the user, as tests and simulation do.
 #pragma once
 
 #include <chrono>
@@ -55,5 +56,30 @@ class Scheduler {
 /// The process's renewal thread: one thread named `tenure-renewal` for any number of leases, started by the first
 /// caller and ended when the last reference is gone.
 [[nodiscard]] std::shared_ptr<Scheduler> sharedScheduler();
+
+/// Runs a task later on some thread, in no particular order: a thread pool, an io_context. It must not run the task
+/// inside the call, must not block (it is called on the renewal thread) and must run every task in the end. If it
+/// throws, the error is logged and the task runs on a thread of the library's own.
+using Executor = std::function<void(std::function<void()>)>;
+
+/// A stream of 64 random bits at a time. Implementations need not be thread-safe; each user has its own.
+class RandomSource {
+ public:
+  virtual ~RandomSource() = default;
+  virtual std::uint64_t next() = 0;
+};
+
+/// Where electors and lock clients run; every default suits a program that has no wishes. They share what they are
+/// given: with the defaults, or with one scheduler and one executor, any number of leases costs one renewal thread and
+/// as many callback threads as block, and the callbacks of each lease come in order. Give them one store object too.
+struct Runtime {
+  /// Renewal and all other library work. Null: one thread per process, which all share (sharedScheduler()).
+  std::shared_ptr<Scheduler> scheduler{};
+  /// Callbacks. Empty: threads of the library's own. If your executor has a single thread, onElected must not block,
+  /// and what waits for callbacks (stop(), the destructor) must not be called there outside of callbacks.
+  Executor executor{};
+  /// Randomness for jitter, record versions and the incarnation. Null: the operating system's.
+  std::unique_ptr<RandomSource> random{};
+};
 
 }  // namespace tenure

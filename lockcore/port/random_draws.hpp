@@ -1,0 +1,20 @@
+// What is drawn from a RandomSource.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include <tenure/lockcore/runtime.hpp>
+
+namespace tenure {
+
+/// Uniform in [0, bound); zero if bound <= 0.
+[[nodiscard]] std::chrono::nanoseconds uniform(RandomSource& random, std::chrono::nanoseconds bound);
+
+/// A UUID version 4 in lower case (RFC 9562).
+[[nodiscard]] std::string uuid4(RandomSource& random);
+
+/// 128 random bits as 32 lower-case hex digits.
+[[nodiscard]] std::string hex128(RandomSource& random);
+
+}  // namespace tenure
