@@ -28,8 +28,8 @@ struct LogConfig {
   friend bool operator==(const LogConfig&, const LogConfig&) = default;
 };
 
-/// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that follow from
-/// others (heartbeat, guard, ...) stay unset.
+/// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
+/// from others (heartbeat, guard, ...) stay unset.
 struct GroupConfig {
   GroupOptions options{};
   StoreConfig store{SqliteStoreOptions{}};  ///< has no path yet, so it must be given
@@ -38,19 +38,19 @@ struct GroupConfig {
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);
 };
 
-/// Every fault of the values, with keys as in YAML; empty if makeGroup would succeed. Touches nothing.
+/// Every fault of the values, with keys as in YAML; empty if makeGroup would succeed. It has no side effects.
 [[nodiscard]] OptionFaults faultsOf(const GroupConfig& config);
 
-/// The store that the section describes. Makes no request and opens no file; that happens at its first use. Each
-/// call makes a new object; candidates in one process should share one. The section must have no faults.
+/// The store that the section describes. This makes no request and opens no file; that happens at the store's first
+/// use. Each call makes a new object; candidates in one process should share one. The section must have no faults.
 [[nodiscard]] std::shared_ptr<LeaseStore> makeStore(const StoreConfig& store, Logger logger = {});
 
 /// A validated group with its store. Without a logger: lines of `log.level` and above go to stderr.
 [[nodiscard]] boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config);
 [[nodiscard]] boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config, Logger logger);
 
-/// The configuration as a YAML file that says every value, for people and for tools. Values that are not set but
-/// follow from others stand in comments (`# heartbeat: 3333ms`), so loading the text again gives an equal config.
+/// The configuration as a YAML file that states every value, for people and for tools. Values that are not set but
+/// computed from others are in comments (`# heartbeat: 3333ms`), so loading the text again gives an equal config.
 [[nodiscard]] std::string effectiveYaml(const GroupConfig& config);
 
 }  // namespace tenure

@@ -31,33 +31,34 @@ struct ConfigFault {
 [[nodiscard]] std::string toString(const ConfigFault& fault);
 std::ostream& operator<<(std::ostream& out, const ConfigFault& fault);
 
-/// Every fault of a file, in the order of its lines; never only the first.
+/// Every fault of a file, in the order of its lines; not only the first.
 using ConfigFaults = std::vector<ConfigFault>;
 
-/// The faults, one a line, without a line break at the end: the first 20, and how many more there are.
+/// The faults, one on each line, without a line break at the end. It lists the first 20 and says how many more there
+/// are.
 [[nodiscard]] std::string toString(const ConfigFaults& faults);
 
-/// Makes `value()` throw std::runtime_error with all faults, one a line.
+/// Makes `value()` throw std::runtime_error with all faults, one on each line.
 [[noreturn]] void throw_exception_from_error(const ConfigFaults& faults, const boost::source_location& where);
 
 /// Gives the value of a variable for `${VAR}`; empty optional: not set.
 using VariableSource = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// The environment of the process. HOSTNAME, which shells set but often do not export, is the machine's host name if
-/// the environment lacks it. Reads the environment at each call: do not call setenv at the same time.
+/// The environment of the process. Shells set HOSTNAME but often do not export it: if the environment lacks it, its
+/// value is the machine's host name. The environment is read at each call: do not call setenv at the same time.
 [[nodiscard]] VariableSource environmentVariables();
 
-/// Reads and validates a file of at most 1 MiB and touches nothing else: no file is created, no request made, no
-/// store opened. Variables come from the environment. A relative path in the store section is taken from the
-/// directory of the file, and made absolute.
+/// Reads and validates a file of at most 1 MiB. It does nothing else: no file is created, no request made, no store
+/// opened. Variables come from the environment. A relative path in the store section is taken relative to the directory
+/// of the file, and made absolute.
 [[nodiscard]] boost::system::result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& file);
 
-/// The same for text that was read elsewhere; `name` stands for the file in messages. A relative path in the store
-/// section is left as it is (so it counts from the working directory).
+/// The same for text that was read elsewhere; `name` is the file's name in messages. A relative path in the store
+/// section is left as it is (so it is relative to the working directory).
 [[nodiscard]] boost::system::result<GroupConfig, ConfigFaults> loadGroupConfigFromText(
     std::string_view text, const std::string& name, const VariableSource& variables = environmentVariables());
 
-/// loadGroupConfig, then makeGroup: the store object is made, but touched only at the first use of the group.
+/// loadGroupConfig, then makeGroup. The store object is made, but used for the first time when the group is.
 [[nodiscard]] boost::system::result<Group, ConfigFaults> loadGroup(const std::filesystem::path& file);
 
 /// loadGroupConfigFromText, then makeGroup.

@@ -1,4 +1,4 @@
-// A group: the candidates of one lease, as one YAML file or one options struct describes them.
+// A group: the candidates of one lease, as described by one YAML file or one options struct.
 #pragma once
 
 #include <chrono>
@@ -18,25 +18,26 @@ namespace tenure {
 /// What happens when leadership is lost and the work does not end in time (before validity ends).
 enum class OnLost {
   callback,   ///< the stop token fires and onRevoked is called; nothing more
-  terminate,  ///< besides, the process ends itself with lostExitCode: for those who cannot fence
+  terminate,  ///< also, the process ends itself with lostExitCode: for work that cannot be fenced
 };
 
 /// Exit code of a process that ends itself because of OnLost::terminate (EX_TEMPFAIL + 5).
 inline constexpr int lostExitCode = 80;
 
 struct CandidateOptions {
-  /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and '#'. Made unique per process
-  /// by 128 random bits, so two processes may share it. Empty: the host name.
+  /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and without '#'. 128 random bits
+  /// make it unique for each process, so two processes may have the same name. Empty: the host name.
   std::string id{};
-  /// As in DNS SRV: lower numbers go first; priority 50 waits one extra lease before taking a free one.
-  /// 0..50. In a sharded group nobody waits; it decides who has one shard more where they do not divide.
+  /// As in DNS SRV, lower numbers go first: priority 50 waits one extra lease before it takes a free one. 0..50. In a
+  /// sharded group no candidate waits. There it decides which candidate has one shard more if the shards cannot be
+  /// divided equally.
   unsigned priority{0};
 
   friend bool operator==(const CandidateOptions&, const CandidateOptions&) = default;
 };
 
-/// A sharded election (ShardedElector): the group has a lease for each shard instead of one. Neither `count` nor
-/// `names`: the group is for LeaderElector.
+/// A sharded election (ShardedElector): the group has a lease for each shard instead of one lease. If neither `count`
+/// nor `names` is set, the group is for LeaderElector.
 struct ShardOptions {
   /// Shards named 0 to count - 1, with the leases `group/0`, `group/1`, ... 0..10'000. All candidates must agree.
   unsigned count{0};
@@ -44,8 +45,8 @@ struct ShardOptions {
   std::vector<std::string> names{};
   /// The most shards that this candidate holds at a time. At least 1. Unset: no limit.
   std::optional<unsigned> maxLeases{};
-  /// How often this candidate lists the group's leases. A crashed holder's shards are taken at most this much later
-  /// than a lease after its last renewal. 10 ms .. lease.duration / 2. Unset: the heartbeat, but at most 500 ms.
+  /// How often this candidate lists the group's leases. It takes a crashed holder's shards at most this much later than
+  /// one lease after the holder's last renewal. 10 ms .. lease.duration / 2. Unset: the heartbeat, but at most 500 ms.
   std::optional<std::chrono::milliseconds> listInterval{};
 
   /// The name of each shard; empty if the group has none.
@@ -66,7 +67,7 @@ struct GroupOptions {
 /// A validated group with its store. Only `make` (and loadGroup of tenure::config) makes one. Cheap to copy.
 class Group {
  public:
-  /// All faults together, nothing done if there is one. `store` must not be null.
+  /// Reports all faults together, and does nothing if there is one. `store` must not be null.
   [[nodiscard]] static boost::system::result<Group, OptionFaults> make(GroupOptions options,
                                                                        std::shared_ptr<LeaseStore> store,
                                                                        Logger logger = {});

@@ -1,4 +1,4 @@
-// The callbacks of an elector and the contract that they come with.
+// The callbacks of an elector and their contract.
 #pragma once
 
 #include <chrono>
@@ -14,35 +14,36 @@ namespace tenure {
 
 struct Doubt {
   StoreError error;
-  std::chrono::nanoseconds remaining;  ///< until leadership ends if nothing gets better
+  std::chrono::nanoseconds remaining;  ///< until leadership ends if no renewal succeeds
 };
 
 struct Renewal {
   FencingToken token;
-  bool afterDoubt;  ///< ends a doubt that onInDoubt announced
+  bool afterDoubt;  ///< whether it ends a doubt that onInDoubt announced
 };
 
 /// Any of them may be empty. Contract:
 /// - Thread: onElected and onRevoked of one elector run in order and never at the same time, on the elector's executor
-///   (by default on threads of the library's own, as many as block). The other three run in order among themselves,
-///   beside the first two: a blocked onElected does not hold them up. While one of the three blocks at most 64 wait;
-///   the oldest are dropped then, and a warning is logged.
-/// - May block: yes. Renewal and the deadline go on meanwhile. While onElected blocks, onRevoked waits for it; the
-///   stop token does not.
+///   (by default on threads of the library itself, as many as there are callbacks that block). The other three run in
+///   order among themselves, in parallel to the first two: a blocked onElected does not delay them. While one of the
+///   three blocks, at most 64 calls wait. Beyond that the oldest are dropped, and a warning is logged.
+/// - May block: yes. Renewal goes on meanwhile, and the deadline holds. While onElected blocks, onRevoked waits for it;
+///   the stop token does not.
 /// - Strictly alternating: every onElected is followed by exactly one onRevoked, before the next onElected and before
 ///   stop() returns (unless the work outlasts the drain timeout). Never one without the other (invariant I5), unless
-///   the work outlasts the destructor too, after which nothing is called.
+///   the work outlasts the destructor too: after the destructor nothing is called.
 /// - The lease is given up (released) only after onRevoked of every listener has returned (invariant I9).
-/// - May call anything of the elector, stop() and its destructor included; both return at once in a callback and are
+/// - May call anything of the elector, also stop() and its destructor. In a callback these two return at once and are
 ///   carried out after it.
-/// - Exceptions are contained and logged. One from onElected gives leadership up (reason fatal); the candidacy goes on.
+/// - Exceptions are contained and logged. An exception from onElected gives leadership up (reason fatal); the candidacy
+///   goes on.
 struct Listener {
   std::function<void(const Leadership&)> onElected{};
   std::function<void(const TermEnd&)> onRevoked{};
   std::function<void(const Doubt&)> onInDoubt{};
-  /// Every acknowledged renewal; of several that came in a row while an earlier call was running, only one is told.
+  /// Called for acknowledged renewals. If several came while an earlier call was running, only one of them is reported.
   std::function<void(const Renewal&)> onRenewed{};
-  /// Somebody else (or this candidate, or nobody) leads now, as far as this candidate sees.
+  /// As far as this candidate sees, the leader has changed: to another candidate, to this candidate, or to nobody.
   std::function<void(const std::optional<LeaderInfo>&)> onLeaderChanged{};
 };
 

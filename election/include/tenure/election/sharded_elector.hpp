@@ -23,10 +23,10 @@ struct Shard {
   friend bool operator==(const Shard&, const Shard&) = default;
 };
 
-/// Any of them may be empty. The contract is Listener's, for each shard by itself: the calls about one shard come in
-/// order and never at the same time, onShardElected and onShardRevoked alternate strictly, both may block, and a shard
-/// is released only after its onShardRevoked has returned. Calls about different shards run beside each other, as far
-/// as the executor lets them.
+/// Any of them may be empty. The contract is that of Listener, for each shard separately. The calls about one shard
+/// come in order and never at the same time. onShardElected and onShardRevoked alternate strictly, both may block, and
+/// a shard is released only after its onShardRevoked has returned. Calls about different shards run in parallel, as far
+/// as the executor allows it.
 struct ShardListener {
   std::function<void(const Shard&, const Leadership&)> onShardElected{};
   std::function<void(const Shard&, const TermEnd&)> onShardRevoked{};
@@ -38,7 +38,7 @@ struct OwnedShard {
   FencingToken fencingToken;
 };
 
-/// What a candidate knows of itself and of its group.
+/// What a candidate knows about itself and about its group.
 struct ShardedStatus {
   std::string group;
   std::string candidate;  ///< unique text, as in the records
@@ -51,53 +51,54 @@ struct ShardedStatus {
   std::optional<StoreError> lastError{};   ///< of the last listing that failed, also if later ones did not
 };
 
-/// Competes for the shards of its group until it is stopped. Every candidate is to be given the same shards.
+/// Competes for the shards of its group until it is stopped. Give every candidate the same shards.
 ///
 /// Each shard is a plain lease, `group/NAME`, with a fencing token of its own; at most one candidate is its valid
-/// leader at a time, by the rules of LeaderElector (I1 to I12) and whatever is said below. How the shards are spread is
-/// decided by each candidate alone, from one listing in a period: the candidates that are present end at most one shard
-/// apart (but for maxLeases); when one comes or goes only as many shards move as must; and a shard moves politely, by
-/// onShardRevoked, drain and release. A candidate is present while it holds one of the leases `group/member/N`.
+/// leader at a time, by the rules of LeaderElector (I1 to I12); nothing below weakens this. Each candidate decides
+/// alone how the shards are spread, from one listing in each period. The numbers of shards of the candidates that are
+/// present end at most one apart (unless maxLeases limits them). When a candidate comes or goes, no more shards move
+/// than necessary. A shard moves in an orderly way, by onShardRevoked, drain and release. A candidate is present while
+/// it holds one of the leases `group/member/N`.
 ///
-/// `candidate.priority` takes nothing from anybody: of candidates that have the same number of shards, the preferred
-/// one gets the next that is free and gives up the last. `OnLost::terminate` holds for each shard.
+/// `candidate.priority` takes no shard away from anybody: among candidates with the same number of shards, the
+/// preferred one is the first to get a free shard and the last to give one up. `OnLost::terminate` applies to each
+/// shard.
 ///
-/// Requests: one write in a heartbeat for each own shard and one for being present; one listing in each list interval;
-/// and for each shard that is taken one write, or two reads and a write. docs/sharding.md has the figures.
+/// Requests: in each heartbeat one write for each own shard and one for being present; in each list interval one
+/// listing; and for each shard that is taken one write, or two reads and a write. docs/sharding.md has the figures.
 ///
 /// Threads, fork(): as LeaderElector. All shards share one scheduler, one executor and the group's store.
 ///
-/// A moved-from elector may be destroyed or assigned to, nothing else.
+/// A moved-from elector may only be destroyed or assigned to.
 class ShardedElector {
  public:
   /// Does nothing yet; no request is made before start(). Throws std::invalid_argument for a group without shards.
   explicit ShardedElector(Group group, ShardListener listener = {}, Runtime runtime = {});
 
-  /// stop(), then as ~LeaderElector for every shard, together at most as long as stop() may take.
+  /// Calls stop(), then does what ~LeaderElector does, for every shard; in total at most as long as stop() may take.
   ~ShardedElector();
   ShardedElector(ShardedElector&&) noexcept;
   ShardedElector& operator=(ShardedElector&&) noexcept;
 
-  /// Starts competing and returns at once. A store that cannot be reached is retried for ever and shown in status().
-  /// A second call does nothing; an elector that was stopped cannot be started again (throws std::logic_error).
+  /// Starts competing and returns at once. A store that cannot be reached is retried for ever, and status() shows it. A
+  /// second call does nothing. An elector that was stopped cannot be started again (throws std::logic_error).
   void start();
 
-  /// Ends the candidacy: others see that it leaves, then each shard is given up politely (stop token, onShardRevoked,
-  /// drain, release), all at the same time. Returns when done, at most drain timeout + one lease (+ 1 s) after the
-  /// call: `released` if every shard that it led was, `notHeld` if it led none, else the worse of what the shards came
-  /// to
-  /// (`notDrained`, `unknown`). In one of its own callbacks, or on a thread of a scheduler of yours, it is
-  /// requestStop() and returns `unknown`.
+  /// Ends the candidacy: others see that it leaves, then each shard is given up in an orderly way (stop token,
+  /// onShardRevoked, drain, release), all at the same time. Returns when this is done, at most drain timeout + one
+  /// lease (+ 1 s) after the call. The result is `released` if every shard that it led was released, `notHeld` if it
+  /// led none, else the worst result of a shard (`notDrained`, `unknown`). In one of its own callbacks, or on a thread
+  /// of a scheduler of yours, it acts as requestStop() and returns `unknown`.
   ReleaseResult stop();
 
   /// Begins what stop() does and returns at once.
   void requestStop();
 
-  /// Whether this process leads that shard now, by the clock, at this call. A short lock that is never held over I/O or
-  /// user code; Leadership::leads() has none. False for an index that there is not.
+  /// Whether this process leads that shard now, judged by the clock at this call. It takes a short lock that is never
+  /// held over I/O or user code; Leadership::leads() takes none. False for an index that does not exist.
   [[nodiscard]] bool owns(std::size_t shard) const;
 
-  /// The shards that this process leads now, by the clock, in order.
+  /// The shards that this process leads now, judged by the clock, in order.
   [[nodiscard]] std::vector<OwnedShard> owned() const;
 
   [[nodiscard]] ShardedStatus status() const;

@@ -11,8 +11,8 @@
 namespace tenure {
 
 /// A scheduler on the caller's executor, e.g. `io.get_executor()`. Its tasks run on a strand of it, so the io_context
-/// may be run by several threads. Keep it running and responsive: a blocked loop renews nothing. Leadership then ends
-/// on time all the same: isLeader() reads the clock, and a thread of the library's own fires the stop token.
+/// may be run by several threads. Keep it running and responsive: a blocked loop renews nothing. Leadership still ends
+/// on time then: isLeader() reads the clock, and a thread of the library itself fires the stop token.
 [[nodiscard]] std::shared_ptr<Scheduler> makeAsioScheduler(boost::asio::any_io_executor executor);
 
 }  // namespace tenure

@@ -9,9 +9,9 @@ namespace tenure {
 
 class RandomSource;
 
-/// `name` is what people configured and recognise; `incarnation` is 128 random bits (32 hex digits) drawn when the
-/// candidate is made, so that two processes with one name, a restarted process or a cloned machine never share a
-/// lease (pitfalls: identity = host name, prefix compares).
+/// `name` is what people configured and recognise. `incarnation` is 128 random bits (32 hex digits), drawn when the
+/// candidate is made. So two processes with one name, a restarted process or a cloned machine never share a lease
+/// (pitfalls: identity = host name, prefix compares).
 struct CandidateId {
   std::string name;
   std::string incarnation;
@@ -24,18 +24,18 @@ struct CandidateId {
   [[nodiscard]] static CandidateId make(std::string name, RandomSource& random);
 };
 
-/// What is wrong with a name, one sentence; empty if it may be used: 1..200 bytes of UTF-8 without control characters
-/// and '#'.
+/// Says in one sentence what is wrong with a name; empty if the name may be used. A name is 1..200 bytes of UTF-8
+/// without control characters and without '#'.
 [[nodiscard]] std::optional<std::string> faultOfCandidateName(std::string_view name);
 
 /// This machine's name; "localhost" if it has none.
 [[nodiscard]] std::string hostNameAsCandidate();
 
-/// The configured name inside a holder text, for people: everything before the last '#'.
+/// The name as it was configured, taken out of a holder text, for people: everything before the last '#'.
 [[nodiscard]] std::string_view nameOf(std::string_view holderText) noexcept;
 
-/// A holder as people tell it from others in a line of text: `name (1a2b3c4d)`, with eight digits of the incarnation.
-/// What other clients wrote may be of any length: a name of more than 64 bytes is cut.
+/// A holder in a short form by which people tell it from others: `name (1a2b3c4d)`, with eight digits of the
+/// incarnation. Text that other clients wrote may have any length, so a name of more than 64 bytes is cut.
 [[nodiscard]] std::string personOf(std::string_view holderText);
 
 }  // namespace tenure

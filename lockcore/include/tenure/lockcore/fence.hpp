@@ -12,7 +12,7 @@
 
 namespace tenure {
 
-/// Under whose term a write is made; every downstream write carries one.
+/// The term under which a write is made. Every downstream write carries one.
 struct TermStamp {
   std::string lease;   ///< the lease's name; one fence keeps the tokens of each lease apart
   FencingToken token;  ///< the term's number
@@ -37,7 +37,7 @@ struct StaleToken {
 };
 
 /// Another holder has written with the very same token. A lease hands out each token once, so two leases (two
-/// databases, a restored copy) go by one name here; nothing but an operator can tell which is the right one.
+/// databases, a restored copy) use one name here. Only an operator can tell which one is right.
 struct ForeignTerm {
   FencingToken token;
   std::string holder;  ///< who has written with it
@@ -45,7 +45,7 @@ struct ForeignTerm {
   friend bool operator==(const ForeignTerm&, const ForeignTerm&) = default;
 };
 
-/// The writer's own clock says that its term's lease is not valid any more; the resource was not asked. Nothing was
+/// The writer's own clock says that its term's lease is not valid any more. The resource was not asked, and nothing was
 /// sent.
 struct TermOver {
   FencingToken mine;
@@ -56,7 +56,7 @@ struct TermOver {
 /// The resource could not do the write, for a reason that has nothing to do with the term.
 struct WriteTrouble {
   StoreError error;
-  /// False: certainly nothing was written. True: read back before you repeat it.
+  /// False: certainly nothing was written. True: it may have been written; read back before you repeat it.
   bool mayBeWritten{false};
 
   friend bool operator==(const WriteTrouble&, const WriteTrouble&) = default;
@@ -67,7 +67,7 @@ struct FenceError {
   std::variant<StaleToken, ForeignTerm, TermOver, WriteTrouble> why;
   std::string message;  ///< one sentence or two for people
 
-  /// Null if that is not the reason.
+  /// Null if the reason is another one.
   [[nodiscard]] const StaleToken* stale() const noexcept { return std::get_if<StaleToken>(&why); }
   [[nodiscard]] const ForeignTerm* foreign() const noexcept { return std::get_if<ForeignTerm>(&why); }
   [[nodiscard]] const TermOver* over() const noexcept { return std::get_if<TermOver>(&why); }
@@ -80,17 +80,19 @@ struct FenceError {
 template <class T>
 using FenceResult = boost::system::result<T, FenceError>;
 
-/// The rule: a token lower than the highest seen is stale; an equal one must come from the same holder; a higher one
-/// is a new term. `seen` is the highest that the resource has seen for this lease, with an empty holder if it does
-/// not know whose it was. Empty: admitted. To be asked where the write happens, in one atomic step with it; asked
-/// anywhere else it proves nothing, because a process may be paused between the question and the write.
+/// The rule: a token lower than the highest seen is stale; an equal one must come from the same holder; a higher one is
+/// a new term. `seen` is the highest that the resource has seen for this lease, with an empty holder if the resource
+/// does not know who wrote with it. An empty result means: admitted. Ask this where the write happens, in one atomic
+/// step with the write. Asked anywhere else it proves nothing, because a process may be paused between the question and
+/// the write.
 [[nodiscard]] std::optional<FenceError> fenceRefusal(const TermStamp& mine, const std::optional<TermStamp>& seen);
 
-/// A stamp without lease, token or holder, with a token above maxFencingToken, or with texts that are not UTF-8 or
-/// hold a NUL is never admitted: `misconfigured` trouble that names all faults.
+/// The `misconfigured` trouble of a stamp that is never admitted, naming all faults: a stamp without lease, token or
+/// holder, with a token above maxFencingToken, or with texts that are not UTF-8 or hold a NUL. Empty if it has none of
+/// them.
 [[nodiscard]] std::optional<FenceError> refusalOf(const TermStamp& stamp);
 
-/// The refusal of the writer's own side, in words of its own: the resource has seen nothing of it.
+/// The refusal by the writer's own side, with a message of its own: the resource has seen nothing of the write.
 [[nodiscard]] FenceError termOver(const TermStamp& stamp);
 
 [[nodiscard]] FenceError fenceTrouble(StoreError error, bool mayBeWritten = false);

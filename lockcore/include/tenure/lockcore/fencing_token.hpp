@@ -8,8 +8,8 @@
 
 namespace tenure {
 
-/// Rises strictly with every acquisition of a lease by this library, for the life of the table (invariant I7).
-/// Zero means "none": it is never handed out. One above maxFencingToken is malformed wherever it is met.
+/// Rises strictly with every acquisition of a lease by this library, for the life of the table (invariant I7). Zero
+/// means "none": it is never handed out. A token above maxFencingToken is malformed wherever it is met.
 class FencingToken {
  public:
   constexpr FencingToken() noexcept = default;
@@ -25,16 +25,18 @@ class FencingToken {
   std::uint64_t value_{0};
 };
 
-/// The greatest token: every JSON reader and every double holds it exactly, and at a thousand terms a second a lease
-/// needs 285,000 years to get there.
+/// The greatest token. Every JSON reader and every double holds it exactly. At a thousand terms a second a lease needs
+/// 285,000 years to get there.
 inline constexpr FencingToken maxFencingToken{(std::uint64_t{1} << 53U) - 1};
 
-/// How far above the highest token that was known a resource's report may lift the counter. A report can be made up by
-/// whoever may write to the resource; no number of them within reach brings the counter near its end.
+/// How far a resource's report may lift the counter above the highest token that was known. Anybody who may write to
+/// the resource can make up a report. With this bound, no number of reports that is practicable brings the counter near
+/// its end.
 inline constexpr std::uint64_t maxReportedStep = std::uint64_t{1} << 32U;
 
 [[nodiscard]] std::string toString(FencingToken token);
-/// For a line about a holder: `with fencing token 7`, or `without a fencing token`, as other clients hold a lease.
+/// For a line about a holder: `with fencing token 7`, or `without a fencing token` for a lease that another client
+/// holds that way.
 [[nodiscard]] std::string withToken(FencingToken token);
 std::ostream& operator<<(std::ostream& out, FencingToken token);
 

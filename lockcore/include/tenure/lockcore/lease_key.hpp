@@ -1,4 +1,4 @@
-// The name of a lease, structured so that two different leases can never share one spelling.
+// The name of a lease, structured so that two different leases can never be spelled the same.
 #pragma once
 
 #include <compare>
@@ -13,7 +13,7 @@ namespace tenure {
 inline constexpr std::size_t maxLeaseNameBytes = 2048;
 inline constexpr std::size_t maxSortKeyBytes = 1024;
 
-/// A lease is named by `name`, and by `sortKey` where a store's table has one. ("ab","c") and ("a","bc") differ.
+/// A lease is named by `name`, and also by `sortKey` where a store's table has one. ("ab","c") and ("a","bc") differ.
 struct LeaseKey {
   std::string name;
   std::string sortKey{};

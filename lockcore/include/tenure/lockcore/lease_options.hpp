@@ -18,7 +18,7 @@ struct OptionFault {
   friend bool operator==(const OptionFault&, const OptionFault&) = default;
 };
 
-/// Every fault of a set of options, never only the first.
+/// Every fault of a set of options, not only the first.
 using OptionFaults = std::vector<OptionFault>;
 
 /// Makes `result<T, OptionFaults>::value()` throw std::invalid_argument with all messages.
@@ -27,13 +27,13 @@ using OptionFaults = std::vector<OptionFault>;
 inline constexpr std::chrono::milliseconds minLeaseDuration{100};
 inline constexpr std::chrono::milliseconds maxLeaseDuration = std::chrono::hours{24};
 
-/// Options as the user gives them. Unset values follow from `duration`.
+/// Options as the user gives them. Values that are not set are computed from `duration`.
 struct LeaseOptions {
-  /// How long a silent holder keeps the lease; the time to fail over after a freeze. 100 ms .. 24 h.
+  /// How long the lease of a silent holder lasts. It is also the time to fail over after a freeze. 100 ms .. 24 h.
   std::chrono::milliseconds duration{10'000};
 
-  /// How often the holder renews, up to a 32nd earlier, so that near heartbeats of many leases share a wake-up.
-  /// Unset: duration / 3. At least 10 ms. Two heartbeats, the guard and the stop margin
+  /// How often the holder renews. A heartbeat may come up to a 32nd of this earlier, so that the heartbeats of many
+  /// leases share a wake-up. Unset: duration / 3. At least 10 ms. Two heartbeats, the guard and the stop margin
   /// together must fit into the duration, so that one renewal may fail.
   std::optional<std::chrono::milliseconds> heartbeat{};
 
@@ -45,11 +45,11 @@ struct LeaseOptions {
   /// has time to stop before a successor may act. Unset: duration / 10. 0: at the very end.
   std::optional<std::chrono::milliseconds> stopMargin{};
 
-  /// How long the work may take to end when leadership is given up politely; the lease is renewed meanwhile. If the
+  /// How long the work may take to end when leadership is given up on purpose. The lease is renewed meanwhile. If the
   /// work takes longer, the lease is left to expire and is not released early. Unset: duration. 0 .. 24 h.
   std::optional<std::chrono::milliseconds> drainTimeout{};
 
-  /// If set, the work must call Leadership::reportProgress() at least this often, else the lease is not renewed
+  /// If set, the work must call Leadership::reportProgress() at least this often; otherwise the lease is not renewed
   /// (work-side watchdog). At least one heartbeat.
   std::optional<std::chrono::milliseconds> progressTimeout{};
 
@@ -68,9 +68,9 @@ class LeaseTiming {
   [[nodiscard]] std::chrono::milliseconds drainTimeout() const noexcept { return drainTimeout_; }
   [[nodiscard]] std::optional<std::chrono::milliseconds> progressTimeout() const noexcept { return progressTimeout_; }
 
-  /// How long after sending an acknowledged write the holder's right lasts: duration - guard.
+  /// How long the holder's right lasts, counted from the sending of an acknowledged write: duration - guard.
   [[nodiscard]] std::chrono::milliseconds validFor() const noexcept { return duration_ - guard_; }
-  /// How long it leads without a further acknowledged write: validFor - stopMargin.
+  /// How long the holder leads without a further acknowledged write: validFor - stopMargin.
   [[nodiscard]] std::chrono::milliseconds leadsFor() const noexcept { return validFor() - stopMargin_; }
 
  private:

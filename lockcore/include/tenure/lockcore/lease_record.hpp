@@ -12,8 +12,8 @@
 
 namespace tenure {
 
-/// The record version number (RVN): new at each write of the holder, so that a challenger can see the holder live.
-/// Ours are UUID v4 texts; other writers' may be anything, so it is kept as text and compared exactly.
+/// The record version number (RVN). Each write of the holder sets a new one, which shows challengers that the holder
+/// lives. Ours are UUID v4 texts. Those of other writers may be anything, so it is kept as text and compared exactly.
 class RecordVersion {
  public:
   RecordVersion() = default;
@@ -28,8 +28,8 @@ class RecordVersion {
   std::string text_;
 };
 
-/// Where the holder's beacon lies: a file that the holder keeps locked, so that the kernel itself tells when the
-/// holder is gone (death notice). Meaningful only on the machine and boot that it names.
+/// Where the holder's liveness file lies. The holder keeps this file locked, so the kernel itself tells when the holder
+/// is gone (death notice). Meaningful only on the machine and boot that it names.
 struct Beacon {
   std::string id;      ///< 32 hex digits, also the first line of the file
   std::string bootId;  ///< /proc/sys/kernel/random/boot_id
@@ -42,8 +42,8 @@ struct Beacon {
 /// The longest lease that a record may state. A longer one is refused as corrupt, never silently waited for.
 inline constexpr std::chrono::milliseconds maxRecordLease = std::chrono::hours{24 * 7};
 
-/// The complete ownership state of a lease. Every ownership write sets all of it (pitfall: a takeover that left a
-/// stale "released" mark behind made a live lock look free).
+/// The complete ownership state of a lease. Every ownership write sets all of it. (Pitfall: a takeover left a stale
+/// "released" mark behind, which made a live lock look free.)
 struct LeaseRecord {
   std::string holder;                               ///< candidate id with its incarnation; compared exactly
   RecordVersion version;                            ///< RVN
@@ -51,7 +51,7 @@ struct LeaseRecord {
   FencingToken token;                               ///< the holder's term; a copy of the fencing counter for people
   bool released{false};                             ///< true: the holder gave it up; it may be taken at once
   bool vanished{false};                             ///< there is no record, see vanishedRecord()
-  std::optional<Beacon> beacon{};                   ///< the holder's death notice, if it keeps one
+  std::optional<Beacon> beacon{};                   ///< where the holder's liveness file lies, if it keeps one
   std::string data{};                               ///< the user's payload, opaque bytes
   std::map<std::string, std::string> attributes{};  ///< the user's further attributes; kept across takeovers
 
@@ -62,12 +62,14 @@ struct LeaseRecord {
   friend bool operator==(const LeaseRecord&, const LeaseRecord&) = default;
 };
 
-/// What a store tells where it has no record, but its fencing counter says that the last term has not ended cleanly:
-/// somebody deleted the record of a holder who may still live. A candidate waits for `lease` from when it first saw
-/// this, as for the record itself, and its acquisition expects vanishedVersion(token, lease).
+/// What a store answers where it has no record, but its fencing counter says that the last term has not ended cleanly:
+/// somebody deleted the record of a holder that may still live. A candidate then waits for `lease`, counted from when
+/// it first saw this answer, just as it would for the record itself. Its acquisition expects vanishedVersion(token,
+/// lease).
 [[nodiscard]] LeaseRecord vanishedRecord(FencingToken token, std::chrono::milliseconds lease);
 
-/// `counter:<token>:<lease in ms>`: changes with each term and with each longer lease. No holder writes such a version.
+/// `counter:<token>:<lease in ms>`. It changes with each term and with each longer lease. No holder writes such a
+/// version.
 [[nodiscard]] RecordVersion vanishedVersion(FencingToken token, std::chrono::milliseconds lease);
 
 }  // namespace tenure

@@ -1,4 +1,5 @@
-// The port that every store implements: a conditional-write register per lease, and a fencing counter beside it.
+// The port that every store implements: a register with conditional writes for each lease, and a fencing counter beside
+// it.
 #pragma once
 
 #include <chrono>
@@ -17,60 +18,62 @@
 
 namespace tenure {
 
-/// A process keeps an exclusive flock(2) on a beacon file; the kernel drops it when the last process that inherited
-/// the descriptor is gone. Whoever gets that lock on the very file of the record (same boot, device, inode, and the
-/// beacon's id inside) has proof that the holder is gone, and may take over without waiting for the lease to end,
-/// conditioned on the RVN as ever. A missing, foreign, copied or replaced beacon proves nothing, and neither does
-/// the end of a connection: then the lease decides.
+/// A death notice is proof by the kernel that a holder on this machine is gone. A process keeps an exclusive flock(2)
+/// on its liveness file. The kernel drops this lock when the last process that inherited the descriptor is gone. A
+/// process that gets the lock on the very file of the record (same boot, device, inode, and the same id inside) has
+/// proof that the holder is gone. It may then take over without waiting for the lease to end; its write is conditioned
+/// on the RVN as always. A missing, foreign, copied or replaced liveness file proves nothing, and neither does the end
+/// of a connection: then the lease decides.
 class DeathNotice {
  public:
   virtual ~DeathNotice() = default;
 
-  /// This process's beacon, locked, to be written into its records. Created at the first call. Blocks for a few
-  /// file operations; call it before competing, not on the renewal thread.
+  /// This process's liveness file, locked, as it is to be written into its records. Created at the first call. Blocks
+  /// for a few file operations: call it before competing, not on the renewal thread.
   [[nodiscard]] virtual StoreResult<Beacon> beacon() = 0;
 
-  /// The descriptor of the beacon, for children that act for a term: a child that inherits it (clear FD_CLOEXEC
+  /// The descriptor of the liveness file, for children that act for a term. A child that inherits it (clear FD_CLOEXEC
   /// between fork and exec) counts as the holder being alive. -1 before beacon().
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 
-  /// Watches the beacon of `record` and calls `proven` with the record's RVN at most once, when (or if already) its
-  /// holder is proven gone. Ends with the returned handle. Null if the record's beacon can prove nothing here.
-  /// Returns at once; `proven` comes from any thread, never inside this call, and is not running any more when the
-  /// handle's destruction returns.
+  /// Watches the liveness file of `record`. Calls `proven` with the record's RVN, at most once, when the holder is
+  /// proven gone (also if that is so already). The watch ends with the returned handle. Null if the record's liveness
+  /// file can prove nothing here. Returns at once. `proven` is called on any thread, never inside this call, and is not
+  /// running any more when the handle's destruction returns.
   [[nodiscard]] virtual std::shared_ptr<void> follow(const LeaseRecord& record,
                                                      std::function<void(RecordVersion)> proven) = 0;
 };
 
-/// The texts are as they are stored, also where they are malformed: a token may be too great for one, which is why the
-/// lease cannot be read in the ordinary way. Two that are equal: nobody has written the record or the counter between.
+/// What is stored of a lease's tokens. The texts are given as they are stored, even where they are malformed: a token
+/// may be too great to be one, and then the lease cannot be read in the ordinary way. If two answers are equal, nobody
+/// has written the record or the counter between them.
 struct StoredTokens {
   std::string counter{};               ///< empty: there is no counter
-  std::string copy{};                  ///< the record's token; empty: there is no record
+  std::string copy{};                  ///< the token in the record; empty: there is no record
   std::string version{};               ///< the record's RVN
-  std::string holder{};                ///< the record's
-  bool released{false};                ///< the record's
-  std::chrono::milliseconds lease{0};  ///< the longest that record and counter state; 0: neither states one
+  std::string holder{};                ///< the record's holder
+  bool released{false};                ///< whether the record is released
+  std::chrono::milliseconds lease{0};  ///< the longest lease that record and counter state; 0: none
 
   [[nodiscard]] bool hasRecord() const noexcept { return !version.empty(); }
 
   friend bool operator==(const StoredTokens&, const StoredTokens&) = default;
 };
 
-/// How the record's token and the counter disagree, for people; empty: they do not. Every acquisition of tenure's
+/// Says for people how the record's token and the counter disagree; empty if they agree. Every acquisition of tenure
 /// writes both in one step, so they differ only where somebody else wrote. A record without a token, which another
 /// client wrote, agrees with any counter.
 [[nodiscard]] std::string disagreementIn(const StoredTokens& tokens);
 
 class DeathNotice;
 
-/// How long a call may take, counted from the call. A store that cannot answer by then answers with an error (reads)
-/// or with `Rejected` if it can prove that nothing was applied, else `Unknown` (writes).
+/// How long a call may take, counted from the call. A store that cannot answer in this time answers a read with an
+/// error. It answers a write with `Rejected` if it can prove that nothing was applied, else with `Unknown`.
 struct CallOptions {
   std::chrono::nanoseconds timeout{0};
 };
 
-/// How the data of a write and the data of the stored record make the new one.
+/// How the data of a write is combined with the data of the stored record.
 enum class DataRule {
   replaceUnlessEmpty,  ///< empty data leaves what is there
   replace,             ///< empty data clears what is there
@@ -88,31 +91,33 @@ struct WriteRequest {
   LeaseKey key;
   Purpose purpose{Purpose::acquire};
 
-  /// The RVNs one of which the stored record must have; empty: there must be no record, and no term that the counter
-  /// says is open. vanishedVersion(): no record, and the counter states just this open term. Several are given when an
-  /// earlier write of this holder has an unknown outcome (invariant I8). Renew and release also require that the
-  /// stored holder equals `record.holder`. Neither ever creates a record.
+  /// The stored record must have one of these RVNs. Empty: there must be no record, and no term that the counter says
+  /// is open. vanishedVersion(): there must be no record, and the counter must state exactly this open term. Several
+  /// are given when an earlier write of this holder has an unknown outcome (invariant I8). Renew and release also
+  /// require that the stored holder equals `record.holder`. Neither ever creates a record.
   std::vector<RecordVersion> expected;
 
-  /// The new state. For acquire the store fills in `token`; `attributes` that are empty leave what the stored record
-  /// has, and so does `data` unless `dataRule` says otherwise.
+  /// The new state. For acquire the store fills in `token`. Empty `attributes` leave those of the stored record as they
+  /// are; so does empty `data`, unless `dataRule` says otherwise.
   LeaseRecord record;
 
   /// acquire only: the new token must be greater than this, than the counter and than the stored record's token.
   FencingToken tokenFloor{};
 
-  /// What `record.data` does to the data that is stored.
+  /// How `record.data` changes the stored data.
   DataRule dataRule{DataRule::replaceUnlessEmpty};
 
-  /// release only: the record is removed and not marked. The fencing counter stays, and says that the term has ended.
+  /// release only: the record is removed instead of marked. The fencing counter stays, and says that the term has
+  /// ended.
   bool removes{false};
 
   /// renew only: `record.leaseDuration` is longer than any that this holder knows to be in the record, so the counter
-  /// must state it as well.
+  /// must state the longer lease as well.
   bool lengthens{false};
 };
 
-/// The data that a write of `data` by this rule makes of `stored` (null: there is no record).
+/// The data that results from a write of `data` under this rule; `stored` is the data before (null: there is no
+/// record).
 [[nodiscard]] inline const std::string& mergedData(DataRule rule, const std::string& data, const std::string* stored) {
   if (stored == nullptr || rule == DataRule::replace) return data;
   if (rule == DataRule::keepIfAny) return stored->empty() ? data : *stored;
@@ -128,13 +133,13 @@ struct Applied {
   std::string warning{};
 };
 
-/// The expectation did not hold; nothing was changed. `current` is set if the store could tell the stored state in
-/// the same step: an empty inner optional means that there is no record.
+/// The expectation did not hold; nothing was changed. `current` is set if the store could read the stored state in the
+/// same step. An empty inner optional means that there is no record.
 struct Conflict {
   std::optional<std::optional<LeaseRecord>> current;
 };
 
-/// Certainly not applied, now or later, for another reason than the expectation.
+/// Certainly not applied, neither now nor later, for a reason other than the expectation.
 struct Rejected {
   StoreError error;
 };
@@ -147,7 +152,7 @@ struct Unknown {
 using WriteOutcome = std::variant<Applied, Conflict, Rejected, Unknown>;
 using ReadOutcome = StoreResult<std::optional<LeaseRecord>>;
 
-/// One entry of a listing; a record that is not understood is reported beside the good ones.
+/// One entry of a listing. A record that is not understood is reported as an entry too, beside the good ones.
 struct ListedLease {
   LeaseKey key;
   StoreResult<LeaseRecord> record;
@@ -159,7 +164,7 @@ using ListOutcome = StoreResult<std::vector<ListedLease>>;
 /// A part of a listing.
 struct ListPage {
   std::vector<ListedLease> leases{};
-  std::string next{};  ///< where the listing goes on, in words of the store's own; empty: this was the last part
+  std::string next{};  ///< where the listing goes on, in the store's own notation; empty: this was the last part
 };
 using PageOutcome = StoreResult<ListPage>;
 using StoreStatus = StoreResult<void>;
@@ -173,18 +178,20 @@ using StatusHandler = std::function<void(StoreStatus)>;
 
 /// Contract for implementers (tests/contract checks it for any store):
 /// - Calls return at once and may come from any thread, several at a time. Blocking work happens elsewhere.
-/// - Every handler is called exactly once, from any thread, never inside the call that was given it, also when the
-///   store is destroyed first (then with a transient error). Handlers do not throw and return quickly.
+/// - Every handler is called exactly once, from any thread, never inside the call that it was given to. If the store is
+///   destroyed first, the handler is called with a transient error. Handlers do not throw and return quickly.
 /// - Reads are linearizable: a read that starts after a write was answered sees that write or a later one.
-/// - Beside the record lies the fencing counter, which outlives it. It states the lease of the last term until that
-///   term ends cleanly: an acquisition writes token and lease there; a renewal that lengthens the lease raises it; a
-///   release that removes the record, or remove() of a released one, clears it; each in the same step as its change of
-///   the record. A record that is there says itself how its term stands. Where it is absent and the counter states a
-///   lease, reads and conflicts tell vanishedRecord(); listings leave it out.
-/// - A record that the store does not understand is a `corrupt` error naming the record and its likely writer;
-///   it is never overwritten. A write that meets it is `Rejected`, or `Unknown` in a store to which a network may have
-///   brought a copy of the request before: only a record that is understood tells whether that one was applied.
-/// - No retry inside: one call is one attempt, because only the caller knows what is left of the lease.
+/// - Beside the record lies the fencing counter, which outlives the record. It states the lease of the last term until
+///   that term ends cleanly. An acquisition writes token and lease there; a renewal that lengthens the lease raises the
+///   stated lease; a release that removes the record clears it, and so does remove() of a released record. Each of
+///   these happens in the same step as the change of the record. A record that exists says itself whether its term is
+///   open. Where there is no record and the counter states a lease, reads and conflicts answer with vanishedRecord();
+///   listings leave it out.
+/// - A record that the store does not understand is a `corrupt` error, which names the record and its likely writer;
+///   the record is never overwritten. A write that meets it is `Rejected`. In a store behind a network it is `Unknown`
+///   if a copy of the request may have arrived before: only a record that is understood tells whether that copy was
+///   applied.
+/// - A store does not retry: one call is one attempt, because only the caller knows how much of the lease is left.
 class LeaseStore {
  public:
   virtual ~LeaseStore() = default;
@@ -192,65 +199,68 @@ class LeaseStore {
   /// For people, in logs and status: `sqlite ./billing.db`, `memory (single process)`. No secrets.
   [[nodiscard]] virtual std::string describe() const = 0;
 
-  /// Creates what the store needs if it is missing and checks it if it is there. Safe in several processes at once.
-  /// read, write and list work without it when the schema is in place.
+  /// Creates what the store needs if it is missing, and checks it if it exists. Safe in several processes at once.
+  /// read, write and list work without this call when the schema is in place.
   virtual void ensureSchema(CallOptions options, StatusHandler handler) = 0;
 
   virtual void read(const LeaseKey& key, CallOptions options, ReadHandler handler) = 0;
   virtual void write(WriteRequest request, CallOptions options, WriteHandler handler) = 0;
 
-  /// Every reason for which this store could never write such a record, told without asking anybody, so that a caller
-  /// is refused before anything is sent. Empty: none is known; a write may be refused all the same. A store adds what
-  /// its layout keeps for itself, and its limits, to what this one finds.
+  /// Every reason why this store could never write such a record, found without a request, so that a caller is refused
+  /// before anything is sent. Empty: no reason is known; a write may be refused all the same. This base version finds
+  /// what holds for every store. A store adds its own limits, and the names that its layout keeps for itself.
   [[nodiscard]] virtual OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
                                                      const std::map<std::string, std::string>& attributes) const;
 
   /// All leases whose name starts with `prefix`, in key order.
   virtual void list(std::string prefix, CallOptions options, ListHandler handler) = 0;
 
-  /// One part of what list() would give, for callers that will not keep all of it: the first if `from` is empty, else
-  /// the one that begins at the `next` of the part before. In the store's own order, and a part may be empty. A lease
-  /// that is there all the time comes exactly once. Optional: without it everything comes as one part.
+  /// One part of what list() would give, for callers that do not want all of it in memory. It is the first part if
+  /// `from` is empty, else the part that begins at the `next` of the part before. Entries come in the store's own
+  /// order, and a part may be empty. A lease that exists during the whole listing comes exactly once. Optional: by
+  /// default everything comes as one part.
   virtual void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler);
 
   /// Asks the holder of term `token` to step down: its next applied renewal carries `stepDownRequested`. Does not
   /// change the RVN. `Conflict` if that term is not the current one.
   virtual void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) = 0;
 
-  /// Deletes the record if it has exactly this RVN, whoever holds it: for clearing away what was abandoned, never for
-  /// giving a lease up. The fencing counter stays, and is raised to the record's token in the same step if it was
-  /// behind, so tokens go on rising. `Applied` has the record's token; `Conflict` if the record has another RVN or
-  /// there is none; a record that is not understood is refused. Optional: without it a store answers `Rejected`.
+  /// Deletes the record if it has exactly this RVN, whoever holds it. This is for clearing away abandoned records,
+  /// never for giving a lease up. The fencing counter stays. If it was behind, it is raised to the record's token in
+  /// the same step, so tokens go on rising. `Applied` has the record's token; `Conflict` if the record has another RVN
+  /// or there is none; a record that is not understood is refused. Optional: by default a store answers `Rejected`.
   virtual void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler);
 
-  /// What is stored of the lease's tokens, also if it is malformed. For operators only (`tenure status`, `tenure fence
-  /// recover`). Record and counter may be as of two moments, each linearizable as read(); two answers that are equal
-  /// tell one moment. Optional: without it a store answers `misconfigured`.
+  /// What is stored of the lease's tokens, even if it is malformed. For operators only (`tenure status`, `tenure fence
+  /// recover`). Record and counter may come from two moments, each linearizable as read(). Two answers that are equal
+  /// come from one moment. Optional: by default a store answers `misconfigured`.
   virtual void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler);
 
-  /// Sets the counter to `token`, up or down, as of a term that has ended cleanly; and the copy in the record, if there
-  /// is one, which is marked as released under a new RVN and keeps its data. All in one step, and only if everything is
-  /// as `expected`, else `Conflict`. This may break invariant I7, and so is for an operator who has seen to it that no
-  /// candidate lives: the next term gets the token after this one. `Rejected` for a token that is none, and if the
-  /// store knows of a process that uses it. Optional: without it a store answers `Rejected`.
+  /// Sets the counter to `token`, up or down, as if of a term that has ended cleanly. If there is a record, its copy of
+  /// the token is set too, and the record is marked as released under a new RVN; it keeps its data. All of this is one
+  /// step, and happens only if everything is as `expected`, else `Conflict`. This may break invariant I7, so it is for
+  /// an operator who has made sure that no candidate lives: the next term gets the token after this one. `Rejected` if
+  /// `token` is not a valid token, and if the store knows of a process that uses it. Optional: by default a store
+  /// answers `Rejected`.
   virtual void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
                          WriteHandler handler);
 
-  /// Calls `hint` soon after another process (or this one) changed the lease, for as long as the returned handle
-  /// lives. Optional: hints may be missed, doubled or late; they only ever trigger an early read. `hint` is called
-  /// from any thread, must return at once, and is not running any more when the handle's destruction returns.
+  /// Calls `hint` soon after another process (or this one) changed the lease, for as long as the returned handle lives.
+  /// Optional: hints may be missed, doubled or late; their only effect is an early read. `hint` is called from any
+  /// thread, must return at once, and is not running any more when the handle's destruction returns.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do watch keep it
   [[nodiscard]] virtual std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> /*hint*/) {
     return nullptr;
   }
 
-  /// Calls `hint` soon after all records may have gone at once: the store's file was removed, renamed or replaced. For
-  /// holders, who need no watch() (their own heartbeats would wake them) and would else learn it at their next
-  /// heartbeat. Optional, and otherwise as watch().
+  /// Calls `hint` soon after all records may have gone at once: the store's file was removed, renamed or replaced. This
+  /// is for holders. They need no watch(), because their own heartbeats would wake them, and without this they would
+  /// notice the loss only at their next heartbeat. Optional, and otherwise as watch().
   // NOLINTNEXTLINE(performance-unnecessary-value-param): stores that do watch keep it
   [[nodiscard]] virtual std::shared_ptr<void> watchLoss(std::function<void()> /*hint*/) { return nullptr; }
 
-  /// Kernel proof that a holder on this machine is gone; null if the store has none or it is switched off.
+  /// Proof by the kernel that a holder on this machine is gone; null if the store has no such proof or it is switched
+  /// off.
   [[nodiscard]] virtual std::shared_ptr<DeathNotice> deathNotice() { return nullptr; }
 };
 

@@ -20,100 +20,104 @@ namespace tenure {
 class LockSession;  // internal
 
 /// One term of one lock. Only a LockClient makes one. It is renewed in the background until it is released, destroyed,
-/// or lost; a lost lock never comes back: acquire anew, for a new term with a higher token.
+/// or lost; a lost lock never comes back: acquire it again, which gives a new term with a higher token.
 ///
-/// Threads: all but moving and destroying may be called from any thread, callbacks included. What blocks says so; on a
-/// thread of the client's own scheduler it does not wait, and says `wouldBlock` or ReleaseResult::unknown.
+/// Threads: everything but moving and destroying may be called from any thread, also from callbacks. A call that blocks
+/// says so below. On a thread of the client's own scheduler it does not wait, but returns `wouldBlock` or
+/// ReleaseResult::unknown.
 ///
-/// A handle that was released, or moved from, holds nothing: isHeld() is false, calls that need the lock return
-/// LockErrc::notHeld. A lock may outlive its client, which releases it when it closes. In a forked child no lock is
-/// held, and nothing that is called has an effect.
+/// A handle that was released, or moved from, holds nothing: isHeld() is false, and calls that need the lock return
+/// LockErrc::notHeld. A handle may outlive its client; the client releases the lock when it closes. In a forked child
+/// no lock is held, and no call has an effect.
 class Lock {
  public:
-  /// release({}), and so it may block for a round trip, at most one lease and a second. Does not throw.
+  /// Calls release({}), so it may block for a round trip, for at most one lease and a second. Does not throw.
   ~Lock();
   Lock(Lock&& other) noexcept;
-  /// Releases what it held before.
+  /// Releases the lock that this handle held before.
   Lock& operator=(Lock&& other) noexcept;
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
-  /// The number of this term; stamp every downstream write with it. Constant; none (0) if moved from.
+  /// The number of this term; stamp every downstream write with it. It is constant; none (0) if moved from.
   [[nodiscard]] FencingToken fencingToken() const noexcept;
 
-  /// Whether this term still holds the lock, judged by the clock at this call: false from the moment the work was told
-  /// to stop, and on time even if every thread of the library is blocked. No lock, no allocation, no I/O.
+  /// Whether this term still holds the lock, judged by the clock at this call. It is false from the moment the work was
+  /// told to stop, and turns false on time even if every thread of the library is blocked. No lock, no allocation, no
+  /// I/O.
   [[nodiscard]] bool isHeld() const noexcept;
-  /// Whether the lease of this term is still valid. True a little longer than isHeld(), by lease.stopMargin, while the
-  /// work winds up.
+  /// Whether the lease of this term is still valid. It stays true longer than isHeld(), by lease.stopMargin, while the
+  /// work ends.
   [[nodiscard]] bool isValid() const noexcept;
-  /// Time until isHeld() turns false unless the lease is renewed before. Never negative.
+  /// Time until isHeld() turns false, unless the lease is renewed before. Never negative.
   [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
   /// Fires when the work must stop: the lock was lost, released, or its client closed. Stop callbacks run on a thread
-  /// of the library's that does nothing else; they must not throw and should be short.
+  /// of the library that does nothing else. They must not throw and should be short.
   [[nodiscard]] std::stop_token stopToken() const noexcept;
 
-  /// Calls `callback` once if the lock ends without this handle being released, also if it has ended so already. On the
-  /// client's callback executor, in order with the lock's other callbacks, never inside this call, never under a mutex
-  /// of the library. It may block and may call anything; exceptions are contained and logged. When the client closes,
-  /// the release waits for it, at most lease.drainTimeout.
+  /// Calls `callback` once if the lock ends without this handle being released, also if it has already ended. The
+  /// callback runs on the client's callback executor, in order with the lock's other callbacks, never inside this call,
+  /// never under a mutex of the library. It may block and may call anything; its exceptions are contained and logged.
+  /// When the client closes, the release waits for the callback, for at most lease.drainTimeout.
   void onLost(std::function<void(const TermEnd&)> callback);
-  /// Calls `callback` with what remains when remaining() has fallen to `before`: once for each time that it falls so
-  /// low. Where heartbeats run that only happens when they fail. `before` must be more than 0 and less than what is
-  /// left just before a heartbeat (lease - guard - stopMargin - heartbeat; with manual heartbeats: no heartbeat is
-  /// taken off). Contract as onLost.
+  /// Calls `callback` with the remaining time when remaining() has fallen to `before`, once for each time that it falls
+  /// so low. Where heartbeats run, that only happens when they fail. `before` must be more than 0, and less than what
+  /// is left just before a heartbeat (lease - guard - stopMargin - heartbeat; with manual heartbeats no heartbeat is
+  /// subtracted). The callback runs as onLost's does.
   [[nodiscard]] LockResult<void> onExpiring(std::chrono::milliseconds before,
                                             std::function<void(std::chrono::nanoseconds)> callback);
-  /// Why it ended, if it was lost.
+  /// Why the lock ended, if it was lost.
   [[nodiscard]] std::optional<TermEnd> loss() const;
 
-  /// Renews now, with changes if there are any, and blocks until the store has acknowledged it: at most remaining().
-  /// While the store fails it is tried again; LockErrc::lost tells that the lock is over. What was set is then either
-  /// in the record or not, as with any write that was not answered.
+  /// Renews now, with changes if there are any, and blocks until the store has acknowledged the renewal: at most
+  /// remaining(). While the store fails, the renewal is tried again. LockErrc::lost says that the lock is over. Then
+  /// the changes may or may not be in the record, as with any write that was not answered.
   LockResult<void> renew(RenewOptions options = {});
   /// The same without blocking. `done` is called once, as callbacks are.
   void renewAsync(RenewOptions options, std::function<void(LockResult<void>)> done);
-  /// Makes the lease longer by `by`, from now on, in one renewal.
+  /// Makes the lease longer by `by`, starting now, in one renewal.
   LockResult<void> extend(std::chrono::milliseconds by);
-  /// Afterwards remaining() is at least `least`, or an error tells why not: renews if less is left. It never changes
-  /// the lease: more than the lease can give is LockErrc::invalidOptions.
+  /// Makes sure that remaining() is at least `least`: renews if less is left. If that fails, an error says why. It
+  /// never changes the lease duration: asking for more than the lease can give is LockErrc::invalidOptions.
   LockResult<void> ensure(std::chrono::milliseconds least);
 
-  /// The data beside the lock: as it was acquired, or as this handle changed it last. Empty if there is none.
+  /// The data beside the lock: as it was when acquired, or as this handle changed it last. Empty if there is none.
   [[nodiscard]] std::string data() const;
   LockResult<void> setData(std::string data) { return renew({.data = std::move(data)}); }
   LockResult<void> clearData() { return renew({.clearData = true}); }
-  /// The record's further attributes as it was acquired.
+  /// The record's further attributes, as they were when the lock was acquired.
   [[nodiscard]] const std::map<std::string, std::string>& attributes() const noexcept;
-  /// The lease duration that is in the record, as far as the store has acknowledged it.
+  /// The lease duration in the record, as far as the store has acknowledged it.
   [[nodiscard]] std::chrono::milliseconds lease() const noexcept;
   [[nodiscard]] const LeaseKey& key() const noexcept;
-  /// The key's name and the candidate's unique text, as TermStamp::of wants them.
+  /// The key's name, and below it the candidate's unique text. TermStamp::of needs both.
   [[nodiscard]] const std::string& leaseName() const noexcept;
   [[nodiscard]] const std::string& holder() const noexcept;
 
-  /// Another handle of the same term, for a callee that wants to hold "its own": the lock is given up when the last one
-  /// is released. LockErrc::notHeld or lost if this one holds nothing.
+  /// Another handle of the same term, for a callee that wants a handle of its own. The lock is given up when the last
+  /// handle is released. LockErrc::notHeld or lost if this handle holds nothing.
   [[nodiscard]] LockResult<Lock> share() const;
 
-  /// Gives the lock up. From this call on isHeld() is false. Never throws; best effort is how it always works: it is
-  /// retried while the lease lasts, and the result tells what is known. `released`: the record is free. `notHeld`: it
-  /// was lost before, or this handle was moved from. `unknown`: no answer in the time to wait. `shared`: other handles
-  /// of the term hold on. Blocks as `waitFor` says. Again: the same result at once (or a better one that came since).
+  /// Gives the lock up. From this call on isHeld() is false. Never throws. The release is always best effort: it is
+  /// retried while the lease lasts, and the result says what is known. `released`: the record is free. `notHeld`: the
+  /// lock was lost before, or this handle was moved from. `unknown`: no answer came in the time to wait. `shared`:
+  /// other handles of the term still hold the lock. Blocks as `waitFor` says. A second call gives the same result at
+  /// once (or a better one that has arrived since).
   ReleaseResult release(const ReleaseOptions& options = {}) noexcept;
 
-  /// A resource refused this term's write because it has seen `seen`: if that is higher than this term's token, the
-  /// lock is lost, and the next token higher than `seen` (I7). One made up (maxReportedStep) is logged, no more.
+  /// Call this when a resource refused this term's write because it has seen the token `seen`. If `seen` is higher than
+  /// this term's token, the lock is lost, and the next token will be higher than `seen` (I7). A value that is too high
+  /// to be true (maxReportedStep) is only logged.
   void reportStaleToken(FencingToken seen) const;
 
  private:
   friend class LockSession;
   explicit Lock(std::shared_ptr<LockSession> session) noexcept;
   void letGo() noexcept;
-  /// Not moved from, not released.
+  /// Whether this handle was neither moved from nor released.
   [[nodiscard]] bool isHandle() const noexcept { return session_ && given_.load() == Given::no; }
 
-  enum class Given : char { no, up, back };  ///< whether this handle was released; back: others hold on
+  enum class Given : char { no, up, back };  ///< whether this handle was released; back: others still hold the lock
   std::shared_ptr<LockSession> session_;
   std::atomic<Given> given_{Given::no};
 };

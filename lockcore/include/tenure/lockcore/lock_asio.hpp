@@ -18,7 +18,7 @@ namespace tenure {
 
 namespace detail {
 
-/// An acquisition that may be cancelled before it is known how.
+/// An acquisition that may be cancelled before its PendingAcquire is known.
 class CancellableAcquire {
  public:
   void begun(PendingAcquire pending) {
@@ -47,16 +47,17 @@ class CancellableAcquire {
 
 }  // namespace detail
 
-/// As LockClient::acquireAsync, completing with `void(LockResult<Lock>)` on the executor that is associated with the
-/// token's handler, else on `executor`, which has work until then. Cancellation (any type) is PendingAcquire::cancel():
-/// it completes with LockErrc::cancelled. No exception, no error_code: the result tells. The completion is posted from
-/// a thread of the library's: destroy the client before the execution context, so that this thread is done with it.
+/// As LockClient::acquireAsync, but completes with `void(LockResult<Lock>)`. It completes on the executor that is
+/// associated with the token's handler, else on `executor`, which has outstanding work until then. Cancellation (of any
+/// type) calls PendingAcquire::cancel(): the operation completes with LockErrc::cancelled. There is no exception and no
+/// error_code: the result says it. A thread of the library posts the completion. Destroy the client before the
+/// execution context, so that this thread is done with it.
 ///
 ///     const tenure::LeaseKey key{"orders"};
 ///     const tenure::AcquireOptions options{.waitFor = 5s};
 ///     auto lock = co_await tenure::asyncAcquire(client, io.get_executor(), key, options, boost::asio::use_awaitable);
 ///
-/// (Name them as here: g++ 12 destroys temporaries that are made with braces inside of a co_await twice.)
+/// (Give key and options names as here: g++ 12 destroys temporaries twice that are made with braces inside a co_await.)
 template <class Executor, class CompletionToken>
 auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, AcquireOptions options,
                   CompletionToken&& token) {
@@ -66,11 +67,11 @@ auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, Ac
         using Handler = decltype(handler);
         const auto slot = asio::get_associated_cancellation_slot(handler);
         const auto target = asio::get_associated_executor(handler, executor);
-        // Tasks of the library are copyable, handlers are not.
+        // Tasks of the library must be copyable, and handlers are not.
         const auto shared = std::make_shared<Handler>(std::move(handler));
         const auto work = std::make_shared<asio::executor_work_guard<std::decay_t<decltype(target)>>>(target);
-        // The slot belongs to the handler's executor, and is the handler's again once that was called: it is assigned
-        // before anything can complete, and cleared before the handler is called.
+        // The slot belongs to the handler's executor, and belongs to the handler again once the handler was called. So
+        // it is assigned before anything can complete, and cleared before the handler is called.
         const auto pending = std::make_shared<detail::CancellableAcquire>();
         if (slot.is_connected()) {
           auto free = slot;

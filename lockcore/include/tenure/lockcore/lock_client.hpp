@@ -1,4 +1,4 @@
-// LockClient: locks by the thousand over one store, for critical sections and for rights that are held long.
+// LockClient: thousands of locks over one store, for short critical sections and for rights that are held long.
 #pragma once
 
 #include <chrono>
@@ -25,12 +25,12 @@ namespace tenure {
 enum class LeaseViewState {
   absent,    ///< there is no record
   released,  ///< the last holder gave it up
-  held,      ///< a record says that somebody holds it; whether he lives shows itself by the next versions
+  held,      ///< a record says that somebody holds it; only new versions show whether the holder lives
 };
 
-/// A copy of what the store had at one moment. It has no power: it releases nothing, renews nothing, and its numbers
-/// are for people (the term's number is no fencing token: whoever stamps writes with it passes himself off as the
-/// holder, which is why it has another type).
+/// A copy of what the store had at one moment. It has no power: it releases nothing and renews nothing. Its numbers are
+/// for people. The term's number has another type than a fencing token, because a program that stamped its writes with
+/// it would pose as the holder.
 class LeaseView {
  public:
   LeaseView(LeaseKey key, std::optional<LeaseRecord> record) : key_{std::move(key)}, record_{std::move(record)} {
@@ -44,10 +44,10 @@ class LeaseView {
   }
   [[nodiscard]] bool isHeld() const noexcept { return state() == LeaseViewState::held; }
 
-  // Of the present or last holder; empty, zero, if there is no record.
+  // Of the present or last holder; empty or zero if there is no record.
   [[nodiscard]] std::string holder() const { return record_ ? record_->holder : std::string{}; }
   [[nodiscard]] std::uint64_t termNumber() const noexcept { return record_ ? record_->token.value() : 0; }
-  /// The record version number: new at each heartbeat. It orders nothing and proves nothing.
+  /// The record version number, new at each heartbeat. It has no order and proves nothing.
   [[nodiscard]] std::string version() const { return record_ ? record_->version.text() : std::string{}; }
   [[nodiscard]] std::chrono::milliseconds lease() const noexcept {
     return record_ ? record_->leaseDuration : std::chrono::milliseconds{0};
@@ -56,7 +56,7 @@ class LeaseView {
   [[nodiscard]] std::map<std::string, std::string> attributes() const {
     return record_ ? record_->attributes : std::map<std::string, std::string>{};
   }
-  /// Wall-clock milliseconds since 1970 as the holder's machine has them; 0: not known.
+  /// Wall-clock milliseconds since 1970, as the holder's machine wrote them; 0: not known.
   [[nodiscard]] std::int64_t acquiredAtMillis() const noexcept { return record_ ? record_->acquiredAtMillis : 0; }
   [[nodiscard]] std::int64_t renewedAtMillis() const noexcept { return record_ ? record_->renewedAtMillis : 0; }
 
@@ -65,13 +65,13 @@ class LeaseView {
   std::optional<LeaseRecord> record_;
 };
 
-/// One of a listing: a record that is not understood is reported beside the good ones.
+/// One entry of a listing. A record that is not understood is reported as an entry too, beside the good ones.
 struct ListedView {
   LeaseKey key;
   StoreResult<LeaseView> view;
 };
 
-/// What became of each lock when its client closed. None is left out, whatever went wrong with another.
+/// What became of each lock when its client closed. No lock is left out, whatever went wrong with another one.
 struct CloseReport {
   struct Entry {
     LeaseKey key;
@@ -79,12 +79,13 @@ struct CloseReport {
   };
   std::vector<Entry> locks{};  ///< those that were held, or being acquired, in the order of their keys
 
-  /// Whether nothing was left behind that has to expire by itself.
+  /// Whether no lock was left behind that has to expire by itself.
   [[nodiscard]] bool clean() const noexcept;
 };
 
-/// An acquisition under way. To drop it changes nothing; cancel() ends it with LockErrc::cancelled, unless it is
-/// decided already. What it has begun by then is released in the background.
+/// An acquisition under way. Dropping this object changes nothing. cancel() ends the acquisition with
+/// LockErrc::cancelled, unless it is already decided. A write that it has begun by then is undone by a release in the
+/// background.
 class PendingAcquire {
  public:
   PendingAcquire() = default;
@@ -98,7 +99,7 @@ class PendingAcquire {
 /// Follows one key without ever competing for it; ends with the handle.
 class LeaseObserver {
  public:
-  /// Who holds it now, as far as it was seen; `holder` gets nothing if nobody does.
+  /// Who holds the lock now, as far as it was seen; the optional is empty if nobody does.
   using Callback = std::function<void(const std::optional<LeaderInfo>&)>;
   [[nodiscard]] std::optional<LeaderInfo> holder() const;
 
@@ -110,50 +111,51 @@ class LeaseObserver {
 };
 
 /// Acquires, renews and releases locks in one store, as one candidate. Distinct clients are distinct candidates, also
-/// in one process and by one name. One client holds a key at most once: a further acquisition is refused at once
-/// (LockErrc::heldBySelf) instead of waiting for itself; pass the Lock on, or Lock::share() it. Threads that are to
-/// exclude each other take a mutex, or a client each.
+/// in one process and with the same name. One client holds a key at most once. A further acquisition is refused at once
+/// (LockErrc::heldBySelf), because it would wait for itself; pass the Lock on, or Lock::share() it. Threads that must
+/// exclude each other need a mutex, or a client each.
 ///
-/// Threads: every method may be called from any thread. Those that block do not do so on a thread of the client's own
-/// scheduler (LockErrc::wouldBlock). All locks of a process share one renewal thread; each has heartbeats of its own,
-/// which no other lock's slow ones delay (I12).
+/// Threads: every method may be called from any thread. Blocking methods do not block on a thread of the client's own
+/// scheduler, but return LockErrc::wouldBlock. All locks of a process share one renewal thread. Each lock has
+/// heartbeats of its own, and slow heartbeats of another lock do not delay them (I12).
 ///
 /// fork(): in a child process nothing is held, calls return LockErrc::forked or do nothing (acquireAsync's `done` is
 /// not called); the parent is not affected.
 ///
-/// A moved-from client may be destroyed or assigned to, nothing else.
+/// A moved-from client may only be destroyed or assigned to.
 class LockClient {
  public:
   /// Makes no request. Throws std::invalid_argument with all faults of the options, or if `store` is null.
   explicit LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options = {}, Runtime runtime = {});
-  /// close(), then waits until no callback is running, within the same bound.
+  /// Calls close(), then waits until no callback is running, within the same bound.
   ~LockClient();
   LockClient(LockClient&&) noexcept;
   LockClient& operator=(LockClient&&) noexcept;
 
-  /// Competes for the lock until it is won, or as long as `options.waitFor` says; errors of the store that may pass are
-  /// retried in that time. Options and key are checked whole before anything is done. Without `waitFor` only a won
-  /// lock, `missing`, `cancelled` and `closed` end it. Blocks. `waitFor` is a bound whatever the store and the
-  /// scheduler do; LockErrc::unknown tells that an acquisition was under way whose outcome is not known.
+  /// Competes for the lock until it is won, or as long as `options.waitFor` says. Errors of the store that may pass are
+  /// retried in that time. Options and key are checked completely before anything is done. Without `waitFor` only a won
+  /// lock, `missing`, `cancelled` and `closed` end the call. Blocks. `waitFor` is a bound whatever the store and the
+  /// scheduler do. LockErrc::unknown says that an acquisition was under way and that its outcome is not known.
   ///
-  /// Uncontended it costs one read and one write of the store, or the write alone where this client was the last
-  /// to release it.
+  /// Without competition it costs one read and one write of the store, or only the write if this client was the last to
+  /// release the lock.
   [[nodiscard]] LockResult<Lock> acquire(const LeaseKey& key, AcquireOptions options = {});
-  /// One look: LockErrc::held names the holder. It remembers the version it saw (see LockClientOptions::remembered), so
-  /// that trying once a second wins a dead holder's lock after about one lease. `options.waitFor` is not looked at. It
-  /// takes as long as the store does, at most 5 s.
+  /// Tries once, without waiting; LockErrc::held names the holder. It remembers the version that it saw (see
+  /// LockClientOptions::remembered), so a program that tries once a second wins the lock of a dead holder after about
+  /// one lease. `options.waitFor` is ignored. It takes as long as the store takes, at most 5 s.
   [[nodiscard]] LockResult<Lock> tryAcquire(const LeaseKey& key, AcquireOptions options = {});
-  /// As acquire, without blocking. `done` is called once, on the callback executor, never inside this call.
+  /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call.
   PendingAcquire acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done);
 
-  /// All of them or none, acquired one after the other in the order of the keys, which all programs share, so that two
-  /// that want the same ones never wait for each other in a circle. `options.waitFor` is for all together. The locks
-  /// come in the order of `keys`; a key that is named twice is refused. What was won is released if one fails. Blocks.
+  /// Acquires all of them or none, one after the other in the order of the keys. All programs share this order, so two
+  /// programs that want the same locks never wait for each other in a circle. `options.waitFor` is for all together.
+  /// The locks are returned in the order of `keys`; a key that is named twice is refused. If one fails, those already
+  /// won are released. Blocks.
   [[nodiscard]] LockResult<std::vector<Lock>> acquireAll(std::vector<LeaseKey> keys,
                                                          const AcquireOptions& options = {});
 
-  /// Runs `body(const Lock&)` under the lock and gives back what it returned. What it throws passes through; the lock
-  /// is released either way.
+  /// Runs `body(const Lock&)` under the lock and returns what it returned. Exceptions of `body` pass through; the lock
+  /// is released in both cases.
   template <class Body>
   [[nodiscard]] auto withLock(const LeaseKey& key, Body&& body, AcquireOptions options = {})
       -> LockResult<std::invoke_result_t<Body, const Lock&>>;
@@ -167,20 +169,21 @@ class LockClient {
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key);
   /// All leases whose name starts with `prefix`, in key order. Blocks.
   [[nodiscard]] LockResult<std::vector<ListedView>> list(const std::string& prefix);
-  /// As list, for more leases than one wants in memory: `each` is called here, for one after the other, and ends it by
-  /// returning false. One call of the store for each of its pages (1 MB on DynamoDB, 1,000 leases on SQLite), of which
-  /// one at a time is kept. In the store's own order: that of the keys on SQLite, none on DynamoDB. An error comes
-  /// after what was told before it. Blocks.
+  /// As list, for more leases than fit well into memory. `each` is called in this thread for one lease after the other,
+  /// and ends the scan by returning false. Needs one call of the store for each of its pages (1 MB on DynamoDB, 1,000
+  /// leases on SQLite) and keeps one page at a time. The order is the store's own: by key on SQLite, none on DynamoDB.
+  /// An error is returned after `each` was called for everything before it. Blocks.
   [[nodiscard]] LockResult<void> scan(const std::string& prefix, const std::function<bool(const ListedView&)>& each);
-  /// Follows the key and calls `changed` (which may be empty) when somebody else holds it, or nobody; contract as
-  /// Lock::onLost. About one read in a heartbeat, or one for each change where the store notifies.
+  /// Follows the key. Calls `changed` (which may be empty) when somebody else holds it, or nobody; the callback runs as
+  /// Lock::onLost's does. Costs about one read in each heartbeat, or one for each change where the store sends
+  /// notifications.
   [[nodiscard]] LockResult<LeaseObserver> observe(const LeaseKey& key, LeaseObserver::Callback changed = {});
 
   /// Ends acquisitions under way, tells the work of each lock to stop (stop token, onLost with reason `stopped`), then
-  /// releases them all at once, each on its own: an error of one keeps none of the others. Returns when all are done,
-  /// at most lease.drainTimeout + the longest lease + 1 s after the call. Again: the same report. Called in a callback
-  /// of one of its locks, or on a thread of its own scheduler, it returns at once, and tells `unknown` of what is not
-  /// done.
+  /// releases all locks at once. Each release is independent: an error of one prevents none of the others. Returns when
+  /// all are done, at most lease.drainTimeout + the longest lease + 1 s after the call. A second call gives the same
+  /// report. In a callback of one of its locks, or on a thread of its own scheduler, it returns at once and reports
+  /// `unknown` for each release that is not done.
   CloseReport close();
 
   /// This candidate's unique text, as in the records.

@@ -1,4 +1,4 @@
-// What a lock client tells when it could not do its work.
+// What a lock client answers when it could not do its work.
 #pragma once
 
 #include <iosfwd>
@@ -14,19 +14,19 @@
 namespace tenure {
 
 enum class LockErrc {
-  held,              ///< one look (tryAcquire, waitFor 0): another candidate holds it
-  heldBySelf,        ///< this client holds it, acquires it or releases it just now; nothing was asked of the store
+  held,              ///< a single attempt (tryAcquire, waitFor 0): another candidate holds it
+  heldBySelf,        ///< this client holds, acquires or releases it just now; the store was not asked
   timeout,           ///< waitFor is over, and another still holds it, or this client still releases it
   missing,           ///< mustExist, and there is no record
-  invalidOptions,    ///< bad key or options; nothing was done; all faults are told
+  invalidOptions,    ///< bad key or options; nothing was done; all faults are named
   storeUnavailable,  ///< the store could not be asked in time: busy, throttling, connection, time-out
-  /// waitFor is over, and an acquisition was sent whose outcome is not known. If it won, or wins yet, it is released in
-  /// the background, within a lease; if this process ends before, the lock ends with its lease.
+  /// waitFor is over, and an acquisition was sent whose outcome is not known. If it won, or still wins, it is released
+  /// in the background, within a lease. If this process ends before, the lock ends with its lease.
   unknown,
   accessDenied,        ///< the store does not let this process in
   storeMisconfigured,  ///< missing table, wrong schema, bad path
   recordCorrupt,       ///< the record is not understood, and was left alone
-  lost,                ///< the lock is over: expired, taken, gone, closed; Lock::loss() tells why
+  lost,                ///< the lock is over: expired, taken, gone, closed; Lock::loss() says why
   notHeld,             ///< the handle was released or moved from
   cancelled,           ///< the acquisition was cancelled, or its client closed, before it was decided
   closed,              ///< the client was closed before

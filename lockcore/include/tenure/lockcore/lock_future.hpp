@@ -1,4 +1,5 @@
-// Lock acquisition as a std::future. Apart from lock_client.hpp, whose users need not pay for <future>.
+// Lock acquisition as a std::future. In a header of its own, so that users of lock_client.hpp need not pay for
+// <future>.
 #pragma once
 
 #include <future>
@@ -9,9 +10,9 @@
 
 namespace tenure {
 
-/// As LockClient::acquireAsync. The future holds the result, not an exception; if it is dropped the lock is released as
-/// soon as it is won. To be waited for anywhere but in callbacks of the client, where it would wait for itself if the
-/// executor has a single thread.
+/// As LockClient::acquireAsync. The future holds the result, not an exception. If it is dropped, the lock is released
+/// as soon as it is won. Do not wait for it in callbacks of the client: if the executor has a single thread, such a
+/// wait would wait for itself.
 [[nodiscard]] inline std::future<LockResult<Lock>> acquireFuture(LockClient& client, const LeaseKey& key,
                                                                  AcquireOptions options = {}) {
   const auto promise = std::make_shared<std::promise<LockResult<Lock>>>();

@@ -1,4 +1,4 @@
-// Locks for callers without a process that lives on: acquire in one process, renew in a second, release in a third.
+// Locks for callers that have no long-lived process: acquire in one process, renew in a second, release in a third.
 #pragma once
 
 #include <chrono>
@@ -24,17 +24,17 @@ namespace tenure {
 
 struct LockTokenParts;
 
-/// Why an operation with tokens did not give what was asked for.
+/// Why an operation with tokens did not do what was asked for.
 enum class LockTokenTrouble {
   malformed,   ///< the text is no token: foreign, truncated, edited, or of another version; nothing was sent
-  misuse,      ///< options out of range, a key that cannot be; nothing was sent
+  misuse,      ///< options out of range, or an invalid key; nothing was sent
   held,        ///< somebody else holds the lock, and the caller did not want to wait, or waited long enough
   timedOut,    ///< the wait is over, and nobody else was seen holding the lock either
   expired,     ///< the token's lease is over by this machine's clock; an expired lock never revives: acquire it anew
   released,    ///< this term of the lock was released
   superseded,  ///< the lock was renewed with this token elsewhere; only the newer token counts
   lost,        ///< somebody else has taken the lock, or its record is gone
-  unknown,     ///< a write was not answered, and the wait was over before a read could tell what became of it
+  unknown,     ///< a write was not answered, and the wait ended before a read could show whether it was applied
   store,       ///< the store cannot be reached, refuses, or holds a record that is not understood
 };
 
@@ -44,7 +44,7 @@ std::ostream& operator<<(std::ostream& out, LockTokenTrouble trouble);
 struct LockTokenError {
   LockTokenTrouble trouble{LockTokenTrouble::store};
   std::string message;  ///< what was wrong, where, and what to do
-  /// With `held` and `lost`: who has the lock, if the record told.
+  /// With `held` and `lost`: who has the lock, if the record says so.
   std::optional<HolderInfo> holder{};
   /// With `store`: the class of the trouble.
   std::optional<ErrorClass> storeError{};
@@ -58,15 +58,15 @@ struct LockTokenError {
 template <class T>
 using LockTokenResult = boost::system::result<T, LockTokenError>;
 
-/// What a token says about itself and its lock. Only LockTokens and `from` make one. Cheap to copy; immutable, so any
-/// thread may read it. A renewal gives a new token and leaves the old one without power.
+/// What a token says about itself and its lock. Only LockTokens and `from` make one. It is cheap to copy and immutable,
+/// so any thread may read it. A renewal gives a new token; the old one has no power any more.
 ///
-/// The token is no secret and no proof of identity: whoever can write to the store can take the lock anyway. It names
-/// the one version of the record that its bearer wrote, and every write is conditioned on that version.
+/// The token is no secret and no proof of identity: anybody who can write to the store can take the lock anyway. It
+/// names the one version of the record that its bearer wrote, and every write is conditioned on that version.
 class LockToken {
  public:
-  /// Reads what text() wrote. `malformed` tells whether the text is no token at all, is cut off, was changed, or has
-  /// another version. What follows the token in the text is refused too, but for line breaks at the end.
+  /// Reads what text() wrote. `malformed` says whether the text is no token at all, is cut off, was changed, or has
+  /// another version. Text after the token is refused too, except line breaks at the end.
   [[nodiscard]] static LockTokenResult<LockToken> from(std::string_view text);
 
   /// One word of printable ASCII that no shell treats specially, at most maxTextBytes long:
@@ -77,20 +77,20 @@ class LockToken {
   [[nodiscard]] const LeaseKey& key() const noexcept;
   /// Unique to this acquisition: the caller's name, '#', and 128 random bits.
   [[nodiscard]] const std::string& owner() const noexcept;
-  /// The record version number that the last write left. No fencing token.
+  /// The record version number that the last write left. It is not a fencing token.
   [[nodiscard]] const RecordVersion& version() const noexcept;
   [[nodiscard]] std::chrono::milliseconds lease() const noexcept;
-  /// To be handed to the resource that the lock protects; rises with each acquisition, stays over renewals.
+  /// Hand this to the resource that the lock protects. It rises with each acquisition and stays the same over renewals.
   [[nodiscard]] FencingToken fencingToken() const noexcept;
-  /// Wall clock of the acquirer's machine when it acquired; for people only.
+  /// Wall clock of the acquiring machine at the acquisition; for people only.
   [[nodiscard]] std::int64_t acquiredAtMillis() const noexcept;
-  /// LeaseStore::describe() of the store that it was made with; for messages only.
+  /// LeaseStore::describe() of the store that made it; for messages only.
   [[nodiscard]] const std::string& store() const noexcept;
 
-  /// How long the lock is certainly still held if nobody renews it: the lease minus the guard for clock rates, counted
-  /// from before the last acknowledged write was sent (invariant I2), by the clocks of this boot of this machine, which
-  /// include suspend. Zero: over. Empty: the token is of another machine or another boot, so that no clock here can
-  /// tell; then only the store can.
+  /// How long the lock is certainly still held if nobody renews it: the lease minus the guard for clock rates. It is
+  /// counted from before the last acknowledged write was sent (invariant I2), by the clocks of this boot of this
+  /// machine, which include suspend. Zero: over. Empty: the token comes from another machine or another boot, so no
+  /// clock here can tell; then only the store can.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> remaining() const;
 
   friend bool operator==(const LockToken& a, const LockToken& b);
@@ -103,15 +103,15 @@ class LockToken {
 };
 
 struct TokenAcquireOptions {
-  /// How long the lock is held if nobody renews it. Nothing renews it by itself, so it has to cover the work, or the
-  /// time until the next renewal. 100 ms .. 24 h.
+  /// How long the lock is held if nobody renews it. Nothing renews it by itself, so it has to cover the whole work, or
+  /// the time until the next renewal. 100 ms .. 24 h.
   std::chrono::milliseconds lease{30'000};
-  /// How long to wait for a lock that is held. Unset: until it is granted. 0: one look; a lock that is free is taken.
-  /// A holder that died is succeeded after its whole lease was watched without a renewal, so a shorter wait never
-  /// takes a lock over from the dead (but a released one at once).
+  /// How long to wait for a lock that is held. Unset: until it is granted. 0: a single attempt, which takes a lock that
+  /// is free. A dead holder's lock is taken over after the caller has watched its whole lease pass without a renewal.
+  /// So a shorter wait never takes over from a dead holder (but takes a released lock at once).
   std::optional<std::chrono::milliseconds> waitFor{};
-  /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and '#'; made unique by 128 random
-  /// bits. Empty: the host name.
+  /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and without '#'; 128 random bits
+  /// make it unique. Empty: the host name.
   std::string owner{};
   std::string data{};                               ///< put into the record; empty: what is there stays
   std::map<std::string, std::string> attributes{};  ///< likewise
@@ -120,7 +120,7 @@ struct TokenAcquireOptions {
 };
 
 struct TokenRenewOptions {
-  /// Unset: as the token has it. 100 ms .. 24 h. Stays for later renewals.
+  /// Unset: as the token has it. 100 ms .. 24 h. Later renewals keep it.
   std::optional<std::chrono::milliseconds> lease{};
   /// For all requests together, if the store does not answer at once.
   std::chrono::milliseconds budget{10'000};
@@ -128,75 +128,75 @@ struct TokenRenewOptions {
   friend bool operator==(const TokenRenewOptions&, const TokenRenewOptions&) = default;
 };
 
-/// What became of a release. All of them mean: the caller holds nothing any more.
+/// How a release ended. In all cases the caller holds nothing any more.
 enum class TokenRelease {
   released,  ///< by this call
   notHeld,   ///< it was released before, or its record is gone
-  lost,      ///< somebody else had taken it over, whose lock was not touched
+  lost,      ///< somebody else had taken it over; that lock was not touched
 };
 
 [[nodiscard]] std::string_view toString(TokenRelease release) noexcept;
 std::ostream& operator<<(std::ostream& out, TokenRelease release);
 
-/// What can be said of a token's lock now.
+/// What is known now about a token's lock.
 struct TokenView {
-  /// True: the store shows the record as this token left it, and the lease is not over as far as a clock here can tell.
+  /// True: the store has the record as this token left it, and the lease is not over as far as a clock here can tell.
   bool active{false};
-  /// Why it is not: expired, released, superseded or lost.
+  /// Why it is not active: expired, released, superseded or lost.
   std::optional<LockTokenTrouble> why{};
   /// LockToken::remaining(): empty if only the store can tell.
   std::optional<std::chrono::nanoseconds> remaining{};
-  /// Who has the lock now, if somebody has (with `active`: this token's owner).
+  /// Who has the lock now, if anybody has (with `active`: this token's owner).
   std::optional<HolderInfo> holder{};
 
   friend bool operator==(const TokenView&, const TokenView&) = default;
 };
 
 /// Blocking operations on one store; any thread, several at a time. They keep the rules of LeaseMachine: a holder's
-/// right counts from before its last acknowledged write was sent, a dead holder is succeeded only after its whole lease
-/// was watched on the caller's own clock, an unanswered write is neither success nor failure and is read back. Not from
-/// the store's or the library's own threads.
+/// right counts from before its last acknowledged write was sent; a dead holder's lock is taken over only after its
+/// whole lease was watched on the caller's own clock; an unanswered write is neither success nor failure and is read
+/// back. Do not call them on the store's or the library's own threads.
 ///
-/// There is no process whose death could be noticed, so a token's lock always lasts its lease (no death notice), and a
-/// caller that is killed between the write and the storing of its token leaves a lock that ends with the lease. Who
-/// knows its owner text (the record shows it) can call `resume` before that.
+/// No process holds the lock, so no death can be noticed: a token's lock always lasts its lease (there is no death
+/// notice). A caller that is killed after the write but before it stored its token leaves a lock that ends with the
+/// lease. A caller that knows the owner text (the record shows it) can call `resume` before that.
 ///
-/// On SQLite a database that is deleted takes the tokens' locks with it: unlike a living elector nobody is left who
-/// could defend them. Hand the fencing token to the resource where that matters.
+/// On SQLite a database that is deleted takes the tokens' locks with it: there is no living process, as with an
+/// elector, that could defend them. Hand the fencing token to the resource where that matters.
 class LockTokens {
  public:
   /// Makes no request. Throws std::invalid_argument if `store` is null.
   explicit LockTokens(std::shared_ptr<LeaseStore> store, Logger logger = {});
 
-  /// Takes the lock, or tells who holds it. The token's time runs from before the write was sent. Where the store
-  /// calls itself misconfigured at the first look, LeaseStore::ensureSchema is called within the wait: a missing
-  /// DynamoDB table is made if the store's options allow it (`tableOptions.create`), else the error says how. No other
-  /// call here makes one. Transient errors of the store are retried for as long as `waitFor` allows; others end the
-  /// call. `waitFor` is a bound whatever the store answers (its calls return at once, by its contract), and one look
-  /// (0) takes no longer than 5 s. `unknown` tells that a write was not answered in that time: if it arrived, it is
-  /// taken back behind the call, as long as this process lives and for one lease.
+  /// Takes the lock, or says who holds it. The token's time runs from before the write was sent. If the store calls
+  /// itself misconfigured at the first read, LeaseStore::ensureSchema is called within the wait: a missing DynamoDB
+  /// table is created if the store's options allow it (`tableOptions.create`), else the error says how to create it. No
+  /// other call here creates one. Transient errors of the store are retried for as long as `waitFor` allows; other
+  /// errors end the call. `waitFor` is a bound whatever the store answers (its calls return at once, by its contract),
+  /// and a single attempt (0) takes no longer than 5 s. `unknown` says that a write was not answered in that time. If
+  /// it arrived, it is taken back in the background, as long as this process lives and for one lease.
   [[nodiscard]] LockTokenResult<LockToken> acquire(const LeaseKey& key, const TokenAcquireOptions& options = {});
 
-  /// The new token replaces the old one, which has no power from then on: of two callers that renew with one token one
-  /// wins, and the other is told `superseded`. `expired` without a request if the lease is over by this machine's
-  /// clock; a token from another machine is judged by the store alone, where nobody can have held the lock in between
-  /// if the record is still as the token left it.
+  /// The new token replaces the old one, which has no power from then on. If two callers renew with one token, one wins
+  /// and the other is told `superseded`. `expired`, without a request, if the lease is over by this machine's clock. A
+  /// token from another machine is judged by the store alone: if the record is still as the token left it, nobody can
+  /// have held the lock in between.
   [[nodiscard]] LockTokenResult<LockToken> renew(const LockToken& token, const TokenRenewOptions& options = {});
 
-  /// Idempotent: a second call gives `notHeld`. Never touches another's lock, nor that of a newer token
+  /// Idempotent: a second call gives `notHeld`. Never touches the lock of somebody else, nor of a newer token
   /// (`superseded`).
   [[nodiscard]] LockTokenResult<TokenRelease> release(const LockToken& token,
                                                       std::chrono::milliseconds budget = std::chrono::milliseconds{
                                                           10'000});
 
-  /// One read. Errors are the store's only.
+  /// One read. Only the store's errors are returned as errors.
   [[nodiscard]] LockTokenResult<TokenView> check(const LockToken& token);
   /// check().active
   [[nodiscard]] LockTokenResult<bool> isActive(const LockToken& token);
 
-  /// A token was lost, not the lock: renews the lock whose record names exactly this owner text
-  /// (`name#incarnation`), and gives a new token. Whoever has the old one is told `superseded`. `lost` if another
-  /// holds the lock, `released` if nobody does.
+  /// For a token that was lost while its lock is still held: renews the lock whose record names exactly this owner text
+  /// (`name#incarnation`), and gives a new token. The bearer of the old token is told `superseded`. `lost` if another
+  /// candidate holds the lock, `released` if nobody does.
   [[nodiscard]] LockTokenResult<LockToken> resume(const LeaseKey& key, const std::string& owner,
                                                   const TokenRenewOptions& options = {});
 

@@ -1,4 +1,4 @@
-// What becomes of a candidacy, as users are told it: by electors, by locks, in status displays.
+// How a candidacy stands and how it ended, as users see it: in electors, in locks, in status displays.
 #pragma once
 
 #include <chrono>
@@ -68,13 +68,13 @@ struct TermEnd {
 
 /// What became of the record when the candidate stopped.
 enum class ReleaseResult {
-  notHeld,     ///< it did not lead, or had lost the lease before
+  notHeld,     ///< the candidate did not lead, or had lost the lease before
   released,    ///< the record is marked as released
   notDrained,  ///< the work did not end in time; the lease is left to expire
-  /// The store did not answer in time, or an acquisition that it never answered may still arrive; the lease expires by
-  /// itself if the release did not arrive, or the acquisition did.
+  /// The store did not answer in time, or an acquisition that it never answered may still arrive. The lease expires by
+  /// itself if the release did not arrive, or if the acquisition did.
   unknown,
-  shared,  ///< of a lock: another handle of the term holds on
+  shared,  ///< of a lock: another handle of the term still holds it
 };
 
 [[nodiscard]] std::string_view toString(ReleaseResult result) noexcept;
@@ -100,10 +100,10 @@ struct HolderInfo {
   friend bool operator==(const HolderInfo&, const HolderInfo&) = default;
 };
 
-/// How late heartbeats are: from when one was due until the store acknowledged a renewal, so it holds what the process,
-/// the queue of the store and the store itself take. One that was due before the term was won (its acquisition has
-/// waited that long) counts from then: nobody could have sent it earlier. A lease whose heartbeat would come too late
-/// is given up at its deadline, whatever this says.
+/// How late heartbeats are: from when a heartbeat was due until the store acknowledged a renewal. So it contains the
+/// time that the process, the queue of the store and the store itself take. A heartbeat that was due before the term
+/// was won (because its acquisition waited that long) counts from when the term was won: nobody could have sent it
+/// earlier. A lease whose heartbeat would come too late is given up at its deadline, whatever this says.
 struct HeartbeatLag {
   std::chrono::nanoseconds last{0};   ///< of the last acknowledged heartbeat; zero: none yet
   std::chrono::nanoseconds worst{0};  ///< of all terms
@@ -116,18 +116,19 @@ struct LeaseStatus {
   LeaseState state{LeaseState::idle};
   std::optional<LeaderInfo> leader{};          ///< as last seen
   std::chrono::nanoseconds leaderSeenAgo{-1};  ///< age of that knowledge; negative: nothing seen yet
-  /// The last failure, also if it passed since. Where the driver makes the store's tables (Options::checksSchema),
-  /// their absence is none before it is known whether it can.
+  /// The last failure, also if it has passed since. Where the driver creates the store's tables
+  /// (Options::checksSchema), missing tables are not a failure until it is known whether it can create them.
   std::optional<StoreError> lastError{};
   std::chrono::nanoseconds lastErrorAgo{-1};
-  /// The last answer to LeaseStore::ensureSchema; empty: none yet, or somebody else asks (Options::checksSchema).
+  /// The last answer to LeaseStore::ensureSchema. Empty: no answer yet, or another part asks (Options::checksSchema).
   std::optional<StoreResult<void>> schema{};
   bool inDoubt{false};
   bool workRunning{false};  ///< the work of this or an earlier term has not ended yet
   std::uint64_t terms{0};   ///< won since start
-  /// How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last minute that was measured, in parts per
-  /// million; empty before the first. Where a time daemon follows good servers this is the error of the machine's own
-  /// oscillator: beyond 500 (with the default guard) only the fence keeps two leaders apart, and a warning is logged.
+  /// How much faster CLOCK_MONOTONIC ran than CLOCK_MONOTONIC_RAW in the last measured minute, in parts per million;
+  /// empty before the first measurement. Where a time daemon follows good servers, this is the error of the machine's
+  /// own oscillator. Beyond 500 (with the default guard) only the fence keeps two leaders apart, and a warning is
+  /// logged.
   std::optional<double> clockRatePpm{};
   HeartbeatLag heartbeatLag{};
 };

@@ -1,5 +1,5 @@
-// What the work of the library runs on: a clock, a scheduler, an executor for callbacks, randomness. Every part can be
-// brought by the user, as tests and simulation do.
+// What the library's work runs on: a clock, a scheduler, an executor for callbacks, randomness. A user may supply every
+// part; tests and the simulation do.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace tenure {
 
-/// What tells the time. Apart from the scheduler, because who holds a term may ask for the time after the scheduler
+/// Tells the time. Separate from the scheduler, because the holder of a term may ask for the time after the scheduler
 /// and the loop below it are gone.
 class Clock {
  public:
@@ -32,8 +32,8 @@ class Scheduler {
 
   virtual ~Scheduler() = default;
 
-  /// By which delays are counted. Any thread; it may outlive the scheduler. Where it is systemClock() the library keeps
-  /// the deadlines of terms by a thread of its own as well, in case that the scheduler is blocked.
+  /// The clock by which delays are counted. Any thread; it may outlive the scheduler. Where it is systemClock(), a
+  /// thread of the library also watches the deadlines of terms, in case the scheduler is blocked.
   [[nodiscard]] virtual std::shared_ptr<const Clock> clock() const = 0;
   /// clock()->now(). Any thread.
   [[nodiscard]] virtual Instant now() const noexcept = 0;
@@ -41,15 +41,15 @@ class Scheduler {
   /// Runs `task` later, in order of posting. Any thread.
   virtual void post(Task task) = 0;
 
-  /// Runs `task` once after `delay` (at once if <= 0) unless cancelled; may be late, so tasks read the clock. The
-  /// delay counts suspend. Only from a task of this scheduler.
+  /// Runs `task` once after `delay` (at once if <= 0), unless it is cancelled. It may run late, so tasks read the
+  /// clock. The delay counts suspend. Only from a task of this scheduler.
   virtual TimerId schedule(std::chrono::nanoseconds delay, Task task) = 0;
 
   /// No effect if the task ran or was cancelled. Only from a task of this scheduler.
   virtual void cancel(TimerId id) noexcept = 0;
 
-  /// True on a thread that runs this scheduler's tasks, whatever it runs just now: whoever waits for a task
-  /// there may wait for himself.
+  /// True on a thread that runs this scheduler's tasks, whatever it runs just now. Code that waits for a task there may
+  /// wait for itself.
   [[nodiscard]] virtual bool isCurrent() const noexcept = 0;
 };
 
@@ -59,7 +59,7 @@ class Scheduler {
 
 /// Runs a task later on some thread, in no particular order: a thread pool, an io_context. It must not run the task
 /// inside the call, must not block (it is called on the renewal thread) and must run every task in the end. If it
-/// throws, the error is logged and the task runs on a thread of the library's own.
+/// throws, the error is logged and the task runs on a thread of the library itself.
 using Executor = std::function<void(std::function<void()>)>;
 
 /// A stream of 64 random bits at a time. Implementations need not be thread-safe; each user has its own.
@@ -69,14 +69,15 @@ class RandomSource {
   virtual std::uint64_t next() = 0;
 };
 
-/// Where electors and lock clients run; every default suits a program that has no wishes. They share what they are
-/// given: with the defaults, or with one scheduler and one executor, any number of leases costs one renewal thread and
-/// as many callback threads as block, and the callbacks of each lease come in order. Give them one store object too.
+/// Where electors and lock clients run. The defaults suit a program without special needs. Electors and clients share
+/// what they are given. With the defaults, or with one scheduler and one executor, any number of leases costs one
+/// renewal thread and as many callback threads as there are callbacks that block; the callbacks of each lease come in
+/// order. Give them one store object too.
 struct Runtime {
   /// Renewal and all other library work. Null: one thread per process, which all share (sharedScheduler()).
   std::shared_ptr<Scheduler> scheduler{};
-  /// Callbacks. Empty: threads of the library's own. If your executor has a single thread, onElected must not block,
-  /// and what waits for callbacks (stop(), the destructor) must not be called there outside of callbacks.
+  /// Runs callbacks. Empty: threads of the library itself. If your executor has a single thread, onElected must not
+  /// block, and calls that wait for callbacks (stop(), the destructor) must not be made there outside of callbacks.
   Executor executor{};
   /// Randomness for jitter, record versions and the incarnation. Null: the operating system's.
   std::unique_ptr<RandomSource> random{};

@@ -1,4 +1,4 @@
-// What a store tells when it could not do its work.
+// What a store answers when it could not do its work.
 #pragma once
 
 #include <iosfwd>
@@ -26,18 +26,18 @@ std::ostream& operator<<(std::ostream& out, ErrorClass errorClass);
 struct StoreError {
   ErrorClass errorClass{ErrorClass::transient};
   std::string message;
-  /// Waiting cannot mend it: what the options name is no lease store, or not this library's (a network file system,
-  /// another's tables, a malformed endpoint). False for what operators mend while candidates wait: missing files,
-  /// permissions, credentials, names that do not resolve. The candidacy goes on either way (I10).
+  /// Waiting cannot mend it: what the options name is no lease store, or does not belong to this library (a network
+  /// file system, another program's tables, a malformed endpoint). False for what operators mend while candidates wait:
+  /// missing files, permissions, credentials, names that do not resolve. The candidacy goes on in both cases (I10).
   bool permanent{false};
 
   friend bool operator==(const StoreError&, const StoreError&) = default;
 };
 
-/// Trouble that may pass by itself, so that asking again soon is worth it; the rest waits for people.
+/// Trouble that may pass by itself, so asking again soon is worth it; other trouble waits for people.
 [[nodiscard]] bool mayPass(const StoreError& error) noexcept;
 
-/// For a line of the log, between what failed and the message: that it is tried again, or that somebody has to act.
+/// Text for a log line, between what failed and the message: that it is tried again, or that somebody has to act.
 [[nodiscard]] std::string_view tillWhen(const StoreError& error) noexcept;
 
 /// Makes `result<T, StoreError>::value()` throw std::runtime_error with the message.

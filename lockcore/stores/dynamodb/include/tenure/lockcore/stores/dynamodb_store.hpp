@@ -1,4 +1,5 @@
-// A store in a DynamoDB table: any number of machines, and AWS's own Java lock client on the same table.
+// A store in a DynamoDB table: for any number of machines, also together with AWS's own Java lock client on the same
+// table.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@ class JsonClient;
 /// What ensureSchema creates if the table is missing. An existing table is never changed.
 struct DynamoDbTableOptions {
   bool create{true};  ///< false: a missing table is an error
-  /// Both or none; none: on demand.
+  /// Set both or neither; neither: on demand.
   std::optional<unsigned> readCapacity{};  ///< 1 .. 40,000
   std::optional<unsigned> writeCapacity{};
   std::map<std::string, std::string> tags{};
@@ -35,14 +36,14 @@ struct DynamoDbStoreOptions {
   std::string partitionKey{"key"};  ///< name of the attribute; type S
   std::string sortKey{};            ///< name of the attribute, type S; empty: the table has none, and leases with
                                     ///< a sort key are refused
-  std::string sortKeyValue{"-"};    ///< of leases that have no sort key themselves; never empty
+  std::string sortKeyValue{"-"};    ///< for leases that have no sort key themselves; never empty
   std::string region{};             ///< empty: AWS_REGION, AWS_DEFAULT_REGION, the profile
   std::string endpoint{};  ///< a URL; empty: AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL, the profile, the region's
   std::string profile{};   ///< empty: AWS_PROFILE, "default"
   std::string caFile{};    ///< PEM; empty: AWS_CA_BUNDLE, the profile's ca_bundle, the system's
   bool deleteOnRelease{false};  ///< false: the record stays, marked as released
-  /// Attribute that DynamoDB's time to live looks at, set at each write to now + ttl (epoch seconds); empty: none.
-  /// For clean-up only: at least 7 days, so that it never takes a live lease away.
+  /// The attribute that DynamoDB's time to live reads. Each write sets it to now + ttl (epoch seconds). Empty: none.
+  /// For clean-up only: ttl is at least 7 days, so that it never takes a live lease away.
   std::string ttlAttribute{};
   std::chrono::seconds ttl{std::chrono::hours{24 * 30}};
   DynamoDbTableOptions tableOptions{};
@@ -53,13 +54,14 @@ struct DynamoDbStoreOptions {
 /// Every fault of the options; keys as in YAML: `table`, `sort_key`, `ttl`.
 [[nodiscard]] OptionFaults faultsOf(const DynamoDbStoreOptions& options);
 
-/// Makes the store without a request: that happens at the first call. Faults of the environment (no credentials, no
-/// table, a table of another shape, a global table) come as errors of each call. The table is looked at once, before
-/// the first write or by ensureSchema(); reads need no look. A missing table is made by ensureSchema() only.
-/// All candidates of a process should share one store object. Throws std::invalid_argument for options that cannot be.
+/// Makes the store without a request; the first request is made at the first call. Faults of the environment (no
+/// credentials, no table, a table of another shape, a global table) are errors of each call. The table's shape is
+/// checked once, before the first write or by ensureSchema(); reads need no check. Only ensureSchema() creates a
+/// missing table. All candidates of a process should share one store object. Throws std::invalid_argument for invalid
+/// options.
 [[nodiscard]] std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options, Logger logger = {});
 
-/// The same over a client of the caller's: region, endpoint, profile and caFile are then the client's matter.
+/// The same over a client that the caller made: region, endpoint, profile and caFile are then set in the client.
 [[nodiscard]] std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options,
                                                             std::shared_ptr<aws::JsonClient> client, Logger logger);
 

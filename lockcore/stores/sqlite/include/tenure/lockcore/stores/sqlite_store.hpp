@@ -11,20 +11,21 @@
 namespace tenure {
 
 struct SqliteStoreOptions {
-  /// The database file; created if it is missing, its directory is not. Must be on a local file system.
-  /// No component may be a symbolic link, nor the file a mount of its own: who goes another way to the file must come
-  /// to the same directory.
+  /// The database file. It is created if it is missing; its directory is not. It must be on a local file system. No
+  /// component may be a symbolic link, and the file may not be a mount of its own: a process that reaches the file by
+  /// another path must come to the same directory.
   std::string path{};
-  /// Whether a crashed holder is succeeded at once on the kernel's proof (death notice) instead of after a lease.
+  /// Whether a crashed holder's lease is taken over at once, on the kernel's proof (death notice), instead of after a
+  /// lease.
   bool deathNotice{true};
 
   friend bool operator==(const SqliteStoreOptions&, const SqliteStoreOptions&) = default;
 };
 
-/// Makes the store without touching the file: that happens at the first call, off the caller's thread, and again
-/// after any trouble, so a file that is missing or broken now may be put right later. Faults of the environment
-/// (network file system, link or mount in the way, read-only or missing directory, a file that is no database, a newer
-/// schema) come as `misconfigured` errors of each call. All candidates of a process should share one store object.
+/// Makes the store without touching the file. The file is opened at the first call, off the caller's thread, and again
+/// after any trouble, so a file that is missing or broken now may be repaired later. Faults of the environment (network
+/// file system, link or mount in the way, read-only or missing directory, a file that is no database, a newer schema)
+/// are `misconfigured` errors of each call. All candidates of a process should share one store object.
 [[nodiscard]] std::shared_ptr<LeaseStore> makeSqliteStore(SqliteStoreOptions options, Logger logger = {});
 
 }  // namespace tenure
