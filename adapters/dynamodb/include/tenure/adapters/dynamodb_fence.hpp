@@ -33,9 +33,9 @@ struct DynamoDbFenceOptions {
   std::chrono::milliseconds timeout{5'000};  ///< of one call
 };
 
-/// One write in DynamoDB's own terms. `item`, `names` and `values` are JSON objects as in the service's API:
-/// {"id":{"S":"7"}}, {"#n":"name"}, {":v":{"N":"1"}}. Names and values that begin with #tenure and :tenure are the
-/// fence's.
+/// One write, in DynamoDB's own terms. `item`, `names` and `values` are JSON objects as in the service's API:
+/// {"id":{"S":"7"}}, {"#n":"name"}, {":v":{"N":"1"}}. Names that begin with #tenure and values that begin with :tenure
+/// are reserved for the fence.
 struct DynamoDbWrite {
   enum class Kind { put, update, erase };
 
@@ -43,7 +43,7 @@ struct DynamoDbWrite {
   std::string table{};
   std::string item{};       ///< put: the whole item; update and erase: its key
   std::string update{};     ///< update: its expression, "SET #n = :v"
-  std::string condition{};  ///< of your own, besides the fence's; may be empty
+  std::string condition{};  ///< a condition of your own, in addition to the fence's; may be empty
   std::string names{};
   std::string values{};
 };
@@ -55,15 +55,15 @@ enum class DynamoDbWritten {
 
 /// Two ways, each a single request to the service:
 ///
-/// - write() fences **one item by itself**: the item bears the token in the attribute `tenure_fence:<lease>` ({"M":
+/// - write() fences **one item by itself**: the item carries the token in the attribute `tenure_fence:<lease>` ({"M":
 ///   {"token":...,"holder":...}}). The fence's scope is that item: a new leader keeps its predecessor out of an item by
-///   writing it. A put replaces the item, tokens of other leases too; and an item that is gone has no memory, so
-///   write() does not erase.
+///   writing the item. A put replaces the whole item, also the tokens of other leases. An item that is gone remembers
+///   no token, so write() does not erase.
 /// - transact() fences **the lease as a whole**: TransactWriteItems with the guard's item. Everything in the table that
-///   is only written so is fenced by one token, deletions too. Twice the capacity, and writes of one lease conflict
-///   with each other (`transient`) when they meet.
+///   is only written this way is fenced by one token, deletions too. It uses twice the capacity, and writes of one
+///   lease conflict with each other (`transient`) when they meet.
 ///
-/// One region: a global table takes writes elsewhere without seeing these tokens. Blocks; any thread.
+/// For one region only: a global table accepts writes in other regions without seeing these tokens. Blocks; any thread.
 class DynamoDbFence {
  public:
   /// Makes no request. Throws as aws::makeJsonClient does.
@@ -84,7 +84,7 @@ class DynamoDbFence {
     return underTerm(term, [&](const TermStamp& stamp) { return transact(stamp, what); });
   }
 
-  /// What the guard's item remembers: of transact(), not of write().
+  /// What the guard's item remembers, that is: tokens of transact(), not of write().
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
  private:

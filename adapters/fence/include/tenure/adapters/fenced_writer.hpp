@@ -1,4 +1,4 @@
-// What all adapters have in common: a resource that compares fencing tokens in the same atomic step as it writes.
+// What all adapters have in common: a resource that compares fencing tokens in the same atomic step in which it writes.
 #pragma once
 
 #include <concepts>
@@ -12,8 +12,8 @@
 
 namespace tenure {
 
-/// Whatever numbers its terms and can be told that one is over, such as a Leadership. Adapters know no election, and
-/// need none: this is all that passes between them.
+/// Anything that numbers its terms and can be told that a term is over, such as a Leadership. Adapters know nothing
+/// about elections and need nothing more: this is all that passes between the two.
 template <class Term>
 concept TermOfALease = std::copy_constructible<Term> && requires(const Term& term, FencingToken seen) {
   { term.leaseName() } -> std::convertible_to<std::string>;
@@ -23,8 +23,9 @@ concept TermOfALease = std::copy_constructible<Term> && requires(const Term& ter
   term.reportStaleToken(seen);
 };
 
-/// Made from a Leadership by handing that to an adapter's call; or once, and used for every write of the term, which
-/// saves some copies. Copyable. As safe to use from any thread as the term is that it was made from.
+/// The term under which an adapter writes. It is made implicitly when a Leadership is handed to an adapter's call. It
+/// may also be made once and used for every write of the term, which saves some copies. Copyable. It may be used from
+/// any thread if the term that it was made from may.
 class FencedTerm {
  public:
   template <TermOfALease Term>
@@ -33,21 +34,21 @@ class FencedTerm {
       : FencedTerm{TermStamp::of(term), [term] { return static_cast<bool>(term.isValid()); },
                    [term](FencingToken seen) { term.reportStaleToken(seen); }} {}
 
-  /// For terms of other programs. `isValid` may be empty: the term then never counts as over here, only at the
-  /// resource. `reportStaleToken` may be empty: then nobody is told. Neither may throw.
+  /// For terms of other programs. `isValid` may be empty: then the term never counts as over here, only at the
+  /// resource. `reportStaleToken` may be empty: then stale tokens are not reported. Neither may throw.
   FencedTerm(TermStamp stamp, std::function<bool()> isValid, std::function<void(FencingToken)> reportStaleToken)
       : stamp_{std::move(stamp)}, isValid_{std::move(isValid)}, reportStaleToken_{std::move(reportStaleToken)} {}
 
   [[nodiscard]] const TermStamp& stamp() const noexcept { return stamp_; }
 
-  /// TermOver once the term's lease is not valid any more, by this process's clock, at this call; about 70 ns. It
-  /// saves a request that would be refused, and nothing more: the process may be paused for longer than a lease right
-  /// after the question, and only the resource can refuse then.
+  /// TermOver once the term's lease is not valid any more, by this process's clock, at this call; about 70 ns. It only
+  /// saves a request that would be refused. The process may be paused for longer than a lease right after this check,
+  /// and then only the resource can refuse.
   [[nodiscard]] std::optional<FenceError> refusal() const;
 
-  /// What every adapter does with what the resource answered: a stale token is reported to the term, which ends it
-  /// (Leadership::reportStaleToken). A term of another lease by the same name (ForeignTerm) is not: there is no telling
-  /// here which of the two is the right one.
+  /// What every adapter does with the answer of the resource: it reports a stale token to the term, which ends the term
+  /// (Leadership::reportStaleToken). A term of another lease with the same name (ForeignTerm) is not reported, because
+  /// nobody can tell here which of the two is the right one.
   void settle(const FenceError& error) const;
 
  private:
@@ -56,8 +57,9 @@ class FencedTerm {
   std::function<void(FencingToken)> reportStaleToken_;
 };
 
-/// `call(stamp)` unless the term is over; a refusal of the resource is reported to the term. With this an adapter makes
-/// the call that takes a term from the one that takes a stamp, so that all adapters step down alike:
+/// Calls `call(stamp)` unless the term is over, and reports a refusal by the resource to the term. An adapter uses this
+/// to build the call that takes a term from the call that takes a stamp, so that all adapters step down in the same
+/// way:
 ///
 ///     FenceResult<void> write(const FencedTerm& term, std::string_view bytes) {
 ///       return underTerm(term, [&](const TermStamp& stamp) { return write(stamp, bytes); });
@@ -88,19 +90,19 @@ concept FenceAnswer = detail::isFenceResult<Result>;
 ///
 /// `write(stamp, what...)` promises:
 ///
-/// 1. **Atomic.** The comparison, the remembered token and the write are one step of the resource. Whoever is paused
-///    between any two instructions cannot write after a later term has.
+/// 1. **Atomic.** The comparison, the remembered token and the write are one step of the resource. A writer that is
+///    paused between any two instructions cannot write after a later term has written.
 /// 2. **All or nothing.** A refused or failed write leaves neither data nor token behind. WriteTrouble with
 ///    `mayBeWritten` is the one exception: then the answer was lost.
-/// 3. **Durable together.** If the write survives a crash of the resource, so does the token. How durable that is, is
-///    the resource's affair, and stands in its documentation.
-/// 4. **Told in one vocabulary.** StaleToken for a lower token, ForeignTerm for an equal one of another holder; both
-///    name the tokens. Everything else is WriteTrouble; bad stamps are `misconfigured` before anything is sent.
+/// 3. **Durable together.** If the write survives a crash of the resource, so does the token. How durable both are
+///    depends on the resource; its documentation says it.
+/// 4. **Reported in one vocabulary.** StaleToken for a lower token, ForeignTerm for an equal token of another holder;
+///    both name the tokens. Everything else is WriteTrouble; bad stamps are `misconfigured` before anything is sent.
 ///
-/// `write(term, what...)` is the same for those who have a Leadership: TermOver without a request once it is not valid
-/// any more, and a stale token ends the term (underTerm).
+/// `write(term, what...)` is the same for callers that have a Leadership: TermOver, without a request, once it is not
+/// valid any more; and a stale token ends the term (underTerm).
 ///
-/// What stands behind it is tested by tests/adapters/contract, for our adapters and for yours.
+/// tests/adapters/contract tests these promises, for our adapters and for yours.
 template <class Writer, class... What>
 concept FencedWriter = requires(Writer& writer, const TermStamp& stamp, const FencedTerm& term,
                                 std::remove_reference_t<What>&... what) {
@@ -108,8 +110,8 @@ concept FencedWriter = requires(Writer& writer, const TermStamp& stamp, const Fe
   { writer.write(term, what...) } -> std::same_as<decltype(writer.write(stamp, what...))>;
 };
 
-/// A fence that can be asked what it remembers; empty if it has seen no write of that lease. For diagnoses: what it
-/// answered may be out of date before it is read, and a writer that decides by it is not fenced.
+/// A fence that can be asked what it remembers; empty if it has seen no write of that lease. This is for diagnosis: the
+/// answer may be out of date before it is read, and a writer that decides by it is not fenced.
 template <class Writer>
 concept ReadableFence = requires(Writer& writer, const std::string& lease) {
   { writer.highestSeen(lease) } -> std::same_as<FenceResult<std::optional<TermStamp>>>;

@@ -1,4 +1,4 @@
-// SQL that makes tables of your own in PostgreSQL refuse unfenced and stale writes, whoever sends them.
+// SQL that makes your own tables in PostgreSQL refuse unfenced and stale writes, whoever sends them.
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ struct PostgresqlFencedTable {
 inline constexpr std::string_view postgresqlUnfencedState = "TF001";  ///< no token, a bad one, or another lease's
 inline constexpr std::string_view postgresqlStaleState = "TF002";     ///< a lower token than the highest seen
 inline constexpr std::string_view postgresqlForeignState = "TF003";   ///< an equal token of another holder
-inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< what it remembers is above every token
+inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the remembered token is above every valid one
 
-/// A script for psql or a migration, for PostgreSQL 14 and later, to be run by the table's owner; it holds a
-/// transaction of its own and may be run again. PostgreSQL itself then enforces the fence on every statement that
-/// inserts into, updates, deletes from or truncates the table, whoever sends it: old code, psql, other languages.
+/// A script for psql or a migration, for PostgreSQL 14 and later. The table's owner runs it. It contains a transaction
+/// of its own and may be run again. PostgreSQL itself then enforces the fence on every statement that inserts into,
+/// updates, deletes from or truncates the table, whoever sends it: old code, psql, other languages.
 ///
-/// A writer tells its term in the transaction that writes, before the first statement on the table:
+/// A writer states its term in the transaction that writes, before the first statement on the table:
 ///
 ///     BEGIN;
 ///     SET LOCAL tenure.token = '5';         -- $TENURE_FENCING_TOKEN under `tenure run`
@@ -34,24 +34,25 @@ inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< what 
 ///     COMMIT;
 ///
 /// A lower token than the highest seen is refused, a higher one is remembered. The row of the fence stays locked until
-/// the transaction ends: statements of one term share it, a later term waits. PostgresqlFence::write on the same schema
-/// sets all three and uses the same memory, so both kinds of writers fence each other.
+/// the transaction ends: statements of one term share this lock, a later term waits. PostgresqlFence::write on the same
+/// schema sets all three and uses the same memory, so both kinds of writers fence each other.
 ///
 /// What the trigger cannot see is not fenced: ALTER TABLE and DROP of the owner, `session_replication_role = replica`,
-/// statements that name a partition instead of the table. A token is no password: whoever may write the table may
-/// claim any of 1 to maxFencingToken, and so lock everybody else out until an operator sets the memory right (`tenure
-/// fence recover`). Undo with `DROP TRIGGER tenure_fence ON <table>`.
+/// statements that name a partition instead of the table. A token is no password. Anybody who may write the table may
+/// claim any token from 1 to maxFencingToken, and so lock everybody else out until an operator corrects what the fence
+/// remembers (`tenure fence recover`). Undo with `DROP TRIGGER tenure_fence ON <table>`.
 ///
 /// Throws std::invalid_argument if a name is empty, is not UTF-8 or holds a NUL, or if the table or schema is longer
 /// than the 63 bytes that PostgreSQL keeps of a name.
 [[nodiscard]] std::string postgresqlFenceSql(const PostgresqlFencedTable& fenced);
 
-/// The fence's table alone, with the rule that its tokens only rise, in this schema (not quoted yet). It is a part of
-/// the script above, and what PostgresqlFence::open runs where the table is missing.
+/// Only the fence's table, with the rule that its tokens only rise, in this schema (not quoted yet). It is a part of
+/// the script above. PostgresqlFence::open runs it where the table is missing.
 [[nodiscard]] std::string postgresqlGuardTableSql(std::string_view schema);
 
-/// What makes the fence in this schema remember `memory`, however high the token is that is there, in one transaction.
-/// For an operator, as FenceMemory says; run it as the fence's owner. Throws std::invalid_argument as above.
+/// SQL that makes the fence in this schema remember `memory`, however high the token is that it remembers now, in one
+/// transaction. For an operator, as FenceMemory says; run it as the fence's owner. Throws std::invalid_argument as
+/// above.
 [[nodiscard]] std::string postgresqlSetFenceSql(std::string_view schema, const TermStamp& memory);
 
 }  // namespace tenure

@@ -1,4 +1,5 @@
-// A fenced writer for a plain file: append to it or replace it, all or nothing, under a token that is kept beside it.
+// A fenced writer for a plain file. It appends to the file or replaces it, all or nothing, under a token that is kept
+// beside it.
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,7 @@
 namespace tenure {
 
 struct FencedFileOptions {
-  /// How long one call waits for other writers, in short steps with jitter. 0: not at all.
+  /// How long one call waits for other writers, in short steps with jitter. 0: it does not wait.
   std::chrono::milliseconds lockTimeout{1'000};
 };
 
@@ -25,47 +26,49 @@ struct FileReplace {
   std::string_view bytes;  ///< the whole new content
 };
 
-/// Keeps former leaders out of a file. Beside PATH it keeps `PATH.fence`, which holds for each lease the highest token
-/// and its holder, and how long the accepted content is; one rename of that file makes a write and its token count
-/// together. What a writer that was killed has left behind the accepted length was never accepted: it is no part of
-/// read(), and the next write cuts it off. `PATH.fence.lock` is what writers lock (flock); it may be empty for ever.
+/// Keeps former leaders out of a file. Beside PATH it keeps `PATH.fence`. This file holds the highest token of each
+/// lease and its holder, and the length of the accepted content. One rename of it makes a write and its token valid
+/// together. Bytes after the accepted length come from a writer that was killed and were never accepted: read() does
+/// not return them, and the next write cuts them off. Writers lock `PATH.fence.lock` (flock); this file may stay empty
+/// for ever.
 ///
 ///     auto file = tenure::FencedFile::open("/var/lib/billing/ledger").value();
 ///     auto written = file.append(term, "paid 100\n");  // term: the Leadership; it ends if the fence says stale
 ///
 /// A write has reached the disk when the call returns (fsync of the data, of the fence, of the directory). At whatever
-/// instruction the process is killed or the power fails, the next opening finds the content of before or of after, and
-/// the token that belongs to it. Programs that read PATH by themselves see a replacement at once and whole; of an
-/// append they may see a part while it is written, and one that was never accepted until the next write.
+/// instruction the process is killed or the power fails, the next opening finds the content from before or from after
+/// the write, and the token that belongs to it. Programs that read PATH directly see a replacement at once and as a
+/// whole. Of an append they may see a part while it is being written. They may also see an append that was never
+/// accepted, until the next write.
 ///
-/// A replacement has the owner, the mode and the POSIX access list of the file that it replaces, or is refused where
-/// this user may not give it them; other extended attributes are not kept, and set-user-ID and set-group-ID only by
-/// root. What lies beside PATH is for the user who writes alone, so the writers of one file are of one user, and nobody
-/// else can hold them up: what another user has made there is refused, also to root. So is a PATH with two names (hard
-/// links), and no file is opened through a symbolic link.
+/// A replacement gets the owner, the mode and the POSIX access list of the file that it replaces; it is refused where
+/// this user may not set them. Other extended attributes are not kept; set-user-ID and set-group-ID are only kept when
+/// root writes. The files beside PATH are only for the user who writes. So all writers of one file run as one user, and
+/// no other user can block them: files that another user has made there are refused, also when root writes. A PATH with
+/// two names (hard links) is refused too, and no file is opened through a symbolic link.
 ///
-/// The files belong to the fence: whoever else writes PATH is not fenced, and what he appends is cut off. Do not
-/// delete, copy back or edit `PATH.fence`: with it goes the memory. Local file systems only.
+/// The files belong to the fence: another program that writes PATH is not fenced, and what it appends is cut off. Do
+/// not delete, copy back or edit `PATH.fence`: it is the fence's memory. Local file systems only.
 ///
-/// A process that is frozen inside of a write holds the lock, and its successor gets transient trouble until it is
-/// woken or killed. One thread at a time; the processes that share a file need not know of each other.
+/// A process that is frozen inside a write holds the lock. Its successor gets transient trouble until the frozen
+/// process is woken or killed. One thread at a time; the processes that share a file need not know of each other.
 class FencedFile {
  public:
-  /// Makes `PATH.fence` and its lock where they are missing; an existing PATH becomes the accepted content. Refused on
-  /// network file systems, where neither locks nor renames can be relied on between machines.
+  /// Creates `PATH.fence` and its lock where they are missing; an existing PATH becomes the accepted content. Refused
+  /// on network file systems, because neither locks nor renames are reliable between machines there.
   [[nodiscard]] static FenceResult<FencedFile> open(const std::string& path, FencedFileOptions options = {});
 
   ~FencedFile();
   FencedFile(FencedFile&&) noexcept;
   FencedFile& operator=(FencedFile&&) noexcept;
 
-  /// Lock; check the stamp; write and sync; make it count together with its token. A refusal comes before anything is
-  /// written. WriteTrouble has `mayBeWritten` only for a fault after the step by which a write counts: it does then,
-  /// unless the power fails too.
+  /// Locks; checks the stamp; writes and syncs; makes the write valid together with its token. A refusal comes before
+  /// anything is written. WriteTrouble has `mayBeWritten` only for a fault after the step that makes the write valid:
+  /// then the write counts, unless the power fails too.
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const FileAppend& what);
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const FileReplace& what);
 
-  /// The same under a term: TermOver once it is not valid any more; a stale token ends it.
+  /// The same under a term: TermOver once the term is not valid any more; a stale token ends the term.
   template <class What>
   [[nodiscard]] FenceResult<void> write(const FencedTerm& term, const What& what) {
     return underTerm(term, [&](const TermStamp& stamp) { return write(stamp, what); });
@@ -80,8 +83,8 @@ class FencedFile {
     return write(as, FileReplace{bytes});
   }
 
-  /// The accepted content. The last write of a writer that was killed before it was told is a part of it or not; if it
-  /// is, a power failure before the next write or opening may take it back.
+  /// The accepted content. If a writer was killed before its call returned, its last write may or may not be part of
+  /// the content. If it is, a power failure before the next write or opening may take it back.
   [[nodiscard]] FenceResult<std::string> read();
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 

@@ -1,4 +1,4 @@
-// The header by which an HTTP request tells under whose term it is sent, and the keys that sign it:
+// The header by which an HTTP request says under whose term it is sent, and the keys that sign it:
 //
 //     Fencing-Token: billing=42;holder="billing-1#5f2c..."
 //
@@ -17,8 +17,8 @@ namespace tenure {
 
 inline constexpr std::string_view fenceHeaderName = "Fencing-Token";
 
-/// A secret that clients and the fence share. To change it, let the fence know both keys, move the clients to the new
-/// one, then take the old one from the fence.
+/// A secret that clients and the fence share. To change it, first let the fence know both keys, then move the clients
+/// to the new one, then remove the old one from the fence.
 struct FenceKey {
   std::string id;      ///< 1 to 64 of A-Z a-z 0-9 . _ -; travels with the request
   std::string secret;  ///< any bytes, at least 32 of them, random
@@ -26,26 +26,26 @@ struct FenceKey {
   friend bool operator==(const FenceKey&, const FenceKey&) = default;
 };
 
-/// A key as key files and variables have it: `ID SECRET`, the secret in base64 with its padding. Empty if it is not
-/// that.
+/// Parses a key as key files and variables have it: `ID SECRET`, the secret in base64 with its padding. Empty if the
+/// text is not of this form.
 [[nodiscard]] std::optional<FenceKey> parseFenceKey(std::string_view text);
 
 /// What a client signs with.
 struct FenceSigner {
   FenceKey key;
-  /// The service that is meant: any name that its fence was told, too (HttpFenceOptions::audience). What was signed for
-  /// one service is nothing to another that has the same keys.
+  /// The name of the intended service: one of the names that its fence was given (HttpFenceOptions::audience). A
+  /// signature for one service is worthless at another service that has the same keys.
   std::string audience;
 };
 
-/// What is wrong with the keys, one sentence each; empty if they may be used together.
+/// What is wrong with the keys, one sentence for each fault; empty if they may be used together.
 [[nodiscard]] std::vector<std::string> faultsOf(const std::vector<FenceKey>& keys);
 
 /// `sha-256=:...:`, the value of Content-Digest for a body.
 [[nodiscard]] std::string contentDigestOf(std::string_view body);
 
-/// The headers that a request needs: Fencing-Token and, if it is signed and has a body, Content-Digest. `signer` may be
-/// null: not signed.
+/// The headers that a request needs: Fencing-Token and, if the request is signed and has a body, Content-Digest.
+/// `signer` may be null: then the request is not signed.
 using HeaderLines = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] HeaderLines fenceHeaders(const TermStamp& stamp, std::string_view method, std::string_view target,
                                        std::string_view body, const FenceSigner* signer = nullptr);

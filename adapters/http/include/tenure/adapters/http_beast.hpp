@@ -1,5 +1,5 @@
-// The fence and Boost.Beast. Templates: this header includes nothing of Beast, and works with any message type that has
-// the same members.
+// The fence with Boost.Beast. These are templates: this header includes nothing of Beast, and works with any message
+// type that has the same members.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@ template <class Text>
 
 }  // namespace detail
 
-/// Client: puts the headers of a term on a `http::request<http::string_body>`. Call it last: a signature covers method,
+/// Client: sets the headers of a term on a `http::request<http::string_body>`. Call it last: a signature covers method,
 /// target and body.
 template <class Request>
 void stampRequest(Request& request, const TermStamp& stamp, const FenceSigner* signer = nullptr) {
@@ -30,7 +30,7 @@ void stampRequest(Request& request, const TermStamp& stamp, const FenceSigner* s
   }
 }
 
-/// Client: the refusal in a `http::response`, if a fence has refused.
+/// Client: the refusal in a `http::response`, if a fence has refused the request.
 template <class Response>
 [[nodiscard]] std::optional<FenceError> fenceErrorOf(const TermStamp& mine, const Response& response) {
   const auto type = response["Content-Type"];
@@ -38,8 +38,8 @@ template <class Response>
   return httpFenceError(mine, static_cast<int>(response.result_int()), detail::viewOf(type), detail::viewOf(header));
 }
 
-/// Server: the parts of a `http::request<...>` that the fence looks at. They point into the request. For a request with
-/// a string body that is read whole, hand the body on too (`&request.body()`), so that its digest is checked.
+/// Server: the parts of a `http::request<...>` that the fence reads. They point into the request. For a request with a
+/// string body that is completely read, hand over the body too (`&request.body()`), so that its digest is checked.
 template <class Request>
 [[nodiscard]] FencedRequest fencedRequest(const Request& request, const std::string* body = nullptr) {
   const auto method = request.method_string();

@@ -1,5 +1,5 @@
-// Keeps requests of former leaders from an HTTP service. For a server of your own; `tenure fence proxy` puts the same
-// in front of a service that is not to be changed.
+// Keeps requests of former leaders away from an HTTP service. This is for a server of your own; `tenure fence proxy`
+// puts the same fence in front of a service that is not to be changed.
 #pragma once
 
 #include <chrono>
@@ -18,48 +18,49 @@
 
 namespace tenure {
 
-/// What becomes of requests without a Fencing-Token header.
+/// What happens to requests without a Fencing-Token header.
 enum class WithoutToken {
   refuseWrites,  ///< GET, HEAD and OPTIONS without a body pass, all others are refused
   refuse,        ///< none passes
-  pass,          ///< all pass: for the time in which the clients learn to send tokens. Nothing is guaranteed then.
+  pass,          ///< all pass, with no guarantee: for the time in which the clients are changed to send tokens
 };
 
 struct HttpFenceOptions {
-  /// The leases whose tokens are looked at; a request names exactly one of them.
+  /// The leases whose tokens are checked; a request names exactly one of them.
   std::vector<std::string> leases{};
-  /// SQLite file for the highest tokens; made where it is missing. One process at a time.
+  /// SQLite file for the highest tokens; created where it is missing. One process at a time.
   std::string memory{};
   WithoutToken withoutToken{WithoutToken::refuseWrites};
   /// If there are any, only signed requests pass (FenceSigner).
   std::vector<FenceKey> keys{};
-  /// With keys a must: what the clients of this service sign as its name (FenceSigner::audience).
+  /// Required with keys: the name of this service that its clients sign (FenceSigner::audience).
   std::string audience{};
   int staleStatus{409};         ///< for former terms: 409 (Conflict) or 412 (Precondition Failed)
-  std::size_t maxWaiting{256};  ///< requests of a new term that wait for the last one's to end, for each lease
-  /// How long the first request of a *later* term waits after a start, if the process that had the memory before was
-  /// killed: what it had passed may be under way in the service still. At least what one request may take.
+  std::size_t maxWaiting{256};  ///< for each lease: requests of a new term that wait until those of the last one end
+  /// How long the first request of a *later* term waits after a start, if the process that used the memory before was
+  /// killed: requests that it had let pass may still be under way in the service. At least as long as one request may
+  /// take.
   std::chrono::milliseconds afterCrash{30'000};
 };
 
 /// Every fault of the options, one sentence each.
 [[nodiscard]] std::vector<std::string> faultsOf(const HttpFenceOptions& options);
 
-/// A request as the fence sees it. The texts are looked at only during the call.
+/// A request as the fence sees it. The texts are only read during the call.
 struct FencedRequest {
   std::string_view method;
   std::string_view target;
-  std::size_t tokenHeaders{0};     ///< how many lines Fencing-Token has
+  std::size_t tokenHeaders{0};     ///< the number of Fencing-Token lines
   std::string_view tokenHeader{};  ///< the first of them
   std::string_view contentDigest{};
-  /// Null: the body is checked by others. With keys, a body that is not what `contentDigest` says must not act; no body
-  /// is one of no bytes.
+  /// Null: somebody else checks the body. With keys, a body that does not match `contentDigest` must have no effect; no
+  /// body counts as a body of no bytes.
   const std::string* body{nullptr};
-  /// The head tells of a body (Content-Length above 0, or Transfer-Encoding), so the request is a write.
+  /// The request's head announces a body (Content-Length above 0, or Transfer-Encoding), so the request is a write.
   bool hasBody{false};
 };
 
-/// An answer instead of the service's: `application/problem+json` (RFC 9457). A refused term reads
+/// An answer in place of the service's answer: `application/problem+json` (RFC 9457). The refusal of a term reads
 ///
 ///     {"type":"urn:tenure:fence:stale-token","title":"...","status":409,"detail":"...",
 ///      "lease":"billing","token":41,"highestSeen":42,"holder":"billing-2#..."}
@@ -71,12 +72,12 @@ struct HttpRefusal {
   std::string body{};
 };
 
-/// Lets one request act. While it lives, no request of a later term passes; so let it go when the service has done (or
-/// has certainly given up) what the request asks for, and not before.
+/// Lets one request act. While a pass lives, no request of a later term passes. So drop it when the service has done
+/// (or has certainly given up) what the request asks for, and not before.
 class FencePass {
  public:
   class State;
-  FencePass() noexcept;  ///< of a request that needed none
+  FencePass() noexcept;  ///< the pass of a request that needed none
   explicit FencePass(std::unique_ptr<State> state) noexcept;
   ~FencePass();
   FencePass(FencePass&&) noexcept;
@@ -84,7 +85,7 @@ class FencePass {
 
   /// Whether the request came with a token.
   [[nodiscard]] bool fenced() const noexcept { return state_ != nullptr; }
-  /// Called once, from any thread, when a later term begins to wait for this pass; at once if it does already.
+  /// Calls `call` once, from any thread, when a later term begins to wait for this pass; at once if one waits already.
   void onOvertaken(std::function<void()> call) const;
 
  private:
@@ -94,33 +95,34 @@ class FencePass {
 using HttpVerdict = std::variant<FencePass, HttpRefusal>;
 
 /// The guarantee: once a request of a term has passed, no request of an earlier term is under way, and none passes any
-/// more, also after the process or the machine was restarted. "Under way" is from a pass's birth to its end. A term's
-/// token is on the disk before its first request passes; later requests of the term cost no write.
+/// more, also after a restart of the process or the machine. "Under way" means: from the creation of its pass to the
+/// pass's end. A term's token is on the disk before the term's first request passes; later requests of the term cost no
+/// write.
 ///
 /// Thread-safe. Passes may outlive the fence.
 class HttpFence {
  public:
   /// Throws std::invalid_argument with all faults of the options. An error if the memory cannot be used.
   [[nodiscard]] static StoreResult<std::unique_ptr<HttpFence>> open(HttpFenceOptions options, Logger logger = {});
-  /// As close().
+  /// Calls close().
   ~HttpFence();
   HttpFence(const HttpFence&) = delete;
   HttpFence& operator=(const HttpFence&) = delete;
 
-  /// The verdict, or nothing if the request must wait: then `later` is called once, from any thread, also from within
-  /// the end of a pass or of this call. It must not block, nor destroy the fence.
+  /// The verdict, or nothing if the request must wait. Then `later` is called once, from any thread, possibly inside
+  /// the end of a pass or inside this call. It must not block, and must not destroy the fence.
   [[nodiscard]] std::optional<HttpVerdict> admit(const FencedRequest& request, std::function<void(HttpVerdict)> later);
 
-  /// What admit() would refuse whatever the body is: a token that is missing, not understood, of another lease, not
-  /// signed with a known key, or of a term that is over. For servers that read bodies before they ask admit(),
-  /// so that nobody without a key makes them keep one.
+  /// What admit() would refuse whatever the body is: a token that is missing, malformed, of another lease, not signed
+  /// with a known key, or of a term that is over. For servers that read bodies before they ask admit(), so that a
+  /// client without a key cannot make them store a body.
   [[nodiscard]] std::optional<HttpRefusal> refusalByHead(const FencedRequest& request) const;
 
-  /// The highest token seen; empty: none yet, or not one of this fence's leases.
+  /// The highest token seen; empty if there is none yet, or if the lease is not one of this fence's.
   [[nodiscard]] std::optional<TermStamp> highestSeen(const std::string& lease) const;
 
-  /// Those who wait are refused with 503. Writes what is to be written. If every pass has ended, and so has the wait
-  /// after a crash (`afterCrash`), the next fence with this memory need not wait.
+  /// Refuses waiting requests with 503 and writes what still has to be written. The next fence with this memory need
+  /// not wait if every pass has ended and the wait after a crash (`afterCrash`) is over.
   void close();
 
  private:
@@ -130,8 +132,8 @@ class HttpFence {
   std::shared_ptr<Impl> impl_;
 };
 
-/// For clients: the refusal in an answer, if it is one of a fence. `tokenHeader` is its header Fencing-Token, `type`
-/// its Content-Type. Empty for an answer of the service's own.
+/// For clients: the refusal in an answer, if the answer comes from a fence. `tokenHeader` is its header Fencing-Token,
+/// `type` its Content-Type. Empty if the answer comes from the service itself.
 [[nodiscard]] std::optional<FenceError> httpFenceError(const TermStamp& mine, int status, std::string_view type,
                                                        std::string_view tokenHeader);
 

@@ -1,4 +1,4 @@
-// Requests under a term, over whatever HTTP client the program has.
+// Requests under a term, over any HTTP client that the program has.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct HttpCall {
   std::string body{};
 };
 
-/// What the client got back. Of the headers the two that a refusal is known by.
+/// What the client received. Of the headers it has only the two by which a refusal is recognised.
 struct HttpReply {
   int status{0};
   std::string contentType{};
@@ -25,18 +25,18 @@ struct HttpReply {
   std::string body{};
 };
 
-/// Stamps requests, and tells a fence's refusal from the service's own answers. Satisfies FencedWriter; but what one
-/// request does is the service's affair, and so is whether it does it as a whole.
+/// Stamps requests, and tells a fence's refusal from the service's own answers. Satisfies FencedWriter, except that
+/// only the service decides what a request does and whether it does all of it.
 class HttpFenceClient {
  public:
-  /// Sends the call with these headers besides its own. Without an answer: transient trouble, with `mayBeWritten`
-  /// unless nothing was sent.
+  /// Sends the call with these headers in addition to its own. If there is no answer: transient trouble, with
+  /// `mayBeWritten` unless nothing was sent.
   using Send = std::function<FenceResult<HttpReply>(const HttpCall&, const HeaderLines&)>;
 
   explicit HttpFenceClient(Send send, std::optional<FenceSigner> signer = {})
       : send_{std::move(send)}, signer_{std::move(signer)} {}
 
-  /// The service's answer whatever its status, StaleToken or ForeignTerm if a fence has refused, or trouble.
+  /// The service's answer whatever its status; StaleToken or ForeignTerm if a fence has refused; or trouble.
   [[nodiscard]] FenceResult<HttpReply> write(const TermStamp& stamp, const HttpCall& call) const;
   /// The same under a term: see underTerm.
   [[nodiscard]] FenceResult<HttpReply> write(const FencedTerm& term, const HttpCall& call) const {

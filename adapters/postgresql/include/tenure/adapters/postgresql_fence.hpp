@@ -16,23 +16,25 @@ struct pg_result;  // libpq's PGresult
 
 namespace tenure {
 
-/// The isolation level of the fence's transactions. The fence holds under each of them, by a lock on its row: under the
-/// stricter two a write that meets a change of terms fails as transient instead of waiting for it and being refused.
+/// The isolation level of the fence's transactions. The fence holds under each level, because it locks its row. Under
+/// the two stricter levels, a write that meets a change of terms fails as transient; under the others it waits for the
+/// change and is then refused.
 enum class PostgresqlIsolation { sessionDefault, readCommitted, repeatableRead, serializable };
 
 struct PostgresqlFenceOptions {
   PostgresqlIsolation isolation{PostgresqlIsolation::sessionDefault};
-  /// How long each statement of a write waits for locks of others (`lock_timeout`). 0: as the session has it.
+  /// How long each statement of a write waits for locks of others (`lock_timeout`). 0: the session's setting.
   std::chrono::milliseconds lockTimeout{1'000};
-  /// How long a writer may stand still inside of a write before the server ends its session
-  /// (`idle_in_transaction_session_timeout`). A frozen writer holds the fence's row, and its successor waits for it, so
-  /// this bounds the wait. It must be longer than the work computes between two statements. 0: as the session has it.
+  /// How long a writer may stand still inside a write before the server ends its session
+  /// (`idle_in_transaction_session_timeout`). A frozen writer holds the fence's row, and its successor waits for this
+  /// row, so this bounds the wait. It must be longer than the work computes between two statements. 0: the session's
+  /// setting.
   std::chrono::milliseconds frozenLimit{10'000};
-  /// Where the fence's table is. Empty: the first schema of the search path at open().
+  /// The schema of the fence's table. Empty: the first schema of the search path at open().
   std::string schema{};
 };
 
-/// What a statement answered; owns the PGresult. A work that returns it has its trouble classed by SQLSTATE.
+/// The result of a statement; owns the PGresult. If a work returns it, its error is classified by SQLSTATE.
 class PostgresqlResult {
  public:
   explicit PostgresqlResult(pg_result* result) noexcept : result_{result} {}
@@ -47,48 +49,49 @@ class PostgresqlResult {
 
 /// Keeps former leaders out of a database. Each write carries the stamp of its term; the fence remembers the highest
 /// token of each lease in a table beside your data and refuses writes with a lower one, inside the transaction that
-/// writes. Whoever is paused, however long and wherever, can therefore never overwrite what a successor has written.
+/// writes. So a writer that is paused, for however long and at whatever point, can never overwrite what a successor has
+/// written.
 ///
 ///     auto fence = tenure::PostgresqlFence::open(connection).value();
 ///     auto written = fence.write(term, [](PGconn* connection) {  // term: the Leadership
 ///       return tenure::PostgresqlResult{PQexec(connection, "INSERT INTO ledger(entry) VALUES('paid')")};
 ///     });
 ///
-/// Writes of one term do not wait for each other, over whatever number of connections; a later term's first write
-/// waits until those that are under way have ended. Tables guarded by `tenure fence install-sql` take what is written
-/// inside: it sets `tenure.lease`, `tenure.token` and `tenure.holder` for the transaction.
+/// Writes of one term do not wait for each other, over any number of connections. A later term's first write waits
+/// until those under way have ended. Tables guarded by `tenure fence install-sql` accept what is written inside
+/// write(), because it sets `tenure.lease`, `tenure.token` and `tenure.holder` for the transaction.
 ///
-/// The guarantee is that of one primary. A standby that was promoted without having received the last commits has not
-/// got their tokens either: docs/fencing/postgresql.md says which settings exclude that.
+/// The guarantee holds for one primary. A standby that was promoted without having received the last commits lacks
+/// their tokens too: docs/fencing/postgresql.md says which settings exclude that.
 ///
-/// The connection stays the caller's: it must outlive the fence, and both are used by one thread at a time. Nothing is
-/// prepared on it, so it may be reset (PQreset) between writes and may lead through a transaction pooler.
+/// The connection belongs to the caller. It must outlive the fence, and only one thread at a time uses both. Nothing is
+/// prepared on it, so it may be reset (PQreset) between writes, and it may go through a transaction pooler.
 class PostgresqlFence {
  public:
-  /// Makes the table `tenure_fence_guard` if it is missing, which needs CREATE on the schema; the writer needs SELECT,
-  /// INSERT and UPDATE on it. Outside of a transaction only; `client_encoding` must be UTF8.
+  /// Creates the table `tenure_fence_guard` if it is missing, which needs CREATE on the schema. The writer needs
+  /// SELECT, INSERT and UPDATE on the table. Only outside of a transaction; `client_encoding` must be UTF8.
   [[nodiscard]] static FenceResult<PostgresqlFence> open(pg_conn* connection, PostgresqlFenceOptions options = {});
 
   ~PostgresqlFence();
   PostgresqlFence(PostgresqlFence&&) noexcept;
   PostgresqlFence& operator=(PostgresqlFence&&) noexcept;
 
-  /// BEGIN; lock the fence's row, check the stamp and remember its token; work(connection); COMMIT. All of it happens
-  /// or nothing: a refusal comes before `work` is called, and a failed or throwing `work` is rolled back, the
-  /// remembered token included. An exception passes through.
+  /// BEGIN; lock the fence's row, check the stamp and remember its token; work(connection); COMMIT. Either all of it
+  /// happens or nothing: a refusal comes before `work` is called, and a failed or throwing `work` is rolled back
+  /// together with the remembered token. An exception passes through.
   ///
-  /// `work` returns a PostgresqlResult (that of its last statement: an error of it rolls back and comes back as
-  /// WriteTrouble, classed by SQLSTATE: serialization failures and deadlocks are transient, with nothing written), a
-  /// bool (false rolls back), or nothing. A statement that failed without being returned is found out, and rolls
-  /// back as `misconfigured`. It must not end the transaction; that is found out and reported as trouble with
-  /// `mayBeWritten`, but what it did after that was not fenced.
+  /// `work` returns a PostgresqlResult, a bool (false rolls back), or nothing. A PostgresqlResult is that of its last
+  /// statement: an error rolls back and is returned as WriteTrouble, classified by SQLSTATE (serialization failures and
+  /// deadlocks are transient, with nothing written). A failed statement whose result is not returned is detected, and
+  /// rolls back as `misconfigured`. `work` must not end the transaction. If it does, this is detected and reported as
+  /// trouble with `mayBeWritten`, but what it did after that was not fenced.
   ///
   /// A lost connection is transient trouble; with `mayBeWritten` if it was lost in the COMMIT.
   ///
-  /// Within a transaction of the caller's the write joins it by a savepoint, under the caller's isolation level and
-  /// time limits: the write and the remembered token become durable, or vanish, with the caller's COMMIT or ROLLBACK.
-  /// Refused or failed, it leaves the caller's transaction as it was: what that has written before is *not* fenced
-  /// unless the caller then rolls it back.
+  /// Inside a transaction of the caller, the write joins it by a savepoint, under the caller's isolation level and time
+  /// limits: the write and the remembered token become durable, or vanish, with the caller's COMMIT or ROLLBACK. A
+  /// write that is refused or fails leaves the caller's transaction as it was. What the caller has written in it before
+  /// is *not* fenced, unless the caller then rolls it back.
   template <class Work>
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, Work&& work) {
     using Result = std::invoke_result_t<Work&, pg_conn*>;
@@ -108,19 +111,19 @@ class PostgresqlFence {
     }
   }
 
-  /// The same under a term: refused with TermOver, before the server is asked, once the term is not valid any more; a
-  /// stale token is reported to the term, which ends it.
+  /// The same under a term. Once the term is not valid any more, the write is refused with TermOver before the server
+  /// is asked. A stale token is reported to the term, which ends the term.
   template <class Work>
   [[nodiscard]] FenceResult<void> write(const FencedTerm& term, Work&& work) {
     return underTerm(term, [&](const TermStamp& stamp) { return write(stamp, work); });
   }
 
-  /// The highest token that was written with; empty if this lease has not written yet. The holder is empty if only
-  /// plain SQL has written with that token.
+  /// The highest token of any write; empty if this lease has not written yet. The holder is empty if only plain SQL has
+  /// written with that token.
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
  private:
-  /// What the work says of itself.
+  /// What the work returned about itself.
   struct Done {
     bool wanted;
     PostgresqlResult last;

@@ -16,11 +16,11 @@ namespace tenure {
 
 struct RedisFenceOptions {
   std::string prefix{"tenure:fence:"};  ///< of the keys that hold the tokens
-  /// On a cluster: the text in braces that all keys of a write have, `{account-7}:balance`. The token is then kept in
-  /// the same hash slot, and tags do not know of each other's tokens. Empty: the key is prefix + lease.
+  /// For a cluster: the text in braces that all keys of a write contain, as in `{account-7}:balance`. The token is then
+  /// kept in the same hash slot. Different tags do not know each other's tokens. Empty: the key is prefix + lease.
   std::string hashTag{};
-  /// WAIT after each write: with fewer replicas inside of `waitTimeout` a write is trouble with `mayBeWritten`. It
-  /// makes a loss at a failover less likely, not impossible.
+  /// WAIT after each write. If fewer replicas confirm within `waitTimeout`, the write is trouble with `mayBeWritten`.
+  /// This makes a loss at a failover less likely, not impossible.
   int waitReplicas{0};
   std::chrono::milliseconds waitTimeout{1'000};
   /// Refuse a server that does not write an append-only file.
@@ -35,24 +35,24 @@ struct RedisWrite {
   std::vector<RedisCommand> commands{};
 };
 
-/// What each command answered: integers in decimal, arrays as JSON; empty for nil.
+/// The answer of each command: integers in decimal, arrays as JSON; empty for nil.
 using RedisReplies = std::vector<std::optional<std::string>>;
 
-/// The script runs alone on the server, so that the comparison, the remembered token and the commands are one step. Not
-/// one that is rolled back: a command that Redis refuses (WRONGTYPE) ends the script there, and what the commands
-/// before it did stays, as does the token; that is trouble with `mayBeWritten` unless it was the first.
+/// The script runs alone on the server, so the comparison, the remembered token and the commands are one step. This
+/// step is not rolled back: a command that Redis refuses (WRONGTYPE) ends the script there. What the commands before it
+/// did stays, and so does the token. That is trouble with `mayBeWritten`, unless the refused command was the first.
 ///
-/// The tokens live in hashes beside the data, and go where the data goes: into its append-only file and its replicas.
-/// What a crash or a failover takes back, it takes back together. After that a former leader can write until its
-/// successor has written again: docs/fencing/redis.md.
+/// The tokens live in hashes beside the data, and go where the data goes: into its append-only file and its replicas. A
+/// crash or a failover that takes writes back takes their tokens back with them. After that a former leader can write
+/// until its successor has written again: docs/fencing/redis.md.
 ///
-/// The connection stays the caller's: it must outlive the fence, and both are used by one thread at a time. Set its
-/// time-out with redisSetTimeout, and ignore SIGPIPE, which hiredis lets a broken connection raise. After trouble with
-/// the connection connect again and open another fence.
+/// The connection belongs to the caller. It must outlive the fence, and only one thread at a time uses both. Set its
+/// time-out with redisSetTimeout, and ignore SIGPIPE: hiredis lets a broken connection raise it. After trouble with the
+/// connection, connect again and open another fence.
 class RedisFence {
  public:
-  /// Loads the script. Refuses (`misconfigured`) servers that throw keys away when memory is short (maxmemory-policy
-  /// allkeys-*): the token could be among them.
+  /// Loads the script. Refuses (`misconfigured`) servers that delete keys when memory is short (maxmemory-policy
+  /// allkeys-*): the token could be among these keys.
   [[nodiscard]] static FenceResult<RedisFence> open(redisContext* connection, RedisFenceOptions options = {});
 
   ~RedisFence();

@@ -31,14 +31,14 @@ struct S3FenceOptions {
   std::string profile{};
   std::string caFile{};
   S3Addressing addressing{S3Addressing::automatic};
-  /// A small object of the fence's own, with which it finds out whether the server honours conditions at all.
+  /// A small object of the fence itself, with which it tests whether the server honours conditions at all.
   std::string probeKey{".tenure-fence-probe"};
   std::size_t maxObject{64U << 20U};                ///< bytes of one object; a write holds them twice in memory
   std::chrono::milliseconds timeout{10'000};        ///< of one call with all its repetitions
   std::chrono::milliseconds requestTimeout{4'000};  ///< of one request
 };
 
-/// How a write lies in the bucket.
+/// How a write is stored in the bucket.
 enum class S3Form {
   oneObject,  ///< the object at the key: a head of one line of JSON, then the bytes
   pointer,    ///< the bytes as they are in an object of their own; the object at the key is the head, which names it
@@ -51,31 +51,32 @@ struct S3Put {
   std::string contentType{"application/octet-stream"};  ///< of the bytes' own object, so only for a pointer
 };
 
-/// What was read: bytes and the terms that belong to them, from one moment.
+/// What was read: the bytes and the terms that belong to them, from one moment.
 struct S3Object {
   std::string bytes{};
   std::vector<TermStamp> terms{};  ///< the highest seen of each lease
 };
 
-/// Keeps former leaders out of objects. The token is in the *bytes* of the object at the key, in a head that also holds
-/// an id which no other write has: so each accepted write has an ETag of its own. (A token in the metadata would not
-/// do: the ETag is a hash of the bytes, and a later term that writes the same bytes would leave it as it was.) A write
-/// reads head and ETag, compares, and puts with If-Match; whatever was written between makes the server refuse it with
-/// 412, and the comparison begins anew. The fence remembers what it wrote last, so that further writes are one request.
+/// Keeps former leaders out of objects. The token is in the *bytes* of the object at the key, in a head. The head also
+/// holds an id that no other write has, so each accepted write has an ETag of its own. (A token in the metadata would
+/// not be enough: the ETag is a hash of the bytes, and a later term that writes the same bytes would not change it.) A
+/// write reads head and ETag, compares, and puts with If-Match. If anything was written in between, the server refuses
+/// the put with 412, and the comparison begins again. The fence remembers what it wrote last, so further writes are one
+/// request each.
 ///
 /// Its scope is one lease and one key. Needs a server that honours If-Match and If-None-Match on PUT and judges them in
 /// one step with the write: before its first write a fence tries both on `probeKey`, and refuses to work
-/// (`misconfigured`) if what must be refused is accepted. An object that is there and has no head is not overwritten.
+/// (`misconfigured`) if the server accepts what it must refuse. An existing object without a head is not overwritten.
 ///
 /// A lost reply (a timeout, a broken connection, status 5xx) is resolved by reading: the id in the head tells whether
-/// the write was accepted. WriteTrouble has `mayBeWritten` if that could not be found out in time; such a write may
-/// even be carried out after the call, as long as nobody else has written the key.
-/// If a later term has written by then, the answer is StaleToken, whether the lost write was accepted before it or not.
+/// the write was accepted. WriteTrouble has `mayBeWritten` if that could not be determined in time. Such a write may
+/// even be carried out after the call, as long as nobody else has written the key. If a later term has written by the
+/// time of the read, the answer is StaleToken, whether or not the lost write was accepted before.
 ///
 /// Blocks; any thread.
 class S3Fence {
  public:
-  /// Makes no request. Throws std::invalid_argument without a bucket, and as aws::makeJsonClient does.
+  /// Makes no request. Throws std::invalid_argument if there is no bucket, and what aws::makeJsonClient throws.
   explicit S3Fence(S3FenceOptions options, Logger logger = {});
   S3Fence(S3FenceOptions options, std::shared_ptr<aws::ObjectClient> client);
   ~S3Fence();
@@ -83,7 +84,7 @@ class S3Fence {
   S3Fence& operator=(S3Fence&&) noexcept;
 
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const S3Put& what);
-  /// Looks at the term again before each repetition, so that a write whose term ends meanwhile is not repeated.
+  /// Checks the term again before each repetition, so that a write whose term has ended meanwhile is not repeated.
   [[nodiscard]] FenceResult<void> write(const FencedTerm& term, const S3Put& what);
 
   /// Empty if there is no object. An object without a fence's head is `corrupt` trouble.
