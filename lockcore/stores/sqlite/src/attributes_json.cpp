@@ -38,7 +38,7 @@ void appendUtf8(std::string& out, std::uint32_t point) {
   }
 }
 
-/// Reads the text front to back; every function is false at the first thing that is not as it must be.
+/// Reads the text from front to back. Every function returns false at the first thing that is not as it must be.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_{text} {}

@@ -13,7 +13,7 @@ using Attributes = std::map<std::string, std::string>;
 /// Empty if a key or value is not UTF-8: JSON cannot hold it.
 [[nodiscard]] std::optional<std::string> toJson(const Attributes& attributes);
 
-/// Empty if the text is anything else than one object whose values are strings. Of equal keys the last one counts.
+/// Empty if the text is anything but one object whose values are strings. Of equal keys the last one counts.
 [[nodiscard]] std::optional<Attributes> attributesFromJson(std::string_view text);
 
 }  // namespace tenure::sqlite_store

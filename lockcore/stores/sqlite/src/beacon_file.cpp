@@ -28,19 +28,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The id and the end of its line: all that older releases wrote, and all that they read.
+/// The id and its line break: older releases wrote and read only this.
 constexpr std::size_t idLineSize = 33;
 constexpr std::size_t digits = 12;
 constexpr std::string_view label = "longest_lease_ms ";
 
-/// The number stands there twice, at places that never change: a reader who meets a writer sees two that differ.
+/// The line states the number twice, at fixed places: a process that reads while another writes sees two different
+/// numbers.
 std::string statement(milliseconds lease) {
   std::string number = std::to_string(lease.count());
   number.insert(0, digits - std::min(digits, number.size()), '0');
   return std::string{label} + number + ' ' + number + '\n';
 }
 
-/// False: errno says why. A part that was written counts as a full disk, of which the kernel then says nothing.
+/// False: errno says why. A partial write counts as a full disk, because the kernel sets no errno for it.
 bool putWhole(const UniqueFd& file, const std::string& text, std::size_t at) noexcept {
   const ssize_t written = pwrite(file.get(), text.data(), text.size(), static_cast<off_t>(at));
   if (written == static_cast<ssize_t>(text.size())) return true;
@@ -51,7 +52,7 @@ bool putWhole(const UniqueFd& file, const std::string& text, std::size_t at) noe
 }  // namespace
 
 std::optional<milliseconds> statedLease(const UniqueFd& beacon, int& systemErrno) noexcept {
-  constexpr int maxReads = 3;  // its process writes so seldom that two meetings in a row do not happen
+  constexpr int maxReads = 3;  // writes are so rare that two reads in a row do not meet one
   systemErrno = 0;
   std::array<char, label.size() + 2 * (digits + 1)> line{};
   for (int read = 0; read < maxReads; ++read) {
@@ -99,7 +100,7 @@ UniqueFd openBeaconToLook(const std::string& path) noexcept {
 }
 
 LockState probeBeacon(const UniqueFd& beacon) noexcept {
-  // Any failure counts as held: only the lock itself is proof.
+  // Any failure counts as held: only getting the lock itself is proof.
   if (flock(beacon.get(), LOCK_SH | LOCK_NB) != 0) return LockState::held;
   flock(beacon.get(), LOCK_UN);
   return LockState::free;
@@ -116,8 +117,8 @@ OwnBeacon::~OwnBeacon() {
     static_cast<void>(fd_.release());
     return;
   }
-  // The name goes before the lock: whoever gets the lock afterwards finds no file of that name and has no proof. The
-  // end of a store is not the end of its process.
+  // The name is removed before the lock: a process that gets the lock afterwards finds no file of that name and has no
+  // proof. The end of a store is not the end of its process.
   unlink(file_.c_str());
 }
 
@@ -159,8 +160,8 @@ milliseconds OwnBeacon::longestOpen(const TermName* except) const {
   return longest;
 }
 
-/// Not flushed to the disk: who reads it is a process of this boot. A longer line than before, or another file, could
-/// not be read while it is written.
+/// Not flushed to the disk, because only processes of this boot read it. It is overwritten in place: a longer line than
+/// before, or another file, could not be read while it is being written.
 std::optional<StoreError> OwnBeacon::state(milliseconds lease) {
   if (!putWhole(fd_, statement(lease), idLineSize)) return systemError(store_, "writing " + file_, errno);
   stated_ = lease;
@@ -175,7 +176,8 @@ StoreResult<Beacon> OwnBeacon::make() {
 
   SystemRandom random;
   Beacon beacon{.id = hex128(random), .bootId = bootId()};
-  // It gets its name only when it is locked and filled: a beacon that can be found and is not locked is a dead one.
+  // It gets its name only when it is locked and filled: a liveness file that can be found and is not locked counts as
+  // that of a dead process.
   const std::string draft = sidecar + "/new-" + beacon.id;
   UniqueFd fd{open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)};
   if (!fd) return systemError(store_, "making " + draft, errno);

@@ -1,5 +1,5 @@
-// This process's beacon: a file that is locked for as long as the process lives, and states the longest lease that the
-// process may hold.
+// This process's liveness file ("beacon" in the code). It is locked for as long as the process lives, and states the
+// longest lease that the process may hold.
 #pragma once
 
 #include <atomic>
@@ -28,21 +28,21 @@ inline constexpr std::string_view beaconPrefix = "beacon-";
 
 [[nodiscard]] std::string beaconPath(const std::string& sidecar, std::string_view id);
 
-/// Opens somebody's beacon for looking: never for writing, so that closing it wakes nobody who waits for its end; never
-/// through a link, never blocking on a pipe. Empty, with errno set, unless it is a regular file: ELOOP is a link,
-/// EINVAL something else.
+/// Opens a liveness file of another process for reading. It is never opened for writing, so that closing it wakes
+/// nobody that waits for its end; never through a link; and never in a way that blocks on a pipe. Empty, with errno
+/// set, unless it is a regular file: ELOOP is a link, EINVAL something else.
 [[nodiscard]] UniqueFd openBeaconToLook(const std::string& path) noexcept;
 
-/// The lock that shows that nobody holds a beacon any more. It is a shared one, so several who look at once do not take
-/// each other for the holder, and it is let go at once.
+/// The state of the lock, which shows whether a process still holds a liveness file. The test takes a shared lock, so
+/// that several processes that test at once do not take each other for the holder, and releases it at once.
 enum class LockState { held, free };
 [[nodiscard]] LockState probeBeacon(const UniqueFd& beacon) noexcept;
 
-/// What the file says of its process: the longest lease that it may hold; 0: it never held one. Empty if the file does
-/// not say it: an older release wrote no such line. `systemErrno` is set if it cannot be read.
+/// What the file says about its process: the longest lease that the process may hold; 0: it never held one. Empty if
+/// the file does not say it: an older release wrote no such line. `systemErrno` is set if the file cannot be read.
 [[nodiscard]] std::optional<std::chrono::milliseconds> statedLease(const UniqueFd& beacon, int& systemErrno) noexcept;
 
-/// A candidate for a lease.
+/// The candidate and the lease of one term.
 struct TermName {
   LeaseKey key;
   std::string holder;
@@ -50,28 +50,28 @@ struct TermName {
   friend auto operator<=>(const TermName&, const TermName&) = default;
 };
 
-/// A store's one beacon, made when it is first needed. Thread-safe.
+/// The one liveness file of a store, created when it is first needed. Thread-safe.
 class OwnBeacon {
  public:
   OwnBeacon(std::string store, std::string path);
-  /// Takes the file away and unlocks it, unless there are open terms: their work may still be running, so the lock
-  /// stays until the process ends.
+  /// Removes the file and unlocks it, unless there are open terms: their work may still be running, so the lock stays
+  /// until the process ends.
   ~OwnBeacon();
   OwnBeacon(const OwnBeacon&) = delete;
   OwnBeacon& operator=(const OwnBeacon&) = delete;
 
   [[nodiscard]] StoreResult<Beacon> get();
-  /// -1 before get() gave one.
+  /// -1 until get() has given one.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.load(); }
-  /// Empty before get() gave one.
+  /// Empty until get() has given one.
   [[nodiscard]] std::string id() const;
 
-  /// Before a write of this term with this lease is committed: step H1 of NewDatabaseRule. Writes to the file only if
-  /// it states a shorter one. True: the term was not open.
+  /// To be called before a write of this term with this lease is committed: step H1 of NewDatabaseRule. Writes to the
+  /// file only if the file states a shorter lease. True: the term was not open.
   [[nodiscard]] StoreResult<bool> openTerm(const TermName& term, std::chrono::milliseconds lease);
-  /// The term is over or never began.
+  /// The term is over or has never begun.
   void endTerm(const TermName& term) noexcept;
-  /// The longest lease of the open terms besides this one (null: of all); 0: there is none.
+  /// The longest lease of the open terms except this one (null: of all open terms); 0: there is none.
   [[nodiscard]] std::chrono::milliseconds longestOpen(const TermName* except) const;
 
  private:

@@ -14,8 +14,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::nanoseconds;
 
-/// A transaction of ours holds the lock for about 0.2 ms (measured, WAL with synchronous=FULL), so the first steps
-/// are shorter than that; the last bound what a released lock may lie idle.
+/// A transaction of ours holds the lock for about 0.2 ms (measured, WAL with synchronous=FULL), so the first steps are
+/// shorter than that. The last step limits how long a released lock may stay unused.
 constexpr nanoseconds firstStep = microseconds{100};
 constexpr nanoseconds lastStep = microseconds{3000};
 
@@ -23,7 +23,7 @@ nanoseconds stepOf(int round) { return std::min(nanoseconds{firstStep * (1L << s
 
 void pauseFor(nanoseconds duration) {
   timespec wanted{};
-  wanted.tv_nsec = static_cast<long>(duration.count());  // below a second: lastStep bounds it
+  wanted.tv_nsec = static_cast<long>(duration.count());  // less than a second, because lastStep bounds it
   nanosleep(&wanted, nullptr);                           // lint-allow(sleep): SQLite offers nothing to wait on
 }
 

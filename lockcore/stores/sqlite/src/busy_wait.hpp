@@ -14,8 +14,8 @@ struct sqlite3;
 namespace tenure::sqlite_store {
 
 /// SQLite's own busy time-out sleeps in steps of up to 100 ms without jitter, so a writer that writes all the time
-/// starves the others for seconds. This one takes short, jittered steps and ends at the deadline of the call.
-/// Belongs to one thread; only `cancel` of the stop flag comes from others.
+/// starves the others for seconds. This wait takes short, jittered steps and ends at the deadline of the call. It
+/// belongs to one thread; other threads only set the stop flag.
 class BusyWait {
  public:
   /// `cancelled` ends every wait; it must outlive the object.
@@ -26,7 +26,7 @@ class BusyWait {
   /// The connection must not outlive the object.
   void installOn(sqlite3* connection);
 
-  /// The call that is being worked on, for as long as the guard lives. Without one, waiting ends at once.
+  /// Names the call that is being worked on, for as long as the guard lives. Without a guard, a wait ends at once.
   class Guard {
    public:
     Guard(BusyWait& wait, const Deadline& deadline) noexcept : wait_{wait} { wait_.deadline_ = deadline; }

@@ -1,4 +1,4 @@
-// Lets somebody else's function be called until it is not wanted any more.
+// Lets a user's function be called until it is not wanted any more.
 #pragma once
 
 #include <condition_variable>
@@ -7,8 +7,8 @@
 
 namespace tenure::sqlite_store {
 
-/// One thread calls through the gate; another may close it, and then knows that the function is not running and will
-/// not run again. No lock is held while it runs.
+/// One thread calls the function through the gate. Another thread may close the gate; after that the function is not
+/// running and will not run again. No lock is held while it runs.
 class CallGate {
  public:
   template <class Function>
@@ -24,7 +24,7 @@ class CallGate {
     idle_.notify_all();
   }
 
-  /// Waits for a call that is running, unless it is the caller's own.
+  /// Waits for a running call, unless that call runs on the caller's own thread.
   void close() {
     std::unique_lock lock{mutex_};
     closed_ = true;

@@ -7,7 +7,7 @@
 
 namespace tenure::sqlite_store {
 
-// A parameter that could not be bound (too big, out of memory) would silently be NULL: the statement must not run.
+// A parameter that could not be bound (too big, out of memory) would silently be NULL, so the statement must not run.
 void Statement::note(int bindResult) noexcept {
   if (bindFailure_ == SQLITE_OK) bindFailure_ = bindResult;
 }
@@ -52,7 +52,7 @@ bool Statement::isBlob(int column) const { return sqlite3_column_type(statement_
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
 
 std::string Statement::bytes(int column) const {
-  // Asked for as text, it comes in UTF-8 whatever the database's encoding is.
+  // Requested as text, it comes in UTF-8 whatever the database's encoding is.
   const void* data = isText(column) ? static_cast<const void*>(sqlite3_column_text(statement_.get(), column))
                                     : sqlite3_column_blob(statement_.get(), column);
   const int size = sqlite3_column_bytes(statement_.get(), column);
@@ -67,7 +67,7 @@ int Connection::open(const std::string& path, bool mayCreate) {
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (mayCreate ? SQLITE_OPEN_CREATE : 0);
   sqlite3* opened = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &opened, flags, nullptr);
-  connection_.reset(opened);  // given also after most failures, for its message
+  connection_.reset(opened);  // SQLite sets the handle also after most failures, for its message
   return code;
 }
 
@@ -122,7 +122,8 @@ std::string Connection::lastMessage() const { return raw() == nullptr ? "out of 
 
 int Connection::lastErrno() const noexcept {
   if (raw() == nullptr) return 0;
-  // sqlite3_system_errno() gives errno as it is some steps later; the files remember the one of their own failure.
+  // sqlite3_system_errno() gives errno as it was some steps later. SQLite's file objects remember the errno of their
+  // own failure.
   sqlite3_file* log = nullptr;
   int found = 0;
   sqlite3_file_control(raw(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);

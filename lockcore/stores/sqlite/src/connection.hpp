@@ -28,7 +28,7 @@ class Statement {
   [[nodiscard]] int step();
   /// Steps to the end, then resets: SQLITE_OK or an extended error code. For statements without rows.
   [[nodiscard]] int run();
-  /// Ready for the next use; lets go of the read snapshot and of bound values.
+  /// Makes it ready for the next use; releases the read snapshot and the bound values.
   void reset() noexcept;
 
   [[nodiscard]] bool isNull(int column) const;
@@ -45,7 +45,7 @@ class Statement {
   void note(int bindResult) noexcept;
 
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
-  int bindFailure_{0};  ///< the first one since the last reset; told by step()
+  int bindFailure_{0};  ///< the first one since the last reset; step() reports it
 };
 
 /// Resets a statement when a use of it ends, however it ends.
@@ -65,9 +65,9 @@ class Connection {
  public:
   Connection() noexcept = default;
 
-  /// `mayCreate`: a missing file is made.
+  /// `mayCreate`: a missing file is created.
   [[nodiscard]] int open(const std::string& path, bool mayCreate);
-  /// Makes nothing, and needs no right to write. `isAtRest`: nobody has the file open, so no log is looked for.
+  /// Creates nothing, and needs no right to write. `isAtRest`: nobody has the file open, so no log is looked for.
   [[nodiscard]] int openToRead(const std::string& path, bool isAtRest);
   [[nodiscard]] int run(const char* sql);
   [[nodiscard]] int prepare(const char* sql, Statement& out);
@@ -77,9 +77,9 @@ class Connection {
   /// Whether a transaction is open.
   [[nodiscard]] bool inTransaction() const noexcept;
   [[nodiscard]] bool isReadOnly() const noexcept;
-  /// Whether the path names another file than the one that is open, by inode.
+  /// Whether the path now names another file than the open one, compared by inode.
   [[nodiscard]] bool hasMoved() const noexcept;
-  /// Closing shall neither write the log back into the database nor delete it.
+  /// After this, closing neither writes the log back into the database nor deletes the log.
   void leaveFilesAloneOnClose() noexcept;
 
   [[nodiscard]] std::string lastMessage() const;

@@ -1,4 +1,4 @@
-// Until when a call may take.
+// How long a call may take.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 namespace tenure::sqlite_store {
 
-/// Counted as a holder counts: a call that spent its time suspended is over when the machine wakes.
+/// Counts time as a holder does: a call that spent its time suspended is over when the machine wakes.
 class Deadline {
  public:
   Deadline(const Instant& start, std::chrono::nanoseconds timeout) noexcept : start_{start}, timeout_{timeout} {}

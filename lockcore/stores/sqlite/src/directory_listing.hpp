@@ -7,10 +7,10 @@
 
 namespace tenure::sqlite_store {
 
-/// Those that start with `prefix`, in no order; none if the directory cannot be read.
+/// The names that start with `prefix`, in no order; none if the directory cannot be read.
 [[nodiscard]] std::vector<std::string> namesIn(const std::string& directory, std::string_view prefix = {});
 
-/// The same for those who must know them all: 0, or the errno that kept it from finding out.
+/// The same for callers that must know all of them. Returns 0, or the errno of the failure.
 [[nodiscard]] int namesIn(const std::string& directory, std::string_view prefix, std::vector<std::string>& names);
 
 }  // namespace tenure::sqlite_store

@@ -20,7 +20,8 @@ bool meansNoResources(int systemErrno) noexcept {
   return systemErrno == EMFILE || systemErrno == ENFILE || systemErrno == ENOMEM || systemErrno == EINTR;
 }
 
-/// Another program's file or tables: no candidate makes them fit (a table that is missing it does make).
+/// The file or the tables belong to another program. No candidate can repair that (but a candidate does create a
+/// missing table).
 bool isAnothers(int code, const std::string& message) {
   if (primary(code) == SQLITE_NOTADB) return true;
   return primary(code) == SQLITE_ERROR && (message.find("no such column") != std::string::npos ||
@@ -29,7 +30,7 @@ bool isAnothers(int code, const std::string& message) {
 
 constexpr const char* isFull = "the disk (or a quota or file size limit) is full; free space";
 
-/// What an operator can do; empty if the code itself says it.
+/// What an operator can do; empty if the code itself says enough.
 std::string adviceFor(int code, int systemErrno) {
   if (primary(code) == SQLITE_FULL || meansFull(systemErrno)) {
     return isFull;
@@ -61,7 +62,7 @@ ErrorClass classOf(int code, int systemErrno) noexcept {
       return ErrorClass::corrupt;
     case SQLITE_CANTOPEN:
       return meansNoResources(systemErrno) ? ErrorClass::transient : ErrorClass::misconfigured;
-    case SQLITE_READONLY:  // moved: the file was replaced under us; the next call opens the new one
+    case SQLITE_READONLY:  // moved: the open file was replaced; the next call opens the new one
       return code == SQLITE_READONLY_DBMOVED ? ErrorClass::transient : ErrorClass::misconfigured;
     case SQLITE_NOTADB:
     case SQLITE_PERM:

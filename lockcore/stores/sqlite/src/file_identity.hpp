@@ -1,4 +1,4 @@
-// Which file a path names: the guard against a database that is deleted or replaced under us.
+// Which file a path names: this protects against a database that is deleted or replaced while it is open.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tenure::sqlite_store {
 
-/// While a file is open its inode number is not given to another file, so equality here is identity.
+/// While a file is open, its inode number is not given to another file, so equal values mean the same file.
 struct FileIdentity {
   std::uint64_t device{0};
   std::uint64_t inode{0};
@@ -16,18 +16,18 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// Empty if the path names nothing, or nothing that can be looked at.
+/// Empty if the path names nothing, or something that stat cannot read.
 [[nodiscard]] std::optional<FileIdentity> identityOf(const std::string& path) noexcept;
 
-/// The mount through which the path reaches its file, without following a link there; 0 if the kernel does not say
-/// (before Linux 5.8), or there is nothing.
+/// The mount through which the path reaches its file; a link as the last component is not followed. 0 if the kernel
+/// does not say (before Linux 5.8), or if there is no such file.
 [[nodiscard]] std::uint64_t mountOf(const std::string& path) noexcept;
 
-/// Whether the file is reached through another mount than the directory in which it has its name: a bind mount of a
+/// Whether the file is reached through another mount than the directory that contains its name: a bind mount of a
 /// single file. False if there is no such file.
 [[nodiscard]] bool isMountOfItsOwn(const std::string& file, const std::string& directory);
 
-/// The same from the text of /proc/self/mountinfo, for kernels that do not say.
+/// The same from the text of /proc/self/mountinfo, for kernels that do not report the mount.
 [[nodiscard]] bool hasMountPoint(std::istream& mountInfo, const std::string& path);
 
 /// Where a store's files lie. No component of these paths is a symbolic link.
@@ -39,21 +39,21 @@ struct StoreFiles {
   std::string database;  ///< SQLite puts its files beside this one
   std::string wal;
   std::string shm;
-  std::string sidecar;  ///< directory for wake files and beacons
+  std::string sidecar;  ///< directory for notification files and liveness files
 };
 
-/// What makes a store one and the same: the database's device and inode, those of its directory, and the mount that
-/// leads to it. The -wal and -shm files belong to it: they live as long as any connection is open, so a missing or
-/// changed one was taken away by hand, and going on with the old one would corrupt the database. Looked at with each
-/// call, so a holder notices at its heartbeats.
+/// What identifies a store: the database's device and inode, those of its directory, and the mount that leads to it.
+/// The -wal and -shm files are part of it. They live as long as any connection is open, so a missing or changed one was
+/// removed by hand, and going on with the old one would corrupt the database. Each call checks all of this, so a holder
+/// notices a change at its heartbeats.
 class OpenedFiles {
  public:
-  /// Empty if one is missing just now.
+  /// Empty if one of the files is missing just now.
   [[nodiscard]] static std::optional<OpenedFiles> look(const StoreFiles& files) noexcept;
 
   [[nodiscard]] bool sameAs(const StoreFiles& files) const noexcept { return look(files) == *this; }
 
-  /// Whether another database is in the place of ours, with our -wal and -shm files still beside it.
+  /// Whether another database has replaced ours while our -wal and -shm files are still beside it.
   [[nodiscard]] bool leftItsLogBehind(const StoreFiles& files) const noexcept;
 
   friend bool operator==(const OpenedFiles&, const OpenedFiles&) = default;

@@ -17,12 +17,12 @@
 namespace tenure::sqlite_store {
 namespace {
 
-/// What no waiting mends.
+/// A fault that waiting does not mend.
 StoreError refusal(const std::string& store, std::string text) {
   return {ErrorClass::misconfigured, store + ": " + std::move(text), true};
 }
 
-/// What an operator may mend while candidates wait.
+/// A fault that an operator may mend while candidates wait.
 StoreError missing(const std::string& store, std::string text) {
   return {ErrorClass::misconfigured, store + ": " + std::move(text)};
 }
@@ -91,7 +91,7 @@ bool isLink(const std::string& path) {
   return lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
 }
 
-/// The first component that is a symbolic link, as a path; empty if none is.
+/// The first component that is a symbolic link, as a path; empty if there is none.
 std::string firstLink(const std::string& path) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     std::string part = path.substr(0, slash);
@@ -100,8 +100,8 @@ std::string firstLink(const std::string& path) {
   }
 }
 
-/// Under a link that is switched (a deploy's `current`) a leader would go on in the old file while another is elected
-/// in the new one.
+/// If somebody switched such a link (a deploy's `current`), a leader would go on in the old file while another
+/// candidate is elected in the new one.
 std::optional<StoreError> faultOfLinks(const std::string& store, const std::string& path, const std::string& directory,
                                        const std::string& name) {
   const std::string link = firstLink(path);
@@ -119,8 +119,8 @@ std::optional<StoreError> faultOfLinks(const std::string& store, const std::stri
                             resolved);
 }
 
-/// Containers that each mount the single file have directories of their own beside it, so each has its own log and
-/// beacons.
+/// Containers that each mount only the file have different directories beside it, so each would have its own log and
+/// liveness files.
 std::optional<StoreError> faultOfMounts(const std::string& store, const StoreFiles& files) {
   for (const std::string& path : {files.database, files.wal, files.shm, files.sidecar}) {
     if (!isMountOfItsOwn(path, files.directory)) continue;
@@ -157,7 +157,7 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
   }
   if (auto fault = faultOfDirectory(store, realDirectory)) return std::move(*fault);
   StoreFiles files = filesFor(realDirectory, name);
-  // Other processes may make or remove the file between any two looks; neither is a fault.
+  // Other processes may create or remove the file between any two checks; neither is a fault.
   struct stat found {};
   const bool exists = lstat(files.database.c_str(), &found) == 0;
   if (!exists && errno != ENOENT) return systemError(store, "looking at " + files.database, errno);

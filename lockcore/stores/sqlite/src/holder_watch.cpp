@@ -17,8 +17,8 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-/// The kernel sends the close event a moment before it drops the lock, and on a busy machine the dying process may
-/// lose the processor in between: after an event the lock is tried at growing intervals, 0.2 s in all.
+/// The kernel sends the close event a moment before it drops the lock, and on a busy machine the dying process may lose
+/// the processor in between. So after an event the lock is tried at growing intervals, for 0.2 s in all.
 constexpr int maxRetries = 13;
 constexpr microseconds retryDelay(int retry) { return microseconds{25} * (1 << retry); }
 
@@ -52,7 +52,7 @@ void HolderWatch::begin(WatchLoop& loop) {
 void HolderWatch::changed(WatchLoop& loop, bool lost) {
   if (!fd_) return;
   if (lost) {
-    begin(loop);  // deleted, moved, or events were dropped: look from the start
+    begin(loop);  // deleted, moved, or events were dropped: start from the beginning
     return;
   }
   retries_ = 0;
@@ -72,7 +72,8 @@ void HolderWatch::look(WatchLoop& loop) {
     }
     return;
   }
-  // A store that ends in order takes its beacon's name away before it unlocks it: its process may live on.
+  // A store that ends in an orderly way removes the name of its liveness file before it unlocks the file, because its
+  // process may live on.
   const bool proof = namesOurs();
   fd_ = {};
   if (proof) gate.call([this] { proven_(version_); });
@@ -91,7 +92,7 @@ bool HolderWatch::openBeacon() {
   struct stat found {};
   if (!fd_ || fstat(fd_.get(), &found) != 0) return false;
   if (FileIdentity{found.st_dev, found.st_ino} != FileIdentity{beacon_.device, beacon_.inode}) return false;
-  std::array<char, 33> text{};  // the id and the end of its line
+  std::array<char, 33> text{};  // the id and its line break
   if (pread(fd_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return false;
   return std::string_view{text.data(), text.size()} == beacon_.id + '\n';
 }

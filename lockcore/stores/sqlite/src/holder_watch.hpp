@@ -11,11 +11,11 @@
 
 namespace tenure::sqlite_store {
 
-/// Follows one beacon. Proof is the lock on the very file of the record (device, inode, id inside, and still under its
-/// name when the lock is had); everything else proves nothing, and then the lease decides.
+/// Follows one liveness file. Proof is the lock on the very file of the record (device, inode, id inside, and still
+/// under its name when the lock is obtained). Everything else proves nothing, and then the lease decides.
 class HolderWatch final : public Watched {
  public:
-  /// The beacon of `record` must be one of this boot.
+  /// The liveness file of `record` must be of this boot.
   HolderWatch(std::string store, std::string path, const LeaseRecord& record,
               std::function<void(RecordVersion)> proven);
 

@@ -16,7 +16,7 @@
 namespace tenure::sqlite_store {
 namespace {
 
-/// SQLite's own descriptor of a file. One of our own would not do: closing it would drop all locks that this process
+/// SQLite's own descriptor of a file. We may not open one of our own: closing it would drop all locks that this process
 /// has on the file (POSIX locks).
 std::optional<int> descriptorOf(const FileIdentity& file) {
   for (const std::string& name : namesIn("/proc/self/fd")) {
@@ -28,7 +28,7 @@ std::optional<int> descriptorOf(const FileIdentity& file) {
   return std::nullopt;
 }
 
-/// The process with a lock that is in the way of one of `type` on these bytes; 0 if there is none.
+/// The process whose lock conflicts with a lock of `type` on these bytes; 0 if there is none.
 pid_t ownerOfLock(const std::string& path, short type, off_t start, off_t length) {
   const auto file = identityOf(path);
   const auto fd = file ? descriptorOf(*file) : std::nullopt;
@@ -55,7 +55,7 @@ std::string describeProcess(long pid) {
   std::string out = "process " + std::to_string(pid);
   const std::string stat = firstLine(folder + "/stat");
   if (const std::string name = firstLine(folder + "/comm"); !name.empty()) out += " (" + name + ')';
-  // The state follows the command, which is in parentheses and may itself hold parentheses.
+  // The state follows the command. The command is in parentheses and may itself contain parentheses.
   const std::size_t end = stat.rfind(')');
   const char state = end != std::string::npos && end + 2 < stat.size() ? stat[end + 2] : '?';
   if (state == 'T') out += ", which is stopped";

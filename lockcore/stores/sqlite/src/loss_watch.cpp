@@ -12,11 +12,11 @@
 namespace tenure::sqlite_store {
 namespace {
 
-/// How soon it is looked at again while there is no file, or it cannot be watched.
+/// How soon the path is checked again while there is no file, or while it cannot be watched.
 constexpr std::chrono::seconds lookDelay{1};
 
-/// ATTRIB: a name of the file was removed, or replaced by a rename, while it is open. Not MODIFY: that is each
-/// checkpoint.
+/// ATTRIB: a name of the open file was removed, or replaced by a rename. Not MODIFY, because each checkpoint causes
+/// that.
 constexpr std::uint32_t lossMask = IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
 
 }  // namespace
@@ -31,14 +31,14 @@ std::shared_ptr<void> LossWatch::add(std::function<void()> hint) {
     hints_->push_back(entry);
   }
   return {entry.get(), [entry, mutex = mutex_, hints = hints_, mark = ProcessMark{}](void*) {
-            if (!mark.isHere()) return;  // the thread that could open the gate is the parent's
+            if (!mark.isHere()) return;  // the thread that could open the gate exists only in the parent
             entry->gate.close();
             const std::lock_guard lock{*mutex};
             hints->remove(entry);
           }};
 }
 
-/// What happened before was not seen, so each arming is followed by a hint.
+/// What happened before the watch was armed was not seen, so each arming is followed by a hint.
 void LossWatch::begin(WatchLoop& loop) {
   watched_ = identityOf(path_);
   const bool armed = watched_ && loop.arm(*this, path_, lossMask);
@@ -47,7 +47,7 @@ void LossWatch::begin(WatchLoop& loop) {
                   " (see fs.inotify.max_user_watches); its removal is noticed at heartbeats only");
     return;
   }
-  // Exchanged between the two.
+  // The file was exchanged between the two.
   if (!armed || identityOf(path_) != watched_) loop.wakeAfter(*this, lookDelay);
   hintAll();
 }

@@ -14,13 +14,13 @@
 
 namespace tenure::sqlite_store {
 
-/// Watches the file itself: in its directory there may be much coming and going. While there is none it looks each
-/// second, and hints each time.
+/// Watches the file itself, because many other files may come and go in its directory. While there is no file, it
+/// checks each second, and hints each time.
 class LossWatch final : public Watched {
  public:
   LossWatch(std::string store, std::string path);
 
-  /// Any thread. Called at each loss for as long as the handle lives, as LeaseStore::watchLoss() says.
+  /// Any thread. `hint` is called at each loss for as long as the handle lives, as LeaseStore::watchLoss() says.
   [[nodiscard]] std::shared_ptr<void> add(std::function<void()> hint);
 
   void begin(WatchLoop& loop) override;

@@ -26,7 +26,7 @@ struct Longest {
   std::string of{};  ///< for people
 };
 
-/// The beacons of living processes besides this store's own, and the longest lease among them.
+/// The liveness files of living processes except this store's own, and the longest lease among them.
 class OthersBeacons {
  public:
   OthersBeacons(const std::string& store, std::string sidecar, std::string ownId)
@@ -34,7 +34,7 @@ class OthersBeacons {
 
   [[nodiscard]] StoreResult<Longest> longest() {
     std::vector<std::string> names;
-    // What cannot be looked at may be a living holder's.
+    // A file that cannot be checked may belong to a living holder.
     if (const int fault = namesIn(sidecar_, beaconPrefix, names); fault != 0 && fault != ENOENT) {
       return systemError(store_, "looking for living processes in " + sidecar_, fault);
     }
@@ -50,7 +50,8 @@ class OthersBeacons {
   std::optional<StoreError> look(const std::string& path) {
     const UniqueFd beacon = openBeaconToLook(path);
     const int fault = beacon ? 0 : errno;
-    // Its store has ended in order, or it was swept up; or it is no beacon but something else of that name.
+    // Its store has ended in an orderly way, or the sweep removed it; or it is no liveness file but something else of
+    // that name.
     if (fault == ENOENT || fault == ELOOP || fault == EINVAL) return std::nullopt;
     if (fault != 0) return systemError(store_, "looking whether the process of beacon " + path + " lives", fault);
     if (probeBeacon(beacon) == LockState::free) return std::nullopt;

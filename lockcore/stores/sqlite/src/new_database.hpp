@@ -1,4 +1,4 @@
-// Whether a database may be made where none is: the steps N1 to N5 of NewDatabaseRule on the files.
+// Whether a database may be created where there is none: the steps N1 to N5 of NewDatabaseRule, done on the files.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@
 
 namespace tenure::sqlite_store {
 
-/// One session's view. Not thread-safe.
+/// The view of one session. Not thread-safe.
 class NewDatabase {
  public:
   NewDatabase(std::string store, std::shared_ptr<OwnBeacon> beacon)
       : store_{std::move(store)}, beacon_{std::move(beacon)} {}
 
-  /// Right after a look that found none, with the lock held. Nothing: the caller makes one before it lets the lock go.
-  /// Else a transient error that says who is waited for and how long, or what is in the way. `asker` is the term that
-  /// the database is made for; null: none.
+  /// To be called with the lock held, right after a look that found no database. No error: the caller creates a
+  /// database before it releases the lock. Otherwise a transient error that says which holder is waited for and how
+  /// long, or what is in the way. `asker` is the term that the database is created for; null: none.
   [[nodiscard]] std::optional<StoreError> refusal(const StoreFiles& files, CreationLock& lock, const TermName* asker);
 
   void sawOne() noexcept { rule_.sawOne(); }

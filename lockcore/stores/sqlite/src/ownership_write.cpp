@@ -50,7 +50,7 @@ WriteOutcome OwnershipWrite::perform(const Deadline& deadline) {
 WriteOutcome OwnershipWrite::conclude(WriteOutcome outcome) {
   noteEnd(outcome);
   applied_ = std::holds_alternative<Applied>(outcome);
-  // Whoever waits for a lease comes before the one who gives it up.
+  // On a release, the candidates that wait for the lease are notified before the releasing holder gets its answer.
   if (applied_ && releases()) touchWakeFile(session_.files().sidecar, request_.key);
   return outcome;
 }
@@ -74,12 +74,13 @@ WriteOutcome OwnershipWrite::applied() {
 }
 
 WriteOutcome OwnershipWrite::attempt(const Deadline& deadline) {
-  // Only an acquisition makes a database: a holder whose file was deleted must learn it, not bring it back to life.
+  // Only an acquisition creates a database: a holder whose file was deleted must notice that, and must not create it
+  // again.
   const StoreResult<bool> ready = session_.open(acquires() ? Session::Need::create : Session::Need::existing, &term_);
   if (ready.has_error()) return Rejected{ready.error()};
   if (!*ready) return Conflict{std::optional<LeaseRecord>{}};
   if (auto trouble = inTransaction(deadline)) return std::move(*trouble);
-  // The commit went into the file that was open. If the path names another one by now, nobody else sees it there.
+  // The commit went into the file that was open. If the path now names another file, nobody else sees the write there.
   if (!session_.filesUnchanged()) return stateOfNewFile();
   return applied();
 }
@@ -117,7 +118,7 @@ OwnershipWrite::Trouble OwnershipWrite::judge() {
   return std::nullopt;
 }
 
-/// The counter tells whether the last term has ended.
+/// The counter says whether the last term has ended.
 OwnershipWrite::Trouble OwnershipWrite::judgeAbsence() {
   const StoredCounter counter = stored_.counter->value_or(StoredCounter{});
   const bool holds =
@@ -133,7 +134,7 @@ OwnershipWrite::Trouble OwnershipWrite::change() {
   return writeRow();
 }
 
-/// Before anything of it can be committed.
+/// To be called before anything of the write can be committed.
 OwnershipWrite::Trouble OwnershipWrite::openTerm() {
   if (releases()) return std::nullopt;
   const StoreResult<bool> isNew = session_.beacon().openTerm(term_, request_.record.leaseDuration);
@@ -188,7 +189,7 @@ OwnershipWrite::Trouble OwnershipWrite::removeRow() {
 OwnershipWrite::Trouble OwnershipWrite::writeRow() {
   if (releases() && request_.removes) return removeRow();
   const LeaseRecord& record = request_.record;
-  const std::string attributes = *toJson(record.attributes);  // refusalOf() has seen that it can be done
+  const std::string attributes = *toJson(record.attributes);  // refusalOf() has made sure that this is possible
   Statement& write = acquires() ? session_.statements().acquireLease : session_.statements().updateLease;
   const StatementUse use{write};
   write.bind(1, request_.key.name);
@@ -216,7 +217,8 @@ void OwnershipWrite::noteEnd(const WriteOutcome& outcome) {
   const std::string& holder = request_.record.holder;
   const auto* lost = std::get_if<Conflict>(&outcome);
   const bool tells = lost != nullptr && lost->current && *lost->current;
-  // An earlier acquisition whose answer was lost may be what stands there: then the term is this holder's after all.
+  // The stored record may come from an earlier acquisition whose answer was lost: then the term is this holder's after
+  // all.
   const bool isOwn = tells && (*lost->current)->holder == holder && !(*lost->current)->released;
   const bool released = releases() && std::holds_alternative<Applied>(outcome);
   const bool neverBegan = opensTerm_ && std::holds_alternative<Rejected>(outcome);

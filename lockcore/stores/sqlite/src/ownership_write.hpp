@@ -13,20 +13,20 @@
 
 namespace tenure::sqlite_store {
 
-/// One LeaseStore::write, start to end, on the writer's thread. Used once.
+/// One LeaseStore::write from start to end, on the writer's thread. Used once.
 class OwnershipWrite {
  public:
   OwnershipWrite(Session& session, const WriteRequest& request);
 
   [[nodiscard]] WriteOutcome perform(const Deadline& deadline);
-  /// What nobody has to wait for: once the outcome was told.
+  /// The work for which nobody has to wait; called once the outcome was reported.
   void afterAnswer();
 
-  // In steps, as one of several renewals in a transaction of somebody else's.
+  // The same in steps, as one of several renewals in a shared transaction.
 
-  /// Nothing: it is written, and done once the transaction is committed.
+  /// Empty: the record is written, and the write is done once the transaction is committed.
   [[nodiscard]] std::optional<WriteOutcome> writeInOpenTransaction();
-  /// It ended so.
+  /// The write ended with this outcome.
   [[nodiscard]] WriteOutcome conclude(WriteOutcome outcome);
   /// `filesUnchanged`: after the commit the path still named the file that was written.
   [[nodiscard]] WriteOutcome concludeCommitted(bool filesUnchanged);

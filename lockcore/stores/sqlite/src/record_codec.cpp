@@ -30,7 +30,7 @@ enum Column {
   stepDownToken,
 };
 
-/// Reads one row column by column; the first one that makes no sense is kept as the fault.
+/// Reads one row column by column. The first column that makes no sense is kept as the fault.
 class RowReader {
  public:
   RowReader(const Statement& row, int first) : row_{row}, first_{first} {}
@@ -53,16 +53,16 @@ class RowReader {
     return low;
   }
 
-  /// For columns that decide nothing: whatever is not a number counts as zero.
+  /// For columns that decide nothing: anything that is not a number counts as zero.
   [[nodiscard]] std::int64_t display(Column column) const {
     return row_.isInteger(at(column)) ? row_.integer(at(column)) : 0;
   }
 
-  /// A beacon that is not complete proves nothing, which is what no beacon does.
+  /// An incomplete entry proves nothing, just like a missing one.
   [[nodiscard]] std::optional<Beacon> beacon() const {
     if (!row_.isText(at(beaconId)) || !row_.isText(at(bootId))) return std::nullopt;
     if (!row_.isInteger(at(beaconDevice)) || !row_.isInteger(at(beaconInode))) return std::nullopt;
-    // SQLite's integers are signed; the numbers are kept bit by bit.
+    // SQLite's integers are signed; the numbers are kept bit for bit.
     return Beacon{row_.bytes(at(beaconId)), row_.bytes(at(bootId)),
                   std::bit_cast<std::uint64_t>(row_.integer(at(beaconDevice))),
                   std::bit_cast<std::uint64_t>(row_.integer(at(beaconInode)))};
@@ -157,7 +157,7 @@ StoreResult<std::optional<StoredCounter>> counterFrom(const std::string& store, 
   const std::int64_t value = row.integer(tokenColumn);
   if (value > greatestToken) return corruptCounter(store, key, outOfRange("token", value));
   StoredCounter counter;
-  // One that somebody set back, to whatever, is restored by the next acquisition.
+  // If somebody has set the counter back, to whatever value, the next acquisition restores it.
   counter.token = FencingToken{static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0))};
   if (row.isNull(leaseColumn)) return std::optional{counter};
   if (!row.isInteger(leaseColumn)) return corruptCounter(store, key, "column lease_ms is not an integer");

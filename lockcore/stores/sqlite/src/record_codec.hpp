@@ -13,7 +13,7 @@ namespace tenure::sqlite_store {
 
 class Statement;
 
-/// The columns that `recordFrom` expects, in its order, of a tenure_lease that is called `lease`.
+/// The columns that `recordFrom` expects, in its order, from a tenure_lease with the alias `lease`.
 inline constexpr const char* recordColumns =
     "lease.state, lease.holder, lease.token, lease.lease_ms, lease.record_version, lease.acquired_at_ms, "
     "lease.renewed_at_ms, lease.beacon_id, lease.beacon_device, lease.beacon_inode, lease.boot_id, lease.data, "
@@ -28,7 +28,7 @@ struct StoredRecord {
 /// What the row of tenure_fence says.
 struct StoredCounter {
   FencingToken token{};
-  std::chrono::milliseconds openLease{0};  ///< of the last term, until it ends cleanly; 0: none is open
+  std::chrono::milliseconds openLease{0};  ///< of the last term, until it ends cleanly; 0: no term is open
 
   [[nodiscard]] bool isOpen() const noexcept { return openLease.count() > 0; }
 };
@@ -36,12 +36,12 @@ struct StoredCounter {
 /// Three columns: whether there is a row, token, lease_ms.
 inline constexpr int counterColumnCount = 3;
 
-/// Nothing if there is no row. A `corrupt` error naming the lease and the column if it cannot be
-/// what this library wrote: an open term must not be taken for none.
+/// Empty if there is no row. A `corrupt` error that names the lease and the column if this library cannot have written
+/// the row: an open term must not be taken for none.
 [[nodiscard]] StoreResult<std::optional<StoredCounter>> counterFrom(const std::string& store, const LeaseKey& key,
                                                                     const Statement& row, int firstColumn);
 
-/// A `corrupt` error naming the lease and the column if the row cannot be what this library wrote.
+/// A `corrupt` error that names the lease and the column if this library cannot have written the row.
 [[nodiscard]] StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& key, const Statement& row,
                                                    int firstColumn);
 

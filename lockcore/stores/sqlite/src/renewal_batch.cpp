@@ -26,7 +26,7 @@ class Batch {
     std::vector<WriteOutcome> out;
     out.reserve(outcomes_.size());
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
-      // What has no outcome was not reached by a transaction that ended early.
+      // A request without an outcome was not reached, because its transaction ended early.
       out.push_back(outcomes_[i] ? *std::move(outcomes_[i]) : alone(i));
     }
     return out;
@@ -38,7 +38,7 @@ class Batch {
     return OwnershipWrite{session_, renewals_[i].request}.perform(renewals_[i].deadline);
   }
 
-  /// The write lock is waited for until the first of the deadlines.
+  /// The wait for the write lock ends at the earliest of the deadlines.
   [[nodiscard]] Deadline first() const {
     return std::min_element(renewals_.begin(), renewals_.end(),
                             [](const Renewal& a, const Renewal& b) { return a.deadline.left() < b.deadline.left(); })
@@ -49,18 +49,18 @@ class Batch {
     const Deadline deadline = first();
     const BusyWait::Guard guard{session_.busyWait(), deadline};
     const StoreResult<bool> ready = session_.open(Session::Need::existing);
-    if (ready.has_error() || !*ready) return;  // each finds that out for itself
+    if (ready.has_error() || !*ready) return;  // each request finds out the reason for itself
     std::vector<std::size_t> written;
     {
       Transaction transaction{session_, "renewing " + std::to_string(renewals_.size()) + " leases together"};
-      if (transaction.begin(deadline)) return;  // those that still have time try again
+      if (transaction.begin(deadline)) return;  // requests that still have time try again
       if (!writeAll(written)) return;
       if (auto trouble = transaction.commit()) {
         for (const std::size_t i : written) outcomes_[i] = writes_[i].conclude(*trouble);
         return;
       }
     }
-    // Before the first of them looks at the file that is there now, which opens that.
+    // To be asked before the first of them looks at the file that is there now, because that look opens it.
     const bool unchanged = session_.filesUnchanged();
     for (const std::size_t i : written) outcomes_[i] = writes_[i].concludeCommitted(unchanged);
   }

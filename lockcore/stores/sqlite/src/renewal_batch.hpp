@@ -1,4 +1,4 @@
-// Renewals that wait at the same time, committed together.
+// Waiting renewals that are committed together.
 #pragma once
 
 #include <vector>
@@ -15,13 +15,13 @@ struct Renewal {
   Deadline deadline;
 };
 
-/// More of them are a second batch: the first answer waits for the last statement of its batch.
+/// More than this become a second batch, because the first answer waits for the last statement of its batch.
 inline constexpr std::size_t maxRenewalsTogether = 128;
 
-/// One transaction for all, which costs one sync of the log instead of one each. Each keeps its own condition and its
-/// own outcome: one that conflicts, comes too late or fails takes no other with it. Should an error of SQLite end the
-/// transaction before its commit, certainly nothing of it was written, and those that are left are done one by one. In
-/// the order of the requests; on the writer's thread.
+/// One transaction for all renewals costs one sync of the log instead of one sync each. Each renewal keeps its own
+/// condition and its own outcome: one that conflicts, comes too late or fails affects no other. If an error of SQLite
+/// ends the transaction before its commit, certainly nothing of it was written, and the remaining renewals are done one
+/// by one. Done in the order of the requests, on the writer's thread.
 [[nodiscard]] std::vector<WriteOutcome> renewTogether(Session& session, const std::vector<Renewal>& renewals);
 
 }  // namespace tenure::sqlite_store

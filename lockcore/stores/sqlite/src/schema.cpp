@@ -12,7 +12,7 @@
 namespace tenure::sqlite_store {
 namespace {
 
-// The times in milliseconds are what was written; the readable ones beside them are computed when somebody looks.
+// The stored times are in milliseconds; the readable ones beside them are computed when somebody reads them.
 constexpr const char* tables = R"sql(
 CREATE TABLE IF NOT EXISTS tenure_meta(
   key   TEXT NOT NULL PRIMARY KEY,
@@ -84,7 +84,7 @@ StoreResult<void> checkVersion(const std::string& store, Connection& connection)
   return {};
 }
 
-/// Whether `table` is there; if so it must be a table with these columns.
+/// Whether `table` exists; if so, it must be a table with these columns.
 StoreResult<bool> hasTable(const std::string& store, Connection& connection, const std::string& table,
                            const std::string& columns) {
   std::optional<std::string> found;
@@ -133,7 +133,8 @@ StoreResult<void> createSchema(const std::string& store, Connection& connection)
   if (code == SQLITE_OK) {
     code = connection.queryText("SELECT 1 FROM pragma_table_info('tenure_fence') WHERE name = 'lease_ms'", column);
   }
-  // Of a file that an older release made. That release goes on with it: its statements name the columns they mean.
+  // For a file that an older release created. That release still works with it, because its statements name their
+  // columns.
   if (code == SQLITE_OK && !column) code = connection.run("ALTER TABLE tenure_fence ADD COLUMN lease_ms INTEGER");
   if (code == SQLITE_OK) code = connection.run("COMMIT");
   if (code == SQLITE_OK) return {};

@@ -22,11 +22,11 @@ struct Prepared {
   std::string sql;
 };
 
-/// Where the column is not there, no term was ever said to be open.
+/// Where the column does not exist, no term was ever recorded as open.
 std::array<Prepared, 3> readingStatements(bool hasOpenLease) {
   const std::string columns = recordColumns;
   return {{
-      // One row, whatever there is, so that record and counter are as of one moment.
+      // Always one row, whatever exists, so that record and counter are read at one moment.
       {&Statements::selectLease, std::string{"SELECT fence.name IS NOT NULL, fence.token, "} +
                                      (hasOpenLease ? "fence.lease_ms" : "NULL") + ", lease.name IS NOT NULL, " +
                                      columns +
@@ -92,20 +92,20 @@ StoreResult<bool> Session::open(Need need, const TermName* asker) {
     StoreResult<bool> ready = openOnce(need, asker);
     if (ready.has_error() || !*ready) {
       close();
-      // While the other session of this process still has the files of before, what is there now reads as nonsense.
+      // While the other session of this process still has the previous files open, the new ones read as nonsense.
       const bool passes = ready.has_error() && ready.error().errorClass == ErrorClass::transient;
       if (replaced && unreadable_ && passes && busyWait_.step(round)) continue;
       return ready;
     }
     if (atRest_) return true;
     auto found = OpenedFiles::look(files_);
-    // Not moved after the look: the file that was looked at is the one that is open.
+    // The file has not moved since the look, so the file that was looked at is the one that is open.
     if (found && !connection_.hasMoved()) {
       opened_ = found;
       return true;
     }
     close();
-    // Somebody deletes or exchanges files just now, or another session of this process still has the old ones.
+    // Somebody is deleting or exchanging the files, or another session of this process still has the old ones open.
     if (onFilesChanged_) onFilesChanged_();
     if (!busyWait_.step(round)) break;
   }
@@ -132,7 +132,7 @@ StoreResult<bool> Session::openOnce(Need need, const TermName* asker) {
 }
 
 /// No file, or none of our tables in it: other processes may find out the same now, and somebody may still lead in the
-/// one that was there.
+/// database that was there before.
 StoreResult<bool> Session::makeDatabase(const TermName* asker) {
   if (auto made = makeDirectory(options_.store, files_.sidecar); made.has_error()) return made.error();
   CreationLock lock;
@@ -154,7 +154,7 @@ StoreResult<bool> Session::makeDatabase(const TermName* asker) {
 
 StoreResult<bool> Session::openFile(Need need) {
   if (const int code = connection_.open(files_.database, need == Need::create); code != SQLITE_OK) {
-    // It was there a moment ago; who asks next sees what became of it.
+    // It was there a moment ago; the next call sees what became of it.
     if (need == Need::existing && !identityOf(files_.database)) return false;
     return failed("opening " + files_.database, code);
   }
@@ -167,9 +167,9 @@ StoreResult<bool> Session::openFile(Need need) {
   return ready;
 }
 
-/// For who may only look: nothing is made, and nothing is changed. While others have the file open their -shm file
-/// tells what is in the log. Where there is no log nobody has it open, and the file alone is the whole database: what
-/// is committed during the call may be missed, so it is good for one call.
+/// For a user that may only read: nothing is created and nothing is changed. While others have the file open, their
+/// -shm file says what is in the log. Where there is no log, nobody has the file open, and the file alone is the whole
+/// database. A commit during the call may be missed then, so such an opening is good for one call.
 StoreResult<bool> Session::openAsOnlooker() {
   atRest_ = !identityOf(files_.wal);
   if (const int code = connection_.openToRead(files_.database, atRest_); code != SQLITE_OK) {
@@ -177,7 +177,7 @@ StoreResult<bool> Session::openAsOnlooker() {
   }
   busyWait_.installOn(connection_.raw());
   const StoreResult<Schema> schema = lookAtSchema(options_.store, connection_);
-  // Only who may make the -shm file reads a log without one.
+  // Only a user that may create the -shm file can read a log without one.
   if (schema.has_error() && schema.error().errorClass == ErrorClass::misconfigured && identityOf(files_.wal) &&
       !identityOf(files_.shm)) {
     return error(ErrorClass::misconfigured,
@@ -204,7 +204,7 @@ StoreResult<bool> Session::setUp(Need need) {
   const bool upgrade = !options_.readsOnly && !schema->hasOpenLease;
   if (!schema->complete || upgrade) {
     if (auto done = createSchema(options_.store, connection_); done.has_error()) return done.error();
-    // Another process may have been quicker, with another version.
+    // Another process may have been quicker, and may have another version.
     if (schema = lookAtSchema(options_.store, connection_); schema.has_error()) return schema.error();
   }
   if (auto done = prepareStatements(schema->hasOpenLease); done.has_error()) return done.error();
@@ -215,7 +215,8 @@ StoreResult<bool> Session::setUp(Need need) {
   return true;
 }
 
-/// Whoever may write adds the column as soon as it opens a file of an older release, under those who read it.
+/// A process that may write adds the column as soon as it opens a file of an older release, even while others read the
+/// file.
 StoreResult<bool> Session::knowOpenLeases() {
   if (knowsOpenLeases_) return true;
   StoreResult<Schema> schema = lookAtSchema(options_.store, connection_);
@@ -231,12 +232,12 @@ StoreResult<bool> Session::knowOpenLeases() {
 StoreResult<void> Session::useWal() {
   std::optional<std::string> mode;
   int code = SQLITE_BUSY;
-  // SQLite does not ask the busy handler when changing the mode would need an exclusive lock.
+  // SQLite does not call the busy handler when the change of the mode would need an exclusive lock.
   for (int round = 0; (code & 0xFF) == SQLITE_BUSY; ++round) {
     code = connection_.queryText("PRAGMA journal_mode = WAL", mode);
     if ((code & 0xFF) == SQLITE_BUSY && !busyWait_.step(round)) break;
   }
-  // The first read makes the -wal and -shm files, whose identity is taken next.
+  // The first read creates the -wal and -shm files, whose identity is recorded next.
   std::optional<std::string> ignored;
   if (code == SQLITE_OK) code = connection_.queryText("SELECT count(*) FROM sqlite_schema", ignored);
   if (code != SQLITE_OK) return failed("opening " + files_.database, code);
@@ -288,8 +289,8 @@ void Session::dropIfFilesChanged() noexcept {
 }
 
 void Session::close() noexcept {
-  // What is open may not be what others see: then writing it back, or deleting "its" -wal by name, would damage the
-  // files that are there now.
+  // The open database may not be the one that others see. Then writing it back, or deleting "its" -wal by name, would
+  // damage the files that are there now.
   if (!filesUnchanged()) connection_.leaveFilesAloneOnClose();
   statements_ = {};
   connection_ = {};

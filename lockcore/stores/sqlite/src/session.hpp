@@ -18,7 +18,7 @@
 
 namespace tenure::sqlite_store {
 
-/// What is prepared once and used at every call. Parameters as in session.cpp.
+/// Statements that are prepared once and used at every call. Their parameters are described in session.cpp.
 struct Statements {
   Statement begin, commit, rollback;
   Statement selectLease, listLeases, countBeaconUses;  // the reader has no others
@@ -34,27 +34,28 @@ class Session {
     std::shared_ptr<OwnBeacon> beacon{};  ///< not null
   };
 
-  /// `cancelled` ends waits for locks; it must outlive the object. `onFilesChanged`: what was open is not what the
-  /// path names any more, so other sessions of the process should look, too (see dropIfFilesChanged).
+  /// `cancelled` ends waits for locks; it must outlive the object. `onFilesChanged` is called when the open files are
+  /// not those that the path names any more, so that other sessions of the process check theirs too (see
+  /// dropIfFilesChanged).
   Session(Options options, const std::atomic<bool>& cancelled, std::function<void()> onFilesChanged = {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   enum class Need {
-    existing,  ///< never makes a file or tables
-    create,    ///< makes what is missing
+    existing,  ///< never creates a file or tables
+    create,    ///< creates what is missing
   };
 
-  /// Ready for statements: true. False: there is no database, or none with our tables (only with Need::existing).
-  /// If the path names other files than those that are open, they are let go of and the new ones are opened.
-  /// `asker` is the term for which a database would be made: nobody waits for a term of its own.
+  /// True: ready for statements. False: there is no database, or none with our tables (only with Need::existing). If
+  /// the path names other files than the open ones, the open ones are closed and the new ones are opened. `asker` is
+  /// the term for which a database would be created: a process does not wait for a term of its own.
   [[nodiscard]] StoreResult<bool> open(Need need, const TermName* asker = nullptr);
 
-  /// Whether what is open is still what the path names.
+  /// Whether the open files are still those that the path names.
   [[nodiscard]] bool filesUnchanged() const noexcept { return opened_ && opened_->sameAs(files_); }
 
-  /// Connections of one process to one file share its -shm file: a session that has nothing to do would keep a deleted
-  /// one in use.
+  /// Connections of one process to one file share its -shm file. Without this, a session that has nothing to do would
+  /// keep a deleted one in use.
   void dropIfFilesChanged() noexcept;
 
   /// The error for a failed step; drops the connection unless the fault leaves it usable.
@@ -62,21 +63,22 @@ class Session {
   /// An error of our own making, with the store's name.
   [[nodiscard]] StoreError error(ErrorClass errorClass, const std::string& text) const;
 
-  /// After open() gave false: tables of ours are there, but not all.
+  /// After open() returned false: some of our tables exist, but not all.
   [[nodiscard]] bool hasLostTables() const noexcept { return lostTables_; }
-  /// That, and how it heals, for who asks on behalf of an operator. A candidate's read is told of no record instead.
+  /// The error for that state, with how it is repaired, for callers that act for an operator. A candidate's read
+  /// reports no record instead.
   [[nodiscard]] StoreError lostTables() const;
 
-  /// Lets go of the database; if the files are still the right ones, as its last user SQLite tidies up.
+  /// Closes the database. If the files are still the right ones and this was the last user, SQLite tidies up.
   void close() noexcept;
 
-  /// Lets waits for locks take until then; see BusyWait::Guard.
+  /// Sets how long waits for locks may take; see BusyWait::Guard.
   [[nodiscard]] BusyWait& busyWait() noexcept { return busyWait_; }
   [[nodiscard]] Connection& connection() noexcept { return connection_; }
   [[nodiscard]] Statements& statements() noexcept { return statements_; }
   [[nodiscard]] const std::string& store() const noexcept { return options_.store; }
   [[nodiscard]] OwnBeacon& beacon() noexcept { return *options_.beacon; }
-  /// Valid after open() gave a value.
+  /// Valid after open() returned a value.
   [[nodiscard]] const StoreFiles& files() const noexcept { return files_; }
 
  private:
@@ -95,11 +97,11 @@ class Session {
   NewDatabase newDatabase_;
   StoreFiles files_;
   std::optional<OpenedFiles> opened_;
-  bool atRest_{false};  ///< an onlooker's file that nobody has open: good for one call
+  bool atRest_{false};  ///< opened only for reading a file that nobody has open: good for one call
   bool lostTables_{false};
-  bool unreadable_{false};       ///< there was a file at the last look, and SQLite could not make sense of it
+  bool unreadable_{false};       ///< there was a file at the last look, and SQLite could not read it
   bool knowsOpenLeases_{false};  ///< of the database that is open
-  Connection connection_;        // before the statements: they go first
+  Connection connection_;        // before the statements, so that they are destroyed first
   Statements statements_;
 };
 

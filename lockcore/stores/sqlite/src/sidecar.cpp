@@ -26,7 +26,7 @@ StoreResult<void> makeDirectory(const std::string& store, const std::string& dir
     return systemError(store, "making directory " + directory, fault);
   }
   if (S_ISDIR(found.st_mode)) return {};
-  // Whoever switched a link would not be seen any more by those who look in the directory of before.
+  // If somebody switched a link, processes that use the previous directory would not see those that use the new one.
   return StoreError{ErrorClass::misconfigured,
                     store + ": " + directory +
                         (S_ISLNK(found.st_mode) ? " is a symbolic link, and candidates find each other in the "
@@ -54,10 +54,10 @@ std::string wakeFilePath(const std::string& sidecar, const LeaseKey& key) {
 
 void touchWakeFile(const std::string& sidecar, const LeaseKey& key) noexcept {
   const std::string path = wakeFilePath(sidecar, key);
-  // The closing of a file that was open for writing is what watchers hear. A new time of the file, which would do as
-  // well, is one more inode for the file system to write down beside each commit.
+  // Watchers are notified when a file that was open for writing is closed. Setting a new file time would also work, but
+  // then the file system would have to write one more inode with each commit.
   if (UniqueFd{open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)} || errno != ENOENT) return;
-  // Nobody watches a file that is not there; it is made for those to come.
+  // Nobody watches a file that does not exist; it is created for later watchers.
   if (mkdir(sidecar.c_str(), 0777) == 0 || errno == EEXIST) static_cast<void>(openWakeFile(path));
 }
 

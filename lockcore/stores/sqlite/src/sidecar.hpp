@@ -1,5 +1,5 @@
-// The directory beside the database: wake files, beacons and claims. Hidden, so that `rm NAME*` does not take it away
-// together with the database.
+// The directory beside the database, with notification files ("wake files" in the code), liveness files ("beacons") and
+// claims. It is hidden, so that `rm NAME*` does not remove it together with the database.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@
 
 namespace tenure::sqlite_store {
 
-/// Makes a directory in an existing one unless it is there. Refuses a symbolic link: others may be able to make one.
+/// Creates a directory in an existing one unless it exists. Refuses a symbolic link, because other users may be able to
+/// create one.
 [[nodiscard]] StoreResult<void> makeDirectory(const std::string& store, const std::string& directory);
 
-/// 16 hex digits for a file's name, the same in all processes and versions (FNV-1a, 64 bits). Two leases may share
-/// them; whoever cares looks into the file.
+/// 16 hex digits for a file's name, the same in all processes and versions (FNV-1a, 64 bits). Two leases may have the
+/// same digits; code for which that matters checks the content of the file.
 [[nodiscard]] std::string fileNameOf(const LeaseKey& key);
 
-/// 32 lower-case hex digits: nothing else may become part of a path.
+/// 32 lower-case hex digits: no other text may become part of a path.
 [[nodiscard]] bool isBeaconId(std::string_view text) noexcept;
 
 [[nodiscard]] std::string wakeFilePath(const std::string& sidecar, const LeaseKey& key);
 
-/// Tells those who watch the lease that something was committed. Never fails: who misses it polls.
+/// Notifies those that watch the lease that something was committed. Never fails: a process that misses it polls.
 void touchWakeFile(const std::string& sidecar, const LeaseKey& key) noexcept;
 
-/// The file, made if it is missing; errno is set if there is no descriptor.
+/// The file, created if it is missing; errno is set if there is no descriptor.
 [[nodiscard]] UniqueFd openWakeFile(const std::string& path) noexcept;
 
 }  // namespace tenure::sqlite_store

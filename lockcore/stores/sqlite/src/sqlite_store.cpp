@@ -34,8 +34,8 @@ using namespace sqlite_store;
 /// At most one sweep in this time, however many leases are acquired.
 constexpr std::chrono::seconds sweepInterval{10};
 
-/// Everything of a store that has threads or files. Two connections: in WAL mode readers go on while a writer waits
-/// for another process's lock, so a candidate still sees who leads.
+/// Everything of a store that has threads or files. It has two connections: in WAL mode readers go on while a writer
+/// waits for another process's lock, so a candidate still sees who leads.
 struct Parts {
   Parts(const Session::Options& options, const Logger& logger)
       : store{options.store},
@@ -49,8 +49,8 @@ struct Parts {
     Worker::makePeers(writer, reader);
   }
 
-  /// One watch of each file for all holders: adding one costs no system call. Without its log the database is an older
-  /// copy of itself.
+  /// One watch of each file for all holders, so that adding a holder costs no system call. The log is watched too:
+  /// without its log the database is an older copy of itself.
   std::shared_ptr<void> watchLoss(const std::function<void()>& hint) {
     using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
     const std::lock_guard lock{lossMutex};
@@ -77,7 +77,7 @@ struct Parts {
   const std::shared_ptr<LossWatch> losses;
   const std::shared_ptr<LossWatch> logLosses;
   std::mutex lossMutex;
-  std::shared_ptr<void> lossWatching;  ///< guarded by lossMutex, as the next; once the first holder asks
+  std::shared_ptr<void> lossWatching;  ///< guarded by lossMutex, as the next; set once a holder asks
   std::shared_ptr<void> logLossWatching;
   WatchThread watches;
   Worker writer;
@@ -116,7 +116,8 @@ class SqliteStore final : public LeaseStore {
     if (mark_.isHere()) {
       parts_->stop();
     } else {
-      // The threads exist in the parent only, and SQLite's connections must not be closed here: nothing may run.
+      // The threads exist only in the parent, and SQLite's connections must not be closed here, so no destructor may
+      // run.
       parts_->keptForEver = parts_;
     }
   }
@@ -198,7 +199,7 @@ class SqliteStore final : public LeaseStore {
   }
 
  private:
-  /// A successor clears up behind the dead, on the reader's thread: renewals shall not wait for it.
+  /// A successor removes what a dead holder left, on the reader's thread, because renewals must not wait for it.
   static void sweepSoon(Parts& parts) {
     const std::int64_t now = readClock().boottime.count();
     const std::int64_t last = parts.sweptAt.load();
@@ -213,7 +214,7 @@ class SqliteStore final : public LeaseStore {
     return {.store = store, .path = path, .beacon = std::make_shared<OwnBeacon>(store, path)};
   }
 
-  /// The working directory may change later (daemons do that); the path is meant as of now.
+  /// The working directory may change later (daemons change it); the path is meant relative to the present one.
   static std::string absolute(const std::string& path) {
     std::error_code fault;
     const std::filesystem::path full = detail::workingDirectory(fault) / path;
@@ -241,7 +242,7 @@ class SqliteStore final : public LeaseStore {
     };
   }
 
-  /// Queues `work`, whose result (or the reason why it was not attempted) goes to `handler`.
+  /// Queues `work`. Its result (or the reason why it was not attempted) goes to `handler`.
   template <class Result, class Work>
   void submit(Worker& worker, CallOptions options, std::function<void(Result)> handler, Work work) {
     const auto shared = std::make_shared<std::function<void(Result)>>(std::move(handler));

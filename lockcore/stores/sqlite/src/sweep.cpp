@@ -23,7 +23,7 @@ bool isDead(const std::string& sidecar, const std::string& id) {
   return access(beaconPath(sidecar, id).c_str(), F_OK) != 0;
 }
 
-/// True also if it cannot be told.
+/// True also if it cannot be determined.
 bool isReferredTo(Session& session, const std::string& id) {
   Statement& count = session.statements().countBeaconUses;
   const StatementUse use{count};
@@ -31,14 +31,14 @@ bool isReferredTo(Session& session, const std::string& id) {
   return count.step() != SQLITE_ROW || count.integer(0) != 0;
 }
 
-/// A draft that is locked belongs to a process that is about to name it; an empty one may not be locked yet.
+/// A locked draft belongs to a process that is about to name it. An empty draft may not be locked yet.
 bool isAbandonedDraft(const std::string& path) {
   const UniqueFd draft = openBeaconToLook(path);
   struct stat found {};
   return draft && fstat(draft.get(), &found) == 0 && found.st_size > 0 && probeBeacon(draft) == LockState::free;
 }
 
-/// Releases before this one wrote each term into a file below this directory, and look there as long as they run.
+/// Older releases wrote each term into a file below this directory, and read these files as long as they run.
 void removeClaimsOfOlderReleases(const std::string& sidecar) {
   const std::string claims = sidecar + "/claims";
   if (access(claims.c_str(), F_OK) != 0) return;

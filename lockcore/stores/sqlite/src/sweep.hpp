@@ -1,4 +1,4 @@
-// Takes away what dead processes left beside the database.
+// Removes what dead processes left beside the database.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace tenure::sqlite_store {
 
-/// Removes unlocked beacons that no held row refers to: a candidate for another lease of the same dead process still
-/// needs its beacon as proof. Never touches what a living process locks. Whatever cannot be looked at is left for the
-/// next time.
+/// Removes unlocked liveness files that no held row refers to. (If a row of another lease refers to the same dead
+/// process, its candidates still need the file as proof.) Never touches what a living process locks. A file that cannot
+/// be checked is left for the next time.
 void sweepSidecar(Session& session);
 
 }  // namespace tenure::sqlite_store

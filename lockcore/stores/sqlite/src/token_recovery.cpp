@@ -20,7 +20,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// As texts: a token may be too great to be one. A file of an older release has no open lease in the counter's row.
+// Read as texts, because a token may be too great to be one. In a file of an older release the counter's row has no
+// open lease.
 std::string selectSql(bool countersHaveLease) {
   return std::string{
              "SELECT CAST(f.token AS TEXT), CAST(l.token AS TEXT), l.record_version, l.holder, l.state, "
@@ -36,7 +37,7 @@ struct Change {
   int parameters;  // name, sort key, token, version
 };
 
-// A row of its own making says nothing of an open term.
+// A row that this step creates itself states no open term.
 constexpr Change changes[] = {
     {"DELETE FROM tenure_fence WHERE name = ?1 AND sort_key = ?2", 2},
     {"INSERT INTO tenure_fence(name, sort_key, token) VALUES(?1, ?2, ?3)", 3},
@@ -75,8 +76,8 @@ int set(Session& session, const LeaseKey& key, FencingToken token) {
   return SQLITE_OK;
 }
 
-/// A beacon that somebody holds, or that cannot be looked at; empty if there is none. A directory that cannot be read
-/// is no proof that nobody lives.
+/// A liveness file that another process holds, or that cannot be checked; empty if there is none. A directory that
+/// cannot be read is no proof that no process lives.
 StoreResult<std::string> livingBeacon(Session& session, const std::string& own) {
   const std::string& sidecar = session.files().sidecar;
   std::error_code fault;
@@ -125,7 +126,7 @@ WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens
   }
   if (const int code = set(session, key, token); code != SQLITE_OK) return Rejected{transaction.failed(code)};
   if (auto trouble = transaction.commit()) return std::move(*trouble);
-  if (!session.filesUnchanged()) return Conflict{};  // set in a file that nobody looks at any more
+  if (!session.filesUnchanged()) return Conflict{};  // set in a file that nobody reads any more
   touchWakeFile(session.files().sidecar, key);
   return Applied{token};
 }

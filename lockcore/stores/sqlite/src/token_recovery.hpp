@@ -1,4 +1,4 @@
-// LeaseStore::readTokens and setTokens: what an operator does who sets a lease's tokens right.
+// LeaseStore::readTokens and setTokens, with which an operator corrects a lease's tokens.
 #pragma once
 
 #include <tenure/lockcore/lease_store.hpp>
@@ -10,7 +10,7 @@ namespace tenure::sqlite_store {
 
 [[nodiscard]] StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key);
 
-/// `Rejected` while a process other than this one holds a beacon: it uses the store, and may be a holder.
+/// `Rejected` while another process holds a liveness file: it uses the store, and may be a holder.
 [[nodiscard]] WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens& expected,
                                      FencingToken token, const std::string& ownBeacon, const Deadline& deadline);
 

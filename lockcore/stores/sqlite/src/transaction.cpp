@@ -39,7 +39,7 @@ StoreResult<StoredLease> selectLease(Session& session, const LeaseKey& key, cons
   select.bind(1, key.name);
   select.bind(2, key.sortKey);
   const int code = select.step();
-  if (code != SQLITE_ROW) return session.failed(what, code);  // one row always comes, of what there is
+  if (code != SQLITE_ROW) return session.failed(what, code);  // there is always one row, whatever exists
   StoredLease found{std::nullopt, counterFrom(session.store(), key, select, 0)};
   if (select.integer(counterColumnCount) == 0) return found;
   StoreResult<StoredRecord> record = recordFrom(session.store(), key, select, counterColumnCount + 1);

@@ -14,7 +14,7 @@
 
 namespace tenure::sqlite_store {
 
-/// Rolled back at its end unless it was committed.
+/// It is rolled back at its end unless it was committed.
 class Transaction {
  public:
   /// `what` names the call in messages: "renewing lease billing".
@@ -23,9 +23,10 @@ class Transaction {
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
-  /// Waits for the write lock; refused if the call's time is over by then.
+  /// Waits for the write lock. Refused if the call's time is over by then.
   [[nodiscard]] std::optional<StoreError> begin(const Deadline& deadline);
-  /// Empty if it is durable; else `Rejected` if it certainly is not, `Unknown` if that cannot be told.
+  /// Empty if the transaction is durable; else `Rejected` if it certainly is not, `Unknown` if that cannot be
+  /// determined.
   [[nodiscard]] std::optional<WriteOutcome> commit();
 
   [[nodiscard]] StoreError failed(int code) { return session_.failed(what_, code); }
@@ -36,13 +37,14 @@ class Transaction {
   std::string what_;
 };
 
-/// What the store knows of a lease, as of one moment.
+/// What the store knows about a lease at one moment.
 struct StoredLease {
   std::optional<StoredRecord> record;
-  /// An error if the row makes no sense: that matters where there is no record, and for an acquisition.
+  /// An error if the row makes no sense. That matters where there is no record, and for an acquisition.
   StoreResult<std::optional<StoredCounter>> counter;
 
-  /// For reads and conflicts: the record, or vanishedRecord() if the counter says that a term is open, or nothing.
+  /// The answer for reads and conflicts: the record, or vanishedRecord() if the counter says that a term is open, or
+  /// nothing.
   [[nodiscard]] StoreResult<std::optional<LeaseRecord>> told() const;
 };
 

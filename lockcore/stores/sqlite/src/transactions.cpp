@@ -18,7 +18,7 @@ namespace tenure::sqlite_store {
 
 namespace {
 
-/// Where a record was expected and is not there.
+/// The conflict where a record was expected and there is none.
 WriteOutcome conflictWith(const StoredLease& found) {
   StoreResult<std::optional<LeaseRecord>> told = found.told();
   if (told.has_error()) return Rejected{told.error()};
@@ -45,7 +45,7 @@ ReadOutcome readLease(Session& session, const LeaseKey& key) {
 
 namespace {
 
-/// The place of a key in the listing, as text: names may hold any character where others wrote the row.
+/// The place of a key in the listing, as text. Names may hold any character where other programs wrote the row.
 std::string placeOf(const LeaseKey& key) { return std::to_string(key.name.size()) + ':' + key.name + key.sortKey; }
 
 std::optional<LeaseKey> keyAt(const std::string& place) {
@@ -58,7 +58,7 @@ std::optional<LeaseKey> keyAt(const std::string& place) {
   return LeaseKey{place.substr(colon + 1, length), place.substr(colon + 1 + length)};
 }
 
-/// Those of the prefix from `first` on, `most` at most.
+/// The leases with the prefix, from `first` on, at most `most` of them.
 PageOutcome listFrom(Session& session, const std::string& prefix, const LeaseKey& first, std::size_t most) {
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return ready.error();
@@ -131,14 +131,14 @@ WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken tok
   ask.bind(3, static_cast<std::int64_t>(token.value()));
   if (const int code = ask.run(); code != SQLITE_OK) return Rejected{transaction.failed(code)};
   if (auto trouble = transaction.commit()) return std::move(*trouble);
-  if (!session.filesUnchanged()) return Conflict{};  // said to a file that nobody looks at any more
+  if (!session.filesUnchanged()) return Conflict{};  // requested in a file that nobody reads any more
   return Applied{token, true};
 }
 
 namespace {
 
-/// The row goes, its token stays: in the counter, where it should be already. So does the lease of a holder who was not
-/// seen to end it, unless the counter is of a later term.
+/// The row is removed, and its token stays in the counter, where it should be already. If the holder was not seen to
+/// end its term, its lease stays there too, unless the counter belongs to a later term.
 int removeRow(Session& session, const LeaseKey& key, const LeaseRecord& record, const StoredCounter& before) {
   StoredCounter after = before;
   if (record.token >= before.token) {
@@ -173,7 +173,7 @@ WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVers
     return Rejected{transaction.failed(code)};
   }
   if (auto trouble = transaction.commit()) return std::move(*trouble);
-  if (!session.filesUnchanged()) return Conflict{};  // removed from a file that nobody looks at any more
+  if (!session.filesUnchanged()) return Conflict{};  // removed from a file that nobody reads any more
   touchWakeFile(session.files().sidecar, key);
   return Applied{current.token};
 }

@@ -1,4 +1,4 @@
-// What the store does on a connection: each function is one call of LeaseStore, start to end, on its own thread.
+// What the store does on a connection. Each function is one call of LeaseStore from start to end, on its own thread.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline constexpr std::size_t leasesOfAPage = 1'000;
 [[nodiscard]] StoreStatus ensureSchema(Session& session);
 [[nodiscard]] ReadOutcome readLease(Session& session, const LeaseKey& key);
 [[nodiscard]] ListOutcome listLeases(Session& session, const std::string& prefix);
-/// At most `leasesOfAPage` of them, from where `from` says.
+/// At most `leasesOfAPage` leases, beginning where `from` says.
 [[nodiscard]] PageOutcome listPage(Session& session, const std::string& prefix, const std::string& from);
 [[nodiscard]] WriteOutcome askStepDown(Session& session, const LeaseKey& key, FencingToken token,
                                        const Deadline& deadline);

@@ -21,7 +21,7 @@ class UniqueFd {
 
   [[nodiscard]] int get() const noexcept { return fd_; }
   [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
-  /// Gives the descriptor away unclosed.
+  /// Gives the descriptor away without closing it.
   [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
  private:

@@ -11,7 +11,7 @@
 namespace tenure::sqlite_store {
 namespace {
 
-/// How often it is tried again while there is no file to watch or a limit is reached. Pollers go on meanwhile.
+/// How often the watch is tried again while there is no file to watch or a limit is reached. Meanwhile candidates poll.
 constexpr std::chrono::seconds retryDelay{1};
 
 }  // namespace

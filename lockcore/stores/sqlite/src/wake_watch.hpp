@@ -1,4 +1,4 @@
-// Waits for other processes' commits of one lease.
+// Waits for notifications that other processes have committed a change of one lease.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace tenure::sqlite_store {
 
-/// Hints after each touch of the lease's wake file. A file that is not there is made; one that is taken away is made
+/// Hints after each touch of the lease's notification file. A missing file is created, and a removed one is created
 /// again. After each (re)arming there is one hint, because what happened before was not seen.
 class WakeWatch final : public Watched {
  public:
@@ -21,7 +21,7 @@ class WakeWatch final : public Watched {
   void timeOver(WatchLoop& loop) override;
 
  private:
-  /// Empty: armed; else what is in the way.
+  /// Empty: armed; else the reason why it is not.
   [[nodiscard]] std::string tryToArm(WatchLoop& loop);
 
   const std::string store_;

@@ -22,8 +22,9 @@ std::chrono::nanoseconds now() { return readClock().boottime; }
 
 }  // namespace
 
-/// CLOSE_WRITE: a wake file was rung, or a beacon's last descriptor is closed. ATTRIB: a beacon that is open was
-/// deleted; somebody touched a wake file by hand. Deleting the file ends the watch (IN_IGNORED) by itself.
+/// CLOSE_WRITE: a notification file was touched, or the last descriptor of a liveness file was closed. ATTRIB: an open
+/// liveness file was deleted; or somebody touched a notification file by hand. Deleting the file ends the watch
+/// (IN_IGNORED) by itself.
 constexpr std::uint32_t WatchLoop::usualEvents = IN_ATTRIB | IN_MODIFY | IN_CLOSE_WRITE | IN_MOVE_SELF | IN_DELETE_SELF;
 
 WatchLoop::WatchLoop(Logger logger)
@@ -127,7 +128,7 @@ void WatchLoop::readEvents() {
 }
 
 void WatchLoop::dispatch(int watch, bool lost) {
-  // What is called may change its watch, not the set of entries: that waits for obey().
+  // Functions called here may change their watch, but not the set of entries: that waits for obey().
   std::vector<const Watched*> concerned;
   const auto [first, last] = byWatch_.equal_range(watch);
   for (auto it = first; it != last; ++it) concerned.push_back(it->second);
@@ -210,7 +211,7 @@ std::shared_ptr<void> WatchThread::watch(const std::shared_ptr<Watched>& watched
   if (!loop) return nullptr;
   loop->add(watched);
   return {watched.get(), [loop, watched, mark = mark_](void*) {
-            if (!mark.isHere()) return;  // the thread that could open the gate is the parent's
+            if (!mark.isHere()) return;  // the thread that could open the gate exists only in the parent
             watched->gate.close();
             loop->remove(watched.get());
           }};

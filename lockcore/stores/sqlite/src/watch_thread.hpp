@@ -1,4 +1,4 @@
-// One thread that waits for changes of files, for wake files and beacons alike.
+// One thread that waits for changes of files: notification files and liveness files.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace tenure::sqlite_store {
 
 class WatchLoop;
 
-/// Something that waits for a file. Its functions are called on the watch thread, one at a time.
+/// An object that waits for changes of a file. Its functions are called on the watch thread, one at a time.
 class Watched {
  public:
   Watched() = default;
@@ -29,17 +29,17 @@ class Watched {
   virtual ~Watched() = default;
 
   virtual void begin(WatchLoop& loop) = 0;
-  /// `lost`: the watch is gone, because the file is, or events were dropped.
+  /// `lost`: the watch is gone, because the file is gone or because events were dropped.
   virtual void changed(WatchLoop& loop, bool lost) = 0;
   /// The time asked for with WatchLoop::wakeAfter is over.
   virtual void timeOver(WatchLoop& loop) = 0;
 
-  /// The user's function is called through it.
+  /// The user's function is called through this gate.
   CallGate gate;
 };
 
-/// The loop itself. All but the constructor, add, remove, stop and the thread's body is for Watched objects, on the
-/// thread.
+/// The loop itself. Apart from the constructor, add, remove, stop and the thread's body, its functions are for Watched
+/// objects, on the watch thread.
 class WatchLoop {
  public:
   explicit WatchLoop(Logger logger);
@@ -53,14 +53,14 @@ class WatchLoop {
 
   void run();
 
-  /// Of wake files and beacons.
+  /// The events for notification files and liveness files.
   static const std::uint32_t usualEvents;
-  /// Replaces the watch that `watched` has. All watches of one file have the events of the last one. False if there can
-  /// be none; errno says why.
+  /// Replaces the watch of `watched`. All watches of one file share the events of the last one. False if no watch is
+  /// possible; errno says why.
   [[nodiscard]] bool arm(Watched& watched, const std::string& path, std::uint32_t events = usualEvents);
   void wakeAfter(Watched& watched, std::chrono::nanoseconds delay);
   [[nodiscard]] const Logger& logger() const noexcept { return logger_; }
-  /// Logs the first time only: a limit that is reached is reached at every try.
+  /// Logs only the first time: once a limit is reached, every further try reaches it too.
   void warnOnce(const std::string& line);
 
  private:
@@ -90,22 +90,22 @@ class WatchLoop {
   std::vector<Command> commands_;  // guarded by mutex_
   bool stopping_{false};           // guarded by mutex_
 
-  // The thread's own.
+  // Used by the watch thread only.
   std::map<const Watched*, Entry> entries_;
   std::multimap<int, const Watched*> byWatch_;  ///< the kernel gives one number for all watches of one file
   std::map<const Watched*, std::chrono::nanoseconds> due_;
   bool warned_{false};
 };
 
-/// The loop with its thread; both begin with the first thing that is to be watched.
+/// The loop with its thread. Both begin with the first object that is to be watched.
 class WatchThread {
  public:
   explicit WatchThread(Logger logger) : logger_{std::move(logger)} {}
 
   enum class Without { inotifyUseless, inotifyPossible };
 
-  /// Watches until the handle goes; see CallGate for what that means. Null if no thread or descriptor is to be had
-  /// (the next call tries again), without inotify if `watched` is useless then, and after stop().
+  /// Watches until the handle is destroyed; CallGate says what that means. Null after stop(), if there is no thread or
+  /// descriptor (the next call tries again), and if there is no inotify and `watched` is useless without it.
   [[nodiscard]] std::shared_ptr<void> watch(const std::shared_ptr<Watched>& watched, Without without);
 
   /// Returns when the thread has ended; see detail::leaveThread().

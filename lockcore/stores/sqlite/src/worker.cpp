@@ -25,7 +25,7 @@ Worker::Worker(const char* name, Session::Options options, Logger logger, Togeth
 
 void Worker::post(Job job) {
   if (!started_.load(std::memory_order_acquire)) startThread();
-  // The job's handler may let go of the store: from the push on this object may be gone.
+  // The job's handler may destroy the store: after the push this object may be gone.
   const std::shared_ptr<Core> core = core_;
   {
     std::unique_lock lock{core->mutex};
@@ -45,7 +45,7 @@ void Worker::startThread() {
     thread_ = detail::startThread(name_, [core = core_] { run(*core); });
     started_.store(true, std::memory_order_release);
   } catch (const std::system_error& fault) {
-    // The job stays queued, as nobody may be answered inside a call; the next call tries again.
+    // The job stays queued, because no caller may be answered inside its call; the next call tries again.
     if (std::exchange(toldOfNone_, true)) return;
     logger_.log(LogLevel::error, core_->options.store + ": no thread can be started (" + fault.code().message() +
                                      "), so calls wait until there is one; raise the limit of processes (ulimit -u, "

@@ -1,4 +1,4 @@
-// A thread with a session of its own, and the queue of calls before it.
+// A thread with a session of its own, and the queue of calls for it.
 #pragma once
 
 #include <atomic>
@@ -18,11 +18,11 @@
 
 namespace tenure::sqlite_store {
 
-/// The thread starts with the first job. All it needs lives in a core that the thread shares, so that the owner may go
-/// away while the thread is still answering.
+/// The thread starts with the first job. All it needs is in a core that the thread shares, so the owner may be
+/// destroyed while the thread is still answering.
 class Worker {
  public:
-  /// Does several renewals, none of which has run out of time, and tells the outcome of each in order.
+  /// Does several renewals, none of which has run out of time, and returns the outcome of each in order.
   using Together = std::function<std::vector<WriteOutcome>(Session&, const std::vector<Renewal>&)>;
 
   /// `name`: of the thread, at most 15 characters; a literal. `together` may be empty: then no renewals may come.
@@ -30,14 +30,15 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Each of the two lets the other look when it finds that the files were exchanged. Before the first post().
+  /// When one of the two finds that the files were exchanged, it makes the other check too. Call it before the first
+  /// post().
   static void makePeers(Worker& one, Worker& other);
 
   /// Any thread. After stop() the job is refused inside the call.
   void post(Job job);
 
-  /// Lets the job that is running come to its end (a wait for a lock ends at once) and refuses the others. Returns
-  /// when that is done, except on the library's own threads; see detail::leaveThread().
+  /// Lets the running job end (its wait for a lock ends at once) and refuses the others. Returns when that is done,
+  /// except on the library's own threads; see detail::leaveThread().
   void stop();
 
  private:
