@@ -17,8 +17,8 @@
 
 namespace tenure::dynamodb_store {
 
-/// Until when a call may take; counted as a holder counts, so a call that spent its time suspended is over when the
-/// machine wakes.
+/// How long a call may take. Time is counted as a holder counts it, so a call that spent its time suspended is over
+/// when the machine wakes.
 class Deadline {
  public:
   Deadline(std::shared_ptr<const Scheduler> clock, std::chrono::nanoseconds timeout)
@@ -41,14 +41,15 @@ struct Core {
   std::string where;  ///< describes the store
   Logger logger;
   std::shared_ptr<Scheduler> scheduler;
-  /// Owned by the store: when that goes, the client answers what is under way and no call starts another request.
+  /// Owned by the store. When the store is destroyed, the client answers the requests under way, and no call starts
+  /// another request.
   std::weak_ptr<aws::JsonClient> client;
   std::function<std::int64_t()> epochSeconds;
 };
 using CorePtr = std::shared_ptr<const Core>;
 
-/// Sends one request with what is left of the call's time. The handler is called once and never inside this call;
-/// without time or client with an error that says that nothing was sent.
+/// Sends one request with what is left of the call's time. The handler is called once and never inside this call. If no
+/// time is left or the client is gone, it gets an error that says that nothing was sent.
 void send(const CorePtr& core, std::string_view operation, std::string body, const Deadline& deadline,
           aws::JsonHandler handler);
 

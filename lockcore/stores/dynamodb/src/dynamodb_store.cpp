@@ -49,8 +49,8 @@ WriteHandler counted(const std::shared_ptr<RetryQuota>& quota, const LeaseKey& k
   };
 }
 
-/// A thin shell: calls become requests, and what is under way lives in the handlers, so that it is answered also
-/// when the store is gone.
+/// A thin shell: calls become requests. A call under way lives in its handlers, so it is answered even when the store
+/// is gone.
 class DynamoDbStore final : public LeaseStore {
  public:
   DynamoDbStore(DynamoDbStoreOptions options, Surroundings surroundings)
@@ -108,7 +108,7 @@ class DynamoDbStore final : public LeaseStore {
     if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
     const auto call = std::make_shared<LeaseCall>(
         LeaseCall{core_, key, deadlineOf(options), std::move(handler), "asking for a step-down of", false});
-    // No term has such a token, and DynamoDB would be asked to compare with a negative number.
+    // No term has such a token, and the request would ask DynamoDB to compare with a negative number.
     if (token.isNone() || token > maxFencingToken) return answerConflict(call, std::nullopt);
     askToStepDown(call, token);
   }

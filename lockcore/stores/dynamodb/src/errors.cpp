@@ -110,7 +110,7 @@ ErrorClass classOfStatus(int status) noexcept {
   return misconfigured;
 }
 
-/// The service's own words: one line, not too long.
+/// The service's own message: one line, not too long.
 std::string messageIn(const object& body) {
   std::string message = textOf(body, "message");
   if (message.empty()) message = textOf(body, "Message");
@@ -130,9 +130,9 @@ Fault faultOf(const std::string& what, const aws::JsonReply& reply, object body)
   fault.name = nameIn(body);
   const ErrorRule* rule = ruleOf(fault.name);
   fault.error.errorClass = rule != nullptr ? rule->errorClass : classOfStatus(reply.status);
-  // Without a name of DynamoDB's it may have been something on the way that answered, after passing the request on. And
-  // a server that failed is not believed that it did nothing before, whatever name it gives to that.
-  // A success that names an error contradicts itself, so it is not believed either way.
+  // Without an error name of DynamoDB's, something between us and the service may have answered after passing the
+  // request on. A server error never proves that nothing was applied, whatever name it gives. A success that names an
+  // error contradicts itself, so neither of the two is believed.
   fault.maybeApplied =
       reply.status >= 500 || reply.status == 200 || (rule != nullptr ? rule->maybeApplied : fault.name.empty());
   if (mutant::on(Mutant::dynamodbServerErrorIsRefusal)) fault.maybeApplied = false;

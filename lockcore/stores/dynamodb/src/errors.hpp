@@ -24,7 +24,7 @@ struct ErrorRule {
 /// The rule for a DynamoDB error name without its namespace; null for a name that is not in the table.
 [[nodiscard]] const ErrorRule* ruleOf(std::string_view name) noexcept;
 
-/// What a message is about; the text is made only when something is to be told.
+/// What a message is about. The text is made only when there is something to report.
 struct CallName {
   const std::string& where;  ///< the store's description
   std::string_view doing;    ///< "renewing"
@@ -36,18 +36,18 @@ struct CallName {
 
 /// A request that was not answered with success.
 struct Fault {
-  std::string name{};  ///< "ThrottlingException"; empty if it was not DynamoDB that answered
+  std::string name{};  ///< "ThrottlingException"; empty if DynamoDB itself did not answer
   StoreError error{};
   bool maybeApplied{true};
   boost::json::object body{};  ///< the answer, if it was a JSON object
-  bool copiesOut{false};       ///< other copies of the request have no answer; this one tells nothing of them
+  bool copiesOut{false};       ///< copies of the request are unanswered; this answer says nothing about them
 };
 [[noreturn]] void throw_exception_from_error(const Fault& fault, const boost::source_location& where);
 
 using ParsedReply = boost::system::result<boost::json::object, Fault>;
 
 /// The answer of the service as JSON, or what went wrong. A success that is no JSON object, or that names an error, is
-/// a fault with an unknown outcome: it is not understood, so it is no success.
+/// a fault with an unknown outcome: it is not understood, so it does not count as a success.
 [[nodiscard]] ParsedReply parseReply(const CallName& call, const aws::JsonOutcome& outcome);
 
 }  // namespace tenure::dynamodb_store

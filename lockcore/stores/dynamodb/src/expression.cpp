@@ -14,7 +14,7 @@ void comma(std::string& list) {
 
 }  // namespace
 
-/// As much as a heartbeat needs: growing by and by costs more than the rest of it.
+/// As much as a heartbeat needs: growing step by step would cost more than the rest of the work.
 Expression::Expression(const Layout& layout) : layout_{layout} {
   sets_.reserve(128);
   removes_.reserve(32);

@@ -1,4 +1,4 @@
-// An update with its condition: DynamoDB refuses names and values that an expression does not use, so both lists grow
+// An update with its condition. DynamoDB refuses names and values that an expression does not use, so both lists grow
 // with the expressions.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Who probably wrote an item that is no lock of ours.
+// Finds out who probably wrote an item that is no lock of ours.
 #pragma once
 
 #include <string>

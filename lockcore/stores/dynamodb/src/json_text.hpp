@@ -1,4 +1,4 @@
-// Writing JSON by hand, as requests are: a heartbeat is built thousands of times a second.
+// Writes the JSON of requests by hand, because a heartbeat is built thousands of times a second.
 #pragma once
 
 #include <cstdint>

@@ -38,9 +38,9 @@ void appendHex(std::string& out, std::uint64_t value) {
   for (unsigned shift = 64; shift > 0; shift -= 4) out += "0123456789abcdef"[(value >> (shift - 4)) & 0xFU];
 }
 
-/// A name so long that the mark does not fit behind it gives its start, a hash of all of it and a filler to exactly the
-/// greatest length, so that no shorter name has the same companion. Two long names that met in one hash would share a
-/// counter, which costs nothing: tokens of both would still rise.
+/// A companion name for a name so long that the mark does not fit behind it: the start of the name, a hash of the whole
+/// name, and a filler up to exactly the greatest length. So no shorter name has the same companion. If two long names
+/// had the same hash, they would share a counter, which does no harm: the tokens of both would still rise.
 std::string companionOfLongName(std::string_view name) {
   constexpr std::size_t hashDigits = 32;
   const std::size_t room = maxLeaseNameBytes - companionMark.size() - hashDigits - 1;
@@ -101,7 +101,7 @@ std::optional<StoreError> Layout::refusalOf(const WriteRequest& request) const {
 
 OptionFaults Layout::faultsOf(const LeaseKey& key, const std::string& data,
                               const std::map<std::string, std::string>& attributes) const {
-  // An item's names and values count (DynamoDB's documentation, "item sizes"); the lock's own part is below 2 KB.
+  // An item's names and values count (DynamoDB's documentation, "item sizes"); the lock's own part is less than 2 KB.
   constexpr std::size_t largestItem = 400U << 10U, ownPart = 2U << 10U;
   OptionFaults faults;
   std::size_t size = ownPart + key.name.size() + key.sortKey.size() + data.size();
@@ -125,7 +125,7 @@ ItemKey Layout::keyOf(const LeaseKey& key) const {
 
 ItemKey Layout::companionOf(const LeaseKey& key) const {
   ItemKey companion = keyOf(key);
-  // One byte less than would fit: the greatest length is for the long names.
+  // One byte less than would fit, because the greatest length is kept for the long names.
   if (key.name.size() + companionMark.size() < maxLeaseNameBytes) {
     companion.partition += companionMark;
   } else {

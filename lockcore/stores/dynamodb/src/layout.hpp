@@ -1,4 +1,4 @@
-// Where a lease lies in the table: the names of the attributes, the keys of its two items.
+// Where a lease is in the table: the names of the attributes, and the keys of its two items.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace tenure::dynamodb_store {
 
-/// The attributes that the protocol and this library write. The first five and `data` are the AWS Java lock client's.
+/// The attributes that the protocol and this library write. The first five and `data` belong to the AWS Java lock
+/// client.
 enum class Attribute {
   partition,
   sort,
@@ -34,8 +35,8 @@ enum class Attribute {
 };
 inline constexpr std::size_t attributeCount = 14;
 
-/// "#o": how expressions name an attribute. Attribute names never stand in expressions themselves, because a
-/// table's key may have any name, also that of a reserved word.
+/// "#o": the name of an attribute in expressions. Expressions never contain attribute names themselves, because a
+/// table's key may have any name, even a reserved word.
 [[nodiscard]] std::string_view aliasOf(Attribute attribute) noexcept;
 /// ":o": the value that an attribute is set to.
 [[nodiscard]] std::string_view valueAliasOf(Attribute attribute) noexcept;
@@ -71,7 +72,7 @@ class Layout {
   /// itself (`isReleased` among the user's attributes would give the lease to a second holder).
   [[nodiscard]] std::optional<StoreError> refusalOf(const WriteRequest& request) const;
 
-  /// All that is known against the user's part of a record: names that are reserved, and more than an item may hold.
+  /// Every known fault of the user's part of a record: names that are reserved, and more bytes than an item may hold.
   [[nodiscard]] OptionFaults faultsOf(const LeaseKey& key, const std::string& data,
                                       const std::map<std::string, std::string>& attributes) const;
 
@@ -82,7 +83,7 @@ class Layout {
 
   /// `{"key":{"S":"billing"}}`
   void appendKey(std::string& out, const ItemKey& key) const;
-  /// The key that an item has; empty if it has none of the right type.
+  /// The key of an item; empty if the item has no key of the right type.
   [[nodiscard]] std::optional<ItemKey> keyIn(const boost::json::object& item) const;
   [[nodiscard]] LeaseKey leaseKeyOf(ItemKey key) const;
 
@@ -98,7 +99,7 @@ class Layout {
   std::string tableMember_;
 };
 
-/// The text of `{"S":"..."}` or null; and so for N and B.
+/// The text of `{"S":"..."}` or null; the same for N and B.
 [[nodiscard]] const boost::json::string* textIn(const boost::json::object& item, std::string_view attribute) noexcept;
 [[nodiscard]] const boost::json::string* numberIn(const boost::json::object& item, std::string_view attribute) noexcept;
 [[nodiscard]] const boost::json::string* bytesIn(const boost::json::object& item, std::string_view attribute) noexcept;

@@ -21,15 +21,15 @@ void nextPage(const std::shared_ptr<Listing>& listing, std::string_view startKey
     if (page.has_error()) return listing->handler(page.error());
     std::move(page->leases.begin(), page->leases.end(), std::back_inserter(listing->leases));
     if (!page->next.empty()) return nextPage(listing, page->next);
-    // A scan goes by hash of the key.
+    // A scan's order is that of the keys' hashes.
     std::sort(listing->leases.begin(), listing->leases.end(),
               [](const ListedLease& a, const ListedLease& b) { return a.key < b.key; });
     listing->handler(std::move(listing->leases));
   });
 }
 
-// The condition did not hold for the request that was answered. Only the record tells whether a copy of that request
-// came before it, so a record that is not understood leaves the write unknown.
+// The condition did not hold for the request that was answered. Only the record shows whether a copy of that request
+// was applied before it, so a record that is not understood leaves the write unknown.
 void answerNotUnderstood(const LeaseCall& call, const StoreError& error) {
   if (call.leavesVersion) return call.handler(Unknown{error});
   call.handler(Rejected{error});
@@ -44,8 +44,8 @@ struct PairRead {
   std::string_view doing;
 };
 
-/// The two items are read one by one. Without a lock item, and with a counter that states an open term, somebody may
-/// have acquired the lease in between; so the lock item is read once more, now certainly after the counter's.
+/// The two items are read one after the other. If there is no lock item, and the counter states an open term, somebody
+/// may have acquired the lease in between. So the lock item is read once more, now certainly after the counter.
 void lookAgain(const PairRead& read, const Companion& companion) {
   sendRepeatedly(read.core, "GetItem", readRequest(read.core->layout, read.key), read.deadline,
                  [read, companion](const aws::JsonOutcome& outcome) {
@@ -115,7 +115,7 @@ void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::o
     if (stored.has_error()) return answerNotUnderstood(*call, stored.error());
     return call->handler(Conflict{std::optional{std::move((*stored)->record)}});
   }
-  // Either there is no item, or the server does not tell images (servers from before June 2023, some emulators).
+  // Either there is no item, or the server does not return images (servers from before June 2023, some emulators).
   readPair(call->core, call->key, call->doing, call->deadline, [call](const StoreResult<Pair>& pair) {
     if (pair.has_value()) return call->handler(Conflict{pair->state()});
     if (pair.error().errorClass == ErrorClass::corrupt) return answerNotUnderstood(*call, pair.error());

@@ -17,28 +17,29 @@ struct LeaseCall {
   Deadline deadline;
   WriteHandler handler;
   std::string_view doing;    ///< "renewing"
-  bool leavesVersion{true};  ///< by which the record tells whether a copy of the request was applied
+  bool leavesVersion{true};  ///< shows in the record whether a copy of the request was applied
 
   [[nodiscard]] CallName name() const { return {core->where, doing, &key}; }
   [[nodiscard]] Subject subject() const { return {core->layout, core->where, key}; }
 };
 using LeaseCallPtr = std::shared_ptr<LeaseCall>;
 
-/// The lock item and the counter's item, strongly consistent each, not at one moment.
+/// The lock item and the counter's item. Each is read strongly consistently, but not both at one moment.
 using PairHandler = std::function<void(StoreResult<Pair>)>;
 void readPair(const CorePtr& core, const LeaseKey& key, std::string_view doing, const Deadline& deadline,
               PairHandler handler);
 
 /// The counter's item is read only where there is no lock item.
 void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler);
-/// One request; `startKey` as JSON, empty for the first page. A page goes by the hash of the keys.
+/// One request. `startKey` is JSON, empty for the first page. A page is in the order of the keys' hashes.
 void listPage(const CorePtr& core, std::string_view prefix, std::string_view startKey, const Deadline& deadline,
               PageHandler handler);
 /// Page after page, sorted.
 void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadline, ListHandler handler);
 void askToStepDown(const LeaseCallPtr& call, FencingToken token);
 
-/// The condition of a write did not hold: answers with the state as the service told it, else as it is read now.
+/// The condition of a write did not hold. Answers with the state that the service returned, or else with the state as
+/// it is read now.
 void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::object>& image);
 
 /// A request of a write was answered with an error.

@@ -67,7 +67,7 @@ void checkTtl(const DynamoDbStoreOptions& options, OptionFaults& faults) {
   }
 }
 
-/// Empty ones follow from the environment.
+/// Empty options take their values from the environment.
 void checkPlace(const DynamoDbStoreOptions& options, OptionFaults& faults) {
   constexpr std::string_view inRegions = "abcdefghijklmnopqrstuvwxyz0123456789-";
   const std::string& region = options.region;

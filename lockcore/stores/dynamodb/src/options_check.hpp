@@ -1,4 +1,4 @@
-// Which options can be.
+// Checks which options are valid.
 #pragma once
 
 #include <tenure/lockcore/stores/dynamodb_store.hpp>

@@ -7,9 +7,9 @@
 namespace tenure::dynamodb_store {
 namespace {
 
-/// The transaction was refused for something else than the lock item's condition. If that does not hold any more, a
-/// rival was quicker, and the caller should learn it. Where another transaction was at work, that may be a copy of this
-/// one which the network made, and which is applied yet.
+/// The transaction was refused for another reason than the lock item's condition. If that condition does not hold any
+/// more, a rival was quicker, and the caller should learn it. If another transaction was at work, it may be a copy of
+/// this one that the network made and that may still be applied.
 void answerRefused(const OwnershipPtr& write, Refusal refusal) {
   const LeaseCallPtr& call = write->call;
   readPair(call->core, call->key, call->doing, call->deadline,

@@ -1,4 +1,4 @@
-// What the writes about one lease share: how they judge what is stored, and what proves that they were applied.
+// What the writes about one lease share: how they judge the stored state, and what proves that they were applied.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,24 @@
 
 namespace tenure::dynamodb_store {
 
-/// A write under way; its handlers share it.
+/// A write under way; its handlers share this object.
 struct Ownership {
   LeaseCallPtr call;
   WriteRequest request;
-  TokenPlan plan{};        ///< of the term that the write leaves
-  CounterState counter{};  ///< that the write leaves
+  TokenPlan plan{};        ///< for the term that the write leaves in the record
+  CounterState counter{};  ///< the counter as the write leaves it
 
   [[nodiscard]] const CorePtr& core() const noexcept { return call->core; }
   [[nodiscard]] WriteDetails details() const;
-  /// Whether the record, or the open term where there is none, is one that the request expects.
+  /// Whether the request expects this record, or this open term where there is no record.
   [[nodiscard]] bool isExpected(const Pair& pair) const;
 };
 using OwnershipPtr = std::shared_ptr<Ownership>;
 
-/// Reads both items and goes on with what they say; an error is answered with `Rejected`, as nothing was sent yet.
+/// Reads both items and continues with them. An error is answered with `Rejected`, because nothing was sent yet.
 void withPair(const OwnershipPtr& write, const std::function<void(Pair)>& next);
 
-/// Sends a transaction. Its answer has no content that only the table could tell, so a success is believed once
+/// Sends a transaction. Its answer has no content that only the table could know. So a success is believed only once
 /// `proof` has read the items back.
 using Proof = void (*)(const OwnershipPtr& write);
 void transact(const OwnershipPtr& write, std::string body, Proof proof);

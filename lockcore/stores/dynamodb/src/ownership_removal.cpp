@@ -1,12 +1,12 @@
-// remove(), and the release that keeps no record: the lock item goes, and the counter stays.
+// remove(), and the release that keeps no record: the lock item is deleted, and the counter stays.
 #include "ownership.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
 
-/// The counter keeps what an acquisition now would have counted on from, also where only the lock item told it. The
-/// holder of an item that was not released may live, so the counter states its lease, and newcomers wait as for the
-/// item.
+/// The counter keeps the token from which an acquisition now would have counted on, even where only the lock item had
+/// it. The holder of an item that was not released may live. So the counter states its lease, and new candidates wait
+/// as they would for the item.
 CounterState counterAfter(const Ownership& write, const Pair& pair) {
   const Core& core = *write.core();
   const auto plan = planToken(core.where, write.request, pair.stored, pair.companion, core.epochSeconds());

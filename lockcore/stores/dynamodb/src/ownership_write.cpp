@@ -6,7 +6,8 @@ namespace {
 
 using Purpose = WriteRequest::Purpose;
 
-/// One consistent read of both items, then one transaction on the condition that both still are as they were read.
+/// One consistent read of both items, then one transaction on the condition that both items are still as they were
+/// read.
 void acquire(const OwnershipPtr& write, const Pair& pair) {
   const Core& core = *write->core();
   if (!write->isExpected(pair)) return write->call->handler(Conflict{pair.state()});
@@ -34,8 +35,8 @@ void updateWith(const OwnershipPtr& write, const WriteDetails& details) {
       });
 }
 
-/// Attributes are replaced whole, and DynamoDB removes only what is named: so what is there is read first. The elector
-/// brings attributes with acquisitions only, where they are read anyway.
+/// Attributes are replaced as a whole, and DynamoDB removes only those that are named, so the present ones are read
+/// first. The elector sends attributes only with acquisitions, where they are read anyway.
 void updateAttributes(const OwnershipPtr& write) {
   send(write->core(), "GetItem", readRequest(write->core()->layout, write->request.key), write->call->deadline,
        [write](const aws::JsonOutcome& outcome) {
@@ -49,7 +50,7 @@ void updateAttributes(const OwnershipPtr& write) {
        });
 }
 
-/// The counter states the longer lease from the moment at which the record does.
+/// From the moment at which the record states the longer lease, the counter states it too.
 void lengthen(const OwnershipPtr& write, const Pair& pair) {
   const LeaseRecord& wanted = write->request.record;
   const bool own = pair.stored && pair.stored->record.holder == wanted.holder && write->isExpected(pair);

@@ -16,7 +16,7 @@ namespace {
 
 using boost::json::object;
 
-/// Below this a lease without our own attributes is more likely one in seconds of another client.
+/// A lease shorter than this, without our own attributes, is more likely another client's lease in seconds.
 constexpr std::int64_t leastForeignLeaseMillis = 1'000;
 
 template <class Number>
@@ -29,7 +29,7 @@ std::optional<Number> numberFrom(std::string_view text) noexcept {
 
 std::string_view viewOf(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
 
-/// Reads an item attribute by attribute; the first one that makes no sense is kept as the fault.
+/// Reads an item attribute by attribute. The first one that makes no sense is kept as the fault.
 class ItemReader {
  public:
   ItemReader(const Layout& layout, const object& item) : layout_{layout}, item_{item} {}
@@ -60,7 +60,8 @@ class ItemReader {
     return std::chrono::milliseconds{*millis};
   }
 
-  /// Java marks a lock as released by "1" and takes over no other value, so another value is nobody's to interpret.
+  /// The Java client marks a lock as released by "1" and takes over no other value, so we must not interpret another
+  /// value.
   bool released() {
     if (!has(Attribute::released)) return false;
     const auto* found = textIn(item_, layout_.nameOf(Attribute::released));
@@ -88,13 +89,13 @@ class ItemReader {
     return std::nullopt;
   }
 
-  /// For attributes that decide nothing: whatever is not a number counts as zero.
+  /// For attributes that decide nothing: anything that is not a number counts as zero.
   [[nodiscard]] std::int64_t display(Attribute attribute) const {
     const auto* found = numberIn(item_, layout_.nameOf(attribute));
     return found != nullptr ? numberFrom<std::int64_t>(viewOf(*found)).value_or(0) : 0;
   }
 
-  /// A beacon that is not complete proves nothing, which is what no beacon does.
+  /// An incomplete entry proves nothing, just like a missing one.
   [[nodiscard]] std::optional<Beacon> beacon() const {
     const auto* found = textIn(item_, layout_.nameOf(Attribute::beacon));
     if (found == nullptr) return std::nullopt;

@@ -1,4 +1,4 @@
-// Items of the table as records; items that others wrote are recognised and refused.
+// Items of the table as records. Items of other writers are recognised and refused.
 #pragma once
 
 #include <optional>
@@ -22,8 +22,8 @@ struct StoredRecord {
   friend bool operator==(const StoredRecord&, const StoredRecord&) = default;
 };
 
-/// A `corrupt` error naming the table, the lease, the attribute and the likely writer unless the item is a lock of the
-/// AWS Java lock client or of this library. `where` is the store's description.
+/// A `corrupt` error, which names the table, the lease, the attribute and the likely writer, unless the item is a lock
+/// of the AWS Java lock client or of this library. `where` is the store's description.
 [[nodiscard]] StoreResult<StoredRecord> recordFrom(const Layout& layout, const std::string& where, const LeaseKey& key,
                                                    const boost::json::object& item);
 
@@ -31,7 +31,8 @@ struct StoredRecord {
 struct Companion {
   bool present{false};
   FencingToken counter{};  ///< none: the item is absent, or somebody replaced it by one without the counter
-  /// Of the last term, if it has not ended cleanly; zero: it has. Empty: an older release wrote the item.
+  /// The lease of the last term, if that term has not ended cleanly; zero: it has. Empty: an older release wrote the
+  /// item.
   std::optional<std::chrono::milliseconds> openLease{};
 
   [[nodiscard]] bool isOpen() const noexcept { return openLease && openLease->count() > 0; }

@@ -79,7 +79,7 @@ std::optional<object> imageIn(const object& parent) {
   return item != nullptr ? std::optional{*item} : std::nullopt;
 }
 
-/// Several items may have had a reason; the most telling one decides what the caller does.
+/// Several items may have a reason; the most important one decides what the caller does.
 Refusal refusalOfTransaction(const CallName& call, const Fault& fault) {
   const std::string what = call.text();
   const std::vector<Reason> reasons = reasonsIn(fault.body);

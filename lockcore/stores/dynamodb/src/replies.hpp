@@ -1,4 +1,4 @@
-// What the answers about leases say. Pure.
+// What the answers about leases mean. Pure.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace tenure::dynamodb_store {
 
-/// Whose answers are looked at.
+/// The lease whose answers are examined.
 struct Subject {
   const Layout& layout;
   const std::string& where;  ///< the store's description
@@ -30,7 +30,7 @@ struct Pair {
   std::optional<StoredRecord> stored;
   Companion companion;
 
-  /// As a read tells it: the record, or the open term that the counter states, or nothing.
+  /// The state as a read reports it: the record, or the open term that the counter states, or nothing.
   [[nodiscard]] std::optional<LeaseRecord> state() const;
 };
 [[nodiscard]] StoreResult<Pair> pairIn(const Subject& subject, const boost::json::object& body);
@@ -38,8 +38,8 @@ struct Pair {
 /// One page of a listing, without the counters' items; `next` is the key at which the next one starts, as JSON.
 [[nodiscard]] PageOutcome pageIn(const Layout& layout, const std::string& where, const boost::json::object& body);
 
-/// The answer of updateRequest: applied if it shows the new version, which nobody but the table can tell as that of the
-/// item. Else Unknown.
+/// The answer of updateRequest. Applied if it shows the new version as the item's version, which only the table can
+/// know. Else Unknown.
 [[nodiscard]] WriteOutcome writtenIn(const Subject& subject, const CallName& call, const WriteRequest& request,
                                      const boost::json::object& body);
 
@@ -47,7 +47,7 @@ struct Pair {
 [[nodiscard]] WriteOutcome askedIn(const Subject& subject, const CallName& call, FencingToken token,
                                    const boost::json::object& body);
 
-/// What a refused write is. `image` is the item at that moment, if the service told it.
+/// Why a write was refused. `image` is the item at that moment, if the service returned it.
 struct Refusal {
   enum class Kind {
     condition,  ///< the lock item is not as expected
@@ -59,8 +59,8 @@ struct Refusal {
   std::optional<boost::json::object> image{};
   StoreError error{};
 };
-/// Of a Fault that was certainly not applied. For a transaction the first reason is the lock item's, the second the
-/// counter's.
+/// The refusal in a Fault that was certainly not applied. For a transaction the first reason is the lock item's, the
+/// second the counter's.
 [[nodiscard]] Refusal refusalIn(const CallName& call, const Fault& fault);
 
 }  // namespace tenure::dynamodb_store

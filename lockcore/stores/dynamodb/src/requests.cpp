@@ -15,7 +15,7 @@ std::string started(const Layout& layout) {
   body.reserve(usualBody);
   body += '{';
   body += layout.tableMember();
-  return body;  // by itself: what += returns would be copied, without what was reserved
+  return body;  // a statement of its own: the result of += would be copied, and lose the reserved capacity
 }
 
 void appendKeyMember(std::string& body, const Layout& layout, const ItemKey& key) {
@@ -25,7 +25,7 @@ void appendKeyMember(std::string& body, const Layout& layout, const ItemKey& key
 
 std::int64_t signedToken(FencingToken token) { return static_cast<std::int64_t>(token.value()); }
 
-/// Every ownership write sets the whole state: a takeover that left `isReleased` behind would make a live lock look
+/// Every ownership write sets the whole state. A takeover that left `isReleased` behind would make a live lock look
 /// free.
 void setState(Expression& update, const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
   const LeaseRecord& record = request.record;
@@ -64,8 +64,8 @@ void requireOwnTerm(Expression& expression, const WriteRequest& request) {
   expression.requireText(Attribute::owner, ":o", request.record.holder);
 }
 
-/// Shaped as a released lock, so that scans of the AWS Java lock client can read it. It has no time to live: the
-/// counter must outlast the record.
+/// The counter's item has the shape of a released lock, so that scans of the AWS Java lock client can read it. It has
+/// no time to live, because the counter must outlast the record.
 void setCompanionShape(Expression& update) {
   update.setText(Attribute::owner, "tenure fencing counter");
   update.setText(Attribute::lease, "1000");
@@ -73,7 +73,7 @@ void setCompanionShape(Expression& update) {
   update.setText(Attribute::released, "1");
 }
 
-/// The second half of a transaction: closes the lock item's part and the whole.
+/// The second half of a transaction; it closes the lock item's part and the whole request.
 void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey& key, const Companion& companion,
                          const CounterState& next) {
   Expression update{layout};
@@ -84,7 +84,7 @@ void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey
     setCompanionShape(update);
     update.requireAbsent(Attribute::partition);
   } else if (companion.counter.isNone()) {
-    // A foreign client may hold the item as a lock of its own: only the number is added.
+    // A foreign client may hold the item as a lock of its own, so only the number is added.
     update.requirePresent(Attribute::partition);
     update.requireAbsent(Attribute::token);
   } else if (!mutant::on(Mutant::dynamodbCounterUnguarded)) {
@@ -111,8 +111,8 @@ std::string startedTransaction(const Layout& layout, std::string_view opening) {
 void appendRenewal(std::string& body, const Layout& layout, const WriteRequest& request, const WriteDetails& details) {
   Expression update{layout};
   setState(update, layout, request, details);
-  // An operator may have removed our attributes from the item: they come back. What is there stays, and comes back
-  // with the answer, which is how a request to step down is learned without a read.
+  // An operator may have removed our attributes from the item; then they are set again. Present ones stay, and the
+  // answer returns them: that is how the holder learns of a request to step down without a read.
   update.setMissingNumber(Attribute::token, signedToken(request.record.token));
   update.setMissingNumber(Attribute::stepDown, 0);
   setPayload(update, request, details);

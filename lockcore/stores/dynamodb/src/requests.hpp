@@ -19,18 +19,18 @@ namespace tenure::dynamodb_store {
 /// BatchGetItem of the lock item and the counter's item, strongly consistent: the one read of an acquisition.
 [[nodiscard]] std::string readPairRequest(const Layout& layout, const LeaseKey& key);
 
-/// Scan, strongly consistent; `startKey` is the JSON of the page before's LastEvaluatedKey, empty for the first page.
+/// Scan, strongly consistent. `startKey` is the JSON of the previous page's LastEvaluatedKey, empty for the first page.
 [[nodiscard]] std::string listRequest(const Layout& layout, std::string_view prefix, std::string_view startKey);
 
 using Attributes = std::map<std::string, std::string>;
 
-/// What an ownership write does besides the request itself.
+/// What an ownership write does in addition to the request itself.
 struct WriteDetails {
-  /// The user's attributes in the item as it was read; those that the request replaces by others are removed. Only
-  /// looked at if the request brings attributes.
+  /// The user's attributes in the item as it was read. Those that the request does not keep are removed. Only used if
+  /// the request brings attributes.
   Attributes stored{};
   bool present{true};            ///< acquire only: there is an item
-  bool hasData{false};           ///< the item as it was read has some; for DataRule::keepIfAny
+  bool hasData{false};           ///< the item that was read has data; for DataRule::keepIfAny
   std::int64_t epochSeconds{0};  ///< for the time-to-live attribute
   std::chrono::seconds ttl{0};
 };
@@ -38,22 +38,23 @@ struct WriteDetails {
 /// UpdateItem for renew and release. `request.expected` is not empty.
 [[nodiscard]] std::string updateRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details);
 
-/// What the counter's item is to be.
+/// The new content of the counter's item.
 struct CounterState {
   FencingToken token;
   std::chrono::milliseconds openLease{0};
 };
 
-/// TransactWriteItems for acquire: the lock item, and the counter moved from what `companion` says to `next`.
+/// TransactWriteItems for acquire: writes the lock item, and moves the counter from what `companion` says to `next`.
 [[nodiscard]] std::string acquireRequest(const Layout& layout, const WriteRequest& request, const WriteDetails& details,
                                          const Companion& companion, const CounterState& next);
 
-/// The same for a renewal that lengthens the lease: as updateRequest, and the counter states the longer lease.
+/// The same for a renewal that lengthens the lease: as updateRequest, and in addition the counter states the longer
+/// lease.
 [[nodiscard]] std::string lengthenRequest(const Layout& layout, const WriteRequest& request,
                                           const WriteDetails& details, const Companion& companion,
                                           const CounterState& next);
 
-/// The same for a removal: the lock item goes if it has this version and holder, and the counter is moved from what
+/// The same for a removal: deletes the lock item if it has this version and holder, and moves the counter from what
 /// `companion` says to `next`.
 [[nodiscard]] std::string removeRequest(const Layout& layout, const LeaseKey& key, const LeaseRecord& seen,
                                         const Companion& companion, const CounterState& next);

@@ -32,7 +32,7 @@ void SchemaFlow::described(const ParsedReply& reply) {
   if (reply.has_error()) {
     const Fault& fault = reply.error();
     if (fault.name == "ResourceNotFoundException") {
-      // DescribeTable is eventually consistent: the table that was just made may not be known yet.
+      // DescribeTable is eventually consistent: it may not know the new table yet.
       if (isOurs_) return waitThen(&SchemaFlow::describe, "being created");
       if (core_->options.tableOptions.create) return create();
     }
@@ -57,7 +57,7 @@ void SchemaFlow::create() {
 void SchemaFlow::created(const ParsedReply& reply) {
   if (reply.has_error()) {
     const Fault& fault = reply.error();
-    // Another process was faster; it also sets the table's options.
+    // Another process was faster; that process also sets the table's options.
     const bool byAnother = fault.name == "ResourceInUseException";
     if (!byAnother && !fault.maybeApplied) return fail(fault.error);
     isOurs_ = !byAnother;
@@ -104,7 +104,7 @@ void SchemaFlow::enableTtl() {
 }
 
 void SchemaFlow::ttlEnabled(const ParsedReply& reply) {
-  // An earlier request of this call whose answer was lost may have done it.
+  // An earlier request of this call, whose answer was lost, may have done it.
   if (reply.has_error() && reply.error().error.message.find("already enabled") == std::string::npos) {
     return fail(reply.error().error);
   }
@@ -116,7 +116,7 @@ void SchemaFlow::lookAtTtl() {
           &SchemaFlow::ttlDescribed);
 }
 
-/// What is found here may be dangerous, but that it cannot be found is not.
+/// A setting that is found here may be dangerous. Failing to find it out is not an error.
 void SchemaFlow::ttlDescribed(const ParsedReply& reply) {
   if (reply.has_error()) {
     const Fault& fault = reply.error();

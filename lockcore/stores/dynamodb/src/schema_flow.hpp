@@ -1,4 +1,4 @@
-// ensureSchema(): looks at the table, makes it if it is missing, and waits until it can be used.
+// ensureSchema(): checks the table, creates it if it is missing, and waits until it can be used.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@ namespace tenure::dynamodb_store {
 
 class TableCheck;
 
-/// One call. Lives until it is answered; steps run one after the other on the client's and the scheduler's threads.
+/// One call. It lives until it is answered. Its steps run one after the other, on the client's and the scheduler's
+/// threads.
 class SchemaFlow : public std::enable_shared_from_this<SchemaFlow> {
  public:
   SchemaFlow(CorePtr core, std::shared_ptr<TableCheck> check, const Deadline& deadline, StatusHandler handler);
@@ -41,7 +42,7 @@ class SchemaFlow : public std::enable_shared_from_this<SchemaFlow> {
   const std::shared_ptr<TableCheck> check_;
   const Deadline deadline_;
   const StatusHandler handler_;
-  bool isOurs_{false};  ///< this call made the table, so it also sets the table's further options
+  bool isOurs_{false};  ///< this call created the table, so it also sets the table's further options
   std::chrono::nanoseconds pause_{std::chrono::milliseconds{250}};
   std::chrono::nanoseconds waited_{0};
 };

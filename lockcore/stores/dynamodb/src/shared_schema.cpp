@@ -5,7 +5,7 @@
 namespace tenure::dynamodb_store {
 
 void SharedSchema::ensure(const Deadline& deadline, StatusHandler handler) {
-  const CorePtr core = core_;  // a handler may destroy the store, and this with it, before the call is over
+  const CorePtr core = core_;  // a handler may destroy the store, and this object with it, before the call is over
   std::shared_ptr<Look> own;
   {
     std::unique_lock lock{mutex_};

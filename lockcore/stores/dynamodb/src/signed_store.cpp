@@ -9,14 +9,14 @@
 namespace tenure {
 namespace {
 
-/// A page of a scan ends after 1 MB of items as DynamoDB counts them. The same as JSON is some ten times as long at
-/// worst: `"a":{"BOOL":true},` counts as two bytes.
+/// A page of a scan ends after 1 MB of items, as DynamoDB counts them. As JSON that is at worst about ten times as
+/// long: `"a":{"BOOL":true},` counts as two bytes.
 constexpr std::size_t longestPage{16U << 20U};
 
 }  // namespace
 
 std::shared_ptr<LeaseStore> makeDynamoDbStore(DynamoDbStoreOptions options, Logger logger) {
-  dynamodb_store::checkOptions(options);  // before a client is made for nothing
+  dynamodb_store::checkOptions(options);  // before a client is made in vain
   aws::JsonClientOptions client;
   client.region = options.region;
   client.endpoint = options.endpoint;

@@ -1,4 +1,4 @@
-// The store with everything that tests bring themselves.
+// The store, with every part that tests replace as a parameter.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ void TableCheck::pass(const Deadline& deadline, Continuation continuation) {
        });
 }
 
-/// Whoever has less time than the request under way sends one of his own, so that nobody is answered late.
+/// A caller that has less time than the request under way sends its own request, so that no caller is answered late.
 bool TableCheck::joins(const Deadline& deadline, Continuation& continuation) {
   const std::lock_guard lock{mutex_};
   if (!current_ || current_->until.left() > deadline.left()) return false;

@@ -1,4 +1,4 @@
-// Before the first write the table is looked at once: one that cannot keep the promise is never written.
+// The table is checked once, before the first write: a table that cannot keep the promises is never written.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@ class TableCheck : public std::enable_shared_from_this<TableCheck> {
 
   explicit TableCheck(CorePtr core) : core_{std::move(core)} {}
 
-  /// Continues at once if the table was found good before; else after DescribeTable, of which callers at the same
-  /// time share one. Inside this call only ever continues without an error.
+  /// Continues at once if the table passed before. Otherwise it continues after DescribeTable; callers at the same time
+  /// share one request. Inside this call it only continues without an error.
   void pass(const Deadline& deadline, Continuation continuation);
 
   /// ensureSchema() found the table good.

@@ -37,7 +37,7 @@ std::string keyText(const std::string& name, const std::string& type) {
   return name.empty() ? "none" : '"' + name + "\" (" + type + ')';
 }
 
-/// What the table has for a key of this kind (HASH or RANGE).
+/// The table's key of this kind (HASH or RANGE).
 std::string keyOfTable(const object& table, std::string_view kind) {
   for (const object* element : objectsIn(table, "KeySchema")) {
     if (plainTextIn(*element, "KeyType") != kind) continue;

@@ -1,4 +1,4 @@
-// The table itself: requests that make it, and whether one that is there can be used. Pure.
+// The table itself: the requests that create it, and whether an existing one can be used. Pure.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ namespace tenure::dynamodb_store {
 enum class TableState { ready, creating };
 
 /// The answer of DescribeTable: whether the table may be used, or an error with everything that is wrong with it.
-/// Global tables are refused. An eventually consistent one judges conditions in each region by itself, so two
-/// regions would both give the lease away; a strongly consistent one has no transactions, which acquisitions need.
+/// Global tables are refused. An eventually consistent one judges conditions in each region separately, so two regions
+/// would both grant the lease. A strongly consistent one has no transactions, which acquisitions need.
 [[nodiscard]] StoreResult<TableState> tableStateIn(const Layout& layout, const std::string& where,
                                                    const boost::json::object& body);
 
-/// The attribute that the answer of DescribeTimeToLive says is looked at; empty if none.
+/// The attribute that DescribeTimeToLive reports; empty if there is none.
 [[nodiscard]] std::string ttlAttributeIn(const boost::json::object& body);
 
 /// Why time to live on this attribute would delete leases; empty if it does not.

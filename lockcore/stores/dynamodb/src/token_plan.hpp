@@ -14,12 +14,12 @@ struct TokenPlan {
   std::string warning{};  ///< as Applied::warning
 };
 
-/// The token is above the counter, the lock item's copy and the caller's floor. If the counter is gone and there is
-/// no copy either although somebody was here (a foreign client's lock item, which may have erased ours, or the
-/// counter's item without its number), then nothing in the table tells how far the tokens had come. In that case the
-/// new counter starts at `epochSeconds`, the wall clock's seconds since 1970: a counter that began at 1 and rose less
-/// than once a second on average cannot have come further. It is the only use of the wall clock for a token; a clock
-/// that is wrong only makes the floor useless, never a lease valid.
+/// The token is above the counter, the lock item's copy and the caller's floor. The counter may be gone, and the copy
+/// too, although somebody has used the lease before. (There is a foreign client's lock item, which may have erased
+/// ours, or the counter's item without its number.) Then nothing in the table shows how far the tokens had risen. In
+/// that case the new counter starts at `epochSeconds`, the wall clock's seconds since 1970: a counter that began at 1
+/// and rose less than once a second on average cannot have come further. This is the only use of the wall clock for a
+/// token. A wrong clock only makes this start value useless; it never makes a lease valid.
 ///
 /// Where neither item exists the lease is new as far as anybody can tell, and tokens start after the floor.
 ///

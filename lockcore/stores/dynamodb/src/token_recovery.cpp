@@ -51,7 +51,7 @@ void takeRecord(const Layout& layout, const object& item, StoredTokens& out) {
   out.lease = std::max(out.lease, std::chrono::milliseconds{millisIn(lease)});
 }
 
-/// The answer to readPairRequest; empty if it is none.
+/// The answer to readPairRequest; empty if it is no such answer.
 std::optional<StoredTokens> tokensIn(const Layout& layout, const LeaseKey& key, const object& body) {
   const auto* responses = body.if_contains("Responses");
   const object* tables = responses == nullptr ? nullptr : responses->if_object();
@@ -82,7 +82,7 @@ void readBoth(const CorePtr& core, const LeaseKey& key, const Deadline& deadline
        });
 }
 
-/// A condition on the token as it is stored, whatever digits these are.
+/// A condition on the token as it is stored, whatever its digits are.
 void requireToken(object& request, const Layout& layout, const std::string& stored, std::string condition) {
   object names{{"#t", layout.nameOf(Attribute::token)}};
   if (stored.empty()) {
@@ -120,7 +120,7 @@ object recordChange(const Layout& layout, const LeaseKey& key, const StoredToken
   return {{"Update", std::move(request)}};
 }
 
-/// The whole item anew, shaped as a released lock (see setCompanionShape): it says nothing of an open term.
+/// Writes the whole item again, in the shape of a released lock (see setCompanionShape). It states no open term.
 object counterChange(const Layout& layout, const LeaseKey& key, const StoredTokens& expected, FencingToken token) {
   object item = keyObject(layout, layout.companionOf(key));
   item[layout.nameOf(Attribute::owner)] = object{{"S", "tenure fencing counter"}};
@@ -133,7 +133,7 @@ object counterChange(const Layout& layout, const LeaseKey& key, const StoredToke
   return {{"Put", std::move(request)}};
 }
 
-/// Nobody's word but the table's: an answer alone may be made up by what stands between.
+/// Only the table is believed: something between us and the service could have made up an answer.
 void confirm(const LeaseCallPtr& call, FencingToken token, const std::string& version) {
   readBoth(call->core, call->key, call->deadline, [call, token, version](const StoreResult<StoredTokens>& found) {
     if (found.has_error()) return call->handler(Unknown{found.error()});

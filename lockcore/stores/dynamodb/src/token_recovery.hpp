@@ -1,4 +1,4 @@
-// LeaseStore::readTokens and setTokens: what an operator does who sets a lease's tokens right.
+// LeaseStore::readTokens and setTokens, with which an operator corrects a lease's tokens.
 #pragma once
 
 #include "lease_call.hpp"
