@@ -35,13 +35,14 @@ std::chrono::milliseconds durationOf(const std::string& text, const char* option
   return *duration;
 }
 
-/// CLI11 reads `010` as eight, and a token that is copied from a log may have zeros in front.
+/// CLI11 reads `010` as eight, and a token that is copied from a log may have leading zeros.
 std::string isPlainNumber(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text[0] != '0';
   return plain ? std::string{} : "\"" + text + "\" is not written as a plain number, without zeros in front";
 }
 
-/// Everything that CLI11 fills in, and the CLI11 object that does. Stays where it is: CLI11 keeps pointers into it.
+/// Everything that CLI11 fills in, and the CLI11 object itself. The parser is never moved, because CLI11 keeps pointers
+/// into it.
 class Parser {
  public:
   Parser() {
@@ -77,7 +78,8 @@ class Parser {
   }
 
   void addConfig(CLI::App* command) { command->add_option("-c,--config", config_); }
-  /// `tenure check FILE` is what a newcomer types. Not for run, where a word that lacks its `--` is the job's.
+  /// New users type `tenure check FILE`. This is not offered for run: there a word whose `--` is missing belongs to the
+  /// job.
   void addConfigOrFile(CLI::App* command) {
     addConfig(command);
     command->add_option("FILE", file_);
@@ -167,7 +169,7 @@ class Parser {
     fenceRecover_->add_flag("--yes", recover.yes);
   }
 
-  /// A bound of some time: at least a millisecond.
+  /// A bound on a time: at least a millisecond.
   static void addDuration(CLI::App* command, const char* option, std::chrono::milliseconds& to) {
     command->add_option_function<std::string>(option, [option, &to](const std::string& text) {
       to = durationOf(text, option);
@@ -175,7 +177,7 @@ class Parser {
     });
   }
 
-  /// For a command that needs a group's file: what is wrong with how it was given, or empty.
+  /// For a command that needs a group's file: what is wrong with the way it was given, or empty.
   [[nodiscard]] std::string settleConfig();
   [[nodiscard]] std::string faultBehind(const std::string& command, bool bordered);
   [[nodiscard]] Arguments chosen() const {
@@ -191,7 +193,7 @@ class Parser {
 
   CLI::App app_{"", "tenure"};
   CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
-  std::string config_;  ///< of whichever command
+  std::string config_;  ///< of the command that was given
   std::string file_;
   RunArguments runArguments_;
   StatusArguments statusArguments_;
@@ -214,7 +216,7 @@ std::string Parser::settleConfig() {
   return {};
 }
 
-/// What CLI11 cannot know.
+/// The faults that CLI11 cannot find.
 std::string Parser::faultBehind(const std::string& command, bool bordered) {
   const bool needsConfig = command != "init" && (command != "fence" || fenceRecover_->parsed());
   if (needsConfig) {
@@ -247,7 +249,7 @@ std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {
   const std::string asked = std::find(more.begin(), more.end(), deeper) != more.end() ? deeper : known ? command : "";
   const std::vector<std::string> typed = words;
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // CLI11 wants them in this order
     app_.parse(words);
   } catch (const CLI::Success& wish) {
     app_.exit(wish);

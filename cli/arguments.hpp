@@ -77,8 +77,8 @@ struct FenceRecoverArguments {
 using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
                                LockArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
 
-/// The arguments, or the exit code if there is nothing left to do: help or the version was printed, or a fault was
-/// told on stderr. `words` has no program name.
+/// The arguments, or the exit code if there is nothing more to do: help or the version was printed, or a fault was
+/// reported on stderr. `words` has no program name.
 [[nodiscard]] std::variant<Arguments, int> parseArguments(std::vector<std::string> words);
 
 }  // namespace tenure::cli

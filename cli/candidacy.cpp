@@ -36,8 +36,8 @@ Candidacy::~Candidacy() {
   elector_.reset();
 }
 
-/// On a callback thread, for as long as the job runs. The stop callback must not hang on the main thread, which may
-/// be busy: it tells the guard the new state itself.
+/// Runs on a callback thread for as long as the job runs. The stop callback must not depend on the main thread, which
+/// may be busy, so it tells the guard the new state itself.
 void Candidacy::work(const Leadership& term) {
   auto handle = std::make_shared<std::promise<void>>();
   std::future<void> done = handle->get_future();
@@ -45,7 +45,7 @@ void Candidacy::work(const Leadership& term) {
     const std::lock_guard lock{mutex_};
     term_ = term;
   }
-  // The only handle goes along: if nobody takes it, the promise is broken and the wait below ends as well.
+  // The task owns the only handle: if nobody takes the task, the promise is broken and the wait below ends as well.
   tasks_.post([began = events_.termBegan, term, handle = std::move(handle)] { began(term, handle); });
   const std::stop_callback onStop{term.stopToken(), [this, term] {
                                     publisher_.publish(term);

@@ -14,30 +14,30 @@
 
 namespace tenure::cli {
 
-/// Held while the work of a term goes on; onElected returns when it is let go.
+/// Held while the work of a term goes on; onElected returns when it is released.
 using WorkHandle = std::shared_ptr<std::promise<void>>;
 
 /// All are called on the main thread, in the order in which things happened.
 struct CandidacyEvents {
   std::function<void(const Leadership&, WorkHandle)> termBegan;
-  /// The work must stop; may come for a term whose work has ended.
+  /// The work must stop. This may come for a term whose work has already ended.
   std::function<void(FencingToken)> termEnds;
   std::function<void(const std::optional<LeaderInfo>&)> leaderSeen;
-  /// After `stop`: it competes no more, and no callback comes.
+  /// After `stop`: the candidate does not compete any more, and no callback comes.
   std::function<void(ReleaseResult)> stopped;
 };
 
 class Candidacy {
  public:
-  /// Competes from now on; throws std::system_error if there can be no thread. `tasks` and `publisher` outlive it.
-  /// Renewals are published without the main thread.
+  /// Competes from now on. Throws std::system_error if no thread can be started. `tasks` and `publisher` must outlive
+  /// this object. Renewals are published without the main thread.
   Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher);
   Candidacy(const Candidacy&) = delete;
   Candidacy& operator=(const Candidacy&) = delete;
-  /// Waits for the end; not before the work of the term was let go.
+  /// Waits for the end. The work of the term must have been released before.
   ~Candidacy();
 
-  /// Begins to stop; `stopped` tells the end. Again: nothing.
+  /// Begins to stop; `stopped` reports the end. A second call does nothing.
   void stop();
 
   [[nodiscard]] ElectorStatus status() const { return elector_->status(); }
@@ -49,11 +49,11 @@ class Candidacy {
   MainTasks& tasks_;
   TermPublisher& publisher_;
   std::mutex mutex_;
-  std::optional<Leadership> term_;  ///< guarded by mutex_: the callbacks beside onElected need it
+  std::optional<Leadership> term_;  ///< guarded by mutex_, because callbacks beside onElected use it
   std::unique_ptr<LeaderElector> elector_;
-  std::promise<bool> wish_;  ///< true: to stop; false: there is nothing to do any more
+  std::promise<bool> wish_;  ///< true: stop; false: there is nothing more to do
   bool wished_{false};
-  std::thread stopper_;  ///< there from the start: where threads are few, none could be had when it is needed
+  std::thread stopper_;  ///< started at once: where threads are few, none might be available when it is needed
 };
 
 }  // namespace tenure::cli

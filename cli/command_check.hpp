@@ -1,4 +1,4 @@
-// Whether a command can be executed, told before anything is done for it.
+// Checks whether a command can be executed, before anything is done for it.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@ struct CommandFault {
   int exitCode{};       ///< exitNotFound or exitNotExecutable
 };
 
-/// What is surely wrong with it now; a later execve may find more. `name`: as in JobSpec::command, not empty.
+/// A fault that would certainly prevent its execution now; a later execve may find more. `name`: as in
+/// JobSpec::command, not empty.
 [[nodiscard]] std::optional<CommandFault> faultOfCommand(const std::string& name);
 
 }  // namespace tenure::cli

@@ -16,7 +16,7 @@ using config::didYouMean;
 using config::inQuotes;
 using config::listed;
 
-/// The command that was typed, as far as it was known.
+/// The command that was typed, as far as it was recognised.
 const CLI::App& commandIn(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
   return parsed.empty() ? app : commandIn(*parsed.front());
@@ -46,7 +46,7 @@ std::vector<std::string> namesIn(const CLI::App& command) {
   return names;
 }
 
-/// What no command took, in the order in which it was typed.
+/// The words that no command accepted, in the order in which they were typed.
 std::vector<std::string> extras(const CLI::App& app, const std::vector<std::string>& typed) {
   std::vector<std::string> words = app.remaining(true);
   const auto place = [&](const std::string& word) { return std::find(typed.begin(), typed.end(), word); };
@@ -54,7 +54,7 @@ std::vector<std::string> extras(const CLI::App& app, const std::vector<std::stri
   return words;
 }
 
-/// Whose command comes after `--`.
+/// Whether this command is followed by `--` and the job's command.
 bool takesJob(const CLI::App& command) { return command.get_name() == "run" || command.get_name() == "hold"; }
 
 std::string unexpected(const CLI::App& command, const std::vector<std::string>& words) {
@@ -73,7 +73,7 @@ std::string missing(const CLI::App& command) {
   std::vector<std::string> wanted;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
-    const std::string value = option->get_type_name();  // with what is allowed behind it
+    const std::string value = option->get_type_name();  // including the allowed values
     wanted.push_back(option->get_name(option->get_positional()) + " " + value.substr(0, value.find(":UINT")));
   }
   if (!wanted.empty()) return "give " + listed(wanted);

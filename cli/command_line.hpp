@@ -1,4 +1,4 @@
-// What both parsers of the command line share: help that is written by hand, and faults in words of our own.
+// What both parsers of the command line share: help texts written by hand, and error messages of our own.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace tenure::cli {
 
-/// The texts are written by hand; a test holds them against the options.
+/// The texts are written by hand; a test compares them with the options.
 void useHelp(CLI::App& app, const char* text);
 
 /// One of these words.
 [[nodiscard]] CLI::Validator oneOf(std::vector<std::string> words);
 
-/// As they are meant: `-c=FILE` is `--config=FILE`, and `help COMMAND` is `COMMAND --help`.
+/// The words as the user meant them: `-c=FILE` is `--config=FILE`, and `help COMMAND` is `COMMAND --help`.
 [[nodiscard]] std::vector<std::string> asMeant(std::vector<std::string> words);
 
-/// What is wrong, in terms of what was `typed`, and what was probably meant. `app`: that was asked to parse it.
+/// What is wrong, in terms of what was `typed`, and what was probably meant. `app`: the parser that was asked.
 [[nodiscard]] std::string faultOf(const CLI::App& app, const CLI::ParseError& fault,
                                   const std::vector<std::string>& typed);
 
-/// `name` is none of `commands`; it may be one of `others`, which are written as the user would type them.
+/// For a `name` that is none of `commands`. It may be one of `others`, which are written as the user would type them.
 [[nodiscard]] std::string unknownCommand(const std::string& name, const std::vector<std::string>& commands,
                                          const std::vector<std::string>& others);
 
-/// Tells it, and where help is. `command`: as typed after `tenure`, or empty. The exit code.
+/// Prints the message, and where help is. `command`: as typed after `tenure`, or empty. Returns the exit code.
 [[nodiscard]] int refuse(const std::string& message, std::string_view command);
 
 }  // namespace tenure::cli

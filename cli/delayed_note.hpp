@@ -1,5 +1,5 @@
-// A line for people that is told only if what it says still holds after a second: who holds what they wait for, or that
-// the job has not ended although it was asked to.
+// A line for people that is printed only if it still holds after a second: who holds what they wait for, or that the
+// job has not ended although it was asked to.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class DelayedNote {
     if (!text_) return std::nullopt;
     return delay - elapsedForHolder(since_, now);
   }
-  /// The text once it is due, and then no more.
+  /// The text, once, when it is due.
   [[nodiscard]] std::optional<std::string> take(const Instant& now) {
     if (!text_ || untilDue(now)->count() > 0) return std::nullopt;
     return std::exchange(text_, std::nullopt);

@@ -5,7 +5,7 @@
 
 namespace tenure::cli {
 
-/// Empty if the variable is not set. Nothing of the program sets variables, so any thread may read them.
+/// Empty if the variable is not set. The program never sets variables, so any thread may read them.
 [[nodiscard]] std::string environmentText(const char* name);
 
 }  // namespace tenure::cli

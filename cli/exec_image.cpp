@@ -27,7 +27,7 @@ std::vector<char*> pointersTo(std::vector<std::string>& texts) {
   return out;
 }
 
-/// The slot after the shell, which held the command's name, is for the file that it was found as.
+/// The slot after the shell held the command's name. It is for the path at which the file was found.
 std::vector<char*> shellArguments(std::vector<char*> argv) {
   static char shell[] = "/bin/sh";
   argv.insert(argv.begin(), shell);

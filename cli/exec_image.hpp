@@ -14,11 +14,11 @@ class ExecImage {
   ExecImage(const ExecImage&) = delete;
   ExecImage& operator=(const ExecImage&) = delete;
 
-  /// The files that this name may mean, in the order in which they are tried.
+  /// The files that this name may refer to, in the order in which they are tried.
   [[nodiscard]] static std::vector<std::string> candidatesFor(const std::string& name);
 
-  /// Async-signal-safe. Returns only if it failed, with the errno that says best why: EACCES if a file was found that
-  /// may not be executed. A script without #! is given to /bin/sh.
+  /// Async-signal-safe. Returns only if it failed, with the errno that explains best why: EACCES if a file was found
+  /// that may not be executed. A script without #! is given to /bin/sh.
   [[nodiscard]] int execute() noexcept;
 
  private:

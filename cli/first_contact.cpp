@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-/// Nobody announces errors, so they are looked for: often at first, when somebody watches the start.
+/// Errors are not announced, so they have to be polled: often at first, when somebody watches the start.
 constexpr seconds quickTime{5};
 constexpr milliseconds quickLook{50};
 constexpr milliseconds slowLook{1'000};
@@ -18,9 +18,9 @@ constexpr std::chrono::minutes longestPause{10};
 bool reads(const LeaseStatus& status) { return status.leaderSeenAgo.count() >= 0; }
 bool lacksSchema(const LeaseStatus& status) { return status.schema && status.schema->has_error(); }
 
-/// A read alone is none: who may only read waits behind a leader for ever, and what he lacks would be told when it is
-/// needed. Credentials for which a read was answered are good, though: what they are refused is the look at the schema
-/// alone (DynamoDB's DescribeTable), without which elections go on.
+/// A read alone is no contact. A candidate that may only read would wait behind a leader for ever, and its missing
+/// rights would be reported only when they are needed. An error of credentials in the check of the schema is different
+/// if a read was answered: then only that check is refused (DynamoDB's DescribeTable), and elections work without it.
 bool isContact(const LeaseStatus& status) {
   if (status.terms > 0) return true;
   if (!reads(status) || !status.schema) return false;

@@ -1,4 +1,4 @@
-// `tenure run` until its store is of use for the first time: when to say that it waits, and when waiting is in vain.
+// `tenure run` until its store is usable for the first time: when to report that it waits, and when waiting is in vain.
 #pragma once
 
 #include <chrono>
@@ -11,27 +11,28 @@
 
 namespace tenure::cli {
 
-/// Pure: time and status are arguments. Contact is a term, or a read beside a look at the schema. After the first one
-/// it says nothing any more, whatever happens: a candidate that has competed goes on until it is stopped (I10).
+/// Pure: time and status are arguments. Contact means a term, or a read together with a check of the schema. After the
+/// first contact it advises nothing any more, whatever happens: a candidate that has competed goes on until it is
+/// stopped (I10).
 class FirstContact {
  public:
   explicit FirstContact(const Instant& since) noexcept : since_{since}, toldAt_{since} {}
 
   struct Advice {
     enum class Kind {
-      tell,    ///< that it waits, for how long already, and why
+      tell,    ///< report that it waits, for how long already, and why
       giveUp,  ///< the error is permanent (StoreError::permanent)
     };
     Kind kind{Kind::tell};
-    std::string cause{};  ///< empty: no answer, and no error either
+    std::string cause{};  ///< empty: there is no answer, and no error either
     std::chrono::nanoseconds waited{0};
   };
-  /// To be asked when `untilLook` is over. Tells the first cause at once, and then (with a cause or without) after 10
-  /// s, 20 s, 40 s and so on up to 10 min.
+  /// To be called when `untilLook` is over. Reports the first cause at once, and then (with or without a cause) after
+  /// 10 s, 20 s, 40 s and so on up to 10 min.
   [[nodiscard]] std::optional<Advice> look(const Instant& now, const LeaseStatus& status);
 
   [[nodiscard]] bool isMade() const noexcept { return made_; }
-  /// When to ask again; empty: no need.
+  /// When to call look() again; empty: not needed.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilLook(const Instant& now) const noexcept;
 
  private:

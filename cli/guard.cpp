@@ -29,21 +29,21 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// After SIGKILL: when to look whether anything is left that could not die yet, and then twice as long each time: a
-/// process in state D may take minutes, and each look is a walk through /proc, in the real-time class.
+/// After SIGKILL: when to check whether anything is left that could not die yet; each further check comes after twice
+/// the time. A process in state D may take minutes, and each check walks through /proc in the real-time class.
 constexpr nanoseconds killAgainAfter = std::chrono::milliseconds{20};
 constexpr nanoseconds killAgainAtMost = std::chrono::seconds{1};
 
 struct WatchedJob {
   UniqueFd leader;
-  UniqueFd beacon;  ///< held until nothing of the job is left: the job may have closed its own
+  UniqueFd beacon;  ///< held until nothing of the job is left, because the job may have closed its own
   JobProcesses processes;
   std::optional<Instant> terminatedAt{};
   bool killed{false};
   nanoseconds killAgain{killAgainAfter};
 };
 
-/// Said last, because a full pipe behind stderr may block.
+/// Written last, because a full pipe behind stderr may block.
 void report(bool killed) {
   const std::string how = killed ? "with SIGKILL" : "with SIGTERM";
   const std::string line = "tenure guard: the supervisor is gone; its job was ended " + how + "\n";
@@ -87,7 +87,7 @@ int Guard::run() {
 }
 
 void Guard::wait() {
-  // Once the supervisor is gone its two descriptors stay readable for ever.
+  // Once the supervisor is gone, its two descriptors stay readable for ever.
   pollfd entries[] = {{supervisorGone_ ? -1 : control_.get(), POLLIN, 0},
                       {supervisorGone_ ? -1 : supervisor_.get(), POLLIN, 0},
                       {timer_.descriptor(), POLLIN, 0},
@@ -154,17 +154,18 @@ nanoseconds Guard::untilKill(const Instant& now, const TermState& term) const {
 }
 
 void Guard::terminate(const Instant& now) {
-  // A supervisor that claimed it may have died before it sent the signal: then twice is better than never.
+  // A supervisor that claimed it may have died before it sent the signal. Then sending it twice is better than never.
   if (!channel_.claimTermination() && !supervisorGone_) return;
   job_->terminatedAt = now;
   job_->processes.refresh();
   job_->processes.signal(SIGTERM);
-  job_->processes.signal(SIGCONT);  // what is stopped cannot act on it
+  job_->processes.signal(SIGCONT);  // stopped processes cannot act on SIGTERM
 }
 
-/// Also while the supervisor lives: frozen, it cannot object, and it will find the job gone and the term over.
+/// Also while the supervisor lives. A frozen supervisor cannot object, and will find the job gone and the term over.
 void Guard::kill() {
-  // Claimed too where nobody was told to stop: the supervisor must not take this for an end of the job's own accord.
+  // Also claimed if nobody told the job to stop, so that the supervisor does not take this for an end of the job by
+  // itself.
   if (!std::exchange(job_->killed, true)) static_cast<void>(channel_.claimTermination());
   job_->processes.kill();
 }
@@ -180,8 +181,8 @@ void closeAllBut(const GuardDescriptors& kept) {
   close_range(next, ~0U, 0);
 }
 
-/// A busy machine is when the guard is needed. All are wishes, which need a privilege or a limit: a real-time class,
-/// the highest priority else, and no waiting for pages that it has used before.
+/// The guard is needed exactly when the machine is busy. All of these are only requests, because they need a privilege
+/// or a limit: a real-time class, or else the highest priority; and no waiting for pages that it has used before.
 void hurryUp() {
   const sched_param lowest{1};
   sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest);
@@ -193,8 +194,9 @@ void detach(const GuardDescriptors& descriptors) {
   sigset_t all{};
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  // A group of its own, so that who signals the supervisor's does not hit it; no session: where sched_autogroup is on
-  // that would have a share of the processor of its own, and was seen to wait for it for two seconds.
+  // The guard gets a process group of its own, so that a signal to the supervisor's group does not hit it. It gets no
+  // session of its own: where sched_autogroup is on, a session has its own share of the processor, and the guard was
+  // seen to wait for two seconds for that share.
   setpgid(0, 0);
   prctl(PR_SET_NAME, "tenure-guard");
   closeAllBut(descriptors);

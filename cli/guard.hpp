@@ -1,4 +1,4 @@
-// The guard: a small process of its own that ends a job whose supervisor cannot.
+// The guard: a small separate process that ends a job if the job's supervisor cannot.
 #pragma once
 
 namespace tenure::cli {
@@ -13,12 +13,12 @@ struct GuardDescriptors {
 /// Watches until the supervisor is gone and there is no job, then returns the exit code.
 ///
 /// - The supervisor died: SIGTERM to the job at once, SIGKILL when the drain timeout or the validity of the lease is
-///   over, whichever comes first.
+///   over, whichever is first.
 /// - The supervisor lives but does not act (SIGSTOP, a starved machine): SIGTERM when leadership ends, SIGKILL when
-///   validity does, both by the clock rule for holders and by what was last published.
+///   validity does, both judged by the clock rule for holders and by the last published term.
 ///
-/// It has a process group of its own and heeds no signal that can be blocked, so a terminal's ^C and hang-up do not
-/// reach it: it ends by itself.
+/// It has a process group of its own and blocks every signal that can be blocked, so a terminal's ^C and hang-up do not
+/// reach it. It ends by itself.
 [[nodiscard]] int runGuard(const GuardDescriptors& descriptors);
 
 }  // namespace tenure::cli

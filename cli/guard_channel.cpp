@@ -22,7 +22,7 @@ GuardChannel GuardChannel::create() {
   UniqueFd memory{memfd_create("tenure-guard", MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (!memory) throwErrno("memfd_create for the guard");
   if (ftruncate(memory.get(), sizeof(Board)) != 0) throwErrno("sizing the memory shared with the guard");
-  // A shrunk file would end the reader with SIGBUS.
+  // If the file were shrunk, the reader would end with SIGBUS.
   if (fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     throwErrno("sealing the memory shared with the guard");
   }

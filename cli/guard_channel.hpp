@@ -1,4 +1,4 @@
-// What the supervisor tells its guard without waiting for it: the term, in shared memory.
+// How the supervisor tells its guard the term without waiting for it: in shared memory.
 #pragma once
 
 #include <atomic>
@@ -10,14 +10,14 @@
 
 namespace tenure::cli {
 
-/// A page shared by supervisor and guard. The supervisor publishes each renewal here; the guard reads it when it
-/// wakes, also while the supervisor is frozen or dead. `leadsFor` is when the job is to be told to stop, `validFor`
-/// when it must be gone, both by elapsedForHolder, which works across processes of one boot.
+/// A page shared by supervisor and guard. The supervisor publishes each renewal here; the guard reads it when it wakes,
+/// also while the supervisor is frozen or dead. `leadsFor` says when the job is told to stop, and `validFor` when it
+/// must be gone. Both are judged by elapsedForHolder, which works across processes of one boot.
 class GuardChannel {
  public:
   /// The supervisor's side. Throws std::system_error.
   [[nodiscard]] static GuardChannel create();
-  /// The guard's side: maps what it inherited. Throws std::system_error.
+  /// The guard's side: maps the inherited memory. Throws std::system_error.
   [[nodiscard]] static GuardChannel open(UniqueFd memory);
 
   GuardChannel(GuardChannel&& other) noexcept;
@@ -31,10 +31,10 @@ class GuardChannel {
   void publish(const TermState& term) noexcept;
   [[nodiscard]] TermState term() const noexcept;
 
-  /// Begins a job's time: nobody has told it to stop, and it gets at most `drainTimeout` once somebody has.
+  /// Begins a job: nobody has told it to stop yet, and it gets at most `drainTimeout` once somebody has.
   void beginJob(std::chrono::nanoseconds drainTimeout) noexcept;
   [[nodiscard]] std::chrono::nanoseconds drainTimeout() const noexcept;
-  /// True for one caller of both processes: that one sends SIGTERM, so that the job gets it once.
+  /// True for only one caller in both processes. That caller sends SIGTERM, so the job gets it once.
   [[nodiscard]] bool claimTermination() noexcept;
   [[nodiscard]] bool terminationClaimed() const noexcept;
 
@@ -44,7 +44,7 @@ class GuardChannel {
     std::atomic<std::int64_t> drainNanoseconds{0};
     std::atomic<std::uint32_t> terminationClaims{0};
   };
-  // Atomics are shared between processes only where they need no lock table of the process.
+  // Atomics can be shared between processes only if they need no lock table of the process.
   static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
   GuardChannel(UniqueFd memory, Board* board) noexcept;

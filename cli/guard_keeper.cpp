@@ -12,7 +12,7 @@
 namespace tenure::cli {
 namespace {
 
-/// More deaths than this within the time are no accident any more.
+/// More deaths than this within the time cannot be accidents.
 constexpr std::size_t maxReplacements = 5;
 constexpr std::chrono::seconds replacementWindow{10};
 
@@ -24,7 +24,7 @@ GuardKeeper::GuardKeeper(const GuardChannel& channel, std::string program)
 }
 
 GuardKeeper::~GuardKeeper() {
-  // Nothing is left to guard, and a guard that somebody stopped must not hold up the supervisor's end.
+  // Nothing is left to guard, and a guard that somebody stopped must not delay the supervisor's end.
   if (id_ > 0) kill(id_, SIGKILL);
   reap();
 }
@@ -38,12 +38,12 @@ void GuardKeeper::start() {
   std::string numbers[3];
   for (std::size_t i = 0; i < 3; ++i) numbers[i] = std::to_string(inherited[i]);
   std::string subcommand = guardSubcommand;
-  // What ps shows: whoever looks for stray processes must see whose it is.
+  // The name that ps shows: people who look for stray processes must see to whom it belongs.
   std::string title = "tenure: guard of process " + std::to_string(getpid());
   char* const argv[] = {title.data(),      subcommand.data(), numbers[0].data(),
                         numbers[1].data(), numbers[2].data(), nullptr};
   const pid_t child = forkFor("the guard");
-  if (child == 0) {  // from here on async-signal-safe
+  if (child == 0) {  // from here on only async-signal-safe calls
     for (const int fd : inherited) fcntl(fd, F_SETFD, 0);
     execv(program_.c_str(), argv);
     _exit(127);
@@ -74,7 +74,7 @@ void GuardKeeper::watch(const ProcessGroup& group, const std::string& identity, 
   identity.copy(job_->identity, sizeof job_->identity - 1);
   descriptors_ = {group.leaderPidfd, beacon};
   watching_ = false;
-  sendMessage(control_.get(), *job_, descriptors_);  // if it fails the guard is dead, and its successor is told
+  sendMessage(control_.get(), *job_, descriptors_);  // if it fails, the guard is dead, and its successor gets the job
 }
 
 void GuardKeeper::forget() noexcept {
@@ -88,7 +88,7 @@ void GuardKeeper::takeAnswers() noexcept {
   while (const auto received = receiveMessage(control_.get(), closed)) {
     if (job_ && received->message.number == job_->number) watching_ = true;
   }
-  // Its death is told by the pidfd; a closed socket would only keep the poll awake.
+  // The pidfd reports the guard's death. A closed socket would only wake poll again and again.
   if (closed) control_.reset();
 }
 

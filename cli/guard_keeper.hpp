@@ -1,4 +1,4 @@
-// The supervisor's side of the guard: starts it, tells it of the job, replaces it when it dies.
+// The supervisor's side of the guard: starts it, tells it about the job, replaces it when it dies.
 #pragma once
 
 #include <chrono>
@@ -24,25 +24,25 @@ class GuardKeeper {
   explicit GuardKeeper(const GuardChannel& channel, std::string program = "/proc/self/exe");
   GuardKeeper(const GuardKeeper&) = delete;
   GuardKeeper& operator=(const GuardKeeper&) = delete;
-  /// Ends the guard. Not before the job is gone.
+  /// Ends the guard. The job must be gone before.
   ~GuardKeeper();
 
   [[nodiscard]] pid_t id() const noexcept { return id_; }
-  /// Readable when the guard answered.
+  /// Readable when the guard has answered.
   [[nodiscard]] int control() const noexcept { return control_.get(); }
-  /// Readable when the guard ended.
+  /// Readable when the guard has ended.
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
 
-  /// Hands a job over; `isWatching` turns true when the guard answered. The group's leader must not be reaped before
-  /// `forget`. `beacon` (-1: none) is the descriptor of the store's death notice: the guard holds it until nothing of
-  /// the job is left, because a job may close what it inherits.
+  /// Hands a job over; `isWatching` turns true when the guard has answered. The group's leader must not be reaped
+  /// before `forget`. `beacon` (-1: none) is the descriptor of the liveness file, with which the store's death notice
+  /// works. The guard holds it until nothing of the job is left, because a job may close descriptors that it inherits.
   void watch(const ProcessGroup& group, const std::string& identity, int beacon = -1);
   void forget() noexcept;
   void takeAnswers() noexcept;
   [[nodiscard]] bool isWatching() const noexcept { return watching_; }
 
-  /// To be called when the guard has ended: starts another and hands it the present job. False: guards keep dying or
-  /// cannot be started, so the job must not go on. `why` says what happened.
+  /// To be called when the guard has ended: starts another guard and hands it the present job. False: guards keep dying
+  /// or cannot be started, so the job must not go on; `why` says what happened.
   [[nodiscard]] bool replace(std::string& why) noexcept;
 
  private:

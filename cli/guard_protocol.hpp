@@ -1,4 +1,4 @@
-// The few messages between a supervisor and its guard, on a socket pair that keeps message borders.
+// The few messages between a supervisor and its guard, on a socket pair that keeps message boundaries.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@ inline constexpr const char* guardSubcommand = "__guard";
 /// Both ends are the same binary, so the layout needs no version.
 struct GuardMessage {
   enum class Kind : std::uint32_t {
-    watch,    ///< to the guard, with the job's descriptors: this job's life is yours to end
-    watched,  ///< the answer: from now on it is
+    watch,    ///< to the guard, with the job's descriptors: the guard must end this job when its time is over
+    watched,  ///< the guard's answer: it does so from now on
     forget,   ///< to the guard: the job is gone
   };
   Kind kind{Kind::forget};
-  std::uint32_t number{0};  ///< of the job, so that a late answer is not taken for another's
+  std::uint32_t number{0};  ///< of the job, so that a late answer is not taken for that of another job
   pid_t group{0};
-  std::uint32_t hasBeacon{0};  ///< of watch: the beacon's descriptor comes with it
+  std::uint32_t hasBeacon{0};  ///< for watch: the descriptor of the liveness file comes with the message
   char identity[33]{};
 };
 
-/// What goes with `watch`; the beacon is -1 where the store has no death notice.
+/// The descriptors that go with `watch`; `beacon` is -1 where the store has no death notice.
 struct JobDescriptors {
   int leader{-1};  ///< pidfd of the job's first process
-  int beacon{-1};  ///< as long as anybody holds it, the holder of the lease counts as alive
+  int beacon{-1};  ///< the liveness file; as long as any process holds it, the lease's holder counts as alive
 };
 
 struct ReceivedMessage {
@@ -43,7 +43,7 @@ struct ReceivedMessage {
 /// Never blocks. False: the other side is gone or does not read.
 bool sendMessage(int socket, const GuardMessage& message, const JobDescriptors& descriptors = {}) noexcept;
 
-/// Never blocks. Empty: nothing came, or (`closed`) nothing will.
+/// Never blocks. Empty: nothing has come, or (`closed`) nothing will come.
 [[nodiscard]] std::optional<ReceivedMessage> receiveMessage(int socket, bool& closed) noexcept;
 
 }  // namespace tenure::cli

@@ -15,11 +15,11 @@ namespace {
 
 constexpr char goAhead = 'g';
 
-/// All of it is async-signal-safe: the child of a threaded process.
+/// All of it is async-signal-safe, because this is the child of a threaded process.
 [[noreturn]] void becomeJob(ExecImage& image, const JobSpec& spec, const SignalState& signals, int gate, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(0);  // it died before the kernel knew the wish
+  if (getppid() != parent) _exit(0);  // the parent died before the kernel knew about the death signal
   signals.restore();
   char go = 0;
   if (read(gate, &go, 1) != 1 || go != goAhead) _exit(0);
@@ -41,10 +41,10 @@ Job Job::start(const JobSpec& spec, const SignalState& signals) {
   const pid_t parent = getpid();
   const pid_t child = forkFor("the job's process");
   if (child == 0) {
-    ours.reset();  // else this process's death would not end the wait at the gate
+    ours.reset();  // otherwise this process's death would not end the wait at the gate
     becomeJob(image, spec, signals, theirs.get(), parent);
   }
-  setpgid(child, child);  // the child does it too: whoever comes first, the group is there from now on
+  setpgid(child, child);  // the child does it too: whichever is first, the group exists from then on
   try {
     return Job{child, openPidfd(child), std::move(ours)};
   } catch (...) {
@@ -66,7 +66,7 @@ Job::~Job() {
 
 std::optional<ExitStatus> Job::status() const noexcept {
   siginfo_t info{};
-  // WNOWAIT: stays a zombie, so that the number of its group belongs to it until everything of it is gone.
+  // WNOWAIT: it stays a zombie, so that the group's number is not reused until everything of the group is gone.
   if (waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) {
     return std::nullopt;
   }

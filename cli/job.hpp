@@ -1,4 +1,4 @@
-// The command that runs while this copy leads: a child process that stands at a gate until its guard knows it.
+// The command that runs while this copy leads: a child process that waits at a gate until its guard knows it.
 #pragma once
 
 #include <map>
@@ -17,17 +17,19 @@ struct JobSpec {
   std::vector<std::string> command;                ///< not empty; a name without a slash is looked up in PATH
   std::map<std::string, std::string> environment;  ///< added to this process's own, replacing equal names
   std::vector<int> inherited;                      ///< descriptors that lose close-on-exec, in the job only
-  int beacon{-1};  ///< one more: of the store's death notice, which the guard holds as well; -1: none
+  int beacon{-1};  ///< one more: of the liveness file; the guard holds it as well; -1: none
 };
 
-/// Leads a process group of its own. After the fork it waits at a gate and executes the command only when the gate is
-/// opened; if this process dies meanwhile it just exits, so no job ever runs that the guard does not know.
+/// The job leads a process group of its own. After the fork it waits at a gate, and executes the command only when the
+/// gate is opened. If this process dies meanwhile, the child just exits. So no job ever runs that the guard does not
+/// know.
 ///
-/// The kernel sends it SIGTERM when the *thread* that called `start` ends (PR_SET_PDEATHSIG), so start jobs from the
-/// main thread only. The leader is reaped last, when the object goes: until then its group's number is not reused.
+/// The kernel sends it SIGTERM when the *thread* that called `start` ends (PR_SET_PDEATHSIG), so start jobs only from
+/// the main thread. The leader is reaped last, when the object is destroyed: until then its group's number is not
+/// reused.
 class Job {
  public:
-  /// Throws std::system_error if there can be no process.
+  /// Throws std::system_error if no process can be started.
   [[nodiscard]] static Job start(const JobSpec& spec, const SignalState& signals);
 
   Job(Job&&) noexcept = default;
@@ -46,9 +48,9 @@ class Job {
   [[nodiscard]] std::optional<int> takeStop() const noexcept;
 
   void openGate() noexcept;
-  /// Readable when the command was executed or could not be; -1 afterwards.
+  /// Readable when the command was executed, or when that failed; -1 afterwards.
   [[nodiscard]] int execDescriptor() const noexcept { return gate_.get(); }
-  /// To be called when it is. Zero: the command runs; else the errno of exec.
+  /// To be called when it is readable. Zero: the command runs; else the errno of exec.
   [[nodiscard]] int takeExecResult() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// When a job must be gone: one rule for supervisor and guard.
+// When a job must be gone: one rule for both supervisor and guard.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 
 namespace tenure::cli {
 
-/// Until SIGKILL is due; zero or less: it is. That is at the end of validity or, for a job that was told to stop, at
-/// the end of the drain timeout, whichever is first.
+/// The time until SIGKILL is due; zero or less: it is due now. It is due at the end of validity or, for a job that was
+/// told to stop, at the end of the drain timeout, whichever is first.
 ///
-/// A job whose SIGKILL is due gets no SIGTERM before it. The SIGCONT that goes with a SIGTERM would wake what is
-/// stopped, and it would act after its time.
+/// A job whose SIGKILL is due gets no SIGTERM before it. The SIGCONT that goes with a SIGTERM would wake stopped
+/// processes, and they would act after their time.
 [[nodiscard]] std::chrono::nanoseconds untilKill(const Instant& now, const TermState& term,
                                                  const std::optional<Instant>& toldToStopAt,
                                                  std::chrono::nanoseconds drainTimeout) noexcept;

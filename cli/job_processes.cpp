@@ -21,7 +21,7 @@ struct DirectoryCloser {
   void operator()(DIR* directory) const noexcept { closedir(directory); }
 };
 
-/// Empty if the file is not there (any more) or not ours to read.
+/// Empty if the file does not exist (any more) or may not be read by us.
 std::string readProcFile(pid_t process, const char* name) {
   const std::string path = "/proc/" + std::to_string(process) + '/' + name;
   const UniqueFd file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
@@ -34,7 +34,7 @@ std::string readProcFile(pid_t process, const char* name) {
   }
 }
 
-/// From the fields after the command name, which is in parentheses and may hold anything.
+/// Read from the fields after the command name, which is in parentheses and may contain anything.
 std::optional<pid_t> processGroupOf(pid_t process) {
   const std::string stat = readProcFile(process, "stat");
   const std::size_t name = stat.rfind(')');
@@ -96,8 +96,8 @@ std::size_t JobProcesses::refresh() {
   return found;
 }
 
-/// The second look is the one that counts: what it sees is what the descriptor names. A process whose first thread
-/// alone has ended looks like a zombie in /proc; its pidfd tells the truth.
+/// The second look is the one that counts, because it sees the process that the descriptor names. A process whose first
+/// thread alone has ended looks like a zombie in /proc; its pidfd shows that it lives.
 bool JobProcesses::add(pid_t process) {
   bool inGroup = false;
   if (process == getpid() || !belongs(process, inGroup)) return false;
@@ -120,7 +120,7 @@ void JobProcesses::signal(int signal) {
 void JobProcesses::kill() {
   signalGroup(group_, SIGKILL);
   for (int round = 0; round < maxKillRounds; ++round) {
-    // Those known first: a look at /proc takes milliseconds.
+    // The known ones first, because reading /proc takes milliseconds.
     for (const Member& member : members_) signalProcess(member.pidfd.get(), SIGKILL);
     if (refresh() == 0 && round > 0) return;
   }

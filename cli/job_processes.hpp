@@ -10,32 +10,32 @@
 
 namespace tenure::cli {
 
-/// The environment variable that marks a job's descent: the identities of the jobs that a process runs under,
-/// outermost first, separated by colons.
+/// The environment variable that marks a job's descendants. It holds the identities of the jobs that a process runs
+/// under, the outermost first, separated by colons.
 inline constexpr const char* jobVariable = "TENURE_JOB";
 
-/// Finds the live processes of a job by reading /proc: those whose process group is the job's and those whose
-/// environment carries the job's identity (a daemon that called setsid, a shell's own job control). Each is held by a
-/// pidfd, so that no signal can hit a stranger that got the number later. Beyond reach: a process that left the group
-/// and also cleared its environment, or runs as another user.
+/// Finds the live processes of a job by reading /proc: processes in the job's process group, and processes whose
+/// environment contains the job's identity (a daemon that called setsid, a shell's own job control). Each is held by a
+/// pidfd, so that no signal can hit another process that got the number later. It cannot find a process that left the
+/// group and also cleared its environment, or that runs as another user.
 class JobProcesses {
  public:
   /// `identity`: 32 hex digits, unique per job. Throws std::system_error.
   JobProcesses(ProcessGroup group, std::string identity);
 
-  /// Looks again, and tells how many processes were not known before. Those that ended (zombies too) are left out; so
-  /// is the group's leader if it ended.
+  /// Looks again, and returns how many processes were not known before. Processes that have ended (also zombies) are
+  /// left out, and so is the group's leader if it has ended.
   std::size_t refresh();
   [[nodiscard]] bool empty() const noexcept { return members_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return members_.size(); }
 
-  /// Readable when a process that the last refresh found has ended; look again then.
+  /// Readable when a process that the last refresh found has ended; call refresh again then.
   [[nodiscard]] int descriptor() const noexcept { return endings_.get(); }
 
-  /// Sends a signal to the group at one stroke and to each other process.
+  /// Sends a signal to the whole group in one call, and to each other process.
   void signal(int signal);
 
-  /// SIGKILL to all, again until a look finds nobody new, so that forks do not escape.
+  /// Sends SIGKILL to all, again until a look finds no new process, so that forks do not escape.
   void kill();
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// After SIGKILL: how often to look whether anything is left that could not die yet.
+/// After SIGKILL: how often to check whether anything is left that could not die yet.
 constexpr nanoseconds killAgainAfter = std::chrono::milliseconds{20};
 
 std::string newIdentity() {
@@ -26,7 +26,7 @@ std::string newIdentity() {
   return hex128(random);
 }
 
-/// A job under a job's supervisor belongs to both.
+/// A job under another job's supervisor belongs to both jobs.
 JobSpec marked(JobSpec spec, const std::string& identity) {
   const std::string outer = environmentText(jobVariable);
   spec.environment[jobVariable] = outer.empty() ? identity : outer + ':' + identity;
@@ -73,7 +73,7 @@ void JobRun::noteStops() {
 }
 
 std::vector<pollfd> JobRun::descriptors() const {
-  const int leader = status_ ? -1 : job_.pidfd();  // once ended it stays readable
+  const int leader = status_ ? -1 : job_.pidfd();  // it stays readable once the leader has ended
   const int rest = status_ ? processes_.descriptor() : -1;
   return {{leader, POLLIN, 0}, {rest, POLLIN, 0}, {gateOpen_ ? job_.execDescriptor() : -1, POLLIN, 0}};
 }
@@ -109,7 +109,7 @@ void JobRun::act(const Instant& now) {
   }
 }
 
-/// A process that was stopped for a while may find its guard's answer and the end of its term together.
+/// A process that was stopped for a while may find its guard's answer and the end of its term at the same time.
 void JobRun::passGate(const Instant& now) {
   if (!gateOpen_ && guard_.isWatching() && !stopWhy_ && channel_.term().remainingAt(now).count() > 0) {
     gateOpen_ = true;
@@ -127,7 +127,7 @@ void JobRun::noteEnding() {
   if (!status_) {
     status_ = job_.status();
     if (!status_) return;
-    takeExecResult();  // a command that cannot be executed may end between one look and the other
+    takeExecResult();  // a command that cannot be executed may end between the two checks
     stopped_ = terminatedAt_.has_value() || channel_.terminationClaimed();
   }
   processes_.refresh();
@@ -141,10 +141,10 @@ void JobRun::terminate(const Instant& now, const std::string& why) {
   if (!gateOpen_) return kill("it had not begun, and " + why);
   if (tooLate) return kill("its time is over");
   logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is told to stop: " + why);
-  if (!isFirst) return;  // the guard did, because this process was not on time
+  if (!isFirst) return;  // the guard did it, because this process was late
   processes_.refresh();
   processes_.signal(SIGTERM);
-  processes_.signal(SIGCONT);  // what is stopped cannot act on it
+  processes_.signal(SIGCONT);  // stopped processes cannot act on SIGTERM
 }
 
 void JobRun::kill(const std::string& why) {

@@ -17,16 +17,16 @@
 
 namespace tenure::cli {
 
-/// Runs a job and ends it on time, judged by what is published in the guard channel: so supervisor and guard follow
-/// one rule. Not thread-safe: the supervisor's main thread owns it. It never waits: `descriptors` and `untilWake` say
-/// when to call `act`.
+/// Runs a job and ends it on time. The times are judged by what is published in the guard channel, so supervisor and
+/// guard follow one rule. Not thread-safe: the supervisor's main thread owns it. It never waits: `descriptors` and
+/// `untilWake` say when to call `act`.
 ///
-/// A job is over when all its processes are gone. If its first process ends and others are left, they are told to stop
+/// A job is over when all its processes are gone. If its first process ends and others are left, they are told to stop,
 /// as if leadership had been given up.
 class JobRun {
  public:
   /// Starts the job behind its gate and hands it to the guard. The term must have been published. Throws
-  /// std::system_error if there can be no process.
+  /// std::system_error if no process can be started.
   JobRun(const JobSpec& spec, std::chrono::nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
          const SignalState& signals, Logger logger);
   ~JobRun();
@@ -42,22 +42,22 @@ class JobRun {
   /// Any other signal, to the job's first process only.
   void forward(int signal) const noexcept;
 
-  /// To be called on SIGCHLD: tells people that the job has been stopped, and by what, as it looks like a job that
-  /// hangs.
+  /// To be called on SIGCHLD. Reports that the job has been stopped, and by which signal, because it looks like a job
+  /// that hangs.
   void noteStops();
 
-  /// What to wait for besides the time; entries may be -1.
+  /// What to wait for in addition to the time; entries may be -1.
   [[nodiscard]] std::vector<pollfd> descriptors() const;
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWake(const Instant& now) const;
   void act(const Instant& now);
 
   /// True when nothing of the job is left.
   [[nodiscard]] bool isOver() const noexcept { return over_; }
-  /// How its first process ended; set once it did.
+  /// How its first process ended; set once it has ended.
   [[nodiscard]] const std::optional<ExitStatus>& status() const noexcept { return status_; }
   /// The errno of exec if the command could not be executed, else zero.
   [[nodiscard]] int execError() const noexcept { return execError_; }
-  /// It was told to stop (by either process) before its first process ended.
+  /// It was told to stop (by this process or the guard) before its first process ended.
   [[nodiscard]] bool wasStopped() const noexcept { return stopped_; }
 
  private:

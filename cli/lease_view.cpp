@@ -37,7 +37,7 @@ std::string_view toString(LeaseViewState state) {
   return "invalid";
 }
 
-/// Milliseconds say nothing once it is hours.
+/// Milliseconds are of no use once the time is hours.
 std::string ago(milliseconds time) {
   if (time.count() < 0) return fmt::format("{} in the future of this machine's clock", durationText(-time));
   using std::chrono::seconds;

@@ -14,7 +14,7 @@ enum class LeaseViewState {
   none,      ///< there is no record: nobody has led yet
   released,  ///< the last leader gave it up
   held,      ///< somebody leads
-  vanished,  ///< the record was deleted before the term ended: candidates wait out the lease that the counter states
+  vanished,  ///< the record was deleted before the term ended: candidates wait for the lease that the counter states
   silent,    ///< held, but not renewed for longer than the lease by the wall clocks: the holder is probably gone
 };
 
@@ -25,7 +25,7 @@ struct LeaseView {
   std::string group;
   std::string store;
   std::optional<LeaseRecord> record;
-  /// Since the last renewal, by the wall clocks of the writer and of this machine. For people; may be negative.
+  /// Time since the last renewal, by the wall clocks of the writer and of this machine. For people; may be negative.
   std::chrono::milliseconds renewedAgo{0};
   std::string warning{};  ///< see LeaseLook
 
@@ -38,7 +38,7 @@ struct LeaseView {
 
 /// For people: a table.
 [[nodiscard]] std::string toTable(const LeaseView& view, bool colours);
-/// One line with a line break; docs/reference/program.md tells the keys.
+/// One line with a line break; docs/reference/program.md lists the keys.
 [[nodiscard]] std::string toJson(const LeaseView& view);
 
 }  // namespace tenure::cli

@@ -1,4 +1,4 @@
-// `tenure lock` has commands of its own.
+// Parses the command line of `tenure lock`, which has commands of its own.
 #include "lock_arguments.hpp"
 
 #include <algorithm>
@@ -181,7 +181,7 @@ std::variant<LockArguments, int> LockParser::parse(std::vector<std::string> word
   }
   const std::vector<std::string> typed = words;
   try {
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // CLI11 wants them in this order
     app_.parse(words);
   } catch (const CLI::Success& wish) {
     app_.exit(wish);

@@ -11,10 +11,10 @@
 
 namespace tenure::cli {
 
-/// What a lock token begins with, and no name of a lock that is typed.
+/// The beginning of a lock token; no name of a lock that a user types begins like this.
 inline constexpr std::string_view lockTokenPrefix = "tenure-lock:";
 
-/// Which store, as words and environment give it; see lock_store.hpp for what counts.
+/// The store, as words and environment name it; lock_store.hpp says which of them counts.
 struct LockStoreArguments {
   std::string config;
   std::string store, path;                       ///< sqlite
@@ -37,7 +37,7 @@ struct LockArguments {
   std::vector<std::string> command{};
 };
 
-/// As parseArguments, for the words after `lock`; `command`: what stood after `--`, if that was there.
+/// As parseArguments, for the words after `lock`; `command`: the words after `--`, if it was given.
 [[nodiscard]] std::variant<LockArguments, int> parseLockArguments(
     std::vector<std::string> words, const std::optional<std::vector<std::string>>& command);
 

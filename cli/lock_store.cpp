@@ -75,7 +75,7 @@ std::optional<GroupConfig> withStore(LockStoreArguments words) {
   return config;
 }
 
-/// What stands in for a key of the YAML on the command line and in the environment.
+/// How a key of the YAML is written on the command line and in the environment.
 struct Word {
   const char* key;
   const char* option;
@@ -99,7 +99,7 @@ void replaceAll(std::string& text, std::string_view what, std::string_view by) {
   }
 }
 
-/// A fault in terms of what the user gave: whoever typed --lease never saw lease.duration.
+/// A fault in terms of what the user typed: a user who typed --lease never saw lease.duration.
 std::string asGiven(const OptionFault& fault, const LockArguments& arguments) {
   std::string text = (fault.key == "group" ? "the lock's name" : fault.key) + ": " + fault.message;
   const bool byWords = arguments.store.config.empty();
@@ -127,7 +127,7 @@ std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments) 
   config->options.group = named ? arguments.target : "any";
   if (named && !arguments.owner.empty()) config->options.candidate.id = arguments.owner;
   if (named && arguments.lease) {
-    config->options.lease = LeaseOptions{};  // what the file derives from its own duration does not fit another
+    config->options.lease = LeaseOptions{};  // values made from the file's own duration do not fit another
     config->options.lease.duration = *arguments.lease;
   }
   if (arguments.heartbeat) config->options.lease.heartbeat = arguments.heartbeat;

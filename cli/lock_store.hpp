@@ -1,4 +1,4 @@
-// The store of a `tenure lock` command, and what a group's file says beside it.
+// The store of a `tenure lock` command, and what else a group's file says.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@
 
 namespace tenure::cli {
 
-/// Where the store comes from, the first that is given: --store and its flags; --config; TENURE_LOCK_STORE;
-/// TENURE_CONFIG. A flag that is missing beside --store is looked up as TENURE_LOCK_PATH, _TABLE, _REGION, _ENDPOINT,
-/// _PROFILE, _PARTITION_KEY, _SORT_KEY. Of a file the candidate's name and the lease count as defaults; the lock's
-/// name and timing are the command's. Empty if something is wrong, which was told on stderr.
+/// Where the store comes from; the first that is given counts: --store and its flags; --config; TENURE_LOCK_STORE;
+/// TENURE_CONFIG. A flag that is missing beside --store is taken from TENURE_LOCK_PATH, _TABLE, _REGION, _ENDPOINT,
+/// _PROFILE, _PARTITION_KEY, _SORT_KEY. A file gives the defaults for the candidate's name and the lease; the command
+/// gives the lock's name and timing. Empty if something is wrong; that was reported on stderr.
 [[nodiscard]] std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments);
 
 /// Makes no request. Warnings of the store go to stderr.

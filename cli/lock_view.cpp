@@ -32,7 +32,7 @@ std::string attributesJson(const std::map<std::string, std::string>& attributes)
   return "{" + out + "}";
 }
 
-/// Bytes of the user's that may be anything: shown where they are text.
+/// The user's bytes may be anything; they are shown where they are text.
 std::string dataText(const std::string& data) {
   const bool text = isUtf8(data) && std::none_of(data.begin(), data.end(), [](char c) {
                       return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;

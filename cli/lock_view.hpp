@@ -10,7 +10,7 @@
 
 namespace tenure::cli {
 
-/// One JSON object on a line; docs/reference/program.md tells the keys.
+/// One JSON object on a line; docs/reference/program.md lists the keys.
 [[nodiscard]] std::string toJson(const LockToken& token);
 [[nodiscard]] std::string toJson(const LockTokenError& error);
 [[nodiscard]] std::string toJson(const LockWatch::Row& row, const std::string& store);
@@ -20,10 +20,10 @@ namespace tenure::cli {
 [[nodiscard]] std::string tokenTable(const LockToken& token, const TokenView& view);
 [[nodiscard]] std::string listTable(const std::vector<LockWatch::Row>& rows, bool colours);
 
-/// "acquired 2026-11-21T06:25:49.707Z, 12s ago by the wall clocks"; empty if the holder did not tell.
+/// "acquired 2026-11-21T06:25:49.707Z, 12s ago by the wall clocks"; empty if the holder wrote no time.
 [[nodiscard]] std::string ageText(std::int64_t acquiredAtMillis);
 
-/// A value of JSON, null where there is none.
+/// A JSON value, null where there is no time.
 [[nodiscard]] std::string jsonTimeOf(std::int64_t millis);
 
 }  // namespace tenure::cli

@@ -1,4 +1,4 @@
-// What may be said of locks by watching their records. Pure: listings and their times are arguments.
+// What can be said about locks by watching their records. Pure: listings and their times are arguments.
 #pragma once
 
 #include <chrono>
@@ -22,11 +22,11 @@ enum class LockState {
 
 [[nodiscard]] std::string_view toString(LockState state) noexcept;
 
-/// No wall clock takes part: a record is stale when this watcher saw one version of it for its whole lease (invariant
-/// I3), whatever times it carries.
+/// No wall clock is used: a record is stale when this watcher saw one version of it for its whole lease (invariant I3),
+/// whatever times it contains.
 class LockWatch {
  public:
-  /// A listing that was asked for at `sentAt` and received at `receivedAt`. What it does not show any more is
+  /// A listing that was requested at `sentAt` and received at `receivedAt`. Records that it does not show any more are
   /// forgotten.
   void see(const Instant& sentAt, const Instant& receivedAt, const std::vector<ListedLease>& listing);
 
@@ -34,24 +34,24 @@ class LockWatch {
     LeaseKey key;
     StoreResult<LeaseRecord> record;
     LockState state;
-    std::chrono::nanoseconds unrenewedFor;  ///< certainly; zero after the first listing
+    std::chrono::nanoseconds unrenewedFor;  ///< at least this long; zero after the first listing
     std::string warning{};                  ///< ListedLease::warning
   };
-  /// By the last listing, in its order.
+  /// As of the last listing, in its order.
   [[nodiscard]] std::vector<Row> rows() const;
 
-  /// Released, or held and unrenewed for its lease and `grace` on top; empty grace: never what is held.
+  /// Whether it is released, or held and not renewed for its lease and `grace` more; empty grace: never if it is held.
   [[nodiscard]] static bool mayBeRemoved(const Row& row, std::optional<std::chrono::milliseconds> grace);
 
-  /// How long what is held must be watched until all of it is known to be alive or removable.
+  /// How long held records must be watched until all of them are known to be alive or removable.
   [[nodiscard]] std::chrono::milliseconds longestWatch(std::chrono::milliseconds grace) const;
 
  private:
   struct Sighting {
     RecordVersion version;
     Instant since;        ///< after this version was first received
-    Instant confirmed;    ///< before the last listing that showed it was asked for
-    bool renewed{false};  ///< it had another version before, by the same holder
+    Instant confirmed;    ///< before the request of the last listing that showed it
+    bool renewed{false};  ///< it had another version before, written by the same holder
   };
   std::map<LeaseKey, Sighting> sightings_;
   std::vector<ListedLease> last_;

@@ -18,7 +18,7 @@ void MainTasks::post(Task task) {
     tasks_.push_back(std::move(task));
   }
   const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);  // full means readable anyway
+  [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);  // a full one is readable too
 }
 
 void MainTasks::run() {

@@ -21,7 +21,7 @@ class MainTasks {
 
   /// Any thread; never runs the task inside the call.
   void post(Task task);
-  /// Main thread: runs what was posted until now, in order.
+  /// Main thread: runs the tasks posted until now, in order.
   void run();
 
  private:

@@ -1,4 +1,4 @@
-// What the program says to people and to other programs.
+// How the program writes to people and to other programs.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace tenure::cli {
 /// `tenure: <message>` on stderr, in one write.
 void complain(const std::string& message);
 
-/// On stdout; false if it could not be written (a full disk, a closed pipe), which was then told on stderr.
+/// Writes to stdout. False if that failed (a full disk, a closed pipe), which was then reported on stderr.
 [[nodiscard]] bool say(const std::string& text);
 
 enum class Colour { none, good, warning, bad, dim };
@@ -25,7 +25,7 @@ enum class Colour { none, good, warning, bad, dim };
 /// Two columns, the first padded; lines end with a line break. Values may hold colours.
 [[nodiscard]] std::string table(const std::vector<std::pair<std::string, std::string>>& rows);
 
-/// A JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 become U+FFFD.
+/// A JSON string with its quotes (RFC 8259). Bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string jsonString(std::string_view text);
 /// The same; an empty text is null.
 [[nodiscard]] std::string jsonStringOrNull(std::string_view text);

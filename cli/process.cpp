@@ -36,7 +36,7 @@ void requireFreeDescriptors(int any, std::size_t count) {
   while (taken.size() < count) {
     taken.emplace_back(fcntl(any, F_DUPFD_CLOEXEC, 0));
     if (taken.back()) continue;
-    if (errno != EMFILE) return;  // the system's lack may pass
+    if (errno != EMFILE) return;  // a shortage of the whole system may pass
     throw std::system_error{EMFILE, std::generic_category(),
                             "the store and the job need " + std::to_string(count) + " more open files, and " +
                                 std::to_string(taken.size() - 1) + " are left"};
@@ -73,8 +73,9 @@ bool signalGroup(const ProcessGroup& group, int signal) noexcept {
   if (group.leaderPidfd < 0 || group.id <= 1) return false;
   if (sendByPidfd(group.leaderPidfd, signal, pidfdSignalProcessGroup) == 0) return true;
   if (errno != EINVAL) return false;
-  // An older kernel knows groups by number only. The number is the group's as long as a member lives or the leader is
-  // not reaped; the supervisor signals before it reaps, and the guard acts within one turn of the pid counter.
+  // An older kernel knows groups only by number. The number belongs to the group as long as a member lives or the
+  // leader is not reaped. The supervisor signals before it reaps, and the guard acts before the process ids can wrap
+  // around.
   return kill(-group.id, signal) == 0;
 }
 

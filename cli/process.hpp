@@ -1,4 +1,4 @@
-// Processes by descriptor: what pidfds, process groups and exit statuses need.
+// Processes by descriptor: helpers for pidfds, process groups and exit statuses.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@ namespace tenure::cli {
 /// Throws std::system_error: `what` names the call and its purpose.
 [[noreturn]] void throwErrno(const std::string& what);
 
-/// fork(2). Throws std::system_error with `what` the child is for, and the limit that is reached if it is one.
+/// fork(2). Throws std::system_error. Its text says `what` the child is for, and names the limit if one is reached.
 [[nodiscard]] pid_t forkFor(const std::string& what);
 
-/// What a system call's error means where its own text does not say it: the limit behind EAGAIN or EMFILE. Empty:
-/// nothing.
+/// The meaning of a system call's error where the error's own text does not say it: the limit behind EAGAIN or EMFILE.
+/// Empty: there is none.
 [[nodiscard]] std::string limitBehind(int error);
 
-/// Throws std::system_error if this process's own limit leaves fewer descriptors than that. `any` is an open one.
-/// Whoever needs them later would take the lack for a trouble that passes.
+/// Throws std::system_error if this process's own limit leaves fewer descriptors than that. `any` is an open
+/// descriptor. Code that needs them later would take the shortage for a trouble that passes.
 void requireFreeDescriptors(int any, std::size_t count);
 
 /// A close-on-exec descriptor that becomes readable when the process ends. Throws std::system_error.
@@ -28,20 +28,21 @@ void requireFreeDescriptors(int any, std::size_t count);
 /// The same; empty if there is no such process (any more).
 [[nodiscard]] UniqueFd tryOpenPidfd(pid_t process) noexcept;
 
-/// False: it has been reaped, or may not be signalled.
+/// False: the process has been reaped, or may not be signalled.
 bool signalProcess(int pidfd, int signal) noexcept;
 
 /// True once the process behind the descriptor has ended, reaped or not.
 [[nodiscard]] bool hasEnded(int pidfd) noexcept;
 
-/// A process group, named so that a number that the kernel gave to others meanwhile is never hit.
+/// A process group, named in such a way that a signal never hits another group to which the kernel gave the number
+/// later.
 struct ProcessGroup {
   int leaderPidfd{-1};
   pid_t id{0};
 };
 
-/// Sends `signal` to every process of the group (0: only asks). False: the group is empty or cannot be told any more
-/// from a stranger's.
+/// Sends `signal` to every process of the group (0: only asks). False: the group is empty, or cannot be distinguished
+/// any more from another group with its number.
 bool signalGroup(const ProcessGroup& group, int signal) noexcept;
 
 /// "signal 15 (Terminated)".
@@ -52,7 +53,7 @@ struct ExitStatus {
   bool bySignal{false};
   int value{0};  ///< exit code or signal number
 
-  /// As a shell tells it: the exit code, or 128 + the signal.
+  /// As a shell reports it: the exit code, or 128 + the signal.
   [[nodiscard]] int shellCode() const noexcept { return bySignal ? 128 + value : value; }
   /// "ended with exit code 3", "was ended by signal 9 (Killed)".
   [[nodiscard]] std::string text() const;

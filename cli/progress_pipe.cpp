@@ -11,7 +11,7 @@ ProgressPipe::ProgressPipe() {
   if (pipe2(ends, O_CLOEXEC) != 0) throwErrno("pipe for the job's progress");
   read_.reset(ends[0]);
   write_.reset(ends[1]);
-  // Our end only: a job that writes faster than it is read waits for a moment, as with any pipe.
+  // Only our end is non-blocking: a job that writes faster than we read waits for a moment, as with any pipe.
   if (fcntl(read_.get(), F_SETFL, O_NONBLOCK) != 0) throwErrno("fcntl on the job's progress pipe");
 }
 

@@ -1,20 +1,20 @@
-// How a job reports progress when lease.progress_timeout asks for it: by writing to a pipe.
+// How a job reports progress if lease.progress_timeout is set: by writing to a pipe.
 #pragma once
 
 #include "unique_fd.hpp"
 
 namespace tenure::cli {
 
-/// The job finds the number of its end in TENURE_PROGRESS_FD; anything that it writes there is a sign of life.
+/// The job finds its end's descriptor number in TENURE_PROGRESS_FD; anything that it writes there is a sign of life.
 class ProgressPipe {
  public:
   /// Throws std::system_error.
   ProgressPipe();
 
   [[nodiscard]] int jobEnd() const noexcept { return write_.get(); }
-  /// Readable when the job wrote.
+  /// Readable when the job has written.
   [[nodiscard]] int descriptor() const noexcept { return read_.get(); }
-  /// Takes off what was written. True: there was something.
+  /// Removes what was written. True: there was something.
   bool take() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// How long to stay away from the election after a job ended by itself.
+// How long this copy stays away from the election after a job ended by itself.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,9 @@
 
 namespace tenure::cli {
 
-/// One lease duration, so that another candidate gets its turn; after each further failure in a row twice as long, up
-/// to five minutes (or one lease, if that is longer). A job that ended with exit code 0, or ran for longer than the
-/// delay before it, starts the row anew.
+/// One lease duration, so that another candidate can get the lease. After each further failure in a row twice as long,
+/// up to five minutes (or one lease, if that is longer). A job that ended with exit code 0, or ran for longer than the
+/// delay before it, starts a new row.
 class RestartDelay {
  public:
   explicit RestartDelay(std::chrono::nanoseconds lease) noexcept : lease_{lease}, next_{lease} {}

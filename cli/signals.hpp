@@ -1,4 +1,4 @@
-// Signals of the supervisor as events, and the signal state that the job is to get.
+// Signals of the supervisor as events, and the signal state that the job gets.
 #pragma once
 
 #include <csignal>
@@ -9,18 +9,18 @@
 
 namespace tenure::cli {
 
-/// The dispositions and the mask that this process was started with; a job gets them back.
+/// The dispositions and the mask with which this process was started; a job gets them back.
 class SignalState {
  public:
-  /// Remembers and then prepares this process: SIGPIPE is ignored (a closed stderr must not end a supervisor),
-  /// SIGCHLD is not (an ignoring parent would hide how the job ended).
+  /// Remembers the state and then prepares this process. SIGPIPE is ignored, because a closed stderr must not end a
+  /// supervisor. SIGCHLD is not ignored, because a parent that ignores it would not see how the job ended.
   [[nodiscard]] static SignalState takeOver() noexcept;
 
   /// Async-signal-safe: for a forked child before exec.
   void restore() const noexcept;
 
-  /// True for SIGHUP, SIGINT and SIGQUIT if whoever started this process told it to ignore them, as nohup(1) does with
-  /// SIGHUP and a shell does with the other two for its background jobs.
+  /// True for SIGHUP, SIGINT and SIGQUIT if this process was started with them ignored, as nohup(1) does with SIGHUP
+  /// and a shell does with the other two for its background jobs.
   [[nodiscard]] bool wasIgnored(int signal) const noexcept;
 
  private:
@@ -31,14 +31,14 @@ class SignalState {
   sigset_t ignored_{};
 };
 
-/// Blocks signals in this thread, and in the threads that it starts afterwards, and gives them as events.
+/// Blocks signals in this thread, and in the threads that it starts afterwards, and returns them as events.
 class SignalEvents {
  public:
   /// Throws std::system_error.
   explicit SignalEvents(const std::vector<int>& signals);
 
   [[nodiscard]] int descriptor() const noexcept { return events_.get(); }
-  /// The next signal that came, empty if none is pending.
+  /// The next pending signal; empty if none is pending.
   [[nodiscard]] std::optional<int> next() noexcept;
 
  private:

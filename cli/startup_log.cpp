@@ -3,7 +3,7 @@
 namespace tenure::cli {
 namespace {
 
-/// One cause may count down while it is told (a new database is made in so many seconds).
+/// One cause may contain a countdown (a new database is made in so many seconds).
 std::string withoutDigits(std::string text) {
   std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
   return text;

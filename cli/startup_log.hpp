@@ -1,4 +1,4 @@
-// The log of `tenure run` before its store has answered: one cause is one line.
+// The log of `tenure run` before its store has answered: each cause is logged in one line.
 #pragma once
 
 #include <memory>
@@ -11,18 +11,19 @@
 
 namespace tenure::cli {
 
-/// Whatever needs the store at the start (schema, beacon, watch, first read) meets the same trouble and warns of it.
-/// Until `open` warnings are held back, so that the supervisor, which looks often, can say the cause once in its own
-/// words and drop what says the same. The logger is for any thread, the rest for one.
+/// Every part that needs the store at the start (schema, liveness file, watch, first read) meets the same trouble and
+/// warns about it. Until `open`, warnings are held back. So the supervisor, which checks often, can report the cause
+/// once in its own words, and drop the warnings that say the same. Any thread may use the logger; the rest is for one
+/// thread.
 class StartupLog {
  public:
   explicit StartupLog(Logger logger) : logger_{std::move(logger)} {}
 
-  /// For the library to log to. May outlive this object; then nothing is held back.
+  /// The logger for the library. It may outlive this object; then nothing is held back.
   [[nodiscard]] Logger logger() const;
 
-  /// `cause` has been told: what is held back and says the same, but for its numbers, is dropped, now and later; the
-  /// rest is logged.
+  /// `cause` has been reported. Warnings that say the same, except for their numbers, are dropped, now and later; the
+  /// other ones are logged.
   void told(const std::string& cause);
   /// The store has answered, or the program ends: nothing is held back any more.
   void open();

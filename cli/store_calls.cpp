@@ -22,7 +22,7 @@ Outcome noAnswer(const LeaseStore& store, std::chrono::milliseconds patience) {
   }
 }
 
-/// A store that is stuck (a disk that does not answer, no thread to be had) keeps nobody waiting.
+/// A store that hangs (a disk that does not answer, no thread available) must not make the program wait.
 template <class Outcome, class Call>
 Outcome answerOf(const LeaseStore& store, const Call& call, std::chrono::milliseconds patience = storePatience) {
   const auto promise = std::make_shared<std::promise<Outcome>>();
@@ -57,7 +57,8 @@ StoreResult<LeaseLook> lookNow(LeaseStore& store, const LeaseKey& key) {
   }
   look.warning = disagreementIn(*tokens);
   if (look.warning.empty()) return look;
-  // Record and counter may be of two moments, between which a term began: only what stays so is true.
+  // Record and counter may come from two moments, between which a term began. So only a disagreement that a second read
+  // confirms is true.
   const auto again = readTokensNow(store, key);
   if (again.has_error() || *again != *tokens) look.warning.clear();
   return look;

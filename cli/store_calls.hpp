@@ -1,4 +1,4 @@
-// Store calls that wait for their answer, for commands that do one thing after the other.
+// Store calls that wait for their answer, for commands that do one thing after another.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@ namespace tenure::cli {
 
 /// Long enough for a busy store, short enough for a person who waits.
 inline constexpr std::chrono::seconds storePatience{5};
-/// A table in a cloud may take that long to come to be.
+/// The creation of a table in a cloud may take that long.
 inline constexpr std::chrono::seconds schemaPatience{60};
 inline constexpr std::chrono::seconds listPatience{120};
-/// A wait that is over bounds the program whatever the store does; so much longer may it take to find out, and take
-/// back, what an attempt without an answer has left.
+/// A wait that is over ends the program whatever the store does. This much more time may be used to find out, and take
+/// back, what an unanswered attempt has left.
 inline constexpr std::chrono::milliseconds unansweredTime{250};
 
 [[nodiscard]] StoreStatus ensureSchemaNow(LeaseStore& store, std::chrono::milliseconds patience = schemaPatience);
@@ -27,9 +27,9 @@ struct LeaseLook {
   std::optional<LeaseRecord> record{};
   std::string warning{};  ///< not empty: what is wrong with its tokens, or that this could not be found out
 };
-/// An error also where there is no record because its table was dropped: a candidate's read tells it as no record.
+/// An error also if there is no record because its table was dropped: for a candidate's read that is just no record.
 [[nodiscard]] StoreResult<LeaseLook> lookNow(LeaseStore& store, const LeaseKey& key);
-/// A table may have many rows.
+/// Has more time, because a table may have many rows.
 [[nodiscard]] ListOutcome listNow(LeaseStore& store, const std::string& prefix);
 [[nodiscard]] WriteOutcome removeNow(LeaseStore& store, const LeaseKey& key, const RecordVersion& version);
 [[nodiscard]] StoreResult<StoredTokens> readTokensNow(LeaseStore& store, const LeaseKey& key);
@@ -37,7 +37,7 @@ struct LeaseLook {
                                         FencingToken token);
 [[nodiscard]] WriteOutcome requestStepDownNow(LeaseStore& store, const LeaseKey& key, FencingToken token);
 
-/// The error with its store in front, once.
+/// The error with its store's name in front, only once.
 [[nodiscard]] std::string faultText(const LeaseStore& store, const StoreError& error);
 
 }  // namespace tenure::cli

@@ -23,15 +23,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// timeout(1) sends its signal to the program and then to the group, so it comes twice within milliseconds; nobody who
-/// wants to hurry is that quick.
+/// timeout(1) sends its signal to the program and then to the group, so it comes twice within milliseconds. A user who
+/// wants to hurry is not that quick.
 constexpr milliseconds sameWish{500};
 
-/// At most: two connections to SQLite or those to a server, beacon, watches, timers, and the pipes of the job.
+/// The most that may be needed: two connections to SQLite or those to a server, liveness file, watches, timers, and the
+/// pipes of the job.
 constexpr std::size_t descriptorsNeeded = 24;
 
-/// `on_lost: terminate` is kept here: ended by the library, this process would leave its job to the guard, which has to
-/// find out first.
+/// `on_lost: terminate` is carried out here. If the library ended this process, the job would be left to the guard,
+/// which would have to notice that first.
 Group withoutTerminate(GroupConfig config, Logger logger) {
   config.options.onLost = OnLost::callback;
   return makeGroup(config, std::move(logger)).value();
@@ -94,7 +95,7 @@ int Supervisor::run() {
     if (progress_ && progress_->take() && term_) term_->reportProgress();
     advance(readClock());
   }
-  tasks_.run();  // a term that began in the last moment is let go
+  tasks_.run();  // releases a term that began in the last moment
   return exitCode_.value_or(exitOk);
 }
 
@@ -175,7 +176,7 @@ void Supervisor::hurry() {
     job_->hurry();
     return;
   }
-  // Waiting for the store is all that is left. Nothing acts any more, so the lease may just as well expire.
+  // Only the wait for the store is left. Nothing acts under the lease any more, so it may simply expire.
   logger_.log(LogLevel::warn, "asked to hurry: leaves without waiting for the release");
   std::_Exit(exitCode_.value_or(exitOk));
 }
@@ -190,7 +191,7 @@ void Supervisor::keepGuard() {
   leave(exitFailed);
 }
 
-/// Who runs a command under a lock wants to know whom he waits for.
+/// A user who runs a command under a lock wants to know which holder the wait is for.
 void Supervisor::noteHolder(const std::optional<LeaderInfo>& leader) {
   if (!options_.namesHolder || !leader || leader->self) return holderNote_.drop();
   holderNote_.set(
@@ -219,7 +220,7 @@ void Supervisor::advance(const Instant& now) {
 }
 
 void Supervisor::beginTerm(const Leadership& term, WorkHandle handle) {
-  if (exitCode_ || stopAskedAt_) return;  // letting the handle go ends the work that never began
+  if (exitCode_ || stopAskedAt_) return;  // dropping the handle ends the work, which has not begun
   waitLimit_.lift();
   term_ = term;
   publisher_.publish(term);
@@ -249,7 +250,7 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
                       {"TENURE_CONFIG", options_.configFile},
                       {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
-  // What is left of the job must count as this holder being alive.
+  // As long as anything of the job is left, this holder must count as alive.
   const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
   if (notice) spec.beacon = notice->descriptor();
   if (progress_) {
@@ -259,7 +260,7 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
   return spec;
 }
 
-/// Nothing of the job is left. Only now may the elector go on to the release (I9).
+/// Nothing of the job is left. Only now may the elector release the lease (I9).
 void Supervisor::endTerm() {
   const ExitStatus status = job_->status().value_or(ExitStatus{});
   logger_.log(LogLevel::info, "the job (process " + std::to_string(job_->id()) + ") " + status.text());
@@ -307,7 +308,7 @@ void Supervisor::leave(int code) {
   }
 }
 
-/// The elector has stopped: leaves, or pauses before it competes anew.
+/// The elector has stopped: ends the program, or pauses before it competes again.
 void Supervisor::settle(const Instant& now) {
   if (!stopped_ || job_) return;
   if (*stopped_ == ReleaseResult::unknown || *stopped_ == ReleaseResult::notDrained) {
@@ -323,7 +324,7 @@ void Supervisor::settle(const Instant& now) {
   }
 }
 
-/// Before the first answer of the store nobody can tell a wrong set-up from an outage but by its cause.
+/// Before the store's first answer, only the cause shows whether the set-up is wrong or the store is out of service.
 void Supervisor::makeContact(const Instant& now, const LeaseStatus& lease) {
   if (exitCode_) return;
   const auto advice = firstContact_.look(now, lease);
@@ -343,8 +344,8 @@ std::optional<nanoseconds> Supervisor::untilQuit(const Instant& now) const {
   return unansweredTime - elapsedForHolder(*gaveUpAt_, now);
 }
 
-/// The store has not answered in time. No job was begun, so nothing acts; what is not known is whether the lease is
-/// ours.
+/// The store has not answered in time. No job was started, so nothing acts; but it is not known whether we have the
+/// lease.
 void Supervisor::quit() {
   startupLog_.open();
   if (!mayHaveAcquired_) std::_Exit(*exitCode_);

@@ -33,11 +33,11 @@ struct SupervisorOptions {
   bool once{false};
   std::optional<std::chrono::milliseconds> wait{};  ///< for leadership; zero: leave as soon as somebody else leads
   std::string configFile;                           ///< absolute, for the job's environment
-  bool namesHolder{false};  ///< tells people who holds what they wait for, whatever the log's level
+  bool namesHolder{false};  ///< reports who holds what the user waits for, whatever the log level
 };
 
-/// One thread, one loop: everything happens on the thread that calls `run`, which must be the main thread and must not
-/// end before the process (the job's parent-death signal hangs on it). The elector's threads only post tasks.
+/// One thread, one loop. Everything happens on the thread that calls `run`. It must be the main thread and must not end
+/// before the process, because the job's parent-death signal depends on it. The elector's threads only post tasks.
 class Supervisor {
  public:
   /// For a config without faults. Starts the guard. Throws std::system_error.
@@ -52,7 +52,7 @@ class Supervisor {
   [[nodiscard]] int run();
 
  private:
-  // What wakes the loop, in the order of the loop.
+  // The steps of the loop, in its order.
   void wait();
   void takeSignals();
   void keepGuard();
@@ -65,7 +65,7 @@ class Supervisor {
   void judgeEnd(const ExitStatus& status);
   void settle(const Instant& now);
 
-  /// Ends the program with this code once the job is gone and the lease is released. The first call decides.
+  /// Ends the program with this code once the job is gone and the lease is released. The code of the first call counts.
   void leave(int code);
   void stopPolitely(int signal);
   void hurry();
@@ -106,7 +106,7 @@ class Supervisor {
   WaitLimit waitLimit_;
   std::optional<ReleaseResult> stopped_;
   std::optional<Instant> pausedAt_;
-  std::optional<Instant> gaveUpAt_;  ///< the wait was over
+  std::optional<Instant> gaveUpAt_;  ///< when the wait was over
   bool mayHaveAcquired_{false};      ///< an acquisition was under way then
   std::optional<int> exitCode_;
   std::optional<Instant> stopAskedAt_;

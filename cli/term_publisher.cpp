@@ -17,7 +17,7 @@ nanoseconds jobDrainTimeout(const LeaseTiming& timing) noexcept {
 }
 
 void TermPublisher::publish(const Leadership& term) {
-  const std::lock_guard lock{mutex_};  // reading outside could let an older state overtake a newer one
+  const std::lock_guard lock{mutex_};  // outside of the lock an older state could overwrite a newer one
   TermState state = term.state();
   state.validFor = std::max(state.validFor - lead_, nanoseconds{0});
   state.leadsFor = std::min(state.leadsFor, state.validFor);

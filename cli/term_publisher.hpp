@@ -10,13 +10,13 @@
 
 namespace tenure::cli {
 
-/// The job must be gone when validity ends, and a SIGKILL takes a moment, more so when the machine is busy. So it is
-/// sent this much earlier: half of the stop margin, at most 25 ms (timers are up to 10 to 60 ms late once in a
-/// thousand times).
+/// The job must be gone when validity ends, and a SIGKILL takes a moment, longer if the machine is busy. So it is sent
+/// this much earlier: half of the stop margin, at most 25 ms (once in a thousand times timers are up to 10 to 60 ms
+/// late).
 [[nodiscard]] std::chrono::nanoseconds killLead(const LeaseTiming& timing) noexcept;
 
 /// SIGKILL comes this much before the elector's own drain timeout ends, so that the lease can still be released: a
-/// tenth of it, at most 250 ms.
+/// tenth of that timeout, at most 250 ms.
 [[nodiscard]] std::chrono::nanoseconds jobDrainTimeout(const LeaseTiming& timing) noexcept;
 
 /// Any thread may publish; the newest state wins.

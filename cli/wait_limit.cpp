@@ -6,8 +6,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// With --wait 0s: how long the store may take to answer, how long a leader may take to turn out dead, and how often
-/// to look for an error, which nobody announces.
+/// With --wait 0s: how long the store may take to answer, how long a leader that was seen may take to be proven dead,
+/// and how often to check for an error, because errors are not announced.
 constexpr milliseconds firstAnswerTimeout{5'000};
 constexpr milliseconds deathProofTime{200};
 constexpr milliseconds lookPeriod{50};

@@ -8,9 +8,9 @@
 
 namespace tenure::cli {
 
-/// Only a wake-up call: whoever waits reads the clock when it comes and decides by that. The kernel's timers follow
-/// clocks that a time daemon may slew by 8.3 %, so a long wait is approached in steps (7/8 of what is left, each
-/// time) and the last one is too short to matter. Counts suspend.
+/// The timer only wakes: its owner then reads the clock and decides by that. The kernel's timers follow clocks that a
+/// time daemon may slew by 8.3 %. So a long wait is approached in steps (7/8 of the remaining time, each time), until
+/// the last step is too short to matter. Counts suspend.
 class WakeTimer {
  public:
   /// Throws std::system_error.
@@ -20,7 +20,7 @@ class WakeTimer {
 
   /// Wakes after `left` at the latest (zero or less: at once); empty: never.
   void arm(std::optional<std::chrono::nanoseconds> left) noexcept;
-  /// Takes an expiry off the descriptor; arm again afterwards.
+  /// Removes an expiry from the descriptor; arm again afterwards.
   void drain() noexcept;
 
  private:

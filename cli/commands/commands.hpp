@@ -1,4 +1,4 @@
-// The commands of the program. Each returns the exit code of the program and tells its troubles on stderr.
+// The commands of the program. Each returns the exit code of the program and reports its errors on stderr.
 #pragma once
 
 #include "cli/arguments.hpp"

@@ -1,4 +1,4 @@
-// What every command does first with the group's file.
+// What every command first does with the group's file.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,11 @@
 
 namespace tenure::cli {
 
-/// Empty if the file has faults, all of which were told on stderr, one a line. Nothing is touched.
+/// Empty if the file has faults; all of them were reported on stderr, one on each line. It changes nothing.
 [[nodiscard]] std::optional<GroupConfig> loadOrComplain(const std::string& file);
 
-/// The same for a command that is about the one lease of a group: a group with shards has none, which is told too.
+/// The same for a command that works on the one lease of a group. A group with shards has no such lease; that is
+/// reported too.
 [[nodiscard]] std::optional<GroupConfig> loadUnshardedOrComplain(const std::string& file);
 
 /// A group's lease as seen by an operator's command, which is no candidate.
@@ -23,7 +24,7 @@ struct LeaseOfGroup {
   std::shared_ptr<LeaseStore> store;
 };
 
-/// For a config without faults. Warnings of the store go to stderr.
+/// For a config without faults. The store's warnings go to stderr.
 [[nodiscard]] LeaseOfGroup leaseOf(const GroupConfig& config);
 
 }  // namespace tenure::cli

@@ -40,7 +40,7 @@ int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments) {
   }
   try {
     const std::string script = scriptFor(arguments);
-    // One transaction: a script that fails in the middle leaves no table half guarded.
+    // One transaction, so that a script that fails in the middle leaves no table half guarded.
     return say(sqlite ? "BEGIN IMMEDIATE;" + script + "COMMIT;\n" : script) ? exitOk : exitFailed;
   } catch (const std::invalid_argument& fault) {
     return refuse(fault.what());

@@ -70,7 +70,7 @@ int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options
     (void)say("listening on " + address + ", forwarding to " + upstream + '\n');
   });
   if (ended == fence_proxy::ProxyEnd::clean) return exitOk;
-  if (ended == fence_proxy::ProxyEnd::cannotListen) (*fence)->close();  // nothing has passed
+  if (ended == fence_proxy::ProxyEnd::cannotListen) (*fence)->close();  // no request has passed
   if (ended == fence_proxy::ProxyEnd::cutOff) complain("requests that were under way have been cut off");
   return exitFailed;
 }

@@ -1,4 +1,4 @@
-// `tenure fence recover`: the one command that lets tokens fall.
+// `tenure fence recover`: the only command that may lower tokens.
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -41,7 +41,7 @@ int usage(const std::string& message) {
 
 std::string orNone(const std::string& token) { return token.empty() ? "none" : token; }
 
-/// Empty: told on stderr.
+/// Empty: the reason was reported on stderr.
 std::optional<Plan> planOf(const FenceRecoverArguments& arguments) {
   const auto config = loadOrComplain(arguments.config);
   if (!config) return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<Plan> planOf(const FenceRecoverArguments& arguments) {
   return plan;
 }
 
-/// What is there and what will be. Empty: told on stderr.
+/// What is stored now and what will be stored. Empty: the reason was reported on stderr.
 std::optional<std::string> pictureOf(const Plan& plan) {
   const std::string to = " -> " + toString(plan.token) + '\n';
   std::string text = "lease " + toString(plan.key) + " in " + plan.store->describe() + '\n';
@@ -90,7 +90,7 @@ std::optional<std::string> pictureOf(const Plan& plan) {
          "what they remember.\n";
 }
 
-/// Only who knows the lease's name goes on.
+/// Only a user that types the lease's name may go on.
 bool confirmed(const Plan& plan) {
   std::cerr << "Type the lease's name to go on: " << std::flush;
   std::string answer;

@@ -29,7 +29,7 @@ int initCommand(const InitArguments& arguments) {
   const UniqueFd file{open(arguments.file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644)};
   if (!file) return cannotWrite(arguments.file);
   const ssize_t written = write(file.get(), sample.data(), sample.size());
-  if (written >= 0 && static_cast<std::size_t>(written) < sample.size()) errno = ENOSPC;  // part of it fitted
+  if (written >= 0 && static_cast<std::size_t>(written) < sample.size()) errno = ENOSPC;  // a part of it was written
   if (written != static_cast<ssize_t>(sample.size()) || fsync(file.get()) != 0) return cannotWrite(arguments.file);
   return say("wrote " + arguments.file + "; next: tenure check --config " + arguments.file + '\n') ? exitOk
                                                                                                    : exitFailed;

@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds defaultBudget{10'000};
 constexpr milliseconds holderNamedAfter{1'000};
-/// A token is one line; whoever pipes something else in shall hear it soon.
+/// A token is one line. If something else is piped in, the user shall be told soon.
 constexpr std::size_t mostStdin = LockToken::maxTextBytes + 2;
 
 int codeOf(LockTokenTrouble trouble) {
@@ -58,7 +58,7 @@ int codeOf(LockTokenTrouble trouble) {
 
 int answer(const std::string& text, int code = exitOk) { return say(text) ? code : exitFailed; }
 
-/// On stderr for people, and with --json on stdout for programs.
+/// Reports on stderr for people, and with --json on stdout for programs.
 int failed(const LockArguments& arguments, const LockTokenError& error) {
   const std::string age = error.holder ? ageText(error.holder->acquiredAtMillis) : std::string{};
   complain(error.message + (age.empty() ? "" : ", " + age));
@@ -76,7 +76,7 @@ std::string tokenText(const std::string& target) {
   return text;
 }
 
-/// The token to act on: as given, or of the lock's owner.
+/// The token to act on: the given one, or that of the lock's owner.
 LockTokenResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& tokens) {
   if (arguments.owner.empty()) return LockToken::from(tokenText(arguments.target));
   TokenRenewOptions options;
@@ -85,8 +85,8 @@ LockTokenResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& t
   return tokens.resume({arguments.target, arguments.sort}, arguments.owner, options);
 }
 
-/// Makes what is missing. What may pass is left to the acquisition, which waits for as long as the caller wants. The
-/// wait bounds both; zero is one look, for which a store gets its usual time.
+/// Creates what is missing. Errors that may pass are left to the acquisition, which waits for as long as the caller
+/// wants. The wait bounds both. A wait of zero is a single attempt, for which a store gets its usual time.
 std::optional<StoreError> prepare(LeaseStore& store, const std::optional<milliseconds>& wait) {
   const milliseconds look = wait && wait->count() > 0 ? *wait : milliseconds{storePatience};
   const milliseconds patience = wait ? std::min<milliseconds>(look, schemaPatience) : schemaPatience;
@@ -97,14 +97,14 @@ std::optional<StoreError> prepare(LeaseStore& store, const std::optional<millise
   return ready.error();
 }
 
-/// What is left of a wait that began then; never zero, which would be a look of its own.
+/// What is left of a wait that began at `began`. Never zero, because zero would mean a single attempt.
 std::optional<milliseconds> rest(const std::optional<milliseconds>& wait, const Instant& began) {
   if (!wait || wait->count() == 0) return wait;
   const auto left = *wait - elapsedForHolder(began, readClock());
   return std::max(std::chrono::duration_cast<milliseconds>(left), milliseconds{1});
 }
 
-/// Who waits at a terminal wants to know for whom.
+/// A user who waits at a terminal wants to know which holder the wait is for.
 void nameHolder(LeaseStore& store, const LeaseKey& key) {
   const ReadOutcome found = readNow(store, key, unansweredTime);
   if (!found || !isHeld(*found)) return;
@@ -112,7 +112,7 @@ void nameHolder(LeaseStore& store, const LeaseKey& key) {
   complain("waits for lock " + toString(key) + ": " + personOf(record.holder) + " holds it " + withToken(record.token));
 }
 
-/// The wait is a bound whatever the store does; taking back what it left unanswered gets a moment more.
+/// The wait is a bound whatever the store does. A short time more is allowed for taking back an unanswered attempt.
 LockTokenResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, const LeaseKey& key,
                                          const TokenAcquireOptions& options) {
   std::promise<LockTokenResult<LockToken>> promise;
@@ -154,12 +154,12 @@ int acquire(const LockArguments& arguments, const GroupConfig& config, const std
   const auto token = acquireInTime(*store, tokens, key, options);
   if (!token) {
     const int code = failed(arguments, token.error());
-    // The call that did not answer in time still runs.
+    // The call that has not answered in time is still running.
     if (token.error().trouble == LockTokenTrouble::unknown) std::_Exit(code);
     return code;
   }
   const int code = tellToken(arguments, *token);
-  // Nobody has the token, so nobody could renew or release.
+  // The token could not be printed, so nobody could renew or release the lock.
   if (code != exitOk && tokens.release(*token).has_value()) complain("the lock is released again");
   return code;
 }
@@ -182,7 +182,7 @@ int renew(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& sto
 int release(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
   LockTokens tokens{store};
   const auto token = tokenOf(arguments, tokens);
-  if (!token && token.error().trouble == LockTokenTrouble::released) return exitOk;  // by its owner, idempotent too
+  if (!token && token.error().trouble == LockTokenTrouble::released) return exitOk;  // its owner did
   if (!token) return failed(arguments, token.error());
   const auto done = tokens.release(*token, arguments.wait.value_or(defaultBudget));
   if (!done) return failed(arguments, done.error());
@@ -233,12 +233,12 @@ int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& stor
   const LeaseRecord& record = *found;
   const int code = record.released ? exitNobody : exitOk;
   if (!arguments.json) return answer(lockTable(key, record, store->describe()), code);
-  // One look cannot tell whether the holder lives.
+  // A single look cannot tell whether the holder lives.
   const LockState state = record.released ? LockState::released : LockState::held;
   return answer(toJson(LockWatch::Row{key, record, state, {}, look->warning}, store->describe()), code);
 }
 
-/// As `tenure run --once`, in a group that has no file.
+/// As `tenure run --once`, in a group without a file.
 int hold(const LockArguments& arguments, const GroupConfig& config, const SignalState& signals) {
   SupervisorOptions options;
   options.command = arguments.command;

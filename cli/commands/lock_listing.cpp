@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// A person who waits hears now and then how far it is.
+/// A user who waits is told from time to time how far the listing is.
 constexpr std::chrono::seconds progressPeriod{10};
 constexpr std::size_t progressRows = 100;
 
@@ -30,7 +30,7 @@ int storeTrouble(const LeaseStore& store, const StoreError& error) {
   return exitStore;
 }
 
-/// Lists into `watch`; empty: done.
+/// Lists into `watch`. Empty: success.
 std::optional<StoreError> lookInto(LockWatch& watch, LeaseStore& store, const std::string& prefix) {
   const Instant sentAt = readClock();
   const ListOutcome listing = listNow(store, prefix);
@@ -39,7 +39,7 @@ std::optional<StoreError> lookInto(LockWatch& watch, LeaseStore& store, const st
   return std::nullopt;
 }
 
-/// By the challenger's clock, which is the one that judges the watch.
+/// Counted by the challenger's clock, because that clock judges the watch.
 void waitFor(milliseconds time, const std::string& what) {
   const Instant from = readClock();
   WakeTimer timer;
@@ -86,7 +86,7 @@ class Pruning {
     return lookInto(watch_, store_, arguments_.target);
   }
 
-  /// False: the output cannot be written.
+  /// False: the output could not be written.
   bool judge(const LockWatch::Row& row) {
     if (!LockWatch::mayBeRemoved(row, arguments_.abandoned)) {
       ++kept_;

@@ -32,7 +32,7 @@ bool leads(const std::optional<LeaseRecord>& record, FencingToken token) {
 
 int told(const std::string& line) { return say(line + '\n') ? exitOk : exitFailed; }
 
-/// Looks whenever the store hints at a change, and now and then in any case.
+/// Reads the record whenever the store hints at a change, and at intervals in any case.
 int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, milliseconds bound) {
   const std::string name{nameOf(asked.holder)};
   MainTasks changed;
@@ -86,7 +86,7 @@ int resignCommand(const ResignArguments& arguments) {
   if (const auto* unknown = std::get_if<Unknown>(&outcome)) {
     return complain(storeTrouble(lease, unknown->error)), exitStore;
   }
-  // A conflict means that this term has just ended: the look that follows tells who leads.
+  // A conflict means that this term has just ended; the read that follows shows who leads.
   if (arguments.wait.count() == 0) return told(std::string{nameOf(leader.holder)} + " was asked to step down");
   return waitForSuccessor(lease, leader, arguments.wait);
 }

@@ -19,13 +19,14 @@
 namespace tenure::cli {
 namespace {
 
-/// Looks instead of being notified: a store may keep files for its watchers, and who only looks must leave nothing.
+/// Polls instead of being notified: a store may keep files for its watchers, and a command that only reads must leave
+/// none.
 constexpr std::chrono::milliseconds refreshPeriod{500};
 constexpr const char* clearScreen = "\033[H\033[2J";
 
 int codeOf(const LeaseView& view) { return view.state() == LeaseViewState::held ? exitOk : exitNobody; }
 
-/// What a change is to a reader of one line for each: not the mere renewal.
+/// What must differ for a new line to be printed: a mere renewal does not count.
 std::string essence(const LeaseView& view) {
   const std::string who = view.record ? view.record->holder + '#' + toString(view.record->token) : "";
   return std::to_string(static_cast<int>(view.state())) + who + view.warning;

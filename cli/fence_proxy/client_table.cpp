@@ -18,7 +18,7 @@ bool ClientTable::makeRoom(const std::string& group) {
   return groups_.size() < limit_ || endLongestSilent(nullptr);
 }
 
-/// Of this group, or of all.
+/// Among this group's connections, or among all.
 bool ClientTable::endLongestSilent(const std::string* group) const {
   Session* longest = nullptr;
   for (const auto& [session, of] : groups_) {
@@ -42,7 +42,7 @@ void ClientTable::remove(const std::shared_ptr<Session>& session) {
   groups_.erase(at);
 }
 
-/// What is called may end sessions, which leave the table.
+/// A copy, because the functions called may end sessions, and these then leave the table.
 std::vector<std::shared_ptr<Session>> ClientTable::all() const {
   std::vector<std::shared_ptr<Session>> out;
   for (const auto& [session, group] : groups_) out.push_back(session);

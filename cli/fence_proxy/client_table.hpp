@@ -1,4 +1,4 @@
-// The clients' connections that are open, and which of them makes room for another.
+// The open connections of clients, and which of them is closed to make room for another.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,23 @@
 
 namespace tenure::cli::fence_proxy {
 
-/// At most `limit` in all, and half as many of one address (of IPv6: of one network of 64 bits). Where there is no
-/// room, the connection that is silent for longest ends; connections that nobody sends anything on keep nobody out.
+/// At most `limit` in all, and half as many from one address (for IPv6: from one network of 64 bits). Where there is no
+/// room, the connection that has been silent for longest is closed; so connections on which nobody sends keep no client
+/// out.
 class ClientTable {
  public:
   explicit ClientTable(std::size_t limit) : limit_{limit} {}
 
-  /// The addresses that count as one.
+  /// The name of the group: addresses of one group count as one.
   [[nodiscard]] static std::string groupOf(const asio::ip::address& address);
 
-  /// Whether there is room for one more of this group, which may have been made just now.
+  /// Whether there is room for one more connection of this group; if necessary, room is made.
   [[nodiscard]] bool makeRoom(const std::string& group);
 
   void add(const std::shared_ptr<Session>& session, const std::string& group);
   void remove(const std::shared_ptr<Session>& session);
   [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
-  /// The request that each of them has under way is its last one.
+  /// Makes the request under way on each of them its last one.
   void stopAll() const;
   /// Ends requests under way that need no token.
   void endUnfenced() const;

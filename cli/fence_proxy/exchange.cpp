@@ -9,7 +9,7 @@ namespace tenure::cli::fence_proxy {
 
 namespace {
 
-// Nothing with a temporary in a condition stands beside a co_await here: g++ 12 destroys such ones twice.
+// In this file no condition with a temporary stands beside a co_await: g++ 12 destroys such temporaries twice.
 HttpRefusal refusalAfter(const error_code& error) {
   constexpr std::string_view unknown = "whether it has done what the request asks for is not known";
   if (error == beast::error::timeout) {
@@ -18,14 +18,14 @@ HttpRefusal refusalAfter(const error_code& error) {
   return proxyProblem(502, "service-closed", "The service gave no answer", unknown);
 }
 
-/// The other side had closed. A time-out is not that: the service may be at work.
+/// The other side closed the connection. A time-out is something else: the service may still be working.
 bool saysClosed(const error_code& error) {
   return error == http::error::end_of_stream || error == asio::error::connection_reset ||
          error == asio::error::broken_pipe || error == asio::error::eof;
 }
 
-/// Servers that leave such a body unread are common, and what they leave is their next request: another client would
-/// get its answer. POST, PUT and PATCH are what bodies are for.
+/// Many servers leave such a body unread, and then take it for the next request: another client would get the answer to
+/// it. POST, PUT and PATCH are the methods that have bodies.
 bool mayLeaveBodyUnread(http::verb method) noexcept {
   return method != http::verb::post && method != http::verb::put && method != http::verb::patch;
 }
@@ -35,8 +35,8 @@ std::string textOf(const Address& address) {
   return (isV6 ? '[' + address.host + ']' : address.host) + ':' + std::to_string(address.port);
 }
 
-/// The parser takes what stands before "chunked", or instead of it, for a matter of others. It is not: without the
-/// field, which is not forwarded, the client would take the coded bytes for the body.
+/// The parser ignores codings before "chunked", or instead of it, and leaves them to its caller. They must be refused
+/// here: the field is not forwarded, so without it the client would take the coded bytes for the body.
 bool isCodingKnown(const http::fields& answer) {
   const auto lines = answer.equal_range(http::field::transfer_encoding);
   return std::all_of(lines.first, lines.second,
@@ -45,7 +45,8 @@ bool isCodingKnown(const http::fields& answer) {
 
 }  // namespace
 
-/// What may be called from another thread, and after the exchange has ended. `exchange` is of the io thread.
+/// The part that may be called from another thread, and after the exchange has ended. Only the io thread uses
+/// `exchange`.
 struct Exchange::Link {
   Exchange* exchange;
 };
@@ -77,13 +78,13 @@ void Exchange::watchPass() {
 void Exchange::overtaken() {
   overtaken_ = true;
   if (readsClient_ || (writesClient_ && connection_))
-    client_.stream.cancel();  // no slow client holds up the later term
+    client_.stream.cancel();  // a slow client must not delay the later term
   cutOffAfter(limits_.drain);
 }
 
-/// Closed, not cancelled: a service that streams without a pause has no operation waiting that could be cancelled.
-/// Reset, so that what the service has not read yet is not delivered. The pass ends here, whatever this coroutine waits
-/// for; its operations on the closed stream fail one after the other.
+/// The connection is closed, not cancelled: a service that streams without a pause leaves no waiting operation that
+/// could be cancelled. It is reset, so that data that the service has not read yet is not delivered. The pass ends
+/// here, whatever this coroutine waits for; its operations on the closed stream fail one after the other.
 void Exchange::cutOff() {
   cutOff_ = true;
   if (connection_) {
@@ -100,8 +101,9 @@ void Exchange::endIfUnfenced() {
   client_.stream.close();
 }
 
-/// Nobody waits for what a client asked that has gone. One that has only said all that it has to say cannot be told
-/// from it, so the service gets the time of a client. A pass is another matter: the service is at work on it.
+/// If the client has gone, nobody waits for the answer, so the service need not go on for long. But a client that has
+/// only closed its sending side looks the same, so the service still gets `limits_.client` of time. A request with a
+/// pass is not cut off like this, because the service is already working on it.
 void Exchange::watchClient() {
   if (isFenced_) return;
   client_.stream.socket().async_wait(tcp::socket::wait_read, [link = link_](error_code error) {
@@ -123,14 +125,14 @@ void Exchange::cutOffAfter(std::chrono::milliseconds time) {
   });
 }
 
-/// The service has nothing more to do with this request.
+/// The service is done with this request.
 void Exchange::done(bool reusable) {
   if (connection_ && reusable && mayReuse_ && !cutOff_) upstream_.giveBack(std::move(connection_));
   connection_.reset();
   pass_ = FencePass{};
 }
 
-/// The request as the service gets it.
+/// The request in the form in which the service gets it.
 Exchange::Request Exchange::toForward(RequestParser& parser, const std::string& body) {
   const bool wasChunked = parser.get().chunked();
   Request request{std::move(parser.get().base())};
@@ -138,7 +140,7 @@ Exchange::Request Exchange::toForward(RequestParser& parser, const std::string& 
   useOriginForm(request.base());
   request.erase(http::field::expect);
   request.version(11);
-  // A request of HTTP/1.0 may have none, and HTTP/1.1 must have one.
+  // A request of HTTP/1.0 may lack this field, and HTTP/1.1 requires it.
   if (request.count(http::field::host) == 0) request.set(http::field::host, textOf(shared_.settings.upstream));
   mayReuse_ = (parser.is_done() && body.empty()) || !mayLeaveBodyUnread(method_);
   if (!mayReuse_) request.keep_alive(false);
@@ -155,8 +157,8 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
   watchClient();
   Request request = toForward(parser, body);
 
-  // Before a connection is taken: in the time that a client takes for its body, a service may close one that has been
-  // idle, or say on it what is no answer to this request.
+  // The first piece is read before a connection is taken. While a client takes its time for its body, a service may
+  // close an idle connection, or send on it something that is no answer to this request.
   const bool inPieces = !parser.is_done();
   std::size_t first = 0;
   if (inPieces) {
@@ -180,7 +182,7 @@ Task<bool> Exchange::run(RequestParser& parser, std::string body, bool keepAlive
     }
     const error_code error = co_await readHead();
     if (!error) co_return co_await relay(toHttp10, keepAlive);
-    // Closed by the service while it lay idle: it has seen nothing of the request.
+    // The service closed the connection while it was idle, so it has seen nothing of the request.
     const bool closedBefore =
         saysClosed(error) && reused && again && whole && isIdempotent(method_) && !response_->got_some();
     if (!closedBefore || overtaken_) {
@@ -206,7 +208,7 @@ Task<bool> Exchange::sendWhole(Request& request, const std::string& body) {
   http::request_serializer<http::buffer_body> serializer{request};
   connection_->stream.expires_after(limits_.service);
   const auto [error, bytes] = co_await http::async_write(connection_->stream, serializer, quietly);
-  requestSent_ = !error;  // if not, the service may have answered all the same
+  requestSent_ = !error;  // on an error the service may still have answered
   co_return true;
 }
 
@@ -229,7 +231,7 @@ Task<std::optional<std::size_t>> Exchange::readClient(RequestParser& parser) {
   co_return got;
 }
 
-/// `first`: the length of the piece that is there. False if the client did not bring the whole of it.
+/// `first`: the length of the piece that is already in piece_. False if the client did not send the whole body.
 Task<bool> Exchange::sendPieces(RequestParser& parser, Request& request, std::size_t first) {
   http::request_serializer<http::buffer_body> serializer{request};
   for (std::size_t got = first;;) {
@@ -241,7 +243,7 @@ Task<bool> Exchange::sendPieces(RequestParser& parser, Request& request, std::si
     if (broken == http::error::need_buffer) broken = {};
     if (broken) {
       clientBodyLeft_ = !parser.is_done();
-      co_return true;  // an answer may be there: a service that refuses a body reads no further
+      co_return true;  // there may be an answer: a service that refuses a body stops reading it
     }
     if (parser.is_done()) break;
     const auto next = co_await readClient(parser);
@@ -266,11 +268,11 @@ Task<error_code> Exchange::readHead() {
     if (status == 101) co_return http::error::bad_status;
     if (fieldsOf(response_->get().base()) > mostServiceFields) co_return http::error::header_limit;
     if (!isCodingKnown(response_->get().base())) co_return http::error::bad_transfer_encoding;
-    if (status >= 200) co_return error_code{};  // below: an interim answer; the final one is a message of its own
+    if (status >= 200) co_return error_code{};  // else an interim answer; the final one is a separate message
   }
 }
 
-/// After a request that did not come whole: the service sees its end, and has until the drain's end to be done with it.
+/// After an incomplete request: the service sees the end of the connection, and has the drain time to finish.
 Task<void> Exchange::drain() {
   error_code ignored;
   connection_->stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -288,7 +290,7 @@ Task<bool> Exchange::relay(bool toHttp10, bool keepAlive) {
   const bool unmeasured = !noBody && (parser.chunked() || !parser.content_length());
   http::response<http::buffer_body> response{std::move(response_->get().base())};
   removeHopByHop(response.base());
-  response.erase(std::string{fenceHeaderName});  // so that only a fence's refusal bears it
+  response.erase(std::string{fenceHeaderName});  // so that only a fence's refusal has this header
   response.version(toHttp10 ? 10 : 11);
   if (unmeasured && !toHttp10) response.chunked(true);
   const bool close = !keepAlive || clientBodyLeft_ || clientGone_ || (unmeasured && toHttp10);
@@ -307,7 +309,7 @@ Task<std::pair<error_code, std::size_t>> Exchange::readPiece() {
   co_return std::pair<error_code, std::size_t>{error, piece_.size() - response_->get().body().size};
 }
 
-/// True if the client has all of it. Goes on to the end of the service's answer even if the client does not.
+/// True if the client received all of it. Reads to the end of the service's answer even if the client has gone.
 Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
   http::response_serializer<http::buffer_body> serializer{response};
   const bool noBody = hasNoBody(method_, response.result_int());
@@ -315,7 +317,7 @@ Task<bool> Exchange::relayBody(http::response<http::buffer_body>& response) {
     const auto [broken, got] = co_await readPiece();
     if (broken) {
       done(false);
-      if (responded_) co_return false;  // the client sees an answer that ends in the middle
+      if (responded_) co_return false;  // the client gets an incomplete answer
       const HttpRefusal refusal = refusalAfter(broken);
       co_return co_await answer(refusal);
     }

@@ -1,4 +1,4 @@
-// One request that may pass, on its way to the service and back.
+// One request that was let pass, on its way to the service and back.
 #pragma once
 
 #include <array>
@@ -24,10 +24,10 @@ struct Client {
   const std::string& name;  ///< for the log
 };
 
-/// The pass is held until the service has answered in full, whatever becomes of the client meanwhile: a request that
-/// the client has given up is still one that the service is at work on. When a later term waits, a request whose body
-/// is not complete yet is cut (the service sees half a request that ends), a complete one may end within
-/// `Limits::drain`; then the service's connection is closed.
+/// The pass is held until the service has answered completely, whatever happens to the client meanwhile: the service
+/// still works on a request that the client has given up. When a later term waits, a request whose body is not complete
+/// yet is cut off (the service sees the connection end in the middle of the request). A complete request may end within
+/// `Limits::drain`; then the connection to the service is closed.
 class Exchange {
  public:
   Exchange(Client client, Shared& shared, FencePass pass);
@@ -35,12 +35,12 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  /// `body`: read before, if it was; else the rest of the request is still to be read with `parser`. True if the
-  /// client's connection is good for another request.
+  /// `body`: the body, if it was read before; otherwise the rest of the request is still to be read with `parser`. True
+  /// if the client's connection can be used for another request.
   [[nodiscard]] Task<bool> run(RequestParser& parser, std::string body, bool keepAlive);
 
   [[nodiscard]] bool isFenced() const noexcept { return isFenced_; }
-  /// Ends it, if it holds nobody up but who waits for its answer.
+  /// Ends the exchange if it has no token, so that only the client that waits for its answer is affected.
   void endIfUnfenced();
 
  private:
@@ -57,12 +57,13 @@ class Exchange {
   void clientSpoke();
   [[nodiscard]] Task<bool> sendWhole(Request& request, const std::string& body);
   [[nodiscard]] Task<bool> sendPieces(RequestParser& parser, Request& request, std::size_t first);
-  /// The next piece of the client's body is in piece_: its length, or nothing if the client did not bring it in time.
+  /// Reads the next piece of the client's body into piece_. Returns its length, or nothing if the client did not send
+  /// it in time.
   [[nodiscard]] Task<std::optional<std::size_t>> readClient(RequestParser& parser);
   [[nodiscard]] Task<error_code> readHead();
   [[nodiscard]] Task<bool> relay(bool toHttp10, bool keepAlive);
   [[nodiscard]] Task<bool> relayBody(http::response<http::buffer_body>& response);
-  /// The next piece of the service's answer is in piece_: its length, or an error.
+  /// Reads the next piece of the service's answer into piece_. Returns its length, or an error.
   [[nodiscard]] Task<std::pair<error_code, std::size_t>> readPiece();
   [[nodiscard]] Task<void> drain();
   [[nodiscard]] Task<bool> answer(const HttpRefusal& refusal);
@@ -74,25 +75,25 @@ class Exchange {
   const Limits& limits_;
   FencePass pass_;
   const bool isFenced_;
-  bool mayReuse_{true};  ///< the service's connection
+  bool mayReuse_{true};  ///< the connection to the service
   ConnectionPtr connection_{};
   http::verb method_{};
   Timer drainTimer_;
   bool readsClient_{false};  ///< waits for the client's body
   bool overtaken_{false};
-  bool cutOff_{false};  ///< the drain's time is over
+  bool cutOff_{false};  ///< the drain time is over
   bool writesClient_{false};
   bool requestSent_{false};  ///< the whole of it
   bool clientGone_{false};
   bool clientBodyLeft_{false};
   bool upstreamKeepsAlive_{false};
-  bool responded_{false};  ///< the client has a part of the answer
+  bool responded_{false};  ///< the client has received a part of the answer
   std::optional<ResponseParser> response_{};
   std::array<char, pieceBytes> piece_;
   std::shared_ptr<Link> link_;
 };
 
-/// Writes a refusal. False if the connection cannot be used any more. `keepAlive`: and it should be.
+/// Writes a refusal. False if the connection cannot be used any more. `keepAlive`: whether it should stay usable.
 [[nodiscard]] Task<bool> writeRefusal(Stream& stream, const HttpRefusal& refusal, bool keepAlive, bool head);
 
 }  // namespace tenure::cli::fence_proxy

@@ -6,7 +6,7 @@
 namespace tenure::cli::fence_proxy {
 namespace {
 
-/// A service that names one of these in Connection would break the framing of its answer.
+/// If a service names one of these in Connection, removing it would break the framing of its answer.
 bool isNeverHopByHop(beast::string_view name) {
   return beast::iequals(name, "Content-Length") || beast::iequals(name, fenceHeaderName.data());
 }

@@ -1,4 +1,4 @@
-// Which headers go on to the other side. Pure.
+// Which headers are forwarded to the other side. Pure.
 #pragma once
 
 #include <string_view>
@@ -12,13 +12,13 @@ namespace tenure::cli::fence_proxy {
 using RequestHead = http::request_header<>;
 using ResponseHead = http::response_header<>;
 
-/// Takes out what is meant for one connection only (RFC 9110, section 7.6.1).
+/// Removes headers that are meant for one connection only (RFC 9110, section 7.6.1).
 void removeHopByHop(http::fields& fields);
 
 [[nodiscard]] HttpRefusal proxyProblem(int status, std::string_view kind, std::string_view title,
                                        std::string_view detail);
 
-/// A second try on another connection does no harm (RFC 9110, section 9.2.2).
+/// Whether a second try on another connection does no harm (RFC 9110, section 9.2.2).
 [[nodiscard]] bool isIdempotent(http::verb method) noexcept;
 
 /// Whether an answer with this status to this method has no body, whatever its headers say.

@@ -32,25 +32,26 @@ using Stream = beast::basic_stream<tcp, Executor>;
 using Timer =
     asio::basic_waitable_timer<std::chrono::steady_clock, asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
-/// Errors come as values.
+/// Errors are returned as values.
 inline constexpr auto quietly = asio::as_tuple(asio::use_awaitable_t<Executor>{});
 
-/// Bodies go through in pieces of this size; no more of a message is ever in memory.
+/// Bodies are forwarded in pieces of this size; no more of a message is ever in memory.
 inline constexpr std::size_t pieceBytes = 8U << 10U;
 
-/// Of a service's answer: as much as HAProxy and Node take. A thousand answers at a time must not take what the machine
-/// has.
+/// The limit for a service's answer, the same as that of HAProxy and Node. A thousand answers at a time must not use up
+/// the machine's memory.
 inline constexpr std::size_t mostServiceHeaderBytes = 16U << 10U;
 
-/// Each costs memory and time besides its bytes; writing many of them takes time that grows with their square.
+/// Each field costs memory and time besides its bytes; the time for writing many of them grows with the square of their
+/// number.
 inline constexpr std::size_t mostFields = 100;
 inline constexpr std::size_t mostServiceFields = 100;
 [[nodiscard]] inline std::size_t fieldsOf(const http::fields& fields) {
   return static_cast<std::size_t>(std::distance(fields.begin(), fields.end()));
 }
 
-/// What is read before it can be understood: a header, the extension of a chunk, the trailers as a whole. Whoever sends
-/// more of one of them gets an error (buffer_overflow) instead of memory.
+/// The limit for parts that are read before they can be understood: a header, the extension of a chunk, the trailers as
+/// a whole. A peer that sends more of one of them gets an error (buffer_overflow) instead of memory.
 inline constexpr std::size_t beyondHeader = 4U << 10U;
 
 }  // namespace tenure::cli::fence_proxy

@@ -11,7 +11,7 @@
 
 namespace tenure::cli::fence_proxy {
 
-/// What is wrong, with file and line, without any secret.
+/// What is wrong, with file and line, and without any secret.
 struct KeyFileFault {
   std::string message;
 };
@@ -19,10 +19,11 @@ struct KeyFileFault {
 
 using Keys = boost::system::result<std::vector<FenceKey>, KeyFileFault>;
 
-/// Lines of `ID SECRET`, the secret in base64; empty lines and lines that begin with # do not count. At least one key.
+/// Parses lines of `ID SECRET`, the secret in base64. Empty lines and lines that begin with # are ignored. At least one
+/// key.
 [[nodiscard]] Keys parseKeys(const std::string& file, std::string_view text);
 
-/// Refuses a file that others than its owner and group may read.
+/// Refuses a file that users besides its owner and group may read.
 [[nodiscard]] Keys readKeys(const std::string& file);
 
 }  // namespace tenure::cli::fence_proxy

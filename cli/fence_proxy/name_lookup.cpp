@@ -11,7 +11,7 @@
 namespace tenure::cli::fence_proxy {
 namespace {
 
-/// Empty: there is none, or it could not be found out.
+/// Empty: there is no address, or it could not be found out.
 Endpoints lookUp(const Address& name) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
@@ -32,7 +32,7 @@ Endpoints lookUp(const Address& name) {
 
 }  // namespace
 
-/// What a look-up's thread has of its asker, who may be gone when it answers.
+/// What a look-up's thread knows about the object that asked. That object may be gone when the thread answers.
 struct NameLookup::Link {
   std::mutex mutex;
   NameLookup* asker;  ///< guarded by mutex
@@ -58,7 +58,7 @@ Task<Endpoints> NameLookup::find() {
   if (running_ == 0 || (hangs && running_ < mostHanging)) start();
   Timer timer{executor_, patience_};
   waiting_.insert(&timer);
-  co_await timer.async_wait(quietly);  // until take() or in vain
+  co_await timer.async_wait(quietly);  // until take() cancels it, or until the time is over
   waiting_.erase(&timer);
   co_return known_;
 }
@@ -71,13 +71,13 @@ void NameLookup::start() {
     const std::lock_guard lock{link->mutex};
     if (link->asker == nullptr) return;
     asio::post(link->asker->executor_, [link, found = std::move(found)]() mutable {
-      if (link->asker != nullptr) link->asker->take(std::move(found));  // of the one thread, as its end is
+      if (link->asker != nullptr) link->asker->take(std::move(found));  // the asker ends on this thread too
     });
   };
   try {
     detail::startDetachedThread("tenure-lookup", answer);
   } catch (const std::system_error&) {
-    --running_;  // no thread to be had: as a name that is not known
+    --running_;  // no thread is available: treated as an unknown name
   }
 }
 

@@ -1,4 +1,4 @@
-// The addresses of the service's name. getaddrinfo() blocks for as long as the machine's resolver likes, so it runs on
+// The addresses of the service's name. getaddrinfo() blocks for as long as the machine's resolver takes, so it runs on
 // a thread that nobody waits for.
 #pragma once
 
@@ -17,8 +17,9 @@ namespace tenure::cli::fence_proxy {
 
 using Endpoints = std::vector<tcp::endpoint>;
 
-/// Of the one thread. All who ask at the same time share one look-up. One that hangs is not waited for: after
-/// `Limits::connect` another may begin beside it, `mostHanging` at most, and who asks gets what was known before.
+/// Used on the one thread only. All callers at the same time share one look-up. A look-up that hangs is not waited for:
+/// after `Limits::connect` another may begin beside it, at most `mostHanging` in all, and callers get the addresses
+/// that were known before.
 class NameLookup {
  public:
   NameLookup(const Executor& executor, Address name, std::chrono::milliseconds patience);
@@ -26,7 +27,7 @@ class NameLookup {
   NameLookup(const NameLookup&) = delete;
   NameLookup& operator=(const NameLookup&) = delete;
 
-  /// Within the patience; empty if no address is known. An address in digits needs no look-up.
+  /// Answers within the patience; empty if no address is known. A numeric address needs no look-up.
   [[nodiscard]] Task<Endpoints> find();
 
  private:

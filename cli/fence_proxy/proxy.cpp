@@ -15,7 +15,7 @@
 namespace tenure::cli::fence_proxy {
 namespace {
 
-/// For how many clients there are descriptors: two for each, and some for the files.
+/// The number of clients for which there are file descriptors: two for each, and some for the files.
 std::size_t mostClients(std::size_t wanted, const Logger& logger) {
   constexpr rlim_t others = 32;
   rlimit limit{};
@@ -47,7 +47,7 @@ class Proxy {
     waitForSignal();
     io_.run();
     const bool cutOff = clients_.hasFenced();
-    shared_.fence.close();  // while there is an executor for the answers to those who wait
+    shared_.fence.close();  // while there is an executor for the answers to waiting requests
     return cutOff ? ProxyEnd::cutOff : ProxyEnd::clean;
   }
 
@@ -56,7 +56,7 @@ class Proxy {
     for (;;) {
       auto [error, socket] = co_await acceptor_.async_accept(quietly);
       if (!acceptor_.is_open()) co_return;
-      if (error) {  // no descriptors: some come back when clients go
+      if (error) {  // no descriptors are left; some are freed when clients leave
         Timer pause{io_.get_executor(), std::chrono::milliseconds{50}};
         co_await pause.async_wait(quietly);
         continue;
@@ -83,7 +83,7 @@ class Proxy {
     });
   }
 
-  /// In one piece, without waiting for anything of the client's.
+  /// Sends the refusal in one piece, without waiting for anything from the client.
   Task<void> sendAway(Stream stream, std::string client) {
     const HttpRefusal refusal = proxyProblem(503, "not-now", "Too many connections", "try again");
     shared_.logRefusal(refusal, client);
@@ -94,7 +94,7 @@ class Proxy {
     signals_.async_wait([this](error_code cancelled, int) {
       if (cancelled) return;
       if (stopping_) return io_.stop();
-      waitForSignal();  // before stop(), which takes it back if there is nothing to wait for
+      waitForSignal();  // before stop(), which cancels it if there is nothing to wait for
       stop();
     });
   }
@@ -108,7 +108,7 @@ class Proxy {
     limit_.expires_after(settings_.limits.drain);
     limit_.async_wait([this](error_code cancelled) {
       if (cancelled) return;
-      clients_.endUnfenced();  // an event stream has no end of its own
+      clients_.endUnfenced();  // an event stream never ends by itself
       limit_.expires_after(settings_.limits.service);
       limit_.async_wait([this](error_code tooLate) {
         if (!tooLate) io_.stop();

@@ -12,14 +12,13 @@
 namespace tenure::cli::fence_proxy {
 
 enum class ProxyEnd {
-  clean,         ///< nothing was under way any more
-  cutOff,        ///< requests that were under way were cut off
-  cannotListen,  ///< which was logged
+  clean,         ///< no request was under way any more
+  cutOff,        ///< requests under way were cut off
+  cannotListen,  ///< the reason was logged
 };
 
-/// Listens until SIGTERM, SIGINT or SIGHUP; then lets the requests under way end (a second signal: at once), and closes
-/// the fence.
-/// `listening` is told the address once connections are taken.
+/// Listens until SIGTERM, SIGINT or SIGHUP. Then it lets the requests under way end (after a second signal: ends them
+/// at once), and closes the fence. `listening` is called with the address once connections are accepted.
 [[nodiscard]] ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger,
                                 const std::function<void(const std::string& address)>& listening);
 

@@ -1,5 +1,5 @@
-// What is said of refused requests: one line a kind and period, with the number of the others. Pure: time is an
-// argument.
+// What is logged about refused requests: one line for each kind and period, with the number of the others. Pure: time
+// is an argument.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace tenure::cli::fence_proxy {
 
-/// Anybody who can connect decides how many requests are refused, so their number must not decide how much is logged.
+/// Anybody who can connect decides how many requests are refused, so this number must not decide how much is logged.
 class RefusalLog {
  public:
   static constexpr std::chrono::seconds period{10};
@@ -28,7 +28,7 @@ class RefusalLog {
     Instant told{};
     std::uint64_t untold{0};
   };
-  std::map<std::string, Kind> kinds_{};  ///< as many as there are kinds of refusals, which are the program's own
+  std::map<std::string, Kind> kinds_{};  ///< as many as there are kinds of refusals; the program defines them
 };
 
 }  // namespace tenure::cli::fence_proxy

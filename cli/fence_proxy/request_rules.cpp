@@ -28,7 +28,7 @@ Refusal ofFields(const RequestHead& request) {
   return proxyProblem(431, "header-too-large", "The request has too many header fields", "at most 100 are taken");
 }
 
-/// Services that turn names into variables (CGI, WSGI) take `_` for `-`.
+/// Services that turn header names into variables (CGI, WSGI) treat `_` and `-` alike.
 Refusal ofNames(const RequestHead& request) {
   constexpr std::array<string_view, 6> framing{"content-length", "transfer-encoding", "fencing-token", "content-digest",
                                                "host",           "connection"};
@@ -72,8 +72,8 @@ bool isHopByHop(string_view option) {
   return std::any_of(known.begin(), known.end(), [&](string_view one) { return iequals(one, option); });
 }
 
-/// What Connection names is not forwarded. So a client could take away what the service, or what stands before the
-/// proxy, relies on.
+/// Headers that Connection names are not forwarded. So a client could use it to remove headers on which the service, or
+/// a server in front of the proxy, relies.
 Refusal ofConnection(const RequestHead& request) {
   const auto lines = request.equal_range(http::field::connection);
   for (auto line = lines.first; line != lines.second; ++line) {
@@ -140,14 +140,14 @@ Refusal ofTransferCoding(const RequestHead& request) {
   return badRequest("there are Content-Length and Transfer-Encoding");
 }
 
-/// The parser takes "2, 2" for a length; a service may take the first, the last or none of them.
+/// The parser accepts "2, 2" as a length; a service may use the first number, the last, or none of them.
 Refusal ofContentLength(const RequestHead& request) {
   const std::size_t count = request.count(http::field::content_length);
   if (count == 0) return std::nullopt;
   if (count > 1) return badRequest("Content-Length comes more than once");
   const string_view length = request[http::field::content_length];
   const bool isNumber = !length.empty() && std::all_of(length.begin(), length.end(), isDigit);
-  if (isNumber && (length.size() == 1 || length.front() != '0')) return std::nullopt;  // 010 is 8 to some
+  if (isNumber && (length.size() == 1 || length.front() != '0')) return std::nullopt;  // some programs read 010 as 8
   return badRequest("Content-Length is not one number");
 }
 

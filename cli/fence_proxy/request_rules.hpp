@@ -1,4 +1,5 @@
-// What a request must be like to be forwarded, whatever its token: one reading of it, and no way round the fence.
+// The form that a request must have to be forwarded, whatever its token. It must have only one reading, and no way
+// round the fence.
 #pragma once
 
 #include <optional>
@@ -7,12 +8,12 @@
 
 namespace tenure::cli::fence_proxy {
 
-/// The rules are the table "Which requests are forwarded" in docs/fencing/http.md, in its order. The parser has refused
-/// before what is no HTTP/1.0 or 1.1, and headers of which it allows one only.
+/// The rules are the table "Which requests are forwarded" in docs/fencing/http.md, in its order. The parser has already
+/// refused anything that is not HTTP/1.0 or 1.1, and a second line of headers of which it allows only one.
 [[nodiscard]] std::optional<HttpRefusal> refusalOfShape(const RequestHead& request);
 
-/// Makes a target that names its authority, which is Host's by the rules, one of path and query (RFC 9112, section
-/// 3.2.1).
+/// Changes a target that names its authority (which equals Host, by the rules) into one of path and query (RFC 9112,
+/// section 3.2.1).
 void useOriginForm(RequestHead& request);
 
 }  // namespace tenure::cli::fence_proxy

@@ -10,7 +10,7 @@
 namespace tenure::cli::fence_proxy {
 namespace {
 
-/// So much of a refused request's body is read, to keep the connection; more of it is not worth it.
+/// How much of a refused request's body is read to keep the connection; reading more is not worth it.
 constexpr std::size_t mostDiscarded = 64U << 10U;
 
 HttpRefusal badRequest(const error_code& error) {
@@ -20,7 +20,7 @@ HttpRefusal badRequest(const error_code& error) {
   return proxyProblem(400, "bad-request", "The request is not understood", "it is no HTTP/1.1");
 }
 
-/// Whether there is a client left to tell: a time-out has closed the connection.
+/// Whether there is a client left to answer: a time-out has already closed the connection.
 bool isFaultOfRequest(const error_code& error) {
   return error.category() == make_error_code(http::error::bad_version).category() &&
          error != http::error::end_of_stream && error != http::error::partial_message;
@@ -63,8 +63,8 @@ void Session::makeRoom() {
   stream_.close();
 }
 
-/// The time of a request begins with its first byte, that of a pause between two ends with it. Whoever connects has
-/// something to say.
+/// The time limit of a request begins with its first byte; the limit of the pause between two requests ends with it. A
+/// new connection gets the shorter limit, because its client is expected to send at once.
 Task<bool> Session::waitForRequest() {
   silentSince_ = readClock();
   if (buffer_.size() > 0) co_return true;
@@ -89,7 +89,7 @@ Task<bool> Session::handleOne() {
   }
   silentSince_.reset();
   hasServed_ = true;
-  // A client of HTTP/1.0 knows no interim answers.
+  // A client of HTTP/1.0 does not know interim answers.
   expectsContinue_ = parser.get().version() == 11 && parser.get().count(http::field::expect) != 0;
   if (const auto refusal = refusalOfShape(parser.get().base())) co_return co_await refuseAndClose(*refusal);
   co_return co_await forward(parser);
@@ -135,7 +135,7 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser, HeldBy
   std::string body;
   std::array<char, 4096> piece;
   const RequestHead head = parser.get().base();
-  stream_.expires_after(shared_.settings.limits.service);  // for all of it: it takes what others need
+  stream_.expires_after(shared_.settings.limits.service);  // for all of it: it uses memory that others need
   while (!parser.is_done()) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
@@ -156,7 +156,7 @@ Task<std::optional<std::string>> Session::readBody(RequestParser& parser, HeldBy
       co_return std::nullopt;
     }
   }
-  parser.get().base() = head;  // the parser adds trailers to it, which are no headers (RFC 9110, section 6.5.1)
+  parser.get().base() = head;  // the parser adds trailers, which are no headers (RFC 9110, section 6.5.1)
   co_return body;
 }
 
@@ -171,7 +171,7 @@ Task<HttpVerdict> Session::admit(const RequestParser& parser, const std::string*
     });
   });
   if (verdict) co_return std::move(*verdict);
-  // Every request that it waits for ends in time, unless that is how the limits are set.
+  // Every request that this one waits for ends within this time, unless the limits are set so that it does not.
   waiting->timer.expires_after(shared_.settings.limits.service + shared_.settings.limits.drain);
   while (!waiting->verdict) {
     const auto [cancelled] = co_await waiting->timer.async_wait(quietly);
@@ -184,10 +184,10 @@ Task<HttpVerdict> Session::admit(const RequestParser& parser, const std::string*
 
 Task<bool> Session::refuse(RequestParser& parser, const HttpRefusal& refusal) {
   shared_.logRefusal(refusal, client_);
-  silentSince_ = readClock();  // who sends a body that nobody wants makes room for others
+  silentSince_ = readClock();  // a client that sends an unwanted body makes room for others
   const bool head = parser.get().method() == http::verb::head;
   const bool wanted = parser.get().keep_alive() && !stopping_;
-  // Whoever waits for our word before he sends the body does not send it now.
+  // A client that waits for our answer before it sends the body will not send it now.
   bool clean = parser.is_done();
   if (!clean && !expectsContinue_) clean = co_await discardBody(parser);
   co_return co_await writeRefusal(stream_, refusal, wanted && clean, head);
@@ -195,7 +195,7 @@ Task<bool> Session::refuse(RequestParser& parser, const HttpRefusal& refusal) {
 
 Task<bool> Session::discardBody(RequestParser& parser) {
   std::array<char, 4096> piece;
-  stream_.expires_after(shared_.settings.limits.client);  // for all of it: nobody is served by it
+  stream_.expires_after(shared_.settings.limits.client);  // for all of it: reading it helps nobody
   for (std::size_t read = 0; !parser.is_done() && read < mostDiscarded;) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
@@ -206,7 +206,7 @@ Task<bool> Session::discardBody(RequestParser& parser) {
   co_return parser.is_done();
 }
 
-/// What a client has sent and nobody has read would reset the connection, and our last answer with it.
+/// Bytes that a client has sent and that nobody has read would reset the connection, and our last answer would be lost.
 Task<void> Session::closeGently() {
   error_code ignored;
   stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);

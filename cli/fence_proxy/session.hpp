@@ -1,4 +1,4 @@
-// A client's connection: request after request.
+// A client's connection, on which one request follows the other.
 #pragma once
 
 #include <memory>
@@ -23,14 +23,15 @@ class Session : public std::enable_shared_from_this<Session> {
         client_{std::move(client)},
         buffer_{shared.settings.limits.headerBytes + beyondHeader} {}
 
-  /// Until the connection ends.
+  /// Runs until the connection ends.
   [[nodiscard]] Task<void> run();
-  /// The request under way is the last one.
+  /// Makes the request under way the last one.
   void stop();
 
-  /// Since when the next request is waited for, or the rest of its header; empty: one is served.
+  /// Since when this connection has been waiting for the next request, or for the rest of its header; empty: a request
+  /// is being served.
   [[nodiscard]] std::optional<Instant> silentSince() const noexcept { return stopping_ ? std::nullopt : silentSince_; }
-  /// Ends a connection that is silent.
+  /// Closes the connection, which is silent.
   void makeRoom();
   /// Ends a request under way that needs no token.
   void endIfUnfenced();
@@ -55,7 +56,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::string client_;
   beast::flat_buffer buffer_;
   std::optional<Instant> silentSince_{};
-  Exchange* exchange_{nullptr};  ///< that is under way
+  Exchange* exchange_{nullptr};  ///< the one under way
   bool hasServed_{false};
   bool stopping_{false};
   bool expectsContinue_{false};

@@ -1,4 +1,4 @@
-// What `tenure fence proxy` is told.
+// The settings that `tenure fence proxy` is given.
 #pragma once
 
 #include <chrono>
@@ -16,20 +16,20 @@ struct Address {
 struct Limits {
   std::size_t connections{1'000};          ///< of clients; further ones are answered with 503
   std::size_t headerBytes{16U << 10U};     ///< of a request
-  std::size_t signedBodyBytes{1U << 20U};  ///< with keys: bodies are read whole before they are forwarded
+  std::size_t signedBodyBytes{1U << 20U};  ///< with keys: bodies are read completely before they are forwarded
   /// From the first byte of a request to the end of its header; and between two pieces of a body.
   std::chrono::milliseconds client{10'000};
   std::chrono::milliseconds idle{60'000};     ///< of a client's connection between requests
   std::chrono::milliseconds connect{5'000};   ///< to the service
   std::chrono::milliseconds service{30'000};  ///< without a byte from the service
-  std::chrono::milliseconds drain{30'000};    ///< for requests under way when a later term waits, and when it stops
+  std::chrono::milliseconds drain{30'000};    ///< for requests under way when a later term waits, or at the stop
 };
 
 struct Settings {
   Address listen{};
   Address upstream{};
   Limits limits{};
-  bool readsBodies{false};  ///< signed requests: the body is checked, so it is read whole first
+  bool readsBodies{false};  ///< signed requests: the body is checked, so it is first read completely
 };
 
 }  // namespace tenure::cli::fence_proxy

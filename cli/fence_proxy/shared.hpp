@@ -1,4 +1,4 @@
-// What the connections of a proxy have in common. Of the one thread.
+// What the connections of a proxy share. Used on the one thread only.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ struct Shared {
   Shared(const Executor& executor, const Settings& all, HttpFence& of, Logger to)
       : settings{all}, fence{of}, logger{std::move(to)}, upstream{executor, all} {}
 
-  /// Of all bodies together that are read to check their digests: whoever may replay a signed header must not get
-  /// memory for it on each of a thousand connections.
+  /// The limit for all bodies together that are read to check their digests. A client that can replay a signed header
+  /// must not get memory for it on each of a thousand connections.
   [[nodiscard]] std::size_t mostBodyBytes() const noexcept {
     return std::max<std::size_t>(8U << 20U, settings.limits.signedBodyBytes);
   }
@@ -34,7 +34,7 @@ struct Shared {
   const Logger logger;
   Upstream upstream;
   RefusalLog refusals{};
-  /// Of them, now. Its owners are coroutines too, which may end after this object.
+  /// The present number of these bytes. It is owned by coroutines too, which may end after this object.
   std::shared_ptr<std::size_t> bodyBytes{std::make_shared<std::size_t>(0)};
 };
 
@@ -46,7 +46,7 @@ class HeldBytes {
   HeldBytes(const HeldBytes&) = delete;
   HeldBytes& operator=(const HeldBytes&) = delete;
 
-  /// False if that is too much for all together.
+  /// False if all together would then be too much.
   [[nodiscard]] bool add(std::size_t bytes) noexcept {
     if (*all_ + bytes > most_) return false;
     *all_ += bytes;

@@ -5,8 +5,8 @@
 
 namespace tenure::cli::fence_proxy {
 
-/// A service closes connections that it finds idle for too long; what is sent on such a one is lost. There is none
-/// that is open and has nothing to say.
+/// A service closes connections that were idle for too long; a request that is sent on such a connection is lost. A
+/// good idle connection is open and has nothing to read.
 bool Upstream::isQuiet(Connection& connection) {
   char byte = 0;
   const auto got = ::recv(connection.stream.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -43,7 +43,7 @@ void Upstream::giveBack(ConnectionPtr connection) {
   if (idle_.size() == 1) dropOldLater();
 }
 
-/// Connections that nobody takes any more are not kept: they are in the order of their last use.
+/// Idle connections that nobody uses any more are dropped; they are in the order of their last use.
 void Upstream::dropOldLater() {
   drop_.expires_after(longestIdle);
   drop_.async_wait([this](error_code cancelled) {

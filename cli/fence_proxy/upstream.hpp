@@ -21,7 +21,7 @@ struct Connection {
 };
 using ConnectionPtr = std::unique_ptr<Connection>;
 
-/// Of the one thread.
+/// Used on the one thread only.
 class Upstream {
  public:
   Upstream(const Executor& executor, const Settings& settings)
@@ -30,10 +30,10 @@ class Upstream {
         lookup_{executor, settings.upstream, settings.limits.connect},
         drop_{executor} {}
 
-  /// One that is idle, or a new one; null if there is none to be had.
+  /// An idle connection, or a new one; null if there is none.
   [[nodiscard]] Task<ConnectionPtr> connection();
   [[nodiscard]] Task<ConnectionPtr> newConnection();
-  /// Of a connection that is ready for the next request.
+  /// For a connection that is ready for the next request.
   void giveBack(ConnectionPtr connection);
   void close();
 

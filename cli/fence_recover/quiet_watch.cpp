@@ -18,7 +18,7 @@ constexpr milliseconds shortestLook{50};
 constexpr milliseconds longestLook{1'000};
 constexpr int looksInALease = 20;
 
-/// The lease and its guard: clocks may differ a little.
+/// The lease and its guard, because clocks may differ a little.
 nanoseconds timeToWatch(milliseconds lease) { return lease + lease / 500 + milliseconds{2}; }
 
 std::string writerOf(const StoredTokens& now) {

@@ -1,4 +1,4 @@
-// Whether anybody holds a lease or competes for it, seen from outside.
+// Finds out from outside whether anybody holds a lease or competes for it.
 #pragma once
 
 #include <chrono>
@@ -9,15 +9,15 @@
 
 namespace tenure::cli {
 
-/// What the watch saw instead of quiet.
+/// What the watch saw that was not quiet.
 struct Unrest {
-  bool moved{false};  ///< else the store could not be asked
+  bool moved{false};  ///< false: the store could not be asked
   std::string message;
 };
 
-/// The challenger's rule: nobody holds the lease if what is stored of it has not changed for as long as a lease lasts,
-/// counted from after it was first read. And nobody competes: a candidate would have taken it by then. `seen` is what
-/// was read, `lease` the longest lease that somebody may have. Empty: all was quiet. Blocks.
+/// The challenger's rule: nobody holds the lease if its stored state has not changed for as long as a lease lasts,
+/// counted from after it was first read. Nobody competes either, because a candidate would have taken the lease by
+/// then. `seen` is what was read, `lease` the longest lease that somebody may have. Empty: all was quiet. Blocks.
 [[nodiscard]] std::optional<Unrest> watchForLife(LeaseStore& store, const LeaseKey& key, const StoredTokens& seen,
                                                  std::chrono::milliseconds lease);
 

@@ -1,4 +1,4 @@
-// The resources that `tenure fence recover` sets right: KIND:WHERE on the command line.
+// The resources that `tenure fence recover` corrects: KIND:WHERE on the command line.
 #pragma once
 
 #include <memory>
@@ -13,16 +13,16 @@ namespace tenure::cli {
 
 struct RecoverableResource {
   std::string word;  ///< as it was given
-  /// Null: it is set by a tool of its own, for which statementFor() has the statements.
+  /// Null: another tool sets it; statementFor() gives the statements for that tool.
   std::unique_ptr<FenceMemory> memory{};
 };
 
-/// sqlite:FILE, file:PATH and proxy:FILE are opened; postgresql:SCHEMA and redis:PREFIX are not reached from here. An
-/// error, one sentence, for any other kind, and for one that cannot be opened.
+/// sqlite:FILE, file:PATH and proxy:FILE are opened; postgresql:SCHEMA and redis:PREFIX are not accessed from here. For
+/// any other kind, and for a resource that cannot be opened: an error in one sentence.
 [[nodiscard]] StoreResult<RecoverableResource> openResource(const std::string& word);
 
-/// What sets a resource without a FenceMemory, for psql or redis-cli, with a line of comment before it where the tool
-/// takes comments. Throws std::invalid_argument for a name that the tool cannot take.
+/// The statements for psql or redis-cli that set a resource without a FenceMemory, after a line of comment where the
+/// tool allows comments. Throws std::invalid_argument for a name that the tool does not accept.
 [[nodiscard]] std::string statementFor(const std::string& word, const TermStamp& memory);
 
 }  // namespace tenure::cli
