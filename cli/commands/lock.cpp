@@ -182,7 +182,7 @@ int renew(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& sto
 int release(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
   LockTokens tokens{store};
   const auto token = tokenOf(arguments, tokens);
-  if (!token && token.error().trouble == LockTokenTrouble::released) return exitOk;  // its owner did
+  if (!token && token.error().trouble == LockTokenTrouble::released) return exitOk;  // owner released it: idempotent
   if (!token) return failed(arguments, token.error());
   const auto done = tokens.release(*token, arguments.wait.value_or(defaultBudget));
   if (!done) return failed(arguments, done.error());

@@ -42,8 +42,8 @@ std::shared_ptr<LeaderElector::Impl> LeaderElector::Impl::make(Group group, List
   return impl;
 }
 
-/// Callbacks must come whatever the user's executor does, or a term would never end: where it throws, threads of the
-/// library's own take over. It outlives the elector, so it must not refer to it.
+/// Callbacks must run whatever the user's executor does, or a term would never end: where it throws, threads of the
+/// library take over. The returned executor outlives the elector, so it must not refer to it.
 Executor LeaderElector::Impl::containing(Executor executor) const {
   if (!executor) return [pool = pool_](std::function<void()> task) { pool->post(std::move(task)); };
   return [executor = std::move(executor), pool = pool_, logger = logger_,
@@ -61,8 +61,8 @@ Executor LeaderElector::Impl::containing(Executor executor) const {
   };
 }
 
-/// The driver calls back on the scheduler, where the elector may be gone already: hence by a weak reference, which
-/// there is only after construction.
+/// The driver calls back on the scheduler, where the elector may already be gone. So it gets a weak reference, which
+/// exists only after construction.
 void LeaderElector::Impl::connect(std::shared_ptr<Scheduler> scheduler) {
   MachineOptions machine{group_.key(), candidate_, group_.timing()};
   machine.priority = group_.options().candidate.priority;
@@ -92,13 +92,14 @@ void LeaderElector::Impl::start(std::optional<LeaseSighting> sighting) {
   log(LogLevel::info, personOf(candidate_) + " competes on " + group_.store()->describe());
   const std::shared_ptr<DeathNotice> notice = deathNotice();
   if (!notice) return driver_->submit(event::Start{{}, std::move(sighting)});
-  // Making the beacon is file work: not on this thread, not on the renewal thread.
+  // Creating the liveness file is file work: not on this thread, and not on the renewal thread.
   pool_->post([self = shared_from_this(), notice, sighting = std::move(sighting)] {
     self->driver_->submit(event::Start{self->beaconOf(*notice), sighting});
   });
 }
 
-/// A store is the user's code. Without a death notice a crash costs a lease; without a start there is no candidate.
+/// A store is the user's code, which may throw. Without a death notice a crash costs a lease; without a start there
+/// would be no candidate.
 std::shared_ptr<DeathNotice> LeaderElector::Impl::deathNotice() const {
   try {
     return group_.store()->deathNotice();
@@ -146,7 +147,7 @@ std::optional<ReleaseResult> LeaderElector::Impl::awaitStopped(const Patience& p
   stopped_.wait_for(lock, patience.left(), [this] { return result_.has_value(); });
   const std::optional<ReleaseResult> result = result_;
   lock.unlock();
-  // Notices of the last moments are told before stop() returns; work that outlasts the drain timeout is not awaited.
+  // The last notices are delivered before stop() returns. Work that outlasts the drain timeout is not waited for.
   noticeLane_->waitIdle(std::min<nanoseconds>(group_.timing().duration(), patience.left()));
   return result;
 }
@@ -169,21 +170,21 @@ void LeaderElector::Impl::abandon(const Patience& patience) {
   const bool ended = awaitStopped(patience).has_value();
   nanoseconds grace{0};
   if (const auto term = ended ? nullptr : takeTerm()) {
-    // The scheduler stands still (a loop of the user's that was stopped first), so the machine cannot end the term.
+    // The scheduler stands still (a loop of the user that was stopped first), so the machine cannot end the term.
     endTerm(term, {RevokeReason::stopped, "the elector was destroyed while its scheduler stood still", term->token});
     grace = std::chrono::seconds{1};
   }
   termLane_->waitIdle(std::max(patience.left(), grace));
   noticeLane_->waitIdle(patience.left());
-  driver_->close();  // this may live on for a moment on a thread of the library; the user's scheduler may not be there
+  driver_->close();  // a library thread may keep this for a moment; the user's scheduler may be gone by then
   if (!listeners_.mute()) return log(LogLevel::error, "the elector is destroyed while a callback of it is running");
-  if (ended) listeners_.clear();  // here and now, though a thread of the library may be the last to let go of this
+  if (ended) listeners_.clear();  // here and now, because a library thread may hold the last reference to this
 }
 
 ElectorStatus LeaderElector::Impl::statusWithoutLease() const {
   ElectorStatus status{group_.name(), candidate_, {}};
   const TermState state = termState();
-  const Instant at = now();  // after the state, so that a pause in between shows
+  const Instant at = now();  // read after the state, so that a pause in between shows
   if (state.leadsAt(at)) status.fencingToken = state.token;
   status.remaining = state.remainingAt(at);
   return status;

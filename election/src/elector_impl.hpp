@@ -1,5 +1,5 @@
-// The inside of LeaderElector: brings the driver's notices to the listeners, in order and never on the scheduler.
-// elector_impl.cpp: its life. elector_notices.cpp: what it is told and tells.
+// The inside of LeaderElector: passes the driver's notices to the listeners, in order and never on the scheduler.
+// elector_impl.cpp: start, stop and destruction. elector_notices.cpp: the notices that it gets and passes on.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 
 namespace tenure {
 
-/// What an elector is given that is one of several of a sharded election.
+/// What an elector is given if it is one of several in a sharded election.
 struct ElectorPart {
-  std::string candidate{};                             ///< its unique text; empty: made for it
+  std::string candidate{};                             ///< its unique text; empty: the elector makes one
   std::string data{};                                  ///< for its records
   std::function<void(const LeaseNotice&)> onNotice{};  ///< on the scheduler, after the elector has taken it
 };
@@ -40,24 +40,24 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   void stepDown(std::string why) { driver_->submit(event::StepDown{std::move(why)}); }
   void requestStop();
   ReleaseResult stop();
-  /// The handle of the user is gone.
+  /// The user's handle is destroyed.
   void abandon();
-  /// The same, waiting no longer than that.
+  /// The same, but waits no longer than `patience`.
   void abandon(const Patience& patience);
-  /// Neither a callback is running nor one due.
+  /// No callback is running or due.
   [[nodiscard]] bool isIdle() const { return termLane_->isIdle() && noticeLane_->isIdle(); }
 
-  /// Waiting here would wait for the caller itself.
+  /// True where waiting would wait for the caller itself.
   [[nodiscard]] bool mustNotBlock() const {
     return termLane_->isCurrent() || noticeLane_->isCurrent() || driver_->isOnScheduler();
   }
 
-  /// The child of a fork neither believes nor renews.
+  /// In the child of a fork an elector neither leads nor renews.
   [[nodiscard]] bool isOriginalProcess() const noexcept { return mark_.isHere(); }
   [[nodiscard]] TermState termState() const noexcept { return mark_.isHere() ? cell_->load() : TermState{}; }
   [[nodiscard]] Instant now() const noexcept { return clock_->now(); }
   [[nodiscard]] ElectorStatus status() const;
-  /// The part of it that takes no lock.
+  /// The part of the status that needs no lock.
   [[nodiscard]] ElectorStatus statusWithoutLease() const;
   [[nodiscard]] const std::string& candidate() const noexcept { return candidate_; }
 
@@ -103,7 +103,7 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   const ProcessMark mark_{};
   const Group group_;
   const Logger logger_;
-  const std::weak_ptr<Scheduler> scheduler_;  ///< to be locked by its own tasks only: its loop may be gone elsewhere
+  const std::weak_ptr<Scheduler> scheduler_;  ///< only its own tasks may lock it: elsewhere its loop may be gone
   const std::shared_ptr<const Clock> clock_;
   const std::shared_ptr<ThreadPool> pool_;
   const std::shared_ptr<ThreadPool> stopTokens_;
@@ -124,7 +124,7 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   std::condition_variable stopped_{};
   Phase phase_{Phase::fresh};
   std::optional<ReleaseResult> result_{};
-  std::shared_ptr<TermHandle> term_{};  ///< whose work was not told to stop yet
+  std::shared_ptr<TermHandle> term_{};  ///< the term whose work was not told to stop yet
   std::shared_ptr<Impl> keepAlive_{};   ///< until Stopped, if the handle was destroyed inside a callback
 };
 

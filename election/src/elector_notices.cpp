@@ -1,4 +1,4 @@
-// What the elector is told by its driver, on the scheduler, and what it tells its listeners, on the lanes.
+// The notices that the elector gets from its driver, on the scheduler, and passes on to its listeners, on the lanes.
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -34,7 +34,7 @@ void LeaderElector::Impl::on(const action::Elected& elected) {
   termLane_->post([self = shared_from_this(), term] { self->runElected(term); });
 }
 
-/// Where the scheduler shows the system's time. Another clock is the scheduler's own business.
+/// Only where the scheduler shows the system's time. Where it shows another clock, deadlines are left to the scheduler.
 std::shared_ptr<TermWatch> LeaderElector::Impl::watched(const std::shared_ptr<TermHandle>& term) const {
   if (clock_ != systemClock()) return nullptr;
   std::shared_ptr<const Termination> termination;
@@ -52,19 +52,20 @@ std::shared_ptr<TermWatch> LeaderElector::Impl::watched(const std::shared_ptr<Te
 
 void LeaderElector::Impl::on(const action::Revoked& revoked) {
   const std::shared_ptr<TermHandle> term = takeTerm();
-  if (!term) return;  // the destructor, tired of waiting, was quicker
+  if (!term) return;  // the destructor's wait was over, and it was quicker
   endTerm(term, {revoked.reason, whyRevoked(revoked, term->watch.get()), revoked.token});
   if (group_.options().onLost == OnLost::terminate) watchLostWork(term);
 }
 
-/// Whoever gets it tells the work to stop: exactly once (I5).
+/// The caller that gets the term tells the work to stop, so that happens exactly once (I5).
 std::shared_ptr<TermHandle> LeaderElector::Impl::takeTerm() {
   const std::lock_guard lock{mutex_};
   return std::exchange(term_, nullptr);
 }
 
 void LeaderElector::Impl::endTerm(const std::shared_ptr<TermHandle>& term, TermEnd why) {
-  // The stop token fires on a thread of its own: user code may hang on it, and a blocked lane must not delay it (I6).
+  // The stop token fires on a separate thread, because user code may block in it, and a blocked lane must not delay it
+  // (I6).
   stopTokens_->post([term] { term->stop.fire(); });
   const bool polite = why.reason == RevokeReason::stopped || why.reason == RevokeReason::steppedDown;
   log(polite ? LogLevel::info : LogLevel::warn, "revoked (" + std::string{toString(why.reason)} +
@@ -74,8 +75,8 @@ void LeaderElector::Impl::endTerm(const std::shared_ptr<TermHandle>& term, TermE
 }
 
 /// OnLost::terminate: the process ends itself if work of the term is still running when the lease's validity ends. The
-/// watchdog sees to that deadline; this looks at every heartbeat, because validity may also end early: another owner
-/// may be found.
+/// watchdog enforces that deadline. This function checks at every heartbeat, because validity may also end early, when
+/// another owner is found.
 void LeaderElector::Impl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
   if (endedTerm_.load() >= term->token.value()) return;
   const TermState state = term->state();
@@ -112,7 +113,7 @@ void LeaderElector::Impl::on(const action::LeaderChanged& changed) {
   tell(&Listener::onLeaderChanged, LeaderNotice{changed.leader});
 }
 
-/// A thousand leaders renew all the time: what nobody listens to must not wake a thread.
+/// A thousand leaders renew all the time, so a notice without a listener must not wake a thread.
 template <class Callback>
 void LeaderElector::Impl::tell(Callback Listener::*callback, Notice notice) {
   if (!listeners_.wants(callback)) return;
@@ -123,7 +124,7 @@ void LeaderElector::Impl::tell(Callback Listener::*callback, Notice notice) {
 
 void LeaderElector::Impl::on(const action::Stopped& stopped) {
   log(LogLevel::info, "stopped (" + std::string{toString(stopped.result)} + ")");
-  std::shared_ptr<Impl> last;  // let go after the lock, if this was the last reference
+  std::shared_ptr<Impl> last;  // destroyed after the lock is released, if this was the last reference
   {
     const std::lock_guard lock{mutex_};
     last = std::move(keepAlive_);
@@ -140,7 +141,7 @@ void LeaderElector::Impl::runElected(const std::shared_ptr<TermHandle>& term) {
 }
 
 void LeaderElector::Impl::runRevoked(const std::shared_ptr<TermHandle>& term, const TermEnd& why) {
-  term->stop.awaitFired(std::chrono::seconds{1});  // fired before onRevoked in any case
+  term->stop.awaitFired(std::chrono::seconds{1});  // in any case it fires before onRevoked
   listeners_.call("onRevoked", &Listener::onRevoked, why);
   endedTerm_.store(term->token.value());
   term->ended->store(true);

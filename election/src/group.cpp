@@ -64,7 +64,7 @@ void checkShards(const GroupOptions& options, OptionFaults& faults) {
                                                   "ms is out of range; allowed is 10ms to half of lease.duration, " +
                                                   std::to_string(most.count()) + "ms"});
   }
-  // The longest name that a lease of the group gets: "/" and a shard's name or a member's slot.
+  // The longest name that any lease of the group gets: "/" and a shard's name or a member's slot.
   constexpr std::size_t longest = maxIdBytes + 1;
   if (!none && options.group.size() + longest > maxLeaseNameBytes)
     faults.push_back({"group", "must have at most " + std::to_string(maxLeaseNameBytes - longest) +
@@ -89,7 +89,7 @@ boost::system::result<Group, OptionFaults> Group::make(GroupOptions options, std
   checkCandidate(options.candidate, faults);
   auto timing = LeaseTiming::from(options.lease);
   if (!timing) {
-    const OptionFaults ofTiming = timing.error();  // a copy at each call: two calls give no range
+    const OptionFaults ofTiming = timing.error();  // each call returns a copy: two calls give no range
     faults.insert(faults.end(), ofTiming.begin(), ofTiming.end());
   }
   checkShards(options, faults);

@@ -64,7 +64,7 @@ std::chrono::nanoseconds LeaderElector::remaining() const noexcept {
 
 ElectorStatus LeaderElector::status() const {
   return impl_->isOriginalProcess() ? impl_->status()
-                                    : impl_->statusWithoutLease();  // a lock may be held for ever there
+                                    : impl_->statusWithoutLease();  // here the lock may be held for ever
 }
 
 const std::string& LeaderElector::candidate() const noexcept { return impl_->candidate(); }

@@ -28,7 +28,7 @@ std::chrono::nanoseconds Leadership::remaining() const noexcept {
 TermState Leadership::state() const noexcept { return term_->state(); }
 
 void Leadership::reportProgress() const noexcept {
-  if (term_->state().token.isNone()) return;  // an ended term's work is no sign of life of the next one's
+  if (term_->state().token.isNone()) return;  // work of an ended term is no sign of life for the next term
   if (const auto driver = term_->driver.lock()) driver->reportProgress();
 }
 

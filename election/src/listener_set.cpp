@@ -4,7 +4,7 @@
 
 namespace tenure {
 
-/// A call that mute() knows of, so that none can slip in between its answer and the end of the elector.
+/// A call that mute() knows about, so that no call can begin between mute()'s answer and the end of the elector.
 class ListenerSet::UnderWay {
  public:
   explicit UnderWay(ListenerSet& set) : set_{set} {

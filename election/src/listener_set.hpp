@@ -16,10 +16,10 @@ class ListenerSet {
  public:
   using Report = std::function<void(const std::string&)>;
 
-  /// `report` is told of each exception, on the thread of the callback.
+  /// `report` is called for each exception, on the thread of the callback.
   explicit ListenerSet(Report report) : report_{std::move(report)} {}
 
-  /// Before the first call only.
+  /// Only before the first call.
   void add(Listener listener) { listeners_.push_back(std::move(listener)); }
 
   template <class Callback>
@@ -27,7 +27,8 @@ class ListenerSet {
     return std::any_of(listeners_.begin(), listeners_.end(), [&](const Listener& l) { return bool{l.*callback}; });
   }
 
-  /// One after the other, in the order of adding, whether one throws or not. Returns what the last one that threw said.
+  /// Calls one after the other, in the order of adding, whether or not one throws. Returns the message of the last
+  /// exception.
   template <class Callback, class Argument>
   std::optional<std::string> call(const char* name, Callback Listener::*callback, const Argument& argument) {
     return callEach(name, [&](const Listener& listener) {
@@ -35,10 +36,10 @@ class ListenerSet {
     });
   }
 
-  /// Once it has returned no call begins any more. False: one is under way.
+  /// Once it has returned, no further call begins. False: a call is under way.
   [[nodiscard]] bool mute();
 
-  /// Destroys the listeners with all that they own. Muted, none under way, and nobody asks any more.
+  /// Destroys the listeners with all that they own. Only if they are muted, no call is under way, and none can come.
   void clear() { std::vector<Listener>{}.swap(listeners_); }
 
  private:

@@ -1,4 +1,4 @@
-// What is to be told to onInDoubt, onRenewed and onLeaderChanged, while an earlier call is still running.
+// Notices for onInDoubt, onRenewed and onLeaderChanged that wait while an earlier call is still running.
 #pragma once
 
 #include <list>
@@ -15,21 +15,21 @@ struct LeaderNotice {
 };
 using Notice = std::variant<Doubt, Renewal, LeaderNotice>;
 
-/// In order, and bounded however long a call blocks. Thread-safe.
+/// It keeps the order, and is bounded however long a call blocks. Thread-safe.
 class NoticeQueue {
  public:
   static constexpr std::size_t maxWaiting = 64;
 
   struct Pushed {
-    bool mustRun;      ///< nobody empties the queue at present: the caller sees to it
-    bool beganToDrop;  ///< the oldest had to go, for the first time since the queue was empty
+    bool mustRun;      ///< nobody empties the queue at present, so the caller must do it
+    bool beganToDrop;  ///< the oldest was dropped, for the first time since the queue was empty
   };
 
-  /// A renewal behind another one replaces it, unless something was said in between: the end of a doubt must not be
-  /// told before the doubt.
+  /// A renewal behind another renewal replaces it, unless another notice is between the two: the end of a doubt must
+  /// not be reported before the doubt.
   Pushed push(Notice notice);
 
-  /// Empty: nothing is left, and whoever pushes next has to see to it that the queue is emptied.
+  /// Empty: nothing is left, and the next caller of push() must make sure that the queue is emptied.
   [[nodiscard]] std::optional<Notice> pop();
 
  private:

@@ -1,4 +1,4 @@
-// The way of other threads to a scheduler that may be gone.
+// The way by which other threads reach a scheduler that may be gone.
 #pragma once
 
 #include <memory>
@@ -11,17 +11,17 @@
 
 namespace tenure {
 
-/// The scheduler may stand on a loop of the user's, which is destroyed right after the elector: a store that answers
-/// late must not hold it for even a moment, or it would be the last to let go of it.
+/// The scheduler may run on a loop of the user that is destroyed right after the elector. A store that answers late
+/// must not hold the scheduler for even a moment, because it could then be the last owner.
 class SchedulerGate {
  public:
   explicit SchedulerGate(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
 
-  /// No effect once closed, and in a forked child. Any thread.
+  /// No effect once it is closed, and in a forked child. Any thread.
   void post(Scheduler::Task task) {
     if (!mark_.isHere()) return;
     const std::lock_guard lock{mutex_};
-    if (scheduler_) scheduler_->post(std::move(task));  // runs nothing under the lock
+    if (scheduler_) scheduler_->post(std::move(task));  // post() runs nothing, so this is safe under the lock
   }
 
   [[nodiscard]] bool isCurrent() const {
@@ -30,14 +30,14 @@ class SchedulerGate {
     return scheduler_ && scheduler_->isCurrent();
   }
 
-  /// For the scheduler's own tasks only; null once closed.
+  /// Only for the scheduler's own tasks; null once it is closed.
   [[nodiscard]] std::shared_ptr<Scheduler> scheduler() const {
     const std::lock_guard lock{mutex_};
     return scheduler_;
   }
 
   void close() {
-    std::shared_ptr<Scheduler> last;  // let go after the lock
+    std::shared_ptr<Scheduler> last;  // destroyed after the lock is released
     const std::lock_guard lock{mutex_};
     last.swap(scheduler_);
   }

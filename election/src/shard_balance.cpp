@@ -6,9 +6,9 @@
 namespace tenure {
 namespace {
 
-/// Leases for which somebody who holds a shard without being a member is taken for one who comes or goes.
+/// How long, in leases, a holder that is no member is taken for one that is about to join or leave.
 constexpr int strangerLeases = 2;
-/// Leases for which a shard that nobody else took stays where it is.
+/// How long, in leases, a shard that nobody else took stays where it is.
 constexpr int rescueLeases = 10;
 
 bool contains(const std::vector<std::size_t>& list, std::size_t shard) {
@@ -22,8 +22,8 @@ struct ShardBalance::Count {
   std::size_t self{0};               ///< index of this candidate
   std::vector<std::size_t> owned{};  ///< by member
   std::vector<ShardShare> shares{};  ///< by member
-  std::vector<std::size_t> free{};   ///< shards that nobody has or competes for, as far as this candidate knows
-  std::size_t pending{0};            ///< held by one who is no member any more, or not yet
+  std::vector<std::size_t> free{};   ///< shards without holder or candidate, as far as this candidate knows
+  std::size_t pending{0};            ///< held by a candidate that is no member yet, or no member any more
 
   [[nodiscard]] std::size_t mine() const { return owned[self]; }
   [[nodiscard]] const ShardShare& share() const { return shares[self]; }
@@ -45,7 +45,7 @@ ShardOrders ShardBalance::look(const Instant& now, const ShardPicture& picture, 
   return orders;
 }
 
-/// Keeps since when things have been as they are.
+/// Records since when things have been as they are.
 void ShardBalance::note(const Instant& now, const ShardPicture& picture) {
   std::vector<std::string> members;
   for (const ShardMember& member : picture.members) members.push_back(member.id);
@@ -66,8 +66,8 @@ void ShardBalance::note(const Instant& now, const ShardPicture& picture) {
   }
 }
 
-/// A holder that is no member is about to come or to go, unless it stays so: then it is a program of another kind (an
-/// operator's hand, say), and its shard is out of the reckoning.
+/// A holder that is no member is about to join or leave, unless it stays like that. Then it is a program of another
+/// kind (an operator's, say), and its shard is not counted.
 bool ShardBalance::isStranger(const Instant& now, std::size_t shard) {
   std::optional<Instant>& since = shards_[shard].strangerSince;
   if (!since) since = now;
@@ -90,7 +90,8 @@ ShardBalance::Count ShardBalance::count(const Instant& now, const ShardPicture& 
     const std::string& holder = picture.holders[shard];
     const bool mine =
         contains(own.led, shard) || (contains(own.contested, shard) && (holder.empty() || holder == options_.self));
-    // What this candidate has written and does not count as its own is being given up, or was left by a lost answer.
+    // If this candidate has written a record and does not count the shard as its own, then it is giving the shard up,
+    // or the record was left by a lost answer.
     const std::size_t owner = mine ? out.self : holder == options_.self ? members.size() : indexOf(holder);
     const bool free = !mine && holder.empty();
     if (mine || free || owner < members.size()) shards_[shard].strangerSince.reset();
@@ -122,16 +123,16 @@ void ShardBalance::take(const Instant& now, const Count& count, const OwnShards&
       continue;
     }
     const bool room = count.mine() + orders.take.size() < members[count.self].maxLeases;
-    // Members that have just come, and shards that move, need their time; but not for ever.
+    // Members that have just joined, and shards that move, need their time; but this must end some day.
     const bool left = shards_[shard].settledLooks > patience || shards_[shard].freeLooks > 4 * patience;
-    // All who have room see the same: one of them is enough.
+    // All members with room see the same, and one of them is enough.
     if (!room || !left || random.next() % members.size() != 0) continue;
     orders.take.push_back(shard);
     shards_[shard].rescuedAt = now;
   }
 }
 
-/// How many shards this candidate has to give up now.
+/// How many shards this candidate must give up now.
 std::size_t ShardBalance::surplus(const Instant& now, const Count& count, std::size_t staying) const {
   const std::vector<ShardMember>& members = count.picture.members;
   const std::size_t mine = count.mine() - staying;
@@ -141,7 +142,7 @@ std::size_t ShardBalance::surplus(const Instant& now, const Count& count, std::s
   std::size_t missing = 0;
   std::vector<std::size_t> richer;
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (count.owned[i] > count.shares[i].most) return 0;  // theirs first
+    if (count.owned[i] > count.shares[i].most) return 0;  // the others must give up theirs first
     if (count.owned[i] > count.shares[i].least) richer.push_back(i);
     if (count.owned[i] < count.shares[i].least) missing += count.shares[i].least - count.owned[i];
   }
@@ -153,13 +154,14 @@ std::size_t ShardBalance::surplus(const Instant& now, const Count& count, std::s
   return richer.size() - at <= missing ? 1 : 0;
 }
 
-/// Nobody else took it, so giving it up would only leave it without an owner again.
+/// Nobody else took this shard, so giving it up would only leave it without an owner again.
 bool ShardBalance::stays(const Instant& now, std::size_t shard) const {
   const std::optional<Instant>& rescued = shards_[shard].rescuedAt;
   return rescued && elapsedForChallenger(*rescued, now) < options_.lease * rescueLeases;
 }
 
-/// The ones that were won last, which have been worked on least; a few at a time, because nobody has them meanwhile.
+/// Gives up the shards that were won last, because they have been worked on least. It gives only a few at a time,
+/// because nobody has them meanwhile.
 void ShardBalance::give(const Instant& now, const Count& count, const OwnShards& own, ShardOrders& orders) const {
   const auto staying = static_cast<std::size_t>(
       std::count_if(own.led.begin(), own.led.end(), [&](std::size_t shard) { return stays(now, shard); }));

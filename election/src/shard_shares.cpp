@@ -7,7 +7,7 @@
 namespace tenure {
 namespace {
 
-/// The highest level up to which all members can be filled with what there is.
+/// The highest level up to which all members can be filled with the shards that exist.
 std::size_t levelOf(std::size_t shards, const std::vector<ShardMember>& members) {
   std::vector<std::size_t> limits;
   limits.reserve(members.size());
@@ -16,7 +16,7 @@ std::size_t levelOf(std::size_t shards, const std::vector<ShardMember>& members)
   std::size_t left = shards;
   std::size_t level = 0;
   for (std::size_t i = 0; i < limits.size(); ++i) {
-    const std::size_t filling = limits.size() - i;  // who is not at its limit yet
+    const std::size_t filling = limits.size() - i;  // members that are not at their limit yet
     const std::size_t rise = limits[i] - level;
     if (rise > left / filling) return level + left / filling;
     level = limits[i];

@@ -19,7 +19,8 @@ struct ShardMember {
   friend bool operator==(const ShardMember&, const ShardMember&) = default;
 };
 
-/// Any number of shards in this range is fair: `most` is `least`, or one more where the shards do not divide.
+/// Any number of shards in this range is fair: `most` equals `least`, or is one more where the shards cannot be divided
+/// equally.
 struct ShardShare {
   std::size_t least{0};
   std::size_t most{0};
@@ -27,13 +28,13 @@ struct ShardShare {
   friend bool operator==(const ShardShare&, const ShardShare&) = default;
 };
 
-/// As even as the limits of the members allow: nobody has less than another could be asked for, but by its own limit.
-/// In the order of the members.
+/// As even as the limits of the members allow: only because of its own limit does a member have less than another could
+/// be asked to have. In the order of the members.
 [[nodiscard]] std::vector<ShardShare> fairShares(std::size_t shards, const std::vector<ShardMember>& members);
 
-/// Which member each of `count` free shards goes to: always to the one that has least, the preferred and then the lower
-/// id first where several have the same. `owned` is what they have now. Who is at the most of its share gets none, so
-/// the result may be shorter than `count`.
+/// Which member gets each of `count` free shards: always the member that has the fewest; if several have the same
+/// number, first the preferred one and then the one with the lower id. `owned` is what they have now. A member at the
+/// `most` of its share gets none, so the result may be shorter than `count`.
 [[nodiscard]] std::vector<std::size_t> dealShards(std::size_t count, const std::vector<ShardMember>& members,
                                                   const std::vector<ShardShare>& shares,
                                                   std::vector<std::size_t> owned);

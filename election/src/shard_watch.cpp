@@ -7,7 +7,7 @@ namespace tenure {
 namespace {
 
 constexpr std::string_view slotName = "member/";
-/// Free slots to choose from, so that candidates which start together seldom choose the same.
+/// The number of free slots to choose from, so that candidates that start together seldom choose the same one.
 constexpr std::size_t choices = 8;
 
 template <class Number>
@@ -18,7 +18,7 @@ std::optional<Number> numberFrom(std::string_view text) {
   return number;
 }
 
-/// The value after `name=` in words with blanks between.
+/// The value after `name=` in words that are separated by blanks.
 template <class Number>
 std::optional<Number> valueOf(std::string_view name, std::string_view text) {
   while (!text.empty()) {
@@ -102,7 +102,7 @@ const std::string* ShardWatch::holderOf(const LeaseKey& key) const {
   return found == records_.end() || found->second.released ? nullptr : &found->second.holder;
 }
 
-/// Who holds a shard by a lease that is not over.
+/// The candidates that hold a shard by a lease that is not over.
 std::set<std::string> ShardWatch::shardHolders(const Instant& now) const {
   std::set<std::string> holders;
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
@@ -113,7 +113,7 @@ std::set<std::string> ShardWatch::shardHolders(const Instant& now) const {
   return holders;
 }
 
-/// A member whose slot ran out is present for as long as it renews a shard.
+/// A member whose slot has expired counts as present for as long as it renews a shard.
 ShardPicture ShardWatch::picture(const Instant& now) const {
   ShardPicture picture;
   const std::set<std::string> busy = shardHolders(now);
@@ -128,7 +128,7 @@ ShardPicture ShardWatch::picture(const Instant& now) const {
     const LeaseKey key = shardKey(shard);
     const std::string* holder = holderOf(key);
     const bool held = standing(now, key, window_) == Standing::held;
-    // What cannot be read, or vanished under its holder, is nobody's to take.
+    // If a record cannot be read, or has vanished under its holder, nobody may take the shard.
     picture.holders.push_back(!held ? std::string{} : holder != nullptr ? *holder : std::string{"?"});
   }
   return picture;
@@ -150,7 +150,7 @@ std::size_t ShardWatch::freeSlot(const Instant& now, std::optional<std::size_t> 
     if (slot == except || slotTaken(now, slot)) continue;
     const auto found = slots_.find(slot);
     const bool lapsed = found != slots_.end() && !found->second.released && found->second.holder != self_;
-    if (lapsed && busy.count(found->second.holder) != 0) continue;  // it is told by this slot who that is
+    if (lapsed && busy.count(found->second.holder) != 0) continue;  // the slot tells who that holder is
     free.push_back(slot);
   }
   return free[random.next() % free.size()];

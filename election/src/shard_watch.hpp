@@ -1,4 +1,4 @@
-// What the listings of a sharded group show: who is present, who holds which shard, what may be taken. Pure.
+// What the listings of a sharded group show: who is present, who holds which shard, which shards may be taken. Pure.
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,14 @@
 
 namespace tenure {
 
-/// The leases of a sharded group: `group/NAME` for each shard, and `group/member/N` for those who are present. A
-/// candidate holds one of the latter, any that is free, so that there never are many more of them than candidates were
-/// present at a time. It is renewed like any lease and judged by the observer's clock alone; its data says what
-/// others must know of the member.
+/// The leases of a sharded group: `group/NAME` for each shard, and `group/member/N` (a slot) for each candidate that is
+/// present. A candidate holds one slot, any that is free, so there are never many more slots than candidates were
+/// present at a time. A slot is renewed like any lease and judged by the observer's clock alone; its data says what
+/// others must know about the member.
 class ShardWatch {
  public:
-  /// `window`: how long before its end a lease counts as free already, because who is to have it needs time to begin.
+  /// `window`: how long before its end a lease already counts as free, because the candidate that is to get it needs
+  /// time to begin.
   ShardWatch(std::string group, std::vector<std::string> shards, std::string self, std::chrono::nanoseconds window);
 
   [[nodiscard]] std::string prefix() const { return group_ + '/'; }
@@ -32,27 +33,28 @@ class ShardWatch {
 
   /// A listing of `prefix()` that was received at `now`.
   void saw(const Instant& now, const std::vector<ListedLease>& listing);
-  /// The kernel proved the end of the process that keeps this beacon.
+  /// The kernel proved the end of the process that holds this liveness file.
   void provenDead(const std::string& beaconId) { dead_.insert(beaconId); }
 
   [[nodiscard]] ShardPicture picture(const Instant& now) const;
 
-  /// What was seen of a shard or of a slot, for the machine that begins to compete for it.
+  /// What was seen of a shard or a slot, for the machine that begins to compete for it.
   [[nodiscard]] std::optional<LeaseSighting> sighting(const LeaseKey& key) const;
 
-  /// Some slot that is free, others than `except`. Different candidates are to choose differently.
+  /// A free slot other than `except`. It is chosen at random, so that different candidates choose different ones.
   [[nodiscard]] std::size_t freeSlot(const Instant& now, std::optional<std::size_t> except, RandomSource& random) const;
-  /// Whether somebody else holds this slot.
+  /// Whether another candidate holds this slot.
   [[nodiscard]] bool slotTaken(const Instant& now, std::size_t slot) const;
-  /// Slots that the dead have left. Who has only just come cannot tell them from slots of the living.
+  /// Slots that dead members have left. A candidate that has just joined cannot distinguish them from slots of living
+  /// ones.
   [[nodiscard]] std::vector<std::size_t> abandonedSlots(const Instant& now) const;
 
-  /// The beacons of the other members that are present, with a record to follow each by.
+  /// The liveness files of the other members that are present, each with a record for following it.
   [[nodiscard]] std::map<std::string, LeaseRecord> beacons(const Instant& now) const;
 
-  /// How a member tells others of itself, in the data of its slot.
+  /// The data of a member's slot, which tells others about the member.
   [[nodiscard]] static std::string describe(std::size_t maxLeases, unsigned priority);
-  /// What is not understood has no limit and no preference.
+  /// If the data is not understood, the member has no limit and no preference.
   [[nodiscard]] static ShardMember memberFrom(std::string id, const std::string& data);
 
  private:
@@ -71,7 +73,7 @@ class ShardWatch {
   std::map<std::size_t, LeaseRecord> slots_{};    ///< as listed last
   std::map<std::string, LeaseRecord> records_{};  ///< of the shards, as listed last, by the lease's name
   std::set<std::string> unreadable_{};            ///< leases whose records are not understood
-  std::set<std::string> dead_{};                  ///< beacons
+  std::set<std::string> dead_{};                  ///< ids of liveness files
 };
 
 }  // namespace tenure

@@ -26,7 +26,7 @@ std::shared_ptr<RandomSource> orSystem(std::unique_ptr<RandomSource> random) {
   return std::make_shared<SystemRandom>();
 }
 
-/// The worst that any shard came to.
+/// The worse of the two results.
 ReleaseResult worse(ReleaseResult a, ReleaseResult b) {
   constexpr std::array order{ReleaseResult::notHeld, ReleaseResult::released, ReleaseResult::unknown,
                              ReleaseResult::notDrained};
@@ -54,8 +54,8 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
   }
 }
 
-/// One lease of the group as a group of its own. Nobody waits for a preferred candidate: who takes a free shard is
-/// decided before.
+/// One lease of the group as a group of its own. No candidate waits for a preferred one, because it was decided before
+/// who takes a free shard.
 Group ShardedElector::Impl::groupOf(const LeaseKey& key) const {
   GroupOptions options = group_.options();
   options.group = key.name;
@@ -100,7 +100,7 @@ void ShardedElector::Impl::requestStop() {
   });
 }
 
-/// First the slot: nobody is to leave a shard to a candidate that takes no more.
+/// The slot is given up first, so that no member leaves a shard to a candidate that takes no more.
 void ShardedElector::Impl::beginStop() {
   log(LogLevel::info, "leaves with " + std::to_string(own(clock_->now()).led.size()) + " shards");
   followed_.clear();
@@ -126,13 +126,13 @@ void ShardedElector::Impl::checkEnded() {
   if (handleIsGone) letGo();
 }
 
-/// On the scheduler, where nothing waits for callbacks, and not inside of an elector's own notice.
+/// This runs on the scheduler, where nothing waits for callbacks, and not inside an elector's own notice.
 void ShardedElector::Impl::letGo() {
   gate_->post([self = shared_from_this()] {
     for (const SeatPtr& seat : self->seats()) seat->elector->abandon();
     self->gate_->close();
     const std::lock_guard lock{self->mutex_};
-    self->keepAlive_.reset();  // this task holds it
+    self->keepAlive_.reset();  // this task holds a reference
   });
 }
 
@@ -157,7 +157,7 @@ std::vector<ShardedElector::Impl::SeatPtr> ShardedElector::Impl::seats() const {
   return all;
 }
 
-/// Waiting here would wait for the caller itself.
+/// True where waiting would wait for the caller itself.
 bool ShardedElector::Impl::isInside() const {
   if (gate_->isCurrent()) return true;
   const std::vector<SeatPtr> all = seats();
@@ -176,13 +176,13 @@ void ShardedElector::Impl::abandon() {
   }
   const Elector::Patience patience{group_.timing()};
   requestStop();
-  static_cast<void>(awaitEnd(patience));  // where the scheduler stands still, each elector ends its own term below
+  static_cast<void>(awaitEnd(patience));  // if the scheduler stands still, each elector ends its own term below
   for (const SeatPtr& seat : seats()) seat->elector->abandon(patience);
   gate_->close();
 }
 
 bool ShardedElector::Impl::owns(std::size_t shard) const {
-  if (!mark_.isHere()) return false;  // in a forked child the lock may be held by a thread that is not there
+  if (!mark_.isHere()) return false;  // in a forked child a thread that does not exist may hold the lock
   const std::lock_guard lock{mutex_};
   const auto found = seats_.find(shard);
   return found != seats_.end() && found->second->elector->termState().leadsAt(clock_->now());

@@ -1,4 +1,5 @@
-// The inside of ShardedElector. sharded_impl.cpp: its life. sharded_looks.cpp: what it sees, and what follows from it.
+// The inside of ShardedElector. sharded_impl.cpp: start, stop and destruction. sharded_looks.cpp: what each listing
+// shows, and what follows from it.
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +23,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   void start();
   void requestStop();
   ReleaseResult stop();
-  /// The handle of the user is gone.
+  /// The user's handle is destroyed.
   void abandon();
 
   [[nodiscard]] bool isOriginalProcess() const noexcept { return mark_.isHere(); }
@@ -35,19 +36,19 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   enum class Phase { fresh, started, stopping };
   using Elector = LeaderElector::Impl;
 
-  /// One lease that this candidate competes for or leads. A lease that is taken again gets a new seat, and that not
-  /// before all callbacks of the old one have returned.
+  /// One lease that this candidate competes for or leads. A lease that is taken again gets a new seat, but only after
+  /// all callbacks of the old one have returned.
   struct Seat {
     enum class State {
       contested,  ///< competing, or trying to win it back
       led,
-      ending,  ///< to be given up, or not competed for any more
+      ending,  ///< to be given up, or no longer competed for
     };
     std::shared_ptr<Elector> elector{};
     State state{State::contested};
-    bool clears{false};                     ///< an abandoned slot, which is taken only to be released
-    std::uint64_t won{0};                   ///< the how-manieth that was won
-    std::optional<ReleaseResult> result{};  ///< it has ended
+    bool clears{false};                     ///< an abandoned slot, which is taken only to release it
+    std::uint64_t won{0};                   ///< its number in the order of wins
+    std::optional<ReleaseResult> result{};  ///< set once it has ended
   };
   using SeatPtr = std::shared_ptr<Seat>;
 
@@ -88,37 +89,38 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   const Executor executor_;
   const std::shared_ptr<const Clock> clock_;
   const std::shared_ptr<SchedulerGate> gate_;
-  const std::shared_ptr<RandomSource> random_;  ///< used on the scheduler only, once all is made
+  const std::shared_ptr<RandomSource> random_;  ///< used only on the scheduler, once the construction is done
   const std::string candidate_;
   const std::chrono::nanoseconds interval_;
-  // Kept while there is no seat, so that no thread need be made on the scheduler.
+  // Kept while there is no seat, so that no thread has to be started on the scheduler.
   const std::shared_ptr<ThreadPool> pool_{ThreadPool::forCallbacks()};
   const std::shared_ptr<ThreadPool> stopTokens_{ThreadPool::forStopTokens()};
 
-  // Touched on the scheduler only.
+  // Used on the scheduler only.
   ShardWatch watch_;
   ShardBalance balance_;
   std::uint64_t listing_{0};
-  std::optional<Instant> listingSince_{};  ///< one is under way
+  std::optional<Instant> listingSince_{};  ///< a listing is under way
   std::size_t slotNumber_{0};
   std::uint64_t wins_{0};
   std::map<std::size_t, Instant> avoided_{};                 ///< shards that were given up on request, and when
-  std::map<std::string, std::shared_ptr<void>> followed_{};  ///< beacons
-  bool watched_{false};                                      ///< a look has succeeded since the last that failed
+  std::map<std::string, std::shared_ptr<void>> followed_{};  ///< liveness files
+  bool watched_{false};                                      ///< a listing has succeeded since the last one that failed
 
-  // Changed on the scheduler under the lock, so read there without it. Never held while anything else is called.
+  // Changed on the scheduler under the lock, so tasks of the scheduler read it without the lock. The lock is never held
+  // while anything else is called.
   mutable std::mutex mutex_;
   std::condition_variable ended_{};
   std::map<std::size_t, SeatPtr> seats_{};  ///< by shard
-  SeatPtr slot_{};                          ///< where others see that this candidate is present
-  std::vector<SeatPtr> left_{};             ///< slots that are being let go, or cleared for the dead
+  SeatPtr slot_{};                          ///< shows others that this candidate is present
+  std::vector<SeatPtr> left_{};             ///< slots that are being released, also those cleared for dead members
   std::vector<std::string> members_{};
   std::size_t unowned_{0};
   std::optional<Instant> listedAt_{};
   std::optional<StoreError> lastError_{};
   Phase phase_{Phase::fresh};  ///< changed by any thread
   std::optional<ReleaseResult> result_{};
-  std::shared_ptr<Impl> keepAlive_{};  ///< until all has ended, if the handle was destroyed inside a callback
+  std::shared_ptr<Impl> keepAlive_{};  ///< until everything has ended, if the handle was destroyed inside a callback
 };
 
 }  // namespace tenure

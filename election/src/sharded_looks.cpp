@@ -1,4 +1,4 @@
-// What a sharded elector sees at each look, and what it does about it. All on the scheduler.
+// What a sharded elector sees in each listing, and what it does about it. All on the scheduler.
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -33,7 +33,7 @@ void ShardedElector::Impl::look() {
   const std::shared_ptr<Scheduler> scheduler = gate_->scheduler();
   if (!scheduler) return;
   sweep();
-  // Candidates that started together shall not list together for ever.
+  // Candidates that started together must not list together for ever.
   const nanoseconds next = interval_ - interval_ / 10 + uniform(*random_, interval_ / 5);
   scheduler->schedule(next, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->look();
@@ -43,9 +43,9 @@ void ShardedElector::Impl::look() {
 
 void ShardedElector::Impl::list() {
   const nanoseconds timeout = group_.timing().heartbeat();
-  // A store that does not keep its own deadline must not blind the candidate for good.
+  // A store that does not keep its own deadline must not stop this candidate's listings for good.
   const bool underWay = listingSince_ && elapsedForHolder(*listingSince_, clock_->now()) < 2 * timeout;
-  if (!slot_) keepSlot(clock_->now());  // its elector makes the schema, which a listing needs
+  if (!slot_) keepSlot(clock_->now());  // its elector creates the schema, which a listing needs
   if (underWay) return;
   listingSince_ = clock_->now();
   const auto answer = [gate = gate_, weak = weak_from_this(), listing = ++listing_](ListOutcome outcome) {
@@ -76,7 +76,7 @@ void ShardedElector::Impl::listed(std::uint64_t listing, const ListOutcome& outc
   act(now);
 }
 
-/// Nothing is given up and nothing taken by what was seen before. What is led is renewed as ever.
+/// Nothing is given up and nothing is taken because of an older listing. Shards that are led are renewed as usual.
 void ShardedElector::Impl::lookFailed(const StoreError& error) {
   log(std::exchange(watched_, false) ? LogLevel::warn : LogLevel::debug,
       "cannot see who holds which shard" + std::string{tillWhen(error)} + error.message);
@@ -94,7 +94,7 @@ OwnShards ShardedElector::Impl::own(const Instant& now) {
   }
   std::sort(led.begin(), led.end());
   for (const auto& [won, shard] : led) out.led.push_back(shard);
-  // For longer than others leave it to this candidate.
+  // For longer than the others leave the shard to this candidate.
   const nanoseconds avoids = std::max<nanoseconds>(group_.timing().duration(), 4 * ShardBalance::patience * interval_);
   for (auto it = avoided_.begin(); it != avoided_.end();) {
     const bool over = elapsedForHolder(it->second, now) >= avoids;
@@ -152,7 +152,7 @@ ShardedElector::Impl::SeatPtr ShardedElector::Impl::sit(const LeaseKey& key, Lis
   return seat;
 }
 
-/// This candidate is to hold one slot. Where somebody was quicker it tries another.
+/// Each candidate must hold one slot. If another candidate was quicker, it tries another slot.
 void ShardedElector::Impl::keepSlot(const Instant& now) {
   const bool mustMove = slot_ && slot_->state != Seat::State::led && watch_.slotTaken(now, slotNumber_);
   const bool ended = slot_ && slot_->state == Seat::State::ending;
@@ -168,14 +168,14 @@ void ShardedElector::Impl::keepSlot(const Instant& now) {
   seat->elector->start(watch_.sighting(watch_.slotKey(slotNumber_)));
 }
 
-/// What the dead left is released for them. A newcomer would take them for members until it had itself watched their
-/// leases run out, and would leave shards to them meanwhile.
+/// Releases the slots that dead members left. A candidate that has just joined would take these for members until it
+/// had itself watched their leases run out, and would leave shards to them meanwhile.
 void ShardedElector::Impl::clearSlots(const Instant& now) {
   for (const SeatPtr& seat : left_) {
-    if (seat->clears && seat->state == Seat::State::contested) end(*seat);  // somebody else has it, or has cleared it
+    if (seat->clears && seat->state == Seat::State::contested) end(*seat);  // another holds it, or has cleared it
   }
   for (const std::size_t slot : watch_.abandonedSlots(now)) {
-    // All see the same: one of them is enough.
+    // All members see the same, and one of them is enough.
     if (random_->next() % std::max<std::size_t>(1, members_.size()) != 0) continue;
     SeatPtr seat = sitInSlot(slot);
     seat->clears = true;
@@ -203,7 +203,7 @@ void ShardedElector::Impl::told(const SeatPtr& seat, const LeaseNotice& notice) 
     mark(Seat::State::led);
     if (seat->clears && seat->state == Seat::State::led) end(*seat);
   } else if (const auto* revoked = std::get_if<action::Revoked>(&notice)) {
-    // Somebody asked for it, or the work failed here: another one is to have it.
+    // Somebody asked for it, or the work failed here: another candidate shall have it.
     const bool meant = revoked->reason == RevokeReason::steppedDown || revoked->reason == RevokeReason::fatal;
     mark(Seat::State::contested);
     if (!meant || seat->state == Seat::State::ending) return;
@@ -225,11 +225,11 @@ void ShardedElector::Impl::end(Seat& seat, const std::string& why) {
     const std::lock_guard lock{mutex_};
     seat.state = Seat::State::ending;
   }
-  seat.elector->stepDown(why);  // the reason that is told, if it leads
+  seat.elector->stepDown(why);  // this is the reported reason, if it leads
   seat.elector->requestStop();
 }
 
-/// Seats that have ended, and whose callbacks have returned, are cleared away.
+/// Removes seats that have ended and whose callbacks have returned.
 void ShardedElector::Impl::sweep() {
   const auto isOver = [](const SeatPtr& seat) { return seat->result && seat->elector->isIdle(); };
   std::vector<SeatPtr> over;
@@ -247,8 +247,8 @@ void ShardedElector::Impl::sweep() {
   for (const SeatPtr& seat : over) seat->elector->abandon();
 }
 
-/// The kernel's proof that a member is gone saves the wait for its leases. Each machine looks for the proof itself;
-/// this only makes it look.
+/// The kernel's proof that a member is gone saves the wait for its leases. Each lease's machine looks for the proof
+/// itself; this only makes it look.
 void ShardedElector::Impl::followBeacons(const Instant& now) {
   const auto beacons = watch_.beacons(now);
   for (auto it = followed_.begin(); it != followed_.end();) {
@@ -274,7 +274,7 @@ void ShardedElector::Impl::follow(DeathNotice& notice, const std::string& beacon
       const auto self = weak.lock();
       if (!self) return;
       self->watch_.provenDead(beacon);
-      self->list();  // at once: what it left is free now
+      self->list();  // at once, because the shards that it left are free now
     });
   });
 }

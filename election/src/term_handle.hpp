@@ -28,15 +28,15 @@ struct TermHandle {
   std::string holder;
   FencingToken token;
   std::shared_ptr<const TermCell> cell;
-  std::weak_ptr<LeaseDriver> driver;  ///< gone when the elector is
+  std::weak_ptr<LeaseDriver> driver;  ///< gone when the elector is gone
   std::shared_ptr<const Clock> clock;
   ProcessMark mark{};
   StopSignal stop{};
-  /// For the watchdog, also when this is gone.
+  /// For the watchdog, which may use it after this object is gone.
   const std::shared_ptr<std::atomic<bool>> ended{std::make_shared<std::atomic<bool>>(false)};
-  std::shared_ptr<TermWatch> watch{};  ///< until the work has ended; by the one who ends the term
+  std::shared_ptr<TermWatch> watch{};  ///< until the work has ended; used by the one that ends the term
 
-  /// The published state if it is still about this term, else "no term": in a forked child it never is.
+  /// The published state if it is still about this term, else "no term". In a forked child it is always "no term".
   [[nodiscard]] TermState state() const noexcept {
     if (!mark.isHere()) return {};
     const TermState now = cell->load();

@@ -18,7 +18,7 @@ class DynamoDbFence::Impl {
   Impl(DynamoDbFenceOptions options, std::shared_ptr<aws::JsonClient> client)
       : options_{std::move(options)}, client_{std::move(client)}, where_{client_->describe()} {}
 
-  /// The client answers every call, at the latest when its time is over.
+  /// The client answers every call, at the latest when the call's time is over.
   [[nodiscard]] aws::JsonOutcome call(const char* operation, const boost::json::object& request) {
     std::promise<aws::JsonOutcome> answer;
     client_->call(std::string{"DynamoDB_20120810."} + operation, boost::json::serialize(request), options_.timeout,

@@ -59,7 +59,7 @@ object bodyOf(const std::string& text) {
   return error || !parsed.is_object() ? object{} : std::move(parsed.get_object());
 }
 
-/// Behind the namespace: `com.amazonaws.dynamodb.v20120810#ThrottlingException`.
+/// The name after the namespace: `com.amazonaws.dynamodb.v20120810#ThrottlingException`.
 std::string nameOf(const object& body) {
   const std::string type = textAt(body, "__type");
   return type.substr(type.find('#') + 1);
@@ -78,7 +78,8 @@ FenceResult<std::optional<TermStamp>> termOf(const std::string& lease, const std
   const object* number = map == nullptr ? nullptr : objectAt(*map, "token");
   const object* holder = map == nullptr ? nullptr : objectAt(*map, "holder");
   const auto token = number == nullptr ? std::nullopt : parseFencingToken(textAt(*number, "N"));
-  // A term with something more in it equals none, so its own writer would be told of a condition that there is not.
+  // A term with an extra member equals no term, so its own writer would be told about a failed condition that does not
+  // exist.
   const bool isTerm = holder != nullptr && map->size() == 2;
   if (!token && isTerm && number != nullptr)
     return damagedFence(where + ", attribute " + attributeOf(lease), lease, textAt(*number, "N"));
@@ -86,9 +87,9 @@ FenceResult<std::optional<TermStamp>> termOf(const std::string& lease, const std
   return std::optional{TermStamp{lease, *token, textAt(*holder, "S")}};
 }
 
-/// The item is as it was when the condition failed: it tells whose condition that was.
+/// The item is as it was when the condition failed. It shows whether the fence's condition failed or the caller's own.
 FenceResult<DynamoDbWritten> afterCondition(const TermStamp& stamp, const std::string& where, const object* item) {
-  if (item == nullptr) return DynamoDbWritten::conditionFailed;  // no item, so no token that could refuse
+  if (item == nullptr) return DynamoDbWritten::conditionFailed;  // no item, so no token that could have refused
   auto seen = termOf(stamp.lease, where, *item);
   if (!seen) return seen.error();
   if (auto refusal = fenceRefusal(stamp, *seen)) return *std::move(refusal);
@@ -119,7 +120,7 @@ bool namesTable(const value& capacity) {
   return one != nullptr && !textAt(*one, "TableName").empty();
 }
 
-/// Whether the service says that it has served the request: it tells the capacity that this took, by table.
+/// Whether the service says that it has served the request: then it states the capacity used, by table.
 bool isServed(const aws::JsonReply& reply, const object& body) {
   if (reply.status != 200 || body.contains("__type")) return false;
   const value* told = body.if_contains("ConsumedCapacity");
@@ -129,7 +130,7 @@ bool isServed(const aws::JsonReply& reply, const object& body) {
   return !tables->empty() && std::all_of(tables->begin(), tables->end(), namesTable);
 }
 
-/// Errors that are no condition's.
+/// Errors that are not caused by a condition.
 FenceError troubleIn(const std::string& where, const aws::JsonReply& reply, const object& body) {
   const bool serverFault = reply.status >= 500 || reply.status < 400;
   const std::string name = nameOf(body);

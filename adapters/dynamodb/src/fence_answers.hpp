@@ -1,4 +1,4 @@
-// What the service's answers say. Pure.
+// What the service's answers mean. Pure.
 #pragma once
 
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace tenure::dynamodb_fence {
 
-/// Of a write or a transaction.
+/// The answer to a write or a transaction.
 [[nodiscard]] FenceResult<DynamoDbWritten> writtenIn(const TermStamp& stamp, const std::string& where,
                                                      const aws::JsonOutcome& outcome);
 
-/// Of the guard's item.
+/// The answer to a read of the guard's item.
 [[nodiscard]] FenceResult<std::optional<TermStamp>> seenIn(const std::string& lease, const std::string& where,
                                                            const aws::JsonOutcome& outcome);
 

@@ -9,10 +9,11 @@ namespace {
 using boost::json::object;
 using boost::json::value;
 
-/// By what the answer says of this it is known to be the service's: a bare `{}` is what anything between may say.
+/// The consumed capacity in an answer shows that it comes from the service: anything between us and the service could
+/// answer a bare `{}`.
 constexpr const char* capacity = "ReturnConsumedCapacity";
 
-constexpr std::size_t mostWrites = 99;  // of a transaction's hundred one is the guard
+constexpr std::size_t mostWrites = 99;  // a transaction has at most a hundred; one is the guard
 
 FenceError misuse(const std::string& what) {
   return fenceTrouble({ErrorClass::misconfigured, "a fenced write to DynamoDB: " + what});
@@ -30,8 +31,8 @@ object termOf(const TermStamp& stamp) {
   return {{"M", {{"token", {{"N", toString(stamp.token)}}}, {"holder", {{"S", stamp.holder}}}}}};
 }
 
-/// The further writes of a term come first, as the most frequent, and are one comparison of the whole term: each
-/// operand costs the server time.
+/// The further writes of a term are checked first, because they are the most frequent. They need one comparison of the
+/// whole term; each operand costs the server time.
 constexpr const char* admitted =
     "(#tenureFence = :tenureTerm OR attribute_not_exists(#tenureFence) OR #tenureFence.#tenureToken < :tenureToken)";
 
@@ -58,14 +59,14 @@ std::size_t endOfSet(const std::string& update) {
   return std::string::npos;
 }
 
-/// One more action in an update expression's SET, wherever that stands in it.
+/// Adds one action to an update expression's SET, wherever SET is in the expression.
 std::string withTerm(const std::string& update) {
   const std::size_t end = endOfSet(update);
   if (end == std::string::npos) return "SET #tenureFence = :tenureTerm " + update;
   return update.substr(0, end) + " #tenureFence = :tenureTerm," + update.substr(end);
 }
 
-/// The parts that are the caller's own.
+/// The parts of the request that the caller gives.
 FenceResult<object> bareRequest(const DynamoDbWrite& write) {
   if (write.table.empty()) return misuse("it names no table");
   auto item = parsed("item", write.item);

@@ -11,10 +11,10 @@
 
 namespace tenure::dynamodb_fence {
 
-/// The attribute that bears a lease's token.
+/// The attribute that holds a lease's token.
 [[nodiscard]] std::string attributeOf(const std::string& lease);
 
-/// What is wrong with a write comes as `misconfigured` trouble.
+/// Faults of a write are returned as `misconfigured` trouble.
 using Request = FenceResult<boost::json::object>;
 
 [[nodiscard]] Request itemRequest(const TermStamp& stamp, const DynamoDbWrite& write);

@@ -1,4 +1,4 @@
-// What a resource remembers of a lease, for an operator who sets it right: `tenure fence recover`.
+// What a resource remembers about a lease, for an operator who corrects it: `tenure fence recover`.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace tenure {
 
-/// A fence only lets its tokens rise; this sets them, also down. Whoever does that waives invariant I7 for the
-/// resource: terms above the new token that are over may write again until the next leader has written. So first no
-/// candidate may live, nor a former leader's work. Blocks; one thread at a time.
+/// A fence only lets its tokens rise; this interface sets them, also to a lower one. That gives up invariant I7 for the
+/// resource: old terms above the new token may write again until the next leader has written. So before it is used, no
+/// candidate may live, and no work of a former leader. Blocks; one thread at a time.
 class FenceMemory {
  public:
   virtual ~FenceMemory() = default;
@@ -19,15 +19,15 @@ class FenceMemory {
   /// The resource, for people.
   [[nodiscard]] virtual std::string describe() const = 0;
 
-  /// The token as it is stored, also where it is none; empty if the resource remembers nothing of the lease.
+  /// The token as it is stored, even where it is malformed; empty if the resource remembers nothing about the lease.
   [[nodiscard]] virtual FenceResult<std::string> stored(const std::string& lease) = 0;
 
-  /// Makes it remember `memory`, of which a term with that token or a lower one is refused from then on: its holder is
-  /// nobody's.
+  /// Makes the resource remember `memory`. From then on a term with that token or a lower one is refused, because the
+  /// holder in `memory` is no candidate.
   [[nodiscard]] virtual FenceResult<void> set(const TermStamp& memory) = 0;
 };
 
-/// The holder of a memory that was set.
+/// The holder of a memory that an operator has set.
 inline constexpr const char* recoveredHolder = "tenure fence recover";
 
 }  // namespace tenure

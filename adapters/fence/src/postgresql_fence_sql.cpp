@@ -6,11 +6,11 @@
 namespace tenure {
 namespace {
 
-/// What PostgreSQL keeps of a name (NAMEDATALEN - 1).
+/// The longest name that PostgreSQL keeps (NAMEDATALEN - 1).
 constexpr std::size_t longestName = 63;
 
-// The trigger is for those who write the guard by hand: not even they can let a former leader in again by mistake.
-// No name of the user's stands inside of a $-quoted body, from where it could break out.
+// The trigger protects against people who write the guard by hand: not even they can let a former leader in again by
+// mistake. No name from the user is inside a $-quoted body, because it could break out of it.
 constexpr std::string_view guardTable = R"sql(CREATE TABLE IF NOT EXISTS {schema}.tenure_fence_guard(
   lease  text COLLATE "C" PRIMARY KEY,
   token  bigint NOT NULL CHECK (token BETWEEN 0 AND 9007199254740991),  -- the highest seen; lower ones are refused
@@ -27,9 +27,10 @@ CREATE OR REPLACE TRIGGER tenure_fence_guard_rises BEFORE UPDATE OF token ON {sc
   FOR EACH ROW WHEN (NEW.token < OLD.token) EXECUTE FUNCTION {schema}.tenure_fence_rises();
 )sql";
 
-// With the owner's rights, so that writers need none on the fence's table; and nobody can hang the function on a table
-// of his own and so raise tokens, because that takes the right to execute it, which firing does not.
-// A lower row than ours is not locked before it is raised: of two that did both, one would be a deadlock's victim.
+// The function runs with its owner's rights, so writers need no rights on the fence's table. Nobody can attach it to a
+// table of their own to raise tokens: attaching takes the right to execute the function, and firing does not. A row
+// lower than ours is not locked before it is raised: if two transactions locked it and then raised it, one of them
+// would be the victim of a deadlock.
 constexpr std::string_view checkFunction = R"sql(
 CREATE OR REPLACE FUNCTION {schema}.tenure_fence_check() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, {schema}, pg_temp AS $tenure$
@@ -90,7 +91,7 @@ std::string identifier(std::string_view name) {
   return out + '"';
 }
 
-/// Whatever standard_conforming_strings says.
+/// Correct whatever standard_conforming_strings says.
 std::string literal(std::string_view text) {
   std::string out = text.find('\\') == std::string_view::npos ? "'" : "E'";
   for (const char c : text) out += c == '\'' || c == '\\' ? std::string(2, c) : std::string{c};
@@ -124,7 +125,7 @@ std::string postgresqlGuardTableSql(std::string_view schema) {
   return filled(guardTable, "{schema}", identifier(schema));
 }
 
-// A new row: the table's own trigger lets no token fall.
+// A new row, because the table's own trigger does not let a token fall.
 std::string postgresqlSetFenceSql(std::string_view schema, const TermStamp& memory) {
   requireName("schema", schema);
   requireText("lease", memory.lease);
@@ -139,7 +140,7 @@ std::string postgresqlFenceSql(const PostgresqlFencedTable& fenced) {
   requireName("table", fenced.table);
   requireName("schema", fenced.schema);
   requireText("lease", fenced.lease);
-  // In pieces: what was put in is not looked through for further names.
+  // In pieces, so that names in the inserted text are not replaced too.
   const std::size_t table = checkFunction.find("{table}");
   const std::size_t lease = checkFunction.find("{lease}");
   const auto piece = [&](std::size_t from, std::size_t to) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view firstLine = "tenure-fence 1\n";
 
-/// FNV-1a: it finds damage and edits, not attackers.
+/// FNV-1a: it detects damage and edits, not attackers.
 std::uint64_t sumOf(std::string_view text) {
   std::uint64_t sum = 0xcbf2'9ce4'8422'2325ULL;
   for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3ULL;

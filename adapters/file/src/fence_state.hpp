@@ -14,10 +14,10 @@ namespace tenure::file_fence {
 struct FenceState {
   std::uint64_t sequence{0};  ///< of the last replacement
   std::uint64_t length{0};    ///< of the accepted content
-  /// The last write was a replacement, whose content is `PATH.fence.<sequence>` until it has been renamed to PATH.
+  /// The last write was a replacement. Its content is in `PATH.fence.<sequence>` until that file is renamed to PATH.
   bool replaced{false};
   struct Seen {
-    FencingToken token;  ///< as it is written there: of an older release or another program it may be too great
+    FencingToken token;  ///< as it is stored; written by an older release or another program it may be too great
     std::string holder;
     friend bool operator==(const Seen&, const Seen&) = default;
   };
@@ -27,7 +27,7 @@ struct FenceState {
 };
 
 [[nodiscard]] std::string toText(const FenceState& state);
-/// Empty for anything that toText() has not made: edited, cut, damaged.
+/// Empty for anything that toText() has not made: edited, cut off, damaged.
 [[nodiscard]] std::optional<FenceState> parseFenceState(std::string_view text);
 
 }  // namespace tenure::file_fence

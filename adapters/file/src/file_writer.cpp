@@ -19,7 +19,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds firstStep = std::chrono::microseconds{100};
 constexpr nanoseconds lastStep = std::chrono::microseconds{500};  // about as long as a write on a fast disk
-/// A state of some hundred leases; a file larger than this is none of ours.
+/// A state with some hundred leases; a larger file is not one of ours.
 constexpr std::uint64_t longestState = 16U << 20U;
 
 std::string directoryOf(const std::string& path) {
@@ -102,8 +102,8 @@ FileWriter::Fault FileWriter::waitFor(const Instant& start, const std::function<
   }
 }
 
-/// Through a queue of one: else a writer that writes without a break would keep all others out, because whoever polls
-/// comes too late each time.
+/// Writers wait in a queue of one place. Otherwise a writer that writes without a break would keep all others out,
+/// because writers that poll come too late each time.
 FileWriter::Fault FileWriter::locked(const std::function<Fault()>& step) {
   const OpenFile lock{files_, files_.open(lock_, Files::Kind::lock)};
   if (lock.get() < 0) return trouble("opening " + lock_, -lock.get());
@@ -114,10 +114,10 @@ FileWriter::Fault FileWriter::locked(const std::function<Fault()>& step) {
   return step();
 }
 
-/// A new file with this content, on the disk. Its name is not there to stay before the directory is synced too. Who may
-/// open it is as with `like`, where there is one, before the first byte is in it. What has the name is not written to:
-/// somebody may have opened it before, or it may be another file too. Nothing is left of a failure, which most often is
-/// that of a full disk.
+/// Makes a new file with this content on the disk. Its name is durable only after a sync of the directory too. If
+/// `like` names a file, the new file gets that file's access rights before its first byte is written. An existing file
+/// with this name is removed, never written to: somebody may have opened it before, or the name may be a link to
+/// another file. After a failure, most often a full disk, nothing is left.
 FileWriter::Fault FileWriter::fill(const std::string& path, std::string_view bytes, const char* what, Likeness like) {
   const std::string named = std::string{what} + ' ' + path;
   const int gone = files_.remove(path);
@@ -143,8 +143,8 @@ FileWriter::Fault FileWriter::fillOpen(int file, std::string_view bytes, const s
   return std::nullopt;
 }
 
-/// The rename is the step by which a write counts; what it needs is on the disk before. Whether the rename itself is,
-/// is certain only after the directory's sync, so a fault of that leaves open what a power failure would leave.
+/// The rename is the step that makes a write valid; everything it needs is on the disk before. The rename itself is
+/// certain only after the directory's sync, so if the sync fails, it is open what would be left after a power failure.
 FileWriter::Fault FileWriter::commit(const FenceState& state) {
   if (auto fault = prepare(state)) return fault;
   return commitPrepared();
@@ -169,18 +169,18 @@ FenceResult<FenceState> FileWriter::load() {
   return *std::move(state);
 }
 
-/// Finishes what an accepted write has left, and undoes what one left that was not accepted.
+/// Finishes what an accepted write has left to do, and removes what a write that was not accepted has left.
 FileWriter::Fault FileWriter::recover(const FenceState& state) {
   if (state.replaced) {
-    // Accepted, but perhaps not renamed yet, or not for good: what follows builds on it.
+    // The write is accepted, but perhaps not renamed yet, or the rename is not durable. What follows depends on it.
     const std::string content = contentName(state.sequence);
     const int code = files_.rename(content, path_);
     if (code < 0 && code != -ENOENT) return trouble("putting the accepted content " + content + " in place", -code);
     if (const int synced = files_.syncDirectory(directory_); synced < 0)
       return trouble("syncing the directory", -synced);
   }
-  // Of a writer that was killed, perhaps as large as the disk was free. Where it stays nothing is wrong with the
-  // content.
+  // Left by a writer that was killed; it may be as large as the free part of the disk. If it cannot be removed, the
+  // content is still correct.
   (void)files_.remove(contentName(state.sequence + 1));
   const OpenFile file{files_, files_.open(path_, Files::Kind::content)};
   if (file.get() == -ENOENT && state.length == 0) return std::nullopt;
@@ -235,8 +235,8 @@ FenceResult<void> FileWriter::append(const TermStamp& stamp, std::string_view by
         done += static_cast<std::uint64_t>(written);
       }
       if (const int code = files_.sync(file.get()); code < 0) return trouble("syncing it", -code);
-      // The fence must not count bytes of a file whose name a power failure could take back; a writer that was killed
-      // may have made it and not synced it.
+      // The fence must not count bytes of a file whose name a power failure could remove. A writer that was killed may
+      // have made the file without syncing the directory.
       const bool mayBeNew = fresh || state.length == 0;
       const int code = mayBeNew ? files_.syncDirectory(directory_) : 0;
       if (code < 0) return trouble("syncing the directory", -code);
@@ -255,16 +255,16 @@ FenceResult<void> FileWriter::replace(const TermStamp& stamp, std::string_view b
     const std::string content = contentName(state.sequence);
     if (auto fault = fillContent(content, bytes)) return fault;
     auto fault = [&]() -> Fault {
-      // The fence must not name a content whose own name a power failure could take back.
+      // The fence must not name a content whose own name a power failure could remove.
       const int code = files_.syncDirectory(directory_);
       return code < 0 ? trouble("syncing the directory", -code) : prepare(state);
     }();
     if (fault) {
-      (void)files_.remove(content);  // not later: of a rename that failed it is not certain that nothing was done
+      (void)files_.remove(content);  // not after commitPrepared(): a rename that failed may have been carried out
       return fault;
     }
     if (auto doubt = commitPrepared()) return doubt;
-    // From here on it is accepted; whoever comes next would put it in place.
+    // From here on the write is accepted; otherwise the next writer would put the content in place.
     if (const int code = files_.rename(content, path_); code < 0) {
       return trouble("putting the accepted content " + content + " in place", -code, true);
     }
@@ -302,7 +302,7 @@ std::optional<FenceError> FileWriter::open() {
     auto state = load();
     if (state.has_error()) return state.error();
     if (auto left = recover(*state)) return left;
-    // A writer that was killed may have renamed the fence and not synced it.
+    // A writer that was killed may have renamed the fence without syncing the directory.
     const int code = files_.syncDirectory(directory_);
     return code < 0 ? Fault{trouble("syncing the directory", -code)} : std::nullopt;
   });

@@ -1,4 +1,4 @@
-// The steps of a fenced write to a file, over whatever does the system calls.
+// The steps of a fenced write to a file. The system calls are done by an object that tests can replace.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace tenure::file_fence {
 
-/// An open file; closed with the object.
+/// An open file; it is closed with the object.
 class OpenFile {
  public:
   OpenFile(Files& files, int fd) noexcept : files_{files}, fd_{fd} {}
@@ -40,11 +40,11 @@ class FileWriter {
   [[nodiscard]] FenceResult<std::string> read();
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
-  /// For an operator: the token as it is written there, empty if there is none; and another in its place.
+  /// For an operator: the token as it is stored, empty if there is none; and below, setting another one.
   [[nodiscard]] FenceResult<std::string> stored(const std::string& lease);
   [[nodiscard]] FenceResult<void> setMemory(const TermStamp& memory);
 
-  /// Called inside of a write, after the check and before the first byte; for tests.
+  /// Called inside a write, after the check and before the first byte; for tests.
   std::function<void()> inside{};
 
  private:
@@ -60,10 +60,10 @@ class FileWriter {
   [[nodiscard]] Fault commit(const FenceState& state);
   [[nodiscard]] Fault prepare(const FenceState& state);
   [[nodiscard]] Fault commitPrepared();
-  /// Whose file a new one is, and who may open it.
+  /// The owner and the access rights that a new file gets.
   struct Likeness {
     Files::Kind kind{Files::Kind::newBeside};
-    int fd{-1};  ///< of the file whose owner, mode and access list it gets
+    int fd{-1};  ///< the file whose owner, mode and access list it gets
   };
   [[nodiscard]] Fault fill(const std::string& path, std::string_view bytes, const char* what, Likeness like);
   [[nodiscard]] Fault fillOpen(int file, std::string_view bytes, const std::string& named, Likeness like);

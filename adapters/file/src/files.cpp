@@ -21,7 +21,7 @@ auto uninterrupted(Call&& call) -> decltype(call()) {
   }
 }
 
-/// Of the open file description, so that threads and forks do as with flock.
+/// A lock of the open file description, so that it behaves like flock with threads and forks.
 int setRecordLock(int fd, short kind) noexcept {
   struct flock whole {};
   whole.l_type = kind;
@@ -31,8 +31,8 @@ int setRecordLock(int fd, short kind) noexcept {
 
 constexpr const char* accessList = "system.posix_acl_access";
 
-/// That of the one becomes that of the other. Without one the other must have none either: it may have got one from its
-/// directory, whose entries the mode would bring to life.
+/// Copies the access list. If the source has none, that of the target is removed: the target may have inherited one
+/// from its directory, and the mode would activate the entries of that list.
 int copyAccessList(int from, int to) {
   const auto isMissing = [] { return errno == ENODATA || errno == EOPNOTSUPP; };
   const ssize_t size = fgetxattr(from, accessList, nullptr, 0);
@@ -49,7 +49,7 @@ int copyAccessList(int from, int to) {
 class SystemFiles final : public Files {
  public:
   int open(const std::string& path, Kind kind) override {
-    // Without O_NONBLOCK a pipe in the file's place would be waited for.
+    // Without O_NONBLOCK the open would wait if a pipe were in the file's place.
     const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | makingFlags(kind);
     const mode_t mode = kind == Kind::newContent ? 0666 : ownMode;
     const int fd = uninterrupted([&] { return ::open(path.c_str(), flags, mode); });
@@ -65,7 +65,7 @@ class SystemFiles final : public Files {
     if (fstat(from, &wanted) != 0 || fstat(to, &found) != 0) return -errno;
     const bool sameOwner = wanted.st_uid == found.st_uid && wanted.st_gid == found.st_gid;
     if (!sameOwner && fchown(to, wanted.st_uid, wanted.st_gid) != 0) return -errno;
-    // Before the mode: beside a list the group's bits of a mode are what the list may give at most, without one they
+    // Before the mode: with an access list, the group bits of a mode limit what the list may grant; without one they
     // are rights of the group.
     if (const int code = copyAccessList(from, to); code < 0) return code;
     return fchmod(to, wanted.st_mode & 07777) == 0 ? 0 : -errno;
@@ -101,7 +101,7 @@ class SystemFiles final : public Files {
     return uninterrupted([&] { return fdatasync(fd); });
   }
   int rename(const std::string& from, const std::string& to) override {
-    // The name may be there although no write has made it: whoever may make files in the directory can guess it.
+    // The name may exist although no write has made it: any user who may create files in the directory can guess it.
     struct stat made {};
     struct stat old {};
     if (lstat(from.c_str(), &made) != 0) return -errno;
@@ -123,14 +123,14 @@ class SystemFiles final : public Files {
     return uninterrupted([&] { return flock(fd, LOCK_EX | LOCK_NB); });
   }
   int queue(int fd) override {
-    // flock and these locks know nothing of each other, so one file has both.
+    // flock and these locks do not affect each other, so one file can have both.
     const int code = uninterrupted([&] { return setRecordLock(fd, F_WRLCK); });
     return code == -EACCES || code == -EAGAIN ? -EWOULDBLOCK : code;
   }
   void unqueue(int fd) noexcept override { (void)setRecordLock(fd, F_UNLCK); }
   void pause(std::chrono::nanoseconds duration) noexcept override {
     timespec wanted{};
-    wanted.tv_nsec = static_cast<long>(duration.count());  // below a second: the caller's longest step bounds it
+    wanted.tv_nsec = static_cast<long>(duration.count());  // less than a second: the caller's longest step bounds it
     nanosleep(&wanted, nullptr);                           // lint-allow(sleep): flock has no time limit of its own
   }
 
@@ -141,7 +141,8 @@ class SystemFiles final : public Files {
     if (kind == Kind::lock) return O_CREAT;
     return kind == Kind::newContent || kind == Kind::newBeside ? O_CREAT | O_EXCL : 0;
   }
-  /// Of a call on a name beside PATH that was not permitted: most often the file that has the name is somebody else's.
+  /// The cause if a call on a name beside PATH was not permitted: most often the file with this name belongs to another
+  /// user.
   static int causeOf(int code, const std::string& path) {
     struct stat found {};
     if ((code != EACCES && code != EPERM) || lstat(path.c_str(), &found) != 0) return code;
@@ -151,7 +152,8 @@ class SystemFiles final : public Files {
     struct stat found {};
     if (fstat(fd, &found) != 0) return -errno;
     if (!S_ISREG(found.st_mode)) return -notRegular;
-    // Not "other than one": a fence that is read without the lock may have been replaced since it was opened.
+    // Not "other than one": a fence that is read without the lock may have been replaced since it was opened, and then
+    // has no name.
     if (found.st_nlink > 1) return -manyNames;
     const bool ours = found.st_uid == geteuid();
     if (!ours && (kind == Kind::beside || kind == Kind::lock)) return -notOurs;

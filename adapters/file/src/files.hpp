@@ -8,42 +8,42 @@
 
 namespace tenure::file_fence {
 
-/// What is wrong with a file that the system would open; told like an errno, above all of those.
+/// Faults of a file that the system itself would open. They are reported like an errno, with numbers above those.
 constexpr int notRegular = 10'001;
 constexpr int notOurs = 10'002;  ///< of another user
 constexpr int manyNames = 10'003;
 
-/// A failed call returns -errno, or the negative of one of the above.
+/// A failed call returns -errno, or the negative of one of the numbers above.
 class Files {
  public:
   virtual ~Files() = default;
 
   enum class Kind {
-    content,     ///< PATH itself, whosever it is
-    newContent,  ///< made with what the umask leaves; fails if anything has the name
-    beside,      ///< refused where it is another user's: he could have written it
-    lock,        ///< the same; made where it is missing, and taken from all but the owner
-    newBeside,   ///< made for the owner alone; fails if anything has the name
+    content,     ///< PATH itself, whoever owns it
+    newContent,  ///< created with the mode that the umask leaves; fails if the name exists
+    beside,      ///< refused if another user owns it, who could have written it
+    lock,        ///< the same; created if missing, with no rights for anybody but the owner
+    newBeside,   ///< created for the owner alone; fails if the name exists
   };
-  /// A regular file with one name, for reading and writing, never through a symbolic link.
+  /// Opens a regular file with one name, for reading and writing, never through a symbolic link.
   [[nodiscard]] virtual int open(const std::string& path, Kind kind) = 0;
-  /// Gives the one the owner, the mode and the access list of the other; fails rather than give anybody more.
+  /// Gives `to` the owner, the mode and the access list of `from`; fails rather than give anybody more rights.
   [[nodiscard]] virtual int copyAccess(int from, int to) = 0;
   virtual void close(int fd) noexcept = 0;
   [[nodiscard]] virtual std::int64_t size(int fd) = 0;
-  /// The bytes from the beginning, at most `most`, and as many as the file has when it is called.
+  /// Reads from the beginning, at most `most` bytes, and at most as many as the file has when it is called.
   [[nodiscard]] virtual int read(int fd, std::string& out, std::uint64_t most) = 0;
-  /// How many bytes were written; may be fewer than given.
+  /// Returns how many bytes were written; this may be fewer than given.
   [[nodiscard]] virtual std::int64_t write(int fd, std::uint64_t at, std::string_view bytes) = 0;
   [[nodiscard]] virtual int truncate(int fd, std::uint64_t size) = 0;
   [[nodiscard]] virtual int sync(int fd) = 0;
-  /// Only of what a write has made: a file of this user, or of the owner of the one that it replaces.
+  /// Only for a file that a write has made: it belongs to this user, or to the owner of the file that it replaces.
   [[nodiscard]] virtual int rename(const std::string& from, const std::string& to) = 0;
   [[nodiscard]] virtual int remove(const std::string& path) = 0;
   [[nodiscard]] virtual int syncDirectory(const std::string& path) = 0;
-  /// Neither waits: -EWOULDBLOCK. Closing the descriptor gives both back.
+  /// Neither this nor queue() waits: they return -EWOULDBLOCK. Closing the descriptor releases both locks.
   [[nodiscard]] virtual int lock(int fd) = 0;
-  /// Another lock on the same file: whoever has it is the next to get the first.
+  /// Takes another lock on the same file: the writer that has it is the next to get the first lock.
   [[nodiscard]] virtual int queue(int fd) = 0;
   virtual void unqueue(int fd) noexcept = 0;
   virtual void pause(std::chrono::nanoseconds duration) noexcept = 0;

@@ -38,7 +38,7 @@ std::optional<std::string> bytesFromBase64(std::string_view text) {
     }
     for (std::size_t i = 0; i + 1 < used; ++i) out += static_cast<char>(bits >> (16U - 8U * i) & 0xFFU);
   }
-  if (base64(out) != text) return std::nullopt;  // bits behind the end
+  if (base64(out) != text) return std::nullopt;  // unused bits at the end are set
   return out;
 }
 

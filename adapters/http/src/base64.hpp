@@ -8,7 +8,7 @@
 namespace tenure::http_fence {
 
 [[nodiscard]] std::string base64(std::string_view bytes);
-/// Empty for anything that is not base64 with its padding, spelt in the one way that there is.
+/// Empty for anything that is not base64 with its padding in its only correct spelling.
 [[nodiscard]] std::optional<std::string> bytesFromBase64(std::string_view text);
 
 }  // namespace tenure::http_fence

@@ -19,7 +19,7 @@ constexpr std::size_t mostTokenDigits = 16;    // of maxFencingToken
 constexpr std::size_t signatureBytes = 32;
 constexpr std::size_t maxTextBytes = maxLeaseNameBytes;
 
-/// Names that are keys already, but for those whose first character says that the name stands in a parameter.
+/// Names that are keys already, except those whose first character says that the name is in a parameter.
 bool isItsOwnKey(std::string_view lease) { return http_fence::isKey(lease) && lease.front() != '*'; }
 
 FenceHeaderFault fault(std::string message) { return {std::move(message)}; }
@@ -38,7 +38,7 @@ std::optional<FencingToken> tokenOf(std::string_view digits) {
   return token;
 }
 
-/// A member under way. Each step answers with what is wrong, or nothing.
+/// Reads one member. Each step returns what is wrong, or nothing.
 class MemberReader {
  public:
   explicit MemberReader(FieldReader& reader) noexcept : reader_{reader} {}
@@ -146,7 +146,7 @@ std::string member(const FenceClaim& claim, std::size_t odd) {
 }
 
 void requireSound(TermStamp stamp) {
-  if (stamp.holder.empty()) stamp.holder = "-";  // the only part that a header may lack
+  if (stamp.holder.empty()) stamp.holder = "-";  // the holder is the only part that a header may lack
   if (const auto refusal = refusalOf(stamp)) throw std::invalid_argument{refusal->message};
 }
 

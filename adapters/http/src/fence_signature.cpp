@@ -16,7 +16,7 @@ constexpr std::size_t mostKeyIdBytes = 64;
 constexpr std::size_t digestBytes = 32;
 constexpr std::string_view digestName = "sha-256";
 
-/// Lengths in front, so that no two lists of texts give the same bytes.
+/// Each length is in front of its text, so that no two lists of texts give the same bytes.
 void addNetstring(std::string& out, std::string_view text) {
   out.append(std::to_string(text.size())).append(":").append(text).append(",");
 }

@@ -26,8 +26,8 @@ namespace {
 
 constexpr std::size_t mostLeases = 1'000;
 
-/// What has a body is a write, whatever its method: a service that does not expect one may take it for a request of its
-/// own.
+/// A request with a body is a write, whatever its method: a service that does not expect a body may take it for a
+/// request of its own.
 bool onlyReads(const FencedRequest& request) {
   const bool hasBody = request.hasBody || (request.body != nullptr && !request.body->empty());
   return !hasBody && (request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS");
@@ -75,7 +75,7 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
     TermStamp stamp;
     std::function<void(HttpVerdict)> later;
   };
-  /// What is to be called when the mutex is free again.
+  /// The functions to call when the mutex is free again.
   using Calls = std::vector<std::function<void()>>;
 
   using Claimed = std::variant<FenceClaim, HttpRefusal>;
@@ -100,8 +100,8 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   std::map<std::string, LeaseGate, std::less<>> gates_{};
   std::map<Ticket, Waiting> waiting_{};
   std::map<Ticket, std::function<void()>> overtakenCalls_{};
-  std::set<Ticket> overtaken_{};  ///< passes that have no call yet, or had it
-  std::set<Ticket> alive_{};      ///< what may be under way: passes, and what a fence that was killed may have passed
+  std::set<Ticket> overtaken_{};  ///< passes that have no function to call yet, or whose function was called
+  std::set<Ticket> alive_{};      ///< may be under way: passes, and what a killed fence may have let pass
   Ticket lastTicket_{0};
   std::optional<Instant> troubleTold_{};
   std::uint64_t troublesUntold_{0};
@@ -213,7 +213,7 @@ std::optional<HttpVerdict> HttpFence::Impl::admit(const FencedRequest& request,
     waiting_[ticket] = {mine.stamp, {}};
     LeaseGate& gate = gates_.find(mine.stamp.lease)->second;
     LeaseGate::Effects effects = gate.arrive(ticket, mine.stamp);
-    // Our own answer is returned; the others get theirs by call.
+    // Our own answer is returned; the other requests get theirs by a call.
     const auto own = [&](const LeaseGate::Refused& one) { return one.ticket == ticket; };
     const auto refused = std::find_if(effects.refused.begin(), effects.refused.end(), own);
     if (refused != effects.refused.end()) {
@@ -249,7 +249,7 @@ void HttpFence::Impl::take(const std::string& lease, LeaseGate::Effects&& effect
   for (const Ticket ticket : effects.passed) {
     const auto at = waiting_.find(ticket);
     if (at == waiting_.end()) continue;
-    // std::function wants what can be copied.
+    // std::function requires a copyable object.
     auto pass = std::make_shared<FencePass>(passOf(lease, ticket));
     calls.emplace_back([later = std::move(at->second.later), pass] { later(std::move(*pass)); });
     waiting_.erase(at);
@@ -280,7 +280,7 @@ void HttpFence::Impl::stored(const TermStamp& stamp, const std::optional<FenceEr
   for (const auto& call : calls) call();
 }
 
-/// Anybody may send tokens, so how many cannot be stored must not decide how much is logged.
+/// Anybody may send tokens, so the number of those that cannot be stored must not decide how much is logged.
 void HttpFence::Impl::logTrouble(const std::string& line) {
   constexpr std::chrono::seconds period{10};
   std::uint64_t untold = 0;
@@ -327,7 +327,7 @@ std::optional<TermStamp> HttpFence::Impl::highestSeen(const std::string& lease) 
   return gate == gates_.end() ? std::nullopt : gate->second.highest();
 }
 
-/// A fence that goes before the time is over which its killed predecessor left leaves that to its successor.
+/// The wait after a crash may not be over yet. Then the memory is not marked as clean, so the next fence waits too.
 void HttpFence::Impl::close() {
   Calls calls;
   bool clean = false;

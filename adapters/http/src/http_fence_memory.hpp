@@ -8,8 +8,8 @@
 
 namespace tenure {
 
-/// Holds the file as the fence does: trouble while a fence has it open, which keeps what it knows in mind, and if there
-/// is no such file.
+/// Locks the file as the fence does. Trouble while a fence has it open (a fence keeps what it knows in memory), and if
+/// there is no such file.
 [[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& file);
 
 }  // namespace tenure

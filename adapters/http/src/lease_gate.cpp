@@ -7,7 +7,7 @@ namespace tenure::http_fence {
 
 std::optional<FenceError> LeaseGate::refusal(const TermStamp& stamp) const {
   auto refused = fenceRefusal(stamp, highest_);
-  // Messages name the writer; one that gives no name is not one without name to people.
+  // Messages name the writer. If a writer gives no name, they must not show an empty one.
   if (refused && stamp.holder.empty()) {
     TermStamp named = stamp;
     named.holder = "a writer without a name";
@@ -29,7 +29,7 @@ void LeaseGate::raise(const TermStamp& stamp, Effects& effects) {
   highest_ = stamp;
   effects.store = stamp;
   if (!later) return;
-  // Those who wait for an earlier term to become durable have been overtaken without ever passing.
+  // Requests that wait for an earlier term to become durable have been overtaken before they could pass.
   for (auto at = waiting_.begin(); at != waiting_.end();) {
     if (auto refused = refusal(at->stamp)) {
       effects.refused.push_back({at->ticket, *std::move(refused)});
@@ -54,7 +54,7 @@ LeaseGate::Effects LeaseGate::arrive(Ticket ticket, const TermStamp& stamp) {
     return effects;
   }
   const bool rises = !highest_ || highest_->token < stamp.token || (highest_->holder.empty() && !stamp.holder.empty());
-  // The first of a new term gets a place by driving those out whom it has overtaken.
+  // The first request of a new term refuses the waiting requests of earlier terms, and so gets a place.
   if (rises) raise(stamp, effects);
   if (waiting_.size() >= maxWaiting_) {
     effects.refused.push_back({ticket, fenceTrouble({ErrorClass::throttled,
@@ -63,7 +63,7 @@ LeaseGate::Effects LeaseGate::arrive(Ticket ticket, const TermStamp& stamp) {
     return effects;
   }
   waiting_.push_back({ticket, stamp});
-  // A write that failed before is tried again by whoever comes next.
+  // A write to the disk that failed before is tried again by the next request.
   if (!effects.store && !isDurable(stamp)) effects.store = highest_;
   let(effects);
   return effects;

@@ -1,4 +1,4 @@
-// Who may pass on one lease, and when: the decision without threads, files or clocks.
+// Which requests may pass on one lease, and when: the decision without threads, files or clocks.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace tenure::http_fence {
 
 using Ticket = std::uint64_t;
 
-/// A check in front of a service is not one step with the service's work. So the gate lets requests of one token only
-/// be under way at a time: the first request of a later term waits until
+/// A check in front of a service is not one step with the service's work. So the gate lets only requests of one token
+/// be under way at a time. The first request of a later term waits until
 /// (1) its token is durable, so that no restart forgets it, and
-/// (2) every request of an earlier term has ended;
-/// and from its arrival on requests of earlier terms are refused. Requests of one term pass side by side.
+/// (2) every request of an earlier term has ended.
+/// From its arrival on, requests of earlier terms are refused. Requests of one term pass in parallel.
 class LeaseGate {
  public:
-  /// `stored`: what the memory holds; empty if nothing yet.
+  /// `stored`: what the memory holds; empty if it holds nothing yet.
   LeaseGate(std::optional<TermStamp> stored, std::size_t maxWaiting)
       : highest_{stored}, durable_{std::move(stored)}, maxWaiting_{maxWaiting} {}
 
@@ -33,22 +33,23 @@ class LeaseGate {
   struct Effects {
     std::optional<TermStamp> store{};  ///< make it durable, then call stored() or notStored()
     std::vector<Refused> refused{};
-    std::vector<Ticket> passed{};  ///< each of them must end() one day
-    std::set<Ticket> overtaken{};  ///< under way, and a later term waits for them
+    std::vector<Ticket> passed{};  ///< each of them must call end() at some time
+    std::set<Ticket> overtaken{};  ///< under way, and a later term waits for their end
   };
 
-  /// A request with a sound stamp; the holder may be empty. Tickets are never used again.
+  /// A request with a valid stamp; the holder may be empty. Tickets are never used again.
   [[nodiscard]] Effects arrive(Ticket ticket, const TermStamp& stamp);
   [[nodiscard]] Effects stored(const TermStamp& stamp);
   [[nodiscard]] Effects notStored(const TermStamp& stamp, const FenceError& why);
   [[nodiscard]] Effects end(Ticket ticket);
-  /// Whoever waits goes away.
+  /// A waiting request is withdrawn.
   [[nodiscard]] Effects leave(Ticket ticket);
 
-  /// A request of the last term known that somebody else may still be at work on: a proxy that was killed.
+  /// Registers a request of the last known term that may still be under way, because the proxy that let it pass was
+  /// killed.
   void suppose(Ticket ticket);
 
-  /// Why this term is over, or another holder's; empty: it is not.
+  /// Why this term is over, or belongs to another holder; empty: neither.
   [[nodiscard]] std::optional<FenceError> refusal(const TermStamp& stamp) const;
   [[nodiscard]] const std::optional<TermStamp>& highest() const noexcept { return highest_; }
 

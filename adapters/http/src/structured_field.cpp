@@ -16,7 +16,7 @@ bool isDigit(char c) { return c >= '0' && c <= '9'; }
 bool isPrintable(char c) { return c >= 0x20 && c < 0x7F; }
 bool isKeyCharacter(char c) { return isLower(c) || isDigit(c) || c == '_' || c == '-' || c == '.' || c == '*'; }
 
-/// How many characters at the front are of that kind.
+/// How many characters at the beginning are of this kind.
 template <class Is>
 std::size_t span(std::string_view text, Is is) {
   return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is) - text.begin());

@@ -1,4 +1,4 @@
-// The parts of RFC 9651 that the header needs, read and written.
+// Reads and writes the parts of RFC 9651 that the header needs.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline constexpr std::size_t maxKeyBytes = 64;
 [[nodiscard]] std::string quotedField(std::string_view text);
 [[nodiscard]] std::string bytesField(std::string_view bytes);
 
-/// Reads from the front. Each reader leaves the cursor where it stood if there is nothing of its kind.
+/// Reads from the front. Each reader leaves the cursor where it was if there is nothing of its kind.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view text) noexcept : rest_{text} {}
@@ -25,13 +25,14 @@ class FieldReader {
   [[nodiscard]] bool done() const noexcept { return rest_.empty(); }
   [[nodiscard]] bool take(char c) noexcept;
   void skipSpaces() noexcept;
-  /// Spaces and tabs, as between members.
+  /// Skips spaces and tabs between members.
   void skipBlanks() noexcept;
 
   [[nodiscard]] std::optional<std::string> key();
-  /// The characters of a number with its sign, without judging it; at most `most` of them are given, all are taken.
+  /// The characters of a number with its sign, without judging it. At most `most` of them are returned; all are
+  /// consumed.
   [[nodiscard]] std::optional<std::string> numberText(std::size_t most);
-  /// String or Display String. A Display String that is not UTF-8 is none.
+  /// Reads a String or a Display String. A Display String that is not UTF-8 is refused.
   [[nodiscard]] std::optional<std::string> text();
   [[nodiscard]] std::optional<std::string> bytes();
 

@@ -14,7 +14,7 @@
 namespace tenure::http_fence {
 namespace {
 
-// The trigger is for whoever repairs the file by hand: not even then does a token fall by mistake.
+// The trigger protects against people who repair the file by hand: not even then does a token fall by mistake.
 constexpr const char* schema = R"sql(
 CREATE TABLE IF NOT EXISTS tenure_fence_guard(
   lease  TEXT NOT NULL PRIMARY KEY,
@@ -144,8 +144,8 @@ std::optional<StoreError> TokenMemory::openDatabase() {
       sqlite3_open_v2(file_.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
   database_.reset(raw);
   if (code != SQLITE_OK) return trouble("opening it");
-  sqlite3_busy_timeout(raw, 5'000);  // people who look at the file
-  // What was told as stored lies in the file itself, and in no log beside it that somebody may remove.
+  sqlite3_busy_timeout(raw, 5'000);  // for people who read the file
+  // Tokens that were reported as stored are in the file itself, and not in a log beside it that somebody may remove.
   if (!exec("PRAGMA journal_mode = DELETE") || !exec("PRAGMA synchronous = EXTRA") || !exec(schema)) {
     return trouble("preparing it");
   }
@@ -164,7 +164,7 @@ std::optional<StoreError> TokenMemory::load() {
   if (code != SQLITE_DONE) return trouble("reading it");
   Statement state{database_.get(), "SELECT clean FROM tenure_fence_state"};
   code = state.step();
-  // A new file has no row: nobody can have left anything under way.
+  // A new file has no row: nothing can have been left under way.
   clean_ = code == SQLITE_DONE || (code == SQLITE_ROW && state.integer(0) == 1);
   if (code != SQLITE_DONE && code != SQLITE_ROW) return trouble("reading it");
   if (!exec("INSERT INTO tenure_fence_state VALUES(1, 0) ON CONFLICT DO UPDATE SET clean = 0")) {
@@ -216,7 +216,7 @@ void TokenMemory::run() {
 }
 
 TokenMemory::Written TokenMemory::write(const TermStamp& stamp) const {
-  // Also here only upwards: whoever else may have written, the file never forgets.
+  // Here too tokens only rise: whoever else may have written, the file never forgets.
   Statement row{database_.get(),
                 "INSERT INTO tenure_fence_guard(lease, token, holder, since) VALUES(?1, ?2, ?3, ?4) "
                 "ON CONFLICT(lease) DO UPDATE SET since = iif(excluded.token > token, excluded.since, since), "
@@ -226,14 +226,14 @@ TokenMemory::Written TokenMemory::write(const TermStamp& stamp) const {
   const auto token = static_cast<std::int64_t>(stamp.token.value());
   if (row.bind(1, stamp.lease).bind(2, token).bind(3, stamp.holder).bind(4, since).step() != SQLITE_DONE)
     return Written::no;
-  // Somebody may have written a later one by hand: a term that the file knows to be over must not pass.
+  // Somebody may have written a later token by hand: a term that the file knows to be over must not pass.
   Statement now{database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1"};
   if (now.bind(1, stamp.lease).step() != SQLITE_ROW) return Written::no;
   return now.integer(0) == token ? Written::yes : Written::later;
 }
 
 std::optional<FenceError> TokenMemory::faultAfter(Written written) const {
-  const auto moved = identityTrouble();  // explains why it cannot be written, too
+  const auto moved = identityTrouble();  // also explains why the file cannot be written
   if (moved) return fenceTrouble(*moved);
   if (written == Written::no) return fenceTrouble({ErrorClass::transient, trouble("writing a token").message});
   if (written == Written::later) {

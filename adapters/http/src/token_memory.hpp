@@ -1,4 +1,4 @@
-// The highest token of each lease on disk.
+// Keeps the highest token of each lease on disk.
 #pragma once
 
 #include <condition_variable>
@@ -18,17 +18,19 @@
 
 namespace tenure::http_fence {
 
-/// One SQLite file, held by one process at a time (a flock on the file itself, which the kernel drops with the process;
-/// SQLite's own locks are of another kind). A link is refused, and so is a file with two names: SQLite keeps a journal
-/// for each name. A thread of its own ("tenure-fence") writes: what comes while one transaction is under way goes into
-/// the next, and of a lease only the highest. A stamp is told as stored when the disk has it (synchronous = EXTRA).
+/// One SQLite file, held by one process at a time (by a flock on the file itself, which the kernel drops with the
+/// process; SQLite's own locks are of another kind). A link is refused, and so is a file with two names, because SQLite
+/// keeps a journal for each name. A thread ("tenure-fence") writes. Stamps that come while one transaction is under way
+/// go into the next one, and of each lease only the highest. A stamp is reported as stored when it is on the disk
+/// (synchronous = EXTRA).
 class TokenMemory {
  public:
   using Stored = std::function<void(const TermStamp& stamp, const std::optional<FenceError>& error)>;
 
-  /// Opens or makes the file. `stored` is called on the thread, once for each stamp that was written or could not be.
+  /// Opens or creates the file. `stored` is called on the thread, once for each stamp that was written or could not be
+  /// written.
   [[nodiscard]] static StoreResult<std::unique_ptr<TokenMemory>> open(const std::string& file);
-  /// For an operator: what is in the file may be damaged. start() and store() are not for this one.
+  /// For an operator: the content of the file may be damaged. Do not call start() and store() on this object.
   [[nodiscard]] static StoreResult<std::unique_ptr<TokenMemory>> openToRecover(const std::string& file);
   ~TokenMemory();
   TokenMemory(const TokenMemory&) = delete;
@@ -39,15 +41,15 @@ class TokenMemory {
   /// Whether the last process that had the file closed it with close(true).
   [[nodiscard]] bool wasClosedCleanly() const noexcept { return clean_; }
 
-  /// The token as it is in the file, also if it is none; empty if there is none.
+  /// The token as it is in the file, even if it is malformed; empty if there is none.
   [[nodiscard]] StoreResult<std::string> stored(const std::string& lease) const;
-  /// Makes the file remember this one, however high the one is that was there.
+  /// Makes the file remember this token, however high the present one is.
   [[nodiscard]] std::optional<StoreError> replace(const TermStamp& memory) const;
 
-  /// Starts the thread. `wake` is called on it once, `after` so long, judged as a challenger judges time.
+  /// Starts the thread. `wake` is called on it once, after the time `after`, measured as a challenger measures time.
   void start(Stored stored, std::chrono::milliseconds after, std::function<void()> wake);
   void store(const TermStamp& stamp);
-  /// Ends the thread; what was given to store() before is written. `clean`: no request is under way any more.
+  /// Ends the thread after everything given to store() is written. `clean`: no request is under way any more.
   void close(bool clean);
 
  private:
@@ -57,7 +59,7 @@ class TokenMemory {
 
   explicit TokenMemory(std::string file) : file_{std::move(file)} {}
   [[nodiscard]] std::optional<StoreError> lock();
-  /// Whether the path still names the file that is locked, and nothing else does.
+  /// Checks whether the path still names the locked file, and whether that is its only name.
   [[nodiscard]] std::optional<StoreError> identityTrouble() const;
   [[nodiscard]] std::optional<StoreError> openDatabase();
   [[nodiscard]] std::optional<StoreError> load();
@@ -65,7 +67,7 @@ class TokenMemory {
   [[nodiscard]] bool exec(const char* sql) const;
   enum class Written {
     yes,    ///< the file remembers this token from now on
-    no,     ///< an error of SQLite's
+    no,     ///< an error of SQLite
     later,  ///< it remembers a later one, which another program wrote
   };
   [[nodiscard]] Written write(const TermStamp& stamp) const;

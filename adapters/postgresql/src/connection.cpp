@@ -15,7 +15,7 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-/// A server's message begins with "ERROR:  ", which says nothing that ours does not.
+/// A server's message begins with "ERROR:  ", which adds nothing to our text.
 std::string messageOf(PGconn* connection, const PGresult* result) {
   if (result != nullptr) {
     if (const char* primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY); primary != nullptr) {

@@ -17,14 +17,14 @@ struct Clear {
 };
 using Result = std::unique_ptr<PGresult, Clear>;
 
-/// Whether a statement did what it should.
+/// Whether a statement succeeded.
 [[nodiscard]] bool isDone(const PGresult* result) noexcept;
-/// Empty if the server did not say: the connection is gone.
+/// Empty if the server did not say it, because the connection is gone.
 [[nodiscard]] std::string sqlState(const PGresult* result);
 /// By SQLSTATE (PostgreSQL's appendix A); an empty one is transient.
 [[nodiscard]] ErrorClass classOf(std::string_view sqlState) noexcept;
-/// A serialization failure, a deadlock, or a lock that did not come in time: the very same write may succeed when it
-/// is made again.
+/// A serialization failure, a deadlock, or a lock that did not come in time: the same write may succeed when it is
+/// repeated.
 [[nodiscard]] bool isRetriable(std::string_view sqlState) noexcept;
 
 class Connection {
@@ -33,9 +33,9 @@ class Connection {
 
   [[nodiscard]] PGconn* raw() const noexcept { return connection_; }
   [[nodiscard]] PGTransactionStatusType state() const noexcept { return PQtransactionStatus(connection_); }
-  /// One request for all statements in the text; the answer to the last, or to the one that failed.
+  /// One request for all statements in the text. Returns the answer to the last one, or to the one that failed.
   [[nodiscard]] Result exec(const std::string& sql) const { return Result{PQexec(connection_, sql.c_str())}; }
-  /// As a literal, with its quotes; empty if it is not text in the connection's encoding.
+  /// The text as a literal, with its quotes; empty if it is not text in the connection's encoding.
   [[nodiscard]] std::string literal(const std::string& text) const { return quoted(text, &PQescapeLiteral); }
   [[nodiscard]] std::string identifier(const std::string& text) const { return quoted(text, &PQescapeIdentifier); }
 

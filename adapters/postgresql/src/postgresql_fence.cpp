@@ -64,8 +64,8 @@ std::optional<FenceError> PostgresqlFence::Impl::makeTable() {
   return error;
 }
 
-/// A row of the guard; its token may be zero, which a DBA's script leaves before the first write. That there is none
-/// is believed only of an answer that has the columns which were asked for.
+/// A row of the guard. Its token may be zero, which a DBA's script leaves before the first write. That there is no row
+/// is believed only if the answer has the columns that were asked for.
 FenceResult<Seen> PostgresqlFence::Impl::seenIn(const PGresult* row, const std::string& lease) const {
   if (!isLook(row)) return connection_.trouble("reading the fence's table tenure_fence_guard", row);
   if (PQntuples(row) == 0) return Seen{};
@@ -83,7 +83,7 @@ std::optional<FenceError> PostgresqlFence::Impl::admit(const TermStamp& stamp, b
   if (!found) return found.error();
   const Seen& seen = *found;
   if (auto refusal = fenceRefusal(stamp, seen)) return refusal;
-  if (seen && !seen->holder.empty()) return std::nullopt;  // this term, and nobody can raise the token before it ends
+  if (seen && !seen->holder.empty()) return std::nullopt;  // it is known; nobody can raise the token before it ends
   return remember(stamp);
 }
 
@@ -91,7 +91,7 @@ std::optional<FenceError> PostgresqlFence::Impl::remember(const TermStamp& stamp
   const Result raised = connection_.exec(sql_.remember(stamp));
   if (!isDone(raised.get())) return connection_.trouble("writing the fence's table tenure_fence_guard", raised.get());
   if (PQntuples(raised.get()) == 1 && PQgetvalue(raised.get(), 0, 0) == toString(stamp.token)) return std::nullopt;
-  const Result row = connection_.exec(sql_.look(stamp.lease));  // whoever came between; its row is locked now
+  const Result row = connection_.exec(sql_.look(stamp.lease));  // the row of the other writer; it is locked now
   const auto seen = seenIn(row.get(), stamp.lease);
   if (!seen) return seen.error();
   if (auto refusal = fenceRefusal(stamp, *seen)) return refusal;
@@ -151,11 +151,11 @@ std::optional<FenceError> PostgresqlFence::Impl::finish(bool own) {
         "take COMMIT and ROLLBACK out of it",
         true);
   }
-  // A COMMIT that has rolled back answers ROLLBACK, and is no error.
+  // A COMMIT that has rolled back answers ROLLBACK, which is no error.
   const bool committed =
       isDone(closed.get()) && std::strcmp(PQcmdStatus(closed.get()), own ? "COMMIT" : "RELEASE") == 0;
   if (committed) return std::nullopt;
-  // The server told why it did not; or it is gone, and nobody knows.
+  // Either the server said why it did not commit; or it is gone, and nobody knows.
   const bool unknown =
       postgresql_fence::sqlState(closed.get()).empty() || PQstatus(connection_.raw()) == CONNECTION_BAD;
   return connection_.trouble("committing a fenced write", closed.get(), own && unknown);

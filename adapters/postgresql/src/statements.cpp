@@ -35,7 +35,8 @@ Statements::Statements(const Connection& connection, const PostgresqlFenceOption
       begin_{beginText(options.isolation)} {}
 
 std::string Statements::makeTable() const {
-  // CREATE ... IF NOT EXISTS of two sessions at once may fail in the catalogue's unique indexes; hence the lock.
+  // If two sessions run CREATE ... IF NOT EXISTS at once, one may fail in the catalogue's unique indexes; hence the
+  // lock.
   return "BEGIN; SET LOCAL client_min_messages = warning; SELECT pg_advisory_xact_lock(hashtext('" +
          std::string{guardTableName} + "'));" + postgresqlGuardTableSql(schemaName_) + "COMMIT";
 }
@@ -45,12 +46,13 @@ std::string Statements::look(const std::string& lease) const {
 }
 
 std::string Statements::begin(const TermStamp& stamp, bool own) const {
-  // The settings are for tables with triggers of ours (fence_sql), which then take what the work writes.
+  // The settings are for tables with our triggers (fence_sql), so that these accept what the work writes.
   return (own ? begin_ + settings_ + "; " : std::string{}) +
          "SAVEPOINT tenure_fence; SET LOCAL tenure.lease = " + literal(stamp.lease) + "; SET LOCAL tenure.token = '" +
          toString(stamp.token) + "'; SET LOCAL tenure.holder = " + literal(stamp.holder) + "; " + look(stamp.lease) +
-         // Writes of one term share the row; a later term waits for them. Of two that lock and then raise the token one
-         // would be a deadlock's victim, so only those take the lock that will not raise it.
+         // Writes of one term share the row lock; a later term waits for them. If two transactions locked the row and
+         // then raised the token, one would be the victim of a deadlock. So only those that will not raise it take the
+         // lock.
          " AND token >= " + toString(stamp.token) + " FOR SHARE";
 }
 

@@ -1,4 +1,4 @@
-// The SQL of a fenced write, as text: nothing is prepared, so that poolers and resets do no harm.
+// The SQL of a fenced write, as text. Nothing is prepared, so poolers and resets do no harm.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@ class Statements {
  public:
   Statements(const Connection& connection, const PostgresqlFenceOptions& options, const std::string& schema);
 
-  /// Makes the table where it is missing; in one transaction of its own.
+  /// Creates the table where it is missing, in a transaction of its own.
   [[nodiscard]] std::string makeTable() const;
   [[nodiscard]] std::string look(const std::string& lease) const;
-  /// Begins (own: a transaction; else a part of the caller's), and reads and locks the fence's row.
+  /// Begins (own: a transaction; else a savepoint in the caller's transaction), and reads and locks the fence's row.
   [[nodiscard]] std::string begin(const TermStamp& stamp, bool own) const;
-  /// Gives a row if the stamp is the highest now; without one somebody else has come before.
+  /// Returns a row if the stamp is now the highest. Without a row, another writer was quicker.
   [[nodiscard]] std::string remember(const TermStamp& stamp) const;
   [[nodiscard]] std::string rollBack(bool own) const;
-  /// Fails if somebody has ended the transaction since begin().
+  /// Fails if anybody has ended the transaction since begin().
   [[nodiscard]] std::string end(bool own) const;
 
  private:

@@ -25,7 +25,7 @@ RedisReplies repliesIn(const redisReply& reply) {
   return replies;
 }
 
-/// `stale` and `foreign` must agree with the rule: nobody's word alone ends a term.
+/// `stale` and `foreign` must agree with the rule: the server's word alone does not end a term.
 std::optional<FenceError> refusalIn(const TermStamp& stamp, const redisReply& reply) {
   const auto token = parseFencingToken(elementOf(reply, 2).value_or(""));
   if (!token) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<FenceError> refusalIn(const TermStamp& stamp, const redisReply& re
 }  // namespace
 
 FenceResult<RedisReplies> judge(const Asked& asked, const TermStamp& stamp, const redisReply& reply) {
-  // An error of the script as a whole comes from its first write or before: nothing was written.
+  // An error of the script as a whole comes from its first write or before, so nothing was written.
   if (reply.type == REDIS_REPLY_ERROR) return troubleOf(asked.server, textOf(reply), false);
   if (elementOf(reply, 1) != asked.mark) return notUnderstood(asked, true);
   const std::string word = elementOf(reply, 0).value_or("");

@@ -74,7 +74,7 @@ class RedisFence::Impl {
   const RedisFenceOptions options_;
   const std::string where_;
   std::string sha_{};
-  const std::string mark_{freshMark()};  // a fence's own, and its calls are counted: no answer fits another call
+  const std::string mark_{freshMark()};  // each fence has its own, and counts its calls, so no answer fits another call
   std::uint64_t calls_{0};
 };
 
@@ -90,7 +90,7 @@ std::optional<FenceError> RedisFence::Impl::open() {
 std::optional<FenceError> RedisFence::Impl::checkServer() {
   const Reply info = call(connection_, {"INFO"});
   if (!info) return broken(false);
-  // Whoever may not ask INFO has been told by his operator that all is well.
+  // If this user may not ask INFO, its operator is responsible for these settings.
   const std::string text = info->type == REDIS_REPLY_STRING ? textOf(*info) : "";
   if (infoValue(text, "maxmemory_policy").starts_with("allkeys-")) {
     return misconfigured(
@@ -122,7 +122,7 @@ Reply RedisFence::Impl::run(const TermStamp& stamp, const RedisWrite& what, cons
   }
   Reply reply = call(connection_, words);
   if (reply && reply->type == REDIS_REPLY_ERROR && textOf(*reply).starts_with("NOSCRIPT")) {
-    // Nothing ran: the server was restarted, or somebody flushed its scripts.
+    // Nothing ran: the server was restarted, or somebody deleted its scripts.
     words[0] = "EVAL";
     words[1] = redis_fence::script;
     reply = call(connection_, words);

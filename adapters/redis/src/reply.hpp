@@ -16,11 +16,11 @@ struct FreeReply {
 };
 using Reply = std::unique_ptr<redisReply, FreeReply>;
 
-/// Null if the connection broke; it is of no use any more then.
+/// Null if the connection broke; it cannot be used any more then.
 [[nodiscard]] Reply call(redisContext* connection, const std::vector<std::string>& words);
 
 [[nodiscard]] std::string textOf(const redisReply& reply);
-/// The element of an array; empty for nil, for what is no text and beyond the end.
+/// An element of an array; empty for nil, for an element that is no text, and beyond the end.
 [[nodiscard]] std::optional<std::string> elementOf(const redisReply& reply, std::size_t index);
 
 /// What `ERROR_CODE message` means. `where` names the server.

@@ -2,9 +2,9 @@
 
 namespace tenure::redis_fence {
 
-// Tokens are compared as the decimal texts that they are, of which a longer one is the greater: also one that is too
-// great to be a token, which Lua's numbers would not tell from others.
-// Each reply has the call's own mark in its second place, by which it is told from the reply to another command.
+// Tokens are compared as decimal texts, of which a longer one is greater. This also works for a token that is too great
+// to be one, which Lua's numbers could not distinguish from others. Each reply has the call's own mark in its second
+// place, by which it is distinguished from the reply to another command.
 const char* const script = R"lua(
 local function less(a, b) return #a < #b or (#a == #b and a < b) end
 local mine, holder, mark = ARGV[1], ARGV[2], ARGV[4]

@@ -14,7 +14,7 @@ struct Rule {
   ErrorClass errorClass;
 };
 
-// What S3 tells by status 4xx; the rest of them is for whoever set it up.
+// What S3 says with a status 4xx. All others of these need the person who set it up.
 constexpr std::array rules{
     Rule{"PreconditionFailed", Kind::refused, ErrorClass::transient},
     Rule{"ConditionalRequestConflict", Kind::refused, ErrorClass::transient},
@@ -32,7 +32,7 @@ constexpr std::array rules{
     Rule{"RequestTimeTooSkewed", Kind::failed, ErrorClass::credentials},
 };
 
-/// For answers without a code, as proxies and some servers give them.
+/// For answers without a code, which proxies and some servers give.
 Rule byStatus(int status) {
   switch (status) {
     case 409:
@@ -51,7 +51,8 @@ Rule byStatus(int status) {
 }
 
 Rule ruleFor(int status, std::string_view code) {
-  // Whatever name the error carries: a server that failed may have done it before. 501 says that it cannot.
+  // Whatever name the error has, a server that failed may have carried out the request before. 501 says that it cannot
+  // do it.
   if (status == 501) return {{}, Kind::failed, ErrorClass::misconfigured};
   if (status >= 500) {
     return {{}, Kind::again, code == "SlowDown" ? ErrorClass::throttled : ErrorClass::transient};
@@ -60,7 +61,7 @@ Rule ruleFor(int status, std::string_view code) {
   const auto rule = std::find_if(rules.begin(), rules.end(),
                                  [&](const Rule& one) { return code.find(one.code) != std::string_view::npos; });
   if (rule == rules.end()) return {{}, Kind::failed, ErrorClass::misconfigured};
-  // That nothing is there, and so no token, is believed in S3's own words only.
+  // That there is no object, and so no token, is believed only if S3 says it with its own code.
   if (rule->kind == Kind::absent && (status != 404 || code != rule->code)) {
     return {{}, Kind::failed, ErrorClass::misconfigured};
   }

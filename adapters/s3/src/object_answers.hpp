@@ -1,4 +1,4 @@
-// What the server's answers say. Pure.
+// What the server's answers mean. Pure.
 #pragma once
 
 #include <string>
@@ -15,26 +15,26 @@ struct ObjectAnswer {
     done,
     absent,   ///< no such object
     empty,    ///< the object has no bytes, so there is no range of them
-    refused,  ///< the condition does not hold (412), or somebody else writes right now (409): look again
+    refused,  ///< the condition does not hold (412), or somebody else writes just now (409): read again
     again,    ///< trouble that may pass: repeat
     failed,   ///< trouble that a repetition does not cure
   };
 
   Kind kind{Kind::failed};
   int status{0};                 ///< 0: there was no answer
-  net::HttpResponse response{};  ///< of `done`
-  StoreError error{};            ///< of all but `done`
-  bool maybeDone{false};         ///< of `again` and `failed`: the server may have carried it out
+  net::HttpResponse response{};  ///< for `done`
+  StoreError error{};            ///< for all but `done`
+  bool maybeDone{false};         ///< for `again` and `failed`: the server may have carried it out
 };
 
 /// `where`: the server, the bucket and the key, for people.
 [[nodiscard]] ObjectAnswer answerOf(const std::string& where, aws::ObjectOutcome outcome);
 
-/// `"9b2c"`: with quotes, and nothing in it by which it would be several in a condition. Not `W/"9b2c"`, which other
+/// `"9b2c"`: with quotes, and without anything that would make it several in a condition. Not `W/"9b2c"`, which other
 /// bytes may have too.
 [[nodiscard]] bool isStrongEtag(std::string_view etag) noexcept;
 
-/// <Error><Code>SlowDown</Code>...: what stands between the tags; empty if there are none.
+/// <Error><Code>SlowDown</Code>...: the text between the tags; empty if there are none.
 [[nodiscard]] std::string_view textIn(std::string_view xml, std::string_view tag) noexcept;
 
 }  // namespace tenure::s3_fence

@@ -40,7 +40,7 @@ std::optional<TermStamp> termIn(const value& one) {
   const auto token = parseFencingToken(textAt(*term, "token").value_or(""));
   if (!lease || !holder || !token) return std::nullopt;
   TermStamp out{*std::move(lease), *token, *std::move(holder)};
-  if (refusalOf(out)) return std::nullopt;  // nobody can have written under that
+  if (refusalOf(out)) return std::nullopt;  // nobody can have written under this stamp
   return out;
 }
 
@@ -87,7 +87,7 @@ std::string toText(const ObjectHead& head) {
   for (const TermStamp& term : head.terms) {
     terms.push_back(object{{"lease", term.lease}, {"token", toString(term.token)}, {"holder", term.holder}});
   }
-  // Numbers as text: other languages read numbers of JSON as doubles.
+  // Numbers are written as text, because other languages read JSON numbers as doubles.
   const object out{
       {version, 1},        {"write", head.write},      {"replaces", head.replaces}, {"size", std::to_string(head.size)},
       {"data", head.data}, {"terms", std::move(terms)}};
@@ -99,8 +99,8 @@ std::optional<FoundHead> parseHead(std::string_view text) {
   const value parsed = firstLineOf(text);
   if (!parsed.is_object()) return std::nullopt;
   auto head = headIn(parsed.get_object());
-  // In no other spelling than ours: of a member that is there twice the parser keeps one, and of a member that is not
-  // known nothing would be left in the next head. In either of them there may be a token.
+  // Only our own spelling is accepted. If a member comes twice, the parser keeps only one; and an unknown member would
+  // be missing in the next head. Either of them may hold a token.
   if (!head || toText(*head) != text.substr(0, end + 1)) return std::nullopt;
   return FoundHead{*std::move(head), end + 1};
 }

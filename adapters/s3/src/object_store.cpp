@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 using Kind = ObjectAnswer::Kind;
 
-constexpr std::size_t mostRemembered = 1'024;  // keys; a key that is forgotten costs one read
+constexpr std::size_t mostRemembered = 1'024;  // keys; a forgotten key costs one read
 
 FenceError foreignObject(const std::string& where, std::string_view object = {}) {
   if (const auto damage = damageIn(object)) return damagedFence(where, damage->lease, damage->token);
@@ -139,7 +139,7 @@ FenceResult<std::optional<S3Object>> ObjectStore::read(const std::string& key) {
     if (answer.kind == Kind::done) {
       return std::optional{S3Object{std::move(answer.response.body), std::move(found->head.terms)}};
     }
-    // Absent: the next writer was there between the two requests.
+    // Absent: the next writer removed these bytes between the two requests.
     if (answer.kind == Kind::failed || !time.waitAfter(answer.error.errorClass)) {
       return fenceTrouble(std::move(answer.error));
     }

@@ -1,4 +1,4 @@
-// One bucket as a fence needs it: blocking requests, what is at a key, and whether the server honours conditions.
+// One bucket as a fence needs it: blocking requests, the object at a key, and whether the server honours conditions.
 #pragma once
 
 #include <chrono>
@@ -22,9 +22,10 @@ class CallTime {
  public:
   explicit CallTime(std::chrono::nanoseconds whole) : whole_{whole} {}
   [[nodiscard]] std::chrono::nanoseconds left() const { return whole_ - elapsedForHolder(begin_, readClock()); }
-  /// Waits as long as fits the trouble and the number of waits before, with jitter. False: not in this call's time.
+  /// Waits, with jitter, for a time that depends on the trouble and on the number of waits before. False: there is not
+  /// enough time left.
   [[nodiscard]] bool waitAfter(ErrorClass trouble);
-  /// The same after a condition that did not hold: others are writing, so soon.
+  /// The same after a condition that did not hold: others are writing, so the wait is short.
   [[nodiscard]] bool waitForOthers();
 
  private:
@@ -35,11 +36,11 @@ class CallTime {
   int waits_{0};
 };
 
-/// What is at a key: no object (no ETag), or a fenced one.
+/// What is at a key: no object (then no ETag), or a fenced one.
 struct FoundObject {
   std::string etag{};
   ObjectHead head{};
-  std::string bytes{};  ///< only where the whole object was read, and only those behind the head
+  std::string bytes{};  ///< only if the whole object was read; only those after the head
 };
 
 /// Thread-safe.
@@ -50,20 +51,20 @@ class ObjectStore {
   [[nodiscard]] const S3FenceOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::string where(const std::string& key) const;
 
-  /// One request, in what is left of the call's time.
+  /// Sends one request, in what is left of the call's time.
   [[nodiscard]] ObjectAnswer ask(aws::ObjectRequest request, const CallTime& time);
   [[nodiscard]] aws::ObjectRequest putRequest(const std::string& key, std::string bytes) const;
-  /// Best effort, not waited for.
+  /// Deletes the object; best effort, without waiting.
   void forget(const std::string& key);
 
-  /// Reads with repetitions. `whole`: with all bytes.
+  /// Reads, with repetitions. `whole`: with all bytes.
   [[nodiscard]] FenceResult<FoundObject> look(const std::string& key, bool whole, CallTime& time);
   [[nodiscard]] FenceResult<std::optional<S3Object>> read(const std::string& key);
 
-  /// Empty once the server has refused on the probe's key what it must refuse.
+  /// Empty once the server has refused, on the probe's key, what it must refuse.
   [[nodiscard]] std::optional<FenceError> refusalOfServer(CallTime& time);
 
-  /// What this process wrote at the key last; a guess, which the condition of the write puts to the test.
+  /// What this process wrote at the key last. It is a guess, which the condition of the write then tests.
   [[nodiscard]] std::optional<FoundObject> lastWritten(const std::string& key) const;
   void remember(const std::string& key, FoundObject found);
   void unremember(const std::string& key);

@@ -14,7 +14,7 @@ namespace {
 using Kind = ObjectAnswer::Kind;
 
 constexpr std::size_t longestKey = 1'024;  // of S3
-constexpr std::size_t tokenDigits = 19;    // more than a token has, as in objects of older releases
+constexpr std::size_t tokenDigits = 19;    // more than a token has, because objects of older releases have as many
 
 std::string freshId() {
   SystemRandom random;
@@ -31,7 +31,8 @@ std::string dataKey(const TermStamp& stamp, const S3Put& what, const std::string
   return dataFolder(what.key) + token + '-' + id;
 }
 
-/// S3 gives each success status 200, an ETag and no body; what stands before it may say 200 to anything.
+/// S3 answers every successful write with status 200, an ETag and no body; a proxy in front of it may answer anything
+/// with 200.
 bool provesWrite(const ObjectAnswer& answer) {
   return answer.status == 200 && isStrongEtag(answer.response.header("ETag")) && answer.response.body.empty();
 }
@@ -56,7 +57,7 @@ FenceResult<void> ObjectWrite::run() {
     return *std::move(failed);
   }
   if (auto refusal = fenceRefusal(stamp_, seenIn(found_.head, stamp_.lease))) {
-    // What this process wrote itself may be all that it knows of; others' terms count only if they are there still.
+    // The remembered object may be out of date. A refusal counts only if the other's term is still in the object.
     if (fresh_) return *std::move(refusal);
     if (auto failed = lookAgain()) return *std::move(failed);
   }
@@ -90,7 +91,8 @@ ObjectAnswer ObjectWrite::send(aws::ObjectRequest request) {
   return {Kind::again, answer.status, {}, {ErrorClass::transient, text}, true};
 }
 
-/// The bytes come first: a pointer never names what is not there. Their key is new, so repeating does no harm.
+/// The bytes are written first, so a pointer never names bytes that do not exist. Their key is new, so repeating does
+/// no harm.
 ObjectWrite::Fault ObjectWrite::putData() {
   if (data_.empty()) return std::nullopt;
   for (;;) {
@@ -100,7 +102,7 @@ ObjectWrite::Fault ObjectWrite::putData() {
     request.headers.push_back({"If-None-Match", "*"});  // for buckets whose policy demands conditions
     ObjectAnswer answer = send(std::move(request));
     if (answer.kind == Kind::done) return std::nullopt;
-    if (answer.status == 412 && holdsData()) return std::nullopt;  // an earlier try was carried out
+    if (answer.status == 412 && holdsData()) return std::nullopt;  // an earlier attempt was carried out
     const bool repeat = answer.kind == Kind::again || answer.kind == Kind::refused;
     if (repeat && time_.waitAfter(answer.error.errorClass)) continue;
     store_.forget(data_);
@@ -138,7 +140,7 @@ FenceResult<void> ObjectWrite::swing() {
 
 std::optional<FenceResult<void>> ObjectWrite::judge() {
   const ObjectHead& head = found_.head;
-  if (head.write == id_ || head.replaces == id_) {  // accepted, and the answer was lost; perhaps replaced since
+  if (head.write == id_ || head.replaces == id_) {  // accepted, with a lost answer; it may have been replaced since
     inDoubt_ = false;
     if (head.write == id_) store_.remember(what_.key, {found_.etag, head, {}});
     return FenceResult<void>{};
@@ -195,7 +197,7 @@ void ObjectWrite::settled(std::string etag) {
   found_.etag = std::move(etag);
   inDoubt_ = false;
   store_.remember(what_.key, found_);
-  // A head that was copied from another key names the bytes of that one, which are not ours to delete.
+  // A head that was copied from another key names bytes that belong to that key, so we must not delete them.
   if (old.starts_with(dataFolder(what_.key))) store_.forget(old);
 }
 

@@ -28,7 +28,7 @@ class ObjectWrite {
   [[nodiscard]] Fault putData();
   [[nodiscard]] bool holdsData();
   [[nodiscard]] FenceResult<void> swing();
-  /// Empty: go on with what was found.
+  /// Empty: continue with the object that was found.
   [[nodiscard]] std::optional<FenceResult<void>> judge();
   [[nodiscard]] ObjectAnswer put();
   [[nodiscard]] ObjectAnswer send(aws::ObjectRequest request);
@@ -41,13 +41,13 @@ class ObjectWrite {
   const TermStamp& stamp_;
   const S3Put& what_;
   const TermEnd over_;
-  const std::string id_;    ///< of this write, in its head
-  const std::string data_;  ///< the key of the bytes; empty: behind the head
+  const std::string id_;    ///< the id of this write, in its head
+  const std::string data_;  ///< the key of the bytes; empty: they follow the head
   CallTime time_;
   FoundObject found_{};
   ObjectHead next_{};
   bool fresh_{false};       ///< found_ was read in this call
-  bool inDoubt_{false};     ///< a request may have been carried out whose answer is not known
+  bool inDoubt_{false};     ///< a request may have been carried out, but its answer is not known
   std::string doubtful_{};  ///< the ETag on which that request was conditional
 };
 

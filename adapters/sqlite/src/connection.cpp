@@ -13,13 +13,13 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// A fenced write holds the lock for some 0.1 ms and up, so the first steps are about as long.
+/// A fenced write holds the lock for about 0.1 ms or more, so the first steps are about as long.
 constexpr nanoseconds firstStep = std::chrono::microseconds{100};
 constexpr nanoseconds lastStep = std::chrono::milliseconds{3};
 
 void pauseFor(nanoseconds duration) {
   timespec wanted{};
-  wanted.tv_nsec = static_cast<long>(duration.count());  // below a second: lastStep bounds it
+  wanted.tv_nsec = static_cast<long>(duration.count());  // less than a second, because lastStep bounds it
   nanosleep(&wanted, nullptr);                           // lint-allow(sleep): SQLite offers nothing to wait on
 }
 
@@ -81,7 +81,7 @@ int Connection::patiently(const Instant& start, const std::function<int()>& step
   nanoseconds longest = firstStep;
   for (;;) {
     const int code = step();
-    // A snapshot that others have written past never becomes writable again; waiting is of no use.
+    // A snapshot after which others have written never becomes writable again, so waiting is useless.
     const bool worthWaiting =
         (code & 0xFF) == SQLITE_BUSY && sqlite3_extended_errcode(database_) != SQLITE_BUSY_SNAPSHOT;
     const nanoseconds left = busyTimeout_ - elapsedForHolder(start, readClock());
@@ -93,7 +93,7 @@ int Connection::patiently(const Instant& start, const std::function<int()>& step
 
 FenceError Connection::trouble(const std::string& what, int code, bool mayBeWritten) const {
   std::string text = what + " failed: " + sqlite3_errmsg(database_);
-  // The code may be the caller's own, in which case SQLite's message is of something else.
+  // The code may come from the caller's work; then SQLite's message is about something else.
   if ((sqlite3_errcode(database_) & 0xFF) != (code & 0xFF)) text = what + " failed: " + sqlite3_errstr(code);
   if ((code & 0xFF) == SQLITE_BUSY) {
     text += sqlite3_extended_errcode(database_) == SQLITE_BUSY_SNAPSHOT

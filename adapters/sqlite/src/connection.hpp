@@ -49,12 +49,12 @@ class Connection {
   [[nodiscard]] int exec(const char* sql) { return sqlite3_exec(database_, sql, nullptr, nullptr, nullptr); }
   [[nodiscard]] int prepare(std::string_view sql, Statement& out);
 
-  /// Repeats a step while another connection's lock is in its way, for at most the busy timeout from `start` on.
+  /// Repeats a step while another connection's lock is in its way, for at most the busy timeout, counted from `start`.
   [[nodiscard]] int patiently(const Instant& start, const std::function<int()>& step);
 
   /// For people.
   [[nodiscard]] std::string name() const;
-  /// What went wrong in the last step, to be asked before anything else is done.
+  /// What went wrong in the last step. Call it before anything else is done.
   [[nodiscard]] FenceError trouble(const std::string& what, int code, bool mayBeWritten = false) const;
   /// An error of our own with the database's name.
   [[nodiscard]] FenceError misuse(const std::string& text, bool mayBeWritten = false) const;

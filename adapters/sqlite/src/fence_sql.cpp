@@ -9,7 +9,8 @@
 namespace tenure {
 namespace sqlite_fence {
 
-// The trigger is for those who write the guard by hand: not even they can let a former leader in again by mistake.
+// The trigger protects against people who write the guard by hand: not even they can let a former leader in again by
+// mistake.
 const char* const guardTableSql = R"sql(
 CREATE TABLE IF NOT EXISTS tenure_fence_guard(
   lease  TEXT NOT NULL PRIMARY KEY,
@@ -83,7 +84,7 @@ class Template {
   const FencedTable& fenced_;
 };
 
-// A lease without a guard row refuses everything: NULL <> 1 is not true, hence the coalesce.
+// A lease without a guard row refuses everything. NULL <> 1 is not true, hence the coalesce.
 constexpr std::string_view prologue = R"sql(
 INSERT OR IGNORE INTO tenure_fence_guard(lease, token, holder, since)
 VALUES({lease}, 0, '', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'));
@@ -111,8 +112,9 @@ BEGIN
 END;
 )sql";
 
-// A trigger cannot see which columns an UPDATE names, but one that fires only for a named column can leave a ticket for
-// the one that fires after every row. (An UPDATE OR IGNORE that skips a row leaves the ticket for the next row.)
+// A trigger cannot see which columns an UPDATE names. But a trigger that fires only for a named column can leave a
+// ticket for the trigger that fires after every row. (An UPDATE OR IGNORE that skips a row leaves the ticket for the
+// next row.)
 constexpr std::string_view tokenTable = R"sql(
 CREATE TRIGGER {insert} BEFORE INSERT ON {table}
 WHEN coalesce({ticket}, 0) <> 1

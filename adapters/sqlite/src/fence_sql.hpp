@@ -3,13 +3,13 @@
 
 namespace tenure::sqlite_fence {
 
-/// Values of the column `ticket`. Only zero is ever committed: whoever sets another value holds the write lock and
-/// sets it back in the same transaction, so no other connection ever sees one.
+/// Values of the column `ticket`. Only zero is ever committed: a connection that sets another value holds the write
+/// lock and sets it back in the same transaction, so no other connection ever sees another value.
 inline constexpr int noTicket = 0;
 inline constexpr int fencedWrite = 1;  ///< inside SqliteFence::write
 inline constexpr int namedToken = 2;   ///< inside an UPDATE that names the token column
 
-/// Makes the table where it is missing.
+/// Creates the table where it is missing.
 extern const char* const guardTableSql;
 
 }  // namespace tenure::sqlite_fence

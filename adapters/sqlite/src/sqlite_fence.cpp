@@ -31,7 +31,7 @@ class SqliteFence::Impl {
  private:
   struct Seen {
     std::optional<TermStamp> term;  // empty: no token yet
-    std::string damage;             // a text that is there for a token and is none
+    std::string damage;             // a stored text that should be a token and is none
     std::int64_t ticket{sqlite_fence::noTicket};
   };
 
@@ -53,7 +53,7 @@ std::optional<FenceError> SqliteFence::Impl::open() {
   if (auto error = makeTable()) return error;
   const std::pair<const char*, Statement*> statements[] = {
       {"SELECT token, holder, ticket FROM main.tenure_fence_guard WHERE lease = ?1", &select_},
-      // The holder is filled in also for a token that only plain SQL has written with so far.
+      // The holder is also filled in for a token with which only plain SQL has written so far.
       {"INSERT INTO main.tenure_fence_guard(lease, token, holder, since, ticket) VALUES(?1, ?2, ?3, ?4, 1) "
        "ON CONFLICT(lease) DO UPDATE SET since = iif(excluded.token > token, excluded.since, since), "
        "token = excluded.token, holder = excluded.holder, ticket = 1",
@@ -72,7 +72,7 @@ std::optional<FenceError> SqliteFence::Impl::makeTable() {
   int code = connection_.patiently(start, [this] { return connection_.exec("BEGIN IMMEDIATE"); });
   if (code != SQLITE_OK) return connection_.trouble("locking the database to make the fence's table", code);
   code = connection_.exec(sqlite_fence::guardTableSql);
-  // Whoever could have a ticket would have the lock: what is there was left by a work that ended its transaction.
+  // A connection with a valid ticket would hold the lock. So this ticket was left by a work that ended its transaction.
   if (code == SQLITE_OK) code = connection_.exec("UPDATE main.tenure_fence_guard SET ticket = 0 WHERE ticket <> 0");
   if (code == SQLITE_OK) code = connection_.patiently(start, [this] { return connection_.exec("COMMIT"); });
   if (code == SQLITE_OK) return std::nullopt;
@@ -85,7 +85,7 @@ int SqliteFence::Impl::look(const std::string& lease, Seen& seen) {
   const int code = select_.bind(1, lease).step();
   if (code == SQLITE_ROW) {
     const std::string text = select_.text(0);
-    if (text.empty()) {  // the column is NOT NULL: there was no memory for its text
+    if (text.empty()) {  // the column is NOT NULL, so there was no memory for its text
       select_.reset();
       return SQLITE_NOMEM;
     }
@@ -110,7 +110,7 @@ std::optional<FenceError> SqliteFence::Impl::admit(const TermStamp& stamp, Seen&
   if (auto refusal = fenceRefusal(stamp, seen.term)) return refusal;
   const std::string since = wallClockTextForDisplay(wallClockMillisForDisplay());
   const auto token = static_cast<std::int64_t>(stamp.token.value());
-  const int code = connection_.patiently(start, [&] {  // in a part of the caller's this may be the first write
+  const int code = connection_.patiently(start, [&] {  // inside the caller's transaction this may be its first write
     return remember_.bind(1, stamp.lease).bind(2, token).bind(3, stamp.holder).bind(4, since).run();
   });
   if (code != SQLITE_OK) return connection_.trouble("writing the fence's table tenure_fence_guard", code);
@@ -149,13 +149,14 @@ std::optional<FenceError> SqliteFence::Impl::finish(const TermStamp& stamp, cons
     return transactionEnded(stamp, SQLITE_OK);
   }
   if (const int committed = transaction.commit(start); committed != SQLITE_OK) {
-    // A commit that met a lock has not begun. After any other fault the disk may or may not have all of it.
+    // A commit that met a lock has not begun. After any other fault all of it, or not all of it, may be on the disk.
     return connection_.trouble("committing a fenced write", committed, (committed & 0xFF) != SQLITE_BUSY);
   }
   return std::nullopt;
 }
 
-/// The transaction of the check is gone: SQLite itself rolls back after some errors; else it was the work.
+/// The transaction of the check is gone: either SQLite itself rolled back, as it does after some errors; or the work
+/// ended it.
 FenceError SqliteFence::Impl::transactionEnded(const TermStamp& stamp, int code) {
   FenceError error = connection_.trouble("the work of a fenced write", code);
   Seen left;

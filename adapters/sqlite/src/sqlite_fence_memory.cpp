@@ -56,7 +56,7 @@ class SqliteFenceMemory final : public FenceMemory {
   }
 
  private:
-  /// A new row: the table's own trigger lets no token fall.
+  /// A new row, because the table's own trigger does not let a token fall.
   int replace(const TermStamp& memory) {
     const std::string since = wallClockTextForDisplay(wallClockMillisForDisplay());
     Statement remove;

@@ -1,4 +1,4 @@
-// The memory of SqliteFence and of the triggers of sqliteFenceSql, in a database's file.
+// What SqliteFence and the triggers of sqliteFenceSql remember, in a database's file.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,8 @@ int Transaction::begin(const Instant& start) {
     if (code != SQLITE_OK) return code;
     open_ = true;
   }
-  // Also inside our own transaction: a work that commits takes the savepoint along, by which that is found out.
+  // A savepoint even inside our own transaction: if the work commits, the savepoint is gone too, which shows the
+  // commit.
   if (const int code = connection_.exec("SAVEPOINT tenure_fence"); code != SQLITE_OK) return code;
   open_ = true;
   savepoint_ = true;
@@ -27,7 +28,7 @@ bool Transaction::endWork() {
 int Transaction::commit(const Instant& start) {
   int code = SQLITE_OK;
   if (!joined_) {
-    // With a rollback journal a commit waits for readers; it may be repeated as it is.
+    // With a rollback journal a commit waits for readers; it may simply be repeated.
     code = connection_.patiently(start, [this] { return connection_.exec("COMMIT"); });
   }
   open_ = code != SQLITE_OK;
@@ -39,8 +40,8 @@ void Transaction::rollBack() noexcept {
   open_ = false;
   if (!connection_.inTransaction()) return;  // SQLite has rolled back by itself, as it does after some errors
   if (!joined_) {
-    // One that found no memory has not begun. Left open, the next write would take it for a transaction of the
-    // caller's.
+    // A rollback that found no memory has not begun. If the transaction stayed open, the next write would take it for
+    // the caller's.
     if (connection_.exec("ROLLBACK") != SQLITE_OK && connection_.inTransaction()) (void)connection_.exec("ROLLBACK");
   } else if (savepoint_) {
     (void)connection_.exec("ROLLBACK TO tenure_fence");

@@ -1,4 +1,4 @@
-// One fenced transaction, or a part of the caller's.
+// One fenced transaction, or a savepoint in the caller's transaction.
 #pragma once
 
 #include <tenure/lockcore/clock.hpp>
@@ -7,9 +7,9 @@
 
 namespace tenure::sqlite_fence {
 
-/// One of our own holds the write lock from begin() on, so that what it reads stays true until the end. A part of the
-/// caller's may have no lock yet and read an old snapshot; then SQLite refuses its first write (SQLITE_BUSY_SNAPSHOT).
-/// Rolled back when destroyed, unless commit() has succeeded.
+/// A transaction of our own holds the write lock from begin() on, so what it reads stays true until the end. A
+/// savepoint in the caller's transaction may have no lock yet and read an old snapshot; then SQLite refuses its first
+/// write (SQLITE_BUSY_SNAPSHOT). It is rolled back when destroyed, unless commit() has succeeded.
 class Transaction {
  public:
   explicit Transaction(Connection& connection) noexcept
@@ -19,12 +19,12 @@ class Transaction {
   Transaction& operator=(const Transaction&) = delete;
 
   [[nodiscard]] int begin(const Instant& start);
-  /// SQLITE_OK, or why nothing was committed (after an I/O error: or why it is not certain).
+  /// SQLITE_OK, or why nothing was committed (after an I/O error: why it is not certain whether anything was).
   [[nodiscard]] int commit(const Instant& start);
   void rollBack() noexcept;
 
-  /// False if somebody else has ended the transaction that begin() began, even if another one was begun since.
-  /// Closes the part of the work; to be asked once, before commit().
+  /// False if anybody else has ended the transaction that begin() began, even if another one was begun since. Ends the
+  /// work's part; call it once, before commit().
   [[nodiscard]] bool endWork();
 
  private:
