@@ -17,7 +17,7 @@ std::string toString(const ConfigFault& fault) {
 std::ostream& operator<<(std::ostream& out, const ConfigFault& fault) { return out << toString(fault); }
 
 std::string toString(const ConfigFaults& faults) {
-  // Whoever gives the wrong file has hundreds of faults, and the first lines, which say so, scrolled away.
+  // A wrong file has hundreds of faults; the first lines, which show that it is the wrong file, must not scroll away.
   constexpr std::size_t mostShown = 20;
   std::string out;
   for (std::size_t i = 0; i < faults.size() && i < mostShown; ++i) {

@@ -17,7 +17,7 @@ struct ConfigKey {
   std::string about;      ///< what it means, in sentences
 };
 
-/// All keys, sections together, in the order in which config/reference.yaml shows them.
+/// All keys of all sections, in the order in which config/reference.yaml shows them.
 [[nodiscard]] const std::vector<ConfigKey>& configKeys();
 
 /// The text of config/reference.yaml: every key with its meaning, range and default. It is itself a valid file.

@@ -60,7 +60,7 @@ std::string_view takeUnit(std::string_view& rest) {
   return unit;
 }
 
-/// Reads the parts of one duration from left to right; every step is empty if it went well, else what is wrong.
+/// Reads the parts of one duration from left to right. Each step returns nothing if it succeeded, else what is wrong.
 class DurationReader {
  public:
   explicit DurationReader(std::string_view text) : text_{text}, rest_{text} {}
@@ -136,7 +136,7 @@ class DurationReader {
     return inQuotes(text_) + " has no unit; give one, such as " + text + "ms or " + text + "s";
   }
 
-  /// What to say if spaces are all that is wrong.
+  /// The message for a text in which only spaces are wrong.
   [[nodiscard]] std::optional<std::string> withoutSpaces() const {
     std::string joined;
     for (const char c : text_) {

@@ -19,7 +19,7 @@ bool operator==(const GroupConfig& a, const GroupConfig& b) {
 OptionFaults faultsOf(const GroupConfig& config) {
   OptionFaults faults;
   if (auto group = Group::make(config.options, nullptr); !group) faults = group.error();
-  // That there is no store yet is not the configuration's fault.
+  // The configuration is not at fault for the store that does not exist yet.
   faults.erase(std::remove_if(faults.begin(), faults.end(), [](const OptionFault& f) { return f.key == "store"; }),
                faults.end());
   OptionFaults ofStore = config::typeOf(config.store).faults(config.store);

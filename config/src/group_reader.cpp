@@ -20,7 +20,7 @@ const SectionSpec* sectionNamed(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// A key as it may be shown in a path: as it is, if it is short and plain.
+/// A key in the form that a path shows: unchanged if it is short and plain.
 std::string shown(const std::string& key) {
   const std::string escaped = inQuotes(key);
   const bool plain = escaped.size() == key.size() + 2 && key.find_first_of(" .:\"") == std::string::npos;
@@ -38,7 +38,7 @@ std::string_view kindName(YamlNode::Kind kind) {
   }
 }
 
-/// The path of the key of that name in another section, if there is just one.
+/// The path of the key with this name in another section, if there is exactly one.
 std::optional<std::string> elsewhere(std::string_view name, const std::string& section) {
   std::optional<std::string> found;
   for (const KeySpec& spec : keySpecs()) {
@@ -54,7 +54,7 @@ bool isKeyOf(const std::string& section, const std::string& name) {
                      [&](const KeySpec& spec) { return spec.key.path == pathOf(section, name); });
 }
 
-/// Whether that store type has a key of this path too.
+/// Whether that store type also has a key with this path.
 bool sharedWithType(const std::string& path, const std::string& storeType) {
   return std::any_of(keySpecs().begin(), keySpecs().end(),
                      [&](const KeySpec& spec) { return spec.key.path == path && spec.key.storeType == storeType; });
@@ -86,7 +86,7 @@ void GroupReader::read(const YamlNode& root) {
   checkTogether();
 }
 
-/// Faults of the keys themselves end here: given twice, not text.
+/// Faults of the keys themselves are reported here: a key that is given twice, or that is not text.
 GroupReader::Entries GroupReader::entriesOf(const YamlNode& map, const std::string& section) {
   Entries entries;
   std::map<std::string, std::size_t, std::less<>> seen;
@@ -113,7 +113,7 @@ GroupReader::Entries GroupReader::entriesOf(const YamlNode& map, const std::stri
   return entries;
 }
 
-/// The keys that may stand in a section (on the top level with the sections), as far as the store type is known.
+/// The keys that a section may have (the top level also has the sections), as far as the store type is known.
 std::vector<std::string> GroupReader::allowedIn(const std::string& section) const {
   std::vector<std::string> allowed;
   for (const KeySpec& spec : keySpecs()) {
@@ -175,7 +175,7 @@ void GroupReader::readSection(const SectionSpec& section, const YamlEntry& entry
   }
 }
 
-/// In the order of the schema, so that store.type comes before the keys that depend on it.
+/// Reads in the order of the schema, so that store.type comes before the keys that depend on it.
 void GroupReader::readKeys(const std::string& section, const YamlNode& map) {
   const Entries entries = entriesOf(map, section);
   for (const KeySpec& spec : keySpecs()) {
@@ -204,7 +204,7 @@ void GroupReader::readValue(const KeySpec& spec, const YamlEntry& entry) {
     case YamlNode::Kind::refused:
       return;
     case YamlNode::Kind::nothing:
-      offsets_[path] = entry.key.offset;  // where a value is missing yaml-cpp points at what comes next
+      offsets_[path] = entry.key.offset;  // where a value is missing, yaml-cpp points at the next token
       return fault(
           entry.key.offset, path,
           "has no value; allowed is " + spec.key.allowed + (spec.key.required ? "" : ", or leave the key out"));
@@ -228,7 +228,7 @@ void GroupReader::readValue(const KeySpec& spec, const YamlEntry& entry) {
 std::optional<std::string> GroupReader::expanded(const KeySpec& spec, const YamlNode& value) {
   Expansion expansion = expandVariables(value.text, variables_);
   if (expansion.faults.empty()) return std::move(expansion.text);
-  // The place of the $ itself, if the text stands in the file as it was read (no escapes, no folded lines).
+  // The place of the $ itself, if the text is in the file as it was read (no escapes, no folded lines).
   const std::string_view raw = std::string_view{source_.text()}.substr(value.offset);
   const std::size_t quote = raw.starts_with('"') || raw.starts_with('\'') ? 1 : 0;
   const bool asWritten = raw.substr(quote, value.text.size()) == value.text;
@@ -238,7 +238,7 @@ std::optional<std::string> GroupReader::expanded(const KeySpec& spec, const Yaml
   return std::nullopt;
 }
 
-/// What no single value shows: the rules of the engine and of the store, each at the key that it is about.
+/// Faults that no single value shows: the rules of the engine and of the store. Each is reported at the key concerned.
 void GroupReader::checkTogether() {
   OptionFaults wrong = faultsOf(config_);
   wrong.erase(std::remove_if(wrong.begin(), wrong.end(), [&](const OptionFault& f) { return !mayBeJudged(f.key); }),
@@ -246,7 +246,7 @@ void GroupReader::checkTogether() {
   for (OptionFault& each : wrong) fault(offsetFor(each.key), each.key, std::move(each.message));
 }
 
-/// Not if the key has a fault already, or if it is compared with a key that has one.
+/// False if the key already has a fault, or if it is compared with a key that has one.
 bool GroupReader::mayBeJudged(const std::string& key) const {
   const std::string section = sectionOf(key);
   if (section == "store" && !storeTypeKnown_) return false;

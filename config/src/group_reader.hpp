@@ -1,4 +1,4 @@
-// From the tree of a file to a GroupConfig, by the schema.
+// Makes a GroupConfig from the tree of a file, by the schema.
 #pragma once
 
 #include <map>
@@ -22,7 +22,8 @@ struct ReaderFault {
   std::string message;
 };
 
-/// Reads one file, then is done. Collects every fault and goes on; a value that depends on a faulty one is not judged.
+/// Reads one file, and is used once. It collects every fault and goes on. A value that depends on a faulty one is not
+/// judged.
 class GroupReader {
  public:
   GroupReader(const SourceText& source, const VariableSource& variables) : source_{source}, variables_{variables} {}
@@ -33,7 +34,7 @@ class GroupReader {
   [[nodiscard]] const std::vector<ReaderFault>& faults() const noexcept { return faults_; }
 
  private:
-  /// The entries of a map that are read once each, and those whose keys are not in the schema.
+  /// The entries of a map whose keys come once each, and those whose keys are not in the schema.
   struct Entries {
     std::map<std::string, const YamlEntry*, std::less<>> known{};
     std::vector<const YamlNode*> unknownKeys{};
@@ -61,8 +62,8 @@ class GroupReader {
 
   GroupConfig config_;
   std::vector<ReaderFault> faults_;
-  std::map<std::string, std::size_t, std::less<>> offsets_;  ///< of each key's value, by its path; "" is the file
-  std::set<std::string> suggested_;                          ///< paths that an unknown key was probably meant to be
+  std::map<std::string, std::size_t, std::less<>> offsets_;  ///< of each key's value, by the key's path; "" is the file
+  std::set<std::string> suggested_;                          ///< paths for which an unknown key was probably meant
   bool storeTypeKnown_{false};
 };
 

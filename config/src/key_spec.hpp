@@ -1,4 +1,4 @@
-// One key of the schema: its description, and how it reads from and writes to a GroupConfig.
+// One key of the schema: its description, how it is read into a GroupConfig, and how it is written from one.
 #pragma once
 
 #include <functional>
@@ -18,15 +18,15 @@ namespace tenure::config {
 
 struct KeySpec {
   ConfigKey key;
-  /// Takes the value in; a fault if the text is not of the key's kind or out of its range.
+  /// Stores the value; returns a fault if the text is not of the key's kind or is out of its range.
   std::function<std::optional<ValueFault>(std::string_view text, GroupConfig& config)> set;
-  /// The value as it stands in YAML; empty if it is not set.
+  /// The value as YAML writes it; empty if it is not set.
   std::function<std::optional<std::string>(const GroupConfig& config)> get;
-  /// What an unset value comes out as, for people; empty function: it is always set.
+  /// The value that is used if the key is not set, for people; empty function: it is always set.
   std::function<std::string(const GroupConfig& config)> derived{};
 };
 
-/// The words of a key that do not follow from its type.
+/// The texts of a key that cannot be derived from its type.
 struct KeyText {
   std::string path;
   std::string fallback;  ///< the default in words if the struct's default is "not set"

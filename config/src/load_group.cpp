@@ -44,7 +44,7 @@ result<GroupConfig, ConfigFaults> readDocument(const config::SourceText& source,
   return faults;
 }
 
-/// The group of a config, with the faults (there can be none after a load) as those of the file.
+/// The group of a config. Faults (there can be none after a load) are reported as those of the file.
 result<Group, ConfigFaults> groupOf(const result<GroupConfig, ConfigFaults>& config, const std::string& name) {
   if (!config) return config.error();
   auto group = makeGroup(*config);

@@ -36,7 +36,7 @@ ValueFault cannotOpen(int error) {
 }  // namespace
 
 boost::system::result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file) {
-  // O_NONBLOCK: the opening of a pipe would wait for its writer.
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const FileDescriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (fd.get() < 0) return cannotOpen(errno);
   struct stat about {};

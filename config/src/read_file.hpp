@@ -1,4 +1,4 @@
-// Reading a small file whole.
+// Reads a small file as a whole.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace tenure::config {
 
 inline constexpr std::size_t maxFileBytes = std::size_t{1} << 20U;
 
-/// Only regular files (nothing that could block or never end), of at most maxFileBytes.
+/// Reads only regular files (nothing that could block or never end), of at most maxFileBytes.
 [[nodiscard]] boost::system::result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file);
 
 }  // namespace tenure::config

@@ -35,7 +35,7 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
       wholeNumberCodec(0, maxPriority), [](auto& config) -> auto& { return config.options.candidate.priority; }));
 }
 
-/// What an unset timing comes out as, if the others make sense together.
+/// The value of a timing that is not set, if the other ones make sense together.
 std::function<std::string(const GroupConfig&)> fromTiming(milliseconds (LeaseTiming::*value)() const noexcept) {
   return [value](const GroupConfig& config) {
     const auto timing = LeaseTiming::from(config.options.lease);
@@ -186,7 +186,7 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
       [](auto& config) -> auto& { return config.log.level; }));
 }
 
-/// The struct's default is the default: where it has one, the words and the example follow from it.
+/// The struct's default is the default: where it has one, the words and the example are made from it.
 void fillInDefaults(std::vector<KeySpec>& specs) {
   for (KeySpec& spec : specs) {
     GroupConfig defaults;

@@ -1,4 +1,4 @@
-// The bytes of a configuration file and where in it each of them is.
+// The bytes of a configuration file, and the line and column of each.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace tenure::config {
 
-/// Line and column, both from 1; the column counts characters, so that it is what an editor shows.
+/// Line and column, both from 1. The column counts characters, so it is what an editor shows.
 struct Place {
   int line{0};
   int column{0};
@@ -23,15 +23,15 @@ struct TextFault {
 
 class SourceText {
  public:
-  /// A byte order mark at the start is left out.
+  /// A byte order mark at the start is removed.
   explicit SourceText(std::string_view text);
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
-  /// Offsets past the end count as the end.
+  /// Offsets after the end count as the end.
   [[nodiscard]] Place placeOf(std::size_t offset) const;
   [[nodiscard]] std::string_view lineAt(std::size_t offset) const;
 
-  /// What keeps the text from being read as YAML at all: not UTF-8, control characters, tabs that indent.
+  /// Faults that prevent reading the text as YAML at all: not UTF-8, control characters, tabs used for indentation.
   [[nodiscard]] std::optional<TextFault> fault() const;
 
  private:

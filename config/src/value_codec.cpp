@@ -8,7 +8,7 @@
 namespace tenure::config {
 namespace {
 
-/// Other spellings of a boolean, of YAML 1.1 and of habit: refused, but understood.
+/// Other spellings of a boolean, from YAML 1.1 and from habit: refused, but recognised.
 std::string meantBool(std::string_view text) {
   static constexpr std::array<std::string_view, 5> yes{"true", "yes", "on", "y", "1"};
   static constexpr std::array<std::string_view, 5> no{"false", "no", "off", "n", "0"};

@@ -1,4 +1,4 @@
-// How the text of one value becomes a C++ value and back.
+// How the text of one value is converted to a C++ value and back.
 #pragma once
 
 #include <chrono>
@@ -20,10 +20,10 @@ struct Codec {
   std::string kind;     ///< as in ConfigKey
   std::string allowed;  ///< as in ConfigKey
   std::function<boost::system::result<T, ValueFault>(std::string_view text)> parse;
-  std::function<std::string(const T& value)> write;  ///< as it stands in YAML, quoted where needed
+  std::function<std::string(const T& value)> write;  ///< as YAML writes it, quoted where needed
 };
 
-/// Any text that is not empty. What else it must be is for faultsOf(GroupConfig) to say.
+/// Any text that is not empty. faultsOf(GroupConfig) checks all other rules.
 [[nodiscard]] Codec<std::string> textCodec(std::string allowed);
 
 [[nodiscard]] Codec<bool> boolCodec();
@@ -34,7 +34,7 @@ struct Codec {
 [[nodiscard]] Codec<std::chrono::milliseconds> durationCodec(std::chrono::milliseconds low,
                                                              std::chrono::milliseconds high);
 
-/// The text as a YAML scalar that reads back the same: plain where that is safe, else in double quotes, each `$`
+/// The text as a YAML scalar that reads back the same: plain where that is safe, else in double quotes. Each `$` is
 /// doubled.
 [[nodiscard]] std::string yamlScalar(std::string_view text);
 

@@ -99,7 +99,7 @@ namespace tenure {
 
 VariableSource environmentVariables() {
   return [](const std::string& name) -> std::optional<std::string> {
-    // Unsafe only beside setenv, which the contract of this function leaves to the caller.
+    // Unsafe only together with setenv; the contract of this function forbids that to the caller.
     const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
     if (value != nullptr) return std::string{value};
     if (name == "HOSTNAME") return config::hostName();

@@ -10,16 +10,16 @@
 namespace tenure::config {
 
 struct VariableFault {
-  std::size_t offset;  ///< of the `$` in the text that was given
+  std::size_t offset;  ///< of the `$` in the given text
   std::string message;
 };
 
 struct Expansion {
   std::string text;
-  std::vector<VariableFault> faults;  ///< all of them; `text` means nothing if there is one
+  std::vector<VariableFault> faults;  ///< all of them; if there is one, `text` has no meaning
 };
 
-/// Replaces each variable once: what comes out of a variable is not looked at again.
+/// Replaces each variable once; the value of a variable is not expanded again.
 [[nodiscard]] Expansion expandVariables(std::string_view text, const VariableSource& variables);
 
 }  // namespace tenure::config

@@ -29,7 +29,7 @@ void appendEscaped(std::string& out, char c, bool isText) {
 
 bool continuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-/// Case and the usual word separators do not count: stopMargin, stop-margin and STOP_MARGIN are the same word.
+/// Case and the usual word separators are ignored: stopMargin, stop-margin and STOP_MARGIN are the same word.
 std::string folded(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -74,7 +74,7 @@ std::optional<std::string> closest(std::string_view word, const std::vector<std:
   for (const std::string& candidate : allowed) {
     const std::string other = folded(candidate);
     const std::size_t distance = editDistance(wanted, other);
-    // A third of the longer word: more changes than that make nearly any short word any other.
+    // A third of the longer word is the limit: with more changes nearly any short word becomes any other.
     if (distance > std::max<std::size_t>(1, std::max(wanted.size(), other.size()) / 3)) continue;
     if (distance >= std::max(wanted.size(), other.size())) continue;  // nothing in common
     if (!best || distance < bestDistance) best = candidate, bestDistance = distance;

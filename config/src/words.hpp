@@ -1,4 +1,4 @@
-// Putting values and lists into messages.
+// Puts values and lists into messages.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace tenure::config {
 
-/// In quotes, safe to print: control characters escaped, shortened if it is long.
+/// The text in quotes, safe to print: control characters escaped, and shortened if it is long.
 [[nodiscard]] std::string inQuotes(std::string_view text);
 
 /// "a", "a and b", "a, b and c" (with another last word if given).
 [[nodiscard]] std::string listed(const std::vector<std::string>& words, std::string_view last = "and");
 
-/// The allowed word that `word` was probably meant to be. Case, `_` and `-` do not count.
+/// The allowed word that `word` was probably meant to be. Case, `_` and `-` are ignored.
 [[nodiscard]] std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& allowed);
 
 /// `; did you mean "x"?`, or nothing.

@@ -25,7 +25,7 @@ constexpr std::string_view referenceHead =
     "environment; $$ is a dollar sign. What \"#|\" switches off has no default or is an alternative.\n"
     "This text comes from the code (referenceYaml); a test keeps the two equal.";
 
-/// `text` as comment lines, broken between words; line breaks in it are kept.
+/// `text` as comment lines, broken between words. Its own line breaks are kept.
 std::string commentLines(std::string_view text, const std::string& indentation) {
   std::istringstream paragraphs{std::string{text}};
   std::string out;
@@ -65,7 +65,7 @@ std::string referenceEntry(const ConfigKey& key) {
   return out + nameIn(key.path) + ": " + key.example + "\n";
 }
 
-/// The sections of the stores besides the first, switched off.
+/// The sections of all stores but the first, commented out.
 std::string otherStores() {
   std::string out;
   for (std::size_t i = 1; i < config::storeTypes().size(); ++i) {
@@ -88,7 +88,7 @@ std::string sectionHead(const std::string& name) {
   return "\n";
 }
 
-/// `key: value` if it is set, else what it comes out as in a comment.
+/// `key: value` if it is set, else the resulting value in a comment.
 std::string effectiveEntry(const KeySpec& spec, const GroupConfig& config) {
   const std::string indentation = sectionOf(spec.key.path).empty() ? "" : "  ";
   const std::string name = nameIn(spec.key.path);

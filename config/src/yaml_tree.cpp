@@ -17,12 +17,12 @@
 namespace tenure::config {
 namespace {
 
-// Ours has two levels; the rest is for people who will see "not a known key" instead.
+// Our files have two levels. Deeper levels are read so that people see "not a known key" instead.
 constexpr std::size_t deepest = 32;
 
 std::size_t offsetOf(const YAML::Mark& mark) { return mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos); }
 
-/// Where the quote that `text` starts with is closed. Inside "..." a backslash escapes, inside '...' a second quote.
+/// Where the quote at the start of `text` ends. Inside "..." a backslash escapes, inside '...' a second quote.
 std::size_t closingQuote(std::string_view text) {
   const char quote = text.front();
   for (std::size_t at = 1; at < text.size(); ++at) {
@@ -95,7 +95,7 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
-  /// yaml-cpp 0.7 takes a quote that is never closed as closed by the end of the file.
+  /// yaml-cpp 0.7 lets the end of the file close a quote that is never closed.
   void checkQuotes(const YAML::Mark& mark) {
     const std::string_view text =
         std::string_view{source_.text()}.substr(std::min(offsetOf(mark), source_.text().size()));
@@ -144,11 +144,11 @@ class TreeBuilder final : public YAML::EventHandler {
   const SourceText& source_;
   YamlDocument& document_;
   std::vector<Level> levels_;
-  std::size_t tooDeep_{0};  ///< levels below the deepest that are open and left out
+  std::size_t tooDeep_{0};  ///< open levels below the deepest one; they are left out
   std::size_t skippedOffset_{0};
 };
 
-/// Takes in any further document without a look at it.
+/// Accepts further documents and ignores their content.
 class IgnoreEvents final : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& mark) override { offset = offsetOf(mark); }
@@ -167,7 +167,7 @@ class IgnoreEvents final : public YAML::EventHandler {
   std::size_t offset{0};
 };
 
-/// yaml-cpp's words (exceptions.h, ErrorMsg) in plainer ones.
+/// yaml-cpp's messages (exceptions.h, ErrorMsg) in plainer words.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> plainWords{{
     {"end of map flow not found", "the { before this is not closed, or a comma is missing"},
     {"end of sequence flow not found", "the [ before this is not closed, or a comma is missing"},
@@ -178,7 +178,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> plainWor
     {"the referenced anchor is not defined", "an alias (*name) is not taken here; write the value out"},
     {"unknown escape character", "a backslash inside \"...\" starts an escape; double it or use single quotes"},
     {"illegal EOF in scalar", "the file ends inside quotes"},
-    {"bad file", "nested too deeply"},  // what yaml-cpp 0.7 says at its own limit of 500 levels
+    {"bad file", "nested too deeply"},  // yaml-cpp 0.7 says this at its own limit of 500 levels
 }};
 
 std::string inPlainWords(const std::string& message, std::string_view line) {
@@ -196,8 +196,8 @@ std::string_view trimmed(std::string_view line) {
   return begin == std::string_view::npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
 }
 
-/// YAML takes `group billing` above `store:` for the beginning of one long key, and stumbles at the colon of the line
-/// after. The line to mend is the one without a colon.
+/// YAML takes `group billing` above `store:` for the beginning of one long key, and reports the colon of the next line.
+/// The line to correct is the one without a colon.
 std::optional<YamlFault> missingColon(const SourceText& source, std::size_t offset) {
   const std::string_view text = source.text();
   if (text.empty() || offset >= text.size()) return std::nullopt;

@@ -1,5 +1,5 @@
-// A YAML document as a plain tree that keeps what yaml-cpp's own nodes lose: the place of every key, keys given twice,
-// and the difference between nothing and an empty text.
+// A YAML document as a plain tree. It keeps what yaml-cpp's own nodes lose: the place of every key, keys given twice,
+// and the difference between no value and an empty text.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ struct YamlNode {
     scalar,
     list,  ///< its items are not kept: no key takes a list
     map,
-    refused,  ///< was there, and has its fault already (an alias, something nested too deeply)
+    refused,  ///< existed, and its fault is already reported (an alias, something nested too deeply)
   };
-  // YamlEntry is not complete yet: the constructors stand elsewhere, and `entries` has no initialiser.
+  // YamlEntry is not complete yet, so the constructors are defined elsewhere, and `entries` has no initialiser.
   YamlNode();
   YamlNode(Kind kindOfNode, std::size_t firstByte, std::string textOfScalar = {});
 
@@ -41,15 +41,15 @@ struct YamlFault {
   std::string message;
 };
 
-/// `root` is empty if the text holds no document. If there is a fault that `fatal` marks, the tree is not to be used.
+/// `root` is empty if the text contains no document. If `fatal` marks a fault, do not use the tree.
 struct YamlDocument {
   std::optional<YamlNode> root{};
   std::vector<YamlFault> faults{};
   bool fatal{false};
 };
 
-/// Reads one document. Never throws for what the text holds. What we do not take although YAML has it (anchors,
-/// aliases, tags, several documents, deep nesting) is a fault.
+/// Reads one document. Never throws because of the text. YAML features that we do not accept (anchors, aliases, tags,
+/// several documents, deep nesting) are faults.
 [[nodiscard]] YamlDocument parseYaml(const SourceText& source);
 
 }  // namespace tenure::config

@@ -1,4 +1,4 @@
-// Everything that the search for credentials takes from its process, so that tests bring their own.
+// Everything that the search for credentials takes from its process, so that tests can replace it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tenure::aws {
 
-/// A copy: immune to setenv() of other threads.
+/// A copy, so setenv() in other threads does not affect it.
 struct AwsEnvironment {
   std::map<std::string, std::string> variables{};
   /// Milliseconds since 1970; only for signatures and for the lifetime of credentials.
@@ -16,11 +16,11 @@ struct AwsEnvironment {
 
   [[nodiscard]] static AwsEnvironment ofProcess();
 
-  /// Empty if it is not set; AWS's SDKs do not tell the two apart either.
+  /// Empty if it is not set. AWS's SDKs treat "empty" and "not set" alike too.
   [[nodiscard]] std::string get(const std::string& name) const;
   /// "true" in any case of letters.
   [[nodiscard]] bool isTrue(const std::string& name) const;
-  /// `path` with a leading "~/" taken from HOME.
+  /// `path`, with a leading "~/" replaced by HOME.
   [[nodiscard]] std::string expandHome(const std::string& path) const;
 };
 

@@ -24,14 +24,14 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds never = nanoseconds::max();
 constexpr nanoseconds forcedAtMostEvery = std::chrono::seconds{2};
 
-/// Counts suspend: credentials expire meanwhile.
+/// This clock counts suspend, because credentials also expire during suspend.
 nanoseconds now() { return readClock().boottime; }
 
 nanoseconds later(nanoseconds from, nanoseconds by) { return by > never - from ? never : from + by; }
 
 }  // namespace
 
-/// Shared with the threads, so that the cache may be destroyed on its own one.
+/// Shared with the threads, so that the cache may be destroyed on its own thread.
 struct CredentialCache::State : std::enable_shared_from_this<State> {
   struct Waiter {
     nanoseconds deadline;
@@ -47,7 +47,8 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
   void enqueue(Waiter waiter) {
     {
       const std::lock_guard lock{mutex};
-      // First what may throw. A keeper that has been told to stop has no successor: it answers all before it ends.
+      // The steps that may throw come first. A keeper that was told to stop is not replaced: it answers everybody
+      // before it ends.
       if (!keeper.joinable() && !stop.stop_requested()) {
         keeper = detail::startThread("tenure-aws", [self = shared_from_this()] { self->keep(); });
       }
@@ -71,7 +72,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
       }
       const nanoseconds until = nextWake();
       const auto ready = [&] { return std::exchange(poked, false) || stop.stop_requested(); };
-      // Woken at least once a minute: the wait does not count suspend.
+      // It wakes at least once a minute, because the wait does not count suspend.
       changed.wait_for(lock, std::clamp(until - now(), nanoseconds{0}, nanoseconds{std::chrono::minutes{1}}), ready);
     }
     while (!waiters.empty()) {
@@ -88,7 +89,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
     }
   }
 
-  /// Without the mutex: who is answered may call again or destroy the cache.
+  /// Answers without the mutex, because a caller that gets its answer may call again or destroy the cache.
   static void give(std::unique_lock<std::mutex>& lock, std::vector<Answer> answers) {
     lock.unlock();
     for (auto& [ready, result] : answers) ready(std::move(result));
@@ -129,7 +130,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
     return out;
   }
 
-  /// Calls need the mutex to learn the current credentials: they do not wait for the former thread's last instructions.
+  /// Calls need the mutex to get the current credentials, so the mutex is released while the former thread ends.
   void startFetch(std::unique_lock<std::mutex>& lock) {
     fetching = true;
     if (fetcher.joinable()) {
@@ -161,7 +162,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
     changed.notify_all();
   }
 
-  /// With the mutex.
+  /// Called with the mutex held.
   void finishFetch(StoreResult<Credentials> got) {
     const nanoseconds at = now();
     fetching = false;
@@ -181,7 +182,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
     latest = std::make_shared<const Credentials>(*std::move(got));
   }
 
-  /// A cause is one warning, however often it is met. On the thread that fetches.
+  /// Logs a cause as one warning, however often it occurs. Called on the thread that fetches.
   void tell(const StoreResult<Credentials>& got) {
     const std::string before = std::exchange(toldFailure, got ? std::string{} : got.error().message);
     if (!got) {
@@ -197,7 +198,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
 
   Fetch fetch;
   Logger logger;
-  std::string toldFailure{};  ///< of the fetching thread; empty: the last fetch did not fail
+  std::string toldFailure{};  ///< used by the fetching thread only; empty: the last fetch succeeded
   std::stop_source stop{};
   mutable std::mutex mutex{};
   std::condition_variable changed{};
@@ -221,8 +222,8 @@ CredentialCache::CredentialCache(Fetch fetch, Logger logger)
     : state_{std::make_shared<State>(std::move(fetch), std::move(logger))} {}
 
 CredentialCache::~CredentialCache() {
-  // In a forked child the threads are not there to be joined, and the mutex may stand locked for ever. They own the
-  // state, so it stays.
+  // In a forked child the threads do not exist and cannot be joined, and the mutex may stay locked for ever. The
+  // threads own the state, so it is kept.
   if (!state_->mark.isHere()) return;
   state_->stop.request_stop();
   std::thread keeper;

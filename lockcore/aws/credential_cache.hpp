@@ -1,4 +1,4 @@
-// The credentials in use, kept fresh in the background.
+// The credentials in use. They are refreshed in the background.
 #pragma once
 
 #include <chrono>
@@ -13,9 +13,9 @@
 
 namespace tenure::aws {
 
-/// A thread ("tenure-aws", started at first need) watches the time; each fetch runs on one of its own
-/// ("tenure-aws-get"), one at a time and shared by all who wait, so that a fetch that hangs delays nobody beyond his
-/// own deadline. While fetches fail, the last credentials serve until they expire. Thread-safe.
+/// A thread ("tenure-aws", started when it is first needed) watches the time. Each fetch runs on a separate thread
+/// ("tenure-aws-get"), one at a time, and is shared by all callers that wait. So a fetch that hangs delays no caller
+/// beyond its own deadline. While fetches fail, the last credentials are used until they expire. Thread-safe.
 class CredentialCache {
  public:
   using Current = std::shared_ptr<const Credentials>;
@@ -24,8 +24,8 @@ class CredentialCache {
 
   /// `fetch` may block; it should return soon once stop is requested.
   CredentialCache(Fetch fetch, Logger logger);
-  /// Answers all who wait with an error, and returns when they have it, except on a thread of the library's own (see
-  /// detail::leaveThread()).
+  /// Answers all waiting callers with an error, and returns when they have it, except on a thread of the library itself
+  /// (see detail::leaveThread()).
   ~CredentialCache();
   CredentialCache(const CredentialCache&) = delete;
   CredentialCache& operator=(const CredentialCache&) = delete;
@@ -37,8 +37,9 @@ class CredentialCache {
   /// the fetch that failed, or with a transient error when `timeout` is over.
   void wait(std::chrono::nanoseconds timeout, Ready ready);
 
-  /// The service refused `refused`: as wait(), but after a new fetch, unless others than these are in use by now. A
-  /// service that goes on refusing brings about one fetch in two seconds at most; between, `ready` gets what there is.
+  /// The service refused `refused`. As wait(), but after a new fetch, unless other credentials than these are in use by
+  /// now. A service that goes on refusing causes at most one fetch in two seconds; in between, `ready` gets the present
+  /// credentials.
   void replace(Current refused, std::chrono::nanoseconds timeout, Ready ready);
 
  private:

@@ -15,7 +15,7 @@ struct Partition {
   std::string_view dualStackSuffix;  ///< empty: the partition has none
 };
 
-// From the partitions of AWS's endpoint rules. The first match counts; the last one is the partition "aws".
+// From the partitions in AWS's endpoint rules. The first match counts; the last row is the partition "aws".
 constexpr std::array<Partition, 8> partitions{{
     {"cn-", "amazonaws.com.cn", "api.amazonwebservices.com.cn"},
     {"us-gov-", "amazonaws.com", "api.aws"},
@@ -27,7 +27,7 @@ constexpr std::array<Partition, 8> partitions{{
     {"", "amazonaws.com", "api.aws"},
 }};
 
-/// No waiting mends what the options, the environment or the profile say.
+/// An error in the options, the environment or the profile, which waiting does not mend.
 StoreError misconfigured(std::string message) { return {ErrorClass::misconfigured, std::move(message), true}; }
 
 struct Found {
@@ -42,7 +42,7 @@ Found firstOf(std::initializer_list<Found> candidates) {
   return {};
 }
 
-/// A configured endpoint, which AWS_IGNORE_CONFIGURED_ENDPOINT_URLS switches off for all but the program's own.
+/// A configured endpoint. AWS_IGNORE_CONFIGURED_ENDPOINT_URLS disables all of them except the program's own.
 Found configuredEndpoint(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes) {
   if (!wishes.endpoint.empty()) return {wishes.endpoint, "the configured endpoint"};
   const Profile* profile = config.find(profileName(environment, wishes.profile));
@@ -77,7 +77,7 @@ std::string findRegion(const AwsEnvironment& environment, const SharedConfig& co
 StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConfig& config, const PlaceWishes& wishes,
                              const std::string& region, const std::string& lookedAt) {
   const std::string profileText = profileName(environment, wishes.profile);
-  if (region.empty()) {  // may still come, from the instance's metadata or a file
+  if (region.empty()) {  // it may still come from the instance's metadata or a file
     return StoreError{ErrorClass::misconfigured,
                       "no AWS region: neither the option region, nor AWS_REGION, nor AWS_DEFAULT_REGION is set, nor "
                       "has the profile " +
@@ -115,10 +115,10 @@ std::string regionalHost(const std::string& service, const std::string& region, 
                                       [&](const Partition& one) { return region.starts_with(one.regionPrefix); });
   const std::string_view suffix = variant.dualStack ? partition->dualStackSuffix : partition->suffix;
   if (suffix.empty()) return {};
-  // In us-gov the plain endpoints are the FIPS ones.
+  // In us-gov the plain endpoints are the FIPS endpoints.
   const bool plain = !variant.fips || (partition->regionPrefix == "us-gov-" && !variant.dualStack);
   const std::string name = plain ? service : service + "-fips";
-  // S3 is older than the scheme of dual-stack names.
+  // S3 is older than the naming scheme for dual-stack endpoints.
   if (service == "s3" && variant.dualStack) return name + ".dualstack." + region + '.' + std::string{partition->suffix};
   return name + '.' + region + '.' + std::string{suffix};
 }

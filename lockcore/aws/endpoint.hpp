@@ -1,4 +1,4 @@
-// Region and endpoint, found as AWS's SDKs find them.
+// Finds region and endpoint as AWS's SDKs find them.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct Place {
   net::Url endpoint{};
 };
 
-/// What the program asks for; empty texts leave it to the environment.
+/// What the program asks for. Empty texts leave the choice to the environment.
 struct PlaceWishes {
   std::string service{};
   std::string region{};
@@ -29,7 +29,7 @@ struct PlaceWishes {
 [[nodiscard]] std::string findRegion(const AwsEnvironment& environment, const SharedConfig& config,
                                      const PlaceWishes& wishes);
 
-/// For an empty `region`: misconfigured, with a list of what was looked at (`lookedAt` is added to it).
+/// If `region` is empty: misconfigured, with a list of the places that were searched (`lookedAt` is added to it).
 [[nodiscard]] StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConfig& config,
                                            const PlaceWishes& wishes, const std::string& region,
                                            const std::string& lookedAt);

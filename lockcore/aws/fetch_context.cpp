@@ -7,7 +7,7 @@
 namespace tenure::aws {
 namespace {
 
-/// Outlives the wait: the answer may come after it was given up.
+/// Outlives the wait, because the answer may come after the wait was given up.
 struct Answer {
   std::mutex mutex{};
   std::condition_variable_any changed{};

@@ -1,4 +1,4 @@
-// What the search for credentials works with, on a thread that may block.
+// What the search for credentials uses, on a thread that may block.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace tenure::aws {
 
-/// The time limits, so that tests need not wait for them.
+/// The time limits; tests set shorter ones.
 struct FetchLimits {
   std::chrono::milliseconds service{5'000};   ///< one request to STS
   std::chrono::milliseconds metadata{1'000};  ///< one request to the container's or instance's metadata
@@ -27,7 +27,8 @@ struct FetchLimits {
 
 using HttpClientFactory = std::function<std::shared_ptr<net::HttpClient>(net::HttpClientOptions)>;
 
-/// One search. Not thread-safe; lives on the fetching thread. All that blocks ends early when `stop` is requested.
+/// One search. Not thread-safe; it lives on the fetching thread. Every blocking step ends early when `stop` is
+/// requested.
 struct FetchContext {
   const AwsEnvironment& environment;
   const SharedConfig& config;
@@ -40,14 +41,14 @@ struct FetchContext {
   std::string region{};  ///< for STS; may be empty
   std::shared_ptr<net::HttpClient> metadataHttp{};
 
-  /// Sends and waits. `cancelled` when `stop` was requested.
+  /// Sends and waits for the answer. `cancelled` if `stop` was requested.
   [[nodiscard]] net::HttpOutcome exchange(net::HttpClient& client, const net::Origin& origin, net::HttpRequest request,
                                           std::chrono::milliseconds timeout) const;
-  /// To a metadata service, with a second try after a lost connection or a status of 500 and above.
+  /// Sends to a metadata service, with a second attempt after a lost connection or a status of 500 and above.
   [[nodiscard]] net::HttpOutcome askMetadata(const net::Origin& origin, const net::HttpRequest& request);
 
-  /// How long credentials live that their issuer says expire at `expiration`. `dateHeader` of his answer, if there is
-  /// one, saves the result from an own clock that is wrong.
+  /// How long credentials live if their issuer says that they expire at `expiration`. If the issuer's answer has a
+  /// `dateHeader`, the result is correct even if this machine's clock is wrong.
   [[nodiscard]] std::chrono::seconds lifetimeUntil(std::chrono::seconds expiration, std::string_view dateHeader) const;
 };
 

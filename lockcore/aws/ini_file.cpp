@@ -17,7 +17,7 @@ StoreError fault(const std::string& path, int line, const std::string& what) {
   return {ErrorClass::credentials, path + ':' + std::to_string(line) + ": " + what};
 }
 
-/// A comment in a line begins after white space; a '#' inside of a value belongs to it.
+/// A comment in a line begins after white space; a '#' inside a value belongs to the value.
 std::string_view withoutComment(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool mark = text[i] == '#' || text[i] == ';';
@@ -80,7 +80,8 @@ class Parser {
     return {};
   }
 
-  /// Below an empty value: its own names and values. Below any other: a continuation, which no value of ours has.
+  /// Indented lines after an empty value are names and values nested in it. After any other value they would continue
+  /// that value, and no value of ours has a continuation.
   StoreError takeNested(std::string_view content) {
     const std::size_t equals = content.find('=');
     if (value_->text.empty() && equals != std::string_view::npos) {
@@ -114,7 +115,7 @@ StoreError cannotRead(const std::string& path, int systemErrno) {
   return {ErrorClass::credentials, path + ": " + std::generic_category().message(systemErrno)};
 }
 
-/// Not blocking, so that a pipe without a writer does not hold the search up.
+/// Non-blocking, so that a pipe without a writer does not block the search.
 StoreResult<std::string> readAll(const std::string& path, bool missingIsEmpty) {
   const OpenFile file{path};
   if (file.fd() < 0) {

@@ -12,7 +12,7 @@ namespace tenure::aws {
 
 struct IniValue {
   std::string text{};
-  std::map<std::string, std::string> nested{};  ///< of `s3 =` and indented lines below it
+  std::map<std::string, std::string> nested{};  ///< the indented lines below `s3 =`
   int line{0};
 };
 
@@ -21,17 +21,17 @@ struct IniSection {
   int line{0};
 };
 
-/// Sections by their text between the brackets, with runs of white space made one blank: "profile billing". A section
-/// that comes twice is merged; of a value that comes twice the last counts.
+/// Sections by the text between their brackets, in which each run of white space is one blank: "profile billing".
+/// Sections with the same text are merged; of a value that comes twice the last one counts.
 using IniFile = std::map<std::string, IniSection>;
 
-/// An error names `path` and the line, and quotes nothing of it: it could be a key.
+/// An error names `path` and the line, and quotes nothing of the line, because it could be a key.
 [[nodiscard]] StoreResult<IniFile> parseIni(const std::string& path, std::string_view text);
 
-/// A file that is not there is an empty one. At most 1 MiB.
+/// A missing file counts as an empty one. At most 1 MiB.
 [[nodiscard]] StoreResult<IniFile> readIni(const std::string& path);
 
-/// The whole of a small file, or why not: "/x/token: No such file or directory".
+/// The whole content of a small file, or why it cannot be read: "/x/token: No such file or directory".
 [[nodiscard]] StoreResult<std::string> readSmallFile(const std::string& path);
 
 }  // namespace tenure::aws

@@ -13,16 +13,16 @@
 
 namespace tenure::aws {
 
-/// The service answered; also with an error of its own (status 400 and above).
+/// The service answered, possibly with an error of its own (status 400 and above).
 struct JsonReply {
   int status{0};
   std::string body{};
   std::string requestId{};  ///< x-amzn-RequestId, for messages
-  bool copiesOut{false};    ///< copies of the request are without an answer, and may be carried out yet
+  bool copiesOut{false};    ///< copies of the request are unanswered, and may still be carried out
 };
 
-/// There was no answer of the service. `error.errorClass` is `credentials` if there were no valid credentials,
-/// `misconfigured` for a region or endpoint that cannot be and for a reply that is too long, else `transient`.
+/// The service did not answer. `error.errorClass` is `credentials` if there were no valid credentials, `misconfigured`
+/// for an invalid region or endpoint and for a reply that is too long, else `transient`.
 struct JsonCallError {
   StoreError error;
   bool maybeSent{true};  ///< false: the service cannot have seen the request
@@ -32,20 +32,21 @@ struct JsonCallError {
 using JsonOutcome = boost::system::result<JsonReply, JsonCallError>;
 using JsonHandler = std::function<void(JsonOutcome)>;
 
-/// Thread-safe. Implementations: makeJsonClient() (HTTP, Signature Version 4, the credential chain); tests bring their
+/// Thread-safe. Implementations: makeJsonClient() (HTTP, Signature Version 4, the credential chain); tests have their
 /// own.
 class JsonClient {
  public:
   virtual ~JsonClient() = default;
 
-  /// `target`: the X-Amz-Target header, "DynamoDB_20120810.UpdateItem". Returns at once; the handler is called exactly
-  /// once, on a thread of the client's, never inside the call, and with an error when the client is destroyed first.
-  /// One attempt, with one exception: a reply that proves that the request was refused unread for its signature
-  /// (ExpiredToken, a clock that is wrong) is followed by one further, newly signed request inside the same time.
+  /// `target`: the X-Amz-Target header, "DynamoDB_20120810.UpdateItem". Returns at once. The handler is called exactly
+  /// once, on a thread of the client, never inside the call; with an error if the client is destroyed first. It makes
+  /// one attempt, with one exception: a reply may prove that the request was refused unread because of its signature
+  /// (ExpiredToken, a clock that is wrong). Then one further, newly signed request follows within the same time.
   virtual void call(std::string target, std::string body, std::chrono::nanoseconds timeout, JsonHandler handler) = 0;
 
-  /// As call(), for a request that the service may be sent several copies of, on several connections: those of which
-  /// the answer tells what the record is, whichever copy was carried out. Packets that a line loses cost it less time.
+  /// As call(), for a request of which the service may get several copies, on several connections. Use it only for
+  /// requests whose answer says what the record is, whichever copy was carried out. Packets that a line loses cost it
+  /// less time.
   virtual void callRepeatedly(std::string target, std::string body, std::chrono::nanoseconds timeout,
                               JsonHandler handler) {
     call(std::move(target), std::move(body), timeout, std::move(handler));

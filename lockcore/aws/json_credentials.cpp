@@ -16,7 +16,7 @@ std::string textOf(const json::object& object, const char* name) {
 std::string missingName(const Keys& keys, const JsonKeyNames& names) {
   if (keys.accessKeyId.empty()) return "AccessKeyId";
   if (keys.secretAccessKey.empty()) return "SecretAccessKey";
-  // Metadata services hand out nothing but temporary keys, which are of no use without their token.
+  // Metadata services only give temporary keys, which are useless without their token.
   if (keys.sessionToken.empty() && !names.versionOne) return names.sessionToken;
   return {};
 }

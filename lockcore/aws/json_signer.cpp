@@ -18,7 +18,7 @@ JsonSigner::JsonSigner(const net::Origin& origin, std::string path, std::string 
       region_{std::move(region)},
       service_{std::move(service)},
       contentType_{std::move(contentType)} {
-  // The general way gives path and query; they end before the first header.
+  // The general function gives path and query; they end before the first header.
   const std::string general = canonicalRequest({"POST", path_, {{"content-type", contentType_}}, {}}).text;
   head_ = general.substr(0, general.find("content-type:"));
   head_.append("content-type:").append(contentType_).append("\nhost:").append(hostHeader(origin));

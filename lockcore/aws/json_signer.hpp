@@ -1,4 +1,4 @@
-// Builds and signs the requests of one JSON service at one endpoint: the path that every heartbeat takes.
+// Builds and signs the requests of one JSON service at one endpoint. Every heartbeat uses this code.
 #pragma once
 
 #include <chrono>
@@ -13,12 +13,11 @@
 
 namespace tenure::aws {
 
-/// The names, the order and most values of the headers are known beforehand, so the canonical request is put together
-/// without sorting and the signing key is kept for its day. The result is byte for byte that of signRequest().
-/// Thread-safe.
+/// The names, the order and most values of the headers are known beforehand. So the canonical request is built without
+/// sorting, and the signing key is kept for its day. The result is byte for byte that of signRequest(). Thread-safe.
 class JsonSigner {
  public:
-  /// `path`: of the endpoint, "/" as a rule.
+  /// `path`: of the endpoint, usually "/".
   JsonSigner(const net::Origin& origin, std::string path, std::string region, std::string service,
              std::string contentType);
 

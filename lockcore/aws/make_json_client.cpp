@@ -11,7 +11,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-/// So often at most one follows the other within the call's time.
+/// At most this many copies follow one another within the call's time.
 constexpr int copiesInACall = 12;
 
 JsonOutcome replyFrom(SignedOutcome&& outcome) {

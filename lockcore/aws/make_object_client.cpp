@@ -12,7 +12,7 @@ namespace {
 
 bool namedByHost(const net::Origin& endpoint, const std::string& bucket, Addressing addressing) {
   if (addressing != Addressing::automatic) return addressing == Addressing::virtualHost;
-  // The certificate of AWS covers one label before its own name.
+  // AWS's certificate covers one label before its own name.
   const bool ofAws = endpoint.host.starts_with("s3") &&
                      (endpoint.host.ends_with(".amazonaws.com") || endpoint.host.ends_with(".amazonaws.com.cn"));
   return ofAws && isHostLabel(bucket);

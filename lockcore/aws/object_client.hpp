@@ -18,8 +18,8 @@ namespace tenure::aws {
 struct ObjectRequest {
   std::string method{"GET"};
   std::string bucket{};
-  std::string key{};  ///< as it is, not encoded; empty: the bucket itself
-  /// Encoded already, without the question mark: `list-type=2&prefix=a%2Fb`.
+  std::string key{};  ///< not encoded; empty: the bucket itself
+  /// Already encoded, without the question mark: `list-type=2&prefix=a%2Fb`.
   std::string query{};
   std::vector<net::HttpHeader> headers{};
   std::string body{};
@@ -28,7 +28,7 @@ struct ObjectRequest {
 using ObjectOutcome = boost::system::result<net::HttpResponse, JsonCallError>;
 using ObjectHandler = std::function<void(ObjectOutcome)>;
 
-/// Thread-safe. The same rules as JsonClient's: one attempt, answered exactly once, on a thread of the client's.
+/// Thread-safe. It follows the same rules as JsonClient: one attempt, answered exactly once, on a thread of the client.
 class ObjectClient {
  public:
   virtual ~ObjectClient() = default;
@@ -44,7 +44,7 @@ enum class Addressing {
   virtualHost,  ///< https://bucket.endpoint/key
 };
 
-/// `options.service` and `options.contentType` are not looked at. Makes no request, and throws, as makeJsonClient does.
+/// `options.service` and `options.contentType` are ignored. Makes no request, and throws, as makeJsonClient does.
 [[nodiscard]] std::shared_ptr<ObjectClient> makeObjectClient(JsonClientOptions options, Addressing addressing = {},
                                                              Logger logger = {});
 

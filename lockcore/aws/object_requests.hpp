@@ -1,4 +1,4 @@
-// The requests of S3, as far as no network is needed.
+// Builds the requests of S3, as far as no network is needed.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace tenure::aws {
 
-/// Where it goes and what stands in its request line; the key is encoded once, as S3 wants it.
+/// The request's destination and its request line. The key is encoded once, as S3 requires.
 [[nodiscard]] SignedRequest unsignedRequest(const net::Url& endpoint, const ObjectRequest& what, Addressing addressing);
 
-/// makeObjectClient() with parts of the caller's.
+/// makeObjectClient() with parts that the caller supplies.
 [[nodiscard]] std::shared_ptr<ObjectClient> makeObjectClient(JsonClientOptions options, Addressing addressing,
                                                              ClientParts parts, Logger logger);
 

@@ -60,7 +60,7 @@ class SpawnSettings {
   SpawnSettings(const Pipe& out, const Pipe& err) {
     posix_spawn_file_actions_init(&files_);
     posix_spawn_file_actions_addopen(&files_, 0, "/dev/null", O_RDONLY | O_CLOEXEC, 0);
-    posix_spawn_file_actions_adddup2(&files_, 0, 0);  // onto itself: takes close-on-exec off
+    posix_spawn_file_actions_adddup2(&files_, 0, 0);  // a dup onto itself clears close-on-exec
     posix_spawn_file_actions_adddup2(&files_, out.write.get(), 1);
     posix_spawn_file_actions_adddup2(&files_, err.write.get(), 2);
     posix_spawnattr_init(&attributes_);
@@ -96,7 +96,7 @@ class SpawnSettings {
   posix_spawnattr_t attributes_{};
 };
 
-/// False at its end.
+/// False at the end of the output.
 bool drain(const Fd& from, std::string& into) {
   std::array<char, 4096> buffer{};
   const ssize_t got = read(from.get(), buffer.data(), buffer.size());
@@ -108,7 +108,7 @@ bool drain(const Fd& from, std::string& into) {
 
 enum class End { finished, timeOver, stopped };
 
-/// Reads both outputs until they are closed, which a command does at its end.
+/// Reads both outputs until they are closed, which happens when a command ends.
 End collect(Pipe& out, Pipe& err, ProcessOutput& output, std::chrono::milliseconds timeout, const Fd& stopped) {
   const Instant begin = readClock();
   while (out.read.get() >= 0 || err.read.get() >= 0) {
@@ -124,7 +124,7 @@ End collect(Pipe& out, Pipe& err, ProcessOutput& output, std::chrono::millisecon
   return End::finished;
 }
 
-/// The outputs are closed, or the group is about to be killed; a command that lives on without either is killed too.
+/// The outputs are closed, or the group is about to be killed. A command that still lives is killed too.
 void reap(pid_t child, ProcessOutput& output) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -133,7 +133,7 @@ void reap(pid_t child, ProcessOutput& output) {
   if (WIFSIGNALED(status)) output.signal = WTERMSIG(status);
 }
 
-/// Waits for the end of the child itself until the time is over.
+/// Waits for the end of the child itself, until the time is over.
 bool endsInTime(pid_t child, std::chrono::milliseconds timeout, const Fd& stopped) {
   const Instant begin = readClock();
   for (;;) {
@@ -166,7 +166,7 @@ StoreResult<ProcessOutput> runShellCommand(const std::string& command,
   const std::stop_callback wake{stop, [&stopped] { eventfd_write(stopped.get(), 1); }};
   ProcessOutput output;
   End end = collect(out, err, output, timeout, stopped);
-  // Who has closed his outputs has a moment to end; its exit code counts.
+  // A command that has closed its outputs gets a moment to end, because its exit code counts.
   if (end == End::finished && !endsInTime(child, std::min(timeout, std::chrono::milliseconds{2'000}), stopped)) {
     end = stop.stop_requested() ? End::stopped : End::timeOver;
   }

@@ -16,12 +16,13 @@ struct ProcessOutput {
   std::string out{};
   std::string err{};
   int exitCode{0};
-  int signal{0};  ///< the one that ended it, or 0
+  int signal{0};  ///< the signal that ended it, or 0
 };
 
-/// By `/bin/sh -c`, as AWS's SDKs do, with `variables` as its environment and /dev/null as its input. When the time is
-/// over or `stop` is requested, it and all of its process group are killed. Only its first 64 KiB of each output are
-/// kept. An error (errorClass credentials) says why there is no output: not started, time over, stopped.
+/// Runs it by `/bin/sh -c`, as AWS's SDKs do, with `variables` as its environment and /dev/null as its input. When the
+/// time is over or `stop` is requested, the command and its whole process group are killed. Only the first 64 KiB of
+/// each output are kept. An error (errorClass credentials) says why there is no output: not started, time over,
+/// stopped.
 [[nodiscard]] StoreResult<ProcessOutput> runShellCommand(const std::string& command,
                                                          const std::map<std::string, std::string>& variables,
                                                          std::chrono::milliseconds timeout,

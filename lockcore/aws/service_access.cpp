@@ -27,9 +27,9 @@ ServiceAccess::ServiceAccess(JsonClientOptions options, ClientParts parts, Logge
       logger_{std::move(logger)},
       clock_{parts_.environment.wallClockMillis} {
   check(options_);
-  // What needs no network is found at once: the first connections stand before the first call.
+  // Everything that needs no network is found at once, so that the first connections are ready before the first call.
   const auto config = loadConfig();
-  if (!config) return;  // it may name the trusted certificates; fetch() goes on when it can be read
+  if (!config) return;  // the file may name the trusted certificates; fetch() continues when it can be read
   makeHttp(*config);
   const std::string region = findRegion(parts_.environment, *config, wishes());
   if (region.empty()) return;
@@ -69,8 +69,8 @@ PlaceWishes ServiceAccess::wishes() const {
   return {options_.service, options_.region, options_.endpoint, options_.profile};
 }
 
-/// A broken file is an error even where it might not matter: it could name the endpoint. A program that brings all by
-/// itself has no use for the files.
+/// A broken file is an error even where it might not matter, because it could name the endpoint. A program that
+/// supplies everything itself does not need the files.
 StoreResult<SharedConfig> ServiceAccess::loadConfig() const {
   if (options_.credentials && !options_.region.empty() && !options_.endpoint.empty()) return SharedConfig{};
   return SharedConfig::load(parts_.environment);

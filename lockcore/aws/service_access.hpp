@@ -1,4 +1,4 @@
-// Finds where a service is and with whose keys to call it; runs on the fetching thread.
+// Finds where a service is and which keys to use for it; runs on the fetching thread.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace tenure::aws {
 
-/// What tests bring instead of the process's environment and the network.
+/// What tests supply instead of the process's environment and the network.
 struct ClientParts {
   AwsEnvironment environment{};
   HttpClientFactory makeHttp{};
@@ -42,7 +42,7 @@ class ServiceAccess {
   /// Throws as makeJsonClient() does.
   ServiceAccess(JsonClientOptions options, ClientParts parts, Logger logger);
 
-  /// Blocking. Finds the target first, if it is not known yet; so whoever has credentials has a target too.
+  /// Blocking. Finds the target first, if it is not known yet, so code that has credentials has a target too.
   [[nodiscard]] StoreResult<Credentials> fetch(const std::stop_token& stop);
 
   /// Null until it is known.
@@ -67,7 +67,7 @@ class ServiceAccess {
   std::shared_ptr<const Target> target_{};
 };
 
-/// makeJsonClient() with parts of the caller's.
+/// makeJsonClient() with parts that the caller supplies.
 [[nodiscard]] std::shared_ptr<JsonClient> makeJsonClient(JsonClientOptions options, ClientParts parts, Logger logger);
 
 }  // namespace tenure::aws

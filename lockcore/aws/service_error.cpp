@@ -10,7 +10,7 @@ namespace {
 
 namespace json = boost::json;
 
-// A bad signature is taken for a wrong clock only if the server's Date says so; the caller looks.
+// A bad signature is put down to a wrong clock only if the server's Date shows that; the caller checks it.
 constexpr std::array<std::pair<std::string_view, Refusal>, 11> codes{{
     {"ExpiredTokenException", Refusal::token},
     {"ExpiredToken", Refusal::token},
@@ -52,7 +52,7 @@ Refusal refusalFor(std::string_view code) {
 Refusal refusalOf(const net::HttpResponse& response) {
   if (response.status != 400 && response.status != 401 && response.status != 403) return Refusal::none;
   if (const auto header = response.header("x-amzn-ErrorType"); !header.empty()) return refusalFor(bareCode(header));
-  // Most refusals are failed conditions, some with a record in them; they need not be parsed a second time.
+  // Most refusals are failed conditions, some of them with a record; these need not be parsed a second time.
   bool possible = false;
   for (const auto& [name, refusal] : codes) possible = possible || response.body.find(name) != std::string::npos;
   if (!possible) return Refusal::none;

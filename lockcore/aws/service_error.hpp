@@ -1,4 +1,4 @@
-// Whether a reply of a JSON service refuses the request for its signature alone.
+// Whether a reply of a JSON service refuses the request only because of its signature.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 namespace tenure::aws {
 
 enum class Refusal {
-  none,   ///< served, or refused for what was asked
+  none,   ///< served, or refused for another reason
   clock,  ///< the time in the signature
-  token,  ///< credentials that are expired or not known
+  token,  ///< credentials that are expired or unknown
 };
 
 [[nodiscard]] Refusal refusalOf(const net::HttpResponse& response);

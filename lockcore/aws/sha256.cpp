@@ -15,7 +15,7 @@ struct FreeContext {
 };
 
 // Fetched once: OpenSSL 3 searches its providers at each implicit fetch, which costs more than the hash itself. Never
-// freed: a thread that is still signing when main() returns needs it.
+// freed, because a thread that is still signing when main() returns needs it.
 const EVP_MD* algorithm() {
   static EVP_MD* const md = (net::leaveOpenSslAtExit(), EVP_MD_fetch(nullptr, "SHA256", nullptr));
   if (md == nullptr)
@@ -32,7 +32,7 @@ EVP_MD_CTX* context() {
 
 Digest sha256(std::initializer_list<std::string_view> parts) {
   Digest out{};
-  const EVP_MD* const md = algorithm();  // before the context, which must go first at the end of the thread
+  const EVP_MD* const md = algorithm();  // before the context, which must be destroyed first at the end of the thread
   EVP_MD_CTX* const running = context();
   bool good = running != nullptr && EVP_DigestInit_ex2(running, md, nullptr) == 1;
   for (const std::string_view part : parts) good = good && EVP_DigestUpdate(running, part.data(), part.size()) == 1;

@@ -1,4 +1,4 @@
-// SHA-256 and HMAC-SHA-256 over OpenSSL, made for many short messages.
+// SHA-256 and HMAC-SHA-256 with OpenSSL, made for many short messages.
 #pragma once
 
 #include <array>
@@ -10,20 +10,20 @@ namespace tenure::aws {
 
 using Digest = std::array<unsigned char, 32>;
 
-/// Of the parts one after another. Any thread. Throws std::runtime_error if OpenSSL has no SHA-256.
+/// The hash of the parts, one after another. Any thread. Throws std::runtime_error if OpenSSL has no SHA-256.
 [[nodiscard]] Digest sha256(std::initializer_list<std::string_view> parts);
 
 /// 64 hex digits in lower case.
 void appendHex(std::string& out, const Digest& digest);
 [[nodiscard]] std::string hex(const Digest& digest);
 
-/// The bytes as a text, to go into the next hash.
+/// The bytes as a text, for use in the next hash.
 [[nodiscard]] inline std::string_view bytesOf(const Digest& digest) noexcept {
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): unsigned char may be looked at as char
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
 }
 
-/// A key ready for many messages: the two padded blocks of RFC 2104. Immutable, so any thread may use it.
+/// A key prepared for many messages: the two padded blocks of RFC 2104. Immutable, so any thread may use it.
 class HmacKey {
  public:
   explicit HmacKey(std::string_view key);

@@ -34,7 +34,7 @@ StoreResult<SharedConfig> SharedConfig::load(const AwsEnvironment& environment) 
 void SharedConfig::addConfigFile(const std::string& path, const IniFile& file) {
   constexpr std::string_view profilePrefix = "profile ";
   constexpr std::string_view servicesPrefix = "services ";
-  // [default] first: where [profile default] is there as well, it has the last word.
+  // [default] first: if [profile default] exists as well, its values replace these.
   if (const auto plain = file.find("default"); plain != file.end()) add("default", path, plain->second);
   for (const auto& [name, section] : file) {
     if (name.starts_with(profilePrefix)) add(name.substr(profilePrefix.size()), path, section);

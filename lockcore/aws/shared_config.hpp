@@ -18,18 +18,18 @@ struct Profile {
   std::map<std::string, IniValue> values{};
   std::string where{};  ///< "/home/a/.aws/config:12", for messages
 
-  /// Empty if it is not there.
+  /// Empty if the key does not exist.
   [[nodiscard]] std::string get(const std::string& key) const;
 };
 
-/// Both files, read once. In the config file a profile is `[profile NAME]` (or `[default]`), in the credentials file
-/// `[NAME]`; where both have a value, the credentials file counts.
+/// Both files, read once. A profile is `[profile NAME]` (or `[default]`) in the config file, and `[NAME]` in the
+/// credentials file. If both have a value, that of the credentials file counts.
 class SharedConfig {
  public:
   [[nodiscard]] static StoreResult<SharedConfig> load(const AwsEnvironment& environment);
 
   [[nodiscard]] const Profile* find(const std::string& name) const;
-  /// Of `[services NAME]`, for one service; empty if there is none.
+  /// The endpoint in `[services NAME]` for one service; empty if there is none.
   [[nodiscard]] std::string serviceEndpoint(const std::string& servicesName, const std::string& service) const;
 
   /// "/home/a/.aws/config and /home/a/.aws/credentials"

@@ -65,10 +65,10 @@ void SignedCalls::send(const SignedCallPtr& call, ServiceAccess& access, Credent
 
 void SignedCalls::take(const SignedCallPtr& call, const Used& used, net::HttpOutcome outcome) {
   if (!outcome) {
-    // What was refused for its signature was not carried out, unless copies of it were; after it, a lost second request
-    // is in doubt as any.
+    // A request that was refused for its signature was not carried out, unless copies of it were. If the second request
+    // after it is lost, its outcome is unknown like that of any other.
     const net::HttpError error = outcome.error();
-    // A reply that is too long will be so the next time.
+    // A reply that is too long will be too long again.
     const bool passes = error.kind != net::HttpError::Kind::tooLarge;
     return call->fail(
         JsonCallError{{passes ? ErrorClass::transient : ErrorClass::misconfigured, error.message}, error.maybeSent});

@@ -1,4 +1,4 @@
-// Signed calls to one service: credentials, the clock of signatures, one further try after a refused signature.
+// Signed calls to one service: credentials, the clock of signatures, one further attempt after a refused signature.
 #pragma once
 
 #include <chrono>
@@ -17,24 +17,24 @@
 
 namespace tenure::aws {
 
-/// A request that is ready to be sent, and where to.
+/// A request that is ready to be sent, and its destination.
 struct SignedRequest {
   net::Origin origin;
   net::HttpRequest request;
 };
 
-/// Any thread; called once for each time that the request is sent.
+/// Any thread; called each time the request is sent.
 using Sign = std::function<SignedRequest(const Target&, const Keys&, std::chrono::seconds now)>;
 using SignedOutcome = boost::system::result<net::HttpResponse, JsonCallError>;
 
-/// One call from its begin to its handler.
+/// One call, from its beginning to its handler.
 struct SignedCall {
   Sign sign;
   std::chrono::nanoseconds timeout;
   std::function<void(SignedOutcome)> handler;
   Instant begin{readClock()};
   bool signedAgain{false};
-  bool copiesOut{false};  ///< of the request as it was signed before: they may be carried out, whatever comes now
+  bool copiesOut{false};  ///< with the former signature: copies may be carried out, whatever comes now
 
   void fail(JsonCallError error) const {
     error.maybeSent = error.maybeSent || copiesOut;
@@ -44,8 +44,8 @@ struct SignedCall {
 };
 using SignedCallPtr = std::shared_ptr<SignedCall>;
 
-/// What calls in flight share. It is left empty by close(): the HTTP client must go then, and with it the handlers
-/// that hold this object. Thread-safe. JsonClient::call says what a caller may rely on.
+/// What calls in flight share. close() leaves it empty, because the HTTP client must be destroyed then, and with it the
+/// handlers that hold this object. Thread-safe. JsonClient::call says what a caller may rely on.
 class SignedCalls : public std::enable_shared_from_this<SignedCalls> {
  public:
   SignedCalls(std::shared_ptr<ServiceAccess> access, Logger logger);
@@ -69,7 +69,7 @@ class SignedCalls : public std::enable_shared_from_this<SignedCalls> {
   void sendIfOpen(const SignedCallPtr& call, CredentialCache::Current credentials);
   void send(const SignedCallPtr& call, ServiceAccess& access, CredentialCache::Current credentials);
   void take(const SignedCallPtr& call, const Used& used, net::HttpOutcome outcome);
-  /// The refused reply is the answer if no other keys come in time.
+  /// If no other keys come in time, the answer is the refused reply.
   void signWithNewKeys(const SignedCallPtr& call, const CredentialCache::Current& used, CredentialCache& cache,
                        net::HttpResponse refused);
 

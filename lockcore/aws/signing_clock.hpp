@@ -12,14 +12,14 @@
 
 namespace tenure::aws {
 
-/// AWS refuses signatures whose time is more than 5 minutes (some services: 15) off. When that happens the server's
-/// Date header gives the difference, which is added from then on: to the time in signatures and to nothing else.
+/// AWS refuses signatures whose time is wrong by more than 5 minutes (some services: 15). When that happens, the
+/// server's Date header gives the difference. From then on it is added to the time in signatures, and to nothing else.
 /// Thread-safe.
 class SigningClock {
  public:
   explicit SigningClock(std::function<std::int64_t()> wallClockMillis) : wall_{std::move(wallClockMillis)} {}
 
-  /// The time for a signature, and the correction that is in it.
+  /// The time for a signature, and the correction that it contains.
   struct Reading {
     std::chrono::seconds now;
     std::chrono::seconds offset;
@@ -31,12 +31,12 @@ class SigningClock {
   [[nodiscard]] std::chrono::seconds now() const { return read().now; }
 
   enum class Correction {
-    none,     ///< the time in the signature was right: something else is wrong
-    known,    ///< it was wrong; a call that was refused earlier has put the clock right meanwhile
-    justMade  ///< it was wrong, and the clock goes as the server's does from now on
+    none,     ///< the time in the signature was right: the cause is another one
+    known,    ///< it was wrong; meanwhile another call's refusal has corrected the clock
+    justMade  ///< it was wrong; from now on the clock follows the server's
   };
-  /// After the refusal of a signature whose time had `used` in it. Calls that were under way together are refused
-  /// together, so each is judged by its own time and not by what the first of them has corrected.
+  /// Called after the refusal of a signature whose time contained the correction `used`. Calls that were under way
+  /// together are refused together. So each is judged by its own time, not by what the first of them has corrected.
   Correction correctBy(std::string_view dateHeader, std::chrono::seconds used) {
     const auto server = parseHttpDate(dateHeader);
     if (!server) return Correction::none;

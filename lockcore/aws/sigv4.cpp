@@ -24,7 +24,7 @@ std::string normalized(std::string_view path) {
   return out;
 }
 
-/// Sorted by the encoded name, then by the encoded value. Parameters may come encoded already.
+/// Sorted by the encoded name, then by the encoded value. Parameters may already be encoded.
 std::string canonicalQuery(std::string_view query) {
   std::vector<std::pair<std::string, std::string>> parameters;
   for (const std::string_view part : split(query, '&')) {
@@ -43,7 +43,7 @@ std::string canonicalQuery(std::string_view query) {
   return out;
 }
 
-/// Without white space at its ends, and with one space for each run of it inside.
+/// Without white space at its ends; each run of white space inside becomes one space.
 std::string collapsed(std::string_view value) {
   std::string out;
   for (const char c : trim(value)) {

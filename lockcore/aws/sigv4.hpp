@@ -13,7 +13,7 @@
 
 namespace tenure::aws {
 
-/// What a signing key is good for.
+/// The scope for which a signing key is valid.
 struct Scope {
   std::string day{};  ///< 20150830
   std::string region{};
@@ -30,9 +30,9 @@ struct SignableRequest {
   std::string target{};
   std::vector<net::HttpHeader> headers{};
   std::string bodyHash{};  ///< hex
-  /// Every service but S3 takes `.`, `..` and double slashes out of the path.
+  /// Every service but S3 removes `.`, `..` and double slashes from the path.
   bool normalizePath{true};
-  /// S3 signs the path as it is in the request line; every other service encodes that a second time.
+  /// S3 signs the path as it is in the request line; every other service encodes it a second time.
   bool encodePath{true};
 };
 
@@ -52,12 +52,11 @@ struct CanonicalRequest {
 void signRequest(net::HttpRequest& request, const net::Origin& origin, const Keys& keys, std::string_view region,
                  std::string_view service, std::chrono::seconds now);
 
-/// The same for S3: besides, X-Amz-Content-Sha256, which S3 requires; the path of `target` is encoded once, by the
-/// caller.
+/// The same for S3: it also adds X-Amz-Content-Sha256, which S3 requires. The caller encodes the path of `target` once.
 void signS3Request(net::HttpRequest& request, const net::Origin& origin, const Keys& keys, std::string_view region,
                    std::chrono::seconds now);
 
-/// The Host header that the HTTP client sends: brackets around IPv6, the port if it is not the scheme's own.
+/// The Host header that the HTTP client sends: brackets around IPv6, and the port if it is not the scheme's default.
 [[nodiscard]] std::string hostHeader(const net::Origin& origin);
 
 }  // namespace tenure::aws

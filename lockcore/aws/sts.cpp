@@ -10,7 +10,7 @@ namespace tenure::aws {
 namespace {
 
 StoreError fault(const RoleRequest& role, const std::string& what) {
-  // The name of a role may be as long as a key, but what is no ARN may be one that stands in the wrong place.
+  // A role's name may be as long as a key. A text that is no ARN may be a key in the wrong place.
   const bool isArn = role.roleArn.starts_with("arn:");
   const std::string shown = isArn ? oneLine(role.roleArn, 160) : forPeople(role.roleArn, 160);
   return {ErrorClass::credentials, role.who + ": role " + shown + ": " + what};
@@ -51,8 +51,8 @@ std::string element(std::string_view xml, const std::string& name) {
   return out;
 }
 
-/// STS has an endpoint in each region, which is nearer and does not depend on us-east-1; without a region, the global
-/// one.
+/// STS has an endpoint in each region, which is nearer and does not depend on us-east-1. Without a region the global
+/// endpoint is used.
 StoreResult<Place> stsPlace(const FetchContext& context) {
   const PlaceWishes wishes{"sts", {}, {}, {}};
   auto place =

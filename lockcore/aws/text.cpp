@@ -84,7 +84,7 @@ std::string percentDecode(std::string_view text) {
 }
 
 std::string forPeople(std::string_view text, std::size_t most) {
-  constexpr std::size_t shortestSecret = 30;  // secret keys have 40 characters; access key ids, which are none, 20
+  constexpr std::size_t shortestSecret = 30;  // secret keys have 40 characters; access key ids, which are no secret, 20
   std::string out;
   text = trim(text);
   for (std::size_t i = 0; i < text.size() && out.size() < most;) {

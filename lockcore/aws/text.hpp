@@ -16,17 +16,17 @@ namespace tenure::aws {
 
 /// RFC 3986: everything but unreserved characters and those of `kept` becomes %XX.
 [[nodiscard]] std::string percentEncode(std::string_view text, std::string_view kept);
-/// What is no %XX stays as it is.
+/// Anything that is not %XX stays as it is.
 [[nodiscard]] std::string percentDecode(std::string_view text);
 
-/// Text of others for an error message: one line, at most `most` bytes, control characters out, and without any run of
-/// characters that is long enough to be a secret key or a token.
+/// Text of other programs for an error message: one line, at most `most` bytes, without control characters, and without
+/// any run of characters that is long enough to be a secret key or a token.
 [[nodiscard]] std::string forPeople(std::string_view text, std::size_t most = 200);
 
-/// The same for what is known to be no secret: nothing but control characters is taken out.
+/// The same for text that is known to be no secret: only control characters are removed.
 [[nodiscard]] std::string oneLine(std::string_view text, std::size_t most = 200);
 
-/// 1 to 63 of a-z 0-9 -, as a part of a host name; other texts must not reach a URL.
+/// 1 to 63 of a-z 0-9 -, as a part of a host name; other texts must not get into a URL.
 [[nodiscard]] bool isHostLabel(std::string_view text) noexcept;
 
 }  // namespace tenure::aws

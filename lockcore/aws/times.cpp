@@ -7,7 +7,7 @@
 namespace tenure::aws {
 namespace {
 
-/// Reads a text from its front; any misfit makes it bad for good.
+/// Reads a text from its front; after the first mismatch it stays bad.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_{text} {}

@@ -85,7 +85,8 @@ void AddressBook::start(const std::string& host, Entry& entry) {
   if (!entry.addresses.empty()) alarms_.set(entry, alarms_.now() + patience);
   const auto report = [this, host](const LookupResult& result) { finish(host, result); };
   try {
-    // Nobody can end getaddrinfo(), so nobody waits for the thread; what it touches it owns.
+    // getaddrinfo() cannot be ended from outside, so nobody waits for the thread. The thread owns everything that it
+    // uses.
     detail::startDetachedThread("tenure-dns", [lookup = options_.lookup, post = options_.post, host, report] {
       post([report, result = lookup(host)] { report(result); });
     });
@@ -100,7 +101,7 @@ void AddressBook::finish(const std::string& host, const LookupResult& result) {
   entry.running = false;
   entry.hanging = false;
   if (result && !result->empty()) {
-    // What is known keeps its order: an address that failed stays last.
+    // Known addresses keep their order: an address that failed stays last.
     Addresses merged;
     for (const IpAddress& old : entry.addresses) {
       if (std::find(result->begin(), result->end(), old) != result->end()) merged.push_back(old);

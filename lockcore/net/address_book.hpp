@@ -1,4 +1,4 @@
-// Internal: the addresses of names, looked up on threads of their own.
+// Internal: the addresses of names. They are looked up on separate threads.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ using Addresses = std::vector<IpAddress>;
 /// The error is a sentence without its end.
 using LookupResult = boost::system::result<Addresses, std::string>;
 
-/// Blocks. Runs on a thread that is nobody else's and that nobody waits for.
+/// Blocks. Runs on a separate thread that nobody waits for.
 using Lookup = std::function<LookupResult(const std::string& host)>;
 
 /// getaddrinfo().
@@ -35,24 +35,24 @@ class AddressBook {
   struct Options {
     Lookup lookup{systemLookup};
     std::chrono::nanoseconds renewEvery{std::chrono::seconds{60}};
-    /// Brings a task to the client's thread, from any thread; no effect when the client is gone.
+    /// Passes a task to the client's thread, from any thread; no effect when the client is gone.
     std::function<void(std::function<void()>)> post{};
   };
 
-  /// So long a caller waits for new addresses where old ones are known; then it gets the old ones.
+  /// How long a caller waits for new addresses where old ones are known; then it gets the old ones.
   static constexpr std::chrono::milliseconds patience{200};
-  /// So long the answer that there is none is believed.
+  /// How long the answer that there is no address is believed.
   static constexpr std::chrono::milliseconds failureKept{200};
 
   AddressBook(AlarmQueue& alarms, Options options) : alarms_{alarms}, options_{std::move(options)} {}
 
-  /// `found` may be called inside of this call; it is never called if the lookup hangs and nothing is known.
+  /// `found` may be called inside this call. It is never called if the lookup hangs and no address is known.
   void find(const std::string& host, const Found& found);
 
-  /// No address of the host accepts connections any more: the next find() looks it up anew.
+  /// No address of the host accepts connections any more: the next find() looks the name up again.
   void doubt(const std::string& host);
 
-  /// This address is tried after all others from now on.
+  /// From now on this address is tried after all others.
   void putLast(const std::string& host, const IpAddress& address);
 
  private:
@@ -65,7 +65,7 @@ class AddressBook {
     std::string failure{};
     std::chrono::nanoseconds failureUntil{0};
     bool running{false};
-    bool hanging{false};  ///< has run for longer than anybody waits who has old addresses
+    bool hanging{false};  ///< has run longer than a caller with old addresses waits
     std::vector<Found> waiting{};
   };
 

@@ -13,7 +13,8 @@ namespace tenure::net {
 
 class AlarmQueue;
 
-/// Something that happens at one moment at most. Clears itself when it is destroyed, which must come before the queue.
+/// Something that happens at one moment, once. It clears itself when it is destroyed, which must happen before the
+/// queue's destruction.
 class Alarm {
  public:
   virtual ~Alarm();
@@ -22,7 +23,7 @@ class Alarm {
 
  protected:
   Alarm() = default;
-  /// Called once, when the moment has come; it is not set any more then, and may be set anew.
+  /// Called once, when the moment has come. The alarm is not set any more then, and may be set again.
   virtual void onAlarm() = 0;
 
   [[nodiscard]] bool alarmIsSet() const noexcept { return queue_ != nullptr; }
@@ -33,9 +34,9 @@ class Alarm {
   std::chrono::nanoseconds due_{0};
 };
 
-/// Belongs to the scheduler's thread. The timer is armed for the first deadline and left alone when that one is cleared
-/// or a later one is set, so that calls which end in time cost no system call; a wake-up that finds nothing due arms it
-/// anew.
+/// Belongs to the scheduler's thread. The timer is armed for the first deadline. It stays armed when that deadline is
+/// cleared or a later one is set, so calls that end in time cost no system call. A wake-up that finds nothing due arms
+/// the timer again.
 class AlarmQueue {
  public:
   explicit AlarmQueue(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
@@ -46,7 +47,7 @@ class AlarmQueue {
   /// On the clock that `set` takes; it counts the time for which the machine is suspended.
   [[nodiscard]] std::chrono::nanoseconds now() const noexcept { return scheduler_->now().boottime; }
 
-  /// Sets the alarm, or moves it. A moment that has passed comes at the next turn of the loop.
+  /// Sets the alarm, or moves it. If the moment has passed, the alarm comes at the next turn of the loop.
   void set(Alarm& alarm, std::chrono::nanoseconds due);
   void clear(Alarm& alarm) noexcept;
 
@@ -58,7 +59,7 @@ class AlarmQueue {
   std::set<std::pair<std::chrono::nanoseconds, Alarm*>> alarms_{};
   std::optional<Scheduler::TimerId> timer_{};
   std::chrono::nanoseconds armedFor_{0};
-  /// Only tasks of the scheduler may cancel the timer, so it may fire when the queue is gone.
+  /// Only tasks of the scheduler may cancel the timer, so it may fire after the queue is gone.
   std::shared_ptr<bool> alive_{std::make_shared<bool>(true)};
 };
 

@@ -11,12 +11,12 @@
 namespace tenure::net {
 
 struct Authority {
-  std::optional<std::string_view> user{};  ///< all before the last '@'
+  std::optional<std::string_view> user{};  ///< everything before the last '@'
   std::string host{};                      ///< in lower case, without brackets
   std::optional<std::uint16_t> port{};
 };
 
-/// The fault never quotes the text: it may hold a password.
+/// The fault never quotes the text, because it may hold a password.
 [[nodiscard]] boost::system::result<Authority, UrlFault> parseAuthority(std::string_view text);
 
 /// `host`, `host:port`, `[::1]:port`; the port only if it is not `standardPort`.

@@ -19,7 +19,7 @@ using CallList = std::list<std::unique_ptr<Call>>;
 
 class CallKeeper {
  public:
-  /// The call's time is over, or it is time for a copy; it may be gone afterwards.
+  /// The call's time is over, or a copy is due. Afterwards the call may be gone.
   virtual void due(Call& call) = 0;
 
  protected:
@@ -38,9 +38,9 @@ struct Call final : Alarm {
   std::chrono::nanoseconds deadline;
   CallKeeper* keeper{nullptr};
   std::uint64_t number{0};              ///< counts the calls of a pool
-  std::vector<Connection*> carriers{};  ///< that have a copy of it; none: it waits
-  CallList::iterator place{};           ///< among those that wait or those that are carried
-  bool maybeSent{false};                ///< a copy may have left this process, and its connection is gone
+  std::vector<Connection*> carriers{};  ///< connections that carry a copy of it; none: it waits
+  CallList::iterator place{};           ///< its place among the waiting or the carried calls
+  bool maybeSent{false};                ///< a copy may have left this process on a connection that is gone
 };
 
 }  // namespace tenure::net

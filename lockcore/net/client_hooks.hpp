@@ -1,4 +1,4 @@
-// Internal: a client with parts of it replaced, for tests.
+// Internal: a client in which tests can replace parts.
 #pragma once
 
 #include <memory>

@@ -22,7 +22,7 @@ bool Connection::isAlive() {
     cipher_.clear();
     const auto glance = wire_->glance(cipher_);
     if (glance == Wire::Glance::nothing) return true;
-    // Bytes that nobody asked for: only TLS has such (tickets, key updates).
+    // Bytes that nobody asked for are normal only with TLS (tickets, key updates).
     if (glance == Wire::Glance::end || !tls_) return false;
     plain_.clear();
     std::string received;
@@ -62,13 +62,13 @@ void Connection::close() noexcept {
 bool Connection::maybeSent() const noexcept { return step_ == Step::busy && wire_->taken() > takenBefore_; }
 
 void Connection::onBytes(std::string_view bytes) {
-  const auto self = shared_from_this();  // an owner that drops it must not end what runs here
+  const auto self = shared_from_this();  // if the owner drops this object, it must live until this call ends
   if (step_ == Step::tunnel) return readTunnel(bytes);
   if (step_ == Step::handshake) {
-    // A fault that waits for its turn has left no session behind.
+    // If a fault is still to be reported, there is no session.
     if (tls_) shakeHands(bytes);
     if (step_ != Step::idle && step_ != Step::busy) return;
-    bytes = {};  // what came with the end of the handshake is in the session already
+    bytes = {};  // bytes that came with the end of the handshake are in the session already
   }
   if (tls_) return readTls(bytes);
   readReply(bytes);
@@ -86,7 +86,7 @@ void Connection::readTls(std::string_view bytes) {
 }
 
 void Connection::readReply(std::string_view bytes) {
-  if (step_ == Step::idle) return owner_.lost(*this);  // an answer without a question
+  if (step_ == Step::idle) return owner_.lost(*this);  // an answer without a request
   if (step_ != Step::busy || later_) return;
   switch (reader_.feed(bytes)) {
     case ReplyReader::State::more:
@@ -99,7 +99,7 @@ void Connection::readReply(std::string_view bytes) {
 }
 
 void Connection::replyDone() {
-  // A server may answer before it has read the whole request; the rest of it would be taken for the next one.
+  // A server may answer before it has read the whole request. Then it would take the rest of it for the next request.
   const bool goesOn = reader_.mayGoOn() && !wire_->sending() && !ended_;
   lastUsed_ = around_.alarms.now();
   ++used_;
@@ -125,7 +125,7 @@ void Connection::onEnd(const std::string& why) {
       return fail(HttpError::Kind::tls, peer() + ": the connection ended in the TLS handshake (" + reason +
                                             "); check that TLS 1.2 or later is spoken on this port");
     default:
-      // Without TLS's own ending anybody could cut a reply short.
+      // Without TLS's own end marker, anybody on the way could cut a reply short.
       return streamEnded(why.empty() && !tls_, reason);
   }
 }

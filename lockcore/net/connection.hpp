@@ -29,14 +29,15 @@ struct Surroundings {
   std::function<TlsContext&()> tls;  ///< may throw
 };
 
-/// Never called inside of a call of Connection's.
+/// Its functions are never called inside a call of Connection.
 class ConnectionOwner {
  public:
   virtual void opened(Connection& connection) = 0;
   virtual void openFailed(Connection& connection, const HttpError& error) = 0;
-  /// Its request is answered, or never will be. takeCall() is what asked, if anybody still waits.
+  /// The connection's request is answered, or never will be. takeCall() returns the call that asked, if anybody still
+  /// waits.
   virtual void answered(Connection& connection, HttpOutcome outcome) = 0;
-  /// Nobody waits for it, and it is of no use any more.
+  /// No call waits for this connection, and it cannot be used any more.
   virtual void lost(Connection& connection) = 0;
 
  protected:
@@ -49,18 +50,20 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
       : around_{around}, route_{route}, owner_{owner} {}
   ~Connection() override { close(); }
 
-  /// Name, address after address, proxy, handshake; ends with opened() or openFailed(), at the deadline at the latest.
+  /// Does the lookup, tries one address after another, then proxy and handshake. It ends with opened() or openFailed(),
+  /// at the latest at the deadline.
   void open(std::chrono::nanoseconds deadline);
 
-  /// Whether an idle connection is still one: looks for what has arrived since. One that has ended must not be used.
+  /// Whether an idle connection can still be used: reads what has arrived since. A connection that has ended must not
+  /// be used.
   [[nodiscard]] bool isAlive();
 
-  /// Only on an idle one. The call must stay until it is answered or let go.
+  /// Only on an idle connection. The call must exist until it is answered or let go.
   void exchange(Call& call);
   [[nodiscard]] Call* takeCall() noexcept { return std::exchange(call_, nullptr); }
-  /// Nobody waits for the reply any more: it is read for so long, and dropped.
+  /// Nobody waits for the reply any more: it is read for at most `patience`, and dropped.
   void letGo(std::chrono::nanoseconds patience);
-  /// Without a call between a request and its reply.
+  /// It has sent a request and still waits for the reply, but no call does.
   [[nodiscard]] bool isLate() const noexcept { return step_ == Step::busy && call_ == nullptr; }
 
   /// Whether another call may follow after answered().
@@ -72,16 +75,16 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   [[nodiscard]] std::chrono::nanoseconds askedAt() const noexcept { return askedAt_; }
   [[nodiscard]] bool isPastIdleTime() const noexcept;
 
-  /// No call of the owner follows.
+  /// After this, no function of the owner is called.
   void close() noexcept;
 
   /// Whether a byte of the request may have left this process.
   [[nodiscard]] bool maybeSent() const noexcept;
-  /// What it does just now: "while waiting for the reply of 10.0.0.1:443".
+  /// What it is doing now: "while waiting for the reply of 10.0.0.1:443".
   [[nodiscard]] std::string doing() const;
 
-  std::uint64_t dialledFor{0};  ///< the pool's: the last call that was there when it was opened
-  bool failedACall{false};      ///< the pool's: a call's whole time went by while it was being opened
+  std::uint64_t dialledFor{0};  ///< used by the pool: the last call that existed when it was opened
+  bool failedACall{false};      ///< used by the pool: while it was being opened, a call ran out of time
 
  private:
   enum class Step { lookup, connect, tunnel, handshake, idle, busy, closed };
@@ -111,19 +114,19 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   const Route& route_;
   ConnectionOwner& owner_;
   Step step_{Step::closed};
-  std::chrono::nanoseconds deadline_{0};  ///< of opening
+  std::chrono::nanoseconds deadline_{0};  ///< for opening
   std::chrono::nanoseconds lastUsed_{0};
   std::chrono::nanoseconds askedAt_{0};
   std::uint64_t used_{0};
 
   Addresses addresses_{};
-  std::size_t next_{0};     ///< in addresses_; the one in use is the one before
+  std::size_t next_{0};     ///< index in addresses_; the address in use is the one before
   std::string refusals_{};  ///< addresses that failed, and why
   std::unique_ptr<HttpError> later_{};
 
   std::shared_ptr<Wire> wire_{};
   std::unique_ptr<TlsSession> tls_{};
-  bool ended_{false};  ///< TLS has: what is being read came with the end, and no call may follow
+  bool ended_{false};  ///< TLS has ended: the bytes being read came with the end, and no call may follow
   ReplyReader reader_{};
   Call* call_{nullptr};
   std::uint64_t takenBefore_{0};

@@ -1,4 +1,4 @@
-// How a connection comes to be; connection.cpp has what it does then.
+// How a connection is opened; connection.cpp has what it does after that.
 #include <exception>
 #include <utility>
 
@@ -34,7 +34,7 @@ void Connection::found(const LookupResult& result) {
   dialNext();
 }
 
-/// Each address gets an equal share of the time that is left, so that one that is silent leaves time for the others.
+/// Each address gets an equal share of the remaining time, so that a silent one leaves time for the others.
 void Connection::dialNext() {
   step_ = Step::connect;
   const auto now = around_.alarms.now();
@@ -126,7 +126,7 @@ void Connection::onAlarm() {
     case Step::idle:
     case Step::busy:
       if (isLate()) return owner_.lost(*this);
-      // The moment is not moved with each call; it is looked at when it has come.
+      // The alarm is not moved with each call. Only when it comes is the idle time checked.
       if (step_ == Step::idle && isPastIdleTime()) return owner_.lost(*this);
       return around_.alarms.set(*this, (step_ == Step::idle ? lastUsed_ : now) + around_.options.idleTimeout);
     case Step::connect:

@@ -24,7 +24,7 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds longestTimeout = std::chrono::hours{24};  // keeps sums of times in range
 
-/// What the thread works on. The thread shares its ownership, so that a client may be destroyed by its own handler.
+/// The data of the thread. The thread shares its ownership, so that a client may be destroyed by its own handler.
 class Core : public std::enable_shared_from_this<Core> {
  public:
   Core(HttpClientOptions options, ClientHooks hooks)
@@ -55,7 +55,7 @@ class Core : public std::enable_shared_from_this<Core> {
       first = inbox_.empty();
       inbox_.push_back(std::move(order));
     }
-    // The thread takes all that is there at once: who comes second need not wake it.
+    // The thread takes all orders at once, so only the first one has to wake it.
     if (first) asio::post(loop_, [this] { takeOrders(); });
   }
 
@@ -125,7 +125,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::mutex mutex_;  ///< guards the inbox
   std::vector<Order> inbox_{};
 
-  // Touched on the client's thread only. What comes later uses what stands before.
+  // Used on the client's thread only. Later members use earlier ones.
   asio::io_context loop_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{loop_.get_executor()};
   AlarmQueue alarms_{makeAsioScheduler(loop_.get_executor())};
@@ -147,7 +147,7 @@ class Client final : public HttpClient {
       core_->stop();
       detail::leaveThread(thread_);
     } else {
-      thread_.detach();  // in a forked child there is none to wait for
+      thread_.detach();  // in a forked child there is no thread to wait for
     }
   }
   Client(const Client&) = delete;

@@ -1,4 +1,4 @@
-// Internal: HTTP/1.1 over kept-alive connections, with and without TLS, each call with a hard deadline.
+// Internal: HTTP/1.1 over kept-alive connections, with and without TLS. Each call has a hard deadline.
 #pragma once
 
 #include <chrono>
@@ -27,7 +27,7 @@ struct Origin {
 /// `https://host:port`, for people.
 [[nodiscard]] std::string toString(const Origin& origin);
 
-/// An origin and the path and query behind it (at least "/").
+/// An origin, and the path and query after it (at least "/").
 struct Url {
   Origin origin;
   std::string target;
@@ -41,7 +41,7 @@ struct UrlFault {
 };
 [[noreturn]] void throw_exception_from_error(const UrlFault& fault, const boost::source_location& where);
 
-/// `http://` and `https://` only, no user name, no fragment; IPv6 addresses in brackets.
+/// Only `http://` and `https://`, no user name, no fragment; IPv6 addresses in brackets.
 [[nodiscard]] boost::system::result<Url, UrlFault> parseUrl(std::string_view text);
 
 struct HttpHeader {
@@ -49,15 +49,15 @@ struct HttpHeader {
   std::string value;
 };
 
-/// Host, Content-Length and Connection are added by the client; the caller's own are left out. A request that would
-/// break the framing (a line break in a header, a space in the target) is answered with `protocol` and not sent.
+/// The client adds Host, Content-Length and Connection; the caller's own are left out. A request that would break the
+/// framing (a line break in a header, a space in the target) is answered with `protocol` and not sent.
 struct HttpRequest {
   std::string method{"POST"};
   std::string target{"/"};
   std::vector<HttpHeader> headers{};
   std::string body{};
-  /// Not zero: the server may be sent several copies of it. One follows on another connection whenever this time has
-  /// gone by without an answer, or twice that of quick answers so far if that is more.
+  /// Not zero: the server may be sent several copies of the request. Whenever this time has passed without an answer, a
+  /// copy follows on another connection. The time is twice that of recent quick answers if that is more.
   std::chrono::nanoseconds repeatAfter{0};
 };
 
@@ -65,10 +65,10 @@ struct HttpResponse {
   int status{0};
   std::vector<HttpHeader> headers{};
   std::string body{};
-  /// Copies of the request are without an answer: the server may have carried one out, or do so yet.
+  /// Copies of the request are unanswered: the server may have carried one out, or may still do so.
   bool copiesOut{false};
 
-  /// The first header of that name (letter case does not count); empty if there is none.
+  /// The first header with that name (case is ignored); empty if there is none.
   [[nodiscard]] std::string_view header(std::string_view name) const noexcept;
 };
 
@@ -78,16 +78,17 @@ struct HttpError {
     resolve,    ///< no address for the name
     connect,    ///< no connection to any address, or the proxy refused
     tls,        ///< handshake or certificate; the message says which
-    closed,     ///< the connection ended before the whole reply was there
+    closed,     ///< the connection ended before the whole reply had arrived
     protocol,   ///< the peer does not speak HTTP/1.1
     tooLarge,   ///< the reply is longer than `maxReply`
-    cancelled,  ///< the client went away
+    cancelled,  ///< the client was destroyed
   };
 
   Kind kind{Kind::closed};
   /// False: no byte of the request has left this process, so the server cannot have acted on it.
   bool maybeSent{true};
-  /// What, where (origin, address, step) and what to do. No header or body of the request is ever in it.
+  /// What went wrong, where (origin, address, step) and what to do. It never contains a header or the body of the
+  /// request.
   std::string message{};
 };
 [[noreturn]] void throw_exception_from_error(const HttpError& error, const boost::source_location& where);
@@ -95,51 +96,52 @@ struct HttpError {
 using HttpOutcome = boost::system::result<HttpResponse, HttpError>;
 using HttpHandler = std::function<void(HttpOutcome)>;
 
-/// Proxies as `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (also in lower case) say. For https a tunnel is asked for by
-/// CONNECT; plain http requests go through with an absolute target. NO_PROXY: names, `.suffixes`, addresses, CIDR
-/// blocks, `*`, separated by commas, each with an optional port. A name stands for itself and all below it, a suffix
-/// only for what is below it. A proxy is spoken to without TLS (`http://`); where its URL is wrong, calls fail with
-/// `connect` and do not pass it by.
+/// Proxies, as `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (also in lower case) name them. For https the proxy is asked
+/// for a tunnel by CONNECT; plain http requests are sent to it with an absolute target. NO_PROXY: names, `.suffixes`,
+/// addresses, CIDR blocks, `*`, separated by commas, each with an optional port. A name matches itself and everything
+/// below it; a suffix matches only what is below it. The connection to a proxy has no TLS (`http://`). If a proxy's URL
+/// is wrong, calls fail with `connect`; they do not bypass the proxy.
 struct ProxySettings {
   std::string https{};  ///< a URL with an optional user:password@; empty: none
   std::string http{};
   std::vector<std::string> none{};
 
-  /// Reads the environment through `lookup`, which gives an empty text for what is not set. As curl does, HTTP_PROXY
-  /// in capitals is not read (CGI programs receive it from outside); http_proxy is.
+  /// Reads the environment through `lookup`, which returns an empty text for a variable that is not set. As in curl,
+  /// HTTP_PROXY in capitals is not read (CGI programs receive it from outside); http_proxy is.
   [[nodiscard]] static ProxySettings from(const std::function<std::string(const char*)>& lookup);
 };
 
 struct HttpClientOptions {
-  /// A PEM file of certificates to trust instead of the system's; empty: the system's trust store.
+  /// A PEM file of certificates to trust instead of those of the system. Empty: the system's trust store.
   std::string caFile{};
   ProxySettings proxy{};
-  std::size_t maxConnections{64};                  ///< to one origin; further calls wait, inside of their deadline
+  std::size_t maxConnections{64};                  ///< to one origin; further calls wait, within their deadline
   std::size_t maxReply{1U << 20U};                 ///< bytes of header and body together
   std::chrono::milliseconds idleTimeout{50'000};   ///< a connection unused for so long is closed
   std::chrono::milliseconds resolveEvery{60'000};  ///< how old an address may be when a new connection is made
-  /// So long the answer of a call that is over is waited for, on at most `maxLate` connections to an origin, so that
-  /// they can be used again. A line that loses packets delivers it after a second or two, and would need as long for
-  /// a new connection. Never more than half of maxConnections, so that calls find one that answers.
+  /// How long a connection waits for the answer of a call that is over, so that it can be used again. At most `maxLate`
+  /// connections to an origin wait like this. A line that loses packets delivers such an answer after a second or two,
+  /// and would need as long for a new connection. Never more than half of maxConnections, so that calls find a
+  /// connection that answers.
   std::chrono::milliseconds latePatience{5'000};
   std::size_t maxLate{8};
   std::string userAgent{"tenure"};
 };
 
 /// One thread ("tenure-net") serves all connections of a client. Contract:
-/// - send() and preconnect() return at once and may be called from any thread. Name lookups run on a thread of their
-///   own, so that a resolver that hangs costs only the calls that need it; known addresses serve on while it hangs or
-///   answers with nothing.
-/// - The handler is called exactly once, on the client's thread, never inside send(); when the client is destroyed
-///   first, with `cancelled`. It must not block. It may destroy the client.
-/// - One attempt: a request is never sent twice, unless it says that it may be (`repeatAfter`). Copies go out on
-///   connections that stand ready and idle, at most `maxLate` for a call, and only until eight calls in a row got no
-///   answer in time; the first answer counts. A reply belongs to the request before it on its connection, which
-///   carries no other one until that reply was read whole.
-/// - A kept-alive connection that the server has closed meanwhile is noticed before anything is sent on it, and another
-///   one is taken; several addresses of one name are tried in turn until one of them accepts.
+/// - send() and preconnect() return at once and may be called from any thread. Name lookups run on a separate thread,
+///   so a resolver that hangs affects only the calls that need it. Known addresses stay in use while it hangs or finds
+///   nothing.
+/// - The handler is called exactly once, on the client's thread, never inside send(); if the client is destroyed first,
+///   with `cancelled`. It must not block. It may destroy the client.
+/// - One attempt: a request is never sent twice, unless it says that it may be (`repeatAfter`). Copies are sent on
+///   connections that are open and idle, at most `maxLate` for a call, and not any more after eight calls in a row got
+///   no answer in time. The first answer counts. A reply belongs to the request before it on its connection. The
+///   connection carries no other request until that reply was read completely.
+/// - If the server has closed a kept-alive connection meanwhile, this is noticed before anything is sent on it, and
+///   another connection is used. Several addresses of one name are tried in turn until one of them accepts.
 /// - The deadline covers everything: waiting for a connection, lookup, connect, proxy, handshake, request, reply.
-/// - TLS 1.2 or later, the host's name is verified, and there is no way to switch that off. Redirects are not followed.
+/// - TLS 1.2 or later is used and the host's name is verified; neither can be switched off. Redirects are not followed.
 class HttpClient {
  public:
   /// Throws std::runtime_error if `caFile` cannot be read or holds no certificate.
@@ -149,9 +151,9 @@ class HttpClient {
   virtual void send(const Origin& origin, HttpRequest request, std::chrono::nanoseconds timeout,
                     HttpHandler handler) = 0;
 
-  /// Sees to it that `connections` kept-alive connections stand ready, now and after each loss, as long as calls to
-  /// that origin come at least once per `idleTimeout`. Failures are silent (the next call meets them itself) and are
-  /// followed by growing pauses of at most 10 s.
+  /// Keeps `connections` kept-alive connections open, now and after each loss, as long as calls to that origin come at
+  /// least once per `idleTimeout`. Failures are silent (the next call meets them itself) and are followed by growing
+  /// pauses of at most 10 s.
   virtual void preconnect(const Origin& origin, std::size_t connections) = 0;
 };
 

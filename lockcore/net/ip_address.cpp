@@ -15,7 +15,7 @@ std::optional<IpAddress> parseIpAddress(const std::string& text) {
 
 std::string toString(const IpAddress& address) {
   char text[INET6_ADDRSTRLEN] = "";
-  inet_ntop(address.v6 ? AF_INET6 : AF_INET, address.bytes.data(), text, sizeof text);  // the room is enough
+  inet_ntop(address.v6 ? AF_INET6 : AF_INET, address.bytes.data(), text, sizeof text);  // the buffer is large enough
   return text;
 }
 

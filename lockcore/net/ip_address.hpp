@@ -17,7 +17,7 @@ struct IpAddress {
   friend bool operator==(const IpAddress&, const IpAddress&) = default;
 };
 
-/// Dotted or colon form, without brackets; empty if it is a name or nothing at all.
+/// Parses the dotted or colon form, without brackets. Empty if the text is a name or anything else.
 [[nodiscard]] std::optional<IpAddress> parseIpAddress(const std::string& text);
 
 [[nodiscard]] std::string toString(const IpAddress& address);
@@ -25,7 +25,7 @@ struct IpAddress {
 /// `10.0.0.1:443`, `[::1]:443`.
 [[nodiscard]] std::string withPort(const IpAddress& address, std::uint16_t port);
 
-/// Whether the first `prefix` bits are equal. Addresses of two families never are.
+/// Whether the first `prefix` bits are equal. Addresses of different families never match.
 [[nodiscard]] bool inBlock(const IpAddress& address, const IpAddress& block, unsigned prefix) noexcept;
 
 }  // namespace tenure::net

@@ -12,8 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds aheadLimit{10};  // for a connection that no call waits for
-/// So many calls in a row get no answer in time before no copies go out. A holder of a lease makes about six in one,
-/// the shorter the nearer its end, and copies are worth most then.
+/// After this many calls in a row without an answer in time, no copies are sent. A holder makes about six calls in one
+/// lease. They get shorter towards the end of the lease, and copies are most valuable then.
 constexpr int silentCalls = 8;
 constexpr milliseconds firstPause{250};
 constexpr milliseconds longestPause{10'000};
@@ -100,10 +100,12 @@ void Pool::serve(std::unique_ptr<Call> call, Connection& connection) {
   around_.alarms.set(carried, nextDue(carried));
 }
 
-/// Only on what is idle: a copy is worth no new connection, and takes none from a call that waits. And only on a line
-/// that lets something through: a server that says nothing at all to anybody must not get many times the requests.
+/// Copies are sent only on idle connections: a copy is not worth a new connection, and takes none from a waiting call.
+/// They are sent only while the line lets something through: a server that answers nobody must not get many times the
+/// requests.
 ///
-/// Where others call meanwhile, the last idle one is theirs (I12): a request that the server keeps would have all.
+/// If other calls are made meanwhile, the last idle connection is left for them (I12). Otherwise a request that the
+/// server does not answer would take all connections.
 void Pool::repeat(Call& call) {
   const std::size_t left = calls_ > call.number ? 1 : 0;
   const bool may = silent_ < silentCalls && idle_.size() > left;
@@ -127,7 +129,8 @@ std::unique_ptr<Call> Pool::takeCarried(Call& call) {
   return owned;
 }
 
-/// The longest late one goes first if there are too many: it is the least likely to be of use again.
+/// If there are too many late connections, the one that has been late for longest is closed first: it is the least
+/// likely to become useful again.
 void Pool::letGo(const std::vector<Connection*>& carriers) {
   for (Connection* connection : carriers) {
     static_cast<void>(connection->takeCall());
@@ -205,8 +208,9 @@ void Pool::answered(Connection& connection, HttpOutcome outcome) {
   if (call != nullptr) {
     std::erase(call->carriers, &connection);
     if (outcome) {
-      silent_ = 0;  // not for late ones: who answers everything too late is not to get more
-      // Up at a slow pace, down at once: what took long may have been sent again below.
+      silent_ = 0;  // not for late answers: a server that always answers too late must not get more requests
+      // The estimate rises slowly and falls at once, because a slow answer may come from a copy that was sent again by
+      // TCP.
       const std::chrono::nanoseconds took = around_.alarms.now() - connection.askedAt();
       quickest_ = quickest_.count() == 0 ? took : std::min(took, quickest_ + quickest_ / 8);
       outcome->copiesOut = call->maybeSent || !call->carriers.empty();
@@ -215,7 +219,7 @@ void Pool::answered(Connection& connection, HttpOutcome outcome) {
       error.maybeSent = call->maybeSent = call->maybeSent || error.maybeSent;
       outcome = std::move(error);
     }
-    // What went wrong on one connection says nothing of the copies on others.
+    // A fault on one connection says nothing about the copies on others.
     if (outcome || call->carriers.empty()) owned = takeCarried(*call);
     if (owned && !outcome && silent_ < silentCalls) ++silent_;
     if (owned) letGo(std::exchange(owned->carriers, {}));
@@ -226,10 +230,11 @@ void Pool::answered(Connection& connection, HttpOutcome outcome) {
     drop(connection);
     dialWhatIsMissing();
   }
-  if (owned) answer(std::move(owned), std::move(outcome));  // last: the handler may do anything
+  if (owned) answer(std::move(owned), std::move(outcome));  // last, because the handler may do anything
 }
 
-/// A peer that accepts connections and ends them unused (a balancer without servers) must not be dialled in a circle.
+/// A peer may accept connections and end them unused (a balancer without servers). It must not be dialled in an endless
+/// loop.
 void Pool::lost(Connection& connection) {
   const bool endedUnused = connection.used() == 0 && !connection.isPastIdleTime();
   drop(connection);
@@ -240,7 +245,7 @@ void Pool::lost(Connection& connection) {
 void Pool::serveOrRest(Connection& connection) {
   if (waiting_.empty()) {
     idle_.push_back(&connection);
-  } else if (!connection.isAlive()) {  // ended, or with bytes that nobody has asked for
+  } else if (!connection.isAlive()) {  // it has ended, or has unexpected bytes
     drop(connection);
     dialWhatIsMissing();
   } else {
@@ -266,11 +271,12 @@ std::unique_ptr<Call> Pool::takeWaiting(CallList::iterator place) {
   return call;
 }
 
-/// A connection that is made ahead may hang (lost packets, a peer that stands still) for longer than calls have. They
-/// do not all wait for it: once it has cost one call its time, the next one gets an attempt of its own.
+/// A connection that is opened ahead may hang (lost packets, a peer that stands still) for longer than calls have time.
+/// Not all calls wait for it: once one call has run out of time because of it, the next call gets a connection of its
+/// own.
 ///
-/// Where replies come late, for each that is awaited one connection more is made ready: the line loses packets, and
-/// copies need connections.
+/// For each late reply that is still awaited, one more connection is opened ahead: the line loses packets, and copies
+/// need connections.
 std::size_t Pool::missing() const {
   const auto hopeful = static_cast<std::size_t>(
       std::count_if(opening_.begin(), opening_.end(), [](const Connection* one) { return !one->failedACall; }));

@@ -17,9 +17,9 @@ namespace tenure::net {
 
 /// Belongs to the client's thread. Calls are served in order of arrival, on the connection that was used last.
 ///
-/// Of a request that may be repeated several connections carry a copy. The first answer is that of the call; the others
-/// are late then, as is a connection whose call's time is over: TCP may yet deliver what it carries, so it stays open
-/// for a while, and serves again once the reply was read and dropped.
+/// If a request may be repeated, several connections can carry a copy. The first answer is the answer of the call; the
+/// other connections are late then. A connection is also late if its call's time is over. TCP may still deliver what a
+/// late connection carries. So it stays open for a while, and is used again once the reply was read and dropped.
 class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
  public:
   Pool(const Surroundings& around, const Origin& origin);
@@ -28,7 +28,7 @@ class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
   void submit(std::unique_ptr<Call> call);
   void keepReady(std::size_t connections);
 
-  /// Gives all calls back unanswered and closes all connections.
+  /// Returns all calls unanswered and closes all connections.
   [[nodiscard]] std::vector<std::unique_ptr<Call>> closeAll();
 
  private:
@@ -61,16 +61,16 @@ class Pool final : public CallKeeper, public ConnectionOwner, public Alarm {
   const Route route_;
   std::vector<std::shared_ptr<Connection>> all_{};
   std::vector<Connection*> opening_{};
-  std::vector<Connection*> idle_{};  ///< the one used last is at the end
+  std::vector<Connection*> idle_{};  ///< the most recently used one is at the end
   CallList waiting_{};
   CallList carried_{};
-  std::chrono::nanoseconds quickest_{0};  ///< answers of late; zero: none yet
+  std::chrono::nanoseconds quickest_{0};  ///< time of recent quick answers; zero: none yet
   int silent_{0};                         ///< calls since the last answer that came in time
   std::uint64_t calls_{0};
-  std::size_t wanted_{0};  ///< connections that are to stand ready
+  std::size_t wanted_{0};  ///< connections to keep ready
   std::chrono::nanoseconds lastCall_{0};
-  std::chrono::milliseconds pause_;  ///< before connections are made ahead again, after a failure
-  std::string lastFailure_{};        ///< since the last connection that came to be
+  std::chrono::milliseconds pause_;  ///< before connections are opened ahead again, after a failure
+  std::string lastFailure_{};        ///< since the last connection that was opened
 };
 
 }  // namespace tenure::net

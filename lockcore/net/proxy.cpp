@@ -24,7 +24,7 @@ std::string base64(std::string_view in) {
   return out;
 }
 
-/// RFC 3986, 3.1, and short: what is not may be a part of a password.
+/// A scheme by RFC 3986, 3.1, and short: other text may be a part of a password.
 bool isScheme(std::string_view text) noexcept {
   return !text.empty() && text.size() <= 10 &&
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string_view::npos;
@@ -74,7 +74,7 @@ boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text) {
     }
     text.remove_prefix(end + 3);
   }
-  // A password may hold a '/', unescaped as people write it; the host comes after the last '@'.
+  // People write a '/' in a password without escaping it. The host comes after the last '@'.
   const auto at = text.rfind('@');
   const auto hostAt = at == std::string_view::npos ? 0 : at + 1;
   text = text.substr(0, std::min(text.find_first_of("/?#", hostAt), text.size()));
@@ -108,7 +108,7 @@ NoProxy::Rule NoProxy::parse(std::string_view text) {
   if (text == "*") return {.everything = true};
   Rule rule;
   std::string name = lowered(text);
-  // One colon, or one behind a bracket, parts a port off; more of them are an IPv6 address.
+  // One colon, or one after a bracket, separates a port; more of them are an IPv6 address.
   const auto colon = name.rfind(':');
   if (colon != std::string::npos && (name.find(':') == colon || (colon > 0 && name[colon - 1] == ']'))) {
     rule.port = parsePort(std::string_view{name}.substr(colon + 1));

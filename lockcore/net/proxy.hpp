@@ -1,4 +1,4 @@
-// Internal: which way a request takes: straight to its origin, or through a proxy.
+// Internal: the route of a request: straight to its origin, or through a proxy.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct Proxy {
 /// `http://host:port`, without user name and password.
 [[nodiscard]] std::string toString(const Proxy& proxy);
 
-/// `[http://][user:password@]host[:port][/]`. A proxy that is itself spoken to with TLS or SOCKS is refused.
+/// `[http://][user:password@]host[:port][/]`. A proxy that needs TLS or SOCKS itself is refused.
 [[nodiscard]] boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text);
 
-/// The hosts that are reached without a proxy. As in Go's net/http: `example.com` stands for itself and what is below
-/// it, `.example.com` and `*.example.com` only for what is below. Addresses and blocks match hosts that are written as
-/// an address; no name is looked up for it.
+/// The hosts that are reached without a proxy. As in Go's net/http, `example.com` matches itself and what is below it;
+/// `.example.com` and `*.example.com` match only what is below. Addresses and blocks match hosts that are written as an
+/// address; no name is looked up for this.
 class NoProxy {
  public:
   explicit NoProxy(const std::vector<std::string>& rules);
@@ -52,7 +52,7 @@ class NoProxy {
 struct Route {
   Origin origin;
   std::optional<Proxy> proxy{};
-  std::string fault{};  ///< not empty: the proxy's URL is wrong, and why; no request may pass it by
+  std::string fault{};  ///< not empty: the proxy's URL is wrong, and why; no request may bypass it
 
   [[nodiscard]] const std::string& host() const noexcept { return proxy ? proxy->host : origin.host; }
   [[nodiscard]] std::uint16_t port() const noexcept { return proxy ? proxy->port : origin.port; }

@@ -18,7 +18,7 @@ class ReplyReader::Parser final : public http::basic_parser<false> {
   Parser(HttpResponse& out, std::size_t most) : out_{out}, most_{most} {
     eager(true);
     header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(most, std::numeric_limits<std::uint32_t>::max())));
-    body_limit(boost::none);  // all bytes are counted by the reader, framing too
+    body_limit(boost::none);  // the reader itself counts all bytes, including the framing
   }
 
  private:
@@ -26,7 +26,7 @@ class ReplyReader::Parser final : public http::basic_parser<false> {
                        error_code& /*ec*/) override {}
   void on_response_impl(int code, View /*reason*/, int /*version*/, error_code& ec) override {
     out_.status = code;
-    if (code < 100) ec = http::error::bad_status;  // Beast takes any three digits
+    if (code < 100) ec = http::error::bad_status;  // Beast accepts any three digits
   }
   void on_field_impl(http::field /*field*/, View name, View value, error_code& /*ec*/) override {
     out_.headers.push_back({std::string{name.data(), name.size()}, std::string{value.data(), value.size()}});
@@ -54,7 +54,7 @@ class ReplyReader::Parser final : public http::basic_parser<false> {
 struct ReplyReader::Impl {
   HttpResponse response{};
   std::optional<Parser> parser{};
-  std::string pending{};  ///< what the parser wants to see again, with more behind it
+  std::string pending{};  ///< bytes that the parser wants to see again together with the next ones
   bool hasNoBody{false};
   std::size_t most{0};
   std::size_t received{0};
@@ -94,7 +94,7 @@ struct ReplyReader::Impl {
       if (response.status >= 200) break;
       restart();
     }
-    // One of the arguments may lie inside of `pending`.
+    // One of the arguments may point into `pending`.
     std::string rest{bytes};
     pending.swap(rest);
     return parser->is_done() ? State::done : State::more;

@@ -1,4 +1,4 @@
-// Internal: an HTTP/1.1 reply out of a stream of bytes. The parser is Beast's; only reply_reader.cpp knows it.
+// Internal: reads an HTTP/1.1 reply from a stream of bytes. The parser is Beast's; only reply_reader.cpp knows it.
 #pragma once
 
 #include <cstddef>
@@ -19,24 +19,25 @@ class ReplyReader {
   ReplyReader(const ReplyReader&) = delete;
   ReplyReader& operator=(const ReplyReader&) = delete;
 
-  /// Forgets what was and expects one reply. `hasNoBody`: whatever its headers say (HEAD, CONNECT).
+  /// Forgets the last reply and expects one new reply. `hasNoBody`: it has none, whatever its headers say (HEAD,
+  /// CONNECT).
   void expect(bool hasNoBody, std::size_t most);
 
-  /// Interim replies (100 to 199) are passed over. A failure is final until expect().
+  /// Interim replies (100 to 199) are skipped. A failure is final until expect().
   [[nodiscard]] State feed(std::string_view bytes);
   /// The stream has ended: `done` if the reply ends with it, else `failed`.
   [[nodiscard]] State end();
 
-  // Once it is done:
+  // After `done`:
   [[nodiscard]] HttpResponse take();
   /// Whether another request may follow: the peer keeps the connection and has sent nothing beyond the reply.
   [[nodiscard]] bool mayGoOn() const;
 
-  // Once it has failed:
+  // After `failed`:
   [[nodiscard]] HttpError::Kind failure() const;
   [[nodiscard]] const std::string& why() const;
 
-  /// How many bytes of the reply have come.
+  /// How many bytes of the reply have arrived.
   [[nodiscard]] std::size_t received() const;
 
  private:

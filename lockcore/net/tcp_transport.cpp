@@ -26,13 +26,13 @@ tcp::endpoint endpointOf(const IpAddress& address, std::uint16_t port) {
   return {asio::ip::address_v4{bytes}, port};
 }
 
-// Of Linux 6.15 on; linux/tcp.h of the system that compiles this may be older.
+// Available since Linux 6.15; linux/tcp.h of the system that compiles this may be older.
 constexpr int rtoMaxMs = 44;
 constexpr int rtoMinUs = 45;
 
-/// One small request at a time is on its way, and who sent it has little time: what a line lost is sent again after 50
-/// ms (200 ms is the system's rule; peers put an acknowledgement off by 40 ms) and at an even pace, not at half of it
-/// each time. Where the system has no such option it keeps its own pace.
+/// Only one small request at a time is on its way, and its sender has little time. So data that a line lost is sent
+/// again after 50 ms (the system's rule is 200 ms; peers delay an acknowledgement by 40 ms), and at constant intervals
+/// instead of ever longer ones. Where the system lacks this option it keeps its own intervals.
 void sendAgainSoon(int fd) {
   const auto set = [fd](int option, int value) {
     static_cast<void>(setsockopt(fd, IPPROTO_TCP, option, &value, sizeof value));
@@ -42,7 +42,7 @@ void sendAgainSoon(int fd) {
   set(rtoMaxMs, 1'000);
 }
 
-/// What was read just now; one for all wires of the loop.
+/// The buffer for what was just read; one for all wires of the loop.
 using Room = std::array<char, 16384>;
 
 class TcpWire final : public Wire, public std::enable_shared_from_this<TcpWire> {
@@ -95,7 +95,7 @@ class TcpWire final : public Wire, public std::enable_shared_from_this<TcpWire> 
   }
 
  private:
-  /// By hand: Asio makes sockets that a child process inherits.
+  /// Made directly, because Asio makes sockets that a child process inherits.
   error_code makeSocket(const tcp::endpoint& endpoint) {
     const int fd = ::socket(endpoint.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return {errno, boost::system::system_category()};
@@ -110,7 +110,8 @@ class TcpWire final : public Wire, public std::enable_shared_from_this<TcpWire> 
     return {};
   }
 
-  /// Waits first and reads then, by hand: what Asio had read already but not told yet would be out of glance()'s sight.
+  /// Waits first and then reads directly: bytes that Asio had read but not delivered yet would be invisible to
+  /// glance().
   void read() {
     if (listener_ == nullptr) return;
     socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const error_code& ec) {
@@ -158,7 +159,7 @@ class TcpWire final : public Wire, public std::enable_shared_from_this<TcpWire> 
     });
   }
 
-  /// The read under way still takes what the peer sent before (it may be an answer), then it meets the end.
+  /// The read under way still receives what the peer sent before (it may be an answer), then it meets the end.
   void breakOff() noexcept {
     broken_ = true;
     error_code ignored;

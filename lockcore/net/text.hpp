@@ -1,4 +1,4 @@
-// Internal: ASCII text as HTTP sees it. No locale takes part.
+// Internal: ASCII text as HTTP sees it, independent of the locale.
 #pragma once
 
 #include <algorithm>

@@ -55,12 +55,12 @@ class Session final : public TlsSession {
     demandName();
     if (const auto known = tickets.find(key_); known != tickets.end()) {
       SSL_set_session(ssl_.get(), known->second.get());
-      tickets.erase(known);  // a ticket used twice lets an observer link two connections (RFC 8446, C.4)
+      tickets.erase(known);  // if a ticket is used twice, an observer can link two connections (RFC 8446, C.4)
     }
   }
 
   ~Session() override {
-    // OpenSSL spoils the ticket of a connection that ends without a farewell.
+    // OpenSSL invalidates the ticket of a connection that ends without a shutdown message.
     SSL_set_shutdown(ssl_.get(), SSL_SENT_SHUTDOWN);
   }
   Session(const Session&) = delete;
@@ -113,9 +113,9 @@ class Session final : public TlsSession {
     const bool isAddress = parseIpAddress(host_).has_value();
     const bool set = isAddress ? X509_VERIFY_PARAM_set1_ip_asc(demands, host_.c_str()) == 1
                                : X509_VERIFY_PARAM_set1_host(demands, host_.c_str(), host_.size()) == 1;
-    // Without the demand any trusted certificate would do.
+    // Without this check any trusted certificate would be accepted.
     if (!set) throw std::runtime_error("OpenSSL takes \"" + host_ + "\" for no host name");
-    // SSL_set_tlsext_host_name() is a macro with a cast of C's.
+    // SSL_set_tlsext_host_name() is a macro with a C cast.
     if (!isAddress) SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host_.data());
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);
   }
@@ -163,7 +163,7 @@ class Session final : public TlsSession {
 
 int onNewTicket(SSL* ssl, SSL_SESSION* ticket) {
   static_cast<Session*>(SSL_get_app_data(ssl))->keepTicket(ticket);
-  return 1;  // it is ours now
+  return 1;  // the session belongs to us now
 }
 
 class Context final : public TlsContext {
@@ -196,7 +196,7 @@ class Context final : public TlsContext {
     }
     if (SSL_CTX_load_verify_file(context_.get(), caFile.c_str()) == 1) return;
     const std::string why = lastError();
-    // OpenSSL's own words for a file that is not there are a number and "system lib".
+    // For a missing file OpenSSL's own message is a number and "system lib".
     if (access(caFile.c_str(), R_OK) != 0) {
       throw std::runtime_error("CA file " + caFile + ": " + std::generic_category().message(errno));
     }
@@ -204,7 +204,7 @@ class Context final : public TlsContext {
                              "); it must be a readable PEM file");
   }
 
-  Tickets tickets_{};  // outlives what may still drop a ticket into it
+  Tickets tickets_{};  // destroyed after objects that may still put a ticket into it
   std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>> context_;
 };
 

@@ -9,14 +9,14 @@
 
 namespace tenure::net {
 
-/// One TLS connection. What is to be sent is appended to `out` by every call.
+/// One TLS connection. Every call appends to `out` what is to be sent.
 class TlsSession {
  public:
   enum class State {
-    more,    ///< goes on when more bytes have come
+    more,    ///< needs more bytes to continue
     ready,   ///< the handshake is done (handshake() only)
-    ended,   ///< the peer ended the stream in order
-    failed,  ///< why() says it
+    ended,   ///< the peer ended the stream in an orderly way
+    failed,  ///< why() says the reason
   };
 
   virtual ~TlsSession() = default;
@@ -30,12 +30,12 @@ class TlsSession {
 /// Trust store and session tickets. Belongs to one thread once it is made.
 class TlsContext {
  public:
-  /// Throws std::runtime_error if there is nothing to trust in `caFile` or OpenSSL refuses to work. Empty: the system's
-  /// trust store.
+  /// Throws std::runtime_error if `caFile` has no certificate to trust, or if OpenSSL refuses to work. Empty: the
+  /// system's trust store.
   [[nodiscard]] static std::unique_ptr<TlsContext> make(const std::string& caFile);
   virtual ~TlsContext() = default;
 
-  /// For a connection to this host, whose name (or address) the certificate must bear.
+  /// For a connection to this host. The certificate must contain this name (or address).
   [[nodiscard]] virtual std::unique_ptr<TlsSession> session(const std::string& host, std::uint16_t port) = 0;
 };
 

@@ -1,4 +1,4 @@
-// Internal: bytes over TCP, as the connections see it. The implementation over Asio is in tcp_transport.cpp.
+// Internal: bytes over TCP, as the connections see it. tcp_transport.cpp has the implementation with Asio.
 #pragma once
 
 #include <cstddef>
@@ -11,36 +11,36 @@
 
 namespace tenure::net {
 
-/// Told on the client's thread, never inside a call of Wire or Dialer. May close the wire and drop its owner.
+/// Called on the client's thread, never inside a call of Wire or Dialer. It may close the wire and drop its owner.
 class WireListener {
  public:
   virtual void onOpen() = 0;
   virtual void onBytes(std::string_view bytes) = 0;
-  /// The last call. `why` is empty if the peer ended the stream in order; before onOpen() it says what failed.
+  /// The last call. `why` is empty if the peer ended the stream in an orderly way; before onOpen() it says what failed.
   virtual void onEnd(const std::string& why) = 0;
 
  protected:
   ~WireListener() = default;
 };
 
-/// One TCP connection. Reads all the time, also while nothing is expected, so that its end is noticed.
+/// One TCP connection. It reads all the time, even if nothing is expected, so that its end is noticed.
 class Wire {
  public:
   virtual ~Wire() = default;
 
-  /// Sends what the system takes at once and the rest later, in order. What goes wrong is told by onEnd().
+  /// Sends what the system takes at once, and the rest later, in order. onEnd() reports faults.
   virtual void write(std::string_view bytes) = 0;
 
   /// How many bytes the system has taken so far.
   [[nodiscard]] virtual std::uint64_t taken() const noexcept = 0;
-  /// Whether bytes wait for being sent.
+  /// Whether bytes are waiting to be sent.
   [[nodiscard]] virtual bool sending() const noexcept = 0;
 
   enum class Glance { nothing, bytes, end };
-  /// Looks, without waiting, for what has arrived but was not told yet; appends it.
+  /// Reads, without waiting, what has arrived but was not delivered yet, and appends it.
   [[nodiscard]] virtual Glance glance(std::string& bytes) = 0;
 
-  /// No call of the listener follows.
+  /// After this, no function of the listener is called.
   virtual void close() noexcept = 0;
 };
 

@@ -21,7 +21,7 @@ bool isPrintable(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-/// A URL with an '@' may hold a password, which belongs into no message; nor does what would break its line.
+/// A URL with an '@' may hold a password, which must not be in a message; nor may characters that would break the line.
 UrlFault fault(std::string_view url, const std::string& what) {
   constexpr std::size_t longestQuoted = 200;
   const bool quoted = url.find('@') == std::string_view::npos && url.size() <= longestQuoted && isPrintable(url);

@@ -13,7 +13,7 @@ auto& optionsOf(Config& config) {
 
 bool isControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
-/// Empty if the path can name a file. Whether it does is for the store to find out, at its first use.
+/// Empty if the path can be the name of a file. Whether there is one is found out by the store, at its first use.
 std::string pathFault(const std::string& path) {
   if (path.empty()) return "is missing; give the database file, such as ./tenure.db";
   if (!isUtf8(path)) return inQuotes(path) + " is not UTF-8 text";
@@ -38,7 +38,8 @@ OptionFaults faults(const StoreConfig& store) {
 void resolvePaths(StoreConfig& store, const std::filesystem::path& directory) {
   auto& options = std::get<SqliteStoreOptions>(store);
   const std::filesystem::path path = directory / options.path;
-  // What `..` leads to depends on whether the component before it is a link, which is refused when the file is opened.
+  // The meaning of `..` depends on whether the component before it is a link; links are refused when the file is
+  // opened.
   const bool goesUp = std::find(path.begin(), path.end(), "..") != path.end();
   options.path = (goesUp ? path : path.lexically_normal()).string();
 }

@@ -11,7 +11,7 @@ namespace {
 
 StoreError fault(const std::string& what) { return {ErrorClass::credentials, "container credentials: " + what}; }
 
-/// The token must not go in plain text to any but the machine itself and the addresses of ECS and EKS.
+/// The token may be sent in plain text only to the machine itself and to the addresses of ECS and EKS.
 bool mayBePlain(const std::string& host) {
   static constexpr std::array<std::string_view, 5> known{"localhost", "::1", "169.254.170.2", "169.254.170.23",
                                                          "fd00:ec2::23"};
@@ -35,7 +35,7 @@ StoreResult<net::Url> endpoint(const AwsEnvironment& environment) {
   return *std::move(url);
 }
 
-/// Empty: none is set.
+/// Empty: no token is set.
 StoreResult<std::string> authorizationToken(const AwsEnvironment& environment) {
   std::string token = environment.get("AWS_CONTAINER_AUTHORIZATION_TOKEN");
   const std::string file = environment.get("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");

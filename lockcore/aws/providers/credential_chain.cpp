@@ -5,7 +5,7 @@
 namespace tenure::aws {
 namespace {
 
-/// Asks until one link gives credentials or an error.
+/// Asks one link after another until one gives credentials or an error.
 class Search {
  public:
   void ask(const std::string& link, const std::function<ProviderResult()>& provider) {

@@ -22,12 +22,12 @@ StoreResult<net::Url> metadataUrl(const FetchContext& context) {
   return *std::move(url);
 }
 
-/// One conversation with the metadata service, which begins with a token: the plain version 1 is never used.
+/// One conversation with the metadata service. It begins with a token: version 1, which has none, is never used.
 class InstanceMetadata {
  public:
   explicit InstanceMetadata(FetchContext& context) : context_{context} {}
 
-  /// Why nothing is to be had here, or empty: this machine may be no instance, and that is no error.
+  /// Why no metadata is available here, or empty. This machine may be no instance, and that is no error.
   std::string open() {
     if (context_.environment.isTrue("AWS_EC2_METADATA_DISABLED")) return "switched off by AWS_EC2_METADATA_DISABLED";
     auto url = metadataUrl(context_);

@@ -12,7 +12,7 @@ StoreError fault(const Profile& profile, const std::string& what) {
   return {ErrorClass::credentials, "profile " + profile.name + " (" + profile.where + "): " + what};
 }
 
-/// Follows a profile to its keys, through the profiles that it names.
+/// Follows a profile to its keys, through the other profiles that it names.
 class ProfileWalk {
  public:
   explicit ProfileWalk(FetchContext& context) : context_{context} {}
@@ -83,7 +83,7 @@ class ProfileWalk {
       return fault(profile, "source_profile names the profile " + forPeople(source, 80) + ", which neither " +
                                 context_.config.paths() + " has");
     }
-    // A profile may name itself: its role is then assumed with its own keys.
+    // A profile may name itself: then its role is assumed with its own keys.
     if (source == profile.name) return resolvePlain(profile);
     if (std::find(path_.begin(), path_.end(), source) != path_.end()) {
       std::string circle;

@@ -1,4 +1,4 @@
-// The links of the credential chain. Each may block and gives credentials, "not set up here", or an error.
+// The links of the credential chain. Each may block, and returns credentials, "not set up here", or an error.
 #pragma once
 
 #include "lockcore/aws/credentials.hpp"
@@ -12,7 +12,7 @@ namespace tenure::aws {
 /// AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME.
 [[nodiscard]] ProviderResult fromWebIdentity(FetchContext& context);
 
-/// The profile of that name: roles (`role_arn` with `source_profile`, `credential_source` or
+/// The profile with this name: roles (`role_arn` with `source_profile`, `credential_source` or
 /// `web_identity_token_file`), keys, `credential_process`. `mustExist`: the program or AWS_PROFILE named it.
 [[nodiscard]] ProviderResult fromProfile(FetchContext& context, const std::string& name, bool mustExist);
 
@@ -25,7 +25,7 @@ namespace tenure::aws {
 /// EC2's instance metadata, version 2 only.
 [[nodiscard]] ProviderResult fromInstanceMetadata(FetchContext& context);
 
-/// The region that the instance runs in; empty (with the reason in `why`) if there is no answer.
+/// The region in which the instance runs; empty (with the reason in `why`) if there is no answer.
 [[nodiscard]] std::string regionOfInstance(FetchContext& context, std::string& why);
 
 struct ChainWishes {
