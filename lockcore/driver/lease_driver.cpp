@@ -64,10 +64,10 @@ void LeaseDriver::Impl::take(LeaseActions actions) {
   }
 }
 
-/// Beside the candidacy: where the schema is in place nothing waits for it, and where it is not the reads say so until
-/// it is there.
+/// Runs in parallel to the candidacy: where the schema is in place, nothing waits for this check. Where it is not, the
+/// reads report that until it is.
 void LeaseDriver::Impl::ensureSchema() {
-  constexpr std::chrono::minutes patience{1};  // a table may take that long to come to be
+  constexpr std::chrono::minutes patience{1};  // the creation of a table may take that long
   const auto answer = [gate = gate_](StoreStatus status) { gate->schemaAnswered(std::move(status)); };
   try {
     store_->ensureSchema({patience}, answer);
@@ -87,7 +87,7 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
     schemaAt_ = scheduler_->now();
   }
   if (status) {
-    // Reads that failed for want of a table have put the next one off, by as much as a heartbeat.
+    // Reads that failed because a table was missing have delayed the next read, by as much as a heartbeat.
     if (isMisconfigured(machine_.lastError())) pump(event::StoreHint{});
     return;
   }
@@ -96,7 +96,7 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
               toString(machine_.key()) + ": the store is not ready" + std::string{tillWhen(error)} + error.message);
   constexpr std::chrono::seconds longest{15};
   const bool passes = error.errorClass == ErrorClass::transient || error.errorClass == ErrorClass::throttled;
-  // In a long outage it must not add much to the polls.
+  // In a long outage these checks must not add much to the polls.
   const auto wait = passes ? std::exchange(schemaPause_, std::min(schemaPause_ * 2, longest)) : longest;
   scheduler_->schedule(wait, [weak = weak_from_this()] {
     if (const auto self = weak.lock(); self && !self->closed_.load()) self->ensureSchema();
@@ -140,7 +140,7 @@ void LeaseDriver::Impl::perform(const action::FollowHolder& follow) {
   });
 }
 
-/// What only makes things quicker is done without if the store throws.
+/// For parts that only make things faster: if the store throws, the driver does without them.
 std::shared_ptr<void> LeaseDriver::Impl::orNull(const char* what, const std::function<std::shared_ptr<void>()>& make) {
   std::string why = "something that is no std::exception";
   try {
@@ -153,8 +153,8 @@ std::shared_ptr<void> LeaseDriver::Impl::orNull(const char* what, const std::fun
   return nullptr;
 }
 
-/// Only a candidate needs to hear of changes; a leader's own heartbeats would wake it, but it must hear of a loss. Who
-/// acquires without a look (a lock that was handed over) needs none unless that fails.
+/// Only a candidate must be notified of changes; a leader's own heartbeats would wake it, but a leader must be notified
+/// of a loss. A candidate that acquires without a read (a lock that was handed over) needs no watch unless that fails.
 void LeaseDriver::Impl::keepWatch() {
   const LeaseState state = machine_.state();
   if (state != LeaseState::leading && state != LeaseState::draining) {
@@ -172,14 +172,14 @@ void LeaseDriver::Impl::keepWatch() {
   }
 }
 
-/// A first look may come before the tables are made, which is no trouble of anybody's.
+/// A first read may come before the tables are created. That is no error.
 bool LeaseDriver::Impl::awaitsTables() const {
   if (!checksSchema_ || !isMisconfigured(machine_.lastError())) return false;
   if (!schema_) return true;
   return schema_->has_value() && machine_.lastErrorAt()->boottime <= schemaAt_.boottime;
 }
 
-/// What keeps a candidate from being elected; a leader's errors are told as doubts.
+/// Logs what prevents a candidate from being elected. A leader's errors are reported as doubts.
 void LeaseDriver::Impl::tellTrouble() {
   const std::optional<Instant> at = machine_.lastErrorAt();
   const LeaseState state = machine_.state();
@@ -223,7 +223,7 @@ LeaseStatus LeaseDriver::Impl::status() const {
   const auto ago = [&now](const std::optional<Instant>& then) {
     return then ? std::max(elapsedForHolder(*then, now), nanoseconds{0}) : nanoseconds{-1};
   };
-  // Reads of a table of another shape fail in words of the server's; the look at the schema says what differs.
+  // If a table has another shape, reads fail with the server's own messages; the check of the schema says what differs.
   const std::lock_guard lock{mutex_};
   LeaseStatus status{machine_.state(), machine_.leader(), ago(machine_.leaderSeenAt())};
   status.schema = schema_;

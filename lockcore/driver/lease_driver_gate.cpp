@@ -7,12 +7,12 @@ void LeaseDriver::Gate::open(std::shared_ptr<Impl> impl) {
   impl_ = std::move(impl);
 }
 
-// In a forked child the lock may have been held by a thread that is not there.
+// In a forked child a thread that does not exist there may hold the lock.
 
 void LeaseDriver::Gate::submit(LeaseEvent event) {
   if (!mark_.isHere()) return;
   const std::lock_guard lock{mutex_};
-  if (impl_) impl_->submit(std::move(event));  // posts, and so runs nothing under the lock
+  if (impl_) impl_->submit(std::move(event));  // this posts, so it runs nothing under the lock
 }
 
 bool LeaseDriver::Gate::withdraw() {
@@ -47,7 +47,7 @@ bool LeaseDriver::Gate::isOnScheduler() const {
 
 void LeaseDriver::Gate::close() noexcept {
   if (!mark_.isHere()) return;
-  std::shared_ptr<Impl> last;  // destroyed after the lock is gone: it lets go of the store and of what that holds
+  std::shared_ptr<Impl> last;  // destroyed after the lock is released: it releases the store and more
   const std::lock_guard lock{mutex_};
   last.swap(impl_);
   if (last) last->close();

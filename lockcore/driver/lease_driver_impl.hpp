@@ -15,9 +15,9 @@
 
 namespace tenure {
 
-/// The only way from other threads to the driver and its scheduler. The scheduler may stand on a loop of the user's,
-/// which is destroyed right after the elector: so a store that answers late must not hold the driver for even a moment,
-/// or it would be the last to let go of both.
+/// The only way by which other threads reach the driver and its scheduler. The scheduler may run on a loop of the user
+/// that is destroyed right after the elector. So a store that answers late must not hold the driver for even a moment,
+/// because it could then be the last owner of both.
 class LeaseDriver::Gate {
  public:
   void open(std::shared_ptr<Impl> impl);
@@ -96,7 +96,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] bool awaitsTables() const;
   void gaugeClocks(const Instant& now);
 
-  /// Things that a record's watcher learns are told from any thread; this brings them onto the scheduler.
+  /// Watchers of a record report from any thread; this posts their news to the scheduler.
   template <class Event>
   [[nodiscard]] std::function<void()> teller(Event event) {
     return [gate = gate_, event = std::move(event)] { gate->submit(event); };
@@ -113,25 +113,25 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<TermCell> term_{std::make_shared<TermCell>()};
   const std::shared_ptr<const TermCell> readTerm_{term_};
 
-  // Touched on the scheduler only.
+  // Used on the scheduler only.
   std::optional<Scheduler::TimerId> timer_{};
   std::shared_ptr<void> watch_{};
-  bool lossAsked_{false};  ///< once for each term
+  bool lossAsked_{false};  ///< asked once in each term
   std::shared_ptr<void> lossWatch_{};
-  bool watchAsked_{false};  ///< once for each candidacy, whether there was something to be had or not
+  bool watchAsked_{false};  ///< asked once in each candidacy, whether or not there was a watch
   std::shared_ptr<void> follow_{};
   TroubleLog trouble_{};
-  std::chrono::nanoseconds lastErrorSeen_{-1};  ///< when it was, by the clock that counts suspends too
-  std::chrono::seconds schemaPause_{2};         ///< before it is looked at again after a trouble that passes by itself
+  std::chrono::nanoseconds lastErrorSeen_{-1};  ///< time of that error, by the clock that counts suspend
+  std::chrono::seconds schemaPause_{2};         ///< until the next check after a trouble that passes by itself
 
   std::atomic<bool> closed_{false};
 
-  // Changed on the scheduler under the lock, so read there without it.
+  // Changed on the scheduler under the lock, so tasks of the scheduler read it without the lock.
   mutable std::mutex mutex_;  ///< held for one step of the machine, or for a copy of what it shows
   LeaseMachine machine_;
-  bool withdrawn_{false};                ///< and the machine does not know it yet
-  std::optional<StoreStatus> schema_{};  ///< as it was told last
-  Instant schemaAt_{};                   ///< when
+  bool withdrawn_{false};                ///< the machine does not know it yet
+  std::optional<StoreStatus> schema_{};  ///< the last answer
+  Instant schemaAt_{};                   ///< its time
   ClockGauge gauge_{};
 };
 

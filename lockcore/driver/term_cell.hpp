@@ -13,8 +13,8 @@
 namespace tenure {
 
 /// One writer (the driver), any number of readers. Readers never wait for the writer: it fills the slot that is not
-/// published before it publishes that, and a reader that was paused over two publications notices and reads again.
-/// It holds no pointers and may lie in memory that processes share.
+/// published, and then publishes that slot. A reader that was paused over two publications notices this and reads
+/// again. The cell holds no pointers, so it may be in memory that processes share.
 class TermCell {
  public:
   TermCell() noexcept;

@@ -11,8 +11,8 @@ struct TermState;
 
 namespace detail {
 
-/// One writer, any number of readers; see TermCell. `Atomic` is std::atomic: a test brings one of its own, which stops
-/// a reader at each of its steps and lets the writer go on meanwhile.
+/// One writer, any number of readers; see TermCell. `Atomic` is std::atomic. A test uses its own type instead, which
+/// stops a reader at each of its steps and lets the writer continue meanwhile.
 template <template <class> class Atomic>
 class TermSlots {
  public:
@@ -22,9 +22,9 @@ class TermSlots {
   [[nodiscard]] TermState load() const noexcept;
 
  private:
-  static constexpr std::size_t slotCount = 2;  // unpadded: it is written once in a heartbeat, and cells are many
+  static constexpr std::size_t slotCount = 2;  // unpadded: it is written once in a heartbeat, and there are many cells
   struct Slot {
-    Atomic<std::uint64_t> turn{0};  ///< the sequence number of what the slot holds
+    Atomic<std::uint64_t> turn{0};  ///< the sequence number of the slot's content
     Atomic<std::int64_t> raw{0}, monotonic{0}, boottime{0}, leadsFor{0}, validFor{0};
     Atomic<std::uint64_t> token{0};
   };

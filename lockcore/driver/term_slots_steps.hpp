@@ -1,4 +1,4 @@
-// The steps of TermSlots, for the one that the library has and for those of tests.
+// The steps of TermSlots, used by the library's own instance and by those of tests.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 
 namespace tenure::detail {
 
-// A sequence lock per slot, without fences (ThreadSanitizer does not know them). The writer first marks the slot as
-// being filled (turn 0). Each field is stored with release and loaded with acquire, so a reader that meets any new
-// field also meets the mark or a later turn at its second look, and reads again.
+// A sequence lock for each slot, without fences (ThreadSanitizer does not know them). The writer first marks the slot
+// as being filled (turn 0). Each field is stored with release and loaded with acquire. So a reader that sees any new
+// field also sees the mark or a later turn at its second look, and reads again.
 template <template <class> class Atomic>
 void TermSlots<Atomic>::publish(const TermState& state) noexcept {
   constexpr auto release = std::memory_order_release;

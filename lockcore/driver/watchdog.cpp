@@ -25,14 +25,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// The last words of a process are handed to its log sink so long before, and it is not waited for any longer.
+/// How long before the end of validity the last log line of a process is given to its log sink. The process waits for
+/// the sink no longer than this.
 constexpr milliseconds lastWordsTime{5};
-/// A deadline that is noticed within this was noticed on time.
+/// A deadline that is noticed within this time was noticed on time.
 constexpr milliseconds freshness{100};
 constexpr std::chrono::seconds quietTime{1};
 
-/// When to look again at something that ends in `left`. The clocks that may end it go at different speeds, so the first
-/// looks come early; by then a living term was mostly renewed. Early ones are rounded, so that terms share a wake-up.
+/// When to check again something that ends in `left`. The clocks that may end it run at different rates, so the first
+/// checks come early; by then a living term is usually renewed. Early checks are rounded, so that terms share a
+/// wake-up.
 nanoseconds nextLook(const nanoseconds now, const nanoseconds left) {
   if (left <= milliseconds{8}) return now + std::max(left, nanoseconds{0});
   const nanoseconds look = now + left - left / 8;
@@ -42,7 +44,7 @@ nanoseconds nextLook(const nanoseconds now, const nanoseconds left) {
 
 class Watchdog {
  public:
-  /// A term on the watch. The watchdog keeps it only while its owner does.
+  /// A watched term. The watchdog keeps it only as long as its owner does.
   class Entry final : public TermWatch {
    public:
     Entry(Watchdog& owner, WatchedTerm watched) : dog{owner}, term{std::move(watched)} {}
@@ -52,7 +54,7 @@ class Watchdog {
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
 
-    /// At the end of the lead, then at that of the validity. Empty: there is nothing more to watch.
+    /// Checks the end of the lead, and then the end of the validity. Empty: there is nothing more to watch.
     [[nodiscard]] std::optional<nanoseconds> look(const Instant& now);
 
     Watchdog& dog;
@@ -70,9 +72,9 @@ class Watchdog {
   Watchdog() = default;
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
-  ~Watchdog() = default;  // of a process: never
+  ~Watchdog() = default;  // there is one for the process, which is never destroyed
 
-  /// Throws std::system_error if there is no timer or no thread.
+  /// Throws std::system_error if no timer or no thread is available.
   void add(Entry& entry) {
     const std::lock_guard lock{mutex_};
     if (timer_ < 0) timer_ = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
@@ -90,7 +92,7 @@ class Watchdog {
     const std::lock_guard lock{mutex_};
     if (std::exchange(entry.isPlaced, false)) queue_.erase(entry.place);  // an armed timer does no harm
     if (!queue_.empty() || !runs_) return;
-    // The thread ends soon after the last term, and not when that one's lease would have ended.
+    // The thread ends soon after the last term, and not only when the lease of that term would have ended.
     const nanoseconds soon = readClock().boottime + quietTime;
     if (soon < armed_) arm(soon);
   }
@@ -136,7 +138,7 @@ class Watchdog {
     return true;
   }
 
-  std::mutex mutex_;  ///< guards what follows; held for no call of users, and for no wait but a process's last one
+  std::mutex mutex_;  ///< guards what follows; never held in user code, nor in a wait, except a process's last one
   std::multimap<nanoseconds, Entry*> queue_{};  ///< when to look, on CLOCK_BOOTTIME
   int timer_{-1};
   nanoseconds armed_{nanoseconds::max()};
@@ -146,7 +148,7 @@ class Watchdog {
 
 std::optional<nanoseconds> Watchdog::Entry::look(const Instant& now) {
   const TermState published = term.cell->load();
-  // A state of another term, or of none, tells that this one is over.
+  // A state of another term, or of none, shows that this one is over.
   const TermState state = published.token == term.token ? published : TermState{};
   const nanoseconds spent = elapsedForHolder(state.anchor, now);
   if (state.leadsAt(now)) return nextLook(now.boottime, state.leadsFor - spent);
@@ -158,7 +160,7 @@ std::optional<nanoseconds> Watchdog::Entry::look(const Instant& now) {
   return nextLook(now.boottime, left);
 }
 
-/// The order counts: the driver ends the term before anything that follows the signal reaches it.
+/// The order matters: the driver ends the term before anything that follows the signal reaches the driver.
 void Watchdog::Entry::tellStop(nanoseconds late) {
   onTime_.store(late < freshness);
   term.lane->post([stop = term.stop, owner = term.driver, token = term.token] {

@@ -1,4 +1,4 @@
-// Internal: what happens at a term's deadline even if no thread of the scheduler gets to it.
+// Internal: what happens at a term's deadline even if no thread of the scheduler runs then.
 #pragma once
 
 #include <atomic>
@@ -14,43 +14,43 @@
 
 namespace tenure {
 
-/// How a process ends itself whose work outlasts the lease.
+/// How a process ends itself if its work outlasts the lease.
 struct Termination {
   int exitCode;
   Logger logger;
-  std::string line;                          ///< is logged before
-  std::shared_ptr<std::atomic<bool>> ended;  ///< the work has ended, and so the process goes on
+  std::string line;                          ///< is logged before the end
+  std::shared_ptr<std::atomic<bool>> ended;  ///< true: the work has ended, so the process goes on
 };
 
 /// A term as the watchdog knows it. It judges by the published state and by the system's clock.
 struct WatchedTerm {
   std::shared_ptr<const TermCell> cell;
   FencingToken token;
-  std::weak_ptr<StopSignal> stop;                    ///< fired when the term leads no more
-  std::weak_ptr<LeaseDriver> driver;                 ///< told then that its term is over
+  std::weak_ptr<StopSignal> stop;                    ///< fired when the term does not lead any more
+  std::weak_ptr<LeaseDriver> driver;                 ///< gets the term's end at that moment
   std::shared_ptr<ThreadPool> lane;                  ///< where user code may run
-  std::shared_ptr<const Termination> termination{};  ///< when the term is valid no more; null: the process goes on
+  std::shared_ptr<const Termination> termination{};  ///< for when the validity ends; null: the process goes on
 };
 
-/// A term is watched as long as this lives. Any thread.
+/// A term is watched as long as this object lives. Any thread.
 class TermWatch {
  public:
   virtual ~TermWatch() = default;
-  /// The deadline has passed and was noticed while it was fresh: so the process ran. A scheduler that did not notice
-  /// was blocked.
+  /// The deadline has passed and was noticed on time, so the process was running. If the scheduler did not notice it,
+  /// the scheduler was blocked.
   [[nodiscard]] bool wasOnTime() const noexcept { return onTime_.load(); }
 
  protected:
   std::atomic<bool> onTime_{false};
 };
 
-/// One thread for the process, named `tenure-watchdog`, which runs no code of users and waits for nobody: not for a
-/// scheduler, a lane, a log sink or a store. Started with the first term, ended a while after the last one; a forked
-/// child has one of its own. A renewal costs it nothing: it looks at what is published when the old deadline comes
-/// near. Null if the system gives no thread or timer: deadlines are then kept by the scheduler alone.
+/// There is one thread for the process, named `tenure-watchdog`. It runs no user code and waits for nobody: not for a
+/// scheduler, a lane, a log sink or a store. It is started with the first term and ends a while after the last one; a
+/// forked child has its own. A renewal costs it nothing: it reads the published state when the old deadline comes near.
+/// Null if the system gives no thread or timer: then only the scheduler keeps the deadlines.
 [[nodiscard]] std::shared_ptr<TermWatch> watchTerm(WatchedTerm term);
 
-/// Why a term ended, where the machine only knows that it was not stepped.
+/// Why a term ended, where the machine only knows that nobody called its step().
 [[nodiscard]] inline std::string whyRevoked(const action::Revoked& revoked, const TermWatch* watch) {
   if (!revoked.unstepped || watch == nullptr || !watch->wasOnTime()) return revoked.detail;
   return "the thread that renews the lease was blocked while the process ran: by a task on its loop, a log sink, an "

@@ -51,7 +51,7 @@ bool Lock::isHeld() const noexcept { return isHandle() && session_->isHeld(); }
 
 bool Lock::isValid() const noexcept {
   if (!isHandle()) return false;
-  const TermState state = session_->state();  // before the clock is read, so that a pause in between shows
+  const TermState state = session_->state();  // read before the clock, so that a pause in between shows
   return state.validAt(session_->now());
 }
 
@@ -86,7 +86,7 @@ LockResult<void> Lock::renew(RenewOptions options) {
   if (session_->isOnScheduler()) return session_->error(LockErrc::wouldBlock, "cannot be waited for on this thread");
   const auto waiter = std::make_shared<Waiter<LockResult<void>>>();
   session_->renew(std::move(options), [waiter](LockResult<void> result) { waiter->tell(std::move(result)); });
-  // The answer, or the loss, comes by then, unless the scheduler stands still.
+  // The answer, or the loss, comes within this time, unless the scheduler stands still.
   constexpr milliseconds grace{25};
   for (;;) {
     const nanoseconds left = remaining();

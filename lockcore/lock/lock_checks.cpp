@@ -20,7 +20,7 @@ void checkRange(OptionFaults& faults, const char* key, std::optional<millisecond
 
 void append(OptionFaults& faults, const boost::system::result<LeaseTiming, OptionFaults>& timing) {
   if (timing.has_value()) return;
-  const OptionFaults more = timing.error();  // a copy at each call: two calls give no range
+  const OptionFaults more = timing.error();  // each call returns a copy: two calls give no range
   faults.insert(faults.end(), more.begin(), more.end());
 }
 

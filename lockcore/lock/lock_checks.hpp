@@ -1,4 +1,4 @@
-// The options of lock clients, checked whole: all faults are told together, and nothing was done.
+// Checks the options of lock clients completely: all faults are reported together, before anything is done.
 #pragma once
 
 #include <boost/system/result.hpp>
@@ -14,10 +14,10 @@ struct CheckedAcquire {
   LeaseTiming timing;
 };
 
-/// An empty `candidate` was filled in before.
+/// An empty `candidate` must have been filled in before.
 [[nodiscard]] OptionFaults faultsOf(const LockClientOptions& options);
 
-/// `client`: whose timing fills in what the call leaves unset. `store`: that is to keep the lock.
+/// `client`: its timing fills in what the call leaves unset. `store`: the store that is to keep the lock.
 [[nodiscard]] boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key,
                                                                           const AcquireOptions& options,
                                                                           const LeaseOptions& client,

@@ -53,7 +53,7 @@ LockResult<Lock> LockClient::acquire(const LeaseKey& key, AcquireOptions options
     if (const auto loop = impl_->scheduler()) session->limit(loop);
     return waiter->wait();
   }
-  // By this thread, and not by the scheduler: that may stand still itself.
+  // This thread measures the time, not the scheduler, because the scheduler may itself stand still.
   if (auto answer = waiter->waitFor(*session->patience())) return *std::move(answer);
   session->expire();
   return waiter->wait();
@@ -66,7 +66,7 @@ LockResult<Lock> LockClient::tryAcquire(const LeaseKey& key, AcquireOptions opti
 
 PendingAcquire LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options,
                                         std::function<void(LockResult<Lock>)> done) {
-  if (!impl_->isHere()) return {};  // nobody could tell: the lane's lock may be held by a thread that is not here
+  if (!impl_->isHere()) return {};  // a thread that does not exist in this process may hold the lane's lock
   const std::shared_ptr<LockSession> session = impl_->acquire(key, std::move(options), impl_->onLane(std::move(done)));
   if (!session) return {};
   if (const auto loop = impl_->scheduler()) session->limit(loop);

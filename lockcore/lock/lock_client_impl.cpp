@@ -28,7 +28,7 @@ class LockClient::Impl::Patience {
   const nanoseconds length_;
 };
 
-/// The client's randomness for all its machines, which run on one scheduler but are made on any thread.
+/// The client's randomness for all its machines. They run on one scheduler, but are made on any thread.
 class LockClient::Impl::SharedRandom {
  public:
   explicit SharedRandom(std::unique_ptr<RandomSource> source) : source_{std::move(source)} {}
@@ -141,13 +141,13 @@ LockClient::Impl::SessionPtr LockClient::Impl::make(LockSession::Request request
       });
 }
 
-/// With the mutex held.
+/// Called with the mutex held.
 void LockClient::Impl::begin(const SessionPtr& session) {
   session->begin(scheduler_, memories_.take(session->key()), randomness());
   sessions_.emplace(session->key(), session);
 }
 
-/// With the mutex held: the first that still waits; null if nobody does.
+/// Called with the mutex held: the first session that still waits; null if there is none.
 LockClient::Impl::SessionPtr LockClient::Impl::takeWaiting(const LeaseKey& key) {
   const auto queue = waiting_.find(key);
   if (queue == waiting_.end()) return nullptr;
@@ -162,7 +162,7 @@ LockClient::Impl::SessionPtr LockClient::Impl::takeWaiting(const LeaseKey& key) 
 
 void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
   SessionPtr next;
-  SessionPtr last;  // let go after the lock
+  SessionPtr last;  // destroyed after the lock is released
   std::optional<Beacon> beacon;
   {
     const std::lock_guard lock{mutex_};

@@ -1,6 +1,6 @@
-// The inside of LockClient: which keys it holds, and what it remembers of the others. lock_client_impl.cpp: its life
-// and its acquisitions. lock_client_preparation.cpp: what the first of them wait for. lock_client.cpp: the calls of the
-// user. lock_reads.cpp: those that only look.
+// The inside of LockClient: which keys it holds, and what it remembers of the others. lock_client_impl.cpp: the
+// client's start and end, and its acquisitions. lock_client_preparation.cpp: what the first acquisitions wait for.
+// lock_client.cpp: the user's calls. lock_reads.cpp: the calls that only read.
 #pragma once
 
 #include <condition_variable>
@@ -25,16 +25,16 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
        std::unique_ptr<RandomSource> random);
 
   using SessionPtr = std::shared_ptr<LockSession>;
-  /// `acquired` may be called inside. Null: it was, and there is nothing to be cancelled.
+  /// `acquired` may be called inside this call. Null: it was called, and there is nothing to cancel.
   SessionPtr acquire(const LeaseKey& key, AcquireOptions options, LockSession::Acquired acquired);
   [[nodiscard]] LockSession::Acquired onLane(std::function<void(LockResult<Lock>)> done) const;
-  /// Why the calling thread cannot wait; empty if it can.
+  /// Why the calling thread must not wait; empty if it may.
   [[nodiscard]] std::optional<LockError> whyNotWait(const LeaseKey& key) const;
 
   [[nodiscard]] bool holds(const LeaseKey& key) const;
   [[nodiscard]] std::vector<LeaseKey> held() const;
   CloseReport close();
-  /// The handle of the user is gone.
+  /// The user's handle is destroyed.
   void abandon();
 
   [[nodiscard]] bool isHere() const noexcept { return common_->mark.isHere(); }
@@ -43,7 +43,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] std::shared_ptr<Scheduler> scheduler() const;
   [[nodiscard]] const std::shared_ptr<CallbackLane>& lane() const noexcept { return lane_; }
 
-  /// One read of the store, awaited.
+  /// One read of the store; waits for the answer.
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key) const;
   [[nodiscard]] LockResult<std::vector<ListedView>> list(const std::string& prefix) const;
   [[nodiscard]] LockResult<void> scan(const std::string& prefix,
@@ -70,7 +70,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   // Constant after construction.
   const LockClientOptions options_;
   const std::shared_ptr<const LockCommon> common_;
-  const std::shared_ptr<CallbackLane> lane_;  ///< what belongs to no lock
+  const std::shared_ptr<CallbackLane> lane_;  ///< for callbacks that belong to no lock
   const std::shared_ptr<SharedRandom> random_;
 
   mutable std::mutex mutex_;  ///< guards what follows; never held while user code runs
@@ -78,14 +78,14 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<Scheduler> scheduler_;  ///< null once the user's handle is gone
   bool closed_{false};
   std::map<LeaseKey, SessionPtr> sessions_{};
-  std::map<LeaseKey, std::deque<SessionPtr>> waiting_{};  ///< for a release of the same key that is under way
-  std::map<LeaseKey, ReleaseResult> endings_{};           ///< since close() began
+  std::map<LeaseKey, std::deque<SessionPtr>> waiting_{};  ///< sessions that wait for a release of the same key
+  std::map<LeaseKey, ReleaseResult> endings_{};           ///< results since close() began
   LockMemories memories_;
   enum class Schema { unasked, asked, good, bad } schema_{Schema::unasked};
-  bool prepared_{false};  ///< the first look at the schema was answered, and it is known whether there is a beacon
+  bool prepared_{false};  ///< the first schema check was answered, and the search for a liveness file is over
   bool beaconKnown_{false};
   std::optional<Beacon> beacon_{};
-  std::vector<SessionPtr> unprepared_{};  ///< to be started once prepared
+  std::vector<SessionPtr> unprepared_{};  ///< to be started after the preparation
 };
 
 }  // namespace tenure

@@ -1,4 +1,4 @@
-// What a client's first acquisitions wait for: its beacon and the store's schema.
+// What a client's first acquisitions wait for: its liveness file and the store's schema.
 #include <exception>
 #include <utility>
 
@@ -8,8 +8,8 @@
 
 namespace tenure {
 
-/// Once for a client, and not once for a lock: the beacon of this process is found, and the schema looked at (until it
-/// is good). The first acquisitions wait for that.
+/// Done once for a client, not for each lock: finds the liveness file of this process, and checks the schema (until it
+/// is good). The first acquisitions wait for this.
 void LockClient::Impl::prepare() {
   bool first = false;
   {
@@ -22,7 +22,7 @@ void LockClient::Impl::prepare() {
   askSchema();
 }
 
-/// Making the beacon is file work: not on the renewal thread, and not on one that must not block.
+/// Creating the liveness file is file work: not on the renewal thread, and not on a thread that must not block.
 void LockClient::Impl::findBeacon() {
   std::shared_ptr<DeathNotice> notice;
   try {
@@ -71,7 +71,7 @@ void LockClient::Impl::askSchema() {
   }
 }
 
-/// Not in order: the reads will say so, and the next acquisition has it looked at again.
+/// If the schema is not in order, the reads will report it, and the next acquisition has it checked again.
 void LockClient::Impl::schemaAnswered(const StoreStatus& status) {
   if (!isHere()) return;
   {

@@ -26,7 +26,7 @@ LockErrc codeOf(ErrorClass errorClass) {
   return LockErrc::storeUnavailable;
 }
 
-/// Tenths of a second.
+/// The time in seconds, with tenths.
 std::string seconds(std::chrono::nanoseconds time) {
   const auto tenths = time / std::chrono::milliseconds{100};
   return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";

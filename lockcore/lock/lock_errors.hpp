@@ -1,4 +1,4 @@
-// How a lock client's errors are worded, in one place.
+// The texts of a lock client's errors, all in one place.
 #pragma once
 
 #include <string>

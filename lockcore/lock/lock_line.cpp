@@ -13,12 +13,13 @@ namespace tenure {
 
 class PlaceInLine::Lines {
  public:
-  /// A store is told by its address, which no other has as long as somebody stands in a line of it.
+  /// A store is identified by its address. No other store has this address as long as anybody stands in one of its
+  /// lines.
   using Place = std::pair<const LeaseStore*, LeaseKey>;
 
   struct Joined {
     std::uint64_t id;
-    bool isFirst;  ///< nobody else begins it
+    bool isFirst;  ///< nobody else will call `begin` for it
   };
   [[nodiscard]] Joined join(const Place& place, const Begin& begin) {
     const std::lock_guard lock{mutex_};
@@ -35,10 +36,10 @@ class PlaceInLine::Lines {
  private:
   struct Entry {
     std::uint64_t id;
-    Begin begin;  ///< empty once its turn has come
+    Begin begin;  ///< empty once it was called or taken
   };
 
-  /// What the next is to begin with, if it is the first that leaves; else empty.
+  /// The `begin` of the next one, if the one that leaves was the first; else empty.
   [[nodiscard]] Begin takeLeave(const Place& place, std::uint64_t id) {
     const std::lock_guard lock{mutex_};
     const auto found = lines_.find(place);
@@ -52,7 +53,7 @@ class PlaceInLine::Lines {
     return wasFirst ? std::exchange(line.front().begin, nullptr) : nullptr;
   }
 
-  std::mutex mutex_;  ///< guards what follows; never held while anything is begun
+  std::mutex mutex_;  ///< guards what follows; never held while a `begin` runs
   std::map<Place, std::list<Entry>> lines_{};
   std::uint64_t last_{0};
 };

@@ -1,4 +1,4 @@
-// What a client remembers of keys that it holds no lock of.
+// What a client remembers of keys whose locks it does not hold.
 #pragma once
 
 #include <list>
@@ -12,7 +12,7 @@
 
 namespace tenure {
 
-/// Bounded: the key that was put in first goes first. To forget costs a wait that begins anew, and nothing else.
+/// Bounded: the oldest entry is dropped first. The only cost of forgetting a key is that the wait for it begins again.
 /// Not thread-safe.
 class LockMemories {
  public:
@@ -20,7 +20,7 @@ class LockMemories {
 
   explicit LockMemories(std::size_t most) : most_{most} {}
 
-  /// Null if there is none. It is taken out.
+  /// Null if there is none. The entry is removed.
   [[nodiscard]] Memory take(const LeaseKey& key) {
     const auto found = entries_.find(key);
     if (found == entries_.end()) return nullptr;

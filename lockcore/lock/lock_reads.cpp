@@ -1,4 +1,4 @@
-// What a lock client does without a lock: looks, lists, follows.
+// What a lock client does without a lock: it reads, lists and follows.
 #include <exception>
 #include <utility>
 
@@ -75,7 +75,7 @@ LockResult<void> LockClient::Impl::scan(const std::string& prefix,
   return {};
 }
 
-/// A machine that never competes, on a driver of its own.
+/// A machine that never competes, with its own driver.
 class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(std::shared_ptr<CallbackLane> lane, Logger logger, Callback changed)
@@ -84,7 +84,7 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
     if (mark_.isHere()) {
       if (driver_) driver_->close();
     } else {
-      // The last reference to a scheduler would wait for a thread that is not in this process.
+      // Destroying the last reference to a scheduler would wait for a thread that does not exist in this process.
       [[maybe_unused]] const auto* leaked = driver_.release();
     }
   }
@@ -113,7 +113,7 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
     if (!changed_) return;
     lane_->post([weak = weak_from_this(), leader] {
       const auto self = weak.lock();
-      if (!self) return;  // the user's handle is gone
+      if (!self) return;  // the user's handle is destroyed
       std::string what = "something that is no std::exception";
       try {
         return self->changed_(leader);

@@ -13,7 +13,8 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// A waiter learns the rhythm of a lock, up to four times its poll and no longer than its holders' heartbeat.
+/// The rest's length if the options do not set it. A waiting client learns how often a lock is renewed, and then polls
+/// at intervals of up to four times its `poll`, but not longer than its holders' heartbeat.
 nanoseconds restOf(const LockSession::Request& request) {
   if (request.options.rest) return *request.options.rest;
   const nanoseconds heartbeat = request.timing.heartbeat();
@@ -35,7 +36,7 @@ LockSession::LockSession(std::shared_ptr<const LockCommon> common, Request reque
       lease_{request_.lease},
       timing_{request_.timing} {}
 
-/// The driver calls back on the scheduler, where the session may be gone already: hence by a weak reference.
+/// The driver calls back on the scheduler, where the session may already be gone; so it gets a weak reference.
 void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<const LeaseMemory> memory,
                         std::unique_ptr<RandomSource> random) {
   const AcquireOptions& wanted = request_.options;
@@ -75,12 +76,13 @@ void LockSession::start(std::optional<Beacon> beacon) {
   auto line = std::make_unique<PlaceInLine>(common_->store, key(), begin);
   {
     const std::lock_guard lock{mutex_};
-    if (!result_) line_.swap(line);  // else it was cancelled meanwhile, and leaves here
+    if (!result_) line_.swap(line);  // otherwise it was cancelled meanwhile, and leaves here
   }
   if (competes_.load()) return;
   const auto scheduler = common_->scheduler.lock();
   if (!scheduler) return;
-  // Who is first may live on a loop that stands still, and whoever waits for a bounded time has one look at its end.
+  // The first in the line may depend on a loop that stands still. So a client competes from its place after this time;
+  // a client whose wait is bounded makes one attempt at the end of the wait.
   const milliseconds longest = request_.timing.duration();
   const milliseconds turn = std::min(request_.options.waitFor.value_or(longest), longest);
   scheduler->post([weak = std::weak_ptr{scheduler}, begin, turn] {
@@ -88,7 +90,7 @@ void LockSession::start(std::optional<Beacon> beacon) {
   });
 }
 
-/// Again: no effect.
+/// A second call has no effect.
 void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
   std::optional<Beacon> beacon;
   {
@@ -100,8 +102,8 @@ void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
       event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left});
 }
 
-/// The release follows what the work was told, so that a successor does not begin before (I9). While the work winds up
-/// the lease is renewed, at most for lease.drainTimeout.
+/// The work is told to stop before the release, so that a successor does not begin too early (I9). While the work ends,
+/// the lease is renewed, for at most lease.drainTimeout.
 void LockSession::close() {
   if (token().isNone()) return cancel(LockErrc::cancelled);
   lose({RevokeReason::stopped, "its client was closed", token()});
@@ -120,7 +122,7 @@ TermState LockSession::state() const noexcept {
 
 bool LockSession::isHeld() const noexcept {
   if (over_.load()) return false;
-  const TermState known = state();  // before the clock is read, so that a pause in between shows
+  const TermState known = state();  // read before the clock, so that a pause in between shows
   return known.leadsAt(now());
 }
 
@@ -182,7 +184,7 @@ LeaseTiming LockSession::timing() const {
   return timing_;
 }
 
-/// Heartbeats follow a changed lease; the rest was said for the lock and stays.
+/// Heartbeats follow a changed lease; the other options were set for the lock and stay.
 void LockSession::renew(RenewOptions options, Renewed done) {
   OptionFaults faults;
   if (options.data) faults = common_->store->faultsOfPayload(key(), *options.data, {});
@@ -197,7 +199,7 @@ void LockSession::renew(RenewOptions options, Renewed done) {
   }
   auto timing = LeaseTiming::from(lease);
   if (timing.has_error()) {
-    const OptionFaults more = timing.error();  // a copy at each call: two calls give no range
+    const OptionFaults more = timing.error();  // each call returns a copy: two calls give no range
     faults.insert(faults.end(), more.begin(), more.end());
   }
   const bool over = over_.load() || loss_ || result_;
@@ -213,7 +215,7 @@ void LockSession::renew(RenewOptions options, Renewed done) {
   }
   if (options.data || options.clearData) change.data = options.data.value_or("");
   changes_.push_back({change.ticket, change.data, options.lease, std::move(done)});
-  driver_->submit(std::move(change));  // posts; under the lock, so that tickets rise in the order of submission
+  driver_->submit(std::move(change));  // this posts; under the lock, so that tickets rise in the order of submission
 }
 
 bool LockSession::share() {
@@ -238,7 +240,7 @@ bool LockSession::letGo(const ReleaseOptions& options, Released done) {
   lock.unlock();
   event::Release release{options.data, options.deleteRecord.value_or(request_.options.deleteOnRelease)};
   if (!release.data && options.clearData) release.data = "";
-  // A write that the store can never take would keep the lock until its lease ends.
+  // A write that the store can never accept would keep the lock until its lease ends.
   if (release.data && !common_->store->faultsOfPayload(key(), *release.data, {}).empty()) {
     log(LogLevel::error, "the data given with the release are more than the store takes; it is released without them");
     release.data.reset();

@@ -24,10 +24,10 @@
 
 namespace tenure {
 
-/// What all sessions of a client have from it. Constant.
+/// What all sessions of a client share. Constant.
 struct LockCommon {
   std::shared_ptr<LeaseStore> store;
-  std::weak_ptr<Scheduler> scheduler;  ///< to be locked by its own tasks only: its loop may be gone elsewhere
+  std::weak_ptr<Scheduler> scheduler;  ///< only its own tasks may lock it: elsewhere its loop may be gone
   std::shared_ptr<const Clock> clock;
   Logger logger;
   std::string candidate;
@@ -41,31 +41,31 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   using Acquired = std::function<void(LockResult<Lock>)>;
   using Renewed = std::function<void(LockResult<void>)>;
   using Released = std::function<void(ReleaseResult)>;
-  /// Told once, on the scheduler, when nothing of the session goes on any more.
+  /// Called once, on the scheduler, when nothing of the session is under way any more.
   using Ended = std::function<void(ReleaseResult, std::shared_ptr<const LeaseMemory>)>;
 
   struct Request {
     LeaseKey key;
     AcquireOptions options;
-    LeaseOptions lease;  ///< from which the timing was made
+    LeaseOptions lease;  ///< the timing was made from it
     LeaseTiming timing;
   };
 
   LockSession(std::shared_ptr<const LockCommon> common, Request request, Acquired acquired, Ended ended);
 
-  /// Once, before anything else.
+  /// Call it once, before anything else.
   void begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<const LeaseMemory> memory,
              std::unique_ptr<RandomSource> random);
-  /// Competes as soon as it is its turn among the clients of this process (see lock_line.hpp); at once if it only
-  /// looks.
+  /// Competes as soon as it is first in the line of this process's clients (see lock_line.hpp), or at once if it makes
+  /// only a single attempt.
   void start(std::optional<Beacon> beacon);
 
-  // Of the acquisition, also before begin(). Before it is decided it ends: with `why`, or with what can be said of it.
+  // These end the acquisition before it is decided, also before begin(): with `why`, or with the best known reason.
   void cancel(LockErrc why);
   void expire();
-  /// How long the caller waits for an answer in any case; empty: for ever.
+  /// The longest time that the caller waits for an answer; empty: for ever.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> patience() const noexcept;
-  /// expire() after patience(), by the scheduler.
+  /// Has the scheduler call expire() after patience().
   void limit(const std::shared_ptr<Scheduler>& scheduler);
   [[nodiscard]] bool isWanted() const;
   /// The client closes: tells the work to stop, then releases.
@@ -74,7 +74,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void detach() noexcept { driver_->close(); }
 
   [[nodiscard]] bool isHere() const noexcept { return common_->mark.isHere(); }
-  /// The published state if it is of this term and the lock was not let go; else "no term".
+  /// The published state if it belongs to this term and the lock was not given up; else "no term".
   [[nodiscard]] TermState state() const noexcept;
   [[nodiscard]] Instant now() const noexcept { return common_->clock->now(); }
   [[nodiscard]] bool isHeld() const noexcept;
@@ -86,29 +86,29 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   [[nodiscard]] std::string data() const;
   [[nodiscard]] std::chrono::milliseconds lease() const noexcept;
   [[nodiscard]] std::optional<TermEnd> loss() const;
-  /// Whether its end has been asked for and is awaited.
+  /// Whether its end was requested and has not come yet.
   [[nodiscard]] bool isEnding() const;
   [[nodiscard]] CallbackLane& lane() const noexcept { return *lane_; }
-  /// Waiting here would wait for the caller itself.
+  /// True where waiting would wait for the caller itself.
   [[nodiscard]] bool isOnScheduler() const { return driver_->isOnScheduler(); }
 
   void onLost(std::function<void(const TermEnd&)> callback);
   LockResult<void> onExpiring(std::chrono::milliseconds before, std::function<void(std::chrono::nanoseconds)> callback);
   void renew(RenewOptions options, Renewed done);
-  /// The timing that `lease` would give; empty `lease`: as it is.
+  /// The timing that results from `lease`; empty `lease`: the present timing.
   [[nodiscard]] boost::system::result<LeaseTiming, OptionFaults> timingFor(
       std::optional<std::chrono::milliseconds> lease) const;
   [[nodiscard]] LeaseTiming timing() const;
 
   [[nodiscard]] bool share();
-  /// One handle is gone. True: it was the last, and the release has begun; `done` may be null.
+  /// One handle is gone. True: it was the last, and the release has begun. `done` may be null.
   bool letGo(const ReleaseOptions& options, Released done);
   [[nodiscard]] std::optional<ReleaseResult> result() const;
   void reportStaleToken(FencingToken seen) { driver_->submit(event::TokenSeen{seen}); }
 
   [[nodiscard]] LockError error(LockErrc code, const std::string& what) const;
   [[nodiscard]] LockError lostError() const;
-  /// Runs `task`, which is the user's, on the lane; what it throws is logged.
+  /// Runs `task`, which is user code, on the lane; its exceptions are logged.
   void tell(const char* name, std::function<void()> task) const;
 
   [[nodiscard]] static Lock handle(std::shared_ptr<LockSession> session) { return Lock{std::move(session)}; }
@@ -159,29 +159,29 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   std::shared_ptr<LeaseDriver> driver_{};
   std::shared_ptr<const TermCell> cell_{};
 
-  // Written once, by Elected, before any handle is made.
+  // Written once, for Elected, before any handle is made.
   std::atomic<std::uint64_t> token_{0};
   std::shared_ptr<const LeasePayload> payload_{};
 
   std::shared_ptr<TermWatch> watch_{};         ///< on the scheduler only: from the election to the end
   std::optional<Scheduler::TimerId> limit_{};  ///< on the scheduler only
-  std::unique_ptr<const LockError> gaveUp_{};  ///< on the scheduler only: told when the session has ended
+  std::unique_ptr<const LockError> gaveUp_{};  ///< on the scheduler only: reported when the session has ended
 
   StopSignal stop_{};
   std::atomic<bool> begun_{false};  ///< there is a driver
   std::atomic<bool> over_{false};   ///< the work was told to stop, or the lock is being given up
   std::atomic<bool> competes_{false};
-  std::atomic<bool> letGo_{false};  ///< the lock is being given up: not even valid any more
+  std::atomic<bool> letGo_{false};  ///< the lock is being given up: it is not even valid any more
   std::atomic<std::int64_t> leaseMillis_;
 
   mutable std::mutex mutex_;  ///< guards what follows; never held while user code runs
-  Acquired acquired_;         ///< empty once it was told
+  Acquired acquired_;         ///< empty once it was called
   Ended ended_;
   std::optional<LockErrc> cancelled_{};
   std::optional<Beacon> beacon_{};
   std::unique_ptr<PlaceInLine> line_{};  ///< until the end
   int handles_{0};
-  LeaseOptions lease_;  ///< as it was asked for last
+  LeaseOptions lease_;  ///< as last requested
   LeaseTiming timing_;  ///< made from it
   std::string data_{};
   std::uint64_t lastTicket_{0};

@@ -1,4 +1,4 @@
-// What a session is told by its driver, on the scheduler, and what it tells users, on its lane.
+// The notices that a session gets from its driver, on the scheduler, and passes on to users, on its lane.
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -25,7 +25,7 @@ void LockSession::on(const action::Elected& elected) {
     if (wanted) handles_ = 1;
   }
   token_.store(elected.token.value());
-  // Cancelled while the acquisition was under way: nobody wants it any more.
+  // It was cancelled while the acquisition was under way: nobody wants the lock any more.
   if (!wanted) return driver_->submit(event::Release{{}, request_.options.deleteOnRelease});
   dropLimit();
   watch_ = watched();
@@ -33,7 +33,7 @@ void LockSession::on(const action::Elected& elected) {
   decide(handle(shared_from_this()));
 }
 
-/// Where the scheduler shows the system's time. Another clock is the scheduler's own business.
+/// Only where the scheduler shows the system's time. Where it shows another clock, deadlines are left to the scheduler.
 std::shared_ptr<TermWatch> LockSession::watched() {
   if (common_->clock != systemClock()) return nullptr;
   const std::shared_ptr<StopSignal> stop{shared_from_this(), &stop_};
@@ -73,11 +73,11 @@ void LockSession::on(const action::Revoked& revoked) {
 
 void LockSession::fireStop() {
   if (stop_.fireUnheard()) return;
-  // On a thread of its own: user code may hang on it.
+  // On a separate thread, because user code may block in it.
   common_->stopTokens->post([self = shared_from_this()] { self->stop_.fire(); });
 }
 
-/// False if there was nothing to lose, or it was lost before.
+/// False if there was nothing to lose, or if it was lost before.
 bool LockSession::lose(const TermEnd& loss) {
   std::vector<std::function<void(const TermEnd&)>> callbacks;
   {
@@ -95,7 +95,7 @@ bool LockSession::lose(const TermEnd& loss) {
   return true;
 }
 
-/// Who is told may try again at once, so the client shall know first that this session is over.
+/// A user who gets this answer may try again at once, so the client must know before that this session is over.
 void LockSession::on(const action::GaveUp& gaveUp) {
   if (gaveUp.releasesFirst) return decide(gaveUpError(gaveUp));
   gaveUp_ = std::make_unique<const LockError>(gaveUpError(gaveUp));
@@ -137,13 +137,13 @@ void LockSession::on(const action::Stopped& stopped) {
     ended.swap(ended_);
   }
   if (line) line->leave(stopped.memory);
-  line.reset();  // before anything else: the next one's request is on its way while this one's end is told
+  line.reset();  // first, so that the next one's request is under way while this one's end is reported
   failChanges(lostError());
-  // First the client, so that whoever was told of the end may acquire at once.
+  // The client comes first, so that a user who gets the end may acquire again at once.
   if (ended) ended(stopped.result, stopped.memory);
   decide(gaveUp_ ? *gaveUp_ : error(cancelled_.value_or(LockErrc::cancelled), "was cancelled before it was decided"));
   for (const Released& release : releases) release(stopped.result);
-  driver_->close();  // last: it may have to wait for whoever is just giving the driver something, a moment
+  driver_->close();  // last: it may have to wait a moment for a thread that is submitting an event
 }
 
 void LockSession::decide(LockResult<Lock> result) {
@@ -155,7 +155,8 @@ void LockSession::decide(LockResult<Lock> result) {
   if (acquired) acquired(std::move(result));
 }
 
-/// Looks again when it may have fallen so low, and, once that was told, when the lease would be over.
+/// Checks again when the remaining time may have fallen so low, and, once this was reported, when the lease would be
+/// over.
 void LockSession::watch(const std::shared_ptr<Warning>& warning) {
   if (over_.load()) return;
   const TermState known = state();

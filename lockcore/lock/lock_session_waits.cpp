@@ -11,9 +11,9 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// One look takes as long as the store does, but not longer than this.
+/// A single attempt takes as long as the store takes, but not longer than this.
 constexpr milliseconds longestLook{5'000};
-/// The machine ends a wait by itself and can say more of it, unless the store or the scheduler keeps it from that.
+/// The machine ends a wait by itself and can give a better reason, unless the store or the scheduler prevents it.
 constexpr milliseconds answerGrace{25};
 
 }  // namespace
@@ -29,14 +29,15 @@ void LockSession::expire() {
   if (const Acquired tell = abandon(LockErrc::timeout)) tell(overdue(withdraw()));
 }
 
-/// First of all, so that what is won from now on is given to nobody: a lock that a caller has must not be stopped.
+/// This comes first, so that a lock that is won from now on is given to nobody: after a caller has a lock, it must not
+/// be taken away like this.
 LockSession::Acquired LockSession::abandon(LockErrc why) {
   const std::lock_guard lock{mutex_};
   if (acquired_) cancelled_ = why;
   return std::exchange(acquired_, nullptr);
 }
 
-/// Whoever begins the session after it sees that it was cancelled; whoever began it before is told here.
+/// If the session begins later, it sees that it was cancelled; if it began before, the driver is told here.
 bool LockSession::withdraw() { return begun_.load() && driver_->withdraw(); }
 
 bool LockSession::isWanted() const {
@@ -74,7 +75,7 @@ void LockSession::dropLimit() {
   if (const auto scheduler = timer ? common_->scheduler.lock() : nullptr) scheduler->cancel(*timer);
 }
 
-/// The wait is over, and the machine has not said why: it has no answer, or had no turn.
+/// The wait is over, and the machine has not said why: it has no answer, or could not run.
 LockError LockSession::overdue(bool open) const {
   if (open) return unknownError();
   if (!begun_.load()) return error(LockErrc::timeout, "is still being released by this client; try again");

@@ -25,7 +25,7 @@ class Checker {
   /// One renewal may fail without ending leadership.
   void sum(const LeaseTiming& timing) {
     const auto [low, high] = std::minmax({timing.guard(), timing.stopMargin()});
-    if (low < milliseconds{0} || high > maxLeaseDuration) return;  // told already, and the sum might overflow
+    if (low < milliseconds{0} || high > maxLeaseDuration) return;  // reported already, and the sum might overflow
     const milliseconds least = 2 * timing.heartbeat() + timing.guard() + timing.stopMargin();
     if (timing.duration() >= least) return;
     fault("lease.heartbeat", "two heartbeats of " + text(timing.heartbeat()) + ", the guard of " +
@@ -58,7 +58,8 @@ boost::system::result<LeaseTiming, OptionFaults> LeaseTiming::from(const LeaseOp
   Checker check;
   constexpr milliseconds zero{0};
   const bool makesSense = check.range("lease.duration", options.duration, minLeaseDuration, maxLeaseDuration);
-  // What depends on a duration that makes no sense is only held against what no duration would allow.
+  // If the duration itself is invalid, the options that depend on it are only checked against limits that hold for
+  // every duration.
   const milliseconds duration = makesSense ? options.duration : maxLeaseDuration;
 
   LeaseTiming timing;

@@ -18,8 +18,8 @@ constexpr std::array<std::pair<LogLevel, std::string_view>, 6> names{{{LogLevel:
                                                                       {LogLevel::error, "error"},
                                                                       {LogLevel::off, "off"}}};
 
-/// A pipe that nobody reads holds up whoever writes to it; here that is the renewal thread and a store's as well, and
-/// the lease would be lost for the sake of a log line.
+/// A pipe that nobody reads blocks every thread that writes to it. Here that would also be the renewal thread and a
+/// store's thread, and the lease would be lost because of a log line.
 bool takesMore(std::FILE* file) {
   pollfd waits{fileno(file), POLLOUT, 0};
   return poll(&waits, 1, 0) != 0;

@@ -1,5 +1,6 @@
-// Deliberate faults, to prove that the simulation sees them. They exist only where TENURE_MUTANTS is defined, which no
-// installed build does: there `mutant::on` is an immediate function that is always false, and nothing of them is left.
+// Deliberate faults, to prove that the simulation detects them. They exist only where TENURE_MUTANTS is defined, which
+// no installed build does. Elsewhere `mutant::on` is an immediate function that is always false, so nothing of them is
+// left.
 #pragma once
 
 namespace tenure {
@@ -85,7 +86,7 @@ enum class Mutant {
 namespace mutant {
 
 #ifdef TENURE_MUTANTS
-/// The one that this process runs with. Set before any thread starts.
+/// The mutant that this process runs with. Set before any thread starts.
 inline Mutant active = Mutant::none;
 [[nodiscard]] inline bool on(Mutant which) noexcept { return active == which; }
 #else

@@ -1,4 +1,4 @@
-// What names, holders and attributes may be, wherever they come from.
+// Which texts names, holders and attributes may be, wherever they come from.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace tenure {
 
-/// UTF-8 without NUL, which C interfaces would take for the end.
+/// UTF-8 without NUL, because C interfaces would take a NUL for the end.
 [[nodiscard]] inline bool isPlainText(std::string_view text) {
   return isUtf8(text) && text.find('\0') == std::string_view::npos;
 }

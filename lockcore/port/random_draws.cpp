@@ -17,7 +17,7 @@ void writeHex(std::uint64_t value, char* digits16) noexcept {
 
 std::chrono::nanoseconds uniform(RandomSource& random, std::chrono::nanoseconds bound) {
   if (bound.count() <= 0) return std::chrono::nanoseconds{0};
-  // The bias of the remainder is below 2^-20 for bounds under a day: of no account for jitter.
+  // The bias of the remainder is below 2^-20 for bounds under a day, which does not matter for jitter.
   return std::chrono::nanoseconds{static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(bound.count()))};
 }
 

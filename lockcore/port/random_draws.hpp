@@ -1,4 +1,4 @@
-// What is drawn from a RandomSource.
+// Values that are drawn from a RandomSource.
 #pragma once
 
 #include <chrono>

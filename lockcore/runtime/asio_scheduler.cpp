@@ -30,7 +30,8 @@ int makeTimer() {
   return fd;
 }
 
-/// On any handler of the loop and not only on the strand's: a loop of one thread that waits runs nothing.
+/// True on any handler of the loop, not only on those of the strand: if the loop has one thread and that thread waits,
+/// nothing runs.
 bool runsInThisThread(const asio::any_io_executor& executor) noexcept {
   if (const auto* loop = executor.target<asio::io_context::executor_type>()) return loop->running_in_this_thread();
   if (const auto* strand = executor.target<asio::strand<asio::io_context::executor_type>>()) {
@@ -40,8 +41,8 @@ bool runsInThisThread(const asio::any_io_executor& executor) noexcept {
   return false;
 }
 
-/// All timers share one timerfd of CLOCK_BOOTTIME, which fires right after a suspend (a timer of CLOCK_MONOTONIC would
-/// fire late by the time that the machine slept), and near timers share a wake-up.
+/// All timers share one timerfd of CLOCK_BOOTTIME, and timers near each other share a wake-up. This timer fires right
+/// after a suspend; a timer of CLOCK_MONOTONIC would be late by the time for which the machine slept.
 class AsioScheduler final : public Scheduler, public std::enable_shared_from_this<AsioScheduler> {
  public:
   explicit AsioScheduler(const asio::any_io_executor& executor)
@@ -108,8 +109,8 @@ class AsioScheduler final : public Scheduler, public std::enable_shared_from_thi
   std::map<TimerId, nanoseconds> dueOf_{};
 };
 
-/// The loop of the shared scheduler with its thread. The thread keeps the loop alive, so that the last reference may be
-/// dropped by one of the loop's own tasks.
+/// The loop of the shared scheduler with its thread. The thread keeps the loop alive, so that one of the loop's own
+/// tasks may drop the last reference.
 class OwnLoop {
  public:
   OwnLoop()
@@ -117,8 +118,8 @@ class OwnLoop {
         scheduler_{std::make_shared<AsioScheduler>(loop_->io.get_executor())},
         thread_{detail::startThread("tenure-renewal", [loop = loop_] { loop->io.run(); })} {}
   ~OwnLoop() {
-    // What was posted before still runs: the answers of a store that went with the last reference are among it.
-    // Its task keeps the scheduler until then: this thread may be gone from here long before.
+    // Everything posted before still runs, for example the answers of a store that was destroyed with the last
+    // reference. This task keeps the scheduler until then, because this thread may have left here long before.
     scheduler_->post([loop = loop_, scheduler = scheduler_] { loop->io.stop(); });
     detail::leaveThread(thread_);
   }
@@ -134,7 +135,7 @@ class OwnLoop {
   };
   std::shared_ptr<Loop> loop_;
   std::shared_ptr<AsioScheduler> scheduler_;
-  std::thread thread_;  // last: what can fail comes before there is a thread to be ended
+  std::thread thread_;  // the last member: everything that can fail comes before there is a thread to end
 };
 
 class SystemClock final : public Clock {

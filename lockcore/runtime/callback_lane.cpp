@@ -17,7 +17,7 @@ void CallbackLane::post(std::function<void()> task) {
 
 void CallbackLane::drain(std::uint64_t turn) {
   std::unique_lock lock{mutex_};
-  // An executor that throws after it took the task makes it come twice; only the first runs.
+  // If an executor throws after it took the task, the task comes twice; only the first one runs.
   if (!active_ || turn != turn_ || runner_ != std::thread::id{}) return;
   runner_ = std::this_thread::get_id();
   while (!tasks_.empty()) {
@@ -25,7 +25,7 @@ void CallbackLane::drain(std::uint64_t turn) {
     tasks_.pop_front();
     lock.unlock();
     task();
-    task = nullptr;  // what it captured is let go outside the lock
+    task = nullptr;  // what it captured is destroyed outside the lock
     lock.lock();
   }
   runner_ = {};

@@ -1,4 +1,4 @@
-// Internal: an order of callbacks: one after the other, never two at a time, on any executor.
+// Internal: keeps callbacks in order: one after the other, never two at a time, on any executor.
 #pragma once
 
 #include <chrono>
@@ -14,22 +14,22 @@
 
 namespace tenure {
 
-/// A lane lives as long as it has work, also after its owner is gone.
+/// A lane lives as long as it has work, even after its owner is gone.
 class CallbackLane : public std::enable_shared_from_this<CallbackLane> {
  public:
   /// `executor` must not throw.
   explicit CallbackLane(Executor executor) : executor_{std::move(executor)} {}
 
-  /// Runs `task` after all that was posted before. Any thread; never inside this call. Tasks must not throw.
+  /// Runs `task` after everything that was posted before. Any thread; never inside this call. Tasks must not throw.
   void post(std::function<void()> task);
 
-  /// Whether the calling thread is running a task of this lane just now.
+  /// Whether the calling thread is running a task of this lane now.
   [[nodiscard]] bool isCurrent() const;
 
   /// Nothing is queued or running.
   [[nodiscard]] bool isIdle() const;
 
-  /// Waits until nothing is queued or running, at most for `patience`. Not from the lane itself.
+  /// Waits until nothing is queued or running, for at most `patience`. Do not call it on the lane itself.
   bool waitIdle(std::chrono::nanoseconds patience);
 
  private:

@@ -1,4 +1,5 @@
-// How far the clocks of this machine are apart: what no lease can be protected from must at least be seen.
+// How far the clocks of this machine are apart. No lease can protect from a fault of the clocks, but it must at least
+// be visible.
 #pragma once
 
 #include <chrono>
@@ -10,15 +11,17 @@
 namespace tenure {
 
 /// The rate of CLOCK_MONOTONIC against CLOCK_MONOTONIC_RAW over the last minute or more. A time daemon that follows
-/// good servers keeps the one right, so this is the error of the machine's own oscillator with the sign turned; in a
-/// slew it is the slew. It decides nothing (the clock rule takes the safe side of both): an oscillator beyond what the
-/// guard covers is what two leaders at once can come from, with only the fence between them.
+/// good servers keeps the former right. So this is the error of the machine's own oscillator with the opposite sign;
+/// during a slew it is the slew. It decides nothing, because the clock rule takes the safe side of both. But an
+/// oscillator with a greater error than the guard covers can cause two leaders at once, with only the fence between
+/// them.
 class ClockGauge {
  public:
-  /// What the default guard covers, each way.
+  /// The rate that the default guard covers, in each direction.
   static constexpr double coveredPpm = 500;
 
-  /// True if a window is complete and the rate is beyond what the guard covers; once, and again after an hour of it.
+  /// True if a window is complete and the rate is greater than the guard covers. It is true once, and again after an
+  /// hour.
   [[nodiscard]] bool noteBeyond(const Instant& now) noexcept {
     constexpr std::chrono::minutes window{1};
     if (!begun_) begin(now);

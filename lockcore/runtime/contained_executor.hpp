@@ -11,8 +11,8 @@
 
 namespace tenure {
 
-/// Callbacks must come whatever the user's executor does: where it throws, or is empty, threads of `pool` take over.
-/// It may outlive who made it. `name`: of whom the log line speaks.
+/// Callbacks must run whatever the user's executor does: where it throws, or is empty, threads of `pool` take over. It
+/// may outlive the object that made it. `name`: the owner that the log line names.
 [[nodiscard]] Executor containedExecutor(Executor executor, std::shared_ptr<ThreadPool> pool, Logger logger,
                                          std::string name);
 

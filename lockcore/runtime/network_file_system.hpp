@@ -1,4 +1,4 @@
-// File systems on which nothing that needs locks between processes may lie.
+// File systems on which no files may be that need locks between processes.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace tenure::detail {
 
-/// The name of the network (or cluster, or FUSE) file system with this statfs(2) type; empty for local ones. Between
-/// machines neither shared memory nor flock(2) nor the order of renames can be relied on.
+/// The name of the network (or cluster, or FUSE) file system with this statfs(2) type; empty for local ones. On these,
+/// neither shared memory nor flock(2) nor the order of renames is reliable between machines.
 [[nodiscard]] std::optional<std::string_view> networkFileSystem(std::uint32_t fileSystemType) noexcept;
 
 }  // namespace tenure::detail

@@ -8,8 +8,8 @@
 
 namespace tenure::detail {
 
-/// A child inherits the memory of a global, but not the threads behind it, and perhaps a mutex that a thread of the
-/// parent holds for ever. So each process gets a value of its own; the inherited one is left as it is.
+/// A child inherits the memory of a global, but not the threads behind it. It may also inherit a mutex that a thread of
+/// the parent holds for ever. So each process gets a value of its own; the inherited one is left as it is.
 template <class T>
 class PerProcess {
  public:

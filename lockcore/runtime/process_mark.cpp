@@ -10,11 +10,11 @@ namespace {
 
 using Generation = std::atomic<std::uint64_t>;
 
-/// In plain memory, so a child starts where its parent was and never gives the parent's numbers again.
+/// In plain memory, so a child starts at its parent's number and never uses the parent's numbers again.
 Generation lastGeneration{0};
 
-/// The number of this process, on a page that the kernel zeroes in forked children (MADV_WIPEONFORK, Linux 4.14): a
-/// check costs one load and holds for raw clone() too. Where the kernel refuses, pthread_atfork does it for fork().
+/// The number of this process, on a page that the kernel zeroes in forked children (MADV_WIPEONFORK, Linux 4.14). A
+/// check costs one load and also works for raw clone(). Where the kernel refuses, pthread_atfork does it for fork().
 class Page {
  public:
   Page() noexcept {
@@ -35,7 +35,7 @@ class Page {
 };
 
 Generation& number() noexcept {
-  static const Page page;  // never unmapped: it may be asked until the very end of the process
+  static const Page page;  // never unmapped, because it may be read until the very end of the process
   return page.number();
 }
 
@@ -43,7 +43,7 @@ std::uint64_t numberOfThisProcess() noexcept {
   std::uint64_t known = number().load(std::memory_order_relaxed);
   if (known != 0) return known;
   const std::uint64_t fresh = lastGeneration.fetch_add(1) + 1;
-  // Another thread may be numbering the process just now: the first number stays.
+  // Another thread may be numbering the process now: the first number stays.
   return number().compare_exchange_strong(known, fresh) ? fresh : known;
 }
 

@@ -1,15 +1,16 @@
-// Which process an object belongs to: a forked child inherits the memory, but not the threads, the terms or the locks.
+// The process to which an object belongs: a forked child inherits the memory, but not the threads, the terms or the
+// locks.
 #pragma once
 
 #include <cstdint>
 
 namespace tenure {
 
-/// Remembers the process in which it was made. In a child that was forked from it, also by a raw clone system call,
-/// isHere() is false for it and for its copies; objects made in the child belong to the child. So a program may fork
-/// into the background (daemon(3), a pre-forking server) and make its electors there. Fork before the parent has made
-/// any, or exec: what other libraries do in threads at the moment of a fork (SQLite holds mutexes of its own) is
-/// outside of this library's hands.
+/// Remembers the process in which it was made. In a child that was forked from that process, also by a raw clone system
+/// call, isHere() is false for it and for its copies; objects made in the child belong to the child. So a program may
+/// fork into the background (daemon(3), a pre-forking server) and make its electors there. Fork before the parent has
+/// made any, or exec. This library has no control over what other libraries do in threads at the moment of a fork
+/// (SQLite holds mutexes of its own).
 class ProcessMark {
  public:
   ProcessMark() noexcept;

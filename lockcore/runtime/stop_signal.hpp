@@ -1,4 +1,4 @@
-// Internal: how the end of a term is told to its work.
+// Internal: how the work of a term learns that the term has ended.
 #pragma once
 
 #include <chrono>
@@ -9,11 +9,11 @@
 
 namespace tenure {
 
-/// A stop source that one thread fires, while another must know that it was fired without running what users hung on
-/// it.
+/// A stop source that one thread fires. Another thread can find out that it was fired without running the users'
+/// callbacks.
 class StopSignal {
  public:
-  /// Takes a lock: in a forked child, where whoever held it may not be, tokenInChild().
+  /// Takes a lock. In a forked child the lock's owner may not exist; use tokenInChild() there.
   [[nodiscard]] std::stop_token token() const noexcept {
     const std::lock_guard lock{mutex_};
     given_ = true;
@@ -22,7 +22,7 @@ class StopSignal {
   [[nodiscard]] std::stop_token tokenInChild() const noexcept { return source_.get_token(); }
   [[nodiscard]] bool requested() const noexcept { return source_.stop_requested(); }
 
-  /// Fires if nobody was given a token, and so nobody's code runs; false: not fired.
+  /// Fires if nobody was given a token, so that no user code runs; false: not fired.
   [[nodiscard]] bool fireUnheard() {
     const std::lock_guard lock{mutex_};
     if (given_) return false;
@@ -41,13 +41,13 @@ class StopSignal {
     source_.request_stop();
   }
 
-  /// From its return on requested() is true. Where the other thread does not get to it, this one fires.
+  /// After this call requested() is true. If the other thread does not fire in time, this one does.
   void awaitFired(std::chrono::nanoseconds patience) {
     std::unique_lock lock{mutex_};
     const bool begun = begins_.wait_for(lock, patience, [this] { return begun_; });
     lock.unlock();
     if (!begun) source_.request_stop();
-    while (!requested()) std::this_thread::yield();  // the other thread is about to
+    while (!requested()) std::this_thread::yield();  // the other thread is about to fire
   }
 
  private:
@@ -55,7 +55,7 @@ class StopSignal {
   mutable std::mutex mutex_;  ///< guards begun_ and given_
   std::condition_variable begins_{};
   bool begun_{false};
-  mutable bool given_{false};  ///< to whom callbacks may belong
+  mutable bool given_{false};  ///< a token was given out, so there may be callbacks
 };
 
 }  // namespace tenure

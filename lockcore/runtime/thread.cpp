@@ -27,7 +27,7 @@ class BlockedSignals {
 thread_local bool isWaitedFor = false;
 
 std::thread start(const std::string& name, bool waitedFor, std::function<void()> body) {
-  const BlockedSignals inherited;  // a new thread inherits the mask of its maker
+  const BlockedSignals inherited;  // a new thread inherits the mask of the thread that starts it
   return std::thread{[name = name.substr(0, 15), waitedFor, body = std::move(body)] {
     pthread_setname_np(pthread_self(), name.c_str());
     isWaitedFor = waitedFor;

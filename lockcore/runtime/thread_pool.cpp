@@ -30,10 +30,10 @@ void ThreadPool::post(std::function<void()> task) {
   state_->tasks.push_back(std::move(task));
   if (state_->idle > 0) return state_->wake.notify_one();
   if (state_->starting > 0) return;
-  // All are busy, and there was no thread to be had for a successor when the last of them began.
+  // All threads are busy, and no thread was available as a successor when the last of them began its task.
   try {
     startThread(state_, lock);
-  } catch (const std::system_error&) {  // one that becomes free takes it
+  } catch (const std::system_error&) {  // a thread that becomes free takes the task
   }
 }
 
@@ -42,7 +42,7 @@ int ThreadPool::threads() const {
   return state_->threads;
 }
 
-/// Throws std::system_error; the lock is held again either way.
+/// Throws std::system_error. In both cases the lock is held again afterwards.
 void ThreadPool::startThread(const std::shared_ptr<State>& state, std::unique_lock<std::mutex>& lock) {
   ++state->starting;
   ++state->threads;
@@ -70,7 +70,7 @@ void ThreadPool::run(const std::shared_ptr<State>& state) {
     }
     lock.unlock();
     task();
-    task = nullptr;  // what it captured is let go outside the lock
+    task = nullptr;  // what it captured is destroyed outside the lock
     lock.lock();
   }
   --state->threads;

@@ -10,27 +10,27 @@
 
 namespace tenure {
 
-/// One thread always stands ready for the next task: the one that takes a task sees to a successor first, if it was the
-/// last. So a callback that blocks for a whole term holds up nobody else, short tasks need few threads however many
-/// come at once, and whoever posts pays for no thread. Threads that stay idle end after a while, but for one.
+/// One thread is always ready for the next task: a thread that takes a task first starts a successor if it was the last
+/// ready one. So a callback that blocks for a whole term delays nothing else, short tasks need few threads however many
+/// come at once, and the caller of post() never starts a thread. Idle threads end after a while, except one.
 class ThreadPool {
  public:
-  /// At most 15 characters of the name are seen. Throws std::system_error if the system gives not even one thread.
+  /// Only 15 characters of the name are visible. Throws std::system_error if the system gives not even one thread.
   explicit ThreadPool(std::string name);
-  /// Idle threads end at once; running tasks go on on their own, as nobody is left to wait for them.
+  /// Idle threads end at once. Running tasks continue by themselves, because nobody is left to wait for them.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Any thread. If the system gives no further thread the task waits for one that becomes free.
+  /// Any thread. If the system gives no further thread, the task waits for one that becomes free.
   void post(std::function<void()> task);
 
   [[nodiscard]] int threads() const;
 
   /// The pools that all electors and lock clients of this process share; each ends with its last user.
   [[nodiscard]] static std::shared_ptr<ThreadPool> forCallbacks();
-  /// Fires stop tokens. Apart, so that callbacks which block cannot keep a token from firing even where the system
-  /// gives no further thread (I6).
+  /// Fires stop tokens. A separate pool, so that callbacks that block cannot keep a token from firing, even if the
+  /// system gives no further thread (I6).
   [[nodiscard]] static std::shared_ptr<ThreadPool> forStopTokens();
 
  private:

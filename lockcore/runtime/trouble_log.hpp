@@ -1,4 +1,4 @@
-// Which errors of a candidate are worth a line in the log.
+// Decides which errors of a candidate are logged.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace tenure {
 
-/// The first of its kind, and then one in a minute: a candidate that cannot be elected must say why, and one that
-/// competes for a thousand leases through an outage must not fill the disk. (A leader's errors are told as doubts.)
+/// The first error of its kind, and then one in a minute. A candidate that cannot be elected must say why, but one that
+/// competes for a thousand leases through an outage must not fill the disk. (A leader's errors are reported as doubts.)
 class TroubleLog {
  public:
   [[nodiscard]] bool isNews(const Instant& now, const StoreError& error) {
@@ -28,7 +28,7 @@ class TroubleLog {
   void forget() noexcept { told_.reset(); }
 
  private:
-  /// Its words without the numbers, which change from one error to the next (times, ports, process ids).
+  /// The message without its numbers, which change from one error to the next (times, ports, process ids).
   [[nodiscard]] static std::string kindOf(const StoreError& error) {
     std::string kind{toString(error.errorClass)};
     std::copy_if(error.message.begin(), error.message.end(), std::back_inserter(kind),

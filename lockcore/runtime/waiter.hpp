@@ -10,7 +10,7 @@
 
 namespace tenure {
 
-/// One answer, told once. The waiting call and whoever answers share it, because either may be gone first.
+/// One answer, given once. The waiting call and the answering thread share it, because either may be gone first.
 template <class T>
 class Waiter {
  public:
@@ -19,14 +19,14 @@ class Waiter {
       const std::lock_guard lock{mutex_};
       answer_.emplace(std::move(answer));
     }
-    told_.notify_all();  // after the lock, or who wakes would sleep again on it; whoever answers shares this
+    told_.notify_all();  // after the lock, or the waiter would block on it again; both threads share this
   }
   [[nodiscard]] T wait() {
     std::unique_lock lock{mutex_};
     told_.wait(lock, [this] { return answer_.has_value(); });
     return *std::move(answer_);
   }
-  /// Empty if it did not come in that time.
+  /// Empty if the answer did not come in that time.
   [[nodiscard]] std::optional<T> waitFor(std::chrono::nanoseconds patience) {
     std::unique_lock lock{mutex_};
     told_.wait_for(lock, std::max(patience, std::chrono::nanoseconds{0}), [this] { return answer_.has_value(); });

@@ -1,4 +1,4 @@
-// Internal: where relative paths begin.
+// Internal: the directory to which relative paths refer.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,9 @@
 
 namespace tenure::detail {
 
-/// The working directory as whoever started the process named it ($PWD), if that is the directory in which it is; else
-/// as the kernel names it. The kernel's name has no links, so a link that leads there (a deploy's `current`), and which
-/// must not lead to a database, shows in the other one only.
+/// The working directory under the name that the caller of the process used ($PWD), if that names the present
+/// directory; else under the kernel's name. The kernel's name has no links. So a link on the way (a deploy's
+/// `current`), which must not lead to a database, is visible only in $PWD.
 [[nodiscard]] std::filesystem::path workingDirectory(std::error_code& fault);
 
 }  // namespace tenure::detail

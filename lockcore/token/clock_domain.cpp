@@ -9,8 +9,8 @@
 namespace tenure {
 namespace {
 
-/// Containers may have clocks that are shifted against the machine's (time_namespaces(7)). "time:[4026531834]" -> the
-/// number; a kernel without such namespaces has one set of clocks only.
+/// Containers may have clocks that are shifted against the machine's (time_namespaces(7)). Takes the number out of
+/// "time:[4026531834]". A kernel without such namespaces has only one set of clocks.
 std::string timeNamespace() {
   char target[64];
   const ssize_t length = readlink("/proc/self/ns/time", target, sizeof target);

@@ -74,7 +74,7 @@ std::optional<nanoseconds> remainingOf(const LockTokenParts& parts, std::string_
 
 TokenStanding standingOf(const LockTokenParts& parts, const std::optional<LeaseRecord>& record) {
   if (!record || record->vanished) return TokenStanding::missing;
-  // The owner is unique to the acquisition, so it names the term. (Fencing tokens may be erased by foreign clients.)
+  // The owner is unique to the acquisition, so it identifies the term. (Foreign clients may erase fencing tokens.)
   if (record->holder != parts.owner) return TokenStanding::taken;
   if (record->released) return TokenStanding::released;
   return record->version == parts.version ? TokenStanding::current : TokenStanding::superseded;

@@ -1,4 +1,4 @@
-// What a lock token is made of, and what follows from it alone. Pure: clock readings are arguments.
+// The parts of a lock token, and what follows from them alone. Pure: clock readings are arguments.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct LockTokenParts {
   RecordVersion version;
   std::chrono::milliseconds lease{0};
   FencingToken token;
-  std::string clockDomain;  ///< in which `sentAt` means something; empty: nowhere
+  std::string clockDomain;  ///< where `sentAt` has a meaning; empty: nowhere
   Instant sentAt{};         ///< before the last acknowledged write was sent
   std::int64_t acquiredAtMillis{0};
   std::string store;
@@ -27,7 +27,7 @@ struct LockTokenParts {
   friend bool operator==(const LockTokenParts&, const LockTokenParts&) = default;
 };
 
-/// The library's own way in and out of a token.
+/// The library's own access to the parts of a token.
 struct LockTokenAccess {
   [[nodiscard]] static LockToken make(LockTokenParts parts) {
     return LockToken{std::make_shared<const LockTokenParts>(std::move(parts))};
@@ -38,22 +38,22 @@ struct LockTokenAccess {
 [[nodiscard]] std::string lockTokenText(const LockTokenParts& parts);
 [[nodiscard]] LockTokenResult<LockTokenParts> lockTokenFrom(std::string_view text);
 
-/// See LockToken::remaining. A reading that lies after `now` on any clock is worth nothing: zero.
+/// See LockToken::remaining. If `sentAt` is later than `now` on any clock, it is worthless: zero.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> remainingOf(const LockTokenParts& parts,
                                                                   std::string_view clockDomain, const Instant& now);
 
-/// How a record stands to a token.
+/// How a record relates to a token.
 enum class TokenStanding {
   current,     ///< held, as this token's write left it
   superseded,  ///< the same term, renewed since
   released,    ///< the same term, released
-  taken,       ///< somebody else's
+  taken,       ///< held by somebody else
   missing,     ///< there is no record
 };
 [[nodiscard]] TokenStanding standingOf(const LockTokenParts& parts, const std::optional<LeaseRecord>& record);
 
-/// Names the clocks that this process reads: boot and time namespace. Equal texts mean comparable readings. Empty if
-/// the system does not tell; then nothing is comparable.
+/// Identifies the clocks that this process reads: boot and time namespace. Equal texts mean comparable readings. Empty
+/// if the system does not tell; then nothing is comparable.
 [[nodiscard]] const std::string& clockDomain();
 
 }  // namespace tenure

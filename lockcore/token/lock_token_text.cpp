@@ -1,4 +1,4 @@
-// The text of a lock token: written in one way only, read strictly.
+// The text of a lock token: written in only one way, and read strictly.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -18,7 +18,7 @@ constexpr std::string_view sumField = ",sum=";
 constexpr std::size_t sumDigits = 16;
 constexpr std::string_view tokenHexDigits = "0123456789abcdef";
 
-/// No shell gives these a meaning inside a word, and no terminal breaks a selection at most of them.
+/// Inside a word these characters have no meaning for any shell, and most of them end no selection in a terminal.
 bool isShellSafe(char c) {
   const bool alphanumeric = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   return alphanumeric || std::string_view{"-_.:/@+"}.find(c) != std::string_view::npos;
@@ -35,7 +35,7 @@ void appendEscaped(std::string& out, std::string_view value) {
   }
 }
 
-/// The reverse; empty if the value was not written by appendEscaped.
+/// The reverse of appendEscaped; empty if appendEscaped did not write the value.
 std::optional<std::string> unescaped(std::string_view value) {
   std::string out;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -47,14 +47,14 @@ std::optional<std::string> unescaped(std::string_view value) {
     const std::size_t high = tokenHexDigits.find(value[i + 1]), low = tokenHexDigits.find(value[i + 2]);
     if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
     const char c = static_cast<char>(high << 4 | low);
-    if (isShellSafe(c)) return std::nullopt;  // one spelling for each value
+    if (isShellSafe(c)) return std::nullopt;  // each value has only one spelling
     out += c;
     i += 2;
   }
   return out;
 }
 
-/// FNV-1a: shows a slip of the hand or a cut; it is no signature, as the token is no secret.
+/// FNV-1a. It detects a typing error or a cut; it is no signature, because the token is no secret.
 std::string checksumOf(std::string_view text) {
   std::uint64_t hash = 14'695'981'039'346'656'037ULL;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
@@ -77,12 +77,12 @@ std::optional<std::int64_t> decimalIn(std::string_view text, std::int64_t most) 
   return number;
 }
 
-/// Takes `,name=value` fields off the front, in the order in which they were written.
+/// Takes `,name=value` fields from the front, in the order in which they were written.
 class Fields {
  public:
   explicit Fields(std::string_view text) : rest_{text} {}
 
-  /// The value as it stands; nothing if the next field has another name.
+  /// The unchanged value; nothing if the next field has another name.
   [[nodiscard]] std::optional<std::string_view> take(std::string_view name) {
     const std::string head = "," + std::string{name} + "=";
     if (!rest_.starts_with(head)) return std::nullopt;
@@ -121,8 +121,8 @@ std::optional<Instant> instantIn(std::string_view text) {
   return Instant{nanoseconds{clocks[0]}, nanoseconds{clocks[1]}, nanoseconds{clocks[2]}};
 }
 
-/// The body without tokenPrefix, version and sum. What is wrong with it is told by the field's name; since the sum
-/// fits, only somebody who makes tokens of his own gets to read that.
+/// The body without tokenPrefix, version and sum. A fault is reported with the name of its field. The checksum is right
+/// at this point, so only a user who makes tokens by hand can see such a fault.
 LockTokenResult<LockTokenParts> partsIn(std::string_view body) {
   Fields fields{body};
   LockTokenParts parts;

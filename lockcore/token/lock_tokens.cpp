@@ -24,7 +24,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// Of one request, so that a lost one is noticed while the budget lasts.
+/// The time of one request, so that a lost one is noticed while there is budget left.
 constexpr milliseconds tokenCallTimeout{5'000};
 constexpr milliseconds firstPause{10};
 constexpr milliseconds longestPause{500};
@@ -42,7 +42,7 @@ std::optional<LockTokenError> refusalOfLease(milliseconds lease) {
   return misuse("the lease is " + std::to_string(lease.count()) + " ms; allowed is 100 ms to 24 h");
 }
 
-/// All that is wrong with an acquisition, before anything is sent.
+/// Everything that is wrong with an acquisition, found before anything is sent.
 std::optional<LockTokenError> refusalOf(const LeaseKey& key, const std::string& owner,
                                         const TokenAcquireOptions& options, const LeaseStore& store) {
   std::vector<std::string> faults;
@@ -178,7 +178,7 @@ LockTokenResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::st
     const HolderInfo holder = holderIn(record);
     return LockTokenError{LockTokenTrouble::lost, name + " " + holderText(holder) + ", not by " + owner, holder};
   }
-  // When that was written is not known here, so no clock may judge it: the store's condition decides.
+  // It is not known here when that was written, so no clock may judge it: the store's condition decides.
   return renew(LockTokenAccess::make({key,
                                       owner,
                                       record.version,

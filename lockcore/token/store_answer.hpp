@@ -16,8 +16,9 @@ namespace tenure {
 
 inline StoreError neverAnswered() { return {ErrorClass::transient, "the store did not answer in time"}; }
 
-/// A store is the user's code. It answers exactly once, with an error when the call's time is over. One that does not
-/// keep to that is not waited for any longer, its first answer counts, and what it throws is told as `failed` makes it.
+/// A store is the user's code. It must answer exactly once, with an error when the call's time is over. A store that
+/// breaks this rule is not waited for any longer, and only its first answer counts. Its exceptions become the answer
+/// that `failed` makes of them.
 template <class Outcome, class Failed, class Call>
 Outcome answerOf(std::chrono::nanoseconds timeout, const Failed& failed, const Call& call) {
   const auto waiter = std::make_shared<Waiter<Outcome>>();

@@ -17,16 +17,16 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// With a wait of zero: how long the store may take, and how long a holder may take to turn out dead (the kernel's
+/// With a wait of zero: how long the store may take, and how long it may take to prove a holder dead (the kernel's
 /// proof needs a moment). As for `tenure run --wait 0s`.
 constexpr milliseconds firstAnswerTimeout{5'000};
 constexpr milliseconds deathProofTime{200};
-/// How long a write that nobody answered is taken back while the caller has time.
+/// How long an unanswered write is taken back while the caller has time.
 constexpr milliseconds takeBackTime{1'000};
-/// Of one call of the store.
+/// The longest time for one call of the store.
 constexpr milliseconds longestCall{5'000};
 constexpr milliseconds shortestCall{1};
-/// Of making a table, which takes DynamoDB seconds; after that its state is asked for anew.
+/// The longest time for creating a table, which takes DynamoDB seconds; after that its state is asked for again.
 constexpr milliseconds longestMaking{60'000};
 
 bool isLastingClass(ErrorClass errorClass) {
@@ -35,7 +35,7 @@ bool isLastingClass(ErrorClass errorClass) {
 
 }  // namespace
 
-/// What other threads tell: that the record may have changed, however often, and whose death is proven.
+/// News from other threads: that the record may have changed (any number of times), and which holder's death is proven.
 class TokenAcquirer::Inbox {
  public:
   void hint() {
@@ -45,10 +45,10 @@ class TokenAcquirer::Inbox {
   }
   void proveDead(const std::string& beacon) {
     const std::lock_guard lock{mutex_};
-    proven_ = beacon;  // one holder is followed at a time, the present one
+    proven_ = beacon;  // only one holder is followed at a time: the present one
     news_.notify_one();
   }
-  /// Everything that came, the proof first; waits for something for up to `bound`.
+  /// Everything that has come, the proof first; waits for something for up to `bound`.
   [[nodiscard]] std::vector<LeaseEvent> take(nanoseconds bound) {
     std::unique_lock lock{mutex_};
     news_.wait_for(lock, bound, [this] { return hinted_ || proven_; });
@@ -103,12 +103,12 @@ nanoseconds TokenAcquirer::callsLeft(const Instant& now) const {
   return callsEndIn_ == nanoseconds::max() ? callsEndIn_ : callsEndIn_ - elapsedForHolder(began_, now);
 }
 
-/// Neither the caller's wait nor a hanging store's time is longer than it may be.
+/// At most what is left of the caller's wait, and at most the limit for a store that hangs.
 nanoseconds TokenAcquirer::limited(nanoseconds timeout) const {
   return std::max<nanoseconds>(std::min<nanoseconds>({callsLeft(readClock()), timeout, longestCall}), shortestCall);
 }
 
-/// Steps until nothing is left to do now. Store calls are made here, so their answers are the next events.
+/// Steps until nothing is left to do now. Store calls are made here, so their answers become the next events.
 void TokenAcquirer::pump(LeaseEvent first) {
   events_.push_back(std::move(first));
   while (!events_.empty() && !won_) {
@@ -138,17 +138,17 @@ void TokenAcquirer::perform(const LeaseAction& action) {
 void TokenAcquirer::look(const action::SendRead& request) {
   ReadOutcome outcome = readAnswer(*store_, options_.key, limited(request.timeout));
   const bool unusable = outcome.has_error() && outcome.error().errorClass == ErrorClass::misconfigured;
-  // What was there and has vanished is a loss, and made anew by nobody who waits.
+  // A table that existed and has vanished is a loss; no caller that waits may create it again.
   if (unusable && !looked_) outcome = readOnceMade(request);
-  // A look that the end of the wait cut short says nothing of the store: what earlier looks told stands.
+  // A read that was cut short by the end of the wait says nothing about the store: the result of earlier reads stays.
   const bool cutShort = outcome.has_error() && looked_ && callsLeft(readClock()) <= nanoseconds{0};
   if (!cutShort) trouble_ = outcome.has_error() ? std::optional{outcome.error()} : std::nullopt;
   if (outcome) note(*outcome);
   events_.emplace_back(event::ReadReply{request.attempt, outcome});
 }
 
-/// The table may only be missing. Not asked before the first look, which tells as much where everything is there, and
-/// so costs the acquisition nothing.
+/// Perhaps only the table is missing. The schema is not checked before the first read: where everything exists, the
+/// read shows that too, so the check costs the acquisition nothing.
 ReadOutcome TokenAcquirer::readOnceMade(const action::SendRead& request) {
   const nanoseconds patience = std::min<nanoseconds>(callsLeft(readClock()), longestMaking);
   if (const StoreStatus made = schemaAnswer(*store_, std::max<nanoseconds>(patience, shortestCall)); !made) {
@@ -188,11 +188,11 @@ void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
   deathWatch_.reset();
   const std::shared_ptr<DeathNotice> notice = record ? store_->deathNotice() : nullptr;
   if (!notice) return;
-  const std::string beacon = record->beacon->id;  // the machine follows only those that keep one
+  const std::string beacon = record->beacon->id;  // the machine follows only holders that have one
   deathWatch_ = notice->follow(*record, [inbox = inbox_, beacon](const RecordVersion&) { inbox->proveDead(beacon); });
 }
 
-/// Until the machine wants to act, somebody tells something, or the bound.
+/// Waits until the machine wants to act, until there is news, or until the bound.
 void TokenAcquirer::pause(nanoseconds bound) {
   const auto wanted = machine_.untilWakeup(readClock());
   // The machine always wants to poll again; the day only bounds what no clock library can count.
@@ -203,7 +203,8 @@ void TokenAcquirer::pause(nanoseconds bound) {
   for (LeaseEvent& event : told) pump(std::move(event));
 }
 
-/// With a wait of zero one answer decides. Otherwise what may pass is waited out, and what may not ends the wait.
+/// With a wait of zero one answer decides. Otherwise errors that may pass are waited out, and other errors end the
+/// wait.
 bool TokenAcquirer::isOver(const Instant& now) const {
   if (trouble_ && isLastingClass(trouble_->errorClass)) return true;
   if (!waitFor_) return false;
@@ -219,7 +220,7 @@ std::optional<nanoseconds> TokenAcquirer::untilOver(const Instant& now) const {
   return rival_ ? deathProofTime - elapsedForHolder(rivalSince_, now) : deathProofTime;
 }
 
-/// An acquisition without an answer may have won, or may win yet. The machine releases what it finds of it.
+/// An unanswered acquisition may have won, or may still win. The machine releases what it finds of it.
 void TokenAcquirer::takeBack(nanoseconds longest) {
   const Instant from = readClock();
   callsEndIn_ = elapsedForHolder(began_, from) + longest;
@@ -227,7 +228,7 @@ void TokenAcquirer::takeBack(nanoseconds longest) {
   while (!stopped_ && elapsedForHolder(from, readClock()) < longest) pause(takeBackTime / 10);
 }
 
-/// Behind the caller's back, for a lease. Where there is no thread for it, the lock ends with its lease.
+/// In the background, for one lease. If no thread is available for it, the lock ends with its lease.
 void TokenAcquirer::takeBackLater() {
   try {
     detail::startDetachedThread("tenure-takeback",

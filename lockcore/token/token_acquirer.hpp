@@ -1,4 +1,4 @@
-// The shell that drives a LeaseMachine on the caller's thread until it has won a term, and stops there.
+// The shell that drives a LeaseMachine on the caller's thread until it has won a term, and then stops.
 #pragma once
 
 #include <condition_variable>
@@ -18,13 +18,15 @@
 
 namespace tenure {
 
-/// Why the machine and not rules of its own: observing a whole lease, polling in phase with the holder, taking over on
-/// the observed version, spreading a crowd, and resolving unanswered writes are its rules, which the model and the
-/// simulation have proven; a second set would have to be proven again. Why not LeaseDriver: it renews from the moment
-/// it has won, and a token's bearer must be the only one who writes. So the machine is stepped by hand, its store calls
-/// are made here, one after the other, and it is dropped in the moment of its election, with its term in the token.
+/// Why this uses the machine and has no rules of its own: observing a whole lease, polling in phase with the holder,
+/// taking over on the observed version, spreading a crowd, and resolving unanswered writes are the machine's rules. The
+/// model and the simulation have proven them; a second set of rules would have to be proven again. Why it does not use
+/// LeaseDriver: the driver renews from the moment it has won, and only a token's bearer may write. So the machine is
+/// stepped by hand. Its store calls are made here, one after the other, and it is dropped at the moment of its
+/// election, with its term in the token.
 ///
-/// No beacon goes into the record: the process ends, the lock does not, so its death must prove nothing.
+/// No liveness file goes into the record: the process ends and the lock does not, so the process's death must prove
+/// nothing.
 class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
  public:
   TokenAcquirer(std::shared_ptr<LeaseStore> store, MachineOptions options,
@@ -38,7 +40,7 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
     TermState term;
     std::int64_t acquiredAtMillis{0};
   };
-  /// Once. What it leaves unanswered it takes back afterwards, on a thread of its own.
+  /// Call it once. What it leaves unanswered is taken back afterwards, on a separate thread.
   [[nodiscard]] LockTokenResult<Won> run();
 
  private:
@@ -74,14 +76,14 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   std::shared_ptr<void> hints_;
   std::shared_ptr<void> deathWatch_;
 
-  std::chrono::nanoseconds callsEndIn_{0};  ///< of the store, counted from the beginning
+  std::chrono::nanoseconds callsEndIn_{0};  ///< for calls of the store, counted from the beginning
   std::deque<LeaseEvent> events_;
-  RecordVersion ownVersion_;  ///< that the answer at hand shows in the record
+  RecordVersion ownVersion_;  ///< the version that the present answer shows in the record
   std::int64_t acquiredAtMillis_{0};
   bool looked_{false};                 ///< the record was seen at least once
-  std::optional<LeaseRecord> rival_;   ///< as last seen; empty: nobody else holds it
-  Instant rivalSince_{};               ///< when this version of it was first seen
-  std::optional<StoreError> trouble_;  ///< of the last call; empty: it was served
+  std::optional<LeaseRecord> rival_;   ///< as last seen; empty: nobody else holds the lock
+  Instant rivalSince_{};               ///< when this version of the rival's record was first seen
+  std::optional<StoreError> trouble_;  ///< of the last call; empty: that call succeeded
   std::optional<Won> won_;
   std::optional<ReleaseResult> stopped_;
 };

@@ -10,7 +10,7 @@
 namespace tenure {
 namespace {
 
-/// Nothing that waiting for a moment could mend.
+/// An error that waiting for a moment cannot mend.
 bool isLasting(const StoreError& error) {
   return error.errorClass != ErrorClass::transient && error.errorClass != ErrorClass::throttled;
 }
@@ -59,7 +59,7 @@ WriteRequest TokenWrite::nextWrite(const Instant& now, std::int64_t displayMilli
                        kind_ == Kind::renew ? WriteRequest::Purpose::renew : WriteRequest::Purpose::release,
                        {token_.version},
                        {}};
-  // A release that lands after another release of ours finds it released; a renewal may follow a renewal.
+  // A release may find the record released by another release of ours; a renewal may follow a renewal.
   for (const Attempt& attempt : attempts_) request.expected.push_back(attempt.version);
   LeaseRecord& record = request.record;
   record.holder = token_.owner;
@@ -77,7 +77,7 @@ WriteRequest TokenWrite::nextWrite(const Instant& now, std::int64_t displayMilli
 TokenWrite::Next TokenWrite::answered(const WriteOutcome& outcome) {
   if (std::holds_alternative<Applied>(outcome)) return land(Attempt{attempts_.back()});
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) {
-    // A write that was delivered twice conflicts with its own first copy, so the attempt stays possible.
+    // A write that was delivered twice conflicts with its own first copy, so the attempt may still have been applied.
     return conflict->current ? judge(*conflict->current) : Next::read;
   }
   if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
@@ -114,7 +114,7 @@ TokenWrite::Next TokenWrite::land(const Attempt& attempt) {
 
 TokenWrite::Next TokenWrite::gone(const std::optional<LeaseRecord>& record, TokenStanding standing) {
   const bool nothingLeft = standing == TokenStanding::released || standing == TokenStanding::missing;
-  // With an unanswered release the lock may have been ours until then: it is given up either way.
+  // With an unanswered release the lock may have been ours until then: it is given up in both cases.
   const bool taken = standing == TokenStanding::taken;
   if (kind_ == Kind::release && (nothingLeft || taken)) {
     release_ = taken ? TokenRelease::lost : TokenRelease::notHeld;

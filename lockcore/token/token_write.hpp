@@ -12,38 +12,38 @@
 
 namespace tenure {
 
-/// Whoever drives it sends what `nextWrite` gives, hands in the answer, and does as it is told: write again, read
+/// Its driver sends what `nextWrite` returns, passes in the answer, and does what the result says: write again, read
 /// first, or stop. An unanswered write stays possible until a read or a conflict shows the record (I8); each further
 /// write accepts the version that it may have left.
 class TokenWrite {
  public:
   enum class Kind { renew, release };
   enum class Next {
-    write,  ///< again, after a pause
-    read,   ///< look what became of it, after a pause
-    done,   ///< landed() or release() is the answer
-    failed  ///< error() is
+    write,  ///< write again, after a pause
+    read,   ///< read what became of it, after a pause
+    done,   ///< landed() or release() has the answer
+    failed  ///< error() has the answer
   };
 
   TokenWrite(LockTokenParts token, Kind kind, std::chrono::milliseconds lease, RandomSource& random)
       : token_{std::move(token)}, kind_{kind}, lease_{lease}, random_{random} {}
 
-  /// `now`: before it is sent.
+  /// `now`: a moment before it is sent.
   [[nodiscard]] WriteRequest nextWrite(const Instant& now, std::int64_t displayMillis);
   [[nodiscard]] Next answered(const WriteOutcome& outcome);
   [[nodiscard]] Next readBack(const ReadOutcome& outcome);
 
-  /// After `done` of a renewal: the token as it is now, its time counted from before the write that landed was sent.
+  /// After `done` of a renewal: the present token. Its time is counted from before the write that was applied was sent.
   [[nodiscard]] const LockTokenParts& landed() const noexcept { return token_; }
   /// After `done` of a release.
   [[nodiscard]] TokenRelease release() const noexcept { return release_; }
   [[nodiscard]] const LockTokenError& error() const noexcept { return error_; }
 
-  /// When the caller's time is over before an end was reached.
+  /// For the case that the caller's time is over before there is a result.
   [[nodiscard]] LockTokenError giveUp() const;
 
  private:
-  /// A write that may have landed.
+  /// A write that may have been applied.
   struct Attempt {
     RecordVersion version;
     Instant sentAt;
@@ -69,7 +69,7 @@ class TokenWrite {
 /// "is held by alice (alice#3f...) with fencing token 7"
 [[nodiscard]] std::string holderText(const HolderInfo& holder);
 [[nodiscard]] LockTokenError storeTrouble(const StoreError& error);
-/// Why a token that stands so has no power. Not for `current`.
+/// Why a token with this standing has no power. Not for `current`.
 [[nodiscard]] LockTokenError powerless(const LockTokenParts& token, TokenStanding standing,
                                        const std::optional<LeaseRecord>& record);
 
