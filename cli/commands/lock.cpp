@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds defaultBudget{10'000};
 constexpr milliseconds holderNamedAfter{1'000};
-/// A token is one line. If something else is piped in, the user shall be told soon.
+/// A token is one line. If something else is piped in, the user must be told soon.
 constexpr std::size_t mostStdin = LockToken::maxTextBytes + 2;
 
 int codeOf(LockTokenTrouble trouble) {

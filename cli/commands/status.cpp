@@ -45,7 +45,7 @@ class StatusWatch {
  public:
   StatusWatch(const StatusArguments& arguments, const LeaseOfGroup& lease) : arguments_{arguments}, lease_{lease} {}
 
-  /// Until ^C or a terminate signal.
+  /// Runs until ^C or a terminate signal.
   int run() {
     for (SignalEvents events{{SIGINT, SIGTERM, SIGHUP}}; !events.next();) {
       if (!show()) return exitFailed;

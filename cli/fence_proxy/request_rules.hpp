@@ -9,7 +9,7 @@
 namespace tenure::cli::fence_proxy {
 
 /// The rules are the table "Which requests are forwarded" in docs/fencing/http.md, in its order. The parser has already
-/// refused anything that is not HTTP/1.0 or 1.1, and a second line of headers of which it allows only one.
+/// refused anything that is not HTTP/1.0 or 1.1, and repeated headers that may come only once.
 [[nodiscard]] std::optional<HttpRefusal> refusalOfShape(const RequestHead& request);
 
 /// Changes a target that names its authority (which equals Host, by the rules) into one of path and query (RFC 9112,

@@ -124,7 +124,8 @@ End collect(Pipe& out, Pipe& err, ProcessOutput& output, std::chrono::millisecon
   return End::finished;
 }
 
-/// The outputs are closed, or the group is about to be killed. A command that still lives is killed too.
+/// The outputs are closed, or the group is about to be killed. A command that lives on after it has closed its outputs
+/// is killed too.
 void reap(pid_t child, ProcessOutput& output) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -102,7 +102,7 @@ void ServiceAccess::makeHttp(const SharedConfig& config) {
 
 void ServiceAccess::setTarget(Place place) {
   constexpr std::size_t ready =
-      4;  // copies of what a line lost go out on the others, and a broken one costs no handshake
+      4;  // copies of requests that a line lost go out on the others; if one breaks, no call waits for a handshake
   const net::Origin origin = place.endpoint.origin;
   auto made = std::make_shared<const Target>(std::move(place), http_, options_);
   {

@@ -30,7 +30,7 @@ enum class LockTokenTrouble {
   misuse,      ///< options out of range, or an invalid key; nothing was sent
   held,        ///< somebody else holds the lock, and the caller did not want to wait, or waited long enough
   timedOut,    ///< the wait is over, and nobody else was seen holding the lock either
-  expired,     ///< the token's lease is over by this machine's clock; an expired lock never revives: acquire it anew
+  expired,     ///< the token's lease is over by this machine's clock; an expired lock never revives: acquire it again
   released,    ///< this term of the lock was released
   superseded,  ///< the lock was renewed with this token elsewhere; only the newer token counts
   lost,        ///< somebody else has taken the lock, or its record is gone

@@ -45,10 +45,10 @@ void answerConflict(const LeaseCallPtr& call, const std::optional<boost::json::o
 /// A request of a write was answered with an error.
 void answerFault(const LeaseCallPtr& call, const Fault& fault);
 
-/// remove(): the lock item goes if it has this version; the counter keeps what it knew.
+/// remove(): deletes the lock item if it has this version; the counter keeps what it knew.
 void removeLease(const LeaseCallPtr& call, RecordVersion version);
 
-/// write() of all three purposes.
+/// write() for all three purposes.
 void writeLease(const LeaseCallPtr& call, WriteRequest request);
 
 }  // namespace tenure::dynamodb_store

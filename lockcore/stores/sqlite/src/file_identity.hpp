@@ -30,7 +30,7 @@ struct FileIdentity {
 /// The same from the text of /proc/self/mountinfo, for kernels that do not report the mount.
 [[nodiscard]] bool hasMountPoint(std::istream& mountInfo, const std::string& path);
 
-/// Where a store's files lie. No component of these paths is a symbolic link.
+/// Where a store's files are. No component of these paths is a symbolic link.
 ///
 /// SQLite's locks are POSIX locks: when a process closes *any* descriptor of a file, all its locks on that file are
 /// gone. Therefore nothing in this store ever opens the database, -wal or -shm file itself; it only stats them.

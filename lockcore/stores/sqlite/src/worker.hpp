@@ -70,7 +70,7 @@ class Worker {
   std::atomic<bool> started_{false};
   std::mutex threadMutex_;
   std::thread thread_;      // guarded by threadMutex_, as the next
-  bool toldOfNone_{false};  // that there is no thread to be had
+  bool toldOfNone_{false};  // whether it was logged that no thread is available
 };
 
 }  // namespace tenure::sqlite_store
