@@ -22,7 +22,7 @@ TOOL = "clang-tidy-14"
 BATCH_LINES = 3000
 BATCH_FILES = 16
 # Batches include the .cpp files, so these count as headers.
-HEADER_FILTER = r"/(lockcore|election|adapters|config|tests|examples|bench)/.*\.(hpp|cpp)$"
+HEADER_FILTER = r"/(lockcore|election|adapters|config|cli|tests|examples|bench)/.*\.(hpp|cpp)$"
 UNITY_INCLUDE = re.compile(r'^#include "(?P<file>[^"]+\.cpp)"', re.MULTILINE)
 FINDING = re.compile(r"^(?P<file>[^\s:][^:]*):\d+:\d+: (?:fatal )?(?:error|warning): ")
 

@@ -15,6 +15,7 @@
 
 #include "board.hpp"
 #include "ledger.hpp"
+#include "lockcore/driver/term_cell.hpp"
 
 namespace tenure::bench {
 namespace {

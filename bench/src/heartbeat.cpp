@@ -15,6 +15,7 @@
 #include "benches.hpp"
 #include "cpu_time.hpp"
 #include "fleet.hpp"
+#include "lockcore/driver/lease_driver.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "stats.hpp"
 #include "stub_server.hpp"

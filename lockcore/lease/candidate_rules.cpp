@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "lease_machine_impl.hpp"
-#include "lockcore/port/mutants.hpp"
 #include "lockcore/port/random_draws.hpp"
 
 namespace tenure {
@@ -72,8 +71,6 @@ void LeaseMachine::Impl::sendAcquire(const Instant& now) {
   // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
   sendWrite(now, Request::acquire, limited(options_.timing.leadsFor() / 2), observation_.expected());
   inFlight_->creates = observation_.absent();
-  const Pending sent{inFlight_->version, now, inFlight_->right};
-  if (mutant::on(Mutant::electedBeforeAnswer)) becomeLeader(now, sent, tokenFloor_.next());
 }
 
 void LeaseMachine::Impl::candidateRead(const Instant& now, const ReadOutcome& outcome, bool hinted) {
@@ -85,18 +82,10 @@ void LeaseMachine::Impl::candidateRead(const Instant& now, const ReadOutcome& ou
   }
   noteError(now, outcome.error());
   poll_.failed(now, outcome.error().errorClass, *random_);
-  const bool corrupt = outcome.error().errorClass == ErrorClass::corrupt && !mutant::on(Mutant::corruptIsFree);
-  if (corrupt) observation_.distrust();  // fail closed (I11)
-  const bool forGood = outcome.error().errorClass == ErrorClass::credentials;
-  if (mutant::on(Mutant::errorEndsCandidacy) && forGood) finish(ReleaseResult::notHeld);
+  if (outcome.error().errorClass == ErrorClass::corrupt) observation_.distrust();  // fail closed (I11)
 }
 
 void LeaseMachine::Impl::observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted) {
-  if (mutant::on(Mutant::ownLeaseLength) && record && record->leaseDuration != options_.timing.duration()) {
-    LeaseRecord other = *record;
-    other.leaseDuration = options_.timing.duration();
-    return observe(now, other, hinted);
-  }
   if (record) learnToken(record->token);
   if (record && isOwn(*record) && adoptOwnAcquire(now, *record)) return;
   asReleased_ = false;
@@ -137,7 +126,6 @@ void LeaseMachine::Impl::acquireAnswered(const Instant& now, const InFlight& req
     acquireFailed(now, rejected->error);
     poll_.postpone(now, cooldown_);
   } else {
-    if (mutant::on(Mutant::unknownAcquireIsSuccess)) return acquired(now, request, {tokenFloor_.next()});
     rememberAcquire(request);
     acquireFailed(now, std::get<Unknown>(outcome).error);
     poll_.hurry(now);  // it may have won: what is there now is read back before anything else

@@ -6,7 +6,6 @@
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "lease_machine_impl.hpp"
-#include "lockcore/port/mutants.hpp"
 
 namespace tenure {
 
@@ -43,8 +42,7 @@ void LeaseMachine::Impl::becomeLeader(const Instant& now, const Pending& won, Fe
   term_ = {won.sentAt, won.right.leadsFor, won.right.validFor, token};
   acquiredAtMillis_ = options_.displayClock != nullptr ? options_.displayClock() : 0;
   beginTurn(now, token);
-  const bool unwanted = stopping_ && !mutant::on(Mutant::withdrawnLockIsKept);
-  if (unwanted) return beginRelease(now);
+  if (stopping_) return beginRelease(now);
   if (!term_.leadsAt(now)) {
     endTerm(now, nanoseconds{0});
     return;
@@ -100,12 +98,12 @@ nanoseconds LeaseMachine::Impl::renewDueIn(const Instant& now) const {
   if (lossHinted_) return nanoseconds{0};
   if (renewFailures_ > 0 || doubt_ || readBack_) return retryAfter_ - elapsedForHolder(retryFrom_, now);
   if (wanted_) return nanoseconds{0};
-  if (options_.manualHeartbeat && !mutant::on(Mutant::manualRenewsByItself)) return nanoseconds::max();
+  if (options_.manualHeartbeat) return nanoseconds::max();
   return heartbeatDueIn(now);
 }
 
 nanoseconds LeaseMachine::Impl::heartbeatDueIn(const Instant& now) const {
-  const nanoseconds heartbeat = options_.timing.heartbeat() * (mutant::on(Mutant::heartbeatTooLate) ? 4 : 1);
+  const nanoseconds heartbeat = options_.timing.heartbeat();
   const nanoseconds early = (term_.anchor.boottime + heartbeat) % slotOf(heartbeat);
   return heartbeat - early - elapsedForHolder(term_.anchor, now);
 }
@@ -113,7 +111,6 @@ nanoseconds LeaseMachine::Impl::heartbeatDueIn(const Instant& now) const {
 void LeaseMachine::Impl::advanceHolder(const Instant& now) {
   const bool drainOver = elapsedForHolder(drainFrom_, now) >= options_.timing.drainTimeout();
   if (state_ == LeaseState::draining && drainOver) {
-    if (mutant::on(Mutant::releaseAfterDrainTimeout)) return beginRelease(now);
     log(LogLevel::warn, "the work did not end within the drain timeout; the lease is left to expire");
     endTerm(now, rightLeft(now));
     return advance(now);
@@ -152,9 +149,7 @@ void LeaseMachine::Impl::renewAnswered(const Instant& now, const InFlight& reque
   } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
     renewalFailed(now, rejected->error);
   } else {
-    const Pending sent{request.version, request.sentAt, request.right};
-    if (mutant::on(Mutant::unknownRenewalIsSuccess)) return renewed(now, sent);
-    if (!mutant::on(Mutant::unknownRenewalIsForgotten)) remember(request);
+    remember(request);
     renewalFailed(now, std::get<Unknown>(outcome).error);
   }
 }
@@ -162,7 +157,6 @@ void LeaseMachine::Impl::renewAnswered(const Instant& now, const InFlight& reque
 /// Before a write that may shorten the lease is sent: from then on a challenger may find the shorter one in the record,
 /// and count it from that moment on. A longer one is counted once it is known to be there.
 void LeaseMachine::Impl::limitRight(const Instant& now) {
-  if (mutant::on(Mutant::shorterLeaseTooLate)) return;
   const nanoseconds spent = surelyCounted(term_.anchor, now);
   const nanoseconds leadsFor = std::min(term_.leadsFor, spent + options_.timing.leadsFor());
   const nanoseconds validFor = std::min(term_.validFor, spent + options_.timing.validFor());
@@ -204,7 +198,7 @@ void LeaseMachine::Impl::renewed(const Instant& now, const Pending& proven) {
     lag_.last = std::max(-heartbeatDueIn(now) - std::exchange(overdueWhenWon_, nanoseconds{0}), nanoseconds{0});
     lag_.worst = std::max(lag_.worst, lag_.last);
   }
-  term_.anchor = mutant::on(Mutant::validityFromReply) ? now : proven.sentAt;
+  term_.anchor = proven.sentAt;
   term_.validFor = proven.right.validFor;
   if (state_ == LeaseState::leading) term_.leadsFor = proven.right.leadsFor;
   ticketInRecord_ = proven.right.ticket;
@@ -232,14 +226,12 @@ void LeaseMachine::Impl::renewalFailed(const Instant& now, const StoreError& err
     const nanoseconds heartbeat = options_.timing.heartbeat();
     retryAfter_ = std::clamp(rightLeft(now) / 2, heartbeat / 4, heartbeat);
   }
-  if (mutant::on(Mutant::retriesWithoutPause)) retryAfter_ = nanoseconds{0};
   if (state_ != LeaseState::leading || std::exchange(doubt_, true)) return;
   actions_.push_back(action::InDoubt{error, rightLeft(now)});
 }
 
 void LeaseMachine::Impl::renewalConflict(const Instant& now, const InFlight& request, const Conflict& conflict) {
   remember(request);
-  if (mutant::on(Mutant::conflictIsLoss)) return revokeLost(now, RevokeReason::lost, "a conflict");
   if (state_ == LeaseState::releasing) return;  // the release itself will show who owns the record
   if (conflict.current) return judgeOwnRecord(now, request.sentAt, *conflict.current);
   readBack_ = true;
@@ -263,7 +255,7 @@ void LeaseMachine::Impl::judgeOwnRecord(const Instant& now, const Instant& asked
     // Renewals sent after that one may still arrive; those before it cannot, because their conditions do not name it.
     std::vector<Pending> later(std::next(pending_.begin(), landed - pending_.data() + 1), pending_.end());
     renewed(now, provenBy(askedAt, *landed, later));
-    if (!mutant::on(Mutant::readBackForgetsLater)) pending_ = std::move(later);
+    pending_ = std::move(later);
     return;
   }
   if (current->version == version_) {
@@ -317,8 +309,6 @@ void LeaseMachine::Impl::announceRevoked(RevokeReason reason, std::string detail
   over.leadsFor = nanoseconds{0};
   if (reason == RevokeReason::lost || reason == RevokeReason::recordMissing) over.validFor = nanoseconds{0};
   publish(over);
-  if (mutant::on(Mutant::revokedUntold) && reason == RevokeReason::lost) return;
-  if (mutant::on(Mutant::revokedTwice)) actions_.push_back(action::Revoked{reason, detail, term_.token, unstepped});
   actions_.push_back(action::Revoked{reason, std::move(detail), term_.token, unstepped});
 }
 
@@ -328,7 +318,6 @@ void LeaseMachine::Impl::beginDrain(const Instant& now, RevokeReason reason, con
   drainFrom_ = now;
   announceRevoked(reason, detail);
   term_.leadsFor = nanoseconds{0};
-  if (mutant::on(Mutant::releaseBeforeDrain)) beginRelease(now);
 }
 
 /// From holder back to candidate, without a release. `stillValid`: how long the lease may last; the work may use it up.
@@ -352,8 +341,7 @@ void LeaseMachine::Impl::endTerm(const Instant& now, Nanos stillValid) {
   observation_.forget();
   wanted_.reset();
   if (options_.oneTerm && undrained) sentVersions_.fill({});
-  const bool ends = options_.oneTerm && !mutant::on(Mutant::lostLockCompetesAgain);
-  if (ends) return finish(undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld);
+  if (options_.oneTerm) return finish(undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld);
   becomeCandidate(now, cooldown);
   if (!stopping_) drainFrom_ = now;
 }

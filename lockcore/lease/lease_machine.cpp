@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "lease_machine_impl.hpp"
-#include "lockcore/port/mutants.hpp"
 #include "lockcore/port/random_draws.hpp"
 
 namespace tenure {
@@ -18,9 +17,8 @@ LeaseMachine::Impl::Impl(MachineOptions options, RandomSource& random)
 
 LeaseActions LeaseMachine::Impl::step(const Instant& now, const LeaseEvent& event) {
   actions_.clear();
-  if (!mutant::on(Mutant::deadlineAfterEvent)) checkDeadlines(now);
+  checkDeadlines(now);
   std::visit([&](const auto& e) { handle(now, e); }, event);
-  if (mutant::on(Mutant::deadlineAfterEvent)) checkDeadlines(now);
   advance(now);
   lastStep_ = now;
   return std::exchange(actions_, {});
@@ -33,10 +31,7 @@ void LeaseMachine::Impl::checkDeadlines(const Instant& now) {
 }
 
 void LeaseMachine::Impl::endLateTerm(const Instant& now) {
-  const bool late =
-      mutant::on(Mutant::slowestClockForHolder) && elapsedForChallenger(term_.anchor, now) < options_.timing.leadsFor();
-  const bool believes = mutant::on(Mutant::believesInDoubt) && doubt_;
-  if (state_ == LeaseState::leading && !term_.leadsAt(now) && !late && !believes) revokeExpired(now);
+  if (state_ == LeaseState::leading && !term_.leadsAt(now)) revokeExpired(now);
   if (state_ == LeaseState::draining && !term_.validAt(now)) {
     log(LogLevel::warn, "the lease ran out while the work was ending");
     endTerm(now, nanoseconds{0});
@@ -128,11 +123,6 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Release& event)
 void LeaseMachine::Impl::handle(const Instant& now, const event::Renew& event) {
   if (state_ != LeaseState::leading) return;
   if (event.timing) options_.timing = *event.timing;
-  if (mutant::on(Mutant::longerLeaseTooEarly)) {
-    term_.leadsFor = std::max<nanoseconds>(term_.leadsFor, options_.timing.leadsFor());
-    term_.validFor = std::max<nanoseconds>(term_.validFor, options_.timing.validFor());
-    publish(term_);
-  }
   if (!wanted_) wanted_ = std::make_unique<Wanted>();
   if (event.data) wanted_->data = event.data;
   hasPayload_ = hasPayload_ || event.data;
@@ -144,7 +134,6 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::WorkEnded&) {
   // While it leads, callbacks that have returned do not end the term: the work may go on elsewhere until onRevoked.
   if (state_ == LeaseState::leading) return;
   workRunning_ = false;
-  if (state_ == LeaseState::draining && mutant::on(Mutant::stopWithoutRelease)) return finish(ReleaseResult::released);
   if (state_ == LeaseState::draining) beginRelease(now);
 }
 
@@ -160,11 +149,10 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::ReadReply& even
   if (!inFlight_ || inFlight_->attempt != event.attempt || inFlight_->request != Request::read) return;
   const bool hinted = inFlight_->hinted;
   const Instant askedAt = inFlight_->sentAt;
-  const Instant seen = mutant::on(Mutant::waitFromSend) ? askedAt : now;
   inFlight_.reset();
   switch (state_) {
     case LeaseState::candidate:
-      return candidateRead(seen, event.outcome, hinted);
+      return candidateRead(now, event.outcome, hinted);
     case LeaseState::leading:
     case LeaseState::draining:
       readBack_ = false;
@@ -181,8 +169,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::ReadReply& even
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::WriteReply& event) {
-  if (!inFlight_ || inFlight_->request == Request::read) return;
-  if (inFlight_->attempt != event.attempt && !mutant::on(Mutant::oldReplyCounts)) return;
+  if (!inFlight_ || inFlight_->attempt != event.attempt || inFlight_->request == Request::read) return;
   const InFlight request = *std::exchange(inFlight_, std::nullopt);
   // Never in the record. A stream of them (connections that are refused) must not push out the version that is.
   if (std::holds_alternative<Rejected>(event.outcome)) sentVersions_[--nextSent_ % sentVersions_.size()] = {};
@@ -198,11 +185,10 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::WriteReply& eve
   }
 }
 
-void LeaseMachine::Impl::handle(const Instant& now, const event::StoreHint& event) {
+void LeaseMachine::Impl::handle(const Instant& /*now*/, const event::StoreHint& event) {
   hinted_ = hinted_ || state_ == LeaseState::candidate;
   const bool holds = state_ == LeaseState::leading || state_ == LeaseState::draining;
   lossHinted_ = lossHinted_ || (event.isLoss && holds && !options_.manualHeartbeat);
-  if (mutant::on(Mutant::hintIsProof)) observation_.provenDead(now, followedBeacon_);
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::HolderProvenDead& event) {
@@ -214,8 +200,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::HolderProvenDea
 void LeaseMachine::Impl::handle(const Instant& now, const event::TokenSeen& event) {
   if (state_ == LeaseState::stopped) return;
   const FencingToken believed{knownToken_.value() + maxReportedStep};
-  const bool tooHigh = event.token > std::min(believed, maxFencingToken);
-  if (tooHigh && !mutant::on(Mutant::reportedTokenUnbounded)) return refuseReport(event.token);
+  if (event.token > std::min(believed, maxFencingToken)) return refuseReport(event.token);
   tokenFloor_ = std::max(tokenFloor_, event.token);
   if (state_ != LeaseState::leading || event.token <= term_.token) return;
   const bool again = std::exchange(endedByReport_, true);
@@ -228,7 +213,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::TokenSeen& even
 /// A report mends the counter within one term. Where the next term ends by one too, something makes tokens up: one step
 /// a lease is far too slow to bring the counter near its end.
 void LeaseMachine::Impl::restAfterReports(const Instant& now) {
-  if (state_ != LeaseState::candidate || mutant::on(Mutant::reportedTokenUnbounded)) return;
+  if (state_ != LeaseState::candidate) return;
   log(LogLevel::error,
       "term after term is ended by a resource that reports a higher fencing token: find out who writes tokens there; "
       "the lease is left alone for " +
@@ -244,8 +229,7 @@ void LeaseMachine::Impl::send(const Instant& now, Request request, Nanos timeout
 
 void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos timeout,
                                    std::vector<RecordVersion> expected) {
-  const bool same = mutant::on(Mutant::renewalKeepsVersion) && request == Request::renew;
-  const RecordVersion version{same ? version_.text() : uuid4(*random_)};
+  const RecordVersion version{uuid4(*random_)};
   const Right right{options_.timing.leadsFor(), options_.timing.validFor(), ticket_, options_.timing.duration()};
   inFlight_ = InFlight{++lastAttempt_, request, now, timeout, version, false, right};
   looked_ = false;
@@ -259,19 +243,15 @@ void LeaseMachine::Impl::sendWrite(const Instant& now, Request request, Nanos ti
     write.dataRule = options_.dataRule;
     write.record.acquiredAtMillis = write.record.renewedAtMillis;
     write.record.token = FencingToken{};
-    write.tokenFloor = mutant::on(Mutant::floorIgnored) ? FencingToken{} : tokenFloor_;
+    write.tokenFloor = tokenFloor_;
   } else if (request == Request::release) {
     write.purpose = WriteRequest::Purpose::release;
     write.removes = removes_;
   } else {
-    write.lengthens = right.lease > statedLease_ && !mutant::on(Mutant::lengtheningUntold);
+    write.lengthens = right.lease > statedLease_;
   }
   if (request != Request::acquire) carryWanted(write);
   actions_.push_back(action::SendWrite{lastAttempt_, std::move(write), timeout});
-  if (mutant::on(Mutant::validityAtSend) && request == Request::renew && state_ == LeaseState::leading) {
-    term_.anchor = now;
-    publish(term_);
-  }
 }
 
 /// In each write until one is acknowledged: an earlier one that is in doubt may or may not have carried it.
@@ -323,8 +303,7 @@ bool LeaseMachine::Impl::wrote(const LeaseRecord& record) const {
 
 /// What the counter says of a term of this candidate that it knows to be over.
 bool LeaseMachine::Impl::leftByOwnTerm(const LeaseRecord& record) const {
-  const bool its = record.token == ownToken_ || mutant::on(Mutant::ownTermIsProof);
-  return record.vanished && !ownToken_.isNone() && its;
+  return record.vanished && !ownToken_.isNone() && record.token == ownToken_;
 }
 
 void LeaseMachine::Impl::publish(const TermState& term) {

@@ -8,7 +8,6 @@
 
 #include "lease_machine.hpp"
 #include "lease_memory.hpp"
-#include "lockcore/port/mutants.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "observation.hpp"
 #include "packed_version.hpp"
@@ -150,9 +149,7 @@ class LeaseMachine::Impl {
   void holdOff(const Instant& now, Nanos wait);
   void acquireLost(const Instant& now, const InFlight& request, const Conflict& conflict);
   [[nodiscard]] bool adoptOwnAcquire(const Instant& now, const LeaseRecord& record);
-  [[nodiscard]] bool mayLead() const {
-    return !stopping_ && !options_.observesOnly && (!workRunning_ || mutant::on(Mutant::electedWhileWorking));
-  }
+  [[nodiscard]] bool mayLead() const { return !stopping_ && !options_.observesOnly && !workRunning_; }
   [[nodiscard]] bool mayCompete(const Instant& now) const;
 
   // ---- holder_rules.cpp ----

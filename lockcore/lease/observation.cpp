@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "lockcore/port/mutants.hpp"
-
 namespace tenure {
 
 Observation::Sighting::Sighting(const LeaseRecord& record)
@@ -17,14 +15,13 @@ Observation::Sighting::Sighting(const LeaseRecord& record)
       acquiredAtMillis{record.acquiredAtMillis} {}
 
 bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
-  if (mutant::on(Mutant::holderIsEnough)) return holder == record.holder && released == record.released;
   return version == record.version && holder == record.holder && released == record.released && token == record.token &&
          leaseDuration == record.leaseDuration;
 }
 
 bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written) {
   const bool same = (record_ != nullptr) == record.has_value() && (!record || record_->shows(*record));
-  const bool news = !known_ || !same || mutant::on(Mutant::waitRestartsAtPoll);
+  const bool news = !known_ || !same;
   if (news) {
     firstSeen_ = now;
     vanishedLease_ = leaseToWaitOut(record);
@@ -46,11 +43,10 @@ std::chrono::milliseconds Observation::leaseToWaitOut(const std::optional<LeaseR
   const bool vanished = record && record->vanished;
   if (record && !vanished) return milliseconds{0};
   const bool foreign = known_ && record_ && record_->token.isNone();
-  const bool came = vanished && record->token > newestToken_ && !mutant::on(Mutant::foreignGoneIsProof);
+  const bool came = vanished && record->token > newestToken_;
   if (foreign && !came) return milliseconds{0};
   const milliseconds seen = record_ ? std::max(record_->leaseDuration, vanishedLease_) : vanishedLease_;
-  const bool stated = vanished && !mutant::on(Mutant::openTermIgnored);
-  return stated ? std::max(seen, record->leaseDuration) : seen;
+  return vanished ? std::max(seen, record->leaseDuration) : seen;
 }
 
 void Observation::adopt(const LeaseSighting& sighting) {
@@ -62,7 +58,6 @@ void Observation::adopt(const LeaseSighting& sighting) {
         record_->vanished ? std::max(vanishedLease_, record_->leaseDuration) : std::chrono::milliseconds{0};
   newestToken_ = std::max({newestToken_, sighting.tokenFloor, record_ ? record_->token : FencingToken{}});
   firstSeen_ = sighting.since;
-  if (mutant::on(Mutant::sightingCountsFromBefore) && record_) firstSeen_ = firstSeen_ + -record_->leaseDuration;
   known_ = true;
 }
 
@@ -118,17 +113,13 @@ std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& no
   // virtual machine that was cloned while it ran is another candidate of the same name, and leads by what it wrote.
   if (heldBySelf()) {
     const auto left = leftFor_ - elapsedForChallenger(leftFrom_, now);
-    return mutant::on(Mutant::lostLeaseIsFreeAtOnce) ? std::chrono::nanoseconds{0}
-                                                     : std::max(left, std::chrono::nanoseconds{0});
+    return std::max(left, std::chrono::nanoseconds{0});
   }
-  const bool fast = mutant::on(Mutant::fastestClockForChallenger);
-  const auto since = fast ? elapsedForHolder(firstSeen_, now) : elapsedForChallenger(firstSeen_, now);
-  if (mutant::on(Mutant::noWait)) return politeness - since;
-  if (absent()) return mutant::on(Mutant::vanishedIsFree) ? politeness - since : vanishedLease_ + politeness - since;
+  const auto since = elapsedForChallenger(firstSeen_, now);
+  if (absent()) return vanishedLease_ + politeness - since;
   if (record_->released) return politeness - since;
   const auto byLease = record_->leaseDuration + politeness - since;
-  const bool itsDeath = record_->beaconId == deadBeacon_ || mutant::on(Mutant::anyDeathIsProof);
-  const bool dead = !deadBeacon_.empty() && itsDeath;
+  const bool dead = !deadBeacon_.empty() && record_->beaconId == deadBeacon_;
   if (!dead) return byLease;
   return std::min(byLease, politeness - elapsedForChallenger(deadSince_, now));
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "lease_machine_impl.hpp"
-#include "lockcore/port/mutants.hpp"
 
 namespace tenure {
 
@@ -39,7 +38,6 @@ void LeaseMachine::Impl::recall(const LeaseMemory& memory) {
 }
 
 void LeaseMachine::Impl::recallTokens(const LeaseMemory& memory) {
-  if (mutant::on(Mutant::memoryForgetsTokens)) return;
   learnToken(memory.tokens.known);
   tokenFloor_ = std::max(tokenFloor_, memory.tokens.floor);
   ownToken_ = std::max(ownToken_, memory.tokens.own);
@@ -101,8 +99,7 @@ std::shared_ptr<const LeaseMemory> LeaseMachine::Impl::memory() const {
 }
 
 nanoseconds LeaseMachine::Impl::patienceLeft(const Instant& now) const {
-  const nanoseconds before = mutant::on(Mutant::waitBeforeStartForgotten) ? nanoseconds{0} : waitedBefore_;
-  return *options_.oneTerm->patience - before - elapsedForHolder(startedAt_, now);
+  return *options_.oneTerm->patience - waitedBefore_ - elapsedForHolder(startedAt_, now);
 }
 
 bool LeaseMachine::Impl::waitIsOver(const Instant& now) const {
@@ -113,13 +110,12 @@ bool LeaseMachine::Impl::waitIsOver(const Instant& now) const {
 /// store that tells of a free lease and answers no acquisition would be asked for ever.
 std::optional<GiveUpReason> LeaseMachine::Impl::reasonToGiveUp(const Instant& now) const {
   if (!options_.oneTerm || !looked_) return std::nullopt;
-  const bool mustExist = options_.oneTerm->mustExist && !mutant::on(Mutant::makesWhatMustExist);
-  if (mustExist && observation_.absent()) return GiveUpReason::missing;
+  if (options_.oneTerm->mustExist && observation_.absent()) return GiveUpReason::missing;
   if (!waitIsOver(now)) return std::nullopt;
   if (troubled_) return GiveUpReason::unavailable;
   const auto free = observation_.untilFree(now, nanoseconds{0});
   const bool isFree = free && *free <= nanoseconds{0};
-  if (!isFree || mutant::on(Mutant::freeAtTheEndIsHeld)) return GiveUpReason::held;
+  if (!isFree) return GiveUpReason::held;
   return doubtsAfterWait_ < mostDoubtsAfterWait ? std::nullopt : std::optional{GiveUpReason::unavailable};
 }
 
@@ -130,7 +126,7 @@ void LeaseMachine::Impl::giveUp(const Instant& now, GiveUpReason reason) {
       action::GaveUp{reason, observation_.holderSeen(now), unavailable ? lastError_ : std::nullopt, !pending_.empty()});
   stopping_ = true;
   inFlight_.reset();
-  if (pending_.empty() || mutant::on(Mutant::giveUpForgetsAcquisition)) return finish(nothingToRelease());
+  if (pending_.empty()) return finish(nothingToRelease());
   beginRelease(now);
   advanceRelease(now);
 }

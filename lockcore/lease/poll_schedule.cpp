@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "lockcore/port/mutants.hpp"
 #include "lockcore/port/random_draws.hpp"
 
 namespace tenure {
@@ -32,7 +31,7 @@ nanoseconds backoff(int failures, ErrorClass errorClass, nanoseconds heartbeat, 
   const nanoseconds cap =
       passing ? std::max<nanoseconds>(heartbeats, milliseconds{100}) : std::max<nanoseconds>(lease, milliseconds{1000});
   const nanoseconds grown = heartbeats / 4 * (1 << std::min(failures, maxFailures));
-  const nanoseconds wait = mutant::on(Mutant::backoffWithoutEnd) ? grown * 16 : std::min(grown, cap);
+  const nanoseconds wait = std::min(grown, cap);
   // Around the wait and not below it: an outage must not be asked at more often than a healthy store is.
   return wait - wait / 4 + uniform(random, wait / 2);
 }

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "lease_machine_impl.hpp"
-#include "lockcore/port/mutants.hpp"
 
 namespace tenure {
 
@@ -30,8 +29,7 @@ void LeaseMachine::Impl::beginRelease(const Instant& now) {
 }
 
 void LeaseMachine::Impl::advanceRelease(const Instant& now) {
-  const bool overtakes = mutant::on(Mutant::releaseOvertakes) && inFlight_ && inFlight_->request == Request::renew;
-  if (inFlight_ && !overtakes) return;  // a renewal under way is awaited, so that the release carries the final version
+  if (inFlight_) return;  // a renewal under way is awaited, so that the release carries the final version
   const nanoseconds spent = elapsedForHolder(releaseFrom_, now);
   if (spent >= options_.timing.duration()) {
     log(LogLevel::warn, "the release was not acknowledged; the lease expires by itself if it did not arrive");
@@ -63,7 +61,7 @@ void LeaseMachine::Impl::releaseAnswered(const Instant& now, const InFlight& req
 /// or can be again (or the store does not say). It may also look like a release of ours, that of the term before.
 bool LeaseMachine::Impl::acquisitionMayStillArrive(const Conflict& conflict) const {
   const bool candidate = term_.token.isNone();
-  if ((!candidate && openCreations_ == 0) || mutant::on(Mutant::releaseTrustsOldRecord)) return false;
+  if (!candidate && openCreations_ == 0) return false;
   if (!conflict.current) return true;
   const std::optional<LeaseRecord>& current = *conflict.current;
   // A client of another make releases by deleting, and what waits for no record to be there gets its turn after all.

@@ -3,8 +3,6 @@
 
 #include <tenure/lockcore/lease_options.hpp>
 
-#include "mutants.hpp"
-
 namespace tenure {
 namespace {
 
@@ -68,7 +66,6 @@ boost::system::result<LeaseTiming, OptionFaults> LeaseTiming::from(const LeaseOp
   // Rates of two clocks that differ by 500 ppm each way need 0.1 % (docs/protocol: wait >= L (1+e)/(1-e)); the
   // millisecond covers rounding.
   timing.guard_ = options.guard.value_or((duration + milliseconds{999}) / 1000 + milliseconds{1});
-  if (mutant::on(Mutant::noGuard)) timing.guard_ = zero;
   timing.stopMargin_ = options.stopMargin.value_or(duration / 10);
   timing.drainTimeout_ = options.drainTimeout.value_or(duration);
   timing.progressTimeout_ = options.progressTimeout;

@@ -1,5 +1,6 @@
 // A client that goes in one of its own handlers, on the thread of its network: the real one, over real sockets.
 #include "client_fixture.hpp"
+#include "lockcore/aws/object_client.hpp"
 
 namespace tenure::aws::test {
 namespace {
@@ -117,6 +118,19 @@ TEST_F(ClientEndTest, whileManyCallsBegin) {
     client.reset();
     ASSERT_TRUE(eventually([&] { return ended == all; })) << ended;
   }
+}
+
+TEST_F(ClientEndTest, anObjectClientAnswersWhatIsUnderWay) {
+  JsonClientOptions options;
+  options.region = "eu-central-1";
+  options.endpoint = service_.url();
+  options.credentials = ExplicitCredentials{"AKIA1", secretKey, {}};
+  auto client = makeObjectClient(std::move(options), Addressing::path);
+  std::atomic<int> lost{0};
+  ObjectRequest request{.bucket = "bucket", .key = "object", .headers = {{"X-Amz-Target", "T.Other"}}};
+  client->call(std::move(request), 10min, [&](const ObjectOutcome& outcome) { lost += outcome ? 0 : 1; });
+  client.reset();
+  EXPECT_TRUE(eventually([&] { return lost == 1; }));
 }
 
 }  // namespace

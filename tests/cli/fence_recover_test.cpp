@@ -47,6 +47,7 @@ TEST_F(FenceRecoverTest, aLeaseWhoseCounterIsAtItsEndElectsAgain) {
   const Finished done = recover();
   ASSERT_EQ(done.code, cli::exitOk) << done.errors;
   EXPECT_NE(done.errors.find("counter: 9007199254740991 -> 17"), std::string::npos) << done.errors;
+  EXPECT_NE(done.errors.find("watching lease test-group for "), std::string::npos) << "why it waits: " << done.errors;
   EXPECT_NE(done.errors.find("This waives invariant I7"), std::string::npos) << done.errors;
   EXPECT_EQ(nextToken(), "18");
 }

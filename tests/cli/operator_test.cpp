@@ -66,6 +66,19 @@ TEST_F(OperatorTest, StatusWatchTellsEachChangeUntilInterrupted) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << "a line a change, not a line a renewal: " << text;
 }
 
+TEST_F(OperatorTest, StatusWatchTellsEachChangeOnceWhereThereIsNoTerminal) {
+  configure();
+  Subprocess watch{tenure({"status", "--config", config(), "--watch"}), as("tester")};
+  ASSERT_TRUE(watch.lineAfter("state          none").has_value()) << watch.errors();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(watch.lineAfter("state          held").has_value()) << watch.errors();
+  watch.signal(SIGINT);
+  EXPECT_EQ(watch.wait(), cli::exitOk);
+  const std::string text = watch.output();
+  EXPECT_EQ(text.find("state          none"), text.rfind("state          none")) << text;
+  EXPECT_EQ(text.find('\033'), std::string::npos) << "nothing clears a screen that there is not: " << text;
+}
+
 TEST_F(OperatorTest, TokensThatDisagreeAreToldByWhatAnOperatorLooksWith) {
   configure();
   Subprocess alice{run({}, actingJob()), as("alice")};

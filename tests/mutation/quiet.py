@@ -1,5 +1,5 @@
 """The code that no test should hold, so that it has no mutants: texts and what chooses between texts, logging, assertions,
-how much a container reserves, the hand-made mutants of the protocol (`mutant::on`).
+how much a container reserves.
 """
 
 import re
@@ -12,8 +12,7 @@ SILENT = frozenset(("static_assert", "assert", "BOOST_ASSERT", "reserve"))
 
 
 class Quiet:
-    def __init__(self, source, tokens):
-        self.source = source
+    def __init__(self, tokens):
         self.tokens = tokens
 
     def indices(self):
@@ -23,8 +22,6 @@ class Quiet:
             if token.kind == "name" and (token.text in SILENT or LOGGING.match(token.text)):
                 if self.is_call(index):
                     quiet.update(range(statement_begin(self.tokens, index), self.closing(index)))
-            elif token == "mutant" and self.text_of(index, 3) == "mutant::on":
-                quiet.update(self.on_line_of(index))
             elif token == "?":
                 quiet.update(self.choice_of_texts(index))
             elif token == "template" and self.text_of(index, 2) == "template<":
@@ -43,11 +40,6 @@ class Quiet:
         while index < len(self.tokens) and self.tokens[index] != "(":
             index += 1
         return self.tokens[index].match + 1 if index < len(self.tokens) else index
-
-    def on_line_of(self, index):
-        begin = self.source.rfind("\n", 0, self.tokens[index].begin)
-        end = self.source.find("\n", self.tokens[index].begin)
-        return [i for i, t in enumerate(self.tokens) if begin < t.begin < end]
 
     def after_template(self, index):
         depth = 0

@@ -50,7 +50,7 @@ class Maker:
         self.path = path
         self.source = source
         self.tokens = cpp_tokens.tokens_of(source)
-        self.quiet = quiet.Quiet(source, self.tokens).indices()
+        self.quiet = quiet.Quiet(self.tokens).indices()
         self.found = {}
 
     def add(self, rule, index, begin, end, replacement):

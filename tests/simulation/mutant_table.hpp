@@ -1,11 +1,10 @@
-// What each mutant breaks: the one list, for the program, the tests and the documentation.
+// What each mutant breaks, for the program, the tests and the documentation. The one list is mutants/*.txt.
 #pragma once
 
-#include <array>
-#include <cstddef>
+#include <span>
 #include <string_view>
 
-#include "lockcore/port/mutants.hpp"
+#include "simulation/mutants.hpp"
 #include "simulation/simulation.hpp"
 
 namespace tenure::test {
@@ -18,9 +17,7 @@ struct MutantInfo {
   std::string_view what;
 };
 
-inline constexpr std::size_t mutantCount = static_cast<std::size_t>(Mutant::count) - 1;
-
-[[nodiscard]] const std::array<MutantInfo, mutantCount>& mutantTable() noexcept;
+[[nodiscard]] std::span<const MutantInfo> mutantTable() noexcept;
 /// Null if there is none of this name.
 [[nodiscard]] const MutantInfo* mutantNamed(std::string_view name) noexcept;
 

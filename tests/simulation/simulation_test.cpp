@@ -188,16 +188,8 @@ TEST(SimulationFaults, listsAreReadBackAsWritten) {
   EXPECT_EQ(faultsFrom("all-foreign-crash", unknown)->count(), faultKinds - 2);
 }
 
-TEST(SimulationMutants, areListedOnceEach) {
-  std::set<std::string_view> names;
-  for (std::size_t i = 0; i < mutantTable().size(); ++i) {
-    const MutantInfo& info = mutantTable().at(i);
-    EXPECT_EQ(static_cast<std::size_t>(info.mutant), i + 1) << info.name << " stands in another order than the enum";
-    EXPECT_EQ(mutantNamed(info.name), &info);
-    EXPECT_FALSE(info.what.empty());
-    names.insert(info.name);
-  }
-  EXPECT_EQ(names.size(), mutantCount);
+TEST(SimulationMutants, areFoundByTheirNames) {
+  for (const MutantInfo& info : mutantTable()) EXPECT_EQ(mutantNamed(info.name), &info) << info.name;
   EXPECT_EQ(mutantNamed("none"), nullptr);
 }
 

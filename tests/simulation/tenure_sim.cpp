@@ -10,7 +10,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "lockcore/port/mutants.hpp"
 #include "simulation/sim_report.hpp"
 #include "simulation/sim_shrink.hpp"
 

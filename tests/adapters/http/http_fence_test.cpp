@@ -268,6 +268,7 @@ TEST_F(HttpFenceTest, withKeysOnlySignedRequestsPass) {
   bad = good;
   bad.body = &other;
   EXPECT_EQ(Asked(*fence, bad).status(), 403) << "another body";
+  EXPECT_FALSE(fence->refusalByHead(bad)) << "the head alone says nothing of the body";
   const std::string none;
   bad = good;
   bad.body = &none;

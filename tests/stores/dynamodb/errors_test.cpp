@@ -112,6 +112,16 @@ TEST(DynamoDbErrors, ofEachWrite) {
   }
 }
 
+/// The service's words are cut to 400 bytes, and never within a character.
+TEST(DynamoDbErrors, aLongMessageIsCutBetweenCharacters) {
+  ScriptedStore store;
+  std::string words = std::string(399, 'x') + "\u00e9\u00e9";
+  store.fails(aws::JsonReply{400, R"({"__type":"ValidationException","message":")" + words + R"("})"});
+  const WriteOutcome outcome = store.write(request(Purpose::renew, {"one"}));
+  const std::string& message = std::get<Rejected>(outcome).error.message;
+  EXPECT_NE(message.find(std::string(399, 'x') + "..."), std::string::npos) << message;
+}
+
 TEST(DynamoDbErrors, aFailedServerIsNotBelievedThatNothingHappened) {
   for (const ErrorCase& error : cases) {
     SCOPED_TRACE(error.name);

@@ -9,8 +9,6 @@
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
 
-#include "lockcore/port/mutants.hpp"
-
 namespace tenure::dynamodb_store {
 namespace {
 
@@ -135,7 +133,6 @@ Fault faultOf(const std::string& what, const aws::JsonReply& reply, object body)
   // error contradicts itself, so neither of the two is believed.
   fault.maybeApplied =
       reply.status >= 500 || reply.status == 200 || (rule != nullptr ? rule->maybeApplied : fault.name.empty());
-  if (mutant::on(Mutant::dynamodbServerErrorIsRefusal)) fault.maybeApplied = false;
   std::string& message = fault.error.message;
   message = what + ": " + (fault.name.empty() ? "an answer that is not DynamoDB's" : fault.name);
   message += " (HTTP " + std::to_string(reply.status);

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "lockcore/port/mutants.hpp"
-
 namespace tenure::dynamodb_store {
 namespace {
 
@@ -71,9 +69,6 @@ void transact(const OwnershipPtr& write, std::string body, Proof proof) {
 
 void proveWritten(const OwnershipPtr& write) {
   const LeaseCallPtr& call = write->call;
-  if (mutant::on(Mutant::dynamodbAcquireUnproven)) {
-    return call->handler(Applied{write->plan.token, false, write->plan.warning});
-  }
   sendRepeatedly(call->core, "GetItem", readRequest(call->core->layout, call->key), call->deadline,
                  [write](const aws::JsonOutcome& outcome) {
                    const WriteHandler& answer = write->call->handler;

@@ -2,7 +2,6 @@
 
 #include "expression.hpp"
 #include "json_text.hpp"
-#include "lockcore/port/mutants.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
@@ -36,7 +35,7 @@ void setState(Expression& update, const Layout& layout, const WriteRequest& requ
   if (layout.hasTtl()) update.setNumber(Attribute::ttl, details.epochSeconds + details.ttl.count());
   if (request.purpose == WriteRequest::Purpose::release) {
     update.setText(Attribute::released, "1");
-  } else if (!mutant::on(Mutant::dynamodbReleaseMarkStays)) {
+  } else {
     update.remove(Attribute::released);
   }
   if (record.beacon) {
@@ -59,7 +58,6 @@ void setPayload(Expression& update, const WriteRequest& request, const WriteDeta
 }
 
 void requireOwnTerm(Expression& expression, const WriteRequest& request) {
-  if (mutant::on(Mutant::dynamodbRenewsUnconditionally)) return expression.requirePresent(Attribute::version);
   expression.requireOneOf(Attribute::version, request.expected);
   expression.requireText(Attribute::owner, ":o", request.record.holder);
 }
@@ -78,8 +76,7 @@ void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey
                          const CounterState& next) {
   Expression update{layout};
   update.setNumber(Attribute::token, signedToken(next.token));
-  const bool forgets = mutant::on(Mutant::dynamodbOpenLeaseForgotten);
-  update.setNumber(Attribute::openLease, forgets ? 0 : next.openLease.count());
+  update.setNumber(Attribute::openLease, next.openLease.count());
   if (!companion.present) {
     setCompanionShape(update);
     update.requireAbsent(Attribute::partition);
@@ -87,12 +84,10 @@ void appendCounterUpdate(std::string& body, const Layout& layout, const LeaseKey
     // A foreign client may hold the item as a lock of its own, so only the number is added.
     update.requirePresent(Attribute::partition);
     update.requireAbsent(Attribute::token);
-  } else if (!mutant::on(Mutant::dynamodbCounterUnguarded)) {
+  } else {
     update.requireNumber(Attribute::token, ":q", signedToken(companion.counter));
   }
-  if (companion.openLease && !mutant::on(Mutant::dynamodbCounterUnguarded)) {
-    update.requireNumber(Attribute::openLease, ":u", companion.openLease->count());
-  }
+  if (companion.openLease) update.requireNumber(Attribute::openLease, ":u", companion.openLease->count());
   body.append(tellImage).append("}},{\"Update\":{");
   body += layout.tableMember();
   appendKeyMember(body, layout, layout.companionOf(key));
@@ -171,7 +166,7 @@ std::string acquireRequest(const Layout& layout, const WriteRequest& request, co
   setPayload(update, request, details);
   if (!details.present) {
     update.requireAbsent(Attribute::partition);
-  } else if (!mutant::on(Mutant::dynamodbTakesUnconditionally)) {
+  } else {
     update.requireOneOf(Attribute::version, request.expected);
   }
   std::string body = startedTransaction(layout, R"({"TransactItems":[{"Update":{)");

@@ -4,8 +4,6 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "lockcore/port/mutants.hpp"
-
 namespace tenure::dynamodb_store {
 
 StoreResult<TokenPlan> planToken(const std::string& where, const WriteRequest& request,
@@ -14,7 +12,7 @@ StoreResult<TokenPlan> planToken(const std::string& where, const WriteRequest& r
   const FencingToken copy = stored ? stored->record.token : FencingToken{};
   const FencingToken told = std::max(request.tokenFloor, copy);
   FencingToken here = std::max(copy, companion.counter);
-  FencingToken known = mutant::on(Mutant::dynamodbCounterIgnored) ? copy : std::max(told, companion.counter);
+  FencingToken known = std::max(told, companion.counter);
   TokenPlan plan;
   const std::string start = where + ": the fencing counter of lease " + toString(request.key);
   const bool traceless = companion.counter.isNone() && copy.isNone() && (stored || companion.present);

@@ -4,8 +4,6 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "lockcore/port/mutants.hpp"
-
 namespace tenure {
 namespace {
 
@@ -46,8 +44,6 @@ bool MemoryTable::holds(const WriteRequest& request, const Row& row) {
   const std::optional<LeaseRecord> state = stateOf(row);
   if (!state) return acquires && request.expected.empty();
   if (!row.record && !acquires) return false;
-  if (acquires && mutant::on(Mutant::memoryTakesUnconditionally)) return true;
-  if (!acquires && mutant::on(Mutant::memoryRenewsUnconditionally)) return true;
   if (!acquires && state->holder != request.record.holder) return false;
   return std::find(request.expected.begin(), request.expected.end(), state->version) != request.expected.end();
 }
@@ -57,7 +53,7 @@ WriteOutcome MemoryTable::acquire(const WriteRequest& request, Row& row) {
   const FencingToken highest = std::max(request.tokenFloor, row.counter);
   if (highest >= maxFencingToken) return Rejected{tokensExhausted(request.key)};
   LeaseRecord next = merged(request, row.record ? &*row.record : nullptr);
-  next.token = mutant::on(Mutant::memoryTokenStays) && !highest.isNone() ? highest : highest.next();
+  next.token = highest.next();
   next.released = false;
   row = Row{next, next.token, next.leaseDuration, FencingToken{}};
   return Applied{row.counter};
@@ -90,8 +86,7 @@ WriteOutcome MemoryTable::remove(const LeaseKey& key, const RecordVersion& versi
   Row& row = found->second;
   if (!row.record || row.record->version != version) return Conflict{stateOf(row)};
   // Its holder may live: newcomers wait as for the record.
-  const bool over = row.record->released || mutant::on(Mutant::memoryOpenLeaseForgotten);
-  row.openLease = over ? std::chrono::milliseconds{0} : row.record->leaseDuration;
+  row.openLease = row.record->released ? std::chrono::milliseconds{0} : row.record->leaseDuration;
   row.record.reset();
   return Applied{row.counter};
 }
