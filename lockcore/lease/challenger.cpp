@@ -1,0 +1,171 @@
+#include "challenger.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lockcore/port/random_draws.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+void Challenger::start(const Instant& now, const event::Start& event) {
+  enter(now, nanoseconds{0});
+  if (core_.options.oneTerm) {
+    OneTerm& rules = *core_.options.oneTerm;
+    if (rules.memory) recall(*std::exchange(rules.memory, nullptr));
+    if (event.predecessor) succeed(now, *event.predecessor);
+    if (const nanoseconds owed = core_.candidacy.restOwed(rules, now); owed > nanoseconds{0}) rest(now, owed);
+  }
+  if (!event.sighting) return;
+  const std::optional<LeaseRecord>& record = event.sighting->record;
+  core_.tokens.learn(std::max(event.sighting->tokenFloor, record ? record->token : FencingToken{}));
+  core_.known.observation.adopt(*event.sighting);
+  follow(core_.known.observation.heldByOther() ? record : std::nullopt);
+  core_.known.poll.postpone(now, core_.options.timing.heartbeat());  // it was looked at just now
+}
+
+void Challenger::enter(const Instant& now, nanoseconds cooldown) {
+  holdOff(now, cooldown);
+  drawPoliteness();
+  core_.known.poll.hurry(now);
+}
+
+/// An acquisition under way is awaited first: it may win a lease that must be released.
+NextRole Challenger::handle(const Instant& now, const event::Stop& /*event*/) {
+  if (acquiring()) return {};
+  core_.work.endsFrom = now;  // the work of a lost term may still be running
+  if (!unanswered_.empty()) return release();
+  return {};
+}
+
+NextRole Challenger::handle(const Instant& /*now*/, const event::StoreHint& /*event*/) {
+  if (!acquiring()) core_.known.hinted = true;
+  return {};
+}
+
+NextRole Challenger::handle(const Instant& now, const ReadAnswer& answer) {
+  const ReadOutcome& outcome = answer.outcome;
+  lastRequest_ = {true, outcome.has_error()};
+  if (outcome) {
+    readFirst_ = false;
+    return observe(now, *outcome, answer.request.hinted);
+  }
+  core_.noteError(now, outcome.error());
+  core_.known.poll.failed(now, outcome.error().errorClass, core_.random());
+  if (outcome.error().errorClass == ErrorClass::corrupt) core_.known.observation.distrust();  // fail closed (I11)
+  return {};
+}
+
+NextRole Challenger::advance(const Instant& now) {
+  if (acquiring()) return {};
+  if (core_.stopping) return windUp(now);
+  if (const auto reason = reasonToGiveUp(now)) return giveUp(now, *reason);
+  if (core_.inFlight) return {};
+  const auto free = core_.known.observation.untilFree(now, politeness_);
+  if (mayCompete(now) && !readFirst_ && free && *free <= nanoseconds{0}) {
+    sendAcquire(now);
+  } else if (core_.known.hinted || core_.known.poll.untilDue(now) <= nanoseconds{0}) {
+    core_.sendRead(now, limited(core_.options.timing.heartbeat()));
+  }
+  return {};
+}
+
+NextRole Challenger::windUp(const Instant& now) const {
+  if (!core_.work.running) return {next::Stop{nothingToRelease()}};
+  const bool over = elapsedForHolder(core_.work.endsFrom, now) >= core_.options.timing.drainTimeout();
+  if (over) return {next::Stop{ReleaseResult::notDrained}};
+  return {};
+}
+
+NextRole Challenger::release() { return {next::Release{HeldTerm{std::move(unanswered_)}}}; }
+
+/// Without a request that may have won, only an older one, which waits for no record to be there, may still arrive.
+ReleaseResult Challenger::nothingToRelease() const {
+  const bool mayArrive = core_.known.openCreations > 0 && core_.known.observation.mayVanish();
+  return mayArrive ? ReleaseResult::unknown : ReleaseResult::notHeld;
+}
+
+std::optional<nanoseconds> Challenger::untilWakeup(const Instant& now) const {
+  if (acquiring()) return std::nullopt;
+  if (core_.stopping) return core_.options.timing.drainTimeout() - elapsedForHolder(core_.work.endsFrom, now);
+  std::optional<nanoseconds> until = untilPatienceEnds(now);
+  if (core_.inFlight) return until;
+  until = earlier(until, core_.known.hinted ? nanoseconds{0} : core_.known.poll.untilDue(now));
+  if (core_.work.running || readFirst_ || core_.options.observesOnly) return until;
+  const auto free = core_.known.observation.untilFree(now, politeness_);
+  if (!free) return until;
+  const nanoseconds cool = cooldown_ - elapsedForChallenger(cooldownFrom_, now);
+  return earlier(until, std::max(*free, cool));
+}
+
+LeaseState Challenger::state() const noexcept { return acquiring() ? LeaseState::acquiring : LeaseState::candidate; }
+
+bool Challenger::acquiring() const noexcept { return core_.inFlight && core_.inFlight->kind == RequestKind::acquire; }
+
+/// Two works of one process must not overlap either, so a candidate whose last work still runs only watches.
+bool Challenger::mayLead() const { return !core_.stopping && !core_.options.observesOnly && !core_.work.running; }
+
+bool Challenger::mayCompete(const Instant& now) const {
+  return mayLead() && elapsedForChallenger(cooldownFrom_, now) >= cooldown_;
+}
+
+/// Small random delays keep candidates from writing all at once; the window grows with each lost race, so that a crowd
+/// spreads itself out while a handful stays quick.
+void Challenger::drawPoliteness() {
+  politeness_ = nanoseconds{core_.options.timing.duration()} / maxPriority * core_.options.priority;
+  // Whoever comes to a lock and finds it free has most likely no rivals.
+  if (!core_.options.oneTerm || core_.candidacy.waited()) politeness_ += raceJitter();
+}
+
+nanoseconds Challenger::raceJitter() {
+  const nanoseconds lease = core_.options.timing.duration();
+  const nanoseconds base = std::min<nanoseconds>(lease / 1000, milliseconds{5});
+  return uniform(core_.random(), std::min(base * (1 << lostRaces_), lease / 20));
+}
+
+void Challenger::holdOff(const Instant& now, nanoseconds wait) {
+  cooldownFrom_ = now;
+  cooldown_ = wait;
+}
+
+NextRole Challenger::observe(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted) {
+  if (record) core_.tokens.learn(record->token);
+  if (record && core_.isOwn(*record)) {
+    if (auto won = adoptOwnAcquire(now, *record)) return *std::move(won);
+  }
+  see(now, record, hinted);
+  return {};
+}
+
+void Challenger::see(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted) {
+  KnownLease& known = core_.known;
+  known.asReleased = false;
+  if (core_.options.oneTerm) keepPayload(record);
+  const bool written = record && (core_.wrote(*record) || core_.leftByOwnTerm(*record));
+  const bool news = known.observation.confirm(now, record, written);
+  const bool held = known.observation.heldByOther();
+  core_.candidacy.sawHolder(held);
+  const std::optional<LeaderInfo>& leader = core_.told.leader;
+  if (record && leader && (record->holder != leader->holder || record->token != leader->token)) {
+    known.poll.meetHolder();
+  }
+  known.poll.answered(now, news, hinted);
+  if (news) {
+    if (held && lostRaces_ > 0) --lostRaces_;
+    drawPoliteness();
+  }
+  core_.setLeader(now, held ? std::optional{LeaderInfo{record->holder, record->token, false}} : std::nullopt);
+  follow(held ? record : std::nullopt);
+}
+
+void Challenger::follow(const std::optional<LeaseRecord>& held) {
+  const bool keepsBeacon = held && held->beacon;
+  const std::string beacon = keepsBeacon ? held->beacon->id : std::string{};
+  if (beacon == followedBeacon_) return;
+  followedBeacon_ = beacon;
+  core_.act(action::FollowHolder{keepsBeacon ? held : std::nullopt});
+}
+
+}  // namespace tenure

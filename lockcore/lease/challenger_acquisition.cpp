@@ -1,0 +1,151 @@
+// How a challenger takes a lease that is free by its own clock, and what the answer makes of it.
+#include <algorithm>
+#include <utility>
+
+#include "challenger.hpp"
+
+namespace tenure {
+
+using std::chrono::nanoseconds;
+
+namespace {
+
+/// More unresolved acquisitions than this are not remembered; a forgotten one that lands late is found as a record of
+/// our own and taken over anew.
+constexpr std::size_t maxPendingAcquires = 4;
+constexpr int maxLostRaces = 6;
+
+}  // namespace
+
+void Challenger::sendAcquire(const Instant& now) {
+  const Observation& observation = core_.known.observation;
+  lastRequest_.answered = false;
+  WriteRequest write = core_.draft(WriteRequest::Purpose::acquire, FencingToken{}, observation.expected());
+  write.record.data = core_.options.data;
+  write.record.attributes = core_.options.attributes;
+  write.record.acquiredAtMillis = write.record.renewedAtMillis;
+  write.dataRule = core_.options.dataRule;
+  write.tokenFloor = core_.tokens.floor;
+  // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
+  const nanoseconds timeout = limited(core_.options.timing.leadsFor() / 2);
+  core_.sendWrite(now, RequestKind::acquire, timeout, std::move(write));
+  core_.inFlight->creates = observation.absent();
+}
+
+NextRole Challenger::handle(const Instant& now, const WriteAnswer& answer) {
+  const auto* conflict = std::get_if<Conflict>(&answer.outcome);
+  const bool rejected = std::holds_alternative<Rejected>(answer.outcome);
+  // What became of the write is still to be looked at, if it may have won, or if nobody knows who did.
+  lastRequest_ = {rejected || (conflict != nullptr && conflict->current), rejected};
+  doubtsAfterWait_ += !lastRequest_.answered && waitIsOver(now) ? 1 : 0;
+  NextRole next = acquireAnswered(now, answer.request, answer.outcome);
+  if (core_.stopping && next.isStay() && !unanswered_.empty()) return release();
+  return next;
+}
+
+NextRole Challenger::acquireAnswered(const Instant& now, const RequestInFlight& request, const WriteOutcome& outcome) {
+  if (const auto* applied = std::get_if<Applied>(&outcome)) return acquired(now, request, *applied);
+  if (const auto* conflict = std::get_if<Conflict>(&outcome)) return acquireLost(now, request, *conflict);
+  if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    acquireFailed(now, rejected->error);
+    core_.known.poll.postpone(now, cooldown_);
+  } else {
+    remember(request.unanswered());
+    acquireFailed(now, std::get<Unknown>(outcome).error);
+    core_.known.poll.hurry(now);  // it may have won: what is there now is read back before anything else
+  }
+  return {};
+}
+
+/// I7 is checked, not believed: a term whose token does not rise would be fenced out, or worse, would not fence others.
+/// It also happens without a fault, if a resource told of a higher token while the write was under way.
+NextRole Challenger::acquired(const Instant& now, const RequestInFlight& request, const Applied& applied) {
+  if (!applied.warning.empty()) core_.log(LogLevel::warn, applied.warning);
+  core_.tokens.known = std::max(core_.tokens.known, applied.token);
+  if (applied.token > core_.tokens.floor || core_.stopping) return win(now, request.arrived(), applied.token);
+  const std::string why = "the store gave this term the fencing token " + toString(applied.token) + ", but " +
+                          toString(core_.tokens.floor) +
+                          " was seen before; the lease is acquired again for a higher one";
+  core_.log(LogLevel::warn, why);
+  UnansweredWrite forNobody = request.arrived();  // is released, if the candidacy ends before the lease is won again
+  forNobody.forNobody = true;
+  remember(forNobody);
+  acquireFailed(now, {ErrorClass::transient, why});
+  core_.known.poll.hurry(now);
+  return {};
+}
+
+NextRole Challenger::acquireLost(const Instant& now, const RequestInFlight& request, const Conflict& conflict) {
+  if (conflict.current) {
+    const std::optional<LeaseRecord>& current = *conflict.current;
+    const bool itself = current && core_.isOwn(*current) && current->version == request.version && !current->released;
+    if (itself) return acquired(now, request, {current->token});
+    if (!core_.known.asReleased) loseRace(now);
+    return observe(now, current, false);
+  }
+  if (!core_.known.asReleased) loseRace(now);
+  remember(request.unanswered());
+  readFirst_ = true;
+  core_.known.poll.hurry(now);
+  return {};
+}
+
+/// The record shows an acquisition of ours whose answer was lost: it counts from before that request was sent (I8).
+std::optional<NextRole> Challenger::adoptOwnAcquire(const Instant& now, const LeaseRecord& record) {
+  const UnansweredWrite* found = unanswered_.find(record.version);
+  if (found == nullptr || found->forNobody || record.released) return std::nullopt;
+  const UnansweredWrite won = *found;
+  const TermState right{won.sentAt, won.right.leadsFor, won.right.validFor, record.token};
+  if (!right.leadsAt(now) || !mayLead() || record.token < core_.tokens.floor) return std::nullopt;
+  return win(now, won, record.token);
+}
+
+/// Called with the answer to the acquiring write, or with its proof by read-back.
+NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, FencingToken token) {
+  HeldTerm term{won, token};
+  core_.tokens.learn(token);
+  core_.tokens.own = FencingToken{};
+  core_.known.openCreations -= won.creates ? 1 : 0;
+  unanswered_.clear();
+  core_.acquiredAtMillis = core_.displayTime();
+  if (core_.options.oneTerm) core_.candidacy.beginTurn(*core_.options.oneTerm, now, token);
+  if (core_.stopping) return {next::Release{std::move(term)}};
+  if (!term.right.leadsAt(now)) return winTooLate(now, token);
+  follow(std::nullopt);
+  return {next::Lead{std::move(term), core_.options.oneTerm ? takePayload() : nullptr}};
+}
+
+/// An answer that comes after the end of the right makes no term. The lease has run out, and so is free for anybody.
+NextRole Challenger::winTooLate(const Instant& now, FencingToken token) {
+  core_.publish(TermState{});
+  core_.closeTerm(now, token);
+  if (core_.options.oneTerm) return {next::Stop{ReleaseResult::notHeld}};
+  enter(now, nanoseconds{0});
+  core_.work.endsFrom = now;
+  return {};
+}
+
+/// What was observed so far still counts (I3), but a read comes first, and a backoff: reads that succeed say nothing of
+/// a store that takes no writes.
+void Challenger::acquireFailed(const Instant& now, const StoreError& error) {
+  core_.noteError(now, error);
+  readFirst_ = true;
+  const LeaseTiming& timing = core_.options.timing;
+  holdOff(now, backoff(failures_, error.errorClass, timing.heartbeat(), timing.duration(), core_.random()));
+  failures_ = std::min(failures_ + 1, maxFailures);
+}
+
+/// The wait after it keeps a store whose condition never holds from being asked without a pause. What was tried without
+/// a look (asReleased) was no race: the conflict is the look, and the wait begins with the next one.
+void Challenger::loseRace(const Instant& now) {
+  failures_ = 0;
+  lostRaces_ = std::min(lostRaces_ + 1, maxLostRaces);
+  holdOff(now, raceJitter());
+}
+
+void Challenger::remember(const UnansweredWrite& acquisition) {
+  unanswered_.addWithin(maxPendingAcquires, acquisition);
+  core_.known.openCreations += acquisition.creates ? 1 : 0;
+}
+
+}  // namespace tenure

@@ -1,0 +1,110 @@
+// A challenger whose candidacy ends by itself: what it knows from earlier ones of the same key, and when it gives up.
+#include <algorithm>
+#include <utility>
+
+#include "challenger.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+/// Once the wait is over: the acquisition that was under way, and one more.
+constexpr int mostDoubtsAfterWait = 2;
+/// Of one request of somebody who waits for a lock: a store that answers later than this is asked again.
+constexpr milliseconds longestRequest{5'000};
+
+}  // namespace
+
+void Challenger::recall(const LeaseMemory& memory) {
+  const OneTerm& rules = *core_.options.oneTerm;
+  KnownLease& known = core_.known;
+  known.observation = memory.observation;
+  core_.tokens.recall(memory.tokens);
+  core_.sentVersions.recall(memory.sentVersions);
+  // A record that was removed since is looked for before one is made.
+  known.asReleased = memory.asReleased && !(rules.mustExist && known.observation.absent());
+  readFirst_ = !known.asReleased;
+  core_.candidacy.joinTurn(rules, memory);
+}
+
+/// What this candidate remembers is older than the predecessor's term. A version that was released cannot come back to
+/// life, so that the condition on it proves that nobody was in between (I1), however late the turn comes.
+void Challenger::succeed(const Instant& now, const LeaseMemory& predecessor) {
+  KnownLease& known = core_.known;
+  core_.tokens.recall(predecessor.tokens);
+  known.asReleased = predecessor.asReleased && known.observation.adoptReleased(now, predecessor.observation);
+  readFirst_ = !known.asReleased;
+  core_.candidacy.joinTurn(*core_.options.oneTerm, predecessor);
+}
+
+/// What was left may be somebody else's by then: a look is cheaper than a write that is refused.
+void Challenger::rest(const Instant& now, nanoseconds length) {
+  core_.known.asReleased = false;
+  readFirst_ = true;
+  holdOff(now, length);
+  core_.known.poll.postpone(now, length);
+}
+
+nanoseconds Challenger::limited(nanoseconds timeout) const {
+  return core_.options.oneTerm ? std::min<nanoseconds>(timeout, longestRequest) : timeout;
+}
+
+bool Challenger::waitIsOver(const Instant& now) const {
+  return core_.options.oneTerm && core_.candidacy.waitIsOver(*core_.options.oneTerm, now);
+}
+
+/// Once the wait is over something else is awaited: an answer, or that a free lease may be taken.
+std::optional<nanoseconds> Challenger::untilPatienceEnds(const Instant& now) const {
+  const std::optional<OneTerm>& rules = core_.options.oneTerm;
+  if (!lastRequest_.answered || !rules || !rules->patience || waitIsOver(core_.lastStep)) return std::nullopt;
+  return core_.candidacy.patienceLeft(*rules, now);
+}
+
+/// A lease that is free but for politeness is still taken: whoever looks once must not miss it by a millisecond. A
+/// store that tells of a free lease and answers no acquisition would be asked for ever.
+std::optional<GiveUpReason> Challenger::reasonToGiveUp(const Instant& now) const {
+  const Observation& observation = core_.known.observation;
+  if (!core_.options.oneTerm || !lastRequest_.answered) return std::nullopt;
+  if (core_.options.oneTerm->mustExist && observation.absent()) return GiveUpReason::missing;
+  if (!waitIsOver(now)) return std::nullopt;
+  if (lastRequest_.troubled) return GiveUpReason::unavailable;
+  const auto free = observation.untilFree(now, nanoseconds{0});
+  const bool isFree = free && *free <= nanoseconds{0};
+  if (!isFree) return GiveUpReason::held;
+  return doubtsAfterWait_ < mostDoubtsAfterWait ? std::nullopt : std::optional{GiveUpReason::unavailable};
+}
+
+/// An acquisition that nobody answered may still arrive, and is released then.
+NextRole Challenger::giveUp(const Instant& now, GiveUpReason reason) {
+  const bool unavailable = reason == GiveUpReason::unavailable;
+  core_.act(action::GaveUp{reason, core_.known.observation.holderSeen(now),
+                           unavailable ? core_.told.error : std::nullopt, !unanswered_.empty()});
+  core_.stopping = true;
+  core_.inFlight.reset();
+  if (unanswered_.empty()) return {next::Stop{nothingToRelease()}};
+  NextRole next = release();
+  next.actsAtOnce = true;
+  return next;
+}
+
+void Challenger::keepPayload(const std::optional<LeaseRecord>& record) {
+  payload_.reset();
+  if (!record || (record->data.empty() && record->attributes.empty())) return;
+  payload_ = std::make_unique<const LeasePayload>(LeasePayload{record->data, record->attributes});
+}
+
+/// What the record has after the acquisition. It was conditioned on the version that was seen with `payload_`.
+std::shared_ptr<const LeasePayload> Challenger::takePayload() {
+  const MachineOptions& options = core_.options;
+  LeasePayload now;
+  now.data = mergedData(options.dataRule, options.data, payload_ ? &payload_->data : nullptr);
+  now.attributes = options.attributes.empty() && payload_ ? payload_->attributes : options.attributes;
+  payload_.reset();
+  core_.changes.recordHasPayload(now != LeasePayload{});
+  return std::make_shared<const LeasePayload>(std::move(now));
+}
+
+}  // namespace tenure

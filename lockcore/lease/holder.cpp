@@ -1,0 +1,190 @@
+#include "holder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+void Holder::enter(const Instant& now, std::shared_ptr<const LeasePayload> payload) {
+  core_.known.observation.forget();
+  core_.changes.forget();
+  term_.forgiveFirstHeartbeat(now, core_.options.timing.heartbeat());
+  core_.work.running = true;
+  progressAt_ = now;
+  core_.lastStep = now;
+  ++core_.told.terms;
+  core_.publish(term_.right);
+  core_.setLeader(now, LeaderInfo{core_.options.holder, term_.right.token, true});
+  core_.act(action::Elected{term_.right.token, std::move(payload)});
+}
+
+NextRole Holder::handle(const Instant& now, const event::StepDown& event) {
+  if (!draining_) beginDrain(now, RevokeReason::steppedDown, event.why);
+  return {};
+}
+
+NextRole Holder::handle(const Instant& now, const event::Stop& /*event*/) {
+  if (!draining_) beginDrain(now, RevokeReason::stopped, "the elector was stopped");
+  return {};
+}
+
+NextRole Holder::handle(const Instant& now, const event::Renew& event) {
+  if (draining_) return {};
+  if (event.timing) core_.options.timing = *event.timing;
+  core_.changes.ask(event);
+  progressAt_ = now;
+  return {};
+}
+
+/// While it leads, callbacks that have returned do not end the term: the work may go on elsewhere until onRevoked.
+NextRole Holder::handle(const Instant& /*now*/, const event::WorkEnded& /*event*/) {
+  if (!draining_) return {};
+  core_.work.running = false;
+  return {next::Release{std::move(term_)}};
+}
+
+NextRole Holder::handle(const Instant& now, const event::WorkFailed& event) {
+  if (!draining_) beginDrain(now, RevokeReason::fatal, event.what);
+  return {};
+}
+
+NextRole Holder::handle(const Instant& now, const event::WorkProgressed& /*event*/) {
+  progressAt_ = now;
+  return {};
+}
+
+NextRole Holder::handle(const Instant& /*now*/, const event::StoreHint& event) {
+  lossHinted_ = lossHinted_ || (event.isLoss && !core_.options.manualHeartbeat);
+  return {};
+}
+
+/// A report mends the counter within one term. Where the next term ends by one too, something makes tokens up: one step
+/// a lease is far too slow to bring the counter near its end.
+NextRole Holder::handle(const Instant& now, const event::TokenSeen& event) {
+  const FencingToken own = term_.right.token;
+  if (draining_ || event.token <= own) return {};
+  const bool again = std::exchange(core_.tokens.endedTerm, true);
+  NextRole next =
+      lose(now, RevokeReason::lost,
+           "a resource has seen the token " + toString(event.token) + ", higher than this term's " + toString(own));
+  auto* challenge = std::get_if<next::Challenge>(&next.role);
+  if (!again || challenge == nullptr) return next;
+  challenge->cooldown = core_.options.timing.duration();
+  core_.log(LogLevel::error,
+            "term after term is ended by a resource that reports a higher fencing token: find out who writes tokens "
+            "there; the lease is left alone for " +
+                std::to_string(core_.options.timing.duration().count()) + " ms");
+  return next;
+}
+
+NextRole Holder::checkDeadlines(const Instant& now) {
+  if (!draining_ && !term_.right.leadsAt(now)) return expire(now);
+  if (draining_ && !term_.right.validAt(now)) {
+    core_.log(LogLevel::warn, "the lease ran out while the work was ending");
+    return endTerm(now, nanoseconds{0});
+  }
+  return {};
+}
+
+NextRole Holder::advance(const Instant& now) {
+  const bool drainOver = elapsedForHolder(core_.work.endsFrom, now) >= core_.options.timing.drainTimeout();
+  if (draining_ && drainOver) {
+    core_.log(LogLevel::warn, "the work did not end within the drain timeout; the lease is left to expire");
+    NextRole next = endTerm(now, rightLeft(now));
+    next.actsAtOnce = true;
+    return next;
+  }
+  return advanceRenewal(now);
+}
+
+std::optional<nanoseconds> Holder::untilWakeup(const Instant& now) const {
+  std::optional<nanoseconds> until = rightLeft(now);
+  if (!core_.inFlight && renewalFits(now)) until = earlier(until, renewDueIn(now));
+  if (!draining_) return until;
+  return earlier(until, core_.options.timing.drainTimeout() - elapsedForHolder(core_.work.endsFrom, now));
+}
+
+LeaseState Holder::state() const noexcept { return draining_ ? LeaseState::draining : LeaseState::leading; }
+
+nanoseconds Holder::rightLeft(const Instant& now) const {
+  return draining_ ? term_.validLeft(now) : term_.leadsLeft(now);
+}
+
+NextRole Holder::expire(const Instant& now) {
+  const nanoseconds silence = elapsedForHolder(core_.lastStep, now);
+  const LeaseTiming& timing = core_.options.timing;
+  // While it leads it is stepped at least at every heartbeat; a gap far beyond means that the process did not run.
+  const bool paused = silence > timing.heartbeat() + timing.leadsFor() / 4;
+  const bool unreachable = doubts_.retry.failed() || (core_.inFlight && !paused);
+  if (progressMissing(now)) {
+    announceRevoked(RevokeReason::expired, noProgress());
+  } else if (core_.options.manualHeartbeat && !core_.changes.waiting()) {
+    announceRevoked(RevokeReason::expired, "nobody asked for a renewal in time, and the heartbeat is manual");
+  } else if (paused) {
+    const std::string millis = std::to_string(silence / milliseconds{1});
+    announceRevoked(RevokeReason::expired, "this process did not run for " + millis + " ms", true);
+  } else if (unreachable) {
+    announceRevoked(RevokeReason::storeUnreachable,
+                    doubts_.cause ? doubts_.cause->message : std::string{"the renewal was not answered in time"});
+  } else {
+    announceRevoked(RevokeReason::expired, "the renewal came too late");
+  }
+  return endTerm(now, term_.right.validFor);
+}
+
+/// `found`: the record that shows it, if it is somebody else's.
+NextRole Holder::lose(const Instant& now, RevokeReason reason, const std::string& detail,
+                      const std::optional<LeaseRecord>* found) {
+  // Only then: after any other end a clone of this machine may go on with the term for as long as it lives. Here it can
+  // only if it renewed since this candidate's last heartbeat, and its record was deleted before this one.
+  if (reason == RevokeReason::recordMissing) core_.tokens.own = term_.right.token;
+  if (draining_) {
+    core_.log(LogLevel::warn, "the lease was lost while the work was ending: " + detail);
+  } else {
+    announceRevoked(reason, detail);
+  }
+  return endTerm(now, nanoseconds{0}, found);
+}
+
+/// Leadership ends for isLeader() before anybody is told of it.
+void Holder::announceRevoked(RevokeReason reason, std::string detail, bool unstepped) {
+  TermState over = term_.right;
+  over.leadsFor = nanoseconds{0};
+  if (reason == RevokeReason::lost || reason == RevokeReason::recordMissing) over.validFor = nanoseconds{0};
+  core_.publish(over);
+  core_.act(action::Revoked{reason, std::move(detail), over.token, unstepped});
+}
+
+void Holder::beginDrain(const Instant& now, RevokeReason reason, const std::string& detail) {
+  draining_ = true;
+  doubts_.told = false;
+  core_.work.endsFrom = now;
+  announceRevoked(reason, detail);
+  term_.right.leadsFor = nanoseconds{0};
+}
+
+/// From holder back to candidate, without a release. `stillValid`: how long the lease may last; the work may use it up.
+/// A term that was being given up politely is given up, also if it could not be released: others come first, for one
+/// lease from when it becomes free. The next candidacy of a key knows nothing of work that goes on, as this one would:
+/// so it does not know the record as its own either, and waits for the lease as anybody does.
+NextRole Holder::endTerm(const Instant& now, nanoseconds stillValid, const std::optional<LeaseRecord>* found) {
+  const TermState& right = term_.right;
+  const bool mayLast = stillValid > nanoseconds{0};
+  const bool undrained = draining_ && mayLast;
+  if (!mayLast) core_.publish(TermState{});
+  core_.closeTerm(now, right.token);
+  if (core_.options.oneTerm) {
+    if (mayLast) core_.known.observation.leave(right.anchor, right.validFor);
+    if (undrained) core_.sentVersions.forget();
+    return {next::Stop{undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld, found}};
+  }
+  if (!core_.stopping) core_.work.endsFrom = now;
+  const nanoseconds untilFree = std::max(stillValid, nanoseconds{0});
+  const nanoseconds lease = core_.options.timing.duration();
+  return {next::Challenge{draining_ ? lease + untilFree : nanoseconds{0}, found}};
+}
+
+}  // namespace tenure

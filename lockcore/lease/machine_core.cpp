@@ -1,0 +1,128 @@
+#include "machine_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lockcore/port/random_draws.hpp"
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+nanoseconds RequestInFlight::overdueIn(const Instant& now) const noexcept {
+  return timeout + timeout / 8 + milliseconds{5} - elapsedForHolder(sentAt, now);
+}
+
+void SeenTokens::learn(FencingToken shown) {
+  known = std::max(known, shown);
+  floor = std::max(floor, shown);
+}
+
+void SeenTokens::recall(const LeaseMemory::Tokens& tokens) {
+  learn(tokens.known);
+  floor = std::max(floor, tokens.floor);
+  own = std::max(own, tokens.own);
+}
+
+FencingToken SeenTokens::highestBelievable() const {
+  return std::min(FencingToken{known.value() + maxReportedStep}, maxFencingToken);
+}
+
+MachineCore::MachineCore(MachineOptions machineOptions, RandomSource& random)
+    : options{std::move(machineOptions)},
+      known{.poll = {options.poll.value_or(options.timing.heartbeat()), options.timing.duration()}},
+      random_{&random} {}
+
+void MachineCore::sendRead(const Instant& now, nanoseconds timeout) {
+  inFlight = RequestInFlight{++lastAttempt_, RequestKind::read, now, timeout};
+  inFlight->hinted = std::exchange(known.hinted, false);
+  act(action::SendRead{lastAttempt_, timeout});
+}
+
+WriteRequest MachineCore::draft(WriteRequest::Purpose purpose, FencingToken token,
+                                std::vector<RecordVersion> expected) {
+  const RecordVersion version{uuid4(*random_)};
+  return {options.key, purpose, std::move(expected), ownRecord(version, token), FencingToken{}};
+}
+
+void MachineCore::sendWrite(const Instant& now, RequestKind kind, nanoseconds timeout, WriteRequest write) {
+  const RecordVersion& version = write.record.version;
+  const WrittenRight right{options.timing.leadsFor(), options.timing.validFor(), changes.ticket(),
+                           options.timing.duration()};
+  inFlight = RequestInFlight{++lastAttempt_, kind, now, timeout, version, false, right};
+  sentVersions.add(version);
+  act(action::SendWrite{lastAttempt_, std::move(write), timeout});
+}
+
+std::optional<RequestInFlight> MachineCore::takeRead(Attempt attempt) {
+  if (!inFlight || inFlight->attempt != attempt || inFlight->kind != RequestKind::read) return std::nullopt;
+  return std::exchange(inFlight, std::nullopt);
+}
+
+std::optional<RequestInFlight> MachineCore::takeWrite(Attempt attempt, const WriteOutcome& outcome) {
+  if (!inFlight || inFlight->attempt != attempt || inFlight->kind == RequestKind::read) return std::nullopt;
+  if (std::holds_alternative<Rejected>(outcome)) sentVersions.takeBack();
+  return std::exchange(inFlight, std::nullopt);
+}
+
+LeaseRecord MachineCore::ownRecord(RecordVersion version, FencingToken token) const {
+  LeaseRecord record;
+  record.holder = options.holder;
+  record.version = std::move(version);
+  record.leaseDuration = options.timing.duration();
+  record.token = token;
+  if (beacon) record.beacon = *beacon;
+  record.acquiredAtMillis = acquiredAtMillis;
+  record.renewedAtMillis = displayTime();
+  return record;
+}
+
+void MachineCore::publish(const TermState& term) {
+  told.term = term;
+  act(action::Publish{term});
+}
+
+void MachineCore::setLeader(const Instant& now, const std::optional<LeaderInfo>& leader) {
+  const bool first = !told.leaderSeenAt;
+  told.leaderSeenAt = now;
+  if (!first && told.leader == leader) return;
+  told.leader = leader;
+  act(action::LeaderChanged{leader});
+}
+
+void MachineCore::noteError(const Instant& now, const StoreError& error) {
+  told.error = error;
+  told.errorAt = now;
+}
+
+void MachineCore::closeTerm(const Instant& now, FencingToken token) {
+  candidacy.endTurn(now, token);
+  inFlight.reset();
+  known.observation.forget();
+  changes.forget();
+}
+
+std::shared_ptr<const LeaseMemory> MachineCore::memory() const {
+  return std::make_shared<const LeaseMemory>(known.observation,
+                                             LeaseMemory::Tokens{tokens.known, tokens.floor, tokens.own},
+                                             sentVersions.all(), known.asReleased, candidacy.turn());
+}
+
+bool MachineCore::wrote(const LeaseRecord& record) const { return isOwn(record) && sentVersions.has(record.version); }
+
+/// What the counter says of a term of this candidate that it knows to be over.
+bool MachineCore::leftByOwnTerm(const LeaseRecord& record) const {
+  return record.vanished && !tokens.own.isNone() && record.token == tokens.own;
+}
+
+std::int64_t MachineCore::displayTime() const { return options.displayClock != nullptr ? options.displayClock() : 0; }
+
+nanoseconds MachineCore::jittered(nanoseconds wait) { return wait / 2 + uniform(*random_, wait / 2); }
+
+std::optional<nanoseconds> earlier(std::optional<nanoseconds> one, std::optional<nanoseconds> other) noexcept {
+  if (!one || !other) return one ? one : other;
+  return std::min(*one, *other);
+}
+
+}  // namespace tenure

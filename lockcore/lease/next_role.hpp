@@ -1,0 +1,73 @@
+// What a role answers: which role follows it. A role never replaces itself; the machine does, once the role's call is
+// over.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "held_term.hpp"
+#include "lease_action.hpp"
+#include "machine_core.hpp"
+
+namespace tenure {
+
+namespace next {
+
+/// The role goes on.
+struct Stay {};
+/// Challenge from now on, but take nothing for `cooldown`. `found`: the record as the answer under way shows it, if it
+/// does.
+struct Challenge {
+  std::chrono::nanoseconds cooldown{0};
+  const std::optional<LeaseRecord>* found{nullptr};
+};
+/// Lead by a term that was won. `payload`: of its record; OneTerm only.
+struct Lead {
+  HeldTerm term;
+  std::shared_ptr<const LeasePayload> payload{};
+};
+/// Let go of a term whose work has ended, or of acquisitions that may have won.
+struct Release {
+  HeldTerm term;
+};
+/// The candidacy is over. `found`: as in Challenge.
+struct Stop {
+  ReleaseResult result;
+  const std::optional<LeaseRecord>* found{nullptr};
+};
+
+}  // namespace next
+
+struct NextRole {
+  std::variant<next::Stay, next::Challenge, next::Lead, next::Release, next::Stop> role{};
+  bool actsAtOnce{false};  ///< in the step under way; the others begin with the next event or wake-up
+
+  [[nodiscard]] bool isStay() const noexcept { return std::holds_alternative<next::Stay>(role); }
+};
+
+/// The answer to a request of this role. One that nobody answered in time has an outcome that says so.
+struct ReadAnswer {
+  RequestInFlight request;
+  const ReadOutcome& outcome;
+};
+struct WriteAnswer {
+  RequestInFlight request;
+  const WriteOutcome& outcome;
+};
+
+/// The events that mean nothing to a role. A role handles each event or names it here: otherwise the machine does not
+/// compile.
+template <class... Events>
+class Ignores {
+ public:
+  template <class Event>
+  requires(std::same_as<Event, Events> || ...) [[nodiscard]] NextRole
+      handle(const Instant& /*now*/, const Event& /*event*/) noexcept {
+    return {};
+  }
+};
+
+}  // namespace tenure

@@ -1,0 +1,47 @@
+// What Renew and Release asked to change in the record.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "lease_event.hpp"
+
+namespace tenure {
+
+class RecordChanges {
+ public:
+  void ask(const event::Renew& event);
+  void ask(const event::Release& event);
+
+  /// In each write until one is acknowledged: an earlier one that is in doubt may or may not have carried it.
+  void putInto(WriteRequest& write) const;
+  /// A write is in the record that carries the changes up to this ticket.
+  void written(std::uint64_t ticket);
+  /// The term that they were for has ended.
+  void forget() noexcept { wanted_.reset(); }
+  /// A term begins, whose record has some payload or none.
+  void recordHasPayload(bool some) noexcept { hasPayload_ = some; }
+
+  [[nodiscard]] bool waiting() const noexcept { return wanted_ != nullptr; }
+  [[nodiscard]] std::uint64_t ticket() const noexcept { return ticket_; }
+  [[nodiscard]] bool hasPayload() const noexcept { return hasPayload_; }
+
+ private:
+  /// Until a write that carries it was acknowledged.
+  struct Wanted {
+    std::uint64_t ticket{0};
+    std::optional<std::string> data{};
+  };
+
+  Wanted& wanted();
+
+  std::uint64_t ticket_{0};           ///< of the last Renew
+  std::unique_ptr<Wanted> wanted_{};  ///< mostly none
+  bool hasPayload_{false};            ///< this term's record may have some
+};
+
+}  // namespace tenure

@@ -1,0 +1,174 @@
+#include "releaser.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr std::string_view mayStillArrive =
+    "an acquisition was not answered and may still arrive; the lease expires by itself if it does";
+
+}  // namespace
+
+void Releaser::enter(const Instant& now) {
+  from_ = now;
+  retry_.hurry(now);
+  // From here on nobody may act under this term: the record may become free at any moment.
+  core_.publish(TermState{});
+}
+
+NextRole Releaser::advance(const Instant& now) {
+  if (core_.inFlight) return {};  // a renewal under way is awaited, so that the release carries the final version
+  const nanoseconds lease = core_.options.timing.duration();
+  const nanoseconds spent = elapsedForHolder(from_, now);
+  if (spent >= lease) {
+    core_.log(LogLevel::warn, "the release was not acknowledged; the lease expires by itself if it did not arrive");
+    return released(now, ReleaseResult::unknown);
+  }
+  if (retry_.dueIn(now) > nanoseconds{0}) return {};
+  WriteRequest write = core_.draft(WriteRequest::Purpose::release, term_.right.token, term_.versions());
+  write.record.released = true;
+  write.removes = core_.removes;
+  core_.changes.putInto(write);
+  const nanoseconds timeout = std::max<nanoseconds>((lease - spent) / 2, milliseconds{2});
+  core_.sendWrite(now, RequestKind::release, timeout, std::move(write));
+  return {};
+}
+
+std::optional<nanoseconds> Releaser::untilWakeup(const Instant& now) const {
+  if (core_.inFlight) return std::nullopt;
+  return retry_.dueIn(now);
+}
+
+/// Of a look that was asked for in another role. What the record is shows itself in the answer to the release, if there
+/// is one (I7).
+NextRole Releaser::handle(const Instant& /*now*/, const ReadAnswer& answer) {
+  if (answer.outcome && *answer.outcome) core_.tokens.learn((*answer.outcome)->token);
+  return {};
+}
+
+NextRole Releaser::handle(const Instant& now, const WriteAnswer& answer) {
+  if (answer.request.kind == RequestKind::release) return releaseAnswered(now, answer.request, answer.outcome);
+  renewAnswered(now, answer.request, answer.outcome);
+  return {};
+}
+
+/// Of a renewal that was under way when the work ended.
+void Releaser::renewAnswered(const Instant& now, const RequestInFlight& request, const WriteOutcome& outcome) {
+  if (const auto* applied = std::get_if<Applied>(&outcome)) {
+    term_.renew(core_, now, request.arrived());
+    retry_ = Retry{};
+    if (!applied->warning.empty()) core_.log(LogLevel::warn, applied->warning);
+  } else if (std::holds_alternative<Conflict>(outcome)) {
+    term_.unanswered.add(request.unanswered());  // the release itself will show who owns the record
+  } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    renewalFailed(now, rejected->error);
+  } else {
+    term_.unanswered.add(request.unanswered());
+    renewalFailed(now, std::get<Unknown>(outcome).error);
+  }
+}
+
+NextRole Releaser::releaseAnswered(const Instant& now, const RequestInFlight& request, const WriteOutcome& outcome) {
+  if (std::holds_alternative<Applied>(outcome)) return releaseApplied(now, request);
+  if (const auto* conflict = std::get_if<Conflict>(&outcome)) return releaseConflict(now, *conflict);
+  if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    releaseFailed(now, rejected->error);
+    return {};
+  }
+  // Beyond that many it need not be accepted by the next one: if it arrived, the record is released.
+  if (term_.unanswered.namesAll()) term_.unanswered.add(request.unanswered());
+  releaseFailed(now, std::get<Unknown>(outcome).error);
+  return {};
+}
+
+NextRole Releaser::releaseApplied(const Instant& now, const RequestInFlight& request) {
+  const bool mayComeBack = core_.removes && core_.known.openCreations > 0;
+  if (mayComeBack) core_.log(LogLevel::warn, std::string{mayStillArrive});
+  std::optional<LeaseRecord> left;
+  if (!core_.removes) {
+    left = core_.ownRecord(request.version, term_.right.token);
+    left->released = true;
+  }
+  NextRole next = released(now, mayComeBack ? ReleaseResult::unknown : ReleaseResult::released);
+  if (core_.options.oneTerm) {
+    core_.known.observation.confirm(now, left, true);
+    core_.known.asReleased = !core_.changes.hasPayload();
+  }
+  return next;
+}
+
+/// Nothing of ours is there any more, or an unanswered release has arrived after all.
+NextRole Releaser::releaseConflict(const Instant& now, const Conflict& conflict) {
+  // The next candidacy of this process gets a higher one (I7).
+  if (conflict.current && *conflict.current) core_.tokens.learn((*conflict.current)->token);
+  if (acquisitionMayStillArrive(conflict)) {
+    core_.log(LogLevel::warn, std::string{mayStillArrive});
+    return released(now, ReleaseResult::unknown);
+  }
+  // If the store cannot tell: with every version that we may have left in the condition, the record is not ours.
+  if (!conflict.current) {
+    return released(now, term_.unanswered.namesAll() ? ReleaseResult::notHeld : ReleaseResult::unknown);
+  }
+  const std::optional<LeaseRecord>& current = *conflict.current;
+  const bool own = current && core_.isOwn(*current);
+  if (own && !current->released) {
+    if (const UnansweredWrite* late = term_.unanswered.find(current->version)) {
+      releaseAgain(now, *late);
+      return {};
+    }
+  }
+  const bool marked = own && current->released;
+  const bool arrived = marked || (core_.removes && !current);
+  return released(now, arrived ? ReleaseResult::released : ReleaseResult::notHeld, &current);
+}
+
+void Releaser::renewalFailed(const Instant& now, const StoreError& error) {
+  core_.noteError(now, error);
+  retry_.afterFailedRenewal(core_, now, error, term_.leadsLeft(now));
+}
+
+void Releaser::releaseFailed(const Instant& now, const StoreError& error) {
+  core_.noteError(now, error);
+  retry_.afterFailedRelease(core_, now, error);
+}
+
+/// Of an acquisition that nobody answered: it waits for the record to be as it was observed, and the record still is,
+/// or can be again (or the store does not say). It may also look like a release of ours, that of the term before.
+bool Releaser::acquisitionMayStillArrive(const Conflict& conflict) const {
+  const bool candidate = term_.isNone();
+  const int openCreations = core_.known.openCreations;
+  if (!candidate && openCreations == 0) return false;
+  if (!conflict.current) return true;
+  const std::optional<LeaseRecord>& current = *conflict.current;
+  // A client of another make releases by deleting, and what waits for no record to be there gets its turn after all.
+  const bool mayBeAbsent = !current || current->vanished || current->token.isNone();
+  if (openCreations > 0 && mayBeAbsent) return true;
+  return candidate && current && core_.known.observation.expected() == std::vector{current->version};
+}
+
+/// The record is ours, by a renewal that was too old to be named in the condition.
+void Releaser::releaseAgain(const Instant& now, const UnansweredWrite& late) {
+  term_.version = late.version;
+  term_.unanswered = term_.unanswered.after(late);
+  retry_.hurry(now);
+}
+
+/// `found`: the record as the answer shows it, if it does.
+NextRole Releaser::released(const Instant& now, ReleaseResult result, const std::optional<LeaseRecord>* found) {
+  core_.candidacy.endTurn(now, term_.right.token);
+  core_.known.observation.forget();  // it is older than the term
+  core_.setLeader(now, std::nullopt);
+  if (core_.stopping || core_.options.oneTerm) return {next::Stop{result}};
+  // Stepping down means that another one gets it: no competing for one lease.
+  return {next::Challenge{core_.options.timing.duration(), found}};
+}
+
+}  // namespace tenure

@@ -1,0 +1,51 @@
+// A candidate that lets go: the record is marked as released or removed, and that is tried again while it is still
+// ours.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "next_role.hpp"
+#include "retry.hpp"
+
+namespace tenure {
+
+/// The work has ended, or there was none: what may have to be released are acquisitions that nobody answered.
+class Releaser : public Ignores<event::StepDown, event::Stop, event::Renew, event::WorkEnded, event::WorkFailed,
+                                event::WorkProgressed, event::Wakeup, event::StoreHint, event::TokenSeen> {
+ public:
+  Releaser(MachineCore& core, HeldTerm term) : core_{core}, term_{std::move(term)} {}
+
+  void enter(const Instant& now);
+
+  using Ignores::handle;
+  [[nodiscard]] NextRole handle(const Instant& now, const ReadAnswer& answer);
+  [[nodiscard]] NextRole handle(const Instant& now, const WriteAnswer& answer);
+  [[nodiscard]] NextRole checkDeadlines(const Instant& /*now*/) noexcept { return {}; }
+  [[nodiscard]] NextRole advance(const Instant& now);
+
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWakeup(const Instant& now) const;
+  [[nodiscard]] LeaseState state() const noexcept { return LeaseState::releasing; }
+  [[nodiscard]] bool acquisitionOpen() const noexcept { return true; }
+  [[nodiscard]] bool inDoubt() const noexcept { return false; }
+
+ private:
+  void renewAnswered(const Instant& now, const RequestInFlight& request, const WriteOutcome& outcome);
+  [[nodiscard]] NextRole releaseAnswered(const Instant& now, const RequestInFlight& request,
+                                         const WriteOutcome& outcome);
+  [[nodiscard]] NextRole releaseApplied(const Instant& now, const RequestInFlight& request);
+  [[nodiscard]] NextRole releaseConflict(const Instant& now, const Conflict& conflict);
+  void renewalFailed(const Instant& now, const StoreError& error);
+  void releaseFailed(const Instant& now, const StoreError& error);
+  [[nodiscard]] bool acquisitionMayStillArrive(const Conflict& conflict) const;
+  void releaseAgain(const Instant& now, const UnansweredWrite& late);
+  [[nodiscard]] NextRole released(const Instant& now, ReleaseResult result,
+                                  const std::optional<LeaseRecord>* found = nullptr);
+
+  MachineCore& core_;
+  HeldTerm term_;
+  Instant from_{};
+  Retry retry_{};
+};
+
+}  // namespace tenure
