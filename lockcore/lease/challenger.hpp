@@ -21,7 +21,7 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
   void start(const Instant& now, const event::Start& event);
   /// Competes from now on, but takes nothing for `cooldown`.
   void enter(const Instant& now, std::chrono::nanoseconds cooldown);
-  /// The record is this, as somebody saw it who asked for it in another role.
+  /// The record is this; no acquisition of this challenger is in it.
   void see(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted);
 
   using Ignores::handle;

@@ -55,7 +55,7 @@ void LeaseMachine::Impl::advance(const Instant& now) {
 
 /// Called with what a role has answered, when its own call is over: the role may end here.
 void LeaseMachine::Impl::install(const Instant& now, NextRole next) {
-  std::visit([&](auto&& role) { enter(now, std::move(role)); }, std::move(next.role));
+  std::visit([&](auto& role) { enter(now, std::move(role)); }, next.role);
 }
 
 void LeaseMachine::Impl::enter(const Instant& now, next::Challenge&& next) {
@@ -72,7 +72,7 @@ void LeaseMachine::Impl::enter(const Instant& now, next::Release&& next) {
   role_.emplace<Releaser>(core_, std::move(next.term)).enter(now);
 }
 
-/// Who has the lease instead is still told.
+/// A candidacy of one term that lost the lease to somebody still tells who has it.
 void LeaseMachine::Impl::enter(const Instant& now, next::Stop&& next) {
   role_.emplace<Over>();
   core_.inFlight.reset();
