@@ -112,7 +112,7 @@ struct FencedCount {
       if (waitpid(child, &status, WNOHANG) == child) {
         ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
         child = 0;
-      } else if ((kills == 0 || random() % 2 == 0) && kills < mostFaults) {
+      } else if ((kills == 0 || (stops > 0 && random() % 2 == 0)) && kills < mostFaults) {  // one of each comes first
         kill(child, SIGKILL);
         const int code = exitOf(child);
         EXPECT_TRUE(code == -1 || code == 0) << code << "; zero: it was done just then";
