@@ -52,7 +52,7 @@ class ClientTest : public AwsTest {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
     while (std::chrono::steady_clock::now() < end) {
       if (done()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});  // between looks
     }
     return false;
   }

@@ -46,7 +46,7 @@ bool eventually(const std::function<bool()>& condition, milliseconds bound) {
   const auto end = steady_clock::now() + bound;
   while (!condition()) {
     if (steady_clock::now() >= end) return false;
-    std::this_thread::sleep_for(milliseconds{1});
+    std::this_thread::sleep_for(milliseconds{1});  // between looks
   }
   return true;
 }

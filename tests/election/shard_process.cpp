@@ -69,7 +69,7 @@ int main(int argc, char** argv) try {
   elector.start();
   while (asked == 0) {
     work.act();
-    std::this_thread::sleep_for(10ms);
+    std::this_thread::sleep_for(10ms);  // the pace of its work
   }
   return elector.stop() == tenure::ReleaseResult::released ? 0 : 3;
 } catch (const std::exception& error) {
