@@ -23,7 +23,7 @@ void Challenger::sendAcquire(const Instant& now) {
   WriteRequest write = core_.draft(WriteRequest::Purpose::acquire, FencingToken{}, observation.expected());
   write.record.data = core_.options.data;
   write.record.attributes = core_.options.attributes;
-  write.record.acquiredAtMillis = write.record.renewedAtMillis;
+  write.record.acquiredAtMillis = core_.acquiredAtMillis = write.record.renewedAtMillis;
   write.dataRule = core_.options.dataRule;
   write.tokenFloor = core_.tokens.floor;
   // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
@@ -107,7 +107,6 @@ NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, Fencing
   core_.tokens.own = FencingToken{};
   core_.known.openCreations -= won.creates ? 1 : 0;
   unanswered_.clear();
-  core_.acquiredAtMillis = core_.displayTime();
   if (core_.options.oneTerm) core_.candidacy.beginTurn(*core_.options.oneTerm, now, token);
   if (core_.stopping) return {next::Release{std::move(term)}};
   if (!term.right.leadsAt(now)) return winTooLate(now, token);

@@ -179,7 +179,12 @@ NextRole Holder::endTerm(const Instant& now, nanoseconds stillValid, const std::
   if (core_.options.oneTerm) {
     if (mayLast) core_.known.observation.leave(right.anchor, right.validFor);
     if (undrained) core_.sentVersions.forget();
-    return {next::Stop{undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld, found}};
+    if (found != nullptr) {
+      const LeaseRecord& theirs = **found;
+      core_.setLeader(now,
+                      theirs.released ? std::nullopt : std::optional{LeaderInfo{theirs.holder, theirs.token, false}});
+    }
+    return {next::Stop{undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld}};
   }
   if (!core_.stopping) core_.work.endsFrom = now;
   const nanoseconds untilFree = std::max(stillValid, nanoseconds{0});

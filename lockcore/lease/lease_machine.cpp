@@ -72,13 +72,11 @@ void LeaseMachine::Impl::enter(const Instant& now, next::Release&& next) {
   role_.emplace<Releaser>(core_, std::move(next.term)).enter(now);
 }
 
-/// A candidacy of one term that lost the lease to somebody still tells who has it.
-void LeaseMachine::Impl::enter(const Instant& now, next::Stop&& next) {
+void LeaseMachine::Impl::enter(const Instant& /*now*/, next::Stop&& next) {
   role_.emplace<Over>();
   core_.inFlight.reset();
   core_.act(action::FollowHolder{std::nullopt});
   core_.act(action::Stopped{next.result, core_.options.oneTerm ? core_.memory() : nullptr});
-  if (next.found != nullptr) Challenger{core_}.see(now, *next.found, false);
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {

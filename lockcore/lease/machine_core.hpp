@@ -121,7 +121,7 @@ class MachineCore {
   SeenTokens tokens{};
   Candidacy candidacy{};  ///< used by OneTerm
   RecordChanges changes{};
-  std::int64_t acquiredAtMillis{0};  ///< of the present or last term, for people
+  std::int64_t acquiredAtMillis{0};  ///< when the last acquisition was sent, for people
   Told told{};
   Work work{};
   bool stopping{false};  ///< it is giving up

@@ -33,10 +33,9 @@ struct Lead {
 struct Release {
   HeldTerm term;
 };
-/// The candidacy is over. `found`: as in Challenge.
+/// The candidacy is over.
 struct Stop {
   ReleaseResult result;
-  const std::optional<LeaseRecord>* found{nullptr};
 };
 
 }  // namespace next

@@ -100,7 +100,8 @@ NextRole Releaser::releaseApplied(const Instant& now, const RequestInFlight& req
   NextRole next = released(now, mayComeBack ? ReleaseResult::unknown : ReleaseResult::released);
   if (core_.options.oneTerm) {
     core_.known.observation.confirm(now, left, true);
-    core_.known.asReleased = !core_.changes.hasPayload();
+    // The payload of an acquisition that nobody answered is not known: it merges with what was there before it.
+    core_.known.asReleased = !term_.isNone() && !core_.changes.hasPayload();
   }
   return next;
 }
@@ -163,8 +164,7 @@ void Releaser::releaseAgain(const Instant& now, const UnansweredWrite& late) {
 
 /// `found`: the record as the answer shows it, if it does.
 NextRole Releaser::released(const Instant& now, ReleaseResult result, const std::optional<LeaseRecord>* found) {
-  core_.candidacy.endTurn(now, term_.right.token);
-  core_.known.observation.forget();  // it is older than the term
+  core_.closeTerm(now, term_.right.token);
   core_.setLeader(now, std::nullopt);
   if (core_.stopping || core_.options.oneTerm) return {next::Stop{result}};
   // Stepping down means that another one gets it: no competing for one lease.

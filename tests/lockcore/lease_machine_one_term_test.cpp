@@ -68,6 +68,32 @@ TEST(LeaseMachineOneTerm, anAcquisitionInDoubtThatIsNotSeenIsReleasedAtTheEnd) {
   EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "unfollow stopped(released)");
 }
 
+/// The record may have the data of that acquisition, or what was merged with it.
+TEST(LeaseMachineOneTerm, whatAnUnansweredAcquisitionMayHaveLeftIsLookedAtByTheNextOfItsProcess) {
+  MachineHarness first{tenSecondLease(), patient(0ns)};
+  first.becomeAcquiring();
+  first.answerWrite(Unknown{transientError()});
+  first.answerRead(transientError());
+  first.answerWrite(Applied{FencingToken{1}});
+  ASSERT_EQ(first.state(), LeaseState::stopped);
+  OneTerm second = patient(0ns);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  EXPECT_EQ(m.step(event::Start{}), "read");
+}
+
+TEST(LeaseMachineOneTerm, theTimeOfTheAcquisitionIsWhatTheAcquiringWriteSaid) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  MachineHarness::displayedMillis = 1000;
+  m.becomeAcquiring();
+  MachineHarness::displayedMillis = 2000;
+  m.answerWrite(Applied{FencingToken{1}});
+  MachineHarness::displayedMillis = 3000;
+  ASSERT_EQ(m.after(3s), "renew");
+  EXPECT_EQ(m.write().record.acquiredAtMillis, 1000);
+  EXPECT_EQ(m.write().record.renewedAtMillis, 3000);
+}
+
 TEST(LeaseMachineOneTerm, patienceEndsOnTimeAlsoWhileAReadIsUnderWay) {
   MachineHarness m{tenSecondLease(), patient(5s)};
   m.step(event::Start{});
@@ -100,6 +126,15 @@ TEST(LeaseMachineOneTerm, aTermThatIsLostDoesNotComeBack) {
   EXPECT_EQ(m.step(event::TokenSeen{FencingToken{9}}),
             "publish(lost) revoked(lost) publish(none) unfollow stopped(notHeld)");
   EXPECT_EQ(m.after(1min), "");
+}
+
+TEST(LeaseMachineOneTerm, theHolderThatEndedTheTermIsToldBeforeTheEndAndNotFollowed) {
+  MachineHarness m{tenSecondLease(), patient(std::nullopt)};
+  m.becomeRenewing();
+  LeaseRecord theirs = othersRecord();
+  theirs.beacon = Beacon{.id = std::string(32, 'b'), .bootId = "boot"};
+  EXPECT_EQ(m.answerWrite(Conflict{std::optional{theirs}}),
+            "publish(lost) revoked(lost) publish(none) leader(b#2) unfollow stopped(notHeld)");
 }
 
 TEST(LeaseMachineOneTerm, aTermThatExpiresDoesNotComeBack) {

@@ -54,6 +54,7 @@ struct Words {
 MachineOptions optionsFor(const LeaseOptions& options, unsigned priority) {
   MachineOptions machine{LeaseKey{"lease"}, selfName, LeaseTiming::from(options).value()};
   machine.priority = priority;
+  machine.displayClock = []() noexcept { return MachineHarness::displayedMillis; };
   return machine;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,7 @@ class MachineHarness {
   /// That Stopped brought; OneTerm only.
   [[nodiscard]] const std::shared_ptr<const LeaseMemory>& memory() const { return memory_; }
 
+  static inline std::int64_t displayedMillis{0};  ///< the wall clock of all of them
   Instant now{std::chrono::hours{1}, std::chrono::hours{2}, std::chrono::hours{3}};
   SeededRandom random{7};
   LeaseMachine machine;
