@@ -11,9 +11,9 @@
 #include <tenure/election/leader_elector.hpp>
 
 #include "listener_set.hpp"
+#include "lockcore/driver/candidate_context.hpp"
 #include "lockcore/runtime/callback_lane.hpp"
-#include "lockcore/runtime/process_mark.hpp"
-#include "lockcore/runtime/thread_pool.hpp"
+#include "lockcore/runtime/patience.hpp"
 #include "notice_queue.hpp"
 #include "term_handle.hpp"
 
@@ -26,13 +26,12 @@ struct ElectorPart {
   std::function<void(const LeaseNotice&)> onNotice{};  ///< on the scheduler, after the elector has taken it
 };
 
-class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
+class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
  public:
-  class Patience;
-
-  [[nodiscard]] static std::shared_ptr<Impl> make(Group group, Listener listener, Runtime runtime,
-                                                  ElectorPart part = {});
-  Impl(Group group, Listener listener, Runtime runtime, const std::shared_ptr<Scheduler>& scheduler, ElectorPart part);
+  [[nodiscard]] static std::shared_ptr<ElectorImpl> make(Group group, Listener listener, Runtime runtime,
+                                                         ElectorPart part = {});
+  ElectorImpl(Group group, Listener listener, Runtime runtime, const std::shared_ptr<Scheduler>& scheduler,
+              ElectorPart part);
 
   void addListener(Listener listener);
   /// `sighting`: what was seen of the lease before.
@@ -53,21 +52,18 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   /// In the child of a fork an elector neither leads nor renews.
-  [[nodiscard]] bool isOriginalProcess() const noexcept { return mark_.isHere(); }
-  [[nodiscard]] TermState termState() const noexcept { return mark_.isHere() ? cell_->load() : TermState{}; }
-  [[nodiscard]] Instant now() const noexcept { return clock_->now(); }
+  [[nodiscard]] bool isOriginalProcess() const noexcept { return context_->mark.isHere(); }
+  [[nodiscard]] TermState termState() const noexcept { return isOriginalProcess() ? cell_->load() : TermState{}; }
+  [[nodiscard]] Instant now() const noexcept { return context_->clock->now(); }
   [[nodiscard]] ElectorStatus status() const;
   /// The part of the status that needs no lock.
   [[nodiscard]] ElectorStatus statusWithoutLease() const;
-  [[nodiscard]] const std::string& candidate() const noexcept { return candidate_; }
+  [[nodiscard]] const std::string& candidate() const noexcept { return context_->candidate; }
 
  private:
   enum class Phase { fresh, started, stopping };
 
   void connect(std::shared_ptr<Scheduler> scheduler);
-  [[nodiscard]] Executor containing(Executor executor) const;
-  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() const;
-  [[nodiscard]] std::optional<Beacon> beaconOf(DeathNotice& notice) const;
   [[nodiscard]] std::optional<ReleaseResult> awaitStopped(const Patience& patience);
 
   // On the scheduler.
@@ -97,21 +93,15 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
     listeners_.call("onLeaderChanged", &Listener::onLeaderChanged, notice.leader);
   }
 
-  void log(LogLevel level, const std::string& line) const { logger_.log(level, group_.name() + ": " + line); }
+  void log(LogLevel level, const std::string& line) const { context_->logger.log(level, group_.name() + ": " + line); }
 
   // Constant after construction (listeners_: after start, until the end).
-  const ProcessMark mark_{};
   const Group group_;
-  const Logger logger_;
-  const std::weak_ptr<Scheduler> scheduler_;  ///< only its own tasks may lock it: elsewhere its loop may be gone
-  const std::shared_ptr<const Clock> clock_;
-  const std::shared_ptr<ThreadPool> pool_;
-  const std::shared_ptr<ThreadPool> stopTokens_;
+  std::unique_ptr<RandomSource> random_;  ///< until connect() hands it to the driver
+  const ElectorPart part_;
+  const std::shared_ptr<const CandidateContext> context_;
   const std::shared_ptr<CallbackLane> termLane_;    ///< onElected, onRevoked
   const std::shared_ptr<CallbackLane> noticeLane_;  ///< the others
-  ElectorPart part_;
-  std::string candidate_;
-  std::unique_ptr<RandomSource> random_{};  ///< until connect() hands it to the driver
   ListenerSet listeners_;
   std::shared_ptr<LeaseDriver> driver_{};
   std::shared_ptr<const TermCell> cell_{};
@@ -124,23 +114,13 @@ class LeaderElector::Impl : public std::enable_shared_from_this<Impl> {
   std::condition_variable stopped_{};
   Phase phase_{Phase::fresh};
   std::optional<ReleaseResult> result_{};
-  std::shared_ptr<TermHandle> term_{};  ///< the term whose work was not told to stop yet
-  std::shared_ptr<Impl> keepAlive_{};   ///< until Stopped, if the handle was destroyed inside a callback
+  std::shared_ptr<TermHandle> term_{};        ///< the term whose work was not told to stop yet
+  std::shared_ptr<ElectorImpl> keepAlive_{};  ///< until Stopped, if the handle was destroyed inside a callback
 };
 
-/// How long stop() may take, counted from its call, in real time whatever clock the scheduler shows.
-class LeaderElector::Impl::Patience {
- public:
-  explicit Patience(const LeaseTiming& timing)
-      : length_{timing.drainTimeout() + timing.duration() + std::chrono::seconds{1}} {}
-
-  [[nodiscard]] std::chrono::nanoseconds left() const {
-    return std::max(length_ - elapsedForHolder(from_, readClock()), std::chrono::nanoseconds{0});
-  }
-
- private:
-  const Instant from_{readClock()};
-  const std::chrono::nanoseconds length_;
-};
+/// How long stop() may take, counted from its call.
+[[nodiscard]] inline Patience patienceOfStop(const LeaseTiming& timing) {
+  return Patience{timing.drainTimeout() + timing.duration() + std::chrono::seconds{1}};
+}
 
 }  // namespace tenure

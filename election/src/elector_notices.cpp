@@ -18,13 +18,14 @@ constexpr const char* terminationLine =
 
 }  // namespace
 
-void LeaderElector::Impl::take(const LeaseNotice& notice) {
+void ElectorImpl::take(const LeaseNotice& notice) {
   std::visit([this](const auto& n) { on(n); }, notice);
   if (part_.onNotice) part_.onNotice(notice);
 }
 
-void LeaderElector::Impl::on(const action::Elected& elected) {
-  const auto term = std::make_shared<TermHandle>(group_.name(), candidate_, elected.token, cell_, driver_, clock_);
+void ElectorImpl::on(const action::Elected& elected) {
+  const auto term =
+      std::make_shared<TermHandle>(group_.name(), candidate(), elected.token, cell_, driver_, context_->clock);
   term->watch = watched(term);
   {
     const std::lock_guard lock{mutex_};
@@ -34,23 +35,18 @@ void LeaderElector::Impl::on(const action::Elected& elected) {
   termLane_->post([self = shared_from_this(), term] { self->runElected(term); });
 }
 
-/// Only where the scheduler shows the system's time. Where it shows another clock, deadlines are left to the scheduler.
-std::shared_ptr<TermWatch> LeaderElector::Impl::watched(const std::shared_ptr<TermHandle>& term) const {
-  if (clock_ != systemClock()) return nullptr;
+std::shared_ptr<TermWatch> ElectorImpl::watched(const std::shared_ptr<TermHandle>& term) const {
   std::shared_ptr<const Termination> termination;
   if (group_.options().onLost == OnLost::terminate) {
     termination = std::make_shared<const Termination>(
-        Termination{lostExitCode, logger_, group_.name() + ": " + terminationLine, term->ended});
+        Termination{lostExitCode, context_->logger, group_.name() + ": " + terminationLine, term->ended});
   }
   const std::shared_ptr<StopSignal> stop{term, &term->stop};
-  auto watch = watchTerm({cell_, term->token, stop, driver_, stopTokens_, std::move(termination)});
-  if (!watch) {
-    log(LogLevel::warn, "the system gives no thread for the deadlines: a blocked scheduler would delay the stop token");
-  }
-  return watch;
+  return context_->watch({cell_, term->token, stop, driver_, context_->stopTokens, std::move(termination)},
+                         group_.name());
 }
 
-void LeaderElector::Impl::on(const action::Revoked& revoked) {
+void ElectorImpl::on(const action::Revoked& revoked) {
   const std::shared_ptr<TermHandle> term = takeTerm();
   if (!term) return;  // the destructor's wait was over, and it was quicker
   endTerm(term, {revoked.reason, whyRevoked(revoked, term->watch.get()), revoked.token});
@@ -58,15 +54,15 @@ void LeaderElector::Impl::on(const action::Revoked& revoked) {
 }
 
 /// The caller that gets the term tells the work to stop, so that happens exactly once (I5).
-std::shared_ptr<TermHandle> LeaderElector::Impl::takeTerm() {
+std::shared_ptr<TermHandle> ElectorImpl::takeTerm() {
   const std::lock_guard lock{mutex_};
   return std::exchange(term_, nullptr);
 }
 
-void LeaderElector::Impl::endTerm(const std::shared_ptr<TermHandle>& term, TermEnd why) {
+void ElectorImpl::endTerm(const std::shared_ptr<TermHandle>& term, TermEnd why) {
   // The stop token fires on a separate thread, because user code may block in it, and a blocked lane must not delay it
   // (I6).
-  stopTokens_->post([term] { term->stop.fire(); });
+  context_->stopTokens->post([term] { term->stop.fire(); });
   const bool polite = why.reason == RevokeReason::stopped || why.reason == RevokeReason::steppedDown;
   log(polite ? LogLevel::info : LogLevel::warn, "revoked (" + std::string{toString(why.reason)} +
                                                     (why.detail.empty() ? "" : ": " + why.detail) +
@@ -77,34 +73,34 @@ void LeaderElector::Impl::endTerm(const std::shared_ptr<TermHandle>& term, TermE
 /// OnLost::terminate: the process ends itself if work of the term is still running when the lease's validity ends. The
 /// watchdog enforces that deadline. This function checks at every heartbeat, because validity may also end early, when
 /// another owner is found.
-void LeaderElector::Impl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
+void ElectorImpl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
   if (endedTerm_.load() >= term->token.value()) return;
   const TermState state = term->state();
-  const Instant now = clock_->now();
+  const Instant now = context_->clock->now();
   if (!state.validAt(now)) {
     log(LogLevel::error, terminationLine);
     std::_Exit(lostExitCode);
   }
   const nanoseconds left = state.validFor - elapsedForHolder(state.anchor, now);
-  const std::shared_ptr<Scheduler> scheduler = scheduler_.lock();
+  const std::shared_ptr<Scheduler> scheduler = context_->scheduler.lock();
   if (!scheduler) return;
   scheduler->schedule(std::min<nanoseconds>(left, group_.timing().heartbeat()), [weak = weak_from_this(), term] {
     if (const auto self = weak.lock()) self->watchLostWork(term);
   });
 }
 
-void LeaderElector::Impl::on(const action::Renewed& renewed) {
+void ElectorImpl::on(const action::Renewed& renewed) {
   if (renewed.afterDoubt) log(LogLevel::info, "in doubt no more: the lease is renewed");
   tell(&Listener::onRenewed, Renewal{renewed.token, renewed.afterDoubt});
 }
 
-void LeaderElector::Impl::on(const action::InDoubt& doubt) {
+void ElectorImpl::on(const action::InDoubt& doubt) {
   log(LogLevel::warn, "in doubt: " + doubt.error.message + "; leads for " +
                           std::to_string(doubt.remaining / std::chrono::milliseconds{1}) + " ms more");
   tell(&Listener::onInDoubt, Doubt{doubt.error, doubt.remaining});
 }
 
-void LeaderElector::Impl::on(const action::LeaderChanged& changed) {
+void ElectorImpl::on(const action::LeaderChanged& changed) {
   if (!changed.leader || !changed.leader->self) {
     log(LogLevel::info,
         changed.leader ? "the leader is " + personOf(changed.leader->holder) + " " + withToken(changed.leader->token)
@@ -115,16 +111,16 @@ void LeaderElector::Impl::on(const action::LeaderChanged& changed) {
 
 /// A thousand leaders renew all the time, so a notice without a listener must not wake a thread.
 template <class Callback>
-void LeaderElector::Impl::tell(Callback Listener::*callback, Notice notice) {
+void ElectorImpl::tell(Callback Listener::*callback, Notice notice) {
   if (!listeners_.wants(callback)) return;
   const NoticeQueue::Pushed pushed = notices_.push(std::move(notice));
   if (pushed.beganToDrop) log(LogLevel::warn, "a callback blocks; notices are dropped, the oldest first");
   if (pushed.mustRun) noticeLane_->post([self = shared_from_this()] { self->runNotices(); });
 }
 
-void LeaderElector::Impl::on(const action::Stopped& stopped) {
+void ElectorImpl::on(const action::Stopped& stopped) {
   log(LogLevel::info, "stopped (" + std::string{toString(stopped.result)} + ")");
-  std::shared_ptr<Impl> last;  // destroyed after the lock is released, if this was the last reference
+  std::shared_ptr<ElectorImpl> last;  // destroyed after the lock is released, if this was the last reference
   {
     const std::lock_guard lock{mutex_};
     last = std::move(keepAlive_);
@@ -134,13 +130,13 @@ void LeaderElector::Impl::on(const action::Stopped& stopped) {
   if (last) driver_->close();  // the user's handle is gone
 }
 
-void LeaderElector::Impl::runElected(const std::shared_ptr<TermHandle>& term) {
+void ElectorImpl::runElected(const std::shared_ptr<TermHandle>& term) {
   if (const auto failure = listeners_.call("onElected", &Listener::onElected, Leadership{term})) {
     driver_->submit(event::WorkFailed{*failure});
   }
 }
 
-void LeaderElector::Impl::runRevoked(const std::shared_ptr<TermHandle>& term, const TermEnd& why) {
+void ElectorImpl::runRevoked(const std::shared_ptr<TermHandle>& term, const TermEnd& why) {
   term->stop.awaitFired(std::chrono::seconds{1});  // in any case it fires before onRevoked
   listeners_.call("onRevoked", &Listener::onRevoked, why);
   endedTerm_.store(term->token.value());
@@ -149,7 +145,7 @@ void LeaderElector::Impl::runRevoked(const std::shared_ptr<TermHandle>& term, co
   driver_->submit(event::WorkEnded{});
 }
 
-void LeaderElector::Impl::runNotices() {
+void ElectorImpl::runNotices() {
   while (const auto notice = notices_.pop()) {
     std::visit([this](const auto& n) { run(n); }, *notice);
   }

@@ -12,18 +12,12 @@ LeaderElector::LeaderElector(Group group, Listener listener, Runtime runtime) {
     throw std::invalid_argument{"LeaderElector: group " + group.name() +
                                 " has shards, so it has no lease of its own; use ShardedElector"};
   }
-  impl_ = Impl::make(std::move(group), std::move(listener), std::move(runtime));
+  impl_ = ElectorImpl::make(std::move(group), std::move(listener), std::move(runtime));
 }
 
 LeaderElector::~LeaderElector() {
   if (!impl_) return;
-  if (!impl_->isOriginalProcess()) {
-    // In a forked child none of the threads exists and every descriptor is shared with the parent: touch nothing.
-    [[maybe_unused]] const auto* leaked =
-        new std::shared_ptr<Impl>{std::move(impl_)};  // lint-allow(raw-new): see above
-    return;
-  }
-  impl_->abandon();
+  impl_->isOriginalProcess() ? impl_->abandon() : leaveToParent(std::move(impl_));
 }
 
 LeaderElector::LeaderElector(LeaderElector&&) noexcept = default;

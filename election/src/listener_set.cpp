@@ -1,6 +1,6 @@
 #include "listener_set.hpp"
 
-#include <exception>
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 
@@ -31,14 +31,9 @@ std::optional<std::string> ListenerSet::callEach(const char* name, const std::fu
   for (const Listener& listener : listeners_) {
     const UnderWay underWay{*this};
     if (!underWay.allowed()) break;
-    try {
-      call(listener);
-      continue;
-    } catch (const std::exception& error) {
-      failure = std::string{name} + " threw: " + error.what();
-    } catch (...) {
-      failure = std::string{name} + " threw something that is no std::exception";
-    }
+    const auto what = whatThrown([&] { call(listener); });
+    if (!what) continue;
+    failure = std::string{name} + " threw: " + *what;
     report_(*failure);
   }
   return failure;

@@ -13,13 +13,7 @@ ShardedElector::ShardedElector(Group group, ShardListener listener, Runtime runt
 
 ShardedElector::~ShardedElector() {
   if (!impl_) return;
-  if (!impl_->isOriginalProcess()) {
-    // In a forked child none of the threads exists and every descriptor is shared with the parent: touch nothing.
-    [[maybe_unused]] const auto* leaked =
-        new std::shared_ptr<Impl>{std::move(impl_)};  // lint-allow(raw-new): see above
-    return;
-  }
-  impl_->abandon();
+  impl_->isOriginalProcess() ? impl_->abandon() : leaveToParent(std::move(impl_));
 }
 
 ShardedElector::ShardedElector(ShardedElector&&) noexcept = default;

@@ -136,13 +136,13 @@ void ShardedElector::Impl::letGo() {
   });
 }
 
-bool ShardedElector::Impl::awaitEnd(const Elector::Patience& patience) {
+bool ShardedElector::Impl::awaitEnd(const Patience& patience) {
   std::unique_lock lock{mutex_};
   return ended_.wait_for(lock, patience.left(), [this] { return result_.has_value(); });
 }
 
 ReleaseResult ShardedElector::Impl::stop() {
-  const Elector::Patience patience{group_.timing()};
+  const Patience patience = patienceOfStop(group_.timing());
   requestStop();
   if (isInside() || !awaitEnd(patience)) return ReleaseResult::unknown;
   const std::lock_guard lock{mutex_};
@@ -174,7 +174,7 @@ void ShardedElector::Impl::abandon() {
     if (ended) letGo();
     return;
   }
-  const Elector::Patience patience{group_.timing()};
+  const Patience patience = patienceOfStop(group_.timing());
   requestStop();
   static_cast<void>(awaitEnd(patience));  // if the scheduler stands still, each elector ends its own term below
   for (const SeatPtr& seat : seats()) seat->elector->abandon(patience);

@@ -34,7 +34,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
 
  private:
   enum class Phase { fresh, started, stopping };
-  using Elector = LeaderElector::Impl;
+  using Elector = ElectorImpl;
 
   /// One lease that this candidate competes for or leads. A lease that is taken again gets a new seat, but only after
   /// all callbacks of the old one have returned.
@@ -55,7 +55,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] Group groupOf(const LeaseKey& key) const;
   [[nodiscard]] Listener listenerOf(std::size_t shard) const;
   [[nodiscard]] bool isInside() const;
-  [[nodiscard]] bool awaitEnd(const LeaderElector::Impl::Patience& patience);
+  [[nodiscard]] bool awaitEnd(const Patience& patience);
   [[nodiscard]] std::vector<SeatPtr> seats() const;
 
   // On the scheduler.

@@ -1,11 +1,11 @@
 // What a sharded elector sees in each listing, and what it does about it. All on the scheduler.
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/user_code.hpp"
 #include "sharded_impl.hpp"
 
 namespace tenure {
@@ -53,13 +53,8 @@ void ShardedElector::Impl::list() {
       if (const auto self = weak.lock()) self->listed(listing, outcome);
     });
   };
-  try {
-    group_.store()->list(watch_.prefix(), {timeout}, answer);
-  } catch (const std::exception& error) {
-    answer(StoreError{ErrorClass::transient, std::string{"the store threw: "} + error.what()});
-  } catch (...) {
-    answer(StoreError{ErrorClass::transient, "the store threw something that is no std::exception"});
-  }
+  const auto error = storeErrorOf([&] { group_.store()->list(watch_.prefix(), {timeout}, answer); });
+  if (error) answer(*error);
 }
 
 void ShardedElector::Impl::listed(std::uint64_t listing, const ListOutcome& outcome) {
@@ -255,17 +250,14 @@ void ShardedElector::Impl::followBeacons(const Instant& now) {
     it = beacons.count(it->first) == 0 ? followed_.erase(it) : std::next(it);
   }
   if (beacons.empty()) return;
-  try {
+  const auto error = storeErrorOf([&] {
     const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
     if (!notice) return;
     for (const auto& [beacon, record] : beacons) {
       if (followed_.count(beacon) == 0) follow(*notice, beacon, record);
     }
-  } catch (const std::exception& error) {
-    log(LogLevel::warn, std::string{"no death notice of other members: the store threw: "} + error.what());
-  } catch (...) {
-    log(LogLevel::warn, "no death notice of other members: the store threw something that is no std::exception");
-  }
+  });
+  if (error) log(LogLevel::warn, "no death notice of other members: " + error->message);
 }
 
 void ShardedElector::Impl::follow(DeathNotice& notice, const std::string& beacon, const LeaseRecord& record) {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <iterator>
 #include <string>
 
 #include "lease_driver_impl.hpp"
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 
@@ -69,13 +69,8 @@ void LeaseDriver::Impl::take(LeaseActions actions) {
 void LeaseDriver::Impl::ensureSchema() {
   constexpr std::chrono::minutes patience{1};  // the creation of a table may take that long
   const auto answer = [gate = gate_](StoreStatus status) { gate->schemaAnswered(std::move(status)); };
-  try {
-    store_->ensureSchema({patience}, answer);
-  } catch (const std::exception& error) {
-    answer(StoreError{ErrorClass::transient, std::string{"the store threw: "} + error.what()});
-  } catch (...) {
-    answer(StoreError{ErrorClass::transient, "the store threw something that is no std::exception"});
-  }
+  const auto error = storeErrorOf([&] { store_->ensureSchema({patience}, answer); });
+  if (error) answer(*error);
 }
 
 void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
@@ -108,26 +103,16 @@ void LeaseDriver::Impl::perform(const action::SendRead& send) {
   const auto answer = [gate = gate_, attempt = send.attempt](ReadOutcome outcome) {
     gate->submit(event::ReadReply{attempt, std::move(outcome)});
   };
-  try {
-    store_->read(machine_.key(), {send.timeout}, answer);
-  } catch (const std::exception& error) {
-    answer(StoreError{ErrorClass::transient, std::string{"the store threw: "} + error.what()});
-  } catch (...) {
-    answer(StoreError{ErrorClass::transient, "the store threw something that is no std::exception"});
-  }
+  const auto error = storeErrorOf([&] { store_->read(machine_.key(), {send.timeout}, answer); });
+  if (error) answer(*error);
 }
 
 void LeaseDriver::Impl::perform(action::SendWrite&& send) {
   const auto answer = [gate = gate_, attempt = send.attempt](WriteOutcome outcome) {
     gate->submit(event::WriteReply{attempt, std::move(outcome)});
   };
-  try {
-    store_->write(std::move(send.request), {send.timeout}, answer);
-  } catch (const std::exception& error) {
-    answer(Unknown{{ErrorClass::transient, std::string{"the store threw: "} + error.what()}});
-  } catch (...) {
-    answer(Unknown{{ErrorClass::transient, "the store threw something that is no std::exception"}});
-  }
+  const auto error = storeErrorOf([&] { store_->write(std::move(send.request), {send.timeout}, answer); });
+  if (error) answer(Unknown{*error});
 }
 
 void LeaseDriver::Impl::perform(const action::FollowHolder& follow) {
@@ -142,15 +127,11 @@ void LeaseDriver::Impl::perform(const action::FollowHolder& follow) {
 
 /// For parts that only make things faster: if the store throws, the driver does without them.
 std::shared_ptr<void> LeaseDriver::Impl::orNull(const char* what, const std::function<std::shared_ptr<void>()>& make) {
-  std::string why = "something that is no std::exception";
-  try {
-    return make();
-  } catch (const std::exception& error) {
-    why = error.what();
-  } catch (...) {
+  std::shared_ptr<void> made;
+  if (const auto error = storeErrorOf([&] { made = make(); })) {
+    logger_.log(LogLevel::warn, toString(machine_.key()) + ": no " + what + ": " + error->message);
   }
-  logger_.log(LogLevel::warn, toString(machine_.key()) + ": no " + what + ": the store threw: " + why);
-  return nullptr;
+  return made;
 }
 
 /// Only a candidate must be notified of changes; a leader's own heartbeats would wake it, but a leader must be notified

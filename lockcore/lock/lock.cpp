@@ -40,9 +40,7 @@ void Lock::letGo() noexcept {
     release();
     return session_.reset();
   }
-  // In a forked child none of the threads exists and every descriptor is shared with the parent: touch nothing.
-  [[maybe_unused]] const auto* leaked =
-      new std::shared_ptr<LockSession>{std::move(session_)};  // lint-allow(raw-new): see above
+  leaveToParent(std::move(session_));
 }
 
 FencingToken Lock::fencingToken() const noexcept { return session_ ? session_->token() : FencingToken{}; }

@@ -27,12 +27,7 @@ LockClient::LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions opti
 
 LockClient::~LockClient() {
   if (!impl_) return;
-  if (impl_->isHere()) {
-    impl_->abandon();
-    return;
-  }
-  // In a forked child none of the threads exists and every descriptor is shared with the parent: touch nothing.
-  [[maybe_unused]] const auto* leaked = new std::shared_ptr<Impl>{std::move(impl_)};  // lint-allow(raw-new): see above
+  impl_->isHere() ? impl_->abandon() : leaveToParent(std::move(impl_));
 }
 
 LockClient::LockClient(LockClient&&) noexcept = default;

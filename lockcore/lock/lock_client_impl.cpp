@@ -1,32 +1,19 @@
 #include "lock_client_impl.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "lock_errors.hpp"
-#include "lockcore/runtime/contained_executor.hpp"
+#include "lockcore/runtime/patience.hpp"
 #include "lockcore/runtime/system_random.hpp"
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-/// How long close() may take, counted from its call, in real time whatever clock the scheduler shows.
-class LockClient::Impl::Patience {
- public:
-  explicit Patience(nanoseconds length) : length_{length} {}
-  [[nodiscard]] nanoseconds left() const {
-    return std::max(length_ - elapsedForHolder(from_, readClock()), nanoseconds{0});
-  }
-
- private:
-  const Instant from_{readClock()};
-  const nanoseconds length_;
-};
 
 /// The client's randomness for all its machines. They run on one scheduler, but are made on any thread.
 class LockClient::Impl::SharedRandom {
@@ -54,7 +41,7 @@ class LockClient::Impl::SharedRandom {
   const std::unique_ptr<RandomSource> source_;
 };
 
-LockClient::Impl::Impl(LockClientOptions options, std::shared_ptr<const LockCommon> common,
+LockClient::Impl::Impl(LockClientOptions options, std::shared_ptr<const CandidateContext> common,
                        std::shared_ptr<Scheduler> scheduler, std::unique_ptr<RandomSource> random)
     : options_{std::move(options)},
       common_{std::move(common)},
@@ -72,11 +59,8 @@ std::shared_ptr<LockClient::Impl> LockClient::Impl::make(std::shared_ptr<LeaseSt
   if (!runtime.random) runtime.random = std::make_unique<SystemRandom>();
   std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
   std::string candidate = CandidateId::make(options.candidate, *runtime.random).text();
-  Executor executor =
-      containedExecutor(std::move(runtime.executor), ThreadPool::forCallbacks(), options.logger, candidate);
-  const auto common = std::make_shared<const LockCommon>(LockCommon{std::move(store), scheduler, scheduler->clock(),
-                                                                    options.logger, std::move(candidate),
-                                                                    std::move(executor), ThreadPool::forStopTokens()});
+  const auto common = CandidateContext::make(std::move(store), scheduler, options.logger, candidate,
+                                             std::move(runtime.executor), candidate);
   return std::make_shared<Impl>(std::move(options), common, std::move(scheduler), std::move(runtime.random));
 }
 
@@ -184,14 +168,8 @@ LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Loc
   return [lane = lane_, logger = common_->logger, done = std::move(done)](LockResult<Lock> result) {
     const auto shared = std::make_shared<LockResult<Lock>>(std::move(result));  // tasks are copyable, locks are not
     lane->post([shared, logger, done] {
-      std::string what = "something that is no std::exception";
-      try {
-        return done(std::move(*shared));
-      } catch (const std::exception& error) {
-        what = error.what();
-      } catch (...) {
-      }
-      logger.log(LogLevel::error, "acquireAsync's callback threw: " + what);
+      const auto what = whatThrown([&] { done(std::move(*shared)); });
+      if (what) logger.log(LogLevel::error, "acquireAsync's callback threw: " + *what);
     });
   };
 }

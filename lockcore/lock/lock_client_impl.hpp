@@ -21,7 +21,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
  public:
   [[nodiscard]] static std::shared_ptr<Impl> make(std::shared_ptr<LeaseStore> store, LockClientOptions options,
                                                   Runtime runtime);
-  Impl(LockClientOptions options, std::shared_ptr<const LockCommon> common, std::shared_ptr<Scheduler> scheduler,
+  Impl(LockClientOptions options, std::shared_ptr<const CandidateContext> common, std::shared_ptr<Scheduler> scheduler,
        std::unique_ptr<RandomSource> random);
 
   using SessionPtr = std::shared_ptr<LockSession>;
@@ -38,7 +38,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   void abandon();
 
   [[nodiscard]] bool isHere() const noexcept { return common_->mark.isHere(); }
-  [[nodiscard]] const LockCommon& common() const noexcept { return *common_; }
+  [[nodiscard]] const CandidateContext& common() const noexcept { return *common_; }
   [[nodiscard]] const LockClientOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::shared_ptr<Scheduler> scheduler() const;
   [[nodiscard]] const std::shared_ptr<CallbackLane>& lane() const noexcept { return lane_; }
@@ -51,11 +51,9 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] std::unique_ptr<RandomSource> randomness() const;
 
  private:
-  class Patience;
   class SharedRandom;
 
   void prepare();
-  void findBeacon();
   void beaconFound(std::optional<Beacon> beacon);
   void askSchema();
   void schemaAnswered(const StoreStatus& status);
@@ -69,7 +67,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
 
   // Constant after construction.
   const LockClientOptions options_;
-  const std::shared_ptr<const LockCommon> common_;
+  const std::shared_ptr<const CandidateContext> common_;
   const std::shared_ptr<CallbackLane> lane_;  ///< for callbacks that belong to no lock
   const std::shared_ptr<SharedRandom> random_;
 

@@ -1,10 +1,10 @@
 // What a client's first acquisitions wait for: its liveness file and the store's schema.
-#include <exception>
 #include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "lock_client_impl.hpp"
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 
@@ -18,35 +18,12 @@ void LockClient::Impl::prepare() {
     first = schema_ == Schema::unasked;
     schema_ = Schema::asked;
   }
-  if (first) findBeacon();
-  askSchema();
-}
-
-/// Creating the liveness file is file work: not on the renewal thread, and not on a thread that must not block.
-void LockClient::Impl::findBeacon() {
-  std::shared_ptr<DeathNotice> notice;
-  try {
-    notice = common_->store->deathNotice();
-  } catch (const std::exception& error) {
-    common_->logger.log(LogLevel::warn,
-                        std::string{"no death notice for this client: the store threw: "} + error.what());
-  } catch (...) {
-    common_->logger.log(LogLevel::warn, "no death notice for this client: the store threw no std::exception");
+  if (first) {
+    common_->findBeacon(common_->candidate, [self = shared_from_this()](std::optional<Beacon> beacon) {
+      self->beaconFound(std::move(beacon));
+    });
   }
-  if (!notice) return beaconFound(std::nullopt);
-  ThreadPool::forCallbacks()->post([self = shared_from_this(), notice] {
-    std::string what = "the store threw something that is no std::exception";
-    try {
-      StoreResult<Beacon> beacon = notice->beacon();
-      if (beacon) return self->beaconFound(*beacon);
-      what = beacon.error().message;
-    } catch (const std::exception& error) {
-      what = std::string{"the store threw: "} + error.what();
-    } catch (...) {
-    }
-    self->common_->logger.log(LogLevel::warn, "no death notice for this client: " + what);
-    self->beaconFound(std::nullopt);
-  });
+  askSchema();
 }
 
 void LockClient::Impl::beaconFound(std::optional<Beacon> beacon) {
@@ -62,13 +39,8 @@ void LockClient::Impl::askSchema() {
   const auto answer = [weak = weak_from_this()](const StoreStatus& status) {
     if (const auto self = weak.lock()) self->schemaAnswered(status);
   };
-  try {
-    common_->store->ensureSchema({options_.lease.duration}, answer);
-  } catch (const std::exception& error) {
-    answer(StoreError{ErrorClass::transient, std::string{"the store threw: "} + error.what()});
-  } catch (...) {
-    answer(StoreError{ErrorClass::transient, "the store threw something that is no std::exception"});
-  }
+  const auto error = storeErrorOf([&] { common_->store->ensureSchema({options_.lease.duration}, answer); });
+  if (error) answer(*error);
 }
 
 /// If the schema is not in order, the reads will report it, and the next acquisition has it checked again.

@@ -1,9 +1,9 @@
 // What a lock client does without a lock: it reads, lists and follows.
-#include <exception>
 #include <utility>
 
 #include "lock_client_impl.hpp"
 #include "lock_errors.hpp"
+#include "lockcore/runtime/user_code.hpp"
 #include "lockcore/runtime/waiter.hpp"
 
 namespace tenure {
@@ -16,17 +16,13 @@ namespace {
 template <class Outcome, class Call>
 Outcome awaited(milliseconds timeout, const Call& call) {
   const auto waiter = std::make_shared<Waiter<Outcome>>();
-  std::string what = "the store threw something that is no std::exception";
-  try {
-    call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(std::move(outcome)); });
-    auto answer = waiter->waitFor(timeout + timeout / 8 + milliseconds{5});
-    if (answer) return *std::move(answer);
-    what = "the store did not answer within " + std::to_string(timeout.count()) + " ms";
-  } catch (const std::exception& error) {
-    what = std::string{"the store threw: "} + error.what();
-  } catch (...) {
-  }
-  return StoreError{ErrorClass::transient, what};
+  const auto error = storeErrorOf(
+      [&] { call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(std::move(outcome)); }); });
+  if (error) return *error;
+  auto answer = waiter->waitFor(timeout + timeout / 8 + milliseconds{5});
+  if (answer) return *std::move(answer);
+  return StoreError{ErrorClass::transient,
+                    "the store did not answer within " + std::to_string(timeout.count()) + " ms"};
 }
 
 LockError inChild() { return {LockErrc::forked, "this client belongs to the parent process; make one here"}; }
@@ -114,14 +110,8 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
     lane_->post([weak = weak_from_this(), leader] {
       const auto self = weak.lock();
       if (!self) return;  // the user's handle is destroyed
-      std::string what = "something that is no std::exception";
-      try {
-        return self->changed_(leader);
-      } catch (const std::exception& error) {
-        what = error.what();
-      } catch (...) {
-      }
-      self->logger_.log(LogLevel::error, "an observer's callback threw: " + what);
+      const auto what = whatThrown([&] { self->changed_(leader); });
+      if (what) self->logger_.log(LogLevel::error, "an observer's callback threw: " + *what);
     });
   }
 

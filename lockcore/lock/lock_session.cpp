@@ -25,7 +25,8 @@ nanoseconds restOf(const LockSession::Request& request) {
 
 }  // namespace
 
-LockSession::LockSession(std::shared_ptr<const LockCommon> common, Request request, Acquired acquired, Ended ended)
+LockSession::LockSession(std::shared_ptr<const CandidateContext> common, Request request, Acquired acquired,
+                         Ended ended)
     : common_{std::move(common)},
       request_{std::move(request)},
       lane_{std::make_shared<CallbackLane>(common_->executor)},

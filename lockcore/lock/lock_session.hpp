@@ -15,26 +15,11 @@
 #include <tenure/lockcore/lock.hpp>
 
 #include "lock_line.hpp"
-#include "lockcore/driver/lease_driver.hpp"
-#include "lockcore/driver/watchdog.hpp"
+#include "lockcore/driver/candidate_context.hpp"
 #include "lockcore/runtime/callback_lane.hpp"
-#include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/stop_signal.hpp"
-#include "lockcore/runtime/thread_pool.hpp"
 
 namespace tenure {
-
-/// What all sessions of a client share. Constant.
-struct LockCommon {
-  std::shared_ptr<LeaseStore> store;
-  std::weak_ptr<Scheduler> scheduler;  ///< only its own tasks may lock it: elsewhere its loop may be gone
-  std::shared_ptr<const Clock> clock;
-  Logger logger;
-  std::string candidate;
-  Executor executor;  ///< never throws
-  std::shared_ptr<ThreadPool> stopTokens;
-  ProcessMark mark{};
-};
 
 class LockSession : public std::enable_shared_from_this<LockSession> {
  public:
@@ -51,7 +36,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
     LeaseTiming timing;
   };
 
-  LockSession(std::shared_ptr<const LockCommon> common, Request request, Acquired acquired, Ended ended);
+  LockSession(std::shared_ptr<const CandidateContext> common, Request request, Acquired acquired, Ended ended);
 
   /// Call it once, before anything else.
   void begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<const LeaseMemory> memory,
@@ -138,7 +123,6 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   bool lose(const TermEnd& loss);
   void failChanges(const LockError& error);
   void fireStop();
-  [[nodiscard]] std::shared_ptr<TermWatch> watched();
   void compete(const std::shared_ptr<const LeaseMemory>& left);
   void watch(const std::shared_ptr<Warning>& warning);
   [[nodiscard]] LockError gaveUpError(const action::GaveUp& gaveUp) const;
@@ -152,7 +136,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void log(LogLevel level, const std::string& line) const;
 
   // Constant after begin().
-  const std::shared_ptr<const LockCommon> common_;
+  const std::shared_ptr<const CandidateContext> common_;
   const Request request_;
   const std::shared_ptr<CallbackLane> lane_;
   const Instant madeAt_;

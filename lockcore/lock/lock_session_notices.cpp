@@ -1,10 +1,10 @@
 // The notices that a session gets from its driver, on the scheduler, and passes on to users, on its lane.
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "lock_errors.hpp"
 #include "lock_session.hpp"
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 
@@ -28,20 +28,10 @@ void LockSession::on(const action::Elected& elected) {
   // It was cancelled while the acquisition was under way: nobody wants the lock any more.
   if (!wanted) return driver_->submit(event::Release{{}, request_.options.deleteOnRelease});
   dropLimit();
-  watch_ = watched();
+  const std::shared_ptr<StopSignal> stop{shared_from_this(), &stop_};
+  watch_ = common_->watch({cell_, token(), stop, driver_, common_->stopTokens}, toString(key()));
   log(LogLevel::debug, "acquired with fencing token " + toString(elected.token));
   decide(handle(shared_from_this()));
-}
-
-/// Only where the scheduler shows the system's time. Where it shows another clock, deadlines are left to the scheduler.
-std::shared_ptr<TermWatch> LockSession::watched() {
-  if (common_->clock != systemClock()) return nullptr;
-  const std::shared_ptr<StopSignal> stop{shared_from_this(), &stop_};
-  auto watch = watchTerm({cell_, token(), stop, driver_, common_->stopTokens});
-  if (!watch) {
-    log(LogLevel::warn, "the system gives no thread for the deadlines: a blocked scheduler would delay the stop token");
-  }
-  return watch;
 }
 
 void LockSession::on(const action::Renewed& renewed) {
@@ -174,14 +164,9 @@ void LockSession::watch(const std::shared_ptr<Warning>& warning) {
 
 void LockSession::tell(const char* name, std::function<void()> task) const {
   lane_->post([common = common_, name, task = std::move(task), lease = toString(key())] {
-    std::string what = "something that is no std::exception";
-    try {
-      return task();
-    } catch (const std::exception& failure) {
-      what = failure.what();
-    } catch (...) {
+    if (const auto what = whatThrown(task)) {
+      common->logger.log(LogLevel::error, lease + ": " + name + " threw: " + *what);
     }
-    common->logger.log(LogLevel::error, lease + ": " + name + " threw: " + what);
   });
 }
 

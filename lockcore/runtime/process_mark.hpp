@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace tenure {
 
@@ -20,5 +22,12 @@ class ProcessMark {
  private:
   std::uint64_t generation_;
 };
+
+/// The end of a handle in a forked child. There none of the object's threads exists and every descriptor is shared with
+/// the parent: nothing is touched, and nothing is freed.
+template <class T>
+void leaveToParent(std::shared_ptr<T> object) {
+  [[maybe_unused]] const auto* leaked = new std::shared_ptr<T>{std::move(object)};  // lint-allow(raw-new): see above
+}
 
 }  // namespace tenure

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "lockcore/runtime/user_code.hpp"
 #include "lockcore/runtime/waiter.hpp"
 
 namespace tenure {
@@ -22,13 +22,9 @@ inline StoreError neverAnswered() { return {ErrorClass::transient, "the store di
 template <class Outcome, class Failed, class Call>
 Outcome answerOf(std::chrono::nanoseconds timeout, const Failed& failed, const Call& call) {
   const auto waiter = std::make_shared<Waiter<Outcome>>();
-  try {
-    call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(std::move(outcome)); });
-  } catch (const std::exception& error) {
-    return failed(StoreError{ErrorClass::transient, std::string{"the store threw: "} + error.what()});
-  } catch (...) {
-    return failed(StoreError{ErrorClass::transient, "the store threw something that is no std::exception"});
-  }
+  const auto error = storeErrorOf(
+      [&] { call(CallOptions{timeout}, [waiter](Outcome outcome) { waiter->tell(std::move(outcome)); }); });
+  if (error) return failed(*error);
   const auto grace = std::min<std::chrono::nanoseconds>(timeout / 8, std::chrono::milliseconds{20});
   auto answer = waiter->waitFor(timeout + grace + std::chrono::milliseconds{5});
   return answer ? *std::move(answer) : failed(neverAnswered());

@@ -13,6 +13,8 @@
 
 namespace tenure {
 
+class ElectorImpl;
+
 /// What an elector knows about itself and about the leader.
 struct ElectorStatus {
   std::string group;
@@ -89,9 +91,7 @@ class LeaderElector {
   [[nodiscard]] const std::string& candidate() const noexcept;
 
  private:
-  friend class ShardedElector;
-  class Impl;
-  std::shared_ptr<Impl> impl_;
+  std::shared_ptr<ElectorImpl> impl_;
 };
 
 }  // namespace tenure

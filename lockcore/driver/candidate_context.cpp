@@ -1,0 +1,53 @@
+#include "candidate_context.hpp"
+
+#include <utility>
+
+#include "lockcore/runtime/contained_executor.hpp"
+#include "lockcore/runtime/user_code.hpp"
+
+namespace tenure {
+
+std::shared_ptr<const CandidateContext> CandidateContext::make(std::shared_ptr<LeaseStore> store,
+                                                               const std::shared_ptr<Scheduler>& scheduler,
+                                                               Logger logger, std::string candidate, Executor executor,
+                                                               std::string name) {
+  Executor contained = containedExecutor(std::move(executor), ThreadPool::forCallbacks(), logger, std::move(name));
+  return std::make_shared<const CandidateContext>(CandidateContext{std::move(store), scheduler, scheduler->clock(),
+                                                                   std::move(logger), std::move(candidate),
+                                                                   std::move(contained), ThreadPool::forStopTokens()});
+}
+
+std::shared_ptr<TermWatch> CandidateContext::watch(WatchedTerm term, const std::string& lease) const {
+  if (clock != systemClock()) return nullptr;
+  auto watch = watchTerm(std::move(term));
+  if (!watch) {
+    logger.log(LogLevel::warn, lease +
+                                   ": the system gives no thread for the deadlines: a blocked scheduler would "
+                                   "delay the stop token");
+  }
+  return watch;
+}
+
+void CandidateContext::findBeacon(const std::string& owner, std::function<void(std::optional<Beacon>)> found) const {
+  const auto without = [logger = logger, owner](const std::string& why) {
+    logger.log(LogLevel::warn, owner + ": no death notice for this process: " + why);
+  };
+  std::shared_ptr<DeathNotice> notice;
+  if (const auto error = storeErrorOf([&] { notice = store->deathNotice(); })) without(error->message);
+  if (!notice) return found(std::nullopt);
+  ThreadPool::forCallbacks()->post([notice, without, found = std::move(found)] {
+    std::optional<Beacon> beacon;
+    const auto error = storeErrorOf([&] {
+      StoreResult<Beacon> made = notice->beacon();
+      if (made) {
+        beacon = *std::move(made);
+      } else {
+        without(made.error().message);
+      }
+    });
+    if (error) without(error->message);
+    found(std::move(beacon));
+  });
+}
+
+}  // namespace tenure

@@ -1,0 +1,45 @@
+// Internal: what an elector and a lock client have in common for each lease on which they are candidates.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/runtime.hpp>
+
+#include "lockcore/driver/watchdog.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/thread_pool.hpp"
+
+namespace tenure {
+
+/// Constant.
+struct CandidateContext {
+  std::shared_ptr<LeaseStore> store;
+  std::weak_ptr<Scheduler> scheduler;  ///< only its own tasks may lock it: elsewhere its loop may be gone
+  std::shared_ptr<const Clock> clock;
+  Logger logger;
+  std::string candidate;                   ///< its unique text
+  Executor executor;                       ///< never throws
+  std::shared_ptr<ThreadPool> stopTokens;  ///< where users' callbacks of stop tokens run, which may block
+  ProcessMark mark{};
+
+  /// `name`: the owner, for log lines. `executor` may be empty, and may throw.
+  [[nodiscard]] static std::shared_ptr<const CandidateContext> make(std::shared_ptr<LeaseStore> store,
+                                                                    const std::shared_ptr<Scheduler>& scheduler,
+                                                                    Logger logger, std::string candidate,
+                                                                    Executor executor, std::string name);
+
+  /// Has the watchdog keep the deadlines of a term that was won now. Only where the scheduler shows the system's time;
+  /// where it shows another clock, and where the system gives no thread, deadlines are left to the scheduler (null).
+  [[nodiscard]] std::shared_ptr<TermWatch> watch(WatchedTerm term, const std::string& lease) const;
+
+  /// Passes on the liveness file of this process, on a thread where file work may block, or inside this call if there
+  /// is none. A store that throws, or cannot make the file, costs no more than the file: a crash then costs a lease.
+  void findBeacon(const std::string& owner, std::function<void(std::optional<Beacon>)> found) const;
+};
+
+}  // namespace tenure

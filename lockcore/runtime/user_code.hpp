@@ -1,0 +1,33 @@
+// Internal: stores, executors and callbacks are the user's code. What they throw is an answer like any other.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure {
+
+/// Runs `call`. Empty: it threw nothing; else what it threw, in words.
+template <class Call>
+[[nodiscard]] std::optional<std::string> whatThrown(const Call& call) {
+  try {
+    call();
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+/// The same for a call of a store. What it did before it threw is not known.
+template <class Call>
+[[nodiscard]] std::optional<StoreError> storeErrorOf(const Call& call) {
+  const auto what = whatThrown(call);
+  if (!what) return std::nullopt;
+  return StoreError{ErrorClass::transient, "the store threw: " + *what};
+}
+
+}  // namespace tenure
