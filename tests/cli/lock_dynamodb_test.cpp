@@ -124,7 +124,7 @@ TEST_F(GroupFixture, LockDataThatTheTableCanNeverTakeAreRefusedWholeBeforeAnyReq
   }
 }
 
-TEST_F(LockDynamoDbTest, J_52_TwoSortKeysOfOneKeyAreTwoLocks) {
+TEST_F(LockDynamoDbTest, TwoSortKeysOfOneKeyAreTwoLocks) {
   const Finished first = lock({"acquire", "ab", "--sort", "c", "--wait", enough}, sorted());
   ASSERT_EQ(first.code, cli::exitOk) << first.errors;
   EXPECT_EQ(lock({"acquire", "ab", "--sort", "d", "--wait", "0s"}, sorted()).code, cli::exitOk);
@@ -141,7 +141,7 @@ TEST_F(LockDynamoDbTest, J_52_TwoSortKeysOfOneKeyAreTwoLocks) {
   EXPECT_EQ(listed.output.find("#fence"), std::string::npos) << "a counter is no lock";
 }
 
-TEST_F(LockDynamoDbTest, J_39_ATableOfManyPagesIsListedWholeAndInOrder) {
+TEST_F(LockDynamoDbTest, ATableOfManyPagesIsListedWholeAndInOrder) {
   const std::vector<std::string> store{"--store", "dynamodb", "--table", table_, "--endpoint", serverEndpoint()};
   ASSERT_EQ(lock({"acquire", "held"}, store).code, cli::exitOk);  // makes the table
   constexpr int rows = 3'000;
@@ -158,7 +158,7 @@ TEST_F(LockDynamoDbTest, J_39_ATableOfManyPagesIsListedWholeAndInOrder) {
   EXPECT_FALSE(std::getline(lines, line)) << line;
 }
 
-TEST_F(LockDynamoDbTest, S1_46_TheTimeToLiveIsAMovingNumberOfSecondsAlsoOfReleasedRows) {
+TEST_F(LockDynamoDbTest, TheTimeToLiveIsAMovingNumberOfSecondsAlsoOfReleasedRows) {
   directory_.write("group.yaml", "group: g\nstore: { type: dynamodb, table: " + table_ + ", endpoint: \"" +
                                      serverEndpoint() + "\", ttl_attribute: expiresAt, ttl: 168h }\n");
   const std::vector<std::string> file{"--config", config()};
@@ -217,7 +217,7 @@ TEST_F(LockDynamoDbTest, PruneKeepsTheCounterSoTokensGoOnRising) {
   EXPECT_GE(monotonicNow() - asked, 2'000'000'000);
 }
 
-TEST_F(LockDynamoDbTest, S3_36_AServerThatDoesNotAnswerIsNoLockAndItsOwnExitCode) {
+TEST_F(LockDynamoDbTest, AServerThatDoesNotAnswerIsNoLockAndItsOwnExitCode) {
   static_cast<void>(lock({"acquire", "any", "--wait", enough}, {"--table", table_, "--endpoint", serverEndpoint()}));
   for (const char* wait : {"0s", "1s"}) {
     const Finished down =
@@ -228,7 +228,7 @@ TEST_F(LockDynamoDbTest, S3_36_AServerThatDoesNotAnswerIsNoLockAndItsOwnExitCode
   }
 }
 
-TEST_F(LockDynamoDbTest, S1_30_HoldHandsTheFencingTokenToItsCommand) {
+TEST_F(LockDynamoDbTest, HoldHandsTheFencingTokenToItsCommand) {
   const std::vector<std::string> store{"--store", "dynamodb", "--table", table_, "--endpoint", serverEndpoint()};
   std::vector<std::string> words{TENURE_PROGRAM, "lock", "hold", "nightly", "--wait", "20s"};
   words.insert(words.end(), store.begin(), store.end());

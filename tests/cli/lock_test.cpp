@@ -65,7 +65,7 @@ TEST_F(LockTest, ALockGoesFromCommandToCommandByItsToken) {
   EXPECT_EQ(finishLock({"renew", second}).code, cli::exitLost);
 }
 
-TEST_F(LockTest, S1_21_ABusyLockIsItsOwnExitCodeAndNamesItsHolder) {
+TEST_F(LockTest, ABusyLockIsItsOwnExitCodeAndNamesItsHolder) {
   const std::string token = acquired("nightly");
   const Finished busy = finishLock({"acquire", "nightly", "--wait", "0s"});
   EXPECT_EQ(busy.code, cli::exitBusy);
@@ -84,7 +84,7 @@ TEST_F(LockTest, S1_21_ABusyLockIsItsOwnExitCodeAndNamesItsHolder) {
   EXPECT_FALSE(std::filesystem::exists(directory_.file("touched")));
 }
 
-TEST_F(LockTest, J_21_TheWaitIsBoundedAndADeadHolderIsSucceededAfterItsLease) {
+TEST_F(LockTest, TheWaitIsBoundedAndADeadHolderIsSucceededAfterItsLease) {
   const std::string first = acquired("nightly", "1s");
   const Finished taken = finishLock({"acquire", "nightly", "--wait", "1m", "--json"});
   EXPECT_EQ(taken.code, cli::exitOk) << taken.errors;
@@ -135,7 +135,7 @@ TEST_F(LockTest, ATokenThatCannotBePrintedIsNoLock) {
   EXPECT_EQ(finishLock({"show", "nightly"}).code, cli::exitNobody);
 }
 
-TEST_F(LockTest, S3_26_StoreAndTokenMayComeFromTheEnvironment) {
+TEST_F(LockTest, StoreAndTokenMayComeFromTheEnvironment) {
   SubprocessOptions options = as("x");
   options.environment["TENURE_LOCK_STORE"] = "sqlite";
   options.environment["TENURE_LOCK_PATH"] = "./leases.db";
@@ -197,7 +197,7 @@ TEST_F(LockTest, AStoreThatCannotBeUsedIsItsOwnExitCode) {
   }
 }
 
-TEST_F(LockTest, S1_30_HoldRunsTheCommandOnceUnderTheLockAndGivesItsExitCode) {
+TEST_F(LockTest, HoldRunsTheCommandOnceUnderTheLockAndGivesItsExitCode) {
   const Finished done = finishLock(
       {"hold", "nightly", "--wait", "0s", "--", "sh", "-c", "echo $TENURE_LEASE $TENURE_FENCING_TOKEN; exit 7"});
   EXPECT_EQ(done.code, 7) << done.errors;
@@ -218,7 +218,7 @@ TEST_F(LockTest, HoldersTakeTurns) {
   EXPECT_GT(firstAct(2), lastAct(1));
 }
 
-TEST_F(LockTest, S1_32_TheCommandIsEndedWhenTheLockIsLost) {
+TEST_F(LockTest, TheCommandIsEndedWhenTheLockIsLost) {
   Subprocess holder{
       lock({"hold", "nightly", "--lease", "2s", "--heartbeat", "300ms", "--", "sh", "-c", actingJob()[2]}),
       as("alice")};
@@ -230,7 +230,7 @@ TEST_F(LockTest, S1_32_TheCommandIsEndedWhenTheLockIsLost) {
   EXPECT_TRUE(contains(holder.errors(), "leadership ended while the job ran")) << holder.errors();
 }
 
-TEST_F(LockTest, J_40_ListMarksEachRowAndAJunkRowEndsNothing) {
+TEST_F(LockTest, ListMarksEachRowAndAJunkRowEndsNothing) {
   static_cast<void>(acquired("a-held"));
   EXPECT_EQ(finishLock({"release", acquired("b-released")}).code, cli::exitOk);
   static_cast<void>(acquired("c-junk"));
@@ -282,7 +282,7 @@ TEST_F(LockTest, PruneSaysWhatItWouldRemoveAndRemovesOnlyWhenTold) {
   EXPECT_FALSE(contains(left, "released")) << left;
 }
 
-TEST_F(LockTest, S2_38_PruneRemovesTheAbandonedAfterTheirLeaseAndTokensGoOnRising) {
+TEST_F(LockTest, PruneRemovesTheAbandonedAfterTheirLeaseAndTokensGoOnRising) {
   Subprocess holder{lock({"hold", "alive", "--lease", "1s", "--heartbeat", "100ms", "--", "sleep", "60"}), as("a")};
   ASSERT_TRUE(eventually([&] { return finishLock({"show", "alive"}).code == cli::exitOk; }));
   static_cast<void>(acquired("dead", "2s"));
@@ -316,7 +316,7 @@ TEST_F(LockTest, OfProcessesThatRenewOneTokenAtOnceOneWins) {
 
 /// Killed anywhere between the start and the printing of the token: the lock is free, or held by somebody whom the
 /// record names, and ends with its lease.
-TEST_F(LockTest, S2_24_AKilledCallerLeavesNothingThatItsLeaseDoesNotEnd) {
+TEST_F(LockTest, AKilledCallerLeavesNothingThatItsLeaseDoesNotEnd) {
   for (int round = 0; round < 5; ++round) {
     Subprocess caller{lock({"acquire", "nightly", "--lease", "500ms", "--owner", "victim"}), as("x")};
     static_cast<void>(eventually([&] { return contains(contentOf(database()), "victim"); }, milliseconds{round * 10}));

@@ -41,7 +41,7 @@ TEST(LockWatch, OneListingTellsNothingOfAHolder) {
   EXPECT_EQ(rows[2].state, LockState::released);
 }
 
-TEST(LockWatch, S1_58_StaleIsWhatWasNotRenewedForItsWholeLease) {
+TEST(LockWatch, StaleIsWhatWasNotRenewedForItsWholeLease) {
   LockWatch watch;
   watch.see(start, start + 1s, {held("dead", "v0"), held("alive", "v0"), held("slow", "v0", 60s)});
   watch.see(start + 10s, start + 30s, {held("dead", "v0"), held("alive", "v1"), held("slow", "v0", 60s)});

@@ -31,7 +31,7 @@ LockToken shortened(LockTokens& locks, const LockToken& token) {
 
 }  // namespace
 
-TEST_P(StoreContract, S2_43_whoDoesNotRenewLosesTheLockAfterItsLeaseAndNotBefore) {
+TEST_P(StoreContract, whoDoesNotRenewLosesTheLockAfterItsLeaseAndNotBefore) {
   const LeaseKey key{"lease"};
   LockTokens inactive{fixture().open()}, waiting{fixture().open()};
   const LockToken token = shortened(inactive, inactive.acquire(key, patientOptions("inactive")).value());
@@ -51,7 +51,7 @@ TEST_P(StoreContract, S2_43_whoDoesNotRenewLosesTheLockAfterItsLeaseAndNotBefore
   EXPECT_TRUE(waiting.isActive(**taken).value()) << "its successor's lock was not touched";
 }
 
-TEST_P(StoreContract, S2_43_whoRenewsKeepsTheLockThroughAWaitThatIsLongerThanTheLease) {
+TEST_P(StoreContract, whoRenewsKeepsTheLockThroughAWaitThatIsLongerThanTheLease) {
   const LeaseKey key{"lease"};
   LockTokens active{fixture().open()}, waiting{fixture().open()};
   TokenRenewOptions same;

@@ -33,7 +33,7 @@ TEST_P(StoreRemoveContract, aHolderWhoseRecordWasRemovedIsToldAndCreatesNone) {
   EXPECT_EQ(other().listKeys(""), std::vector<LeaseKey>{});
 }
 
-TEST_P(StoreRemoveContract, S2_38_tokensGoOnRisingAfterRemovals) {
+TEST_P(StoreRemoveContract, tokensGoOnRisingAfterRemovals) {
   const LeaseKey key{"lease", "it's"};
   const LeaseKey neighbour{"lease-2"};
   const FencingToken others = store().apply(acquire(neighbour, "n")).token;

@@ -259,7 +259,7 @@ TEST(LeaseDriverSchema, whatIsWrongWithItIsShownInPlaceOfWhatReadsSay) {
 }
 
 /// With a lease of minutes the polls lie minutes apart; a table that has come to be is not left that long.
-TEST(LeaseDriverSchema, S1_42_onceItIsThereALongLeaseIsReadAtOnce) {
+TEST(LeaseDriverSchema, onceItIsThereALongLeaseIsReadAtOnce) {
   const auto scheduler = std::make_shared<ManualScheduler>();
   const auto store = std::make_shared<BareStore>(scheduler);
   store->faults.assign(1, {ErrorClass::transient, "being created"});

@@ -24,7 +24,7 @@ class LockAcquire : public testing::Test {
   }
 };
 
-TEST_F(LockAcquire, S1_28_aFreeLockIsAcquiredAtOnceAndReleased) {
+TEST_F(LockAcquire, aFreeLockIsAcquiredAtOnceAndReleased) {
   LockResult<Lock> lock = world.tryNow(*a, "orders");
   ASSERT_TRUE(lock.has_value()) << lock.error().message;
   EXPECT_TRUE(lock->isHeld());
@@ -41,7 +41,7 @@ TEST_F(LockAcquire, S1_28_aFreeLockIsAcquiredAtOnceAndReleased) {
   EXPECT_FALSE(a->holds({"orders"}));
 }
 
-TEST_F(LockAcquire, S1_28_S1_68_S3_16_heldByAnotherNamesOwnerAndAgeInOneRead) {
+TEST_F(LockAcquire, heldByAnotherNamesOwnerAndAgeInOneRead) {
   const Lock held = world.acquireNow(*a, "orders");
   const std::size_t before = world.store->calls();
   const LockResult<Lock> refused = world.tryNow(*b, "orders");
@@ -59,7 +59,7 @@ TEST_F(LockAcquire, S1_28_S1_68_S3_16_heldByAnotherNamesOwnerAndAgeInOneRead) {
 }
 
 /// Whoever asks now and then, as soon as he is told, is not told that he stands in his own way.
-TEST_F(LockAcquire, S1_28_whoIsToldThatItIsHeldMayAskAgainAtOnce) {
+TEST_F(LockAcquire, whoIsToldThatItIsHeldMayAskAgainAtOnce) {
   const Lock held = world.acquireNow(*a, "orders");
   Runtime runtime;
   runtime.scheduler = world.loop;
@@ -75,7 +75,7 @@ TEST_F(LockAcquire, S1_28_whoIsToldThatItIsHeldMayAskAgainAtOnce) {
   EXPECT_EQ(told, std::vector<LockErrc>(3, LockErrc::held));
 }
 
-TEST_F(LockAcquire, J24_J25_absentReleasedHeldAndDeadGiveFourOutcomes) {
+TEST_F(LockAcquire, absentReleasedHeldAndDeadGiveFourOutcomes) {
   {
     Lock first = world.acquireNow(*a, "absent");  // absent
     world.release(first);
@@ -93,7 +93,7 @@ TEST_F(LockAcquire, J24_J25_absentReleasedHeldAndDeadGiveFourOutcomes) {
   world.release(second);
 }
 
-TEST_F(LockAcquire, J65_tryingOnceASecondWinsADeadHoldersLockAfterAboutOneLease) {
+TEST_F(LockAcquire, tryingOnceASecondWinsADeadHoldersLockAfterAboutOneLease) {
   world.store->writeNow({{"dead"}, WriteRequest::Purpose::acquire, {}, othersRecord(), FencingToken{}});
   std::optional<Lock> won;
   int tries = 0;
@@ -111,7 +111,7 @@ TEST_F(LockAcquire, J65_tryingOnceASecondWinsADeadHoldersLockAfterAboutOneLease)
   world.release(*won);
 }
 
-TEST_F(LockAcquire, J65_aHolderThatRenewsIsNeverTakenBetweenTwoTries) {
+TEST_F(LockAcquire, aHolderThatRenewsIsNeverTakenBetweenTwoTries) {
   const Lock held = world.acquireNow(*a, "orders");
   for (int i = 0; i < 40; ++i) {
     EXPECT_EQ(world.tryNow(*b, "orders").error().code, LockErrc::held);
@@ -120,7 +120,7 @@ TEST_F(LockAcquire, J65_aHolderThatRenewsIsNeverTakenBetweenTwoTries) {
   EXPECT_TRUE(held.isHeld());
 }
 
-TEST_F(LockAcquire, J12_J66_whatIsRememberedIsBounded) {
+TEST_F(LockAcquire, whatIsRememberedIsBounded) {
   LockClientOptions options;
   options.lease = lockLease();
   options.remembered = 2;
@@ -138,7 +138,7 @@ TEST_F(LockAcquire, J12_J66_whatIsRememberedIsBounded) {
   world.release(z);
 }
 
-TEST_F(LockAcquire, J21_J59_waitsOutABoundedTimeAndNoLonger) {
+TEST_F(LockAcquire, waitsOutABoundedTimeAndNoLonger) {
   const Lock held = world.acquireNow(*a, "orders");
   const auto outcome = world.begin(*b, "orders", {.waitFor = 3s});
   world.pass(2990ms);
@@ -150,7 +150,7 @@ TEST_F(LockAcquire, J21_J59_waitsOutABoundedTimeAndNoLonger) {
   EXPECT_EQ((*outcome)->error().holder->holder, a->candidate());
 }
 
-TEST_F(LockAcquire, J21_isGrantedWithinTheWaitWhenTheHolderLetsGo) {
+TEST_F(LockAcquire, isGrantedWithinTheWaitWhenTheHolderLetsGo) {
   Lock held = world.acquireNow(*a, "orders");
   const auto outcome = world.begin(*b, "orders", {.waitFor = 10s});
   world.pass(3s);
@@ -162,7 +162,7 @@ TEST_F(LockAcquire, J21_isGrantedWithinTheWaitWhenTheHolderLetsGo) {
   EXPECT_EQ((**outcome)->fencingToken(), FencingToken{2});
 }
 
-TEST_F(LockAcquire, J22_aHolderThatRenewsLateAndDiesIsStillSucceeded) {
+TEST_F(LockAcquire, aHolderThatRenewsLateAndDiesIsStillSucceeded) {
   LeaseRecord dead = othersRecord("v-1", 5);
   world.store->writeNow({{"orders"}, WriteRequest::Purpose::acquire, {}, dead, FencingToken{}});
   const auto outcome = world.begin(*a, "orders");
@@ -177,7 +177,7 @@ TEST_F(LockAcquire, J22_aHolderThatRenewsLateAndDiesIsStillSucceeded) {
   EXPECT_TRUE((*outcome)->has_value());
 }
 
-TEST_F(LockAcquire, S2_23_S3_21_S3_46_J68_aSecondAcquisitionOfTheSameClientIsRefusedWithoutARequest) {
+TEST_F(LockAcquire, aSecondAcquisitionOfTheSameClientIsRefusedWithoutARequest) {
   const Lock held = world.acquireNow(*a, "orders");
   const std::size_t before = world.store->calls();
   const LockResult<Lock> second = world.tryNow(*a, "orders");
@@ -189,7 +189,7 @@ TEST_F(LockAcquire, S2_23_S3_21_S3_46_J68_aSecondAcquisitionOfTheSameClientIsRef
   EXPECT_TRUE(held.isHeld());
 }
 
-TEST_F(LockAcquire, S2_23_aSharedHandleKeepsTheLockUntilTheLastOneIsReleased) {
+TEST_F(LockAcquire, aSharedHandleKeepsTheLockUntilTheLastOneIsReleased) {
   Lock first = world.acquireNow(*a, "orders");
   Lock second = first.share().value();
   EXPECT_EQ(second.fencingToken(), first.fencingToken());
@@ -202,7 +202,7 @@ TEST_F(LockAcquire, S2_23_aSharedHandleKeepsTheLockUntilTheLastOneIsReleased) {
   EXPECT_EQ(world.release(first), ReleaseResult::shared);
 }
 
-TEST_F(LockAcquire, S1_51_tokensRiseWithEachAcquisition) {
+TEST_F(LockAcquire, tokensRiseWithEachAcquisition) {
   FencingToken last{};
   for (int i = 0; i < 20; ++i) {
     Lock lock = world.acquireNow(*a, "orders");
@@ -212,7 +212,7 @@ TEST_F(LockAcquire, S1_51_tokensRiseWithEachAcquisition) {
   }
 }
 
-TEST_F(LockAcquire, S1_10_S2_06_manyLocksAreHeldAtOnceAndAllAreRenewed) {
+TEST_F(LockAcquire, manyLocksAreHeldAtOnceAndAllAreRenewed) {
   std::vector<Lock> locks;
   for (int i = 0; i < 100; ++i) locks.push_back(world.acquireNow(*a, "n" + std::to_string(i)));
   world.pass(30s);
@@ -225,7 +225,7 @@ TEST_F(LockAcquire, S1_10_S2_06_manyLocksAreHeldAtOnceAndAllAreRenewed) {
   EXPECT_TRUE(a->held().empty());
 }
 
-TEST_F(LockAcquire, J27_J86_keysAreStructuredAndNeverGluedTogether) {
+TEST_F(LockAcquire, keysAreStructuredAndNeverGluedTogether) {
   const auto outcome = [&](const LeaseKey& key) {
     auto out = std::make_shared<std::optional<LockResult<Lock>>>();
     a->acquireAsync(key, {}, [out](LockResult<Lock> result) { out->emplace(std::move(result)); });
@@ -242,7 +242,7 @@ TEST_F(LockAcquire, J27_J86_keysAreStructuredAndNeverGluedTogether) {
   EXPECT_TRUE(second.isHeld());
 }
 
-TEST_F(LockAcquire, J57_mustExistMakesNoRecord) {
+TEST_F(LockAcquire, mustExistMakesNoRecord) {
   const LockResult<Lock> refused = world.tryNow(*a, "orders", {.mustExist = true});
   EXPECT_EQ(refused.error().code, LockErrc::missing);
   const auto waiting = world.begin(*a, "orders", {.waitFor = 1h, .mustExist = true});
@@ -255,7 +255,7 @@ TEST_F(LockAcquire, J57_mustExistMakesNoRecord) {
   EXPECT_TRUE(lock.isHeld());
 }
 
-TEST_F(LockAcquire, J30_J56_theReleaseMarksOrDeletesAsTheLockSays) {
+TEST_F(LockAcquire, theReleaseMarksOrDeletesAsTheLockSays) {
   Lock marked = world.acquireNow(*a, "marked", {.data = "kept"});
   world.release(marked);
   EXPECT_TRUE(world.stored("marked")->released);
@@ -269,7 +269,7 @@ TEST_F(LockAcquire, J30_J56_theReleaseMarksOrDeletesAsTheLockSays) {
   EXPECT_FALSE(world.stored("deleted"));
 }
 
-TEST_F(LockAcquire, J33_theReleaseLeavesData) {
+TEST_F(LockAcquire, theReleaseLeavesData) {
   Lock lock = world.acquireNow(*a, "orders", {.data = "first"});
   world.release(lock, {.data = "last"});
   EXPECT_EQ(world.stored("orders")->data, "last");
@@ -279,7 +279,7 @@ TEST_F(LockAcquire, J33_theReleaseLeavesData) {
   EXPECT_EQ(world.stored("orders")->data, "");
 }
 
-TEST_F(LockAcquire, J54_J55_J61_J76_dataIsReplacedOrKeptAndAttributesAreSeen) {
+TEST_F(LockAcquire, dataIsReplacedOrKeptAndAttributesAreSeen) {
   Lock lock = world.acquireNow(*a, "orders", {.data = std::string{"x\0y", 3}, .attributes = {{"site", "berlin"}}});
   EXPECT_EQ(lock.data(), (std::string{"x\0y", 3}));
   EXPECT_EQ(lock.attributes(), (std::map<std::string, std::string>{{"site", "berlin"}}));
@@ -299,7 +299,7 @@ TEST_F(LockAcquire, J54_J55_J61_J76_dataIsReplacedOrKeptAndAttributesAreSeen) {
   world.release(cleared);
 }
 
-TEST_F(LockAcquire, S1_65_S2_45_S3_40_aLostReplyOfTheAcquiringWriteDoesNotCostTheLock) {
+TEST_F(LockAcquire, aLostReplyOfTheAcquiringWriteDoesNotCostTheLock) {
   world.store->failAt(2, Fault::unknownApplied);  // read, acquire
   Lock lock = world.acquireNow(*a, "orders");
   EXPECT_TRUE(lock.isHeld());
@@ -307,7 +307,7 @@ TEST_F(LockAcquire, S1_65_S2_45_S3_40_aLostReplyOfTheAcquiringWriteDoesNotCostTh
   world.release(lock);
 }
 
-TEST_F(LockAcquire, S3_36_errorsAreNeverASuccessAndAreTyped) {
+TEST_F(LockAcquire, errorsAreNeverASuccessAndAreTyped) {
   const std::vector<std::pair<ErrorClass, LockErrc>> codes{{ErrorClass::transient, LockErrc::storeUnavailable},
                                                            {ErrorClass::throttled, LockErrc::storeUnavailable},
                                                            {ErrorClass::credentials, LockErrc::accessDenied},
@@ -324,7 +324,7 @@ TEST_F(LockAcquire, S3_36_errorsAreNeverASuccessAndAreTyped) {
   }
 }
 
-TEST_F(LockAcquire, S1_64_errorsThatPassAreRetriedInTheCallersTime) {
+TEST_F(LockAcquire, errorsThatPassAreRetriedInTheCallersTime) {
   for (std::size_t call = 1; call <= 3; ++call) world.store->failAt(call, Fault::rejected, ErrorClass::throttled);
   const auto outcome = world.begin(*a, "orders", {.waitFor = 1min});
   world.pass(55s);
@@ -332,7 +332,7 @@ TEST_F(LockAcquire, S1_64_errorsThatPassAreRetriedInTheCallersTime) {
   EXPECT_TRUE((*outcome)->has_value());
 }
 
-TEST_F(LockAcquire, S1_39_nothingIsRenewedAfterARefusal) {
+TEST_F(LockAcquire, nothingIsRenewedAfterARefusal) {
   const Lock held = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
   const LockResult<Lock> refused = world.tryNow(*b, "orders");
   const std::size_t before = world.store->calls();
@@ -340,7 +340,7 @@ TEST_F(LockAcquire, S1_39_nothingIsRenewedAfterARefusal) {
   EXPECT_EQ(world.store->calls(), before);
 }
 
-TEST_F(LockAcquire, S2_21_S3_34_releaseTellsReleasedLostAndNeverHeldApart) {
+TEST_F(LockAcquire, releaseTellsReleasedLostAndNeverHeldApart) {
   Lock lock = world.acquireNow(*a, "orders");
   EXPECT_EQ(world.release(lock), ReleaseResult::released);
   EXPECT_EQ(world.release(lock), ReleaseResult::released) << "S1-56: again, the same";
@@ -353,7 +353,7 @@ TEST_F(LockAcquire, S2_21_S3_34_releaseTellsReleasedLostAndNeverHeldApart) {
   EXPECT_TRUE(moved.isHeld());
 }
 
-TEST_F(LockAcquire, S1_57_aLostHoldersReleaseLeavesTheSuccessorAlone) {
+TEST_F(LockAcquire, aLostHoldersReleaseLeavesTheSuccessorAlone) {
   Lock lost = world.acquireNow(*a, "orders");
   LeaseRecord other = othersRecord("thief-1", 9);
   world.store->writeNow(
@@ -363,7 +363,7 @@ TEST_F(LockAcquire, S1_57_aLostHoldersReleaseLeavesTheSuccessorAlone) {
   EXPECT_FALSE(world.stored("orders")->released);
 }
 
-TEST_F(LockAcquire, J31_J34_aFailedReleaseIsRetriedAndAHopelessOneIsUnknown) {
+TEST_F(LockAcquire, aFailedReleaseIsRetriedAndAHopelessOneIsUnknown) {
   Lock lock = world.acquireNow(*a, "orders");
   world.store->failAt(world.store->calls() + 1, Fault::rejected);
   lock.release({.waitFor = 0ms});
@@ -379,7 +379,7 @@ TEST_F(LockAcquire, J31_J34_aFailedReleaseIsRetriedAndAHopelessOneIsUnknown) {
   EXPECT_NE(a->candidate(), "");
 }
 
-TEST_F(LockAcquire, S1_03_S2_09_S3_08_S3_37_J13_badOptionsAreRefusedWholeBeforeAnyRequest) {
+TEST_F(LockAcquire, badOptionsAreRefusedWholeBeforeAnyRequest) {
   const std::size_t before = world.store->calls();
   const LockResult<Lock> refused = world.tryNow(
       *a, "", {.lease = 0ms, .heartbeat = 10h, .manualHeartbeat = true, .poll = 1ms, .attributes = {{"", "x"}}});
@@ -397,7 +397,7 @@ TEST_F(LockAcquire, S1_03_S2_09_S3_08_S3_37_J13_badOptionsAreRefusedWholeBeforeA
   EXPECT_EQ(world.store->calls(), before);
 }
 
-TEST_F(LockAcquire, J52_S1_48_eachAcquisitionBringsItsOwnLease) {
+TEST_F(LockAcquire, eachAcquisitionBringsItsOwnLease) {
   Lock lock = world.acquireNow(*a, "orders", {.lease = 30s});
   EXPECT_EQ(world.stored("orders")->leaseDuration, 30s);
   EXPECT_EQ(lock.lease(), 30s);
@@ -432,7 +432,7 @@ TEST_F(LockAcquire, aCancelledAcquisitionThatWonAllTheSameIsReleased) {
   EXPECT_TRUE(world.stored("orders")->released);
 }
 
-TEST_F(LockAcquire, S2_42_afterALossTheKeyMayBeAcquiredAnewWithAHigherToken) {
+TEST_F(LockAcquire, afterALossTheKeyMayBeAcquiredAnewWithAHigherToken) {
   Lock lost = world.acquireNow(*a, "orders");
   world.scheduler->moveClocks({20s, 20s, 20s});
   world.settle();

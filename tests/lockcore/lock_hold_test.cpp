@@ -37,7 +37,7 @@ class LockHold : public testing::Test {
   }
 };
 
-TEST_F(LockHold, S1_04_S2_04_S2_19_S1_33_itIsRenewedInTheBackground) {
+TEST_F(LockHold, itIsRenewedInTheBackground) {
   const Lock lock = world.acquireNow(*a, "orders");
   std::set<std::string> versions;
   for (int i = 0; i < 50; ++i) {
@@ -50,7 +50,7 @@ TEST_F(LockHold, S1_04_S2_04_S2_19_S1_33_itIsRenewedInTheBackground) {
   EXPECT_EQ(world.stored("orders")->token, lock.fencingToken());
 }
 
-TEST_F(LockHold, S3_19_S3_20_J26_J81_isHeldFollowsTheClockWithEveryThreadBlocked) {
+TEST_F(LockHold, isHeldFollowsTheClockWithEveryThreadBlocked) {
   const Lock lock = world.acquireNow(*a, "orders");
   EXPECT_TRUE(lock.isHeld());
   const auto left = lock.remaining() - 1ns;
@@ -66,13 +66,13 @@ TEST_F(LockHold, S3_19_S3_20_J26_J81_isHeldFollowsTheClockWithEveryThreadBlocked
   EXPECT_FALSE(lock.isValid());
 }
 
-TEST_F(LockHold, J88_timeSpentSuspendedCounts) {
+TEST_F(LockHold, timeSpentSuspendedCounts) {
   const Lock lock = world.acquireNow(*a, "orders");
   world.scheduler->suspend(9s);
   EXPECT_FALSE(lock.isHeld());
 }
 
-TEST_F(LockHold, J73_J78_remainingFallsFromTheLeaseToZeroAndARenewalMovesIt) {
+TEST_F(LockHold, remainingFallsFromTheLeaseToZeroAndARenewalMovesIt) {
   Lock lock = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
   std::chrono::nanoseconds before = 9s;
   for (int i = 0; i < 100; ++i) {
@@ -91,7 +91,7 @@ TEST_F(LockHold, J73_J78_remainingFallsFromTheLeaseToZeroAndARenewalMovesIt) {
   }
 }
 
-TEST_F(LockHold, S1_62_manualHeartbeatsRenewOnlyWhenAsked) {
+TEST_F(LockHold, manualHeartbeatsRenewOnlyWhenAsked) {
   Lock lock = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
   const std::size_t before = world.store->calls();
   world.pass(8s);
@@ -106,7 +106,7 @@ TEST_F(LockHold, S1_62_manualHeartbeatsRenewOnlyWhenAsked) {
   EXPECT_EQ(lock.loss()->reason, RevokeReason::expired);
 }
 
-TEST_F(LockHold, J42_J82_renewChangesTheVersionAndFillsTheLeaseUp) {
+TEST_F(LockHold, renewChangesTheVersionAndFillsTheLeaseUp) {
   Lock lock = world.acquireNow(*a, "orders");
   const RecordVersion first = world.stored("orders")->version;
   world.pass(1s);
@@ -116,7 +116,7 @@ TEST_F(LockHold, J42_J82_renewChangesTheVersionAndFillsTheLeaseUp) {
   EXPECT_EQ(lock.remaining(), 8989ms);
 }
 
-TEST_F(LockHold, J44_J43_setDataAndClearDataAreInTheRecordOnceAcknowledged) {
+TEST_F(LockHold, setDataAndClearDataAreInTheRecordOnceAcknowledged) {
   Lock lock = world.acquireNow(*a, "orders", {.data = "one"});
   EXPECT_TRUE(isGood(renew(lock, {.data = "two"})));
   EXPECT_EQ(world.stored("orders")->data, "two");
@@ -128,7 +128,7 @@ TEST_F(LockHold, J44_J43_setDataAndClearDataAreInTheRecordOnceAcknowledged) {
   EXPECT_EQ(lock.data(), "");
 }
 
-TEST_F(LockHold, J45_dataAndClearDataTogetherAreRefusedWithBothNames) {
+TEST_F(LockHold, dataAndClearDataTogetherAreRefusedWithBothNames) {
   Lock lock = world.acquireNow(*a, "orders", {.data = "one"});
   const auto refused = renew(lock, {.data = "two", .clearData = true});
   ASSERT_TRUE(*refused);
@@ -150,7 +150,7 @@ TEST_F(LockHold, dataWhoseReplyWasLostIsSentAgainUntilItIsAcknowledged) {
   EXPECT_EQ(lock.data(), "two");
 }
 
-TEST_F(LockHold, S1_53_J46_J47_aChangedLeaseStaysInLaterHeartbeatsAndChallengersHonourIt) {
+TEST_F(LockHold, aChangedLeaseStaysInLaterHeartbeatsAndChallengersHonourIt) {
   Lock lock = world.acquireNow(*a, "orders");
   EXPECT_TRUE(isGood(renew(lock, {.lease = 30s})));
   EXPECT_EQ(lock.lease(), 30s);
@@ -163,7 +163,7 @@ TEST_F(LockHold, S1_53_J46_J47_aChangedLeaseStaysInLaterHeartbeatsAndChallengers
   EXPECT_TRUE(lock.isHeld());
 }
 
-TEST_F(LockHold, S4_11_aDeadHoldersLongLeaseIsWaitedOutWhole) {
+TEST_F(LockHold, aDeadHoldersLongLeaseIsWaitedOutWhole) {
   Lock lock = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
   EXPECT_TRUE(isGood(renew(lock, {.lease = 30s})));
   const auto challenger = world.begin(*b, "orders");
@@ -175,7 +175,7 @@ TEST_F(LockHold, S4_11_aDeadHoldersLongLeaseIsWaitedOutWhole) {
   EXPECT_FALSE(lock.isHeld());
 }
 
-TEST_F(LockHold, S2_43_whoDoesNotRenewLosesItWhenTheLeaseIsOverAndNotBefore) {
+TEST_F(LockHold, whoDoesNotRenewLosesItWhenTheLeaseIsOverAndNotBefore) {
   Lock lock = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
   std::vector<RevokeReason> told;
   lock.onLost([&](const TermEnd& loss) { told.push_back(loss.reason); });
@@ -199,7 +199,7 @@ TEST_F(LockHold, S2_43_whoDoesNotRenewLosesItWhenTheLeaseIsOverAndNotBefore) {
   EXPECT_EQ(world.stored("orders")->token, successor.fencingToken()) << "its successor's lock was not touched";
 }
 
-TEST_F(LockHold, S2_43_whoRenewsKeepsItHoweverLongItIsWaitedFor) {
+TEST_F(LockHold, whoRenewsKeepsItHoweverLongItIsWaitedFor) {
   const Lock lock = world.acquireNow(*a, "orders");
   const auto challenger = world.begin(*b, "orders");
   for (int second = 0; second < 50; ++second) {
@@ -222,7 +222,7 @@ TEST_F(LockHold, extendMakesTheLeaseLongerAndBadOnesAreRefused) {
   EXPECT_EQ(lock.lease(), 15s);
 }
 
-TEST_F(LockHold, S4_04_J83_J84_ensureRenewsWhenLessIsLeftAndNeverChangesTheLease) {
+TEST_F(LockHold, ensureRenewsWhenLessIsLeftAndNeverChangesTheLease) {
   Lock lock = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
   const std::size_t before = world.store->calls();
   EXPECT_TRUE(lock.ensure(5s).has_value());
@@ -238,7 +238,7 @@ TEST_F(LockHold, S4_04_J83_J84_ensureRenewsWhenLessIsLeftAndNeverChangesTheLease
   EXPECT_EQ(world.blocking([&] { return lock.ensure(1s); }).error().code, LockErrc::lost);
 }
 
-TEST_F(LockHold, S1_34_S1_36_failedRenewalsDoNotEndItBeforeTheDeadline) {
+TEST_F(LockHold, failedRenewalsDoNotEndItBeforeTheDeadline) {
   const Lock lock = world.acquireNow(*a, "orders");
   for (std::size_t i = 1; i <= 3; ++i) world.store->failAt(world.store->calls() + i, Fault::rejected);
   world.pass(30s);
@@ -246,7 +246,7 @@ TEST_F(LockHold, S1_34_S1_36_failedRenewalsDoNotEndItBeforeTheDeadline) {
   EXPECT_EQ(world.stored("orders")->token, lock.fencingToken());
 }
 
-TEST_F(LockHold, J93_everyOtherReplyMayBeLost) {
+TEST_F(LockHold, everyOtherReplyMayBeLost) {
   const Lock lock = world.acquireNow(*a, "orders");
   world.store->beLossy();
   world.pass(10min);
@@ -254,7 +254,7 @@ TEST_F(LockHold, J93_everyOtherReplyMayBeLost) {
   EXPECT_EQ(world.stored("orders")->token, lock.fencingToken());
 }
 
-TEST_F(LockHold, S1_17_S2_29_S2_46_J72_J95_aStolenLockIsToldOnceWithItsReason) {
+TEST_F(LockHold, aStolenLockIsToldOnceWithItsReason) {
   Lock lock = world.acquireNow(*a, "orders");
   std::vector<TermEnd> losses;
   lock.onLost([&](const TermEnd& loss) { losses.push_back(loss); });
@@ -298,7 +298,7 @@ TEST_F(LockHold, aReleaseIsNoLoss) {
   EXPECT_FALSE(lock.loss());
 }
 
-TEST_F(LockHold, S1_35_S2_26_anOutageEndsItAtTheDeadline) {
+TEST_F(LockHold, anOutageEndsItAtTheDeadline) {
   Lock lock = world.acquireNow(*a, "orders");
   std::vector<TermEnd> losses;
   lock.onLost([&](const TermEnd& loss) { losses.push_back(loss); });
@@ -312,7 +312,7 @@ TEST_F(LockHold, S1_35_S2_26_anOutageEndsItAtTheDeadline) {
   EXPECT_EQ(losses.front().reason, RevokeReason::storeUnreachable);
 }
 
-TEST_F(LockHold, J69_J71_onExpiringTellsWhatRemainsOnceForEachTimeThatItFallsSoLow) {
+TEST_F(LockHold, onExpiringTellsWhatRemainsOnceForEachTimeThatItFallsSoLow) {
   Lock lock = world.acquireNow(*a, "orders", {.manualHeartbeat = true});
   std::vector<std::chrono::nanoseconds> told;
   ASSERT_TRUE(lock.onExpiring(2s, [&](std::chrono::nanoseconds left) { told.push_back(left); }).has_value());
@@ -339,7 +339,7 @@ TEST_F(LockHold, onExpiringIsSilentWhileHeartbeatsSucceed) {
   EXPECT_EQ(told, 0);
 }
 
-TEST_F(LockHold, J70_aWarningThatWouldComeAtEachHeartbeatIsRefused) {
+TEST_F(LockHold, aWarningThatWouldComeAtEachHeartbeatIsRefused) {
   Lock lock = world.acquireNow(*a, "orders");
   for (const auto before : {0ms, -1ms, 5989ms, 10'000ms}) {
     EXPECT_EQ(lock.onExpiring(before, [](std::chrono::nanoseconds) {}).error().code, LockErrc::invalidOptions);
@@ -347,7 +347,7 @@ TEST_F(LockHold, J70_aWarningThatWouldComeAtEachHeartbeatIsRefused) {
   EXPECT_TRUE(lock.onExpiring(5988ms, [](std::chrono::nanoseconds) {}).has_value());
 }
 
-TEST_F(LockHold, S1_18_whatACallbackThrowsIsContainedAndLogged) {
+TEST_F(LockHold, whatACallbackThrowsIsContainedAndLogged) {
   Lock lock = world.acquireNow(*a, "orders");
   lock.onLost([](const TermEnd&) { throw std::runtime_error{"from the callback"}; });
   int second = 0;
@@ -422,7 +422,7 @@ TEST_F(LockHold, misuse_movingOntoAHeldLockReleasesIt) {
   EXPECT_EQ(first.key(), LeaseKey{"second"});
 }
 
-TEST_F(LockHold, J80_theDestructorReleasesHoweverTheScopeIsLeft) {
+TEST_F(LockHold, theDestructorReleasesHoweverTheScopeIsLeft) {
   static_assert(std::is_nothrow_destructible_v<Lock>);
   world.blocking([&] {
     try {
@@ -435,7 +435,7 @@ TEST_F(LockHold, J80_theDestructorReleasesHoweverTheScopeIsLeft) {
   EXPECT_TRUE(world.stored("orders")->released);
 }
 
-TEST_F(LockHold, S1_30_S1_31_S3_17_withLockReleasesAndLetsThroughWhatTheBodyReturnsOrThrows) {
+TEST_F(LockHold, withLockReleasesAndLetsThroughWhatTheBodyReturnsOrThrows) {
   const auto sum =
       world.blocking([&] { return a->withLock({"orders"}, [](const Lock& lock) { return lock.isHeld() ? 42 : 0; }); });
   EXPECT_EQ(sum.value(), 42);
@@ -455,7 +455,7 @@ TEST_F(LockHold, S1_30_S1_31_S3_17_withLockReleasesAndLetsThroughWhatTheBodyRetu
   EXPECT_FALSE(ran);
 }
 
-TEST_F(LockHold, S1_32_theStopTokenFiresAtTheDeadline) {
+TEST_F(LockHold, theStopTokenFiresAtTheDeadline) {
   Lock lock = world.acquireNow(*a, "orders");
   std::promise<void> fired;
   const std::stop_callback onStop{lock.stopToken(), [&] { fired.set_value(); }};
@@ -465,7 +465,7 @@ TEST_F(LockHold, S1_32_theStopTokenFiresAtTheDeadline) {
   EXPECT_EQ(fired.get_future().wait_for(10s), std::future_status::ready);
 }
 
-TEST_F(LockHold, S3_42_reportingAHigherTokenEndsTheTermAndLiftsTheNext) {
+TEST_F(LockHold, reportingAHigherTokenEndsTheTermAndLiftsTheNext) {
   Lock lock = world.acquireNow(*a, "orders");
   lock.reportStaleToken(FencingToken{41});
   world.settle();
@@ -476,7 +476,7 @@ TEST_F(LockHold, S3_42_reportingAHigherTokenEndsTheTermAndLiftsTheNext) {
   EXPECT_GT(again.fencingToken(), FencingToken{41});
 }
 
-TEST_F(LockHold, S1_60_J35_J37_S3_23_peekShowsWithoutAnyPower) {
+TEST_F(LockHold, peekShowsWithoutAnyPower) {
   const auto look = [&](const char* key) { return world.blocking([&, key] { return b->peek({key}); }).value(); };
   EXPECT_EQ(look("orders").state(), LeaseViewState::absent);
   Lock lock = world.acquireNow(*a, "orders", {.data = "d", .attributes = {{"x", "y"}}});
@@ -510,7 +510,7 @@ concept MakesALock = requires(T view) {
   Lock{view};
 };
 
-TEST(LockTypes, J36_S1_50_S2_22_aViewHasNoPowerAndNobodyMakesALock) {
+TEST(LockTypes, aViewHasNoPowerAndNobodyMakesALock) {
   static_assert(CanRelease<Lock&> && CanRenew<Lock&> && HasToken<Lock&>);
   static_assert(!CanRelease<LeaseView&> && !CanRenew<LeaseView&> && !HasToken<LeaseView&>);
   static_assert(!CanRelease<LeaseObserver&> && !CanRenew<LeaseObserver&> && !HasToken<LeaseObserver&>);
@@ -521,7 +521,7 @@ TEST(LockTypes, J36_S1_50_S2_22_aViewHasNoPowerAndNobodyMakesALock) {
   EXPECT_EQ(AcquireOptions{}, AcquireOptions{}) << "J-74: options compare";
 }
 
-TEST_F(LockHold, J39_J41_listShowsEachLeaseUnderAPrefix) {
+TEST_F(LockHold, listShowsEachLeaseUnderAPrefix) {
   std::vector<Lock> locks;
   for (const char* key : {"shop/1", "shop/2", "shop/3", "bank/1"}) locks.push_back(world.acquireNow(*a, key));
   const auto all = world.blocking([&] { return b->list("shop/"); }).value();
@@ -569,7 +569,7 @@ TEST_F(LockHold, acquireAllTakesAllOrNone) {
   });
 }
 
-TEST_F(LockHold, S3_45_twoThatWantTheSameTwoLocksCrosswiseBothReturn) {
+TEST_F(LockHold, twoThatWantTheSameTwoLocksCrosswiseBothReturn) {
   auto first = std::async(std::launch::async, [&] {
     return a->acquireAll({{"p"}, {"q"}}, {.waitFor = 2s}).has_value();
   });
@@ -581,7 +581,7 @@ TEST_F(LockHold, S3_45_twoThatWantTheSameTwoLocksCrosswiseBothReturn) {
   EXPECT_TRUE(one || two);
 }
 
-TEST_F(LockHold, J49_J50_closeReleasesAllAndGoesOnAfterAnError) {
+TEST_F(LockHold, closeReleasesAllAndGoesOnAfterAnError) {
   std::vector<Lock> locks;
   for (const char* key : {"one", "two", "three"}) locks.push_back(world.acquireNow(*a, key));
   std::vector<RevokeReason> told;
@@ -598,7 +598,7 @@ TEST_F(LockHold, J49_J50_closeReleasesAllAndGoesOnAfterAnError) {
   EXPECT_EQ(world.begin(*a, "four")->value().error().code, LockErrc::closed) << "S2-27";
 }
 
-TEST_F(LockHold, S2_26_theReleaseAtCloseWaitsForWhatTheWorkWasTold) {
+TEST_F(LockHold, theReleaseAtCloseWaitsForWhatTheWorkWasTold) {
   Lock lock = world.acquireNow(*a, "orders");
   bool releasedTooEarly = true;
   lock.onLost([&](const TermEnd&) { releasedTooEarly = world.stored("orders")->released; });
@@ -693,7 +693,7 @@ TEST_F(LockHold, aLossIsNotToldAnewWhenTheClientClosesAndTheLockIsReleased) {
   EXPECT_LT(elapsedForHolder(asked, world.scheduler->now()), 1s) << "nobody waits for work that was told to end";
 }
 
-TEST(LockClientOptions, J70_S1_03_badOptionsAreToldTogether) {
+TEST(LockClientOptions, badOptionsAreToldTogether) {
   LockClientOptions options;
   options.candidate = "a#b";
   options.lease.duration = 1ms;

@@ -43,7 +43,7 @@ TEST(LockTokenText, SaysWhatItIsInOneWordThatAShellTakesAsItIs) {
   EXPECT_EQ(text.find_first_of(" '\"\\$&;|<>()*?[]#~=!{}`\n\t"), text.find('=')) << "no character but = is special";
 }
 
-TEST(LockTokenText, S1_50_ReadBackItIsTheSameToken) {
+TEST(LockTokenText, ReadBackItIsTheSameToken) {
   LockTokenParts parts = sample();
   for (const char* name : {"a/b#c%d \xC3\xA9 \xE6\x97\xA5\xE6\x9C\xAC ' \" \n", "plain", ",sum=", "x,owner=y"}) {
     parts.key = {name, std::string{name} == "plain" ? "" : "sort,key=%2C"};

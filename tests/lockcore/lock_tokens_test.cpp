@@ -121,7 +121,7 @@ LockTokenTrouble troubleOf(const LockTokenResult<T>& result) {
   return result.has_error() ? result.error().trouble : LockTokenTrouble::misuse;
 }
 
-TEST_F(LockTokensTest, S1_48_AcquireGivesATokenThatSaysWhatTheRecordSays) {
+TEST_F(LockTokensTest, AcquireGivesATokenThatSaysWhatTheRecordSays) {
   TokenAcquireOptions options = lease(20s, "job");
   options.data = "payload";
   options.attributes = {{"team", "billing"}};
@@ -149,7 +149,7 @@ TEST_F(LockTokensTest, TheTextIsEnoughForAnotherProcess) {
   EXPECT_TRUE(record(key_).released);
 }
 
-TEST_F(LockTokensTest, J_24_AbsentReleasedAndHeldAndDeadAreFourOutcomes) {
+TEST_F(LockTokensTest, AbsentReleasedAndHeldAndDeadAreFourOutcomes) {
   const LockToken first = tokens_.acquire(key_, patient(300ms)).value();  // absent
   const auto held = LockTokens{open()}.acquire(key_, lease(20s));
   EXPECT_EQ(troubleOf(held), LockTokenTrouble::held);
@@ -162,7 +162,7 @@ TEST_F(LockTokensTest, J_24_AbsentReleasedAndHeldAndDeadAreFourOutcomes) {
   EXPECT_LT(second.fencingToken(), third.fencingToken());
 }
 
-TEST_F(LockTokensTest, S1_28_HeldNamesTheOwnerAndItsTerm) {
+TEST_F(LockTokensTest, HeldNamesTheOwnerAndItsTerm) {
   const LockToken token = tokens_.acquire(key_, lease(20s, "alice")).value();
   const auto refused = LockTokens{open()}.acquire(key_, lease(20s, "bob"));
   ASSERT_EQ(troubleOf(refused), LockTokenTrouble::held);
@@ -174,7 +174,7 @@ TEST_F(LockTokensTest, S1_28_HeldNamesTheOwnerAndItsTerm) {
   EXPECT_EQ(refused.error().message, "lock customer/Moe is held by alice (" + token.owner() + ") with fencing token 1");
 }
 
-TEST_F(LockTokensTest, J_21_TheWaitEndsOnTimeWhileTheLockIsHeld) {
+TEST_F(LockTokensTest, TheWaitEndsOnTimeWhileTheLockIsHeld) {
   const LockToken token = tokens_.acquire(key_, lease(20s)).value();
   TokenAcquireOptions options = lease(20s);
   options.waitFor = 300ms;
@@ -203,7 +203,7 @@ TEST_F(LockTokensTest, AHolderThatRenewsWhileItIsWatchedIsNotTakenOver) {
   EXPECT_EQ(troubleOf(*taken), LockTokenTrouble::held);
 }
 
-TEST_F(LockTokensTest, S1_51_FencingTokensRiseWithEveryAcquisition) {
+TEST_F(LockTokensTest, FencingTokensRiseWithEveryAcquisition) {
   FencingToken last;
   for (int round = 0; round < 20; ++round) {
     const LockToken token = tokens_.acquire(key_, lease(20s)).value();
@@ -214,7 +214,7 @@ TEST_F(LockTokensTest, S1_51_FencingTokensRiseWithEveryAcquisition) {
   }
 }
 
-TEST_F(LockTokensTest, S1_53_RenewGivesANewTokenAndMayChangeTheLease) {
+TEST_F(LockTokensTest, RenewGivesANewTokenAndMayChangeTheLease) {
   const LockToken first = tokens_.acquire(key_, lease(5s)).value();
   TokenRenewOptions longer;
   longer.lease = 60s;
@@ -245,7 +245,7 @@ TEST_F(LockTokensTest, OfTwoThatRenewOneTokenOneWinsAndTheOtherIsTold) {
   }
 }
 
-TEST_F(LockTokensTest, S1_55_AnExpiredTokenNeverRevivesEvenIfNobodyTookTheLock) {
+TEST_F(LockTokensTest, AnExpiredTokenNeverRevivesEvenIfNobodyTookTheLock) {
   const LockToken token = tokens_.acquire(key_, patient(100ms)).value();
   while (token.remaining().value() > 0s) std::this_thread::yield();
   const int writes = store_->writes();
@@ -256,7 +256,7 @@ TEST_F(LockTokensTest, S1_55_AnExpiredTokenNeverRevivesEvenIfNobodyTookTheLock) 
   EXPECT_EQ(view.why, LockTokenTrouble::expired);
 }
 
-TEST_F(LockTokensTest, S1_54_AStaleHolderNeitherStealsTheLockBackNorReleasesTheSuccessors) {
+TEST_F(LockTokensTest, AStaleHolderNeitherStealsTheLockBackNorReleasesTheSuccessors) {
   const LockToken stale = tokens_.acquire(key_, patient(200ms, "a")).value();
   const LockToken token = tokens_.acquire(key_, patient(20s, "b")).value();
   EXPECT_EQ(troubleOf(tokens_.renew(stale)), LockTokenTrouble::expired);
@@ -271,7 +271,7 @@ TEST_F(LockTokensTest, S1_54_AStaleHolderNeitherStealsTheLockBackNorReleasesTheS
   EXPECT_TRUE(tokens_.isActive(token).value());
 }
 
-TEST_F(LockTokensTest, S2_43_AHolderThatDoesNotRenewLosesTheLockAfterItsLeaseAndNotBefore) {
+TEST_F(LockTokensTest, AHolderThatDoesNotRenewLosesTheLockAfterItsLeaseAndNotBefore) {
   // Shortened by a renewal, so that a busy machine has time for the acquisition.
   TokenRenewOptions shorter;
   shorter.lease = 500ms;
@@ -306,7 +306,7 @@ TEST_F(LockTokensTest, ATokenOfAnotherMachineIsJudgedByTheStoreOnly) {
   EXPECT_TRUE(here.remaining().has_value()) << "from its renewal on the clocks of this machine count";
 }
 
-TEST_F(LockTokensTest, S1_56_ReleaseIsIdempotent) {
+TEST_F(LockTokensTest, ReleaseIsIdempotent) {
   const LockToken token = tokens_.acquire(key_, lease(20s)).value();
   EXPECT_EQ(tokens_.release(token).value(), TokenRelease::released);
   EXPECT_EQ(tokens_.release(token).value(), TokenRelease::notHeld);
@@ -328,7 +328,7 @@ TEST_F(LockTokensTest, AnOldTokenHasNoPowerOverTheNewer) {
   EXPECT_TRUE(tokens_.isActive(token).value());
 }
 
-TEST_F(LockTokensTest, S1_60_IsActiveIsTrueWhileTheTokenHoldsTheLockAndForNobodyElse) {
+TEST_F(LockTokensTest, IsActiveIsTrueWhileTheTokenHoldsTheLockAndForNobodyElse) {
   const LockToken token = tokens_.acquire(key_, lease(20s, "a")).value();
   EXPECT_TRUE(LockTokens{open()}.isActive(token).value()) << "whoever asks";
   const TokenView view = tokens_.check(token).value();
@@ -356,7 +356,7 @@ TEST_F(LockTokensTest, ATokenOfAnotherStoreFindsNothingToTouch) {
   EXPECT_TRUE(tokens_.isActive(mine).value());
 }
 
-TEST_F(LockTokensTest, S1_65_ALostReplyOfTheAcquiringWriteIsFoundAtOnce) {
+TEST_F(LockTokensTest, ALostReplyOfTheAcquiringWriteIsFoundAtOnce) {
   store_->plan({Mishap::lostReply});
   const Instant before = readClock();
   TokenAcquireOptions options = lease(30s);
@@ -376,7 +376,7 @@ TEST_F(LockTokensTest, ALostRequestOfTheAcquiringWriteIsWrittenAgain) {
   EXPECT_EQ(store_->writes(), 3);
 }
 
-TEST_F(LockTokensTest, S1_64_ThrottlingIsWaitedOutWithinTheBudget) {
+TEST_F(LockTokensTest, ThrottlingIsWaitedOutWithinTheBudget) {
   store_->plan({Mishap::throttled, Mishap::throttled, Mishap::throttled});
   TokenAcquireOptions options = lease(2s);
   options.waitFor = 60s;
@@ -386,7 +386,7 @@ TEST_F(LockTokensTest, S1_64_ThrottlingIsWaitedOutWithinTheBudget) {
   EXPECT_TRUE(tokens_.renew(token).has_value());
 }
 
-TEST_F(LockTokensTest, S3_36_AnErrorIsNeverALock) {
+TEST_F(LockTokensTest, AnErrorIsNeverALock) {
   store_->plan({Mishap::denied});
   TokenAcquireOptions options = lease(10s);
   options.waitFor = 60s;

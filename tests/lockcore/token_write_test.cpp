@@ -51,7 +51,7 @@ class TokenWriteTest : public ::testing::Test {
   const Instant t0_{100s, 100s, 100s};
 };
 
-TEST_F(TokenWriteTest, S1_53_ARenewalCarriesTheWholeStateAndTheNewLease) {
+TEST_F(TokenWriteTest, ARenewalCarriesTheWholeStateAndTheNewLease) {
   TokenWrite write = renewal(25s);
   const WriteRequest request = write.nextWrite(t0_, 88);
   EXPECT_EQ(request.purpose, WriteRequest::Purpose::renew);
@@ -142,7 +142,7 @@ TEST_F(TokenWriteTest, AConflictThatHidesTheRecordIsReadBack) {
       << "a write that was delivered twice conflicts with its own first copy";
 }
 
-TEST_F(TokenWriteTest, S2_21_ReleasedNotHeldAndLostAreThreeAnswers) {
+TEST_F(TokenWriteTest, ReleasedNotHeldAndLostAreThreeAnswers) {
   {
     TokenWrite write = release();
     EXPECT_TRUE(write.nextWrite(t0_, 0).record.released);
@@ -178,7 +178,7 @@ TEST_F(TokenWriteTest, AReleaseWithAnOldTokenDoesNotTouchTheNewer) {
   EXPECT_EQ(write.error().trouble, LockTokenTrouble::superseded);
 }
 
-TEST_F(TokenWriteTest, S1_64_WhatMayPassIsTriedAgainAndWhatMayNotIsTold) {
+TEST_F(TokenWriteTest, WhatMayPassIsTriedAgainAndWhatMayNotIsTold) {
   for (const ErrorClass passing : {ErrorClass::transient, ErrorClass::throttled}) {
     TokenWrite write = renewal();
     static_cast<void>(write.nextWrite(t0_, 0));
@@ -195,7 +195,7 @@ TEST_F(TokenWriteTest, S1_64_WhatMayPassIsTriedAgainAndWhatMayNotIsTold) {
   }
 }
 
-TEST_F(TokenWriteTest, S3_15_WhenTheTimeIsOverAnUnansweredWriteIsUnknownAndNeverASuccess) {
+TEST_F(TokenWriteTest, WhenTheTimeIsOverAnUnansweredWriteIsUnknownAndNeverASuccess) {
   TokenWrite write = renewal();
   static_cast<void>(write.nextWrite(t0_, 0));
   ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);

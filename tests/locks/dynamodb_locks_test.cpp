@@ -63,7 +63,7 @@ class DynamoDbLocks : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(DynamoDbLocks, S1_01_eightProcessesCountExactly) {
+TEST_F(DynamoDbLocks, eightProcessesCountExactly) {
   const int each = sections(6);
   const CounterFile counter{directory_.file("counter")};
   std::vector<pid_t> children;
@@ -84,7 +84,7 @@ TEST_F(DynamoDbLocks, S1_01_eightProcessesCountExactly) {
   EXPECT_EQ(counter.read(), 8 * each);
 }
 
-TEST_F(DynamoDbLocks, S3_43_S3_41_fencedCountsAreExactUnderKillsAndStops) {
+TEST_F(DynamoDbLocks, fencedCountsAreExactUnderKillsAndStops) {
   const int each = sections(3);
   const int faults = std::min(2 * each, 40);
   const FencedCount count{[this] { return makeDynamoDbStore(options_); }, directory_.file("ledger.db"), 1s, each,
@@ -92,7 +92,7 @@ TEST_F(DynamoDbLocks, S3_43_S3_41_fencedCountsAreExactUnderKillsAndStops) {
   count.runUnderKillsAndStops();
 }
 
-TEST_F(DynamoDbLocks, S3_13_S3_29_S1_45_theRequestsOfALockAreExactlyThese) {
+TEST_F(DynamoDbLocks, theRequestsOfALockAreExactlyThese) {
   using Counts = std::map<std::string, int>;
   const auto counting = std::make_shared<CountingClient>(makeSocketClient(options_.endpoint));
   LockClient client{makeDynamoDbStore(options_, counting, Logger{})};
@@ -120,7 +120,7 @@ TEST_F(DynamoDbLocks, S3_13_S3_29_S1_45_theRequestsOfALockAreExactlyThese) {
   EXPECT_EQ(counting->take(), (Counts{{"GetItem", 1}})) << "S3-35: who waits only reads";
 }
 
-TEST_F(DynamoDbLocks, S4_05_S4_06_J29_J30_J33_J44_J54_whatCallsSaidIsInTheItem) {
+TEST_F(DynamoDbLocks, whatCallsSaidIsInTheItem) {
   LockClient client{makeDynamoDbStore(options_)};
   const auto hand = makeSocketClient(options_.endpoint);
   const auto item = [&] {

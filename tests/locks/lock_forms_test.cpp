@@ -38,7 +38,7 @@ class LockForms : public testing::Test {
   LockClient b{store};
 };
 
-TEST_F(LockForms, S1_66_blocking) {
+TEST_F(LockForms, blocking) {
   LockResult<Lock> lock = a.acquire({"orders"});
   ASSERT_TRUE(lock.has_value());
   EXPECT_TRUE(lock->isHeld());
@@ -49,7 +49,7 @@ TEST_F(LockForms, S1_66_blocking) {
   EXPECT_TRUE(b.tryAcquire({"orders"}).has_value());
 }
 
-TEST_F(LockForms, S1_66_callbackAndFuture) {
+TEST_F(LockForms, callbackAndFuture) {
   std::promise<bool> held;
   a.acquireAsync({"orders"}, {}, [&](LockResult<Lock> lock) {
     held.set_value(lock->isHeld());  // the lock goes with the callback
@@ -66,7 +66,7 @@ TEST_F(LockForms, aFutureThatIsDroppedReleasesWhatItWon) {
   EXPECT_TRUE(lock.has_value());
 }
 
-TEST_F(LockForms, S1_66_J48_asioTokensOnTheCallersLoop) {
+TEST_F(LockForms, asioTokensOnTheCallersLoop) {
   asio::io_context io;
   LockClient first{store};  // goes before the loop does
   LockClient other{store};
@@ -133,7 +133,7 @@ TEST_F(LockForms, aCancellationSlotIsNotTouchedOnceTheHandlerWasCalled) {
   }
 }
 
-TEST_F(LockForms, J48_theLibrarysWorkRunsOnTheCallersLoop) {
+TEST_F(LockForms, theLibrarysWorkRunsOnTheCallersLoop) {
   asio::io_context io;
   auto work = asio::make_work_guard(io);
   std::thread loop{[&] { io.run(); }};
@@ -150,7 +150,7 @@ TEST_F(LockForms, J48_theLibrarysWorkRunsOnTheCallersLoop) {
   loop.join();
 }
 
-TEST_F(LockForms, S3_44_clientsOfOneProcessExcludeEachOther) {
+TEST_F(LockForms, clientsOfOneProcessExcludeEachOther) {
   constexpr int threads = 8;
   constexpr int sections = 50;
   int counter = 0;  // plain on purpose
@@ -248,7 +248,7 @@ TEST_F(LockForms, misuse_twoThreadsReleaseOneLock) {
   }
 }
 
-TEST_F(LockForms, S2_12_S1_40_twoClientsInOneProcessAreTwoCandidates) {
+TEST_F(LockForms, twoClientsInOneProcessAreTwoCandidates) {
   EXPECT_NE(a.candidate(), b.candidate());
   const Lock first = a.acquire({"x"}).value();
   const Lock second = b.acquire({"y"}).value();

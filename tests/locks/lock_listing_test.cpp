@@ -65,7 +65,7 @@ class LockListing : public testing::Test {
   std::unique_ptr<LockClient> client_;
 };
 
-TEST_F(LockListing, J39_threeThousandRowsInManyPagesAreListedInOrder) {
+TEST_F(LockListing, threeThousandRowsInManyPagesAreListedInOrder) {
   LockClient client{makeDynamoDbStore(options_)};  // over the client that users have, which bounds replies
   const auto listed = client.list("row-");
   ASSERT_TRUE(listed.has_value()) << listed.error().message;
@@ -77,7 +77,7 @@ TEST_F(LockListing, J39_threeThousandRowsInManyPagesAreListedInOrder) {
   }
 }
 
-TEST_F(LockListing, J89_aScanSeesThemAllAndKeepsOnePageAtATime) {
+TEST_F(LockListing, aScanSeesThemAllAndKeepsOnePageAtATime) {
   std::vector<std::string> names;
   names.reserve(rows);
   std::int64_t most = 0;
@@ -102,7 +102,7 @@ TEST_F(LockListing, J89_aScanSeesThemAllAndKeepsOnePageAtATime) {
 #endif
 }
 
-TEST_F(LockListing, J89_aScanThatEndsEarlyAsksForNoFurtherPage) {
+TEST_F(LockListing, aScanThatEndsEarlyAsksForNoFurtherPage) {
   int seen = 0;
   const auto scanned = client_->scan("row-", [&](const ListedView&) { return ++seen < 5; });
   ASSERT_TRUE(scanned.has_value()) << scanned.error().message;

@@ -58,24 +58,24 @@ class LockRequests(unittest.TestCase):
         self.addCleanup(lambda: self.assertEqual(actor.close(), 0))
         return actor
 
-    def test_S1_45_an_uncontended_round_trip_is_what_the_documentation_says(self):
+    def test_an_uncontended_round_trip_is_what_the_documentation_says(self):
         self.assertEqual(self.client.requests_of("acquire orders"),
                          {name: TAKE.get(name, 0) + LOOK_AT_NOTHING.get(name, 0) for name in TAKE})
         self.assertEqual(self.client.requests_of("release"), CHANGE)
 
-    def test_S1_45_what_was_released_last_is_taken_without_a_look(self):
+    def test_what_was_released_last_is_taken_without_a_look(self):
         self.client.requests_of("acquire orders")
         self.client.requests_of("release")
         for _ in range(ROUNDS):
             self.assertEqual(self.client.requests_of("acquire orders"), TAKE)
             self.assertEqual(self.client.requests_of("release"), CHANGE)
 
-    def test_S3_13_a_renewal_is_one_request(self):
+    def test_a_renewal_is_one_request(self):
         self.client.requests_of("acquire orders")
         for _ in range(ROUNDS):
             self.assertEqual(self.client.requests_of("renew"), CHANGE)
 
-    def test_S3_35_a_look_at_a_held_lock_is_one_request(self):
+    def test_a_look_at_a_held_lock_is_one_request(self):
         self.client.requests_of("acquire orders")
         other = self.another()
         other.do("acquire second")

@@ -31,7 +31,7 @@ class SqliteLocks : public testing::Test {
   TempDir directory;
 };
 
-TEST_F(SqliteLocks, S1_01_S4_02_eightProcessesCountExactly) {
+TEST_F(SqliteLocks, eightProcessesCountExactly) {
   const int each = sections(25);
   const CounterFile counter{directory.file("counter")};
   std::vector<pid_t> children;
@@ -52,7 +52,7 @@ TEST_F(SqliteLocks, S1_01_S4_02_eightProcessesCountExactly) {
   EXPECT_EQ(counter.read(), 8 * each);
 }
 
-TEST_F(SqliteLocks, S3_43_S3_41_fencedCountsAreExactUnderKillsAndStops) {
+TEST_F(SqliteLocks, fencedCountsAreExactUnderKillsAndStops) {
   const FencedCount count{[this] { return store(); }, directory.file("ledger.db"), 400ms, sections(25), 40};
   count.runUnderKillsAndStops();
 }
@@ -85,7 +85,7 @@ TEST_F(SqliteLocks, theLastOfEverythingMayGoInsideAnAnswer) {
   }
 }
 
-TEST_F(SqliteLocks, S1_29_S4_20_aReleasedLockIsTakenAtOnceByAnotherProcess) {
+TEST_F(SqliteLocks, aReleasedLockIsTakenAtOnceByAnotherProcess) {
   const pid_t child = spawn([&] {
     LockClient client{store()};
     LockResult<Lock> lock = client.acquire({"orders"}, {.lease = 60s});
@@ -101,7 +101,7 @@ TEST_F(SqliteLocks, S1_29_S4_20_aReleasedLockIsTakenAtOnceByAnotherProcess) {
   EXPECT_EQ(exitOf(child), 0);
 }
 
-TEST_F(SqliteLocks, S1_02_aCrashedHoldersLockIsTakenOnTheKernelsProof) {
+TEST_F(SqliteLocks, aCrashedHoldersLockIsTakenOnTheKernelsProof) {
   const pid_t child = spawn([&] {
     LockClient client{store()};
     const LockResult<Lock> lock = client.acquire({"orders"}, {.lease = 10min});
@@ -115,7 +115,7 @@ TEST_F(SqliteLocks, S1_02_aCrashedHoldersLockIsTakenOnTheKernelsProof) {
   EXPECT_EQ(lock->fencingToken(), FencingToken{2});
 }
 
-TEST_F(SqliteLocks, S1_49_oddNamesDoNotCollide) {
+TEST_F(SqliteLocks, oddNamesDoNotCollide) {
   LockClient client{store()};
   std::vector<Lock> locks;
   for (const char* name : {"/", "#", "%", "é", "日本", "'", "\"", "a\nb", "a b", "a/b"}) {
@@ -127,7 +127,7 @@ TEST_F(SqliteLocks, S1_49_oddNamesDoNotCollide) {
   EXPECT_EQ(client.list("")->size(), 10U);
 }
 
-TEST_F(SqliteLocks, J43_J44_J46_J55_J56_whatCallsSaidIsInTheRow) {
+TEST_F(SqliteLocks, whatCallsSaidIsInTheRow) {
   LockClient client{store()};
   Lock lock = client.acquire({"orders"}, {.data = "one", .attributes = {{"site", "berlin"}}}).value();
   EXPECT_TRUE(lock.renew({.lease = 30s, .data = "two"}).has_value());
@@ -147,7 +147,7 @@ TEST_F(SqliteLocks, J43_J44_J46_J55_J56_whatCallsSaidIsInTheRow) {
   EXPECT_EQ(client.tryAcquire({"orders"})->fencingToken(), FencingToken{3}) << "S2-38: the counter outlives the row";
 }
 
-TEST_F(SqliteLocks, S1_39_J49_threadsEndWithTheClient) {
+TEST_F(SqliteLocks, threadsEndWithTheClient) {
   const auto threads = [] {
     long count = 0;
     std::ifstream status{"/proc/self/status"};

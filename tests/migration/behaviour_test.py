@@ -30,7 +30,7 @@ class Behaviour(RowTest):
         self.update(self.group, ownerName={"S": owner}, recordVersionNumber={"S": str(uuid.uuid4())},
                     leaseDuration={"S": str(self.lease_ms)})
 
-    def test_S1_07_the_lock_is_held_as_long_as_the_program_runs_and_is_free_then(self):
+    def test_the_lock_is_held_as_long_as_the_program_runs_and_is_free_then(self):
         leader = self.start(self.yaml(lease="{ duration: 1s }"), "--once", job="sleep 3")
         leader.says("elected with")
         versions = set()
@@ -43,7 +43,7 @@ class Behaviour(RowTest):
         self.assertIn("isReleased", self.item(self.group))
         self.assertEqual((leader.process.returncode, self.token()), (0, 1))
 
-    def test_S1_17_S1_19_S2_29_J_72_J_95_who_loses_the_row_is_told_within_a_heartbeat_once_and_why(self):
+    def test_who_loses_the_row_is_told_within_a_heartbeat_once_and_why(self):
         self.lease_ms, self.heartbeat_ms = 6000, 1000
         leader = self.started(self.yaml(), "--once", job="exec sleep 60")
         leader.says("the job starts as process")
@@ -54,7 +54,7 @@ class Behaviour(RowTest):
         self.assert_one(r"revoked \(lost", leader.log)
         self.assertEqual(self.text_of(self.group, "ownerName"), "usurper#0", "it took the row back, or released it")
 
-    def test_S1_21_S1_68_a_busy_lock_is_an_exit_code_at_once_and_names_the_holder(self):
+    def test_a_busy_lock_is_an_exit_code_at_once_and_names_the_holder(self):
         self.started(self.yaml("alice"))
         touched = self.directory / "touched"
         began = time.monotonic()
@@ -64,14 +64,14 @@ class Behaviour(RowTest):
         self.assertRegex(done.stderr, r"busy: alice \(\w+\) leads rows with fencing token 1")
         self.assertFalse(touched.exists())
 
-    def test_S1_30_S1_31_S3_17_the_work_runs_once_and_its_failure_passes_through(self):
+    def test_the_work_runs_once_and_its_failure_passes_through(self):
         for code in (0, 3):
             leader = self.start(self.yaml(f"c{code}"), "--once", job=f"echo x >> {self.directory}/ran; exit {code}")
             self.assertEqual(leader.process.wait(20), code)
             self.assertIn("isReleased", self.item(self.group))
         self.assertEqual((self.directory / "ran").read_text(), "x\nx\n")
 
-    def test_S1_34_S1_36_errors_for_most_of_the_lease_are_told_and_cost_nothing(self):
+    def test_errors_for_most_of_the_lease_are_told_and_cost_nothing(self):
         proxy = self.proxied()
         leader = self.started(self.yaml(endpoint=proxy.endpoint, lease="{ duration: 5s, heartbeat: 1s }"))
         before = self.text_of(self.group, "recordVersionNumber")
@@ -85,7 +85,7 @@ class Behaviour(RowTest):
         wait_until(lambda: self.text_of(self.group, "recordVersionNumber") != renewed, "a renewal")
         self.assertEqual((leader.count("revoked"), self.token()), (0, 1), leader.log)
 
-    def test_S1_45_S3_13_S3_29_S3_53_an_acquisition_is_three_requests_a_renewal_one_a_release_one(self):
+    def test_an_acquisition_is_three_requests_a_renewal_one_a_release_one(self):
         proxy = self.proxied()
         leader = self.started(self.yaml(endpoint=proxy.endpoint))
         proxy.wait_for(lambda log: sum(e["operation"] == "UpdateItem" for e in log) >= 4)
@@ -100,7 +100,7 @@ class Behaviour(RowTest):
         self.assertLessEqual(operations[:won].count("DescribeTable"), 2)
         self.assertNotIn("ListTables", operations)
 
-    def test_S3_35_S3_50_S4_10_J_58_J_97_a_standby_reads_once_a_heartbeat_consistently_and_is_quiet(self):
+    def test_a_standby_reads_once_a_heartbeat_consistently_and_is_quiet(self):
         proxy = self.proxied()
         proxy.keep_bodies()
         self.started(self.yaml())
@@ -121,7 +121,7 @@ class Behaviour(RowTest):
                 self.assertIs(body["ConsistentRead"], True)
         self.assertLessEqual(len(standby.log.splitlines()) - lines, 1, standby.log)
 
-    def test_S1_54_S1_57_S2_20_S3_20_S3_32_S3_34_who_was_paused_past_its_lease_takes_nothing_back(self):
+    def test_who_was_paused_past_its_lease_takes_nothing_back(self):
         frozen = self.started(self.yaml("a"), "--once")
         watcher = Watcher(self, self.group)
         other = self.start(self.yaml("b"))
@@ -140,7 +140,7 @@ class Behaviour(RowTest):
         self.assertEqual("".join(owner for n, owner in enumerate(owners) if n == 0 or owners[n - 1] != owner), "a#b#",
                          "there was a state between the two")
 
-    def test_S1_54_S4_12_a_renewal_that_arrives_after_the_lease_takes_nothing_back(self):
+    def test_a_renewal_that_arrives_after_the_lease_takes_nothing_back(self):
         proxy = self.proxied()
         slow = self.started(self.yaml("a", endpoint=proxy.endpoint))
         other = self.start(self.yaml("b"))
@@ -161,7 +161,7 @@ class Behaviour(RowTest):
         self.assertEqual((other.count("revoked"), self.token()), (0, 2), other.log)
         self.assertTrue(self.text_of(self.group, "ownerName").startswith("b#"))
 
-    def test_S1_55_a_lease_that_ran_out_never_comes_back_it_is_won_anew_with_a_higher_token(self):
+    def test_a_lease_that_ran_out_never_comes_back_it_is_won_anew_with_a_higher_token(self):
         frozen = self.started(self.yaml("a"))
         frozen.signal(signal.SIGSTOP)
         time.sleep(self.lease_ms / 1000 + 0.3)
@@ -169,7 +169,7 @@ class Behaviour(RowTest):
         frozen.says("revoked (expired")
         frozen.says("elected with fencing token 2")
 
-    def test_S1_02_S1_58_S2_24_S3_54_S4_18_a_killed_holder_is_followed_when_its_lease_is_over_and_not_before(self):
+    def test_a_killed_holder_is_followed_when_its_lease_is_over_and_not_before(self):
         dead = self.started(self.yaml("a"))
         version = self.text_of(self.group, "recordVersionNumber")
         wait_until(lambda: self.text_of(self.group, "recordVersionNumber") != version, "a renewal")
@@ -185,7 +185,7 @@ class Behaviour(RowTest):
         self.assertGreater(took, (self.lease_ms - self.heartbeat_ms * 1.2) / 1000)
         print(f"taken over {took:.2f} s after the kill; the lease is {self.lease_ms / 1000} s")
 
-    def test_S1_58_the_row_of_a_dead_holder_stays_and_is_shown_as_stale(self):
+    def test_the_row_of_a_dead_holder_stays_and_is_shown_as_stale(self):
         config = self.yaml()
         self.started(config).process.kill()
         time.sleep(self.lease_ms / 1000 + 0.5)
@@ -194,7 +194,7 @@ class Behaviour(RowTest):
         self.assertEqual(status.returncode, 84, status.stdout)
         self.assertIn("silent", status.stdout)
 
-    def test_S1_60_the_status_names_the_holder_and_after_the_release_nobody(self):
+    def test_the_status_names_the_holder_and_after_the_release_nobody(self):
         config = self.yaml("alice")
         leader = self.started(config)
         status = json.loads(self.tenure("status", "--json", "--config", config).stdout)
@@ -204,13 +204,13 @@ class Behaviour(RowTest):
         after = self.tenure("status", "--json", "--config", config)
         self.assertEqual((after.returncode, json.loads(after.stdout)["leader"]), (84, None))
 
-    def test_S1_64_throttling_of_the_acquisition_is_tried_again(self):
+    def test_throttling_of_the_acquisition_is_tried_again(self):
         proxy = self.proxied()
         proxy.set_rules([{"action": "error", "name": "ThrottlingException", "operation": "TransactWriteItems", "count": 3}])
         self.started(self.yaml(endpoint=proxy.endpoint))
         self.assertEqual(proxy.rules()[0]["applied"], 3)
 
-    def test_S2_16_S3_52_eight_that_start_without_a_table_elect_one(self):
+    def test_eight_that_start_without_a_table_elect_one(self):
         self.call("DeleteTable")
         candidates = [self.start(self.yaml(f"c{n}")) for n in range(8)]
         for candidate in candidates:
@@ -222,7 +222,7 @@ class Behaviour(RowTest):
     def elected(candidates):
         return wait_until(lambda: next((c for c in candidates if c.count("elected with")), None), "a leader")
 
-    def test_S2_38_S3_38_a_deleted_row_is_no_success_and_the_token_goes_on_rising(self):
+    def test_a_deleted_row_is_no_success_and_the_token_goes_on_rising(self):
         leader = self.started(self.yaml())
         self.call("DeleteItem", Key={"key": {"S": self.group}})
         leader.says("revoked (recordMissing")
@@ -233,7 +233,7 @@ class Behaviour(RowTest):
         self.assertNotEqual(self.call("DescribeTable", check=False).get("Table", {}).get("TableStatus"), "ACTIVE")
         self.assertEqual(leader.count("elected with"), 2)
 
-    def test_S1_52_S3_05_S3_06_J_04_J_05_two_of_one_name_are_two(self):
+    def test_two_of_one_name_are_two(self):
         first = self.started(self.yaml("twin"))
         second = self.start(self.yaml("twin"))
         second.says("the leader is twin (")
@@ -243,7 +243,7 @@ class Behaviour(RowTest):
         self.assertNotIn("isReleased", self.item(self.group))
         self.assertEqual(first.count("revoked"), 0)
 
-    def test_J_10_unavailability_is_not_believed_through(self):
+    def test_unavailability_is_not_believed_through(self):
         proxy = self.proxied()
         leader = self.started(self.yaml(endpoint=proxy.endpoint))
         began = time.monotonic()
@@ -253,7 +253,7 @@ class Behaviour(RowTest):
         time.sleep(max(0.0, began + 2 * self.lease_ms / 1000 - time.monotonic()))
         self.assertEqual(leader.count("elected with"), 1)
 
-    def test_J_32_J_34_S3_15_an_error_on_the_release_is_tried_again(self):
+    def test_an_error_on_the_release_is_tried_again(self):
         proxy = self.proxied()
         leader = self.started(self.yaml(endpoint=proxy.endpoint))
         proxy.set_rules([{"action": "error", "name": "InternalServerError", "operation": "UpdateItem", "count": 1,
@@ -263,7 +263,7 @@ class Behaviour(RowTest):
         self.assertIn("stopped (released)", leader.log)
         self.assertIn("isReleased", self.item(self.group))
 
-    def test_S3_15_J_31_a_release_that_nobody_answers_is_unknown_and_bounded(self):
+    def test_a_release_that_nobody_answers_is_unknown_and_bounded(self):
         proxy = self.proxied()
         leader = self.started(self.yaml(endpoint=proxy.endpoint))
         proxy.listen(False)
@@ -273,7 +273,7 @@ class Behaviour(RowTest):
         self.assertNotIn("stopped (released)", leader.log)
         self.assertRegex(leader.log, r"stopped \((unknown|notHeld)\)")
 
-    def test_S1_62_a_flag_with_an_end_is_a_lease_that_a_job_holds(self):
+    def test_a_flag_with_an_end_is_a_lease_that_a_job_holds(self):
         config = self.yaml(group="breaker-open")
         flag = self.start(config, "--once", job="sleep 1")
         flag.says("elected with")
@@ -281,7 +281,7 @@ class Behaviour(RowTest):
         flag.process.wait(20)
         self.assertEqual(self.tenure("status", "--config", config).returncode, 84)
 
-    def test_S1_29_S2_25_S4_20_a_stop_frees_the_row_and_the_next_follows_within_a_poll(self):
+    def test_a_stop_frees_the_row_and_the_next_follows_within_a_poll(self):
         first = self.started(self.yaml("a"))
         second = self.start(self.yaml("b"))
         second.says("the leader is a (")
@@ -292,12 +292,12 @@ class Behaviour(RowTest):
         self.assertLess(time.monotonic() - began, 1.25 * self.heartbeat_ms / 1000 + 1)
         self.assertIn("stopped (released)", first.log)
 
-    def test_S1_10_two_names_are_held_at_once(self):
+    def test_two_names_are_held_at_once(self):
         both = [self.started(self.yaml("a", group=name)) for name in ("one", "two")]
         self.assertEqual([None, None], [candidate.process.poll() for candidate in both])
         self.assertEqual((self.token("one"), self.token("two")), (1, 1))
 
-    def test_S3_30_while_the_table_is_being_made_nobody_has_the_lock(self):
+    def test_while_the_table_is_being_made_nobody_has_the_lock(self):
         self.call("DeleteTable")
         proxy = self.proxied()
         proxy.set_rules([{"action": "error", "name": "ResourceNotFoundException",

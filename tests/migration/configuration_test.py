@@ -50,49 +50,49 @@ class Configuration(RowTest):
         for word in words:
             self.assertIn(word, done.stderr)
 
-    def test_S1_03_S3_08_a_lease_that_makes_no_sense_is_refused_with_line_and_key(self):
+    def test_a_lease_that_makes_no_sense_is_refused_with_line_and_key(self):
         for value, says in (("0s", "allowed is 100ms to 24h"), ("-1s", "lease.duration"), ("-5ms", "lease.duration"),
                             ("99999h", "allowed is 100ms to 24h"), ("2.5ms", "allowed is"), ("0.5ms", "millisecond"),
                             ("99999999999999999999h", "lease.duration")):
             with self.subTest(value=value):
                 self.refused(f"{HOLDS}lease:\n  duration: {value}\n", ":4:13: lease.duration: ", says)
 
-    def test_S1_08_without_a_name_there_is_no_lock(self):
+    def test_without_a_name_there_is_no_lock(self):
         self.refused("store: { type: sqlite, path: ./g.db }\n", "group", ":1:")
 
-    def test_S1_09_S3_37_no_name_is_made_up_for_a_bad_one(self):
+    def test_no_name_is_made_up_for_a_bad_one(self):
         for name in ('""', '" "', '"a\\0b"', '"' + "x" * 2049 + '"', "~"):
             with self.subTest(name=name[:9]):
                 self.refused(f"group: {name}\nstore: {{ type: sqlite, path: ./g.db }}\n", ": group: ")
         self.assertEqual([], list(self.directory.glob("*.db")))
 
-    def test_S2_03_defaults_are_printed(self):
+    def test_defaults_are_printed(self):
         done = self.check(HOLDS, "--effective")
         self.assertIn("duration: 10s", done.stdout)
         self.assertIn("# heartbeat: 3333ms  (default: a third of lease.duration)", done.stdout)
 
-    def test_S2_09_J_13_a_heartbeat_as_long_as_the_lease_is_refused(self):
+    def test_a_heartbeat_as_long_as_the_lease_is_refused(self):
         for heartbeat in ("30s", "15s", "14s"):
             self.refused(f"{HOLDS}lease: {{ duration: 30s, heartbeat: {heartbeat} }}\n", "lease.heartbeat: ", "lease duration of 30000ms")
         self.assertEqual(self.check(f"{HOLDS}lease: {{ duration: 30s, heartbeat: 10s }}\n").returncode, 0)
 
-    def test_S3_26_a_variable_with_a_default(self):
+    def test_a_variable_with_a_default(self):
         text = f'group: g\nstore: {{ type: dynamodb, table: "${{T:-locks}}", endpoint: "{the_endpoint()}" }}\n'
         config = self.file(text)
         for environment, table in (({}, "locks"), ({"T": "mine"}, "mine"), ({"T": ""}, "locks")):
             done = self.tenure("check", "--effective", "--config", config, env=self.bare | environment)
             self.assertIn(f"table: {table}\n", done.stdout, done.stderr)
 
-    def test_J_01_a_store_without_a_table_is_refused(self):
+    def test_a_store_without_a_table_is_refused(self):
         self.refused("group: g\nstore: { type: dynamodb }\n", "store.table")
 
-    def test_J_08_J_60_a_time_has_a_unit(self):
+    def test_a_time_has_a_unit(self):
         self.refused(f"{HOLDS}lease: {{ duration: 10 }}\n", 'lease.duration: "10" has no unit', "10s")
         same = {self.check(f"{HOLDS}lease: {{ duration: {value} }}\n", "--effective").stdout for value in ("5s", "5000ms")}
         self.assertEqual(len(same), 1, same)
         self.assertIn("duration: 5s", same.pop())
 
-    def test_J_70_J_71_the_time_of_the_warning_is_named_and_bounded(self):
+    def test_the_time_of_the_warning_is_named_and_bounded(self):
         for lease in ("{ duration: 10s, stop_margin: 6s }", "{ duration: 10s, heartbeat: 4s, stop_margin: 3s }",
                       "{ duration: 10s, guard: 6s }"):
             self.refused(f"{HOLDS}lease: {lease}\n", ": lease.")
@@ -100,7 +100,7 @@ class Configuration(RowTest):
         self.assertIn("the work is told to stop this long before the leader's right ends",
                       re.sub(r"\s*\n\s*# ", " ", help_of_key))
 
-    def test_J_14_options_are_printable_and_hold_no_secret(self):
+    def test_options_are_printable_and_hold_no_secret(self):
         done = self.tenure("check", "--effective", "--config", self.yaml(), env=self.bare | {
             "AWS_ACCESS_KEY_ID": "AKIAROWS", "AWS_SECRET_ACCESS_KEY": SECRET})
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -108,7 +108,7 @@ class Configuration(RowTest):
         self.assertNotIn(SECRET, done.stdout + done.stderr)
         self.assertNotIn("AKIAROWS", done.stdout + done.stderr)
 
-    def test_S1_14_J_98_no_output_shows_a_secret_not_even_a_trace(self):
+    def test_no_output_shows_a_secret_not_even_a_trace(self):
         environment = self.bare | {"AWS_ACCESS_KEY_ID": "AKIAROWS", "AWS_SECRET_ACCESS_KEY": SECRET,
                                    "AWS_SESSION_TOKEN": SECRET + "-session"}
         config = self.yaml(more="log: { level: trace }\n")
@@ -154,7 +154,7 @@ class Configuration(RowTest):
             "[default]\nregion = eu-west-2\n[profile process]\nregion = sa-east-1\n"
             f"credential_process = cat {self.directory}/keys.json\n")
 
-    def test_S1_11_S3_09_the_region_signs_the_request_and_there_is_none_by_default(self):
+    def test_the_region_signs_the_request_and_there_is_none_by_default(self):
         self.listen()
         keys = {"AWS_ACCESS_KEY_ID": "AKIAENV", "AWS_SECRET_ACCESS_KEY": SECRET}
         for store, environment, region in (
@@ -167,7 +167,7 @@ class Configuration(RowTest):
         for place in ("AWS_REGION", "AWS_DEFAULT_REGION", "profile"):
             self.assertIn(place, told)
 
-    def test_S1_12_S1_13_S2_11_each_source_of_keys_signs_and_half_a_key_is_an_error(self):
+    def test_each_source_of_keys_signs_and_half_a_key_is_an_error(self):
         self.listen()
         secret = {"AWS_SECRET_ACCESS_KEY": SECRET}
         for store, environment, key in ((", region: us-east-1", secret | {"AWS_ACCESS_KEY_ID": "AKIAENV"}, "AKIAENV"),
@@ -183,7 +183,7 @@ class Configuration(RowTest):
             self.assertIn(names, told)
             self.assertNotIn(SECRET, told)
 
-    def test_S3_27_each_place_for_the_endpoint_works(self):
+    def test_each_place_for_the_endpoint_works(self):
         self.make_table()
         keys = {name: value for name, value in os.environ.items() if name.startswith("AWS_") and "ENDPOINT" not in name}
         plain = f"group: g\nstore: {{ type: dynamodb, table: {self.table}, region: us-east-1"
@@ -194,20 +194,20 @@ class Configuration(RowTest):
                                env=self.bare | keys | environment)
             self.assertEqual(done.returncode, 0, done.stderr)
 
-    def test_S1_22_S1_23_a_lock_for_one_process_only_says_so(self):
+    def test_a_lock_for_one_process_only_says_so(self):
         config = self.file("group: g\nstore: { type: memory }\n")
         both = [self.started(config) for _ in range(2)]
         for candidate in both:
             candidate.says("warning: store.type memory is seen by this process only; another copy would lead")
         self.assertIn("memory (single process)", self.tenure("status", "--config", config).stdout)
 
-    def test_S3_01_one_version_everywhere(self):
+    def test_one_version_everywhere(self):
         version = re.search(r"project\(tenure VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
         self.assertEqual(self.tenure("--version").stdout, f"tenure {version}\n")
         changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
         self.assertIn(version, changes)
 
-    def test_S1_38_S2_36_S3_49_one_line_for_each_step_and_no_warning_at_a_normal_end(self):
+    def test_one_line_for_each_step_and_no_warning_at_a_normal_end(self):
         self.make_table()
         candidate = self.started(self.yaml("alice"))
         self.assertEqual(candidate.finish(15), 0)
@@ -216,14 +216,14 @@ class Configuration(RowTest):
             self.assert_one(line, candidate.log)
         self.assertNotRegex(candidate.log, r"Z (warn|error) ")
 
-    def test_S2_44_licence_and_notices_are_there(self):
+    def test_licence_and_notices_are_there(self):
         for name in ("LICENSE", "THIRD_PARTY_NOTICES.md", "CHANGELOG.md"):
             self.assertGreater((ROOT / name).stat().st_size, 200)
         install = (ROOT / "config" / "cmake" / "TenureInstall.cmake").read_text(encoding="utf-8")
         self.assertIn("LICENSE", install)
         self.assertIn("THIRD_PARTY_NOTICES.md", install)
 
-    def test_J_11_threads_have_names(self):
+    def test_threads_have_names(self):
         leader = self.started(self.yaml())
         tasks = pathlib.Path(f"/proc/{leader.process.pid}/task")
         names = {(task / "comm").read_text(encoding="ascii").strip() for task in tasks.iterdir()}

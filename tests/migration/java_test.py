@@ -17,7 +17,7 @@ class Java(RowTest):
         holder = self.enterContext(java_program.Holder(the_endpoint(), self.table, self.group, **more))
         return holder
 
-    def test_J_03_J_52_with_a_sort_key_java_and_tenure_exclude_each_other_on_one_value_only(self):
+    def test_with_a_sort_key_java_and_tenure_exclude_each_other_on_one_value_only(self):
         keys = "partition_key: key\nsort_key: part\nsort_key_value: {}"
         java = self.java(sort_key=("part", "one"))
         java.wait_for("acquired")
@@ -34,7 +34,7 @@ class Java(RowTest):
         self.assertEqual(leader.finish(signal.SIGTERM), 0)
         waiting.wait_for("acquired")
 
-    def test_J_30_java_takes_both_forms_of_a_release_at_once(self):
+    def test_java_takes_both_forms_of_a_release_at_once(self):
         for delete in ("true", "false"):
             leader = self.started(self.yaml(store=f"delete_on_release: {delete}"))
             self.assertEqual(leader.finish(signal.SIGTERM), 0)
@@ -45,7 +45,7 @@ class Java(RowTest):
             self.assertNotIn("not_granted", [event["e"] for event in java.events])
             self.assertTrue(java.release())
 
-    def test_J_06_leases_of_different_length_are_safe_together(self):
+    def test_leases_of_different_length_are_safe_together(self):
         java = self.java(lease_ms=6000, heartbeat_ms=1500)
         java.wait_for("acquired")
         short = self.yaml(lease="{ duration: 1s }")
@@ -55,7 +55,7 @@ class Java(RowTest):
         self.started(short)
         wait_until(lambda: self.text_of(self.group, "leaseDuration") == "1000", "the own lease in the row")
 
-    def test_J_06_java_with_a_short_lease_waits_for_the_long_one_of_tenure(self):
+    def test_java_with_a_short_lease_waits_for_the_long_one_of_tenure(self):
         lease_ms, heartbeat_ms = 4000, 300
         leader = self.started(self.yaml(lease=f"{{ duration: {lease_ms}ms, heartbeat: {heartbeat_ms}ms }}"))
         java = self.java(lease_ms=1000, heartbeat_ms=250)

@@ -44,7 +44,7 @@ class ManyLeases(RowTest):
                 times.setdefault(name, []).append(entry["at"])
         return times
 
-    def test_S2_31_J_94_thirty_slow_writes_go_on_beside_each_other(self):
+    def test_thirty_slow_writes_go_on_beside_each_other(self):
         _, lines = self.hold(30)
         self.proxy.keep_bodies()
         self.proxy.forget()
@@ -56,7 +56,7 @@ class ManyLeases(RowTest):
         print(f"30 leases, 100 ms a write: {len(gaps)} gaps, median {median:.2f} s, longest {gaps[-1]:.2f} s")
         self.assertLess(median, 2.0, "one after the other they come three seconds apart")
 
-    def test_S2_30_one_that_fails_costs_the_others_nothing(self):
+    def test_one_that_fails_costs_the_others_nothing(self):
         self.lease_ms = 5000
         _, lines = self.hold(3)
         self.proxy.add("error", contains="rows-0", name="InternalServerError")
@@ -65,7 +65,7 @@ class ManyLeases(RowTest):
         self.assertEqual(["revoked rows-0 storeUnreachable\n"], self.revoked(lines))
         self.assertEqual((self.token("rows-1"), self.token("rows-2")), (1, 1))
 
-    def test_S2_04_S2_06_all_are_renewed_and_threads_do_not_grow_with_them(self):
+    def test_all_are_renewed_and_threads_do_not_grow_with_them(self):
         threads = {}
         for count in (3, 40):
             process, lines = self.hold(count)

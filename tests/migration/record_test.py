@@ -38,16 +38,16 @@ class Watcher:
 
 
 class Record(RowTest):
-    def test_S1_15_the_row_is_in_the_table_that_was_named(self):
+    def test_the_row_is_in_the_table_that_was_named(self):
         self.started(self.yaml())
         self.assertEqual(self.item(self.group)["key"], {"S": self.group})
 
-    def test_S1_16_S3_07_J_06_S4_06_the_lease_stands_in_the_row_in_milliseconds(self):
+    def test_the_lease_stands_in_the_row_in_milliseconds(self):
         for lease, text in (("5m", "300000"), ("30s", "30000"), ("20s", "20000"), ("2s", "2000")):
             self.started(self.yaml(group=f"g-{text}", lease=f"{{ duration: {lease} }}"))
             self.assertEqual(self.item(f"g-{text}")["leaseDuration"], {"S": text})
 
-    def test_S1_41_J_02_the_key_of_the_table_may_have_another_name(self):
+    def test_the_key_of_the_table_may_have_another_name(self):
         leader = self.started(self.yaml(store="partition_key: resourceId"))
         item = self.call("GetItem", Key={"resourceId": {"S": self.group}})["Item"]
         self.assertTrue(item["ownerName"]["S"].startswith("a#"))
@@ -56,7 +56,7 @@ class Record(RowTest):
         self.assertEqual(refused.returncode, 83)
         self.assertIn('its partition key is "resourceId" (S), configured is "key" (S)', refused.stderr)
 
-    def test_S1_43_S2_15_a_table_is_made_on_demand_or_with_the_capacity_that_is_asked_for(self):
+    def test_a_table_is_made_on_demand_or_with_the_capacity_that_is_asked_for(self):
         self.started(self.yaml())
         self.assertEqual(self.call("DescribeTable")["Table"]["BillingModeSummary"]["BillingMode"], "PAY_PER_REQUEST")
         self.call("DeleteTable")
@@ -65,7 +65,7 @@ class Record(RowTest):
         self.assertEqual((throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"]), (3, 2))
         wait_until(lambda: self.call("DescribeTimeToLive")["TimeToLiveDescription"].get("AttributeName") == "expires", "its TTL")
 
-    def test_S1_42_J_16_J_18_a_missing_table_is_told_by_name_and_nothing_runs_without_it(self):
+    def test_a_missing_table_is_told_by_name_and_nothing_runs_without_it(self):
         config = self.yaml(store="create_table: false")
         touched = self.directory / "touched"
         done = self.tenure("run", "--config", config, "--wait", "1s", "--", "touch", str(touched))
@@ -80,7 +80,7 @@ class Record(RowTest):
         self.started(self.yaml())  # create_table is true unless it is said
         self.assertEqual(self.call("DescribeTable")["Table"]["TableStatus"], "ACTIVE")
 
-    def test_S1_61_S3_25_S3_31_J_15_J_17_J_19_the_table_is_made_once_and_what_is_wrong_with_it_is_said(self):
+    def test_the_table_is_made_once_and_what_is_wrong_with_it_is_said(self):
         config, passive = self.yaml(), self.yaml(store="create_table: false")
         absent = self.tenure("check", "--connect", "--config", passive)
         self.assertEqual(absent.returncode, 83)
@@ -98,14 +98,14 @@ class Record(RowTest):
         for word in ("AccessDenied", "dynamodb:DescribeTable", self.table, "IAM policy"):
             self.assertIn(word, denied.stderr)
 
-    def test_S3_24_asking_about_a_table_that_is_not_there_does_not_make_it(self):
+    def test_asking_about_a_table_that_is_not_there_does_not_make_it(self):
         for command in ("status", "resign"):
             done = self.tenure(command, "--config", self.yaml())
             self.assertEqual(done.returncode, 83, done.stderr)
             self.assertIn(self.table, done.stderr)
         self.assertIn("ResourceNotFoundException", self.call("DescribeTable", check=False)["__type"])
 
-    def test_J_20_a_table_with_both_keys_is_made_as_configured(self):
+    def test_a_table_with_both_keys_is_made_as_configured(self):
         config = self.yaml(store="partition_key: lock\nsort_key: part\nsort_key_value: one")
         self.assertEqual(self.tenure("check", "--connect", "--config", config).returncode, 0)
         self.assertEqual(self.call("DescribeTable")["Table"]["KeySchema"],
@@ -113,7 +113,7 @@ class Record(RowTest):
         self.started(config)
         self.started(self.yaml(store="partition_key: lock\nsort_key: part\nsort_key_value: two"))  # another lease
 
-    def test_S1_46_S1_47_S2_37_S3_10_S3_11_S3_12_time_to_live_is_a_number_of_seconds_that_moves_and_stays(self):
+    def test_time_to_live_is_a_number_of_seconds_that_moves_and_stays(self):
         leader = self.started(self.yaml(store="ttl_attribute: expires\nttl: 168h"))
 
         def expiry():
@@ -129,7 +129,7 @@ class Record(RowTest):
         self.assertIn("isReleased", self.item(self.group))
         self.assertGreater(expiry(), first)
 
-    def test_S1_49_S3_03_odd_names_are_locks_of_their_own(self):
+    def test_odd_names_are_locks_of_their_own(self):
         names = ["a/b", "a#b", "100 %", "\u00e9", "\u65e5\u672c", "it's", '\\"', "a\\nb", "e\\u0301", " a"]
         self.make_table()
         leaders = [self.started(self.yaml(f"c{n}", group=f'"{name}"')) for n, name in enumerate(names)]
@@ -141,7 +141,7 @@ class Record(RowTest):
         self.assertIn("\u65e5\u672c", held)
         self.assertIn("a\nb", held)
 
-    def test_S2_02_S3_04_S4_05_the_row_shows_people_who_holds_it(self):
+    def test_the_row_shows_people_who_holds_it(self):
         configs = [self.file(f'group: g{n}\nlease: {{ duration: 2s }}\nstore: {{ type: dynamodb, table: {self.table}, '
                              f'region: us-east-1, endpoint: "{the_endpoint()}" }}\n') for n in range(2)]
         self.make_table()
@@ -155,7 +155,7 @@ class Record(RowTest):
         for line in (socket.gethostname(), "fencing token  1", "lease          2s"):
             self.assertIn(line, shown)
 
-    def test_S1_33_J_07_S4_07_S4_12_J_102_each_heartbeat_is_a_new_version_in_the_format_of_the_protocol(self):
+    def test_each_heartbeat_is_a_new_version_in_the_format_of_the_protocol(self):
         proxy = self.enterContext(FaultProxy(the_endpoint()))
         leader = self.started(self.yaml(endpoint=proxy.endpoint))
         watcher = Watcher(self, self.group)
@@ -178,7 +178,7 @@ class Record(RowTest):
         self.assertGreater(len(gaps), 4)
         self.assertAlmostEqual(gaps[len(gaps) // 2], self.heartbeat_ms / 1000, delta=0.1 * self.heartbeat_ms / 1000)
 
-    def test_S4_08_times_in_the_row_change_nothing(self):
+    def test_times_in_the_row_change_nothing(self):
         self.started(self.yaml())
         standby = self.start(self.yaml("b"))
         standby.says("the leader is a (")
@@ -190,7 +190,7 @@ class Record(RowTest):
         self.assertEqual(self.token(), 1)
         self.assertEqual(standby.count("elected with"), 0)
 
-    def test_S2_18_the_billing_of_the_table_may_change(self):
+    def test_the_billing_of_the_table_may_change(self):
         leader = self.started(self.yaml())
         self.call("UpdateTable", BillingMode="PROVISIONED", ProvisionedThroughput={"ReadCapacityUnits": 5, "WriteCapacityUnits": 5})
         version = self.text_of(self.group, "recordVersionNumber")
@@ -198,7 +198,7 @@ class Record(RowTest):
         self.assertEqual(leader.count("revoked"), 0, leader.log)
         self.assertEqual(self.token(), 1)
 
-    def test_S2_34_J_63_attributes_of_others_survive_heartbeats_and_a_takeover(self):
+    def test_attributes_of_others_survive_heartbeats_and_a_takeover(self):
         leader = self.started(self.yaml())
         self.update(self.group, note={"S": "theirs"}, count={"N": "7"})
         version = self.text_of(self.group, "recordVersionNumber")
@@ -218,12 +218,12 @@ class Record(RowTest):
         self.assertIn(attribute, done.stderr)
         self.assertEqual(self.item(key), before)
 
-    def test_J_99_a_release_mark_with_another_value_is_told(self):
+    def test_a_release_mark_with_another_value_is_told(self):
         self.make_table()
         for n, value in enumerate(({"S": "0"}, {"S": "true"}, {"BOOL": True})):
             self.refuses(f"mark-{n}", "isReleased", **OWNED, leaseDuration={"S": "2000"}, isReleased=value)
 
-    def test_J_100_J_101_S3_48_a_lease_that_cannot_be_is_told_and_the_row_is_left_alone(self):
+    def test_a_lease_that_cannot_be_is_told_and_the_row_is_left_alone(self):
         self.make_table()
         values = [{"S": "20s"}, {"N": "3000"}, {"S": "1" + "0" * 30}, {"S": "1" + "0" * 18}, {"S": "0"}, {"S": "-5"}, {"S": "20"}]
         for n, value in enumerate(values):
@@ -232,7 +232,7 @@ class Record(RowTest):
         self.refuses("no-owner", "ownerName", recordVersionNumber={"S": "v"}, leaseDuration={"S": "2000"})
         self.refuses("text-data", "data", **OWNED, leaseDuration={"S": "2000"}, data={"S": "text"})
 
-    def test_J_100_a_candidate_outlives_a_row_that_it_does_not_understand(self):
+    def test_a_candidate_outlives_a_row_that_it_does_not_understand(self):
         self.make_table()
         self.put(self.group, **OWNED, leaseDuration={"S": "20s"})
         candidate = self.start(self.yaml())

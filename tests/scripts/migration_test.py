@@ -73,21 +73,6 @@ class MigrationTest(unittest.TestCase):
             self.rows["J-01"]["docs"] = docs
             self.expect(text)
 
-    def test_a_test_that_names_a_row_which_does_not_name_it(self):
-        for name in ("b.Suite.S1_02_it", "b.Suite.J_01_it", "b.Suite.J1_it", "migration.S1_01_S1_02_it"):
-            self.names.append(name)
-            self.assertNotEqual([], self.faults(), name)
-            self.names.pop()
-        for name in ("b.S1_021_it", "b.XS1_02_it", "b.TLS1_2", "b.J12_it"):
-            self.names.append(name)
-            self.expect()
-            self.names.pop()
-
-    def test_what_is_pending_may_be_ahead_of_the_tree_and_no_more(self):
-        self.rows["S1-01"] |= {"tests": ["later"], "docs": "later.md", "pending": "somebody"}
-        self.rows["S1-02"]["kind"] = "X"
-        self.expect("S1-02: kind is F, D or N")
-
     def test_fields_and_words(self):
         self.rows["S1-01"] |= {"test": [], "here": "word " * 61}
         self.rows["S1-02"]["as"] = ["S9-01"]

@@ -28,7 +28,7 @@ class SqliteListPages : public testing::Test {
   Shell shell_{directory_.file("leases.db")};
 };
 
-TEST_F(SqliteListPages, J39_J89_holdAThousandLeasesEachInTheOrderOfTheKeys) {
+TEST_F(SqliteListPages, holdAThousandLeasesEachInTheOrderOfTheKeys) {
   fill(2'500);
   std::vector<LeaseKey> paged;
   std::vector<std::size_t> sizes;
@@ -41,7 +41,7 @@ TEST_F(SqliteListPages, J39_J89_holdAThousandLeasesEachInTheOrderOfTheKeys) {
   EXPECT_EQ(paged.size(), 2'500U);
 }
 
-TEST_F(SqliteListPages, J89_goOnWhereTheyStoppedThoughThatRowIsGone) {
+TEST_F(SqliteListPages, goOnWhereTheyStoppedThoughThatRowIsGone) {
   fill(1'001);
   const ListPage first = page("");
   ASSERT_FALSE(first.next.empty());
@@ -55,7 +55,7 @@ TEST_F(SqliteListPages, J89_goOnWhereTheyStoppedThoughThatRowIsGone) {
   EXPECT_EQ(page(first.next).leases[0].key, LeaseKey{"3:2"}) << "it came after that place";
 }
 
-TEST_F(SqliteListPages, J89_refuseAPlaceThatIsNone) {
+TEST_F(SqliteListPages, refuseAPlaceThatIsNone) {
   store_->ensureSchema();
   for (const std::string place : {"x", ":", "9:abc", "1x:abc", "-1:abc", "99999999999999999999999:a"}) {
     const PageOutcome refused = store_->startListPage("", place)->get();
