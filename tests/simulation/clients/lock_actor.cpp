@@ -23,11 +23,14 @@ struct Taking {
   bool closing{false};  ///< held as its client began to close
   bool served{false};   ///< an acquisition of it was applied
   int told{0}, lossTold{0}, renewals{0}, renewalsTold{0};
+  bool renewalFailed{false};  ///< whether it is in the record is not known
+  RenewOptions lastAsked{};
   std::optional<LockErrc> refused{};
   std::shared_ptr<Lock> lock{};
   std::shared_ptr<Lock> share{};
   std::optional<TermEnd> loss{};
   std::optional<ReleaseResult> result{};  ///< asked for
+  ReleaseOptions left{};
   PendingAcquire pending{};
   [[nodiscard]] bool over() const {
     return told > 0 && (!lock || (result && *result != ReleaseResult::unknown && *result != ReleaseResult::shared));
@@ -70,11 +73,16 @@ class LockActor final : public Actor {
     client_.reset();
   }
   void sent(const WriteRequest& request) override {
-    if (request.purpose != WriteRequest::Purpose::release) return;
+    if (request.purpose == WriteRequest::Purpose::acquire) return;
     for (const TakingPtr& one : all_) {
       if (!one->lock || one->lock->holder() != request.record.holder || one->key != request.key ||
           one->lock->fencingToken() != request.record.token)
         continue;
+      if (request.purpose == WriteRequest::Purpose::renew) {
+        if (one->options.manualHeartbeat && one->renewals == one->renewalsTold && !one->closing)
+          world_.broke("heartbeat", "it is manual, and nobody asked for a renewal: " + name_);
+        continue;
+      }
       if (one->lock->isHeld()) world_.broke("release", "a lock is released that is held: " + one->key.name);
       // Nobody has given it up but its client, which tells so first.
       if (one->closing && !one->result && one->lossTold == 0)
@@ -148,6 +156,12 @@ class LockActor final : public Actor {
                 "wants " + key.name +
                     (one->options.waitFor ? " within " + std::to_string(one->options.waitFor->count()) + " ms" : "") +
                     (one->inLine ? ", in line" : ""));
+    if (one->options.waitFor && mayBlock() && world_.load.chance(0.2)) {
+      world_.met("acquiredAndWaited");
+      LockResult<Lock> result = client_->acquire(key, one->options);
+      if (life_.alive) told(one, std::move(result));
+      return;
+    }
     one->pending = client_->acquireAsync(key, one->options,
                                          [this, one](LockResult<Lock> result) { told(one, std::move(result)); });
   }
@@ -160,7 +174,8 @@ class LockActor final : public Actor {
     if (world_.load.chance(0.2)) options.lease = lease * 2;
     if (world_.load.chance(0.2)) options.manualHeartbeat = true;
     if (world_.load.chance(0.2)) options.turn = lease / 2;
-    if (world_.load.chance(0.3)) options.data = "data";
+    if (world_.load.chance(0.3)) options.data = "data", options.replaceData = world_.load.chance(0.7);
+    if (world_.load.chance(0.2)) options.attributes["colour"] = "red";
     if (world_.load.chance(0.1)) options.mustExist = true;
     if (world_.load.chance(0.1)) options.deleteOnRelease = true;
     if ((world_.plan().rateBound > 500e-6)) options.lease.reset();  // the guard is of the client's lease
@@ -184,6 +199,7 @@ class LockActor final : public Actor {
       return;
     }
     prepared_ = prepared_ || one->client == generation_;
+    checkWon(*one, *result);
     if (one->cancelled) world_.met("wonBeforeItWasCancelled");
     one->lock = std::make_shared<Lock>(std::move(*result));
     world_.note(name_, "wins " + one->key.name + " with token " + toString(one->lock->fencingToken()));
@@ -193,6 +209,21 @@ class LockActor final : public Actor {
     });
     const Handle handle = handleOf(one->lock);
     world_.believe(handle);
+  }
+  /// What the handle says is in the record, and what the call has asked for as well.
+  void checkWon(const Taking& one, const Lock& lock) const {
+    if (lock.key() != one.key) world_.broke("won", "a lock of another key: " + name_);
+    if (lock.lease() != one.options.lease.value_or(world_.plan().lease))
+      world_.broke("won", "with another lease: " + name_);
+    if (one.options.data && one.options.replaceData && lock.data() != *one.options.data)
+      world_.broke("won", "with other data: " + name_);
+    const auto record = world_.recordOf(one.key);
+    const bool his = record && !record->vanished && !record->released && record->holder == lock.holder() &&
+                     record->token == lock.fencingToken();
+    if (!his) return;
+    if (record->data != lock.data() || record->attributes != lock.attributes())
+      world_.broke("won", "the handle's data are not those of the record: " + name_);
+    if (record->leaseDuration != lock.lease()) world_.broke("won", "the record states another lease: " + name_);
   }
   Handle handleOf(const std::shared_ptr<Lock>& lock) {
     return {&life_,
@@ -239,10 +270,11 @@ class LockActor final : public Actor {
     checkRenewal(*one);
     world_.readInterrupted(handleOf(one->lock));
     if (world_.happens(Trouble::staleToken)) one->lock->reportStaleToken(one->lock->fencingToken().next());
-    if (world_.load.chance(0.2)) renew(one);
+    if (world_.load.chance(0.2)) mayBlock() && world_.load.chance(0.5) ? renewAndWait(one) : renew(one);
+    if (!life_.alive || one->result) return;
     if (world_.load.chance(0.1) && !one->share) share(*one);
-    if (world_.load.chance(0.1))
-      static_cast<void>(one->lock->onExpiring(world_.plan().lease / 4, [](std::chrono::nanoseconds) {}));
+    if (world_.load.chance(0.1)) watchExpiry(*one);
+    if (world_.load.chance(0.05)) takeAgain(*one);
     if (world_.load.chance(world_.calm() ? 0.7 : one->kept ? 0.02 : 0.3)) release(*one);
   }
   /// A lock that is still held was renewed meanwhile, with all that was asked for.
@@ -254,18 +286,91 @@ class LockActor final : public Actor {
   }
   [[nodiscard]] TrueTime still() const { return life_.paused + world_.stoodStill(); }
 
-  void renew(const TakingPtr& one) {
-    if (one->renewals++ == one->renewalsTold) one->renewedAt = world_.now() - still();
+  /// A crash may come while it waits, and then nobody answers.
+  [[nodiscard]] bool mayBlock() const { return world_.depth() == 0 && !world_.draws(Trouble::crash); }
+  /// Its clock may jump from one call to the next.
+  [[nodiscard]] bool clockIsSteady() const {
+    return !world_.draws(Trouble::jumpyClock) && !world_.draws(Trouble::interrupted);
+  }
+  [[nodiscard]] bool mayChangeLease() const { return !(world_.plan().rateBound > 500e-6); }
+
+  RenewOptions asked(Taking& one) {
+    if (one.renewals++ == one.renewalsTold) one.renewedAt = world_.now() - still();
     RenewOptions options;
-    if (world_.load.chance(0.3)) options.data = "other";
-    if (!(world_.plan().rateBound > 500e-6) && world_.load.chance(0.3))
+    if (world_.load.chance(0.3)) options.data = "other" + std::to_string(one.renewals);
+    if (!options.data && world_.load.chance(0.1)) options.clearData = true;
+    if (mayChangeLease() && world_.load.chance(0.3))
       options.lease = world_.plan().lease * (1 + static_cast<int>(world_.load.below(2)));
-    one->lock->renewAsync(options, [this, one](const LockResult<void>& result) {
+    one.lastAsked = options;
+    return options;
+  }
+  void renew(const TakingPtr& one) {
+    const RenewOptions options = asked(*one);
+    one->lock->renewAsync(options, [this, one](const LockResult<void>& result) { renewalTold(*one, result); });
+  }
+  void renewalTold(Taking& one, const LockResult<void>& result) {
+    if (!life_.alive) return;
+    world_.met(result.has_error() ? "renewalLost" : "renewed");
+    if (++one.renewalsTold > one.renewals) world_.broke("once", "a renewal was told twice to " + name_);
+    if (world_.onLoop()) world_.broke("thread", "a renewal is told on a scheduler");
+    one.renewalFailed = one.renewalFailed || result.has_error();
+    if (result.has_error() && one.lock->isHeld() && one.lock->loss())
+      world_.broke("leads", "a lock is held that was lost: " + name_);
+    if (result.has_error() || one.renewals != one.renewalsTold) return;
+    // The record is another one's, or was changed, by the time that the last of the calls is told.
+    const Lock& lock = *one.lock;
+    const auto data = one.lastAsked.clearData ? std::optional<std::string>{""} : one.lastAsked.data;
+    if (data && lock.data() != *data) world_.broke("renewed", "the handle has not the data: " + name_);
+    if (one.lastAsked.lease && lock.lease() != *one.lastAsked.lease)
+      world_.broke("renewed", "the handle has not the lease: " + name_);
+    const auto record = world_.recordOf(one.key);
+    const bool his = record && !record->vanished && !record->released && record->holder == lock.holder() &&
+                     record->token == lock.fencingToken();
+    if (!his || one.renewalFailed) return;
+    if (record->data != lock.data()) world_.broke("renewed", "the record has other data: " + name_);
+    if (record->leaseDuration != lock.lease()) world_.broke("renewed", "the record states another lease: " + name_);
+  }
+  /// The forms that wait.
+  void renewAndWait(const TakingPtr& one) {
+    const auto lock = one->lock;
+    const milliseconds before = lock->lease();
+    const bool alone = one->renewals == one->renewalsTold && !one->renewalFailed;
+    const std::uint64_t form = world_.load.below(mayChangeLease() ? 4 : 3);
+    if (form == 0) return renewalTold(*one, lock->renew(asked(*one)));
+    if (form == 1) return refused(lock->extend(milliseconds{0})), refused(lock->ensure(before * 2));
+    if (one->renewals++ == one->renewalsTold) one->renewedAt = world_.now() - still();
+    one->lastAsked = {};
+    const milliseconds least = before / 2;
+    const LockResult<void> result = form == 2 ? lock->ensure(least) : lock->extend(before);
+    if (form == 2 && result && clockIsSteady() && lock->remaining() < least)
+      world_.broke("ensure", "less is left than was asked for: " + name_);
+    if (alone && result && lock->lease() != (form == 2 ? before : before * 2))
+      world_.broke("extend", "the lease has another length: " + name_);
+    world_.met(form == 2 ? "ensured" : "extended");
+    renewalTold(*one, result);
+  }
+  void refused(const LockResult<void>& result) {
+    const bool heard = result.has_error() && (result.error().code == LockErrc::invalidOptions);
+    if (!heard) world_.broke("options", "what cannot be is not refused: " + name_);
+  }
+  void watchExpiry(const Taking& one) {
+    const milliseconds before = world_.plan().lease / 4;
+    static_cast<void>(one.lock->onExpiring(before, [this, before](std::chrono::nanoseconds left) {
       if (!life_.alive) return;
-      world_.met(result.has_error() ? "renewalLost" : "renewed");
-      if (++one->renewalsTold > one->renewals) world_.broke("once", "a renewal was told twice to " + name_);
-      if (world_.onLoop()) world_.broke("thread", "a renewal is told on a scheduler");
-    });
+      world_.met("expiring");
+      if (left > before || left <= std::chrono::nanoseconds{0}) world_.broke("expiring", "told too early: " + name_);
+    }));
+    refused(one.lock->onExpiring(milliseconds{0}, {}));
+    refused(one.lock->onExpiring(one.lock->lease(), {}));
+  }
+  /// Of the same client, while it holds it.
+  void takeAgain(const Taking& one) {
+    if (one.client != generation_ || !one.lock->isHeld() || world_.calm() || !clockIsSteady()) return;
+    if (client_->holds(one.key) != one.lock->isHeld()) world_.broke("holds", "the client does not know: " + name_);
+    static_cast<void>(client_->acquireAsync(one.key, {}, [this](const LockResult<Lock>& result) {
+      const bool heard = result.has_error() && result.error().code == LockErrc::heldBySelf;
+      if (life_.alive && !heard) world_.broke("again", "a second acquisition is not refused: " + name_);
+    }));
   }
   void share(Taking& one) {
     auto other = one.lock->share();
@@ -279,6 +384,7 @@ class LockActor final : public Actor {
     options.waitFor = milliseconds{0};
     if (world_.load.chance(0.2)) options.data = "left";
     if (world_.load.chance(0.1)) options.deleteRecord = true;
+    one.left = options;
     if (world_.depth() == 0 && world_.load.chance(0.3)) options.waitFor.reset();
     if (one.share) {
       if (one.share->release(options) != ReleaseResult::shared)
@@ -306,6 +412,13 @@ class LockActor final : public Actor {
     world_.met(result == ReleaseResult::released ? "lockReleased" : "lockReleaseUnknown");
     if (result == ReleaseResult::released && his)
       world_.broke("result", "a release of " + name_ + " told `released`, and the record is his");
+    const bool mark = record && !record->vanished && record->released && record->holder == one.lock->holder() &&
+                      record->token == one.lock->fencingToken();
+    if (result != ReleaseResult::released || !mark) return;
+    if (one.left.deleteRecord.value_or(one.options.deleteOnRelease))
+      world_.broke("result", "a release of " + name_ + " was to remove the record");
+    if (one.left.data && record->data != *one.left.data)
+      world_.broke("result", "a release of " + name_ + " has not left its data");
   }
 
   static void letGo(Taking& one) {
