@@ -5,9 +5,9 @@
     scripts/bench locks --store dynamodb --json dynamodb.json
     scripts/bench_chart.py sqlite.json dynamodb.json > locks.svg
 
-Each sample of a bench is a bar: its median, with a thin line to p99 and both as text. The bars of a panel share a scale
-of their own; one that would be longer than the panel ends at its edge. Figures with a bound stand below, with their
-bound. The panel's title is the name of its file.
+Each sample of a bench is a bar: its median, with a thin line to p99 and both as text. The bars of a panel share one
+scale. A bar that would be longer than the panel ends at the panel's edge. Figures with a bound are listed below, with
+their bound. The panel's title is the name of its file.
 """
 
 import html
@@ -34,7 +34,7 @@ def panel(title, results, y):
     parts = [f'<text class="t" x="12" y="{y + 16}">{html.escape(title)}</text>']
     y += 30
     taken = samples(results["figures"])
-    # One sample that is far above the others (waits in a crowd) must not make them invisible.
+    # A sample that is far above the others (such as waits in a crowd) must not make the others invisible.
     middle = sorted(s["p99"] for s in taken.values())[(len(taken) - 1) // 2] if taken else 1
     scale = (WIDTH - LEFT - 170) / max(middle * 2, 1e-9)
     for name, s in taken.items():

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# What the scripts share: where the tree lies, how many jobs fit, phases with their times. Sourced, not run.
+# What the scripts share: the tree's path, how many jobs fit, phases with their times. Scripts source this file.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 2
-# A path that a caller exported must not reach compilers through relative includes of another tree.
+# Paths that a caller exported must not lead `cd` or a compiler into another tree.
 unset CDPATH CPATH CPLUS_INCLUDE_PATH LIBRARY_PATH
 
-# Objects of another clone are as good as ours, wherever it lies.
+# ccache may use the objects of another clone, wherever that clone is.
 export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
 export CTEST_OUTPUT_ON_FAILURE=1
 
@@ -24,7 +24,7 @@ die() {
   exit 2
 }
 
-# One job per processor, but only as many as find 1.2 GiB of memory each: what the biggest file takes with sanitizers.
+# One job per processor, but at most one for each 1.2 GiB of free memory. The biggest file takes that with sanitizers.
 job_count() {
   local cores available_kib by_memory
   cores=$(nproc)
@@ -37,7 +37,7 @@ job_count() {
 phase_names=()
 phase_results=()
 
-seconds_since() {  # <$EPOCHREALTIME>: with one decimal
+seconds_since() {  # <an earlier $EPOCHREALTIME>: the seconds since then, with one decimal
   local now=${EPOCHREALTIME/[.,]/} then=${1/[.,]/}
   local tenths=$(((now - then) / 100000))
   echo "$((tenths / 10)).$((tenths % 10))"
@@ -62,8 +62,8 @@ print_phases() {
   for i in "${!phase_names[@]}"; do printf '  %-28s %s\n' "${phase_names[i]}" "${phase_results[i]}"; done
 }
 
-# quiet <log> <command...>: on a terminal the command shows itself; elsewhere its output is kept in the log and shown
-# only if it fails.
+# quiet <log> <command...>: on a terminal the command's output is shown. Elsewhere it goes to the log, and is shown only
+# if the command fails.
 quiet() {
   local log=$1
   shift
@@ -82,8 +82,8 @@ configure() {
   quiet "$dir/configure.log" cmake --preset "$1"
 }
 
-# Reads ninja's lines and tells how far it is, and how long the rest takes if it goes on like that: on a terminal in one
-# line that changes, in a pipe each half minute.
+# Reads ninja's lines. Prints how far ninja is, and how long the rest takes at the same rate: on a terminal in one line
+# that changes, in a pipe each half minute.
 show_progress() {
   local line steps all since=$SECONDS told=$SECONDS text
   while IFS= read -r line; do
@@ -102,7 +102,7 @@ show_progress() {
   [[ ! -t 1 ]] || printf '\r\e[K'
 }
 
-# compile <preset> <target...>: the compiler's words go to a log, which is shown if it fails.
+# compile <preset> <target...>: the compiler's output goes to a log, which is shown if the compiler fails.
 compile() {
   local dir=build/$1 codes
   shift

@@ -1,4 +1,4 @@
-"""The demo's director: starts the candidates, brings the faults, reads the ledger, draws the picture, gives a verdict."""
+"""Directs the demo: starts the candidates, brings the faults, reads the ledger, draws the picture, gives a verdict."""
 
 import argparse
 import json
@@ -41,7 +41,7 @@ def now_ns():
 
 
 class Candidate:
-    """One process. What it does it writes into its events file, which survives a SIGKILL."""
+    """One process. It writes what it does into its events file, which survives a SIGKILL."""
 
     def __init__(self, name, program, config, ledger, directory):
         self.name = name
@@ -75,8 +75,8 @@ class Candidate:
 class Demo:
     LEDGER = "ledger.db"
     LANES = ()  # resources whose writes the picture shows
-    FREEZE_NOTE = ""  # what the picture tells of a freeze besides its length
-    PATIENCE_S = 10  # for an election, in which a busy machine may take its time
+    FREEZE_NOTE = ""  # what the picture says of a freeze in addition to its length
+    PATIENCE_S = 10  # how long to wait for an election; a busy machine may be slow
 
     def __init__(self, options, directory):
         self.directory = directory
@@ -191,7 +191,7 @@ class Demo:
 
 
 def terms_of(demo):
-    """(candidate, token, elected, ended, last instant at which isLeader() was seen true), by time of election."""
+    """(candidate, token, elected, ended, last instant at which isLeader() was seen true), in the order of election."""
     terms = []
     for candidate in demo.candidates:
         kills = [at for at, what in candidate.faults if what == "SIGKILL"]
@@ -201,8 +201,8 @@ def terms_of(demo):
             token = event["token"]
             led = [e["t"] for e in candidate.events if e["e"] == "led" and e["token"] == token]
             revoked = [e["t"] for e in candidate.events if e["e"] == "revoked" and e["token"] == token]
-            # A frozen process cannot act: its term ends with the last instant at which it believed in it, or with the
-            # announcement if it came while the process ran.
+            # A frozen process cannot act. So its term ends with the last instant at which it saw isLeader() true, or
+            # with the announcement if that came while the process ran.
             last = max(led, default=event["t"])
             ended = min(revoked + kills + [demo.ended], default=demo.ended)
             terms.append((candidate, token, event["t"], ended, last))
@@ -210,7 +210,7 @@ def terms_of(demo):
 
 
 def overlaps_of(terms):
-    """Pairs of terms of which the later one began while the earlier one's isLeader() was still seen true."""
+    """Pairs of terms in which the later one began while the earlier one's isLeader() was still seen true."""
     return [(a, b) for i, a in enumerate(terms) for b in terms[i + 1:] if a[0] is not b[0] and b[2] <= a[4]]
 
 
@@ -249,7 +249,7 @@ def verdict(demo, terms):
     unpaired = sum(abs(sum(e["e"] == "elected" for e in c.events) - sum(e["e"] == "revoked" for e in c.events))
                    for c in demo.candidates if not any(what == "SIGKILL" for _, what in c.faults))
     print(f"  onElected without its onRevoked: {unpaired}")
-    # A demo in which nothing stale was tried, or nothing was written, has shown nothing.
+    # If no stale write was tried, or nothing was written, the demo has shown nothing.
     good = (not overlaps and stale == 0 and rising and unpaired == 0 and refused > 0 and rows > 0 and len(terms) == 4)
     text = "one leader at a time, no stale write accepted" if good else "FAILED"
     print("  => " + (f"\x1b[{32 if good else 31}m{text}\x1b[0m" if COLOURS else text))

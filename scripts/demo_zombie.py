@@ -19,7 +19,7 @@ class Redis:
 
     def __init__(self, directory):
         self.socket = os.path.join(directory, "redis.sock")
-        # Debian's redis-tools has the server under another name; it asks by what name it was called.
+        # Debian's redis-tools has no redis-server, but redis-check-rdb is the same program. argv[0] decides what it does.
         self._process = subprocess.Popen(
             ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", directory, "--save", "", "--appendonly",
              "yes", "--appendfsync", "always", "--loglevel", "warning"],
@@ -40,7 +40,7 @@ class Redis:
 
 
 class Zombie(demo_run.Demo):
-    LEDGER = ""  # the candidates want the directory
+    LEDGER = ""  # these candidates get the directory instead
     LANES = (*RESOURCES, UNFENCED)
     FREEZE_NOTE = "between its check and its write"
     PATIENCE_S = 60
@@ -58,7 +58,7 @@ class Zombie(demo_run.Demo):
         self.zombie, self.token_of_zombie = self.leader, self.token
         print("\nThe leader checks that it leads, and is frozen before it writes. Its successor comes and writes.")
         with open(os.path.join(self.directory, "freeze"), "w", encoding="utf-8"):
-            pass  # the leader takes it away, after its check, and stops itself
+            pass  # the leader removes it after its check, and stops itself
         os.waitid(os.P_PID, self.zombie.process.pid, os.WSTOPPED)
         self.zombie.faults.append((demo_run.now_ns(), "SIGSTOP"))
         self.say(f"{self.zombie.name} is frozen between its check and its write, with token {self.token_of_zombie}", "31")
@@ -89,7 +89,7 @@ class Zombie(demo_run.Demo):
         self.contents = self.read()
 
     def read(self):
-        """Independent readers: the lines of each resource in the order in which it took them."""
+        """Independent readers: the lines of each resource in the order in which the resource accepted them."""
         def lines_of(name):
             with open(os.path.join(self.directory, name), encoding="utf-8") as file:
                 return file.read().splitlines()
@@ -121,8 +121,8 @@ def verdict(demo, terms):
         print(f"  {name:<24} {len(contents[name])} writes, {refused[name]} stale refused, {stale[name]} stale accepted")
     print(f"  {'the same without a fence':<24} {len(contents[UNFENCED])} writes, {stale[UNFENCED]} stale accepted")
     print(f"  two leaders at once      {len(overlaps)} times")
-    # Where nothing stale was tried, or the file without a fence has none of it, nothing was shown. A busy machine may
-    # cost a leader its term; that is no fault of a fence.
+    # If no stale write was tried, or the file without a fence has none, the demo has shown nothing. On a busy machine a
+    # leader may lose its term; that is no fault of a fence.
     good = (not overlaps and len(terms) >= 2 and stale[UNFENCED] > 0
             and all(refused[name] > 0 and stale[name] == 0 and contents[name] for name in RESOURCES))
     text = "each fence refused what the file without one took" if good else "FAILED"

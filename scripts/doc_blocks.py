@@ -5,12 +5,12 @@ A block is marked by a comment on the line above its fence:
   <!-- compiled: name -->   C++ that is compiled by the tests, as <name>.cpp
   <!-- loaded: name -->     YAML that config loads in a test, as <name>.yaml
   <!-- run: name -->        shell or Python that a test runs, or C# whose command lines it runs (tests/docs/run_blocks_test.py)
-  <!-- fragment -->         a part that stands for nothing on its own; not tested
+  <!-- fragment -->         a part that is not complete by itself; not tested
 
   doc_blocks.py extract compiled DIR   writes the marked blocks into DIR and prints their paths
-  doc_blocks.py list                   what is marked, and where
-  doc_blocks.py files                  the documents
-  doc_blocks.py check                  every C++ and YAML block is marked, names are unique, links lead somewhere
+  doc_blocks.py list                   prints what is marked, and where
+  doc_blocks.py files                  prints the documents
+  doc_blocks.py check                  fails unless every C++ and YAML block is marked, names are unique, links lead somewhere
 """
 
 import pathlib
@@ -36,7 +36,7 @@ class Block:
 
     def text(self):
         body = "\n".join(self.lines) + "\n"
-        # Compilers then name the document and its line in their messages.
+        # With #line compilers name the document and its line in their messages.
         return f'#line {self.line + 1} "{self.document}"\n{body}' if self.kind == "compiled" else body
 
 
@@ -79,12 +79,12 @@ def extract(root, kind, directory):
             continue
         path = directory / f"{block.name}.{SUFFIX[kind]}"
         if not path.exists() or path.read_text(encoding="utf-8") != block.text():
-            path.write_text(block.text(), encoding="utf-8")  # else leave its time, so that nothing is built again
+            path.write_text(block.text(), encoding="utf-8")  # an unchanged file keeps its time, so that nothing is built again
         print(path)
 
 
 def anchors_of(path):
-    """The anchors that GitHub makes of the headings of a document."""
+    """The anchors that GitHub makes from the headings of a document."""
     anchors, fenced = set(), False
     for line in path.read_text(encoding="utf-8").splitlines():
         if FENCE.match(line):

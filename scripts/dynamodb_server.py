@@ -1,4 +1,4 @@
-"""Amazon's DynamoDB Local as a child process: fetched once with Maven, ended with whoever started it.
+"""Amazon's DynamoDB Local as a child process. It is fetched once with Maven, and ends with the process that started it.
 
 scripts/dynamodb_local is this module as a command; tests/dynamodb/launcher.py shares one server among the tests of a
 ctest run. Both make the same environment for what they run: see environment().
@@ -32,14 +32,14 @@ Trouble = fetching.Trouble
 
 
 def environment(endpoint, base=None):
-    """The environment for a command that shall use this server: the endpoint, and credentials that are none. Profiles,
-    proxies and instance credentials of the user must have no part in a test."""
+    """The environment for a command that uses this server: the endpoint, and made-up credentials. Profiles, proxies and
+    instance credentials of the user must have no effect on a test."""
     made = dict(os.environ if base is None else base)
     for name in [n for n in made if n.startswith("AWS_")]:
         del made[name]
     made.update({
         ENDPOINT: endpoint,
-        # DynamoDB Local takes letters and digits only.
+        # DynamoDB Local accepts letters and digits only.
         "AWS_ACCESS_KEY_ID": "tenuretest",
         "AWS_SECRET_ACCESS_KEY": "tenuretestsecret",
         "AWS_REGION": "us-east-1",
@@ -72,7 +72,7 @@ prepare = fetch  # for tests/servers/keeper.py
 
 
 def die_with_parent():
-    """In a new child: the kernel ends it when the thread that started it ends, however that comes about."""
+    """Runs in a new child: the kernel ends the child when the thread that started it ends, for whatever reason."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
@@ -84,7 +84,7 @@ def free_port():
 
 
 def listens(pid, port):
-    """Whether this very process listens there: another one may have taken the port in the meantime."""
+    """Whether this very process listens on the port: another process may have taken the port in the meantime."""
     inodes = set()
     for table in ("tcp", "tcp6"):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/net/{table}", encoding="ascii") as file:
@@ -100,7 +100,7 @@ def listens(pid, port):
 
 
 def call(endpoint, operation, body, timeout=10):
-    """One unchecked call to a local server: (status, reply). It does not verify signatures, but wants one."""
+    """One unchecked call to a local server: (status, reply). The server needs a signature but does not verify it."""
     host, port = endpoint.removeprefix("http://").rstrip("/").rsplit(":", 1)
     connection = http.client.HTTPConnection(host, int(port), timeout=timeout)
     with contextlib.closing(connection):
@@ -124,7 +124,7 @@ def answers(endpoint):
 
 
 class Server:
-    """A running DynamoDB Local with nothing in it. Data are kept in memory, `durable`: in files; and gone with it."""
+    """A running DynamoDB Local, empty at first. Its data are in memory (`durable`: in files) and end with the server."""
 
     def __init__(self, jars, heap_mib=HEAP_MIB, durable=False):
         self._directory = tempfile.TemporaryDirectory(prefix="tenure-dynamodb.")
@@ -149,8 +149,8 @@ class Server:
         return self.log.read_text(encoding="utf-8", errors="replace") if self.log.exists() else ""
 
     def _start(self, jars, heap_mib, durable):
-        """True once it answers, False if it ended instead."""
-        # A server for a test lives too short to get back what the optimising compiler takes.
+        """True once the server answers, False if it ended instead."""
+        # A test's server does not run long enough to make up for the time that the optimising compiler takes.
         compiler = [] if durable else ["-XX:TieredStopAtLevel=1"]
         place = ["-dbPath", self._directory.name] if durable else ["-inMemory"]
         command = ["java", f"-Xmx{heap_mib}m", "-Xms64m", "-XX:+UseSerialGC", *compiler,
@@ -172,7 +172,7 @@ class Server:
 
     def stop(self):
         if self.process and self.process.poll() is None:
-            self.process.kill()  # nothing of it is kept, so it need not end in order
+            self.process.kill()  # none of its data are kept, so it need not end in order
             self.process.wait()
         self._directory.cleanup()
 

@@ -1,4 +1,4 @@
-"""How old a kept result is, counted in lines of what it speaks of, and running again what is too old."""
+"""Finds out how old a kept result is, counted in changed lines of its sources, and runs it again if it is too old."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import sys
 import tempfile
 import time
 
-STALE = 0.02  # of the lines under a run: more may hold a fault that it could not see
+STALE = 0.02  # share of changed lines; if more changed, they may have a fault that the run could not see
 
 
 def git(root, *arguments):
@@ -22,7 +22,7 @@ def lines_under(root, paths):
 
 
 def changed_since(root, commit, paths):
-    """Lines added and removed since, in the working tree too; None where this history does not have the commit."""
+    """Lines added and removed since the commit, in the working tree too. None if this history lacks the commit."""
     numbers = git(root, "diff", "--numstat", "--no-renames", commit, "--", *paths)
     if numbers is None:
         return None
@@ -30,13 +30,13 @@ def changed_since(root, commit, paths):
 
 
 class Age:
-    """Of one run: `changed` of `lines` under it since its commit."""
+    """The age of one run: its sources have `lines`, and `changed` of them changed since its commit."""
 
     def __init__(self, root, commit, paths):
         self.paths = paths
         self.lines = lines_under(root, paths)
         self.changed = changed_since(root, commit, paths)
-        # A clone of the last commits only cannot tell, and must not call it stale.
+        # A clone that has only the last commits cannot tell the age, and must not call the run stale.
         self.unknown = self.changed is None and git(root, "rev-parse", "--is-shallow-repository") != "false\n"
 
     @property
@@ -53,7 +53,7 @@ class Age:
 
 
 def without_counts(text):
-    """What may differ between two pages that say the same: each commit changes the counts, and few the verdict."""
+    """The text without the counts. Each commit changes the counts, but few commits change the verdict."""
     return re.sub(r"Since then [\d,]+ lines changed for [\d,]+ under (.*) \([\d.]+ %\):", r"Since then, under \1:", text)
 
 
@@ -63,7 +63,7 @@ def without_ages(text):
 
 
 def due(known, runs, ages, hours):
-    """The stale runs that fit into that time, those first of which the most has changed."""
+    """The stale runs that fit into that time. Those with the largest share of changed lines come first."""
     def share(name):
         age = ages.get(name)
         return 1.0 if age is None or age.changed is None else age.changed / max(age.lines, 1)
@@ -78,11 +78,11 @@ def due(known, runs, ages, hours):
 
 
 def run_again(root, name, how, record):
-    """True if it succeeded; its result is recorded then."""
+    """True if the run succeeded; then its result is recorded."""
     with tempfile.TemporaryDirectory(prefix="tenure-evidence.") as directory:
         command = how["command"].replace("{directory}", directory)
         result = root / how["result"].replace("{directory}", directory)
-        result.unlink(missing_ok=True)  # some add to the sums of the runs before
+        result.unlink(missing_ok=True)  # some commands add to the sums of earlier runs
         print(f"== {name}, about {how['minutes']} min: {command}", flush=True)
         began = time.monotonic()
         code = subprocess.run(["bash", "-c", command], cwd=root).returncode

@@ -1,7 +1,7 @@
-"""What tests fetch from package registries: pinned by SHA-256, kept in build/.cache, made once for all processes.
+"""Fetches what tests need from package registries: pinned by SHA-256, kept in build/.cache, once for all processes.
 
-Jars come through Maven, so that mirrors in ~/.m2/settings.xml hold, and are compared with a list of hashes beside the
-pom.xml before anything runs them. Python packages come through pip, which compares them with the requirements itself.
+Jars come through Maven, so that mirrors in ~/.m2/settings.xml are used. They are compared with a list of hashes beside
+the pom.xml before anything runs them. Python packages come through pip, which compares them with the requirements itself.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ class Trouble(Exception):
 
 
 def run(command, failure, **options):
-    """Runs it quietly; its output is shown only if it fails, between the two parts of `failure`."""
+    """Runs the command quietly. If it fails, its output is shown between the two parts of `failure`."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", check=False, **options)
     if done.returncode:
@@ -35,8 +35,8 @@ def run_maven(arguments, what, instead=None):
     if not shutil.which("mvn") or not shutil.which("java"):
         raise Trouble(f"{what} needs mvn and java. On Debian: scripts/setup --for dynamodb, or: apt-get install maven "
                       "openjdk-17-jdk-headless")
-    # Maven compares what it fetches, its own plugins too, with the registry's checksums; --strict-checksums makes a
-    # difference an error.
+    # Maven compares what it fetches, its own plugins too, with the registry's checksums. With --strict-checksums a
+    # difference is an error.
     command = ["nice", "-n", "10", "mvn", "-B", "-q", "--strict-checksums", *arguments]
     run(command, (what, "If Maven Central (https://repo.maven.apache.org) cannot be reached from here, name a mirror or "
                   "proxy in ~/.m2/settings.xml, copy build/.cache from a machine that has it" +
@@ -44,10 +44,10 @@ def run_maven(arguments, what, instead=None):
 
 
 def make_python(home, requirements, instead=None):
-    """A virtual environment with the packages of `requirements`, of which each file's hash is listed. Renew a list with
-    pip-compile (package pip-tools): pip-compile --generate-hashes --strip-extras requirements.in"""
+    """Makes a virtual environment with the packages of `requirements`, which lists the hash of each file. To renew a list:
+    pip-compile --generate-hashes --strip-extras requirements.in (package pip-tools)."""
     venv.create(home, with_pip=True, symlinks=True)
-    # Called as a module: the scripts beside it hold the path of `home`, which is renamed afterwards.
+    # pip is called as a module, because its script holds the path of `home`, and `home` is renamed afterwards.
     run([home / "bin" / "python", "-m", "pip", "install", "-q", "--require-hashes", "-r", requirements],
         (f"Fetching what {requirements.relative_to(ROOT)} names",
          "If https://pypi.org cannot be reached from here, name a mirror (PIP_INDEX_URL), copy build/.cache from a machine "
@@ -56,12 +56,13 @@ def make_python(home, requirements, instead=None):
 
 
 def sums_of(directory):
-    """The SHA-256 of every file in it, by name."""
+    """The SHA-256 of every file in the directory, by name."""
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(directory.iterdir())}
 
 
 def check_sums(directory, listed):
-    """Trouble unless `directory` has just the files of the list `listed` (as of sha256sum), each with its hash."""
+    """Raises Trouble unless `directory` has exactly the files of the list `listed` (in sha256sum's format), each with its
+    hash."""
     lines = [line.split() for line in listed.read_text(encoding="ascii").splitlines()]
     wanted = {name: digest for digest, name in lines}
     found = sums_of(directory)
@@ -77,7 +78,7 @@ def check_sums(directory, listed):
 
 @contextlib.contextmanager
 def locked(path):
-    """One at a time, over all processes."""
+    """Only one process at a time runs the body."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -85,7 +86,7 @@ def locked(path):
 
 
 def cached(directory, inputs, build):
-    """Calls build(new directory) unless `directory` was made from just these files. At once if there is nothing to do."""
+    """Calls build(new directory) unless `directory` was made from exactly these files. Then it returns at once."""
     digest = hashlib.sha256()
     for path in inputs:
         digest.update(path.read_bytes())

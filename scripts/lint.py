@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Rules of this tree that no compiler knows: who may include what, who may read a clock, and the like.
+"""Rules of this tree that no compiler knows: which file may include what, which one may read a clock, and the like.
 
-Reads the files that git tracks (or would: new files that are not ignored). A line that must break a rule says so and
-why: `// lint-allow(<rule>): <reason>`.
+Reads the files that git tracks, and new files that are not ignored. A line that must break a rule says so, with the
+reason: `// lint-allow(<rule>): <reason>`.
 """
 
 import argparse
@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "cli": {"lockcore", "election", "config", "adapters", "cli"},
 }
 
-# The floors of lockcore, and what stands on them: each with those that it may see besides itself.
+# The floors of lockcore, and what is built on them. Each is listed with the floors that it may include besides itself.
 FLOORS = {
     "port": set(),
     "lease": {"port"},
@@ -47,7 +47,7 @@ PUBLIC_FLOORS = {
     "token": ("lock_tokens",),
 }
 
-# Headers that cost seconds per translation unit, and the files that may include them.
+# Headers that take seconds in each translation unit, and the files that may include them.
 HEAVY = {
     "boost/asio": ("lockcore/runtime/", "lockcore/net/", "election/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
     "boost/json": ("lockcore/stores/dynamodb/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/s3/src/",
@@ -60,7 +60,7 @@ HEAVY = {
     "libpq-fe.h": ("adapters/postgresql/", "tests/", "bench/", "examples/"),
     "sqlite3.h": ("lockcore/stores/sqlite/", "adapters/sqlite/", "adapters/http/src/", "tests/", "bench/", "examples/"),
 }
-# Public headers that hold an Asio type, for those who bring their own executor; no other header may include them.
+# Public headers that use a type of Asio, for users with an executor of their own. No other header may include them.
 OPT_IN_HEADERS = {
     "lockcore/include/tenure/lockcore/asio.hpp": "boost/asio/",
     "lockcore/include/tenure/lockcore/lock_asio.hpp": "boost/asio/",
@@ -95,7 +95,7 @@ class Tree:
                 try:
                     self.text[name] = path.read_text(encoding="utf-8")
                 except UnicodeDecodeError:
-                    continue  # a binary file, or a test's input that is broken on purpose
+                    continue  # a binary file, or a test input that is malformed on purpose
 
     def named(self, *suffixes, under=("",)):
         return sorted(n for n in self.text if n.endswith(suffixes) and n.startswith(tuple(under)))
@@ -104,7 +104,7 @@ class Tree:
         return enumerate(self.text[name].splitlines(), 1)
 
     def code(self, name):
-        """Lines with comments and literals blanked out, so that prose about a clock is not taken for reading one."""
+        """Lines with comments and literals blanked out, so that prose about a clock does not count as reading one."""
         text = re.sub(r'R"([^(\s]*)\(.*?\)\1"|//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'',
                       lambda m: re.sub(r"[^\n]", " ", m.group()), self.text[name], flags=re.S)
         return zip(range(1, len(text) + 2), text.splitlines(), self.text[name].splitlines())
@@ -190,7 +190,7 @@ def check_layers(tree, findings):
 
 
 def floor_of(name):
-    """Of a source, or of a header as it is included; None: it is no part of lockcore and does not stand on it."""
+    """The floor of a source, or of a header by its include name. None: it is no part of lockcore and does not use it."""
     parts = name.split("/")
     if name.startswith("lockcore/include/tenure/") or name.startswith("tenure/lockcore/"):
         rest = name.split("tenure/lockcore/")[1]
@@ -256,7 +256,7 @@ def check_heavy_headers(tree, findings):
 def check_text(tree, findings):
     for name in tree.text:
         if name == "LICENSE" or name.startswith("tests/") and not name.endswith((".cpp", ".hpp", ".py", ".txt")):
-            continue  # golden files and broken inputs are as they must be
+            continue  # golden files and malformed inputs must stay as they are
         for number, line in tree.lines(name):
             if UNFINISHED.search(line) and not name.endswith(("lint.py", "lint_test.py")):
                 findings.error("unfinished", name, number, "is marked as unfinished", line)

@@ -1,4 +1,4 @@
-"""A PostgreSQL as a child process: a cluster of its own in a temporary directory, ended with whoever started it.
+"""A PostgreSQL as a child process, with a cluster of its own in a temporary directory. It ends with its parent process.
 
 Debian's own cluster is neither used nor started. The server listens on a socket in that directory only, so that it
 needs no port, and nobody but this user (and root) can reach it. PostgreSQL refuses to run as root: for root it runs as
@@ -23,7 +23,7 @@ import urllib.parse
 ENDPOINT = "TENURE_TEST_POSTGRESQL"
 START_PATIENCE_S = 60
 OLDEST = 14
-# A test kills processes, not machines; whoever measures turns these on.
+# Tests kill processes, not machines, so these are off. They are turned on for measurements.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
@@ -32,7 +32,7 @@ class Trouble(Exception):
 
 
 def environment(endpoint, base=None):
-    """The environment for a command that shall use this server; settings of the user must have no part in a test."""
+    """The environment for a command that uses this server. Settings of the user must have no effect on a test."""
     made = dict(os.environ if base is None else base)
     for name in [n for n in made if n.startswith("PG")]:
         del made[name]
@@ -57,7 +57,7 @@ def prepare():
 
 
 def answers(endpoint):
-    """Whether a server is there: its socket is gone with it."""
+    """Whether a server runs: its socket is removed when it ends."""
     host = urllib.parse.unquote(urllib.parse.urlsplit(endpoint).netloc.rpartition("@")[2])
     return bool(glob.glob(f"{host}/.s.PGSQL.*[0-9]"))
 
@@ -76,7 +76,8 @@ def _user():
 
 
 def _die_with_parent():
-    """In a new child: the kernel sends it SIGQUIT, PostgreSQL's immediate shutdown, when its parent's thread ends."""
+    """Runs in a new child: the kernel sends the child SIGQUIT (PostgreSQL's immediate shutdown) when its parent's thread
+    ends."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGQUIT)
 
@@ -142,7 +143,7 @@ class Server:
 
     def stop(self):
         if self.process and self.process.poll() is None:
-            self.process.send_signal(signal.SIGQUIT)  # nothing of it is kept, so it need not end in order
+            self.process.send_signal(signal.SIGQUIT)  # none of its data are kept, so it need not end in order
             self.process.wait()
         self._directory.cleanup()
 

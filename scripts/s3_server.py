@@ -1,4 +1,4 @@
-"""An S3 on this machine as a child process: moto's server, fetched once with pip, ended with whoever started it.
+"""An S3 as a child process on this machine: moto's server. It is fetched once with pip, and ends with its parent process.
 
 scripts/s3_local is this module as a command; tests/s3/launcher.py shares one server among the tests of a ctest run.
 """
@@ -27,7 +27,7 @@ Trouble = fetching.Trouble
 
 
 def environment(endpoint, base=None):
-    """The environment for a command that shall use this server; settings of the user must have no part in a test."""
+    """The environment for a command that uses this server. Settings of the user must have no effect on a test."""
     given = dict(os.environ if base is None else base)
     made = dynamodb_server.environment("", given)
     del made[dynamodb_server.ENDPOINT]
@@ -51,7 +51,7 @@ def answers(endpoint):
 
 
 class Server:
-    """A running S3 with nothing in it. Data are kept in memory and gone with it."""
+    """A running S3, empty at first. Its data are in memory and end with it."""
 
     def __init__(self, python):
         self._directory = tempfile.TemporaryDirectory(prefix="tenure-s3.")
@@ -88,7 +88,7 @@ class Server:
 
     def stop(self):
         if self.process and self.process.poll() is None:
-            self.process.send_signal(signal.SIGKILL)  # nothing of it is kept, so it need not end in order
+            self.process.send_signal(signal.SIGKILL)  # none of its data are kept, so it need not end in order
             self.process.wait()
         if self.process and self.process.stdout:
             self.process.stdout.close()

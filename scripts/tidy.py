@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over our .cpp files, fast: in parallel, only what changed, and several files at a time.
 
-Most of clang-tidy's time goes into the headers, so files with the same flags are put together and share one pass over
-them. Files that do not go together (two anonymous namespaces with one name) are found by a look without checks and go
-into another batch. A file that was clean is not looked at again until it, a header of it (as ninja knows them), its
-flags or .clang-tidy change.
+Most of clang-tidy's time goes into the headers. So files with the same flags are put into one batch, which reads the
+headers once. Some files cannot share a batch, such as two anonymous namespaces with one name. A pass without checks finds
+them, and they go into another batch. A clean file is checked again only when the file, one of its headers (as ninja knows
+them), its flags or .clang-tidy have changed.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import sys
 TOOL = "clang-tidy-14"
 BATCH_LINES = 3000
 BATCH_FILES = 16
-# Batches include the .cpp files, so these count as headers.
+# Batches include the .cpp files, so clang-tidy takes those for headers.
 HEADER_FILTER = r"/(lockcore|election|adapters|config|cli|tests|examples|bench)/.*\.(hpp|cpp)$"
 UNITY_INCLUDE = re.compile(r'^#include "(?P<file>[^"]+\.cpp)"', re.MULTILINE)
 FINDING = re.compile(r"^(?P<file>[^\s:][^:]*):\d+:\d+: (?:fatal )?(?:error|warning): ")
@@ -89,7 +89,7 @@ def ninja_dependencies(build):
 
 
 def sources_of(entry):
-    """The file of a compilation, or those that CMake has put together into one (TENURE_UNITY)."""
+    """The file of a compilation, or the files that CMake has put together into one (TENURE_UNITY)."""
     path = os.path.normpath(os.path.join(entry["directory"], entry["file"]))
     if os.path.basename(path).startswith("unity_") and os.path.exists(path):
         return UNITY_INCLUDE.findall(pathlib.Path(path).read_text())
@@ -137,7 +137,7 @@ def batches_of(units):
             batch.append(unit)
             lines += unit.lines
         batches.append(batch)
-    return sorted(batches, key=lambda b: -sum(u.lines for u in b))  # the long ones first: all end about together
+    return sorted(batches, key=lambda b: -sum(u.lines for u in b))  # the long ones first, so that all jobs end at about the same time
 
 
 class Runner:
@@ -206,7 +206,7 @@ def main():
     options = parser.parse_args()
     root = options.root.resolve()
     build = (options.build or root / "build/dev").resolve()
-    # Beside ccache's, so that another clone need not look again. Entries are empty files named by a hash.
+    # It is beside ccache's directory, so that another clone need not check again. Entries are empty files named by a hash.
     caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     cache = caches / "tenure/tidy"
     runner = Runner(root, cache, build / "tidy")
@@ -224,7 +224,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for lines in pool.map(runner.run, batches_of(changed)):
             for finding in paragraphs(lines):
-                findings.setdefault(finding.replace(str(root) + "/", ""))  # a header's finding comes with each user
+                findings.setdefault(finding.replace(str(root) + "/", ""))  # a finding in a header comes with each file that includes it
     for finding in findings:
         print(finding)
     print(f"clang-tidy: {len(units)} files, {len(units) - len(changed)} of them unchanged since they were clean, "

@@ -1,4 +1,5 @@
-"""Draws who led when, what was done to whom, and what was refused by whom: for a terminal and as SVG in an HTML page."""
+"""Draws which candidate led when, which faults hit it, and which resource refused what: for a terminal and as SVG in an
+HTML page."""
 
 import html
 
@@ -31,7 +32,7 @@ class Chart:
         return any(start < a and ended > a for a, _ in cls._freezes(candidate))
 
     def _refusals(self):
-        """One label for those of a candidate that follow one another: candidate, time, names of the resources."""
+        """Refusals of one candidate that follow one another share one label: candidate, time, names of the resources."""
         labels = []
         for i, at, resource in sorted(self.refused, key=lambda refused: refused[:2]):
             if not labels or labels[-1][0] != i or at - labels[-1][1] > 1e9:
@@ -133,7 +134,7 @@ class Page:
         return 20 + lane * self.LANE
 
     def text(self, at, lane, below, kind, text):
-        """To the left of its instant where there is no room to the right of it."""
+        """The text is to the right of its instant, or to the left if there is no room."""
         left = self.x(at) + 3 + sum(8 if c.isupper() else 5.5 for c in text) > self.WIDTH
         side = ' text-anchor="end"' if left else ""
         self.parts.append(f'<text x="{self.x(at) + (-3 if left else 3):.1f}" y="{self.y(lane) + below}" class="{kind}"{side}>'
@@ -172,13 +173,14 @@ class Page:
 
 
 def writes_to(resource, candidates):
-    """In the order of time, each (at, token, seen). `seen` is what it refused the write with; None for one that it took."""
+    """The writes in the order of time, each (at, token, seen). `seen` is the token with which the resource refused the
+    write; None: the resource accepted it."""
     events = [e for c in candidates for e in c.events if e["e"] in ("wrote", "refused") and e.get("resource") == resource]
     return [(e["t"], e["token"], e["seen"] if e["e"] == "refused" else None) for e in sorted(events, key=lambda e: e["t"])]
 
 
 def draw_resource(page, lane, writes, colours):
-    """Bars of what was taken one after the other with one token, marks for what was refused or should have been."""
+    """Bars for consecutive writes that were accepted with one token, marks for writes that were refused or should be."""
     runs, marks, highest = [], [], 0
     for at, token, seen in writes:
         if seen is not None:

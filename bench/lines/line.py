@@ -1,7 +1,7 @@
 """Two network namespaces and a line between them that loses packets: a server on one end, candidates on the other.
 
-The line drops at random where packets arrive, on both ends, so that each direction loses that share. (netfilter's
-`statistic` instead of tc's netem, which is a module that many kernels are built without; to TCP it is the same.)
+Each end drops arriving packets at random, so each direction loses that share. netfilter's `statistic` does it. tc's netem
+would need a module that many kernels are built without; for TCP both are the same.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ SERVER, CLIENT = "10.78.0.1", "10.78.0.2"
 
 
 class Unavailable(Exception):
-    """Says in one sentence why it cannot be done here."""
+    """Says in one sentence why the line cannot be made on this machine."""
 
 
 def run(*words):
@@ -65,7 +65,7 @@ class Line:
         server.wait()
 
     def prefix(self):
-        """What starts a program at the candidates' end."""
+        """The words that start a command at the candidates' end."""
         return ["ip", "netns", "exec", self._ends[CLIENT]]
 
     def lose(self, share):

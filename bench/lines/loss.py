@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Terms that are lost on a line that loses packets: `tenure` beside AWS's Java lock client, at the same time on the same
-line, each with locks of its own.
+"""Counts the terms that are lost on a line that loses packets, for `tenure` and for AWS's Java lock client. Both run at the
+same time on the same line, each with locks of its own.
 
     scripts/bench lines                   # 10 %, 30 % and 50 % for a minute each
     scripts/bench lines --long            # for ten minutes each
 
-A term counts as lost when its holder itself says that it does not hold the lock any more. Who leads seldom has little to
-lose, so the share of the time is told as well. Exit code 0: `tenure` lost none at 30 % and less, and no more than Java at
-more.
+A term counts as lost when its holder itself says that it does not hold the lock any more. A client that leads seldom has
+few terms to lose, so the share of the time that it led is printed as well. Exit code 0: `tenure` lost none at 30 % and
+less, and no more than Java above that.
 """
 
 import argparse
@@ -38,7 +38,7 @@ JOB = 'echo elected; trap "echo ended; kill $!; exit 0" TERM; sleep 100000 & wai
 
 
 class Holder:
-    """A process that wants one lock for ever; `begins` and `ends` count its terms."""
+    """A process that wants one lock for ever. Lines with the words `begins` and `ends` show the start and end of a term."""
 
     def __init__(self, command, environment, directory, name, begins, ends):
         self._words = (begins, ends)
@@ -56,7 +56,7 @@ class Holder:
             now = time.monotonic()
             with self._lock:
                 if self._words[0] in line:
-                    self._over(now)  # its end went unsaid
+                    self._over(now)  # the process did not report the end of the term before
                     self.begins += 1
                     self._since = now
                 elif self._words[1] in line:
@@ -138,7 +138,7 @@ def measure(options):
 
 
 def dynamodb_server_table(line):
-    """Made from the server's own end, before the line loses anything."""
+    """Makes the table from the server's own end, before the line loses anything."""
     done = subprocess.run([*line.prefix(), sys.executable, "-c",
                            f"import sys; sys.path.insert(0, {str(HERE.parents[1] / 'scripts')!r})\n"
                            "import dynamodb_server\n"

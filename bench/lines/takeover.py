@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""How long after a holder of another make fell silent `tenure` takes over, beyond the lease, which nobody may shorten.
+"""Measures how long after the end of the lease `tenure` takes over from a holder that fell silent. Nobody may take over
+before the lease ends.
 
     scripts/bench takeover                  # 20 deaths of each holder
     scripts/bench takeover --rounds 100
 
-The holders: AWS's Java lock client, killed; one that pauses for the whole period after each heartbeat, as scripts in
-Python do (its rhythm is slower than it says); and `tenure`. Each has lived for some heartbeats before a candidate comes,
-in any phase, and dies in any phase some heartbeats later. Counted from the reply to its last heartbeat.
+The holders: AWS's Java lock client, killed; a client that pauses for the whole period after each heartbeat, as scripts in
+Python do (so its rhythm is slower than it says); and `tenure`. Each holder has lived for some heartbeats before a candidate
+starts, at a random phase. It dies some heartbeats later, at a random phase. Times count from the reply to its last
+heartbeat.
 """
 
 import argparse
@@ -55,7 +57,7 @@ class Java:
         self._holder.wait_for("heartbeat")
 
     def die(self):
-        """When its last heartbeat was answered, at the latest."""
+        """Kills the holder. Returns when its last heartbeat was answered, at the latest, and the present time."""
         self._holder.__exit__()
         return max(e["t"] for e in self._holder.events if e["e"] == "heartbeat"), time.monotonic_ns()
 
@@ -64,7 +66,7 @@ class Java:
 
 
 class Pausing(threading.Thread):
-    """Rows as Java's, from this process."""
+    """A holder in this process that writes the same rows as the Java client."""
 
     def __init__(self, endpoint, group, options):
         super().__init__(daemon=True)
@@ -98,7 +100,7 @@ class Pausing(threading.Thread):
 
 
 class Tenure:
-    """A process of the program: as a holder, and as the candidate that takes over."""
+    """A process of `tenure run`: the candidate that takes over, or a holder."""
 
     def __init__(self, endpoint, group, options, directory, name):
         path = directory / f"{group}-{name}.yaml"
@@ -126,7 +128,7 @@ class Tenure:
 
 
 class OwnTenure(Tenure):
-    """As a holder. Its heartbeats are seen in the record, as it tells nobody of them."""
+    """`tenure run` as a holder. It does not report its heartbeats, so they are read from the record."""
 
     def __init__(self, endpoint, group, options, directory):
         super().__init__(endpoint, group, options, directory, "holder")
@@ -160,7 +162,7 @@ def version_of(endpoint, group):
 
 
 def one(kind, number, endpoint, proxy, options, directory, chance):
-    """(milliseconds over the lease, looks for each heartbeat)"""
+    """The milliseconds from the end of the lease to the takeover."""
     group = f"{kind}-{number}"
     if kind == "Java":
         holder = Java(endpoint, group, options)
@@ -175,7 +177,7 @@ def one(kind, number, endpoint, proxy, options, directory, chance):
         time.sleep(beat * (options.beats + chance.random()))
         last, dead = holder.die()
         if version_of(endpoint, group) != holder.version():
-            last = dead  # one more was written, and its reply not told any more
+            last = dead  # the holder wrote once more, and died before it reported the reply
         candidate.await_elected()
         return (candidate.elected_at - last) / 1e6 - options.lease
     finally:
@@ -203,7 +205,7 @@ def measure(kind, endpoint, options, directory):
                 excess = one(kind, number, endpoint, proxy, options, directory, chance)
                 with lock:
                     results.append(excess)
-            except Exception as fault:  # told below; the others go on
+            except Exception as fault:  # raised below; the other rounds go on
                 with lock:
                     faults.append(fault)
 
@@ -219,7 +221,7 @@ def measure(kind, endpoint, options, directory):
 
 
 def looks_per_heartbeat(kind, endpoint, options, directory):
-    """Of one candidate that waits behind one holder for half a minute."""
+    """The reads for each heartbeat of one candidate that waits behind one holder for half a minute."""
     group = f"{kind}-looks"
     with FaultProxy(endpoint) as proxy:
         holder = {"Java": Java, "pausing": Pausing}[kind](endpoint, group, options) if kind != "tenure" else OwnTenure(

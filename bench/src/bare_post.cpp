@@ -57,7 +57,7 @@ class Poster {
     http::response<http::string_body> reply{};
   };
 
-  /// A wake-up for each post, as a client has it that does nothing about it.
+  /// One timer for each post, as in a client that does not save wake-ups.
   void next() {
     due_ += gap_;
     if (due_ - start_ > span_) return;

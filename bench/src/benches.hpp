@@ -1,4 +1,4 @@
-// The benches of tenure-bench. Each prints its figures beside their bounds and tells whether all hold.
+// The benches of tenure-bench. Each prints its figures with their bounds, and returns whether all bounds hold.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@ struct Options {
   int processes{5};
   int rounds{50};
   std::uint64_t seed{1};
-  int leases{1000};             ///< of the bench leases
+  int leases{1000};             ///< for the bench `leases`
   std::string json{};           ///< a file for the results; empty: none
-  std::string store{"sqlite"};  ///< of the benches locks and leases: sqlite or dynamodb
+  std::string store{"sqlite"};  ///< for the benches `locks` and `leases`: sqlite or dynamodb
 };
 
-/// Random delays that a seed replays.
+/// Random delays; the same seed gives the same delays again.
 class SeededPhases {
  public:
   explicit SeededPhases(std::uint64_t seed) : engine_{seed} {}
@@ -35,22 +35,21 @@ class SeededPhases {
 bool benchFailover(const Options& options);
 bool benchHandover(const Options& options);
 bool benchPause(const Options& options);
-/// A renewal through the store against the same compare-and-swap written by hand against SQLite's C API.
+/// A renewal through the store, compared with the same compare-and-swap written by hand with SQLite's C API.
 bool benchRenew(const Options& options);
-/// Acquiring and releasing a lock against the same written by hand: two transactions on SQLite, two requests on the
-/// DynamoDB Local of TENURE_TEST_DYNAMODB_ENDPOINT. Then 100 candidates for one lock.
+/// Acquiring and releasing a lock, compared with the same written by hand: two transactions on SQLite, or two requests
+/// on the DynamoDB Local of TENURE_TEST_DYNAMODB_ENDPOINT. Then 100 candidates for one lock.
 bool benchLocks(const Options& options);
-/// One lock for 10 candidates in each of 1, 2, 5 and 10 processes, on SQLite: requests of a hand-over, and who gets it.
+/// One lock for 10 candidates in each of 1, 2, 5 and 10 processes: the requests of a hand-over, and who gets the lock.
 bool benchQueue(const Options& options);
-/// A fenced write beside a bare one: SQLite, PostgreSQL (where TENURE_TEST_POSTGRESQL says), Redis, a plain
-/// file.
+/// A fenced write compared with a bare one: SQLite, PostgreSQL (at TENURE_TEST_POSTGRESQL), Redis, a plain file.
 bool benchFence(const Options& options);
-/// Requests through `tenure fence proxy` beside the same requests without it: latency, and what one core holds.
+/// Requests through `tenure fence proxy` compared with the same requests without it: latency, and the rate of one core.
 bool benchProxy(const Options& options);
 /// 1,000 leases (or as many as --leases says) of one process, acquired at once, lease 10 s, heartbeat 3 s, for 60 s; on
-/// one file, or on a DynamoDB that agrees to everything.
+/// one file, or on a DynamoDB that accepts everything.
 bool benchLeases(const Options& options);
-/// CPU of a heartbeat on DynamoDB beside a bare POST of the same bytes, for 100, 1,000 and 10,000 leases.
+/// CPU of a heartbeat on DynamoDB compared with a bare POST of the same bytes, for 100, 1,000 and 10,000 leases.
 bool benchHeartbeat(const Options& options);
 /// 10,000 leases of one process on DynamoDB, lease 10 s, heartbeat 3 s, a server 5 ms away, for two minutes.
 bool benchCrowd(const Options& options);

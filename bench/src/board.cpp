@@ -14,7 +14,7 @@ SharedBoard::SharedBoard(const std::string& path) {
   void* memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   close(fd);
   if (memory == MAP_FAILED) throw std::system_error(errno, std::generic_category(), path);
-  board_ = static_cast<Board*>(memory);  // a new file is all zeroes, which is every field's start
+  board_ = static_cast<Board*>(memory);  // a new file is all zeroes, and each field begins at zero
 }
 
 SharedBoard::~SharedBoard() { munmap(board_, sizeof(Board)); }

@@ -12,7 +12,7 @@ namespace tenure::bench {
 
 inline constexpr int maxCandidates = 16;
 
-/// Written by one candidate, read by the bench. Times are nanoseconds of CLOCK_BOOTTIME, which all processes of the
+/// One candidate writes it, the bench reads it. Times are nanoseconds of CLOCK_BOOTTIME, which all processes of the
 /// machine share; zero: not yet.
 struct Slot {
   std::atomic<std::int64_t> pid{0};
@@ -24,7 +24,7 @@ struct Slot {
   std::atomic<std::int64_t> appliedAt{0};        ///< when the last write of a lease was acknowledged
   std::atomic<std::int64_t> releasedAt{0};       ///< when the last release was acknowledged
   std::atomic<std::int64_t> checks{0};           ///< isLeader() calls of the work
-  std::atomic<std::int64_t> believedTooLong{0};  ///< of them true although the right was over
+  std::atomic<std::int64_t> believedTooLong{0};  ///< how many of them were true although the right was over
   std::atomic<std::int64_t> overlaps{0};         ///< onElected without the onRevoked before it, or the reverse
   std::atomic<std::int64_t> rowsAccepted{0};
   std::atomic<std::int64_t> rowsRefused{0};
@@ -35,7 +35,7 @@ struct Board {
   std::array<Slot, maxCandidates> slots{};
 };
 
-/// Maps `path` (made if missing) for as long as it lives.
+/// Maps the file `path` (made if missing) for the lifetime of the object.
 class SharedBoard {
  public:
   explicit SharedBoard(const std::string& path);

@@ -20,7 +20,7 @@
 namespace tenure::bench {
 namespace {
 
-/// Passes everything on and notes when writes were sent and acknowledged: the independent measure of a term's right.
+/// Passes every call on, and notes when writes were sent and acknowledged. So it measures a term's right independently.
 class TimedStore final : public LeaseStore {
  public:
   TimedStore(std::shared_ptr<LeaseStore> inner, Slot& slot) : inner_{std::move(inner)}, slot_{slot} {}
@@ -113,7 +113,7 @@ void awaitEnd(Board& board) {
 }  // namespace
 
 int runCandidate(const CandidateSettings& settings) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a bench that was interrupted leaves nobody behind, stopped or not
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // an interrupted bench leaves no process behind, stopped or not
   sigset_t end;
   sigemptyset(&end);
   sigaddset(&end, SIGTERM);

@@ -11,7 +11,7 @@ struct CandidateSettings {
   std::string board;
   int index{0};
   std::string database;
-  std::string ledger{};  ///< empty: no work but leading
+  std::string ledger{};  ///< empty: the candidate leads and does no work
   std::chrono::milliseconds lease{2000};
   std::chrono::milliseconds heartbeat{500};
   bool deathNotice{true};
@@ -20,7 +20,7 @@ struct CandidateSettings {
   [[nodiscard]] static CandidateSettings fromArguments(const std::vector<std::string>& arguments);
 };
 
-/// Competes until the board says quit or SIGTERM comes (a polite stop). The exit code of the process.
+/// Competes until the board says quit or SIGTERM comes (a polite stop). Returns the exit code of the process.
 int runCandidate(const CandidateSettings& settings);
 
 }  // namespace tenure::bench

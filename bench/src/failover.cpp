@@ -1,4 +1,4 @@
-// How long nobody leads after the leader was killed.
+// Measures how long nobody leads after the leader was killed.
 #include <signal.h>
 #include <thread>
 
@@ -15,7 +15,7 @@ double millis(std::int64_t nanos) { return static_cast<double>(nanos) / 1e6; }
 
 struct Result {
   Sample fromRenewal{};  ///< since the last renewal that was applied
-  Sample excess{};       ///< of that over one lease, before which nobody may take over
+  Sample excess{};       ///< the part of it beyond one lease; nobody may take over earlier
   Sample fromKill{};
 };
 
@@ -32,7 +32,7 @@ Result killLeaders(const Options& options, bool deathNotice) {
   SeededPhases phases{options.seed};
   Result result;
   for (int i = 0; i < options.rounds; ++i) {
-    // Past the first renewal, then at a random phase of the heartbeat.
+    // Waits until after the first renewal, and then for a random phase of the heartbeat.
     std::this_thread::sleep_for(options.heartbeat + std::chrono::milliseconds{50} + phases.next(options.heartbeat));
     const int leader = fleet.leader();
     const std::int64_t term = fleet.slot(leader).token.load();

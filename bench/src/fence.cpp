@@ -1,4 +1,4 @@
-// A fenced write beside the same write without a fence, on the same server.
+// Compares a fenced write with the same write without a fence, on the same server.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -30,7 +30,7 @@ const TermStamp stamp{"bench", FencingToken{7}, "me#0"};
 
 double millisOf(const Instant& from) { return static_cast<double>(elapsedForHolder(from, readClock()).count()) / 1e6; }
 
-/// Both in turns and in changing order, so that a busy disk meets both alike. The ratio of the medians.
+/// Runs both in turns and in changing order, so that a busy disk slows both equally. Returns the ratio of the medians.
 double compare(const std::string& name, int rounds, const std::function<void()>& bare,
                const std::function<void()>& fenced) {
   Sample without;
@@ -119,8 +119,8 @@ bool runServer(const std::string& name, int rounds, double bound, Writes&& write
 }
 
 #ifdef TENURE_WITH_DYNAMODB
-/// Each kind of write beside the bare one of that kind. What a condition of the program's own costs has no bound: it
-/// tells how much of the fence is the server's price of looking at the item first.
+/// Compares each kind of write with the bare one of that kind. The cost of a condition of the program's own has no
+/// bound. It shows how much of the fence's cost is the server's work of reading the item first.
 bool runDynamoDb(const char* endpoint, int rounds) {
   DynamoDbWrites writes{endpoint, stamp};
   const auto ratio = [&](const std::string& name, void (DynamoDbWrites::*bare)(), void (DynamoDbWrites::*fenced)()) {
@@ -128,7 +128,7 @@ bool runDynamoDb(const char* endpoint, int rounds) {
         name, rounds, [&] { (writes.*bare)(); }, [&] { (writes.*fenced)(); });
   };
   using Writes = DynamoDbWrites;
-  // Until the server's JVM has compiled what it is about to do.
+  // Runs all writes until the server's JVM has compiled its code for them.
   for (const Instant from = readClock(); elapsedForHolder(from, readClock()) < std::chrono::seconds{4};) {
     for (const auto write : {&Writes::barePut, &Writes::conditionalPut, &Writes::fencedPut, &Writes::bareUpdate,
                              &Writes::fencedUpdate, &Writes::transactionOfTwo, &Writes::fencedTransaction}) {
@@ -152,7 +152,7 @@ bool runDynamoDb(const char* endpoint, int rounds) {
 }
 #endif
 
-/// Those that the build knows and that can be reached.
+/// Runs the resources that the build has and that can be reached.
 bool runServers([[maybe_unused]] const Scratch& scratch, [[maybe_unused]] int rounds) {
   bool holds = true;
 #ifdef TENURE_WITH_POSTGRESQL
@@ -190,7 +190,7 @@ bool benchFence(const Options& options) {
   const Scratch scratch;
   bool holds = verdict("SQLite: ratio of the medians", Sqlite{scratch.path("fence.db")}.run(options.rounds), 1.3, "x");
   holds &= runServers(scratch, options.rounds);
-  // A plain file has no transaction: data, fence and directory are synced one after the other, instead of data alone.
+  // A plain file has no transaction: data, fence and directory are synced one after the other, not the data alone.
   return verdict("file: ratio of the medians", runFile(scratch, options.rounds), 10, "x") && holds;
 }
 

@@ -8,7 +8,7 @@
 
 namespace tenure::bench {
 
-/// One item in a table of its own that goes with the object, all over one client.
+/// Writes one item in a table of its own, through one client. The table ends with the object.
 class DynamoDbWrites {
  public:
   DynamoDbWrites(const std::string& endpoint, TermStamp stamp);
@@ -17,14 +17,14 @@ class DynamoDbWrites {
   DynamoDbWrites& operator=(const DynamoDbWrites&) = delete;
 
   void barePut();
-  /// With a condition on a number of the item, as a program has it that looks at a version: what any check costs.
+  /// A put with a condition on a number of the item, as in a program that checks a version: what any check costs.
   void conditionalPut();
   void fencedPut();
   void bareUpdate();
   void fencedUpdate();
   /// One put in a transaction.
   void bareTransaction();
-  /// One put and the update of another item, as a program has it that keeps a version beside its data.
+  /// One put and the update of another item, as in a program that keeps a version beside its data.
   void transactionOfTwo();
   void fencedTransaction();
 

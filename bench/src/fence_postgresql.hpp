@@ -8,7 +8,7 @@
 
 namespace tenure::bench {
 
-/// One row in one transaction, in a table of its own that goes with the object.
+/// Writes one row in one transaction, in a table of its own. The table ends with the object.
 class PostgresqlWrites {
  public:
   PostgresqlWrites(const std::string& url, TermStamp stamp);

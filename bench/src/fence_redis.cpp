@@ -17,7 +17,7 @@
 namespace tenure::bench {
 namespace redis_bench {
 
-/// A server's process, which answers on `directory`/redis.sock.
+/// The process of a server that answers on `directory`/redis.sock.
 class Server {
  public:
   explicit Server(const std::string& directory) : pid_{start(directory)} {}
@@ -56,7 +56,7 @@ class Server {
     if (pid > 0) return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent || chdir(directory.c_str()) != 0) _exit(127);
-    // Debian's package redis-tools has the server under this name; it asks by what name it was called.
+    // Debian's package redis-tools has the server under this name. argv[0] decides what the program does.
     execvp("redis-check-rdb", argv.data());
     _exit(127);
   }

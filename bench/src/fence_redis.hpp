@@ -8,11 +8,11 @@
 
 namespace tenure::bench {
 
-/// One entry of a list, on a Redis of its own that syncs its append-only file before each answer and ends with the
-/// object.
+/// Writes one entry of a list, on a Redis of its own. The server syncs its append-only file before each answer and ends
+/// with the object.
 class RedisWrites {
  public:
-  /// The server's files lie in `directory`. Throws if it does not come up.
+  /// The server's files are in `directory`. Throws if the server does not start.
   RedisWrites(const std::string& directory, TermStamp stamp);
   ~RedisWrites();
   RedisWrites(const RedisWrites&) = delete;

@@ -28,7 +28,7 @@ class Scratch {
 class Fleet {
  public:
   Fleet(int size, CandidateSettings settings);
-  /// Ends every candidate that is still there.
+  /// Ends every candidate that still runs.
   ~Fleet();
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
@@ -37,13 +37,13 @@ class Fleet {
   void awaitReady();
   /// The candidate with the highest token, which leads or led last; waits for the first.
   [[nodiscard]] int leader();
-  /// Waits until a candidate has been elected with a higher token than `token`; its index.
+  /// Waits until a candidate has been elected with a higher token than `token`; returns its index.
   [[nodiscard]] int awaitSuccessor(std::int64_t token);
 
   void send(int index, int signal);
   /// Waits for the end of a candidate and starts it anew in a clean slot.
   void restart(int index);
-  /// Stops all politely and waits; what the slots say then is final.
+  /// Stops all politely and waits. After that the slots do not change any more.
   void quit();
 
   [[nodiscard]] Slot& slot(int index) { return board_.slot(index); }
@@ -57,10 +57,10 @@ class Fleet {
   std::vector<pid_t> pids_;
 };
 
-/// Polls until `done` says so; throws std::runtime_error with `what` after a minute.
+/// Polls until `done` returns true; throws std::runtime_error with `what` after a minute.
 void await(const std::function<bool()>& done, const std::string& what);
 
-/// A small animated line on a terminal, one line in ten elsewhere.
+/// Prints the progress: on a terminal in one line that changes, elsewhere one line for every ten steps.
 void progress(int done, int total, const std::string& what);
 
 }  // namespace tenure::bench

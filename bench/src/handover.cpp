@@ -1,4 +1,4 @@
-// How long nobody leads after the leader was stopped politely.
+// Measures how long nobody leads after the leader was stopped politely.
 #include <signal.h>
 #include <thread>
 

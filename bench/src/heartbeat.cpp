@@ -1,4 +1,5 @@
-// What heartbeats over HTTP cost this process, beside bare POSTs of the same bytes; and ten thousand of them on time.
+// Measures what heartbeats over HTTP cost this process, compared with bare POSTs of the same bytes. Also checks that
+// ten thousand of them are on time.
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -26,7 +27,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// Leads `count` leases, begun evenly over one heartbeat.
+/// Leads `count` leases, whose starts are spread evenly over one heartbeat.
 class Leaders {
  public:
   Leaders(int count, milliseconds lease, milliseconds heartbeat, const std::shared_ptr<LeaseStore>& store) {
@@ -57,7 +58,7 @@ class Leaders {
   std::vector<std::unique_ptr<LeaderElector>> electors_;
 };
 
-/// The same without what an elector adds for its callbacks: leases as the lock library keeps them.
+/// The same without the parts that an elector adds for its callbacks: leases as the lock library keeps them.
 class Holders {
  public:
   Holders(int count, milliseconds lease, milliseconds heartbeat, const std::shared_ptr<LeaseStore>& store) {
@@ -89,7 +90,7 @@ class Holders {
   [[nodiscard]] int revoked() const { return revoked_; }
 
  private:
-  /// A task that is running on the scheduler may still count.
+  /// Waits for the scheduler's tasks, because a running task may still change the counters.
   static void drain() {
     std::promise<void> through;
     sharedScheduler()->post([&] { through.set_value(); });
@@ -133,7 +134,7 @@ bool compare(int leases, const Options& options, seconds span) {
   return verdict(fmt::format("CPU of a heartbeat, {} leases", leases), ours.micros / bare.micros, 1.5, "x bare");
 }
 
-/// Notes when each lease's renewals were acknowledged.
+/// A store that notes when each lease's renewals were acknowledged.
 class WatchedStore final : public LeaseStore {
  public:
   struct Beats {
@@ -167,7 +168,7 @@ class WatchedStore final : public LeaseStore {
     inner_->requestStepDown(key, token, options, std::move(handler));
   }
 
-  /// Forgets what was; gaps count from the last renewal of each.
+  /// Forgets the gaps so far. New gaps count from the last renewal of each lease.
   void begin() {
     for (Beats& beats : *beats_) beats.longestGap = 0;
   }

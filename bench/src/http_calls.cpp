@@ -17,7 +17,7 @@
 namespace tenure::bench {
 namespace {
 
-/// Whether it is the whole of an answer that has a Content-Length.
+/// Whether the text is a whole answer with a Content-Length.
 bool isWholeAnswer(std::string_view text) {
   const std::size_t head = text.find("\r\n\r\n");
   if (head == std::string_view::npos) return false;

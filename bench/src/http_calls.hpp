@@ -1,4 +1,4 @@
-// Requests over kept-alive connections to loopback, with nothing of a library between the bench and the kernel.
+// Requests over kept-alive connections to loopback. There is no library between the bench and the kernel.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ class HttpCaller {
 
   /// For callers that wait for many connections at once.
   void send(std::string_view request);
-  /// Reads what is there. True if the answer is whole.
+  /// Reads the bytes that have arrived. True if the answer is whole.
   [[nodiscard]] bool receive();
   [[nodiscard]] int descriptor() const noexcept { return fd_; }
 
@@ -31,7 +31,7 @@ class HttpCaller {
   std::string answer_{};
 };
 
-/// The same request again and again on `connections` connections for `span`: requests answered in a second.
+/// Sends the same request again and again on `connections` connections for `span`. Returns the answers per second.
 [[nodiscard]] double requestsPerSecond(std::uint16_t port, std::string_view request, int connections,
                                        std::chrono::milliseconds span);
 

@@ -1,4 +1,4 @@
-// What asking "do I lead?" costs, beside the bare clock reads that it cannot do without.
+// Measures what asking "do I lead?" costs, compared with the bare clock reads that it needs.
 #include <memory>
 #include <thread>
 

@@ -27,7 +27,7 @@ struct Counters {
   std::atomic<int> doubts{0};
 };
 
-/// Renewals as the store sees them: the longest time between two acknowledged ones of a lease.
+/// The renewals of a lease as the elector reports them: their number, and the longest time between two of them.
 struct Beats {
   std::atomic<std::int64_t> last{0};
   std::atomic<std::int64_t> longestGap{0};
@@ -56,7 +56,7 @@ std::unique_ptr<LeaderElector> competeFor(int index, const Options& options, con
 }
 
 struct Lag {
-  double last;  ///< in ms, as is
+  double last;  ///< in ms, as is `worst`
   double worst;
 };
 
@@ -92,7 +92,8 @@ bool benchLeases(const Options& options) {
   Sample worst;
   for (int second = 0; second < options.rounds; ++second) {
     std::this_thread::sleep_for(std::chrono::seconds{1});
-    const bool sampled = std::chrono::seconds{second} >= options.heartbeat;  // each has renewed since all were won
+    // After one heartbeat each lease has been renewed since all were won.
+    const bool sampled = std::chrono::seconds{second} >= options.heartbeat;
     for (std::size_t i = 0; sampled && i < electors.size(); ++i) lag.add(lagOf(*electors[i]).last);
     progress(second + 1, options.rounds, "seconds");
   }

@@ -21,16 +21,16 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  /// Appends rows with the term's token until the term is told to stop, and then tries once more: the write of a
-  /// former leader that has not noticed. Counts into `slot` what the fence accepted and refused.
+  /// Appends rows with the term's token until the term is told to stop. Then it tries once more, as a former leader
+  /// does that has not noticed the end of its term. Counts in `slot` what the fence accepted and refused.
   void appendUntilRefused(const Leadership& term, Slot& slot);
 
   struct Audit {
     std::int64_t rows{0};
     std::int64_t terms{0};
-    std::int64_t staleRows{0};  ///< with a lower token than a row before it, or a token of two holders
+    std::int64_t staleRows{0};  ///< rows with a lower token than an earlier row, or with a token of two holders
   };
-  /// Reads the file by itself, in the order in which SQLite accepted the rows.
+  /// Reads the file without the fence, in the order in which SQLite accepted the rows.
   [[nodiscard]] static Audit audit(const std::string& path);
 
  private:

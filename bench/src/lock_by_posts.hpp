@@ -1,4 +1,4 @@
-// The floor of a lock on DynamoDB: the requests that cannot be done without, posted with nothing but Boost.Beast.
+// The least that a lock on DynamoDB can cost: the requests that every lock needs, posted with nothing but Boost.Beast.
 #pragma once
 
 #include <memory>
@@ -6,9 +6,9 @@
 
 namespace tenure::bench {
 
-/// A lock of one transaction (take it, on the condition that it is free, and count the term) and one update (give it
-/// back), on the caller's own thread over one kept-alive connection. The endpoint is a DynamoDB Local, which checks no
-/// signature. Throws std::runtime_error for everything but success.
+/// A lock of two requests, on the caller's own thread over one kept-alive connection. One transaction takes the lock,
+/// on the condition that it is free, and counts the term. One update gives it back. The endpoint is a DynamoDB Local,
+/// which checks no signature. Throws std::runtime_error for everything but success.
 class LockByPosts {
  public:
   /// `http://HOST:PORT`; makes the table and the lock in it.

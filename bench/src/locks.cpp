@@ -1,4 +1,4 @@
-// Locks: a round trip beside the same written by hand, and a crowd that wants one lock.
+// Measures locks: a round trip compared with the same written by hand, and many candidates that want one lock.
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -26,8 +26,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The floor: a lock of two transactions (take it and count the term; give it back), as one would write it: one
-/// connection, prepared statements, WAL, synchronous=FULL, on the caller's own thread.
+/// The least that a lock can cost: two transactions, as one would write them by hand. The first takes the lock and
+/// counts the term, the second gives it back. It has one connection, prepared statements, WAL and synchronous=FULL, and
+/// runs on the caller's own thread.
 class LockByHand {
  public:
   explicit LockByHand(const std::string& path) {
@@ -88,7 +89,7 @@ Lock mustAcquire(LockClient& client) {
   return *std::move(lock);
 }
 
-/// Where the locks of a bench are, and how the floor does a round trip there.
+/// Where the locks of a bench are, and how a lock written by hand does a round trip there.
 struct Ground {
   std::shared_ptr<LeaseStore> store;
   std::function<void(int round)> byHand;
@@ -124,11 +125,11 @@ bool roundTrips(const Options& options) {
   const Scratch scratch;
   const Ground ground = groundOf(options, scratch);
   LockClient client{ground.store};
-  mustAcquire(client).release();  // makes what is not there yet
+  mustAcquire(client).release();  // makes what the store still lacks
   Sample hand;
   Sample ours;
   for (int round = 0; round < options.rounds; ++round) {
-    // In turns and in changing order, so that a busy machine meets both alike.
+    // In turns and in changing order, so that a busy machine slows both equally.
     for (const bool first : {round % 2 == 0, round % 2 != 0}) {
       const Instant from = readClock();
       if (first) {
@@ -150,7 +151,8 @@ struct Crowd {
   Sample waits{};
 };
 
-/// Each holds the lock for 10 ms and comes back at once. A wait counts if it began after all had come.
+/// Each candidate holds the lock for 10 ms and acquires it again at once. A wait counts if it began after all
+/// candidates had started.
 Crowd crowd(const Options& options, int candidates, std::chrono::seconds length) {
   const Scratch scratch;
   const std::shared_ptr<LeaseStore> store = groundOf(options, scratch).store;
@@ -177,7 +179,7 @@ Crowd crowd(const Options& options, int candidates, std::chrono::seconds length)
       }
     });
   }
-  std::this_thread::sleep_for(3s);  // all have come, and the first round is over
+  std::this_thread::sleep_for(3s);  // all have started, and the first round is over
   sections = 0;
   counts = true;
   const Instant from = readClock();

@@ -1,4 +1,4 @@
-// What a paused leader believes and does after it wakes.
+// Measures what a paused leader believes and does after it wakes.
 #include <signal.h>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// What `tenure fence proxy` adds to a request, and how many requests one core of it holds.
+// Measures what `tenure fence proxy` adds to a request, and how many requests it serves on one core.
 #include <algorithm>
 #include <optional>
 #include <sched.h>
@@ -38,7 +38,7 @@ double millisFor(HttpCaller& caller, const std::string& request) {
   return static_cast<double>(elapsedForHolder(from, readClock()).count()) / 1e6;
 }
 
-/// One request at a time, direct and through the proxy in turns and in changing order.
+/// Sends one request at a time, direct and through the proxy in turns and in changing order.
 bool compareLatency(const StubServer& service, const FenceProxyProcess& proxy, int rounds) {
   HttpCaller direct{service.port()};
   HttpCaller fenced{proxy.port()};
@@ -68,7 +68,7 @@ bool compareLatency(const StubServer& service, const FenceProxyProcess& proxy, i
          reads;
 }
 
-/// This process and its service keep off the proxy's core. Empty: there is but one.
+/// Keeps this process and its service off the proxy's core. Empty: the machine has only one core.
 std::optional<int> leaveOneCore() {
   cpu_set_t all;
   if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) < 2) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<int> leaveOneCore() {
 struct Throughput {
   std::vector<double> direct{};
   std::vector<double> fenced{};
-  std::vector<double> micros{};  ///< of the proxy's CPU for each request
+  std::vector<double> micros{};  ///< CPU time of the proxy for each request
 };
 
 double medianOf(std::vector<double> values) {

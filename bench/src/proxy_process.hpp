@@ -8,10 +8,11 @@
 
 namespace tenure::bench {
 
-/// Lives as long as the object.
+/// The process ends with the object.
 class FenceProxyProcess {
  public:
-  /// For lease "bench"; `memory`: its file; its log lies beside it. `core`: the one processor on which it may run.
+  /// The lease is "bench". `memory` is the proxy's file, and its log is beside that. `core` is the one processor on
+  /// which the proxy may run.
   FenceProxyProcess(std::uint16_t upstream, const std::string& memory, std::optional<int> core);
   ~FenceProxyProcess();
   FenceProxyProcess(const FenceProxyProcess&) = delete;

@@ -1,4 +1,4 @@
-// One lock wanted by candidates of several processes: what a hand-over costs in requests, and who gets it.
+// Candidates of several processes want one lock: what a hand-over costs in requests, and which process gets the lock.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -38,12 +38,12 @@ struct Counts {
   std::atomic<std::int64_t> sections{0};
   std::atomic<std::int64_t> reads{0};
   std::atomic<std::int64_t> acquisitions{0};
-  std::atomic<std::int64_t> refused{0};  ///< of them
+  std::atomic<std::int64_t> refused{0};  ///< refused acquisitions
   std::atomic<std::int64_t> others{0};   ///< renewals and releases
   std::atomic<std::int64_t> longestWait{0};
 };
 
-/// Shared by the processes.
+/// The processes share it.
 struct Tally {
   std::atomic<bool> counts{false};
   std::atomic<bool> over{false};
@@ -67,7 +67,7 @@ class SharedTally {
   Tally* tally_{nullptr};
 };
 
-/// Passes everything on and counts what is asked while the bench counts.
+/// Passes every call on, and counts the calls while `Tally::counts` is true.
 class TallyingStore final : public LeaseStore {
  public:
   TallyingStore(std::shared_ptr<LeaseStore> inner, Tally& tally, Counts& counts)
@@ -145,7 +145,7 @@ StoreMaker storesOf(const Options& options, const Scratch& scratch) {
 #endif
 }
 
-/// In a child of its own; its parent has made nothing of the library yet.
+/// Runs in a child process. Its parent has made no object of the library before the fork.
 int runProcess(const StoreMaker& stores, const AcquireOptions& options, Tally& tally, Counts& counts) {
   const auto store = std::make_shared<TallyingStore>(stores(), tally, counts);
   std::vector<std::thread> threads;
@@ -168,7 +168,7 @@ void runCrowd(int processes, const StoreMaker& stores, const AcquireOptions& opt
     if (child == 0) _exit(runProcess(stores, options, *tally, tally->of.at(static_cast<std::size_t>(i))));
     children.push_back(child);
   }
-  std::this_thread::sleep_for(3s);  // all have come, and the first round is over
+  std::this_thread::sleep_for(3s);  // all have started, and the first round is over
   tally->counts = true;
   std::this_thread::sleep_for(length);
   tally->counts = false;
@@ -206,7 +206,7 @@ void reportHandOvers(int processes, std::chrono::seconds length, Tally& tally) {
 
 bool benchQueue(const Options& options) {
   const std::chrono::seconds length{options.rounds};
-  // Where nobody tells of a release one polls.
+  // A store that does not notify waiters of a release has to be polled.
   const bool polls = options.store == "dynamodb";
   const AcquireOptions plain = polls ? AcquireOptions{.poll = 200ms} : AcquireOptions{};
   const AcquireOptions inTurns =

@@ -1,4 +1,4 @@
-// A renewal through the store, beside the same compare-and-swap transaction written by hand against SQLite's C API.
+// Compares a renewal through the store with the same compare-and-swap transaction written by hand with SQLite's C API.
 #include <future>
 #include <stdexcept>
 
@@ -17,7 +17,7 @@
 namespace tenure::bench {
 namespace {
 
-/// The floor: one connection, prepared statements, WAL, synchronous=FULL, on the caller's own thread.
+/// The least that it can cost: one connection, prepared statements, WAL, synchronous=FULL, on the caller's own thread.
 class ByHand {
  public:
   explicit ByHand(const std::string& path) {
@@ -117,7 +117,7 @@ bool benchRenew(const Options& options) {
   std::string version = "v0";
   for (int i = 0; i < options.rounds; ++i) {
     const std::string next = uuid4(random);
-    // In turns and in changing order, so that a busy disk meets both alike.
+    // In turns and in changing order, so that a busy disk slows both equally.
     for (const bool first : {i % 2 == 0, i % 2 != 0}) {
       const Instant from = readClock();
       first ? byHand.renew(version, next) : store.renew(version, next);

@@ -13,7 +13,7 @@ namespace {
 
 using Figures = std::vector<std::pair<std::string, double>>;
 
-/// Of the one bench that this process runs.
+/// What the one bench of this process has printed.
 Figures& figures() {
   static Figures all;
   return all;
@@ -27,7 +27,8 @@ std::string jsonOf(const Figures& all) {
   std::string text;
   for (const auto& [name, value] : all) {
     const std::string number = std::isfinite(value) ? fmt::format("{:.6g}", value) : "null";
-    text += fmt::format("{}\"{}\":{}", text.empty() ? "" : ",", name, number);  // names are ours: nothing to escape
+    text += fmt::format("{}\"{}\":{}", text.empty() ? "" : ",", name,
+                        number);  // the names are the bench's own and need no escaping
   }
   return '{' + text + '}';
 }

@@ -22,13 +22,13 @@ class Sample {
   std::vector<double> values_;
 };
 
-/// Prints `ok` or `MISSED` with the figure and its bound; tells whether it holds.
+/// Prints `ok` or `MISSED` with the figure and its bound; returns whether the bound holds.
 bool verdict(const std::string& what, double value, double bound, const std::string& unit);
 
 /// Prints a figure that has no bound.
 void figure(const std::string& what, double value, const std::string& unit);
 
-/// All that was printed by those above, as JSON: `{"bench":"crowd","holds":true,"figures":{...},"bounds":{...}}`.
+/// All that the functions above have printed, as JSON: `{"bench":"crowd","holds":true,"figures":{...},"bounds":{...}}`.
 /// Throws std::runtime_error if the file cannot be written.
 void writeResults(const std::string& path, const std::string& bench, bool holds);
 

@@ -49,7 +49,7 @@ int connectTo(std::uint16_t port) {
   return fd;
 }
 
-/// Empty: the head is not there yet.
+/// Empty: the head is not complete yet.
 std::optional<std::size_t> lengthOfMessage(std::string_view text) {
   const std::size_t head = text.find("\r\n\r\n");
   if (head == std::string_view::npos) return std::nullopt;
@@ -86,7 +86,7 @@ std::string replyWith(std::string_view body) {
       body.size(), body);
 }
 
-/// What DynamoDB says of an update: the version that the request has set.
+/// DynamoDB's answer to an update: the version that the request has set.
 std::string updated(std::string_view request) {
   constexpr std::string_view alias = R"(":v":{"S":")";
   const std::size_t at = request.find(alias);
@@ -96,7 +96,7 @@ std::string updated(std::string_view request) {
   return fmt::format(R"({{"Attributes":{{"recordVersionNumber":{{"S":"{}"}},"tenureToken":{{"N":"1"}}}}}})", version);
 }
 
-/// One thread, any number of kept-alive connections.
+/// One thread serves any number of kept-alive connections.
 class Server {
  public:
   explicit Server(nanoseconds delay) : delay_{delay} {
@@ -174,7 +174,7 @@ class Server {
     }
   }
 
-  /// Takes one whole request from the front; empty: there is none yet.
+  /// Takes one whole request from the front; empty: it has not arrived in full.
   [[nodiscard]] std::optional<std::string> takeRequest(std::string& input) {
     const auto length = lengthOfMessage(input);
     if (!length || input.size() < *length) return std::nullopt;
@@ -269,7 +269,7 @@ StubServer::~StubServer() {
 std::string StubServer::endpoint() const { return fmt::format("http://127.0.0.1:{}", running_.port); }
 
 std::shared_ptr<LeaseStore> StubServer::store() const {
-  // No credentials of whoever runs the bench.
+  // The credentials of the user who runs the bench are not used.
   for (const char* name : {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}) ::setenv(name, "bench", 1);
   for (const char* name : {"AWS_SESSION_TOKEN", "AWS_PROFILE", "HTTP_PROXY", "http_proxy"}) ::unsetenv(name);
   DynamoDbStoreOptions options;

@@ -1,4 +1,4 @@
-// A DynamoDB that agrees to everything, as a process of its own: the client's cost is all that is left.
+// A DynamoDB that accepts everything, as a process of its own. So the bench measures only what the client costs.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 
 namespace tenure::bench {
 
-/// Answers each call after `delay`: an empty item, an empty success, an ACTIVE table; `GET /count` with the
-/// number of UpdateItem calls, `GET /first` with the bytes of the first. Lives as long as the object.
+/// Answers each call after `delay`: an empty item, an empty success, an ACTIVE table. Answers `GET /count` with the
+/// number of UpdateItem calls, and `GET /first` with the bytes of the first one. It ends with the object.
 class StubServer {
  public:
   explicit StubServer(std::chrono::milliseconds delay);
@@ -24,11 +24,11 @@ class StubServer {
   [[nodiscard]] std::uint16_t port() const noexcept { return running_.port; }
   /// `http://127.0.0.1:port`
   [[nodiscard]] std::string endpoint() const;
-  /// A store there, with credentials of its own.
+  /// A store on this server, with credentials of its own.
   [[nodiscard]] std::shared_ptr<LeaseStore> store() const;
-  /// UpdateItem calls that it has received.
+  /// The number of UpdateItem calls that it has received.
   [[nodiscard]] std::int64_t updates() const;
-  /// The first of them, with all its bytes.
+  /// All bytes of the first UpdateItem call.
   [[nodiscard]] std::string firstUpdate() const;
 
  private:

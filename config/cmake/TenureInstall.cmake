@@ -1,14 +1,14 @@
 # Install rules and the package files: find_package(tenure COMPONENTS ...) and pkg-config.
 #
-# Each library is an export set of its own, so that a program that needs only the elector is not made to find yaml-cpp.
-# What a component needs is read off its link interface; nothing is listed twice.
+# Each library is an export set of its own, so that a program that needs only the elector need not have yaml-cpp.
+# What a component needs is read from its link interface; nothing is listed twice.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(TENURE_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/tenure")
 get_property(tenure_libraries GLOBAL PROPERTY TENURE_LIBRARIES)
 
-# Other people's targets: the package that gives each, for CMake and for pkg-config ("-l..." is a plain flag).
+# Targets of other projects, each with its package, for CMake and for pkg-config ("-l..." is a plain flag).
 set(package_of_Boost::headers "Boost 1.81")
 set(package_of_Boost::json "Boost 1.81 COMPONENTS json")
 set(package_of_Threads::Threads "Threads")
@@ -16,7 +16,7 @@ set(package_of_SQLite::SQLite3 "SQLite3")
 set(package_of_PostgreSQL::PostgreSQL "PostgreSQL")
 set(package_of_OpenSSL::SSL "OpenSSL 3.0")
 set(package_of_OpenSSL::Crypto "OpenSSL 3.0")
-set(package_of_hiredis "")  # of the system's search paths; Debian's has no CMake package
+set(package_of_hiredis "")  # found on the system's search paths, because Debian's package has no CMake files
 set(package_of_yaml-cpp "yaml-cpp")
 set(package_of_fmt::fmt "fmt")
 set(pc_of_Boost::json "-lboost_json")
@@ -29,8 +29,8 @@ set(pc_of_hiredis "hiredis")
 set(pc_of_yaml-cpp "yaml-cpp")
 set(pc_of_fmt::fmt "fmt")
 
-# tenure_link_interface(<target> <out: components> <out: foreign targets>): the direct ones, with those that a static
-# library needs of its users only for linking.
+# tenure_link_interface(<target> <out: components> <out: foreign targets>): what the target links directly. That includes
+# what users of a static library need only for linking.
 function(tenure_link_interface target out_components out_foreign)
   get_target_property(interface ${target} INTERFACE_LINK_LIBRARIES)
   set(components "")
@@ -70,7 +70,7 @@ endfunction()
 
 function(tenure_install_pkgconfig component direct foreign)
   set(PC_COMPONENT "${component}")
-  # Found from where the file lies, so the prefix may be chosen when installing and the tree may be moved.
+  # The prefix is found from the file's own place. So it may be chosen when installing, and the tree may be moved.
   file(RELATIVE_PATH PC_UP "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
   set(PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
   set(PC_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -96,7 +96,7 @@ set(TENURE_COMPONENTS "")
 set(TENURE_COMPONENT_TABLE "")
 foreach(target IN LISTS tenure_libraries)
   string(REGEX REPLACE "^tenure_" "" component "${target}")
-  # Shared libraries lie side by side, also in a prefix that the loader does not search.
+  # Shared libraries find each other in their own directory, also in a prefix that the loader does not search.
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(TARGETS ${target} EXPORT tenure-${component}
     FILE_SET HEADERS

@@ -15,13 +15,13 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
 endif()
 
-# Most of a compilation goes into headers of the standard library, Asio and GoogleTest: files that share one pass over them
-# cost a third. Off: an edited file is compiled alone, and a full build takes three times as long.
+# Most of a compilation's time goes into headers of the standard library, Asio and GoogleTest. Files that share one pass over
+# them take a third of the time. Off: an edited file is compiled alone, and a full build takes three times as long.
 option(TENURE_UNITY "Compile several files at a time (set by the presets)" OFF)
 set(TENURE_UNITY_BATCH 8 CACHE STRING "Files that are compiled at a time with TENURE_UNITY")
 
-# What bounds the harm of a fault in memory. Not under sanitizers, which find such faults instead, and not without
-# optimisation, without which FORTIFY does nothing but warn.
+# Flags that bound the harm of a fault in memory. They are not set under sanitizers, which find such faults instead, and not
+# without optimisation, because then FORTIFY does nothing but warn.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug" OR NOT CMAKE_BUILD_TYPE)
   set(harden OFF)
 else()
@@ -43,10 +43,10 @@ function(tenure_common target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
     -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough
-    # g++ 12 at -O3 finds overlaps in `"literal" + std::string` that cannot be (GCC bug 105651), and uninitialised
-    # members of std::variant alternatives that are not there.
+    # g++ 12 at -O3 warns of overlaps in `"literal" + std::string` that cannot happen (GCC bug 105651), and of uninitialised
+    # members of std::variant alternatives that are not active.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-  # Members that a designated initialiser leaves to their defaults are meant so.
+  # A designated initialiser leaves some members to their defaults on purpose.
   target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
   if(TENURE_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
@@ -68,13 +68,13 @@ function(tenure_common target)
       target_sources(${target} PRIVATE "${exit_source}")
       set_source_files_properties("${exit_source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
-    # Asio has fences, of which ThreadSanitizer knows nothing; its queues are guarded by a mutex besides.
+    # Asio uses fences, which ThreadSanitizer does not know. Its queues are also guarded by a mutex.
     if(TENURE_SANITIZE MATCHES thread AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
       target_compile_options(${target} PRIVATE -Wno-tsan)
     endif()
   endif()
   if(TENURE_BUILD_FUZZERS)
-    # libFuzzer is to see what an input reaches in the libraries too, not only in the target's own file.
+    # libFuzzer must see what an input reaches in the libraries too, not only in the target's own file.
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
   endif()
   if(TENURE_COVERAGE)
@@ -83,13 +83,13 @@ function(tenure_common target)
   endif()
 endfunction()
 
-# tenure_alone(<file> ...): what these call by one name is called so by others of their target as well.
+# tenure_alone(<file> ...): compiles each file alone, because other files of its target use one of its names too.
 function(tenure_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# For scripts/mutate: a changed file is one compilation and one link, and no test program is linked anew. Each library
-# tells what of it a test runs.
+# For scripts/mutate: a changed file takes one compilation and one link, and no test program is linked anew. Each library
+# reports which of its code a test runs.
 option(TENURE_MUTATE "Libraries are shared, their files compiled one by one and traced (set by scripts/mutate)" OFF)
 if(TENURE_MUTATE)
   set(BUILD_SHARED_LIBS ON)
@@ -99,7 +99,7 @@ if(TENURE_MUTATE)
   set_target_properties(tenure_trace PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endif()
 
-# tenure_mutable(<library>): what scripts/mutate changes. Called last, for it undoes what other builds want.
+# tenure_mutable(<library>): a library that scripts/mutate changes. Call it last, because it undoes settings of other builds.
 function(tenure_mutable target)
   if(TENURE_MUTATE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF POSITION_INDEPENDENT_CODE ON)

@@ -48,8 +48,8 @@ asio::awaitable<void> serve(tcp::acceptor& acceptor, tcp::endpoint where, tenure
       std::string{tenure::nameOf(term.holder())} + ", fencing token " + tenure::toString(term.fencingToken()) + "\n";
   while (true) {
     auto [closed, peer] = co_await acceptor.async_accept(asio::as_tuple(asio::use_awaitable));
-    // A connection may have waited in the queue while this process was frozen: leads() asks the clock, and whoever
-    // comes after the term is hung up on instead of being answered by a former leader.
+    // A connection may have waited in the queue while this process was frozen. leads() reads the clock. A connection
+    // that is accepted after the term is closed, so a former leader answers nobody.
     if (closed || !term.leads()) co_return;
     co_await asio::async_write(peer, asio::buffer(reply), asio::as_tuple(asio::use_awaitable));
   }
@@ -67,7 +67,7 @@ int main(int argc, char** argv) try {
   const auto keepRunning = asio::make_work_guard(io);
   tcp::acceptor acceptor{io};
   const auto goActive = [&](const tenure::Leadership& term) {
-    listen(acceptor, where);  // what this throws gives leadership up (reason fatal), so that another one may try
+    listen(acceptor, where);  // an exception gives leadership up (reason fatal), so that another candidate may try
     asio::co_spawn(io, serve(acceptor, where, term), asio::detached);
   };
   const auto goPassive = [&](const tenure::TermEnd& why) {

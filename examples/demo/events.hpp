@@ -1,4 +1,4 @@
-// What a candidate of the demo tells its director: JSON lines in a file, which survives a SIGKILL.
+// What a candidate of the demo reports to the script that directs it: JSON lines in a file, which survives a SIGKILL.
 #pragma once
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 namespace demo {
 
-/// Each event is one write(2): whole or not there, whatever happens to the process.
+/// Each event is one write(2), so it is in the file as a whole or not at all, whatever happens to the process.
 class Events {
  public:
   explicit Events(const char* path) : fd_{open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)} {}

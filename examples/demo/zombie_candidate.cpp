@@ -59,8 +59,8 @@ class Resources {
         redis_{tenure::RedisFence::open(connection_.get()).value()},
         bare_{directory + "/unfenced.log"} {}
 
-  /// Stamps, not the term: the adapters then do not look at the clock before they send, as a writer that has looked
-  /// already and was frozen since. False if a resource has refused.
+  /// Passes stamps, not the term. Then the adapters do not read the clock before they send, like a writer that has read
+  /// it already and was frozen since. False if a resource has refused.
   bool writeAll(const Leadership& term, const Events& events) {
     const tenure::TermStamp stamp = tenure::TermStamp::of(term);
     const std::string line = toString(stamp.token) + ' ' + stamp.holder;

@@ -25,7 +25,7 @@ void keepLedger(const tenure::Leadership& term, const std::string& path) {
   std::unique_lock lock{mutex};
   for (int entry = 1; term.leads(); ++entry) {
     const std::string line = toString(term.fencingToken()) + ' ' + term.holder() + ' ' + std::to_string(entry);
-    // Handing in the term is all: a stale token ends it, and its next one is above what the file has seen.
+    // To pass the term is enough: a stale token ends the term, and the next token is above what the file has seen.
     const auto written = ledger.append(term, line + '\n');
     if (written) {
       std::osyncstream{std::cout} << "wrote " << line << std::endl;

@@ -83,12 +83,12 @@ void takeOrders(const tenure::Leadership& term, const std::string& socket, const
     const std::string line = toString(term.fencingToken()) + ' ' + term.holder() + ' ' + std::to_string(order);
     const std::string sql = "INSERT INTO orders VALUES('" + line + "')";
     const auto insert = [&](sqlite3* d) { return sqlite3_exec(d, sql.c_str(), nullptr, nullptr, nullptr); };
-    // One after the other: what has failed upstream goes no further.
+    // One after the other: an order that fails at one resource does not go to the next.
     const bool all = wrote("row", line, table.write(term, insert)) &&
                      wrote("line", line, file.append(term, line + '\n')) &&
                      wrote("entry", line, redis.write(term, {{"orders"}, {{"RPUSH", "orders", line}}})) &&
                      (!objects || wrote("object", line, objects->write(term, {.key = "last-order", .bytes = line})));
-    // Gives leadership up: another copy may still reach it.
+    // The exception gives leadership up: another copy may still reach the resource.
     if (!all && connection->err != 0) throw std::runtime_error{"the connection to Redis broke"};
     wake.wait_for(lock, term.stopToken(), 200ms, [] { return false; });
   }
@@ -98,7 +98,7 @@ void takeOrders(const tenure::Leadership& term, const std::string& socket, const
 
 int main(int argc, char** argv) try {
   if (argc != 3 && argc != 4) throw std::invalid_argument{"usage: fenced_pipeline GROUP.yaml REDIS_SOCKET [BUCKET]"};
-  std::signal(SIGPIPE, SIG_IGN);  // hiredis lets a broken connection raise it
+  std::signal(SIGPIPE, SIG_IGN);  // hiredis lets a broken connection raise SIGPIPE
   const examples::ShutdownSignals signals;
   tenure::LeaderElector elector{
       tenure::loadGroup(argv[1]).value(),

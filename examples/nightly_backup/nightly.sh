@@ -13,13 +13,13 @@ case $? in
   82) echo "nightly: somebody else is at it"; exit 0 ;;
   *) exit 1 ;;
 esac
-# Whatever happens from here on, the lock is given up; if this shell is killed, it ends with its lease.
+# Whatever happens from here on, the lock is released. If this shell is killed, the lock ends with its lease.
 trap 'tenure lock release "$token" >/dev/null' EXIT
 
 fence=$(tenure lock show "$token" --json | sed 's/.*"fencing_token":\([0-9]*\).*/\1/')
 echo "step one, fencing token $fence" >> "$directory/backup.log"
 
-# The lease starts anew for the second step. If the lock was lost meanwhile, somebody else may be at it: stop.
+# The lease starts anew for the second step. If the lock was lost meanwhile, another machine may do the work: stop.
 next=$(tenure lock renew "$token" --lease 10m) || exit 1
 token=$next
 echo "step two, fencing token $fence" >> "$directory/backup.log"

@@ -1,4 +1,4 @@
-// Counts in a plain file, under a lock: run as many of it as you like, no number is lost.
+// Counts in a plain file, under a lock. However many of these processes run, no count is lost.
 //   shared_counter LOCKS.db COUNTER N
 #include <cstdlib>
 #include <fstream>

@@ -54,7 +54,7 @@ int doAndRecord(sqlite3* database, const Job& job, const std::string& due, const
   return sqlite3_step(raw);
 }
 
-/// Runs the job's latest tick unless that was done already, by this process or another.
+/// Runs the job's latest tick unless this process or another one has done it already.
 void run(const Job& job, std::chrono::milliseconds now, tenure::SqliteFence& fence, const tenure::Leadership& term) {
   const auto stamp = tenure::TermStamp::of(term);
   const std::string due = tenure::wallClockTextForDisplay((now - now % job.every).count());
@@ -73,7 +73,7 @@ void run(const Job& job, std::chrono::milliseconds now, tenure::SqliteFence& fen
   }
 }
 
-/// The work of one term, on a thread of the library. What it throws gives leadership up (reason fatal).
+/// The work of one term, on a thread of the library. An exception gives leadership up (reason fatal).
 void runSchedule(const tenure::Leadership& term, const std::string& file) {
   const Database database = openDatabase(file);
   tenure::SqliteFence fence = tenure::SqliteFence::open(database.get()).value();
