@@ -2,10 +2,26 @@
 
 #include <utility>
 
-#include "lockcore/runtime/contained_executor.hpp"
 #include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
+namespace {
+
+/// Callbacks must run whatever the user's executor does, or a term would never end: where it throws, or is empty,
+/// threads of `pool` take over.
+Executor containedExecutor(Executor executor, std::shared_ptr<ThreadPool> pool, Logger logger, std::string name) {
+  if (!executor) return [pool = std::move(pool)](std::function<void()> task) { pool->post(std::move(task)); };
+  return [executor = std::move(executor), pool = std::move(pool), logger = std::move(logger),
+          name = std::move(name)](std::function<void()> task) {
+    const auto what = whatThrown([&] { executor(task); });
+    if (!what) return;
+    logger.log(LogLevel::error,
+               name + ": the executor threw (" + *what + "); the callback runs on a thread of the library's own");
+    pool->post(std::move(task));
+  };
+}
+
+}  // namespace
 
 std::shared_ptr<const CandidateContext> CandidateContext::make(std::shared_ptr<LeaseStore> store,
                                                                const std::shared_ptr<Scheduler>& scheduler,
