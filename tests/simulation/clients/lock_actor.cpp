@@ -3,39 +3,12 @@
 
 #include <tenure/lockcore/lock_client.hpp>
 
-#include "simulation/clients/world.hpp"
+#include "simulation/clients/lock_taking.hpp"
 
 namespace tenure::test {
 namespace {
 
 using std::chrono::milliseconds;
-
-/// From one call of acquireAsync to the end of what it gave.
-struct Taking {
-  LeaseKey key;
-  unsigned client{0};  ///< which one of its user
-  AcquireOptions options;
-  TrueTime called{0}, pausedBefore{0};
-  TrueTime renewedAt{0};  ///< the first renewal that is not told yet; of time in which anything ran
-  bool inLine{false};     ///< nothing keeps it from standing in line from the call on
-  bool cancelled{false};
-  bool kept{false};     ///< for long
-  bool closing{false};  ///< held as its client began to close
-  bool served{false};   ///< an acquisition of it was applied
-  int told{0}, lossTold{0}, renewals{0}, renewalsTold{0};
-  bool renewalFailed{false};  ///< whether it is in the record is not known
-  RenewOptions lastAsked{};
-  std::optional<LockErrc> refused{};
-  std::shared_ptr<Lock> lock{};
-  std::shared_ptr<Lock> share{};
-  std::optional<TermEnd> loss{};
-  std::optional<ReleaseResult> result{};  ///< asked for
-  ReleaseOptions left{};
-  PendingAcquire pending{};
-  [[nodiscard]] bool over() const {
-    return told > 0 && (!lock || (result && *result != ReleaseResult::unknown && *result != ReleaseResult::shared));
-  }
-};
 using TakingPtr = std::shared_ptr<Taking>;
 
 class LockActor final : public Actor {
@@ -187,7 +160,6 @@ class LockActor final : public Actor {
     if (world_.onLoop()) world_.broke("thread", "an acquisition is told on a scheduler");
     checkBound(*one);
     if (result.has_error()) {
-      one->refused = result.error().code;
       world_.note(name_, "gets no " + one->key.name + ": " + std::string{toString(result.error().code)});
       const LockErrc code = result.error().code;
       if (code != LockErrc::held) lingering_.insert(one->key);
@@ -199,7 +171,7 @@ class LockActor final : public Actor {
       return;
     }
     prepared_ = prepared_ || one->client == generation_;
-    checkWon(*one, *result);
+    judgeWon(world_, *one, *result);
     if (one->cancelled) world_.met("wonBeforeItWasCancelled");
     one->lock = std::make_shared<Lock>(std::move(*result));
     world_.note(name_, "wins " + one->key.name + " with token " + toString(one->lock->fencingToken()));
@@ -209,21 +181,6 @@ class LockActor final : public Actor {
     });
     const Handle handle = handleOf(one->lock);
     world_.believe(handle);
-  }
-  /// What the handle says is in the record, and what the call has asked for as well.
-  void checkWon(const Taking& one, const Lock& lock) const {
-    if (lock.key() != one.key) world_.broke("won", "a lock of another key: " + name_);
-    if (lock.lease() != one.options.lease.value_or(world_.plan().lease))
-      world_.broke("won", "with another lease: " + name_);
-    if (one.options.data && one.options.replaceData && lock.data() != *one.options.data)
-      world_.broke("won", "with other data: " + name_);
-    const auto record = world_.recordOf(one.key);
-    const bool his = record && !record->vanished && !record->released && record->holder == lock.holder() &&
-                     record->token == lock.fencingToken();
-    if (!his) return;
-    if (record->data != lock.data() || record->attributes != lock.attributes())
-      world_.broke("won", "the handle's data are not those of the record: " + name_);
-    if (record->leaseDuration != lock.lease()) world_.broke("won", "the record states another lease: " + name_);
   }
   Handle handleOf(const std::shared_ptr<Lock>& lock) {
     return {&life_,
@@ -316,19 +273,7 @@ class LockActor final : public Actor {
     one.renewalFailed = one.renewalFailed || result.has_error();
     if (result.has_error() && one.lock->isHeld() && one.lock->loss())
       world_.broke("leads", "a lock is held that was lost: " + name_);
-    if (result.has_error() || one.renewals != one.renewalsTold) return;
-    // The record is another one's, or was changed, by the time that the last of the calls is told.
-    const Lock& lock = *one.lock;
-    const auto data = one.lastAsked.clearData ? std::optional<std::string>{""} : one.lastAsked.data;
-    if (data && lock.data() != *data) world_.broke("renewed", "the handle has not the data: " + name_);
-    if (one.lastAsked.lease && lock.lease() != *one.lastAsked.lease)
-      world_.broke("renewed", "the handle has not the lease: " + name_);
-    const auto record = world_.recordOf(one.key);
-    const bool his = record && !record->vanished && !record->released && record->holder == lock.holder() &&
-                     record->token == lock.fencingToken();
-    if (!his || one.renewalFailed) return;
-    if (record->data != lock.data()) world_.broke("renewed", "the record has other data: " + name_);
-    if (record->leaseDuration != lock.lease()) world_.broke("renewed", "the record states another lease: " + name_);
+    if (!result.has_error() && one.renewals == one.renewalsTold) judgeRenewed(world_, one);
   }
   /// The forms that wait.
   void renewAndWait(const TakingPtr& one) {
@@ -406,19 +351,8 @@ class LockActor final : public Actor {
     one.result = result;
     if (one.over()) lingering_.erase(one.key);
     world_.note(name_, "released " + one.key.name + ": " + std::string{toString(result)});
-    const auto record = world_.recordOf(one.key);
-    const bool his = record && !record->vanished && !record->released && record->holder == one.lock->holder() &&
-                     record->token == one.lock->fencingToken();
     world_.met(result == ReleaseResult::released ? "lockReleased" : "lockReleaseUnknown");
-    if (result == ReleaseResult::released && his)
-      world_.broke("result", "a release of " + name_ + " told `released`, and the record is his");
-    const bool mark = record && !record->vanished && record->released && record->holder == one.lock->holder() &&
-                      record->token == one.lock->fencingToken();
-    if (result != ReleaseResult::released || !mark) return;
-    if (one.left.deleteRecord.value_or(one.options.deleteOnRelease))
-      world_.broke("result", "a release of " + name_ + " was to remove the record");
-    if (one.left.data && record->data != *one.left.data)
-      world_.broke("result", "a release of " + name_ + " has not left its data");
+    if (result == ReleaseResult::released) judgeReleased(world_, one);
   }
 
   static void letGo(Taking& one) {

@@ -1,0 +1,47 @@
+// What a user of LockClient does with one lock, and what must be in the record of what it is told.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <tenure/lockcore/lock_client.hpp>
+
+#include "simulation/clients/world.hpp"
+
+namespace tenure::test {
+
+/// From one call of an acquisition to the end of what it gave.
+struct Taking {
+  LeaseKey key;
+  unsigned client{0};  ///< which one of its user
+  AcquireOptions options;
+  TrueTime called{0}, pausedBefore{0};
+  TrueTime renewedAt{0};  ///< the first renewal that is not told yet; of time in which anything ran
+  bool inLine{false};     ///< nothing keeps it from standing in line from the call on
+  bool cancelled{false};
+  bool kept{false};     ///< for long
+  bool closing{false};  ///< held as its client began to close
+  bool served{false};   ///< an acquisition of it was applied
+  int told{0}, lossTold{0}, renewals{0}, renewalsTold{0};
+  bool renewalFailed{false};  ///< whether it is in the record is not known
+  RenewOptions lastAsked{};
+  std::shared_ptr<Lock> lock{};
+  std::shared_ptr<Lock> share{};
+  std::optional<TermEnd> loss{};
+  std::optional<ReleaseResult> result{};  ///< asked for
+  ReleaseOptions left{};
+  PendingAcquire pending{};
+
+  [[nodiscard]] bool over() const {
+    return told > 0 && (!lock || (result && *result != ReleaseResult::unknown && *result != ReleaseResult::shared));
+  }
+};
+
+/// The handle of a lock that was won just now, before anything else was asked of it.
+void judgeWon(World& world, const Taking& one, const Lock& lock);
+/// All renewals that were asked for are told, the last one as done.
+void judgeRenewed(World& world, const Taking& one);
+/// Its release was told as done.
+void judgeReleased(World& world, const Taking& one);
+
+}  // namespace tenure::test
