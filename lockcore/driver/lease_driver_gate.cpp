@@ -7,42 +7,34 @@ void LeaseDriver::Gate::open(std::shared_ptr<Impl> impl) {
   impl_ = std::move(impl);
 }
 
-// In a forked child a thread that does not exist there may hold the lock.
+/// In a forked child a thread that does not exist there may hold the lock, and the driver is the parent's.
+template <class Call>
+auto LeaseDriver::Gate::ask(const Call& call) const {
+  using Answer = decltype(call(*impl_));
+  if (!mark_.isHere()) return Answer();
+  const std::lock_guard lock{mutex_};
+  return impl_ ? call(*impl_) : Answer();
+}
 
+// These post, so they run nothing under the lock.
 void LeaseDriver::Gate::submit(LeaseEvent event) {
-  if (!mark_.isHere()) return;
-  const std::lock_guard lock{mutex_};
-  if (impl_) impl_->submit(std::move(event));  // this posts, so it runs nothing under the lock
+  ask([&](Impl& impl) { impl.submit(std::move(event)); });
 }
-
 bool LeaseDriver::Gate::withdraw() {
-  if (!mark_.isHere()) return false;
-  const std::lock_guard lock{mutex_};
-  return impl_ && impl_->withdraw();
+  return ask([](Impl& impl) { return impl.withdraw(); });
 }
-
 void LeaseDriver::Gate::endTerm(FencingToken token) {
-  if (!mark_.isHere()) return;
-  const std::lock_guard lock{mutex_};
-  if (impl_) impl_->endTerm(token);
+  ask([&](Impl& impl) { impl.endTerm(token); });
 }
-
 void LeaseDriver::Gate::schemaAnswered(StoreStatus status) {
-  if (!mark_.isHere()) return;
-  const std::lock_guard lock{mutex_};
-  if (impl_) impl_->schemaAnswered(std::move(status));
+  ask([&](Impl& impl) { impl.schemaAnswered(std::move(status)); });
 }
 
 LeaseStatus LeaseDriver::Gate::status() const {
-  if (!mark_.isHere()) return {};
-  const std::lock_guard lock{mutex_};
-  return impl_ ? impl_->status() : LeaseStatus{};
+  return ask([](const Impl& impl) { return impl.status(); });
 }
-
 bool LeaseDriver::Gate::isOnScheduler() const {
-  if (!mark_.isHere()) return false;
-  const std::lock_guard lock{mutex_};
-  return impl_ && impl_->isOnScheduler();
+  return ask([](const Impl& impl) { return impl.isOnScheduler(); });
 }
 
 void LeaseDriver::Gate::close() noexcept {

@@ -32,6 +32,9 @@ class LeaseDriver::Gate {
   void close() noexcept;
 
  private:
+  template <class Call>
+  auto ask(const Call& call) const;
+
   std::atomic<bool> progressed_{false};
   const ProcessMark mark_{};
   mutable std::mutex mutex_;      ///< guards impl_
