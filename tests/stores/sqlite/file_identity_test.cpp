@@ -96,6 +96,24 @@ TEST_F(SqliteFileIdentity, anAcquisitionIntoAFileThatIsNoLongerThereIsNotApplied
       << "the test must have met the moment between check and commit";
 }
 
+// What was removed, or asked for, where nobody looks any more did not happen.
+TEST_F(SqliteFileIdentity, aRemovalOrARequestInAFileThatIsNoLongerThereIsNotApplied) {
+  store_->apply(release(key_, "a", {version()}));
+  store_->apply(acquire({"led"}, "a"));
+  Actor foreigner{path_};
+  ASSERT_EQ(foreigner.ask("lock"), "ok");
+  const auto removal = store_->startRemove(key_, version());
+  const auto request = store_->startStepDown({"led"}, store_->record({"led"}).token);
+  EXPECT_FALSE(eventually([&] { return removal->answers() + request->answers() > 0; }, std::chrono::milliseconds{100}));
+  moveAway();
+  ASSERT_EQ(foreigner.ask("unlock"), "ok");
+  for (const WriteOutcome& outcome : {removal->get(), request->get()}) {
+    EXPECT_TRUE(std::holds_alternative<Conflict>(outcome)) << describe(outcome);
+  }
+  EXPECT_EQ(Shell{moved_}.value("SELECT count(*) FROM tenure_lease WHERE name = 'lease'"), "0")
+      << "the test must have met the moment between check and commit";
+}
+
 // Without its log the database is as it was when the log was last written back: older, or even empty.
 TEST_F(SqliteFileIdentity, aDeletedLogIsNoticedAndDoesNotDamageTheDatabase) {
   for (const char* suffix : {"-wal", "-shm"}) {
