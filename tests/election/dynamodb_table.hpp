@@ -21,7 +21,7 @@
 namespace tenure::test {
 
 inline std::string dynamoDbEndpoint() {
-  const char* value = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // nobody sets it
+  const char* value = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   if (value == nullptr) {
     throw std::runtime_error{"TENURE_TEST_DYNAMODB_ENDPOINT is not set; run: scripts/dynamodb_local -- this program"};
   }

@@ -89,7 +89,7 @@ TEST_F(SqliteLocks, S1_29_S4_20_aReleasedLockIsTakenAtOnceByAnotherProcess) {
   const pid_t child = spawn([&] {
     LockClient client{store()};
     LockResult<Lock> lock = client.acquire({"orders"}, {.lease = 60s});
-    usleep(300'000);  // the other process must wait
+    usleep(300'000);  // lint-allow(sleep): the other process must wait
     return lock->release() == ReleaseResult::released ? 0 : 1;
   });
   LockClient client{store()};
