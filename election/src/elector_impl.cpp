@@ -98,8 +98,8 @@ void LeaderElector::Impl::start(std::optional<LeaseSighting> sighting) {
   });
 }
 
-/// A store is the user's code, which may throw. Without a death notice a crash costs a lease; without a start there
-/// would be no candidate.
+/// A store is the user's code, which may throw. Without a death notice (proof of a death by the kernel) a crash costs a
+/// lease; without a start there would be no candidate.
 std::shared_ptr<DeathNotice> LeaderElector::Impl::deathNotice() const {
   try {
     return group_.store()->deathNotice();
