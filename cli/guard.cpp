@@ -162,7 +162,8 @@ void Guard::terminate(const Instant& now) {
   job_->processes.signal(SIGCONT);  // stopped processes cannot act on SIGTERM
 }
 
-/// Also while the supervisor lives. A frozen supervisor cannot object, and will find the job gone and the term over.
+/// Called even if the supervisor lives: a frozen supervisor cannot object, and will find the job gone and the term
+/// over.
 void Guard::kill() {
   // Also claimed if nobody told the job to stop, so that the supervisor does not take this for an end of the job by
   // itself.

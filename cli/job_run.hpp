@@ -1,4 +1,4 @@
-// The life of one job in one term: from the gate to the end of its last process.
+// The life of one job in one term: from the gate at which it waits (job.hpp) to the end of its last process.
 #pragma once
 
 #include <chrono>

@@ -45,7 +45,7 @@ ShardOrders ShardBalance::look(const Instant& now, const ShardPicture& picture, 
   return orders;
 }
 
-/// Records since when things have been as they are.
+/// Records since when the present state has existed.
 void ShardBalance::note(const Instant& now, const ShardPicture& picture) {
   std::vector<std::string> members;
   for (const ShardMember& member : picture.members) members.push_back(member.id);

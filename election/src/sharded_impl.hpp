@@ -36,8 +36,8 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   enum class Phase { fresh, started, stopping };
   using Elector = ElectorImpl;
 
-  /// One lease that this candidate competes for or leads. A lease that is taken again gets a new seat, but only after
-  /// all callbacks of the old one have returned.
+  /// A seat is one lease that this candidate competes for or leads, with the elector for it. If the lease is taken
+  /// again, it gets a new seat, but only after all callbacks of the old one have returned.
   struct Seat {
     enum class State {
       contested,  ///< competing, or trying to win it back
@@ -92,7 +92,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<RandomSource> random_;  ///< used only on the scheduler, once the construction is done
   const std::string candidate_;
   const std::chrono::nanoseconds interval_;
-  // Kept while there is no seat, so that no thread has to be started on the scheduler.
+  // Kept even while there is no seat, so that no thread has to be started on the scheduler.
   const std::shared_ptr<ThreadPool> pool_{ThreadPool::forCallbacks()};
   const std::shared_ptr<ThreadPool> stopTokens_{ThreadPool::forStopTokens()};
 

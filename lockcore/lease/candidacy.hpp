@@ -1,4 +1,4 @@
-// A candidacy that ends by itself: how long it has waited, and how long its process has had the lease already.
+// A candidacy that ends by itself: how long it has waited, and for how long its process has already had the lease.
 #pragma once
 
 #include <chrono>
@@ -12,36 +12,38 @@
 
 namespace tenure {
 
-/// What outlives the wait of OneTerm, whose options every question brings along.
+/// State that must outlive the waiting time of OneTerm. The OneTerm options are an argument of every call.
 class Candidacy {
  public:
-  /// `waited`: before it began to compete.
+  /// `waited`: how long it had waited before it began to compete.
   void start(const Instant& now, std::chrono::nanoseconds waited) noexcept;
 
   [[nodiscard]] std::chrono::nanoseconds patienceLeft(const OneTerm& rules, const Instant& now) const;
-  /// The patience has an end, and that has come.
+  /// True if the patience is limited and has run out.
   [[nodiscard]] bool waitIsOver(const OneTerm& rules, const Instant& now) const;
 
-  /// Somebody else was seen to hold the lease, or was not.
+  /// A read showed whether somebody else holds the lease.
   void sawHolder(bool other) noexcept { waited_ = waited_ || other; }
   [[nodiscard]] bool waited() const noexcept { return waited_; }
 
-  /// This candidate and its predecessor in the line are of one process.
+  /// A turn is a row of terms of one process without another holder in between. This candidate continues the turn of
+  /// its predecessor in the line, which belongs to the same process.
   void joinTurn(const OneTerm& rules, const LeaseMemory& memory);
-  /// A term was won. Its token tells whether somebody had the lease since the last one of this process.
+  /// A term was won. Its token shows whether somebody else had the lease after the last term of this process.
   void beginTurn(const OneTerm& rules, const Instant& now, FencingToken token);
-  /// The term of this token is over.
+  /// The term with this token is over.
   void endTurn(const Instant& now, FencingToken token);
-  /// What is left of the time for which this process leaves the lease to others. Counted from the end of its last term:
-  /// who comes back later than that owes nothing. It never makes a bounded wait miss its only chance.
+  /// After a turn, this process leaves the lease to others for a while (OneTerm::rest). This is what is left of that
+  /// time, counted from the end of its last term; a process that comes back later than that owes nothing. It is never
+  /// so long that a candidate with a bounded wait misses its only chance.
   [[nodiscard]] std::chrono::nanoseconds restOwed(const OneTerm& rules, const Instant& now) const;
   [[nodiscard]] const std::shared_ptr<const LeaseTurn>& turn() const noexcept { return turn_; }
 
  private:
   Instant startedAt_{};
   std::chrono::nanoseconds waitedBefore_{0};
-  std::shared_ptr<const LeaseTurn> turn_{};  ///< of this process, until the last term of it that ended; mostly none
-  bool waited_{false};                       ///< somebody else held it
+  std::shared_ptr<const LeaseTurn> turn_{};  ///< of this process, until its last term that ended; usually null
+  bool waited_{false};                       ///< somebody else held the lease
 };
 
 }  // namespace tenure

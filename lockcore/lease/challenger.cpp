@@ -23,7 +23,7 @@ void Challenger::start(const Instant& now, const event::Start& event) {
   core_.tokens.learn(std::max(event.sighting->tokenFloor, record ? record->token : FencingToken{}));
   core_.known.observation.adopt(*event.sighting);
   follow(core_.known.observation.heldByOther() ? record : std::nullopt);
-  core_.known.poll.postpone(now, core_.options.timing.heartbeat());  // it was looked at just now
+  core_.known.poll.postpone(now, core_.options.timing.heartbeat());  // the sighting is as good as a read just now
 }
 
 void Challenger::enter(const Instant& now, nanoseconds cooldown) {
@@ -32,7 +32,7 @@ void Challenger::enter(const Instant& now, nanoseconds cooldown) {
   core_.known.poll.hurry(now);
 }
 
-/// An acquisition under way is awaited first: it may win a lease that must be released.
+/// Waits first for an acquisition that is under way: it may win a lease, which must then be released.
 NextRole Challenger::handle(const Instant& now, const event::Stop& /*event*/) {
   if (acquiring()) return {};
   core_.work.endsFrom = now;  // the work of a lost term may still be running
@@ -81,7 +81,8 @@ NextRole Challenger::windUp(const Instant& now) const {
 
 NextRole Challenger::release() { return {next::Release{HeldTerm{std::move(unanswered_)}}}; }
 
-/// Without a request that may have won, only an older one, which waits for no record to be there, may still arrive.
+/// No request is left that may have won. Only an older creation of the record, which is conditioned on its absence, may
+/// still arrive.
 ReleaseResult Challenger::nothingToRelease() const {
   const bool mayArrive = core_.known.openCreations > 0 && core_.known.observation.mayVanish();
   return mayArrive ? ReleaseResult::unknown : ReleaseResult::notHeld;
@@ -104,18 +105,19 @@ LeaseState Challenger::state() const noexcept { return acquiring() ? LeaseState:
 
 bool Challenger::acquiring() const noexcept { return core_.inFlight && core_.inFlight->kind == RequestKind::acquire; }
 
-/// Two works of one process must not overlap either, so a candidate whose last work still runs only watches.
+/// The work of two terms in one process must not overlap either. So a candidate whose last work still runs only
+/// watches.
 bool Challenger::mayLead() const { return !core_.stopping && !core_.options.observesOnly && !core_.work.running; }
 
 bool Challenger::mayCompete(const Instant& now) const {
   return mayLead() && elapsedForChallenger(cooldownFrom_, now) >= cooldown_;
 }
 
-/// Small random delays keep candidates from writing all at once; the window grows with each lost race, so that a crowd
-/// spreads itself out while a handful stays quick.
+/// Small random delays before competing keep candidates from writing all at once. The range of the delays grows with
+/// each lost race, so a crowd spreads out, and a few candidates stay quick.
 void Challenger::drawPoliteness() {
   politeness_ = nanoseconds{core_.options.timing.duration()} / maxPriority * core_.options.priority;
-  // Whoever comes to a lock and finds it free has most likely no rivals.
+  // A candidate that finds a lock free at its first look most likely has no rivals.
   if (!core_.options.oneTerm || core_.candidacy.waited()) politeness_ += raceJitter();
 }
 

@@ -1,5 +1,5 @@
-// A candidate that does not hold the lease: it observes, waits until the lease is free by its own clock, and takes it
-// by a conditional write.
+// A candidate that does not hold the lease: it observes the record and waits until the lease is free by its own clock.
+// Then it takes the lease by a conditional write.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace tenure {
 
-/// One that is stopped waits only for the work of its last term.
+/// Once it is stopped, it waits only for the work of its last term.
 class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnded, event::WorkFailed,
                                   event::WorkProgressed, event::Wakeup, event::TokenSeen> {
  public:
@@ -19,9 +19,9 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
 
   /// The candidacy begins.
   void start(const Instant& now, const event::Start& event);
-  /// Competes from now on, but takes nothing for `cooldown`.
+  /// Competes from now on, but does not acquire for `cooldown`.
   void enter(const Instant& now, std::chrono::nanoseconds cooldown);
-  /// The record is this; no acquisition of this challenger is in it.
+  /// The record is as given; no acquisition of this challenger is in it.
   void see(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted);
 
   using Ignores::handle;
@@ -34,15 +34,15 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
 
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWakeup(const Instant& now) const;
   [[nodiscard]] LeaseState state() const noexcept;
-  /// An acquisition has won, may have won or may win yet, and is not given up.
+  /// An acquisition has won, may have won or may still win, and is not given up.
   [[nodiscard]] bool acquisitionOpen() const noexcept { return acquiring() || !unanswered_.empty(); }
   [[nodiscard]] bool inDoubt() const noexcept { return false; }
 
  private:
-  /// The last thing that was sent to the store.
+  /// The last request that was sent to the store.
   struct LastRequest {
-    bool answered{false};  ///< and the answer leaves no question
-    bool troubled{false};  ///< that answer was an error
+    bool answered{false};  ///< it was answered, and the answer leaves nothing open
+    bool troubled{false};  ///< the answer was an error
   };
 
   // ---- challenger.cpp ----
@@ -84,17 +84,17 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
   [[nodiscard]] std::shared_ptr<const LeasePayload> takePayload();
 
   MachineCore& core_;
-  UnansweredWrites unanswered_{};  ///< acquisitions
+  UnansweredWrites unanswered_{};  ///< unanswered acquisitions
   std::chrono::nanoseconds politeness_{0};
   Instant cooldownFrom_{};
   std::chrono::nanoseconds cooldown_{0};
   int lostRaces_{0};
-  int failures_{0};         ///< of acquisitions in a row, without an answer that tells of the record
-  int doubtsAfterWait_{0};  ///< acquisitions of which nobody told what became of them when the wait was over
+  int failures_{0};         ///< failed acquisitions in a row, with no answer in between that shows the record
+  int doubtsAfterWait_{0};  ///< acquisitions whose outcome was still unknown when the wait was over
   bool readFirst_{false};   ///< the next acquisition must follow a successful read
   LastRequest lastRequest_{};
   std::string followedBeacon_{};
-  std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; none if it is empty
+  std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; null if it has none
 };
 
 }  // namespace tenure

@@ -1,4 +1,4 @@
-// How a challenger takes a lease that is free by its own clock, and what the answer makes of it.
+// How a challenger acquires a lease that is free by its own clock, and what follows from the answer.
 #include <algorithm>
 #include <utility>
 
@@ -10,8 +10,8 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// More unresolved acquisitions than this are not remembered; a forgotten one that lands late is found as a record of
-/// our own and taken over anew.
+/// No more unresolved acquisitions than this are remembered. If a forgotten one arrives late, the record appears as our
+/// own and is taken over again.
 constexpr std::size_t maxPendingAcquires = 4;
 constexpr int maxLostRaces = 6;
 
@@ -26,7 +26,7 @@ void Challenger::sendAcquire(const Instant& now) {
   write.record.acquiredAtMillis = core_.acquiredAtMillis = write.record.renewedAtMillis;
   write.dataRule = core_.options.dataRule;
   write.tokenFloor = core_.tokens.floor;
-  // A right that is won later than this is too short to be worth having: half of it is left for the first renewal.
+  // A right that is won later than this is too short to be useful: half of it is left for the first renewal.
   const nanoseconds timeout = limited(core_.options.timing.leadsFor() / 2);
   core_.sendWrite(now, RequestKind::acquire, timeout, std::move(write));
   core_.inFlight->creates = observation.absent();
@@ -35,7 +35,7 @@ void Challenger::sendAcquire(const Instant& now) {
 NextRole Challenger::handle(const Instant& now, const WriteAnswer& answer) {
   const auto* conflict = std::get_if<Conflict>(&answer.outcome);
   const bool rejected = std::holds_alternative<Rejected>(answer.outcome);
-  // What became of the write is still to be looked at, if it may have won, or if nobody knows who did.
+  // A further look is needed if the write may have won, or if its answer does not show who won.
   lastRequest_ = {rejected || (conflict != nullptr && conflict->current), rejected};
   doubtsAfterWait_ += !lastRequest_.answered && waitIsOver(now) ? 1 : 0;
   NextRole next = acquireAnswered(now, answer.request, answer.outcome);
@@ -52,13 +52,14 @@ NextRole Challenger::acquireAnswered(const Instant& now, const RequestInFlight& 
   } else {
     remember(request.unanswered());
     acquireFailed(now, std::get<Unknown>(outcome).error);
-    core_.known.poll.hurry(now);  // it may have won: what is there now is read back before anything else
+    core_.known.poll.hurry(now);  // it may have won: the record is read before anything else is done
   }
   return {};
 }
 
-/// I7 is checked, not believed: a term whose token does not rise would be fenced out, or worse, would not fence others.
-/// It also happens without a fault, if a resource told of a higher token while the write was under way.
+/// I7 is checked and not assumed. If the token of a term does not rise, resources refuse its writes, or, worse, they do
+/// not refuse the writes of older terms. This also happens without a fault, if a resource reported a higher token while
+/// the write was under way.
 NextRole Challenger::acquired(const Instant& now, const RequestInFlight& request, const Applied& applied) {
   if (!applied.warning.empty()) core_.log(LogLevel::warn, applied.warning);
   core_.tokens.known = std::max(core_.tokens.known, applied.token);
@@ -67,7 +68,7 @@ NextRole Challenger::acquired(const Instant& now, const RequestInFlight& request
                           toString(core_.tokens.floor) +
                           " was seen before; the lease is acquired again for a higher one";
   core_.log(LogLevel::warn, why);
-  UnansweredWrite forNobody = request.arrived();  // is released, if the candidacy ends before the lease is won again
+  UnansweredWrite forNobody = request.arrived();  // released if the candidacy ends before the lease is won again
   forNobody.forNobody = true;
   remember(forNobody);
   acquireFailed(now, {ErrorClass::transient, why});
@@ -90,7 +91,8 @@ NextRole Challenger::acquireLost(const Instant& now, const RequestInFlight& requ
   return {};
 }
 
-/// The record shows an acquisition of ours whose answer was lost: it counts from before that request was sent (I8).
+/// The record shows an acquisition of ours whose answer was lost: the right counts from before that request was sent
+/// (I8).
 std::optional<NextRole> Challenger::adoptOwnAcquire(const Instant& now, const LeaseRecord& record) {
   const UnansweredWrite* found = unanswered_.find(record.version);
   if (found == nullptr || found->forNobody || record.released) return std::nullopt;
@@ -100,7 +102,7 @@ std::optional<NextRole> Challenger::adoptOwnAcquire(const Instant& now, const Le
   return win(now, won, record.token);
 }
 
-/// Called with the answer to the acquiring write, or with its proof by read-back.
+/// Called with the answer to the acquiring write, or after a read has proved it.
 NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, FencingToken token) {
   HeldTerm term{won, token};
   core_.tokens.learn(token);
@@ -114,7 +116,7 @@ NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, Fencing
   return {next::Lead{std::move(term), core_.options.oneTerm ? takePayload() : nullptr}};
 }
 
-/// An answer that comes after the end of the right makes no term. The lease has run out, and so is free for anybody.
+/// An answer that comes after the end of the right starts no term. The lease has run out, so anybody may take it.
 NextRole Challenger::winTooLate(const Instant& now, FencingToken token) {
   core_.publish(TermState{});
   core_.closeTerm(now, token);
@@ -124,8 +126,8 @@ NextRole Challenger::winTooLate(const Instant& now, FencingToken token) {
   return {};
 }
 
-/// What was observed so far still counts (I3), but a read comes first, and a backoff: reads that succeed say nothing of
-/// a store that takes no writes.
+/// The observation so far still counts (I3). But a backoff and a read come first: a store whose reads succeed may still
+/// refuse writes.
 void Challenger::acquireFailed(const Instant& now, const StoreError& error) {
   core_.noteError(now, error);
   readFirst_ = true;
@@ -134,8 +136,9 @@ void Challenger::acquireFailed(const Instant& now, const StoreError& error) {
   failures_ = std::min(failures_ + 1, maxFailures);
 }
 
-/// The wait after it keeps a store whose condition never holds from being asked without a pause. What was tried without
-/// a look (asReleased) was no race: the conflict is the look, and the wait begins with the next one.
+/// After a lost race it waits, so that a store whose condition never holds is not asked without a pause. An attempt
+/// without a read before it (asReleased) was no race: the conflict serves as the read, and the wait begins with the
+/// next one.
 void Challenger::loseRace(const Instant& now) {
   failures_ = 0;
   lostRaces_ = std::min(lostRaces_ + 1, maxLostRaces);

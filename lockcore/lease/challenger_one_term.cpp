@@ -1,4 +1,5 @@
-// A challenger whose candidacy ends by itself: what it knows from earlier ones of the same key, and when it gives up.
+// A challenger whose candidacy ends by itself: what it knows from earlier candidacies for the same key, and when it
+// gives up.
 #include <algorithm>
 #include <utility>
 
@@ -11,9 +12,9 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// Once the wait is over: the acquisition that was under way, and one more.
+/// Acquisitions with an unknown outcome after the wait is over: the one that was under way, and one more.
 constexpr int mostDoubtsAfterWait = 2;
-/// Of one request of somebody who waits for a lock: a store that answers later than this is asked again.
+/// Limit of one request of a candidate that waits for a lock: if the store answers later than this, it is asked again.
 constexpr milliseconds longestRequest{5'000};
 
 }  // namespace
@@ -24,14 +25,15 @@ void Challenger::recall(const LeaseMemory& memory) {
   known.observation = memory.observation;
   core_.tokens.recall(memory.tokens);
   core_.sentVersions.recall(memory.sentVersions);
-  // A record that was removed since is looked for before one is made.
+  // With mustExist, a read comes first if the record was removed: somebody may have created it again.
   known.asReleased = memory.asReleased && !(rules.mustExist && known.observation.absent());
   readFirst_ = !known.asReleased;
   core_.candidacy.joinTurn(rules, memory);
 }
 
-/// What this candidate remembers is older than the predecessor's term. A version that was released cannot come back to
-/// life, so that the condition on it proves that nobody was in between (I1), however late the turn comes.
+/// This candidate's memory is older than the predecessor's term. A released version cannot become the current one
+/// again. So the condition on that version proves that nobody held the lease in between (I1), however late this
+/// candidate starts.
 void Challenger::succeed(const Instant& now, const LeaseMemory& predecessor) {
   KnownLease& known = core_.known;
   core_.tokens.recall(predecessor.tokens);
@@ -40,7 +42,7 @@ void Challenger::succeed(const Instant& now, const LeaseMemory& predecessor) {
   core_.candidacy.joinTurn(*core_.options.oneTerm, predecessor);
 }
 
-/// What was left may be somebody else's by then: a look is cheaper than a write that is refused.
+/// By the end of the pause somebody else may hold the lease. A read costs less than a write that is refused.
 void Challenger::rest(const Instant& now, nanoseconds length) {
   core_.known.asReleased = false;
   readFirst_ = true;
@@ -56,15 +58,17 @@ bool Challenger::waitIsOver(const Instant& now) const {
   return core_.options.oneTerm && core_.candidacy.waitIsOver(*core_.options.oneTerm, now);
 }
 
-/// Once the wait is over something else is awaited: an answer, or that a free lease may be taken.
+/// Once the wait is over, the candidate waits for something else: an answer, or the moment when it may take a free
+/// lease.
 std::optional<nanoseconds> Challenger::untilPatienceEnds(const Instant& now) const {
   const std::optional<OneTerm>& rules = core_.options.oneTerm;
   if (!lastRequest_.answered || !rules || !rules->patience || waitIsOver(core_.lastStep)) return std::nullopt;
   return core_.candidacy.patienceLeft(*rules, now);
 }
 
-/// A lease that is free but for politeness is still taken: whoever looks once must not miss it by a millisecond. A
-/// store that tells of a free lease and answers no acquisition would be asked for ever.
+/// A free lease is still taken if only the delay before competing is left: a candidate that looks only once must not
+/// miss it by a millisecond. But the attempts must end sometime if a store shows a free lease and answers no
+/// acquisition.
 std::optional<GiveUpReason> Challenger::reasonToGiveUp(const Instant& now) const {
   const Observation& observation = core_.known.observation;
   if (!core_.options.oneTerm || !lastRequest_.answered) return std::nullopt;
@@ -77,7 +81,7 @@ std::optional<GiveUpReason> Challenger::reasonToGiveUp(const Instant& now) const
   return doubtsAfterWait_ < mostDoubtsAfterWait ? std::nullopt : std::optional{GiveUpReason::unavailable};
 }
 
-/// An acquisition that nobody answered may still arrive, and is released then.
+/// An acquisition without an answer may still arrive; it is then released.
 NextRole Challenger::giveUp(const Instant& now, GiveUpReason reason) {
   const bool unavailable = reason == GiveUpReason::unavailable;
   core_.act(action::GaveUp{reason, core_.known.observation.holderSeen(now),
@@ -96,7 +100,7 @@ void Challenger::keepPayload(const std::optional<LeaseRecord>& record) {
   payload_ = std::make_unique<const LeasePayload>(LeasePayload{record->data, record->attributes});
 }
 
-/// What the record has after the acquisition. It was conditioned on the version that was seen with `payload_`.
+/// What the record contains after the acquisition, which was conditioned on the version that was seen with `payload_`.
 std::shared_ptr<const LeasePayload> Challenger::takePayload() {
   const MachineOptions& options = core_.options;
   LeasePayload now;

@@ -11,12 +11,14 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// How much too early a heartbeat may be so that near ones of many leases share a wake-up: the time when it is due is
-/// rounded down to a multiple of this on the clock of all. Waking up costs more than the heartbeat itself.
+/// A heartbeat may come this much too early, so that heartbeats of many leases that are due at nearly the same time
+/// share a wake-up: the due time is rounded down to a multiple of this, on the clock that all leases share. A wake-up
+/// costs more than the heartbeat itself.
 nanoseconds slotOf(nanoseconds heartbeat) { return heartbeat / 32; }
 
-/// elapsedForHolder() by the slower of its two measures. A right that is to end `d` after `to` ends, counted from
-/// `from`, after this and `d`: whichever measure then goes ahead has counted at least this much before.
+/// elapsedForHolder() by the slower of its two measures. A right that must end `d` after `to` gets this plus `d` as its
+/// length, counted from `from`: each measure has counted at least this much at `to`, so none of them ends the right
+/// later.
 nanoseconds surelyCounted(const Instant& from, const Instant& to) {
   const nanoseconds boot = to.boottime - from.boottime;
   const nanoseconds suspended = boot - (to.monotonic - from.monotonic);
@@ -25,7 +27,7 @@ nanoseconds surelyCounted(const Instant& from, const Instant& to) {
 
 }  // namespace
 
-/// The right counts from before the request was sent (I2).
+/// The right counts from the time before the request was sent (I2).
 HeldTerm::HeldTerm(const UnansweredWrite& won, FencingToken token)
     : right{won.sentAt, won.right.leadsFor, won.right.validFor, token},
       version{won.version},

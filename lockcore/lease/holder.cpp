@@ -39,7 +39,8 @@ NextRole Holder::handle(const Instant& now, const event::Renew& event) {
   return {};
 }
 
-/// While it leads, callbacks that have returned do not end the term: the work may go on elsewhere until onRevoked.
+/// While the holder leads, callbacks that have returned do not end the term: the work may continue elsewhere until
+/// onRevoked.
 NextRole Holder::handle(const Instant& /*now*/, const event::WorkEnded& /*event*/) {
   if (!draining_) return {};
   core_.work.running = false;
@@ -61,8 +62,8 @@ NextRole Holder::handle(const Instant& /*now*/, const event::StoreHint& event) {
   return {};
 }
 
-/// A report mends the counter within one term. Where the next term ends by one too, something makes tokens up: one step
-/// a lease is far too slow to bring the counter near its end.
+/// A report makes the counter rise with the next term. If a report ends that term too, something invents tokens: one
+/// step in each lease is far too slow to bring the counter near its end.
 NextRole Holder::handle(const Instant& now, const event::TokenSeen& event) {
   const FencingToken own = term_.right.token;
   if (draining_ || event.token <= own) return {};
@@ -116,7 +117,7 @@ nanoseconds Holder::rightLeft(const Instant& now) const {
 NextRole Holder::expire(const Instant& now) {
   const nanoseconds silence = elapsedForHolder(core_.lastStep, now);
   const LeaseTiming& timing = core_.options.timing;
-  // While it leads it is stepped at least at every heartbeat; a gap far beyond means that the process did not run.
+  // A leading holder is stepped at least at every heartbeat; a much longer gap means that the process did not run.
   const bool paused = silence > timing.heartbeat() + timing.leadsFor() / 4;
   const bool unreachable = doubts_.retry.failed() || (core_.inFlight && !paused);
   if (progressMissing(now)) {
@@ -135,11 +136,12 @@ NextRole Holder::expire(const Instant& now) {
   return endTerm(now, term_.right.validFor);
 }
 
-/// `found`: the record that shows it, if it is somebody else's.
+/// `found`: the record that shows the loss, if it belongs to somebody else.
 NextRole Holder::lose(const Instant& now, RevokeReason reason, const std::string& detail,
                       const std::optional<LeaseRecord>* found) {
-  // Only then: after any other end a clone of this machine may go on with the term for as long as it lives. Here it can
-  // only if it renewed since this candidate's last heartbeat, and its record was deleted before this one.
+  // Only in this case: after any other end, a clone of this machine may continue the term for as long as the clone
+  // lives. Here it can do so only if it renewed after this candidate's last heartbeat, and its record was deleted
+  // before this candidate looked.
   if (reason == RevokeReason::recordMissing) core_.tokens.own = term_.right.token;
   if (draining_) {
     core_.log(LogLevel::warn, "the lease was lost while the work was ending: " + detail);
@@ -149,7 +151,7 @@ NextRole Holder::lose(const Instant& now, RevokeReason reason, const std::string
   return endTerm(now, nanoseconds{0}, found);
 }
 
-/// Leadership ends for isLeader() before anybody is told of it.
+/// isLeader() stops being true before anybody is told that leadership has ended.
 void Holder::announceRevoked(RevokeReason reason, std::string detail, bool unstepped) {
   TermState over = term_.right;
   over.leadsFor = nanoseconds{0};
@@ -166,10 +168,12 @@ void Holder::beginDrain(const Instant& now, RevokeReason reason, const std::stri
   term_.right.leadsFor = nanoseconds{0};
 }
 
-/// From holder back to candidate, without a release. `stillValid`: how long the lease may last; the work may use it up.
-/// A term that was being given up politely is given up, also if it could not be released: others come first, for one
-/// lease from when it becomes free. The next candidacy of a key knows nothing of work that goes on, as this one would:
-/// so it does not know the record as its own either, and waits for the lease as anybody does.
+/// From holder back to candidate, without a release. `stillValid`: how long the lease may still last; the work may use
+/// that time. If leadership was being given up voluntarily, it is given up even if the release failed: others come
+/// first, until one lease after it becomes free.
+///
+/// With OneTerm the machine ends here. The next candidacy for the key would not know that work of this one still runs.
+/// So it does not treat the record as its own, and waits for the lease as any other candidate does.
 NextRole Holder::endTerm(const Instant& now, nanoseconds stillValid, const std::optional<LeaseRecord>* found) {
   const TermState& right = term_.right;
   const bool mayLast = stillValid > nanoseconds{0};

@@ -1,5 +1,5 @@
-// A candidate that holds the lease: it renews in time, resolves what was not answered, and ends the term on time and
-// only once.
+// A candidate that holds the lease: it renews in time, resolves writes that were not answered, and ends the term on
+// time and only once.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@
 
 namespace tenure {
 
-/// It leads until leadership is given up or lost. If it is given up politely, the term drains until the work has ended.
+/// It leads until leadership is given up or lost. If leadership is given up voluntarily, the term drains: the lease is
+/// kept until the work has ended.
 class Holder : public Ignores<event::Wakeup> {
  public:
   Holder(MachineCore& core, HeldTerm term) : core_{core}, term_{std::move(term)} {}
@@ -40,12 +41,12 @@ class Holder : public Ignores<event::Wakeup> {
   [[nodiscard]] bool inDoubt() const noexcept { return doubts_.told; }
 
  private:
-  /// Why the next renewal may be more than a heartbeat.
+  /// Why the next renewal may be more than a regular heartbeat.
   struct Doubts {
     Retry retry{};
-    bool told{false};                   ///< to the work
+    bool told{false};                   ///< the work was told
     bool readBack{false};               ///< the next request must be a read
-    std::optional<StoreError> cause{};  ///< what explains best why renewals fail; empty: the last one did not
+    std::optional<StoreError> cause{};  ///< the error that best explains why renewals fail; empty: the last one did not
 
     [[nodiscard]] bool any() const noexcept { return retry.failed() || told || readBack; }
   };
@@ -79,7 +80,7 @@ class Holder : public Ignores<event::Wakeup> {
   Doubts doubts_{};
   Instant progressAt_{};
   bool draining_{false};
-  bool lossHinted_{false};  ///< the store's notification asks for a renewal
+  bool lossHinted_{false};  ///< a notification of the store asks for a renewal
 };
 
 }  // namespace tenure

@@ -1,4 +1,4 @@
-// How a holder renews its lease, and what the answers make of its right.
+// How a holder renews its lease, and how the answers change its right.
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +23,7 @@ NextRole Holder::advanceRenewal(const Instant& now) {
     renewalFailed(now, {ErrorClass::transient, noProgress()});
     return {};
   }
-  // Shorter than half of what is left, so that a hung request leaves room for another one.
+  // Less than half of what is left, so that a request that hangs leaves time for another one.
   const nanoseconds timeout = std::min<nanoseconds>(core_.options.timing.heartbeat(), rightLeft(now) / 2);
   lossHinted_ = false;
   if (!doubts_.readBack && !term_.unanswered.mustLook()) return sendRenewal(now, timeout);
@@ -33,7 +33,7 @@ NextRole Holder::advanceRenewal(const Instant& now) {
 
 NextRole Holder::sendRenewal(const Instant& now, nanoseconds timeout) {
   if (term_.limit(now, core_.options.timing)) core_.publish(term_.right);
-  NextRole next = checkDeadlines(now);  // one that states a much shorter lease may leave nothing of the right
+  NextRole next = checkDeadlines(now);  // a renewal that states a much shorter lease may leave nothing of the right
   if (!next.isStay()) return next;
   WriteRequest write = core_.draft(WriteRequest::Purpose::renew, term_.right.token, term_.versions());
   write.lengthens = core_.options.timing.duration() > term_.statedLease;
@@ -88,7 +88,7 @@ NextRole Holder::handle(const Instant& now, const WriteAnswer& answer) {
   return {};
 }
 
-/// `proven` is what the record has now: acknowledged, or shown by a read-back.
+/// `proven` is what the record contains now: it was acknowledged, or a read showed it.
 void Holder::renewed(const Instant& now, const UnansweredWrite& proven) {
   term_.renew(core_, now, proven);
   if (!draining_) term_.right.leadsFor = proven.right.leadsFor;
@@ -118,7 +118,7 @@ NextRole Holder::renewalConflict(const Instant& now, const RequestInFlight& requ
   return {};
 }
 
-/// The record as it really is, while this candidate holds a term; it was asked for at `askedAt`.
+/// The record as it really is, while this candidate holds a term; the read was sent at `askedAt`.
 NextRole Holder::judgeOwnRecord(const Instant& now, const Instant& askedAt, const std::optional<LeaseRecord>& current) {
   if (current) core_.tokens.learn(current->token);
   if (!current || current->vanished) {
@@ -133,7 +133,7 @@ NextRole Holder::judgeOwnRecord(const Instant& now, const Instant& askedAt, cons
     return {};
   }
   if (current->version == term_.version) {
-    // None of the unanswered renewals has arrived. They still may.
+    // None of the unanswered renewals has arrived. They may still arrive.
     const bool known = doubts_.retry.failed() && core_.told.error;
     renewalFailed(now, known ? *core_.told.error : StoreError{ErrorClass::transient, "the renewal did not arrive"});
     term_.unanswered.lookedForAll();

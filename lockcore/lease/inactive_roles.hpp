@@ -1,4 +1,4 @@
-// A machine that was not started yet, and one whose candidacy is over.
+// The role of a machine that was not started yet, and that of a machine whose candidacy is over.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace tenure {
 
-/// Nothing means anything to it, and it waits for nothing.
+/// It ignores every event and waits for nothing.
 class Inactive {
  public:
   template <class Event>
@@ -25,7 +25,7 @@ class Inactive {
   [[nodiscard]] bool inDoubt() const noexcept { return false; }
 };
 
-/// The machine itself starts it.
+/// Start is handled by the machine itself.
 class Idle : public Inactive {
  public:
   using Inactive::handle;

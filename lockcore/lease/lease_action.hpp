@@ -20,14 +20,14 @@ namespace tenure {
 
 /// Why a candidacy of OneTerm ended without a term.
 enum class GiveUpReason {
-  held,         ///< somebody else holds the lease, and the patience is over
-  unavailable,  ///< the store could not be asked, and the patience is over
+  held,         ///< somebody else holds the lease, and the patience has run out
+  unavailable,  ///< the store could not be asked, and the patience has run out
   missing,      ///< there is no record, and it must exist
 };
 
 [[nodiscard]] std::string_view toString(GiveUpReason reason) noexcept;
 
-/// What users put into a record.
+/// The data that users put into a record.
 struct LeasePayload {
   std::string data{};
   std::map<std::string, std::string> attributes{};
@@ -52,42 +52,42 @@ struct Publish {
 };
 struct Elected {
   FencingToken token;
-  std::shared_ptr<const LeasePayload> payload{};  ///< of the record as it is now; OneTerm only
+  std::shared_ptr<const LeasePayload> payload{};  ///< of the record as it is now; with OneTerm only
 };
 /// The store acknowledged a renewal. `afterDoubt`: an InDoubt came before it.
 struct Renewed {
   FencingToken token;
   bool afterDoubt;
-  std::uint64_t ticket{0};  ///< the last Renew whose changes the record has now; 0: none
+  std::uint64_t ticket{0};  ///< the last Renew whose changes are in the record now; 0: none
 };
 /// OneTerm only: the candidacy is over without a term. Stopped follows, in the same step unless `releasesFirst`.
 struct GaveUp {
   GiveUpReason reason;
   std::optional<HolderInfo> holder{};  ///< if the record was seen to be held
   std::optional<StoreError> error{};   ///< for `unavailable`
-  bool releasesFirst{false};           ///< an acquisition that nobody answered may still arrive
+  bool releasesFirst{false};           ///< an acquisition that was not answered may still arrive
 };
 /// A renewal failed or was not answered; the lease is still valid. Once per doubt.
 struct InDoubt {
   StoreError error;
-  std::chrono::nanoseconds remaining;  ///< until leadership ends if nothing gets better
+  std::chrono::nanoseconds remaining;  ///< until leadership ends if nothing improves
 };
 /// The term ended or is being given up: tell the work to stop. Exactly one for each Elected.
 struct Revoked : TermEnd {
-  /// The machine was not stepped for so long that the term ended meanwhile: the process did not run, or the thread that
-  /// steps it was blocked.
+  /// The machine was not stepped for so long that the term ended in the meantime: the process did not run, or the
+  /// thread that steps the machine was blocked.
   bool unstepped{false};
 };
 struct LeaderChanged {
   std::optional<LeaderInfo> leader;  ///< empty: nobody holds the lease
 };
-/// This record's holder is to be watched for a death notice from now on, instead of any other (empty: nobody).
+/// From now on watch for the death of the process that holds this record, instead of any other (empty: watch nobody).
 struct FollowHolder {
   std::optional<LeaseRecord> record;
 };
 struct Stopped {
   ReleaseResult result;
-  std::shared_ptr<const LeaseMemory> memory{};  ///< OneTerm only
+  std::shared_ptr<const LeaseMemory> memory{};  ///< with OneTerm only
 };
 struct Log {
   LogLevel level;
@@ -96,8 +96,8 @@ struct Log {
 
 }  // namespace action
 
-/// The order is a contract: perform them first to last. Publish comes before the Elected or Revoked that it belongs
-/// to, and Revoked comes before any release is sent (invariant I9).
+/// The order is a contract: perform the actions first to last. Publish comes before the Elected or Revoked that it
+/// belongs to. Revoked comes before any release is sent (invariant I9).
 using LeaseAction = std::variant<action::SendRead, action::SendWrite, action::Publish, action::Elected, action::Renewed,
                                  action::InDoubt, action::Revoked, action::LeaderChanged, action::FollowHolder,
                                  action::GaveUp, action::Stopped, action::Log>;

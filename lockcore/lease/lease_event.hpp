@@ -1,4 +1,4 @@
-// What can happen to a lease: the inputs of LeaseMachine.
+// What can happen to a lease: the events that LeaseMachine takes.
 #pragma once
 
 #include <chrono>
@@ -22,30 +22,33 @@ using Attempt = std::uint64_t;
 
 namespace event {
 
-/// Compete from now on. `beacon`: this process's, to be written into its records. `sighting`: what this process has
-/// seen of this lease by other ways before; the wait for a holder's lease to end counts from then. `predecessor`: what
-/// another candidate of this process, whose turn was before, left with action::Stopped just now. If that was a release
-/// the record is known, and needs no read before the acquiring write, whose condition proves it. OneTerm only.
+/// Compete from now on. `beacon`: the liveness file of this process, to be written into its records. `sighting`: what
+/// this process has already seen of this lease in other ways; the wait for a holder's lease to end counts from then.
+///
+/// `predecessor`: what another candidate of this process, which was next in the line before, passed on with
+/// action::Stopped just now. If it released the lease, the record is known. Then the acquiring write needs no read
+/// before it, because its condition proves the record. OneTerm only.
 struct Start {
   std::optional<Beacon> beacon{};
   std::optional<LeaseSighting> sighting{};
-  std::chrono::nanoseconds waited{0};  ///< before it began to compete; counts for OneTerm::patience
+  std::chrono::nanoseconds waited{0};  ///< before it began to compete; it counts towards OneTerm::patience
   std::shared_ptr<const LeaseMemory> predecessor{};
 };
-/// Give leadership up politely and stay a candidate; not taken again for one lease, so that others get it.
+/// Give leadership up and stay a candidate. The lease is not taken again for one lease duration, so that others get it.
 struct StepDown {
   std::string why{};
 };
-/// Give leadership up politely (or stop competing), then end for good.
+/// Give leadership up after the work has ended (or stop competing), then end for good.
 struct Stop {};
-/// Stop, by a holder whose work has ended already: the release is sent at once, with what it is to leave behind.
+/// Stop, sent by a holder whose work has already ended: the release is sent at once, with what it shall leave in the
+/// record.
 struct Release {
-  std::optional<std::string> data{};  ///< empty text: the record's data is cleared; unset: it stays
+  std::optional<std::string> data{};  ///< empty text: the record's data is cleared; unset: it is kept
   bool removes{false};                ///< the record is removed instead of marked
 };
-/// Renew now, and change what is written from here on. Only a holder takes it in.
+/// Renew now, and change what is written from here on. Only a holder accepts it.
 struct Renew {
-  std::uint64_t ticket{0};  ///< told by Renewed once a write with all of this was acknowledged; rising
+  std::uint64_t ticket{0};  ///< Renewed has it once a write with all of this was acknowledged; rising
   std::optional<LeaseTiming> timing{};
   std::optional<std::string> data{};  ///< as in Release
 };
@@ -71,7 +74,8 @@ struct WriteReply {
 struct StoreHint {
   bool isLoss{false};  ///< it may be gone with all others (LeaseStore::watchLoss): a holder renews at once to find out
 };
-/// The kernel proved that the process which keeps this beacon (Beacon::id) is gone, and with it whatever it held.
+/// The kernel proved that the process that keeps this liveness file (Beacon::id) is gone, and with it everything that
+/// the process held.
 struct HolderProvenDead {
   std::string beaconId;
 };

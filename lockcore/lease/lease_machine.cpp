@@ -19,13 +19,14 @@ LeaseActions LeaseMachine::Impl::step(const Instant& now, const LeaseEvent& even
   return std::exchange(core_.actions, {});
 }
 
-/// Before any event is looked at, so that a success which arrives late cannot revive a term (I2, I4).
+/// Deadlines are checked before any event is handled, so that a success that arrives late cannot revive a term (I2,
+/// I4).
 void LeaseMachine::Impl::checkDeadlines(const Instant& now) {
   install(now, std::visit([&](auto& role) { return role.checkDeadlines(now); }, role_));
   giveUpOverdueRequest(now);
 }
 
-/// A store that does not keep its own deadline must not hold a lease up: the request counts as unanswered.
+/// A store that does not keep its own deadline must not delay a lease: the request counts as unanswered.
 void LeaseMachine::Impl::giveUpOverdueRequest(const Instant& now) {
   if (!core_.inFlight || core_.inFlight->overdueIn(now) > nanoseconds{0}) return;
   const RequestInFlight& request = *core_.inFlight;
@@ -53,7 +54,7 @@ void LeaseMachine::Impl::advance(const Instant& now) {
   }
 }
 
-/// Called with what a role has answered, when its own call is over: the role may end here.
+/// Called with the role's answer after the role's own call has returned: this may destroy the role.
 void LeaseMachine::Impl::install(const Instant& now, NextRole next) {
   std::visit([&](auto& role) { enter(now, std::move(role)); }, next.role);
 }
@@ -124,7 +125,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::TokenSeen& even
   deliver(now, event);
 }
 
-/// Said once for each higher one: a resource may refuse every write of a leader.
+/// Logged once for each higher token: a resource may refuse every write of a leader.
 void LeaseMachine::Impl::refuseReport(FencingToken token) {
   if (token <= core_.tokens.refused) return;
   core_.tokens.refused = token;

@@ -15,23 +15,23 @@
 
 namespace tenure {
 
-class LeaseMemory;  // internal: what a machine had seen when it ended, for the next one of the same key
+class LeaseMemory;  // internal: what a machine knew when it ended, for the next one of the same key
 
-/// A candidacy that ends by itself: that of a lock, which is won once or not at all, and never comes back when it was
-/// lost.
+/// A candidacy that ends by itself: that of a lock. The lock is won once or not at all, and is not acquired again after
+/// it was lost.
 struct OneTerm {
-  /// How long to compete, counted from Start; unset: for ever; zero: one look. A request that is under way when it
-  /// ends is not awaited, but for the first look, for an acquisition, and for the look at what became of one. If that
-  /// shows a free lease, it is tried once more.
+  /// How long to compete, counted from Start; unset: for ever; zero: one look. A request that is under way when the
+  /// time ends is not waited for, with three exceptions: the first look, an acquisition, and the look that finds out
+  /// what became of an acquisition. If that look shows a free lease, there is one more attempt.
   std::optional<std::chrono::nanoseconds> patience{};
-  bool mustExist{false};                        ///< never makes a record
+  bool mustExist{false};                        ///< never creates a record
   std::shared_ptr<const LeaseMemory> memory{};  ///< of an earlier machine of the same key and holder; may be null
-  /// How long terms of this process may follow each other before it leaves the lease to others; unset: for ever.
+  /// How long a row of terms of this process may last before it leaves the lease to others; unset: for ever.
   std::optional<std::chrono::nanoseconds> turn{};
-  std::chrono::nanoseconds rest{0};  ///< for how long it does, from when the last of them ended
+  std::chrono::nanoseconds rest{0};  ///< how long it then leaves the lease to others, from the end of the last term on
 };
 
-/// Constant for the life of a machine, but for `timing`, which Renew may change.
+/// Constant during the life of a machine, except `timing`, which Renew may change.
 struct MachineOptions {
   LeaseKey key;
   std::string holder;  ///< the candidate's unique text (CandidateId::text)
@@ -40,12 +40,12 @@ struct MachineOptions {
   unsigned priority{0};
   std::string data{};
   std::map<std::string, std::string> attributes{};
-  DataRule dataRule{DataRule::replaceUnlessEmpty};  ///< of the acquisition
+  DataRule dataRule{DataRule::replaceUnlessEmpty};  ///< for the acquisition
   std::optional<OneTerm> oneTerm{};                 ///< unset: only Stop ends the candidacy
   bool observesOnly{false};                         ///< never competes
   bool manualHeartbeat{false};                      ///< a holder renews only when Renew asks for it
-  std::optional<std::chrono::nanoseconds> poll{};   ///< how often the holder is thought to renew; unset: as timing says
-  /// Wall-clock milliseconds for people, put into records. Not a decision's input. Null: zero.
+  std::optional<std::chrono::nanoseconds> poll{};   ///< the expected heartbeat of the holder; unset: as timing says
+  /// Wall-clock milliseconds that records show to people. They are not the input of any decision. Null: zero.
   std::int64_t (*displayClock)() noexcept {nullptr};
 };
 
@@ -55,11 +55,15 @@ inline constexpr unsigned maxPriority = 50;
 /// takes over once it has seen one RVN for the whole lease duration written in the record, on its own clock. No
 /// I/O, no threads, no clock reads, no logging: time and randomness are arguments, work to do is returned.
 ///
-/// The rules, by invariant: a holder's right counts from before its last acknowledged write was sent (I2), a
-/// challenger's wait from after it received the RVN (I3), deadlines are looked at before any event so that a late
-/// success cannot revive a lease (I4), Elected and Revoked alternate strictly (I5), an unanswered write is neither
-/// success nor failure and is resolved by a later read or by a condition that accepts each RVN it may have left
-/// (I8), the work ends before the release is sent (I9), and only Stop ends the candidacy (I10).
+/// The rules, by invariant:
+/// - I2: a holder's right counts from before its last acknowledged write was sent.
+/// - I3: a challenger's wait counts from after it received the RVN.
+/// - I4: deadlines are checked before any event is handled, so that a late success cannot revive a lease.
+/// - I5: Elected and Revoked alternate strictly.
+/// - I8: an unanswered write is neither a success nor a failure. It is resolved by a later read, or by a condition that
+///   accepts each RVN that it may have left.
+/// - I9: the work ends before the release is sent.
+/// - I10: only Stop ends the candidacy.
 ///
 /// Not thread-safe: one owner calls it serially, with `now` never going back on any of its clocks.
 class LeaseMachine {
@@ -69,19 +73,19 @@ class LeaseMachine {
   LeaseMachine(LeaseMachine&&) noexcept;
   LeaseMachine& operator=(LeaseMachine&&) noexcept;
 
-  /// Takes an event in and returns what is to be done, in order. Every event is allowed in every state.
+  /// Handles an event and returns what is to be done, in order. Every event is allowed in every state.
   [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
 
-  /// When to step with Wakeup at the latest if nothing else happens; zero: now; empty: no need.
+  /// Latest time for the next step, with Wakeup if nothing else happens; zero: now; empty: no step is needed.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilWakeup(const Instant& now) const;
 
-  /// An acquisition was sent that has won, may have won or may win yet, and is not given up: to leave now would leave
+  /// An acquisition was sent that has won, may have won or may still win, and is not given up. To leave now would leave
   /// something behind.
   [[nodiscard]] bool acquisitionOpen() const noexcept;
 
   [[nodiscard]] const LeaseKey& key() const noexcept;
   [[nodiscard]] LeaseState state() const noexcept;
-  /// The term as published: judged by the reader's clock.
+  /// The term as it was published; the reader judges it by its own clock.
   [[nodiscard]] TermState term() const noexcept;
   [[nodiscard]] bool workRunning() const noexcept;
   [[nodiscard]] bool inDoubt() const noexcept;

@@ -1,4 +1,4 @@
-// The inside of a LeaseMachine: one role at a time, and the one place where a role follows another.
+// The inside of a LeaseMachine: one role at a time, and the only place where one role is replaced by another.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ class LeaseMachine::Impl {
   [[nodiscard]] bool inDoubt() const noexcept;
 
  private:
-  // What is not the role's alone; the role gets the rest.
+  // Events and parts of events that concern the machine as a whole; the role handles the rest.
   void handle(const Instant& now, const event::Start& event);
   void handle(const Instant& now, const event::Stop& event);
   void handle(const Instant& now, const event::Release& event);

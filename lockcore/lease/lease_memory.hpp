@@ -1,4 +1,4 @@
-// What a machine of OneTerm had seen when it ended, for the next one of the same key and holder.
+// What a machine of OneTerm knew when it ended, for the next one of the same key and holder.
 #pragma once
 
 #include <memory>
@@ -9,21 +9,22 @@
 
 namespace tenure {
 
-/// Terms of one process that followed each other, nobody else's between them.
+/// A row of terms of one process, with no other holder in between.
 struct LeaseTurn {
   Instant began{};       ///< when the first of them was won
   Instant left{};        ///< when the last of them ended
-  FencingToken token{};  ///< of the last of them
+  FencingToken token{};  ///< of the last term
 };
 
-/// So that one look each second at a dead holder's record finds it free after one lease (I3: the observation outlives
-/// single attempts), and tokens never fall behind one that this candidate has seen (I7). Constant.
+/// With this memory, a process that looks once a second at a dead holder's record finds it free after one lease (I3:
+/// the observation outlives single attempts), and tokens never fall below one that this candidate has seen (I7).
+/// Constant.
 class LeaseMemory {
  public:
   struct Tokens {
     FencingToken known{};  ///< the highest that the store has shown
-    FencingToken floor{};  ///< the highest that was seen
-    FencingToken own{};    ///< of the last term, if it ended because its record was gone
+    FencingToken floor{};  ///< the highest seen anywhere
+    FencingToken own{};    ///< of the last term, if it ended because its record had vanished
   };
 
   LeaseMemory(Observation seen, Tokens seenTokens, std::vector<PackedVersion> sent, bool leftByRelease,
@@ -37,9 +38,9 @@ class LeaseMemory {
   const Observation observation;
   const Tokens tokens;
   const std::vector<PackedVersion> sentVersions;
-  /// The observation is what an acknowledged release of this candidate left: it needs no look before it is taken again.
+  /// The observed record was left by an acknowledged release of this candidate: it can be acquired without a read.
   const bool asReleased;
-  const std::shared_ptr<const LeaseTurn> turn;  ///< null: nobody counts turns, or there was no term
+  const std::shared_ptr<const LeaseTurn> turn;  ///< null: there is no limit of turns, or there was no term
 };
 
 }  // namespace tenure

@@ -1,4 +1,4 @@
-// What a candidate knows of leases that it watches without competing for them: many at the cost of one listing.
+// What a candidate knows of leases that it watches without competing for them. One listing serves many leases.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,20 @@
 
 namespace tenure {
 
-/// One lease as it was seen, to be handed to a machine that begins to compete for it (event::Start), so that the wait
-/// which has passed already counts (I3).
+/// The state of one lease as it was seen. A machine that begins to compete for the lease gets it (event::Start), so
+/// that the wait that has already passed counts (I3).
 struct LeaseSighting {
   std::optional<LeaseRecord> record{};  ///< empty: there was none
   Instant since{};                      ///< after receiving the first answer that showed this state
-  /// There was a record and it vanished: what is to be waited for from `since` on.
+  /// A record existed and vanished: the lease duration that must be waited for, counted from `since`.
   std::chrono::milliseconds vanishedLease{0};
-  /// The highest fencing token that was ever seen of this lease (I7).
+  /// The highest fencing token ever seen for this lease (I7).
   FencingToken tokenFloor{};
 
   friend bool operator==(const LeaseSighting&, const LeaseSighting&) = default;
 };
 
-/// Applies the machine's own rules of observation to answers that come by other ways than its own reads. It does not
+/// Applies the machine's own rules of observation to answers that do not come from the machine's own reads. It does not
 /// matter how fresh an answer is: a stale one can only make a later conditional write fail.
 ///
 /// Not thread-safe: one owner calls it serially, with `now` never going back on any of its clocks.
@@ -36,10 +36,10 @@ class LeaseSightings {
   LeaseSightings(LeaseSightings&&) noexcept;
   LeaseSightings& operator=(LeaseSightings&&) noexcept;
 
-  /// An answer that was received at `now` shows this record, or that there is none.
+  /// An answer received at `now` shows this record, or shows that there is none.
   void saw(const Instant& now, const LeaseKey& key, const std::optional<LeaseRecord>& record);
 
-  /// The record could not be understood: nothing may be taken until it was seen anew (I11).
+  /// The record could not be understood: the lease may not be taken until the record was seen again (I11).
   void distrust(const LeaseKey& key);
 
   /// Time until the lease may be taken; <= 0: now. Empty: not known.
@@ -48,7 +48,7 @@ class LeaseSightings {
   /// Empty: not known.
   [[nodiscard]] std::optional<LeaseSighting> find(const LeaseKey& key) const;
 
-  /// No more interest in it. What was seen of its token is forgotten too.
+  /// Forgets the lease, including the highest token seen.
   void forget(const LeaseKey& key);
 
  private:

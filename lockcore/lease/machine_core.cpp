@@ -111,7 +111,7 @@ std::shared_ptr<const LeaseMemory> MachineCore::memory() const {
 
 bool MachineCore::wrote(const LeaseRecord& record) const { return isOwn(record) && sentVersions.has(record.version); }
 
-/// What the counter says of a term of this candidate that it knows to be over.
+/// True if the store's counter describes a term of this candidate that it knows to be over.
 bool MachineCore::leftByOwnTerm(const LeaseRecord& record) const {
   return record.vanished && !tokens.own.isNone() && record.token == tokens.own;
 }

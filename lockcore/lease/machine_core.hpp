@@ -1,4 +1,4 @@
-// What all roles of a LeaseMachine share: its options, its requests, what it knows across terms and what it tells.
+// What all roles of a LeaseMachine share: its options, its requests, its knowledge across terms and what it reports.
 #pragma once
 
 #include <chrono>
@@ -19,58 +19,58 @@ namespace tenure {
 
 enum class RequestKind { read, acquire, renew, release };
 
-/// The one request that is under way. One at a time per lease: a release never overtakes a renewal.
+/// The one request that is under way. There is one at a time for each lease: a release never overtakes a renewal.
 struct RequestInFlight {
   Attempt attempt;
   RequestKind kind;
   Instant sentAt;  ///< before it was sent
   std::chrono::nanoseconds timeout;
-  RecordVersion version{};  ///< that a write would leave
+  RecordVersion version{};  ///< the version that a write would leave in the record
   bool hinted{false};
   WrittenRight right{};
-  bool creates{false};  ///< an acquisition that waits for no record to be there, which may come true again
+  bool creates{false};  ///< an acquisition conditioned on the absence of the record, which may become true again
 
-  /// How long its answer is waited for: a store that does not keep its own deadline must not hold a lease up.
+  /// How much longer to wait for the answer: a store that does not keep its own deadline must not delay a lease.
   [[nodiscard]] std::chrono::nanoseconds overdueIn(const Instant& now) const noexcept;
   [[nodiscard]] UnansweredWrite unanswered() const { return {version, sentAt, right, false, creates}; }
-  /// Known to be in the record.
+  /// The write is known to be in the record.
   [[nodiscard]] UnansweredWrite arrived() const { return {version, sentAt, right}; }
 };
 
-/// What is known of the record, from one term to the next.
+/// What is known about the record, across terms.
 struct KnownLease {
   Observation observation{};
   PollSchedule poll;
-  int openCreations{0};    ///< acquisitions of an absent record that nobody answered and that no term began with
-  bool asReleased{false};  ///< the observation is what a release of this process left, without any payload
-  bool hinted{false};      ///< the store's notification asks for a read; any read answers it
+  int openCreations{0};    ///< unanswered acquisitions of an absent record, none of which began a term
+  bool asReleased{false};  ///< a release of this process left the observed record, without any payload
+  bool hinted{false};      ///< a notification of the store asks for a read; any read answers it
 };
 
 /// The fencing tokens that were seen (I7).
 struct SeenTokens {
   FencingToken known{};    ///< the highest that the store has shown, in records and in terms of this candidate
-  FencingToken floor{};    ///< the highest seen anywhere: the same, or what a resource told within bounds
-  FencingToken own{};      ///< of the last term, if it ended because its record was gone
-  FencingToken refused{};  ///< the highest that a resource told and that was not believed
-  bool endedTerm{false};   ///< a report ended the last term, or the one before this one, which was not renewed yet
+  FencingToken floor{};    ///< the highest seen anywhere: the same, or a reported one within bounds
+  FencingToken own{};      ///< of the last term, if it ended because its record had vanished
+  FencingToken refused{};  ///< the highest report of a resource that was not believed
+  bool endedTerm{false};   ///< a report ended the last term, or the one before a term that was not renewed yet
 
   /// A token that the store itself showed.
   void learn(FencingToken shown);
   void recall(const LeaseMemory::Tokens& tokens);
-  /// Anybody who may write to a resource can make a report up, so it counts only within a step above what the store has
-  /// shown: not above other reports, which would walk up without an end.
+  /// Anybody who may write to a resource can invent a report. So a report counts only up to a fixed step above what the
+  /// store has shown. The step does not start from other reports: those could raise it without end.
   [[nodiscard]] FencingToken highestBelievable() const;
 };
 
-/// The work of the present or last term, which may outlast it.
+/// The work of the present or last term. It may last longer than the term.
 struct Work {
   bool running{false};
-  Instant endsFrom{};  ///< since when it is to end, if it is
+  Instant endsFrom{};  ///< when it was told to end, if it was
 };
 
-/// What status shows beside the role.
+/// What status shows in addition to the role.
 struct Told {
-  TermState term{};  ///< outlives the term while what it says of the lease's validity still holds
+  TermState term{};  ///< outlives the term for as long as its statement about the lease's validity holds
   std::optional<LeaderInfo> leader{};
   std::optional<Instant> leaderSeenAt{};
   std::optional<StoreError> error{};
@@ -79,17 +79,17 @@ struct Told {
   HeartbeatLag lag{};
 };
 
-/// One role at a time works on it. What only one role needs is not here.
+/// One role at a time works on it. State that only one role needs is not here.
 class MachineCore {
  public:
   MachineCore(MachineOptions machineOptions, RandomSource& random);
 
   void sendRead(const Instant& now, std::chrono::nanoseconds timeout);
-  /// A write with a new version, for a role to complete.
+  /// A write with a new version; the role completes it.
   [[nodiscard]] WriteRequest draft(WriteRequest::Purpose purpose, FencingToken token,
                                    std::vector<RecordVersion> expected);
   void sendWrite(const Instant& now, RequestKind kind, std::chrono::nanoseconds timeout, WriteRequest write);
-  /// Empty: it is not the answer to the request in flight.
+  /// Empty if this is not the answer to the request in flight.
   [[nodiscard]] std::optional<RequestInFlight> takeRead(Attempt attempt);
   [[nodiscard]] std::optional<RequestInFlight> takeWrite(Attempt attempt, const WriteOutcome& outcome);
   [[nodiscard]] LeaseRecord ownRecord(RecordVersion version, FencingToken token) const;
@@ -100,7 +100,7 @@ class MachineCore {
   void setLeader(const Instant& now, const std::optional<LeaderInfo>& leader);
   void noteError(const Instant& now, const StoreError& error);
 
-  /// The last term, which had this token, leaves nothing behind but what was told and what its work still does.
+  /// Ends the last term, which had this token. What was reported stays, and its work may still run.
   void closeTerm(const Instant& now, FencingToken token);
   [[nodiscard]] std::shared_ptr<const LeaseMemory> memory() const;
 
@@ -111,21 +111,21 @@ class MachineCore {
   [[nodiscard]] std::chrono::nanoseconds jittered(std::chrono::nanoseconds wait);
   [[nodiscard]] RandomSource& random() noexcept { return *random_; }
 
-  MachineOptions options;  ///< constant after construction, but for `timing` and the memory, which Start takes
+  MachineOptions options;  ///< constant after construction, except `timing` and the memory, which Start takes
   std::unique_ptr<const Beacon> beacon{};  ///< constant after Start
-  LeaseActions actions{};                  ///< of the step under way
+  LeaseActions actions{};                  ///< of the step in progress
   Instant lastStep{};
   std::optional<RequestInFlight> inFlight{};
   SentVersions sentVersions{};
   KnownLease known;
   SeenTokens tokens{};
-  Candidacy candidacy{};  ///< used by OneTerm
+  Candidacy candidacy{};  ///< used with OneTerm
   RecordChanges changes{};
   std::int64_t acquiredAtMillis{0};  ///< when the last acquisition was sent, for people
   Told told{};
   Work work{};
-  bool stopping{false};  ///< it is giving up
-  bool removes{false};   ///< and its release removes the record
+  bool stopping{false};  ///< the candidacy is ending
+  bool removes{false};   ///< the release removes the record
 
  private:
   RandomSource* random_;

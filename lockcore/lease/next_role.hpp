@@ -1,5 +1,5 @@
-// What a role answers: which role follows it. A role never replaces itself; the machine does, once the role's call is
-// over.
+// The answer of a role: which role follows it. A role never replaces itself; the machine does so once the role's call
+// has returned.
 #pragma once
 
 #include <chrono>
@@ -16,20 +16,19 @@ namespace tenure {
 
 namespace next {
 
-/// The role goes on.
+/// The role continues.
 struct Stay {};
-/// Challenge from now on, but take nothing for `cooldown`. `found`: the record as the answer under way shows it, if it
-/// does.
+/// Challenge from now on, but do not acquire for `cooldown`. `found`: the record, if the answer being handled shows it.
 struct Challenge {
   std::chrono::nanoseconds cooldown{0};
   const std::optional<LeaseRecord>* found{nullptr};
 };
-/// Lead by a term that was won. `payload`: of its record; OneTerm only.
+/// Lead, in a term that was won. `payload`: of its record; with OneTerm only.
 struct Lead {
   HeldTerm term;
   std::shared_ptr<const LeasePayload> payload{};
 };
-/// Let go of a term whose work has ended, or of acquisitions that may have won.
+/// Release a term whose work has ended, or acquisitions that may have won.
 struct Release {
   HeldTerm term;
 };
@@ -42,12 +41,12 @@ struct Stop {
 
 struct NextRole {
   std::variant<next::Stay, next::Challenge, next::Lead, next::Release, next::Stop> role{};
-  bool actsAtOnce{false};  ///< in the step under way; the others begin with the next event or wake-up
+  bool actsAtOnce{false};  ///< begins in this step; other roles begin with the next event or wake-up
 
   [[nodiscard]] bool isStay() const noexcept { return std::holds_alternative<next::Stay>(role); }
 };
 
-/// The answer to a request of this role. One that nobody answered in time has an outcome that says so.
+/// The answer to a request of this role. If nobody answered in time, the outcome says so.
 struct ReadAnswer {
   RequestInFlight request;
   const ReadOutcome& outcome;
@@ -57,8 +56,7 @@ struct WriteAnswer {
   const WriteOutcome& outcome;
 };
 
-/// The events that mean nothing to a role. A role handles each event or names it here: otherwise the machine does not
-/// compile.
+/// The events that a role ignores. A role handles each event or names it here; otherwise the machine does not compile.
 template <class... Events>
 class Ignores {
  public:

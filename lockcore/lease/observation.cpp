@@ -33,11 +33,12 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
   return news;
 }
 
-/// A record that vanishes (TTL, an operator, a table put back) says nothing of its holder, nor of one who took over
-/// since: either finds out at its next renewal only. So the lease that was seen in it is waited out, and the one that
-/// the store's counter states, whichever is longer. A record without a token was written by a client that releases by
-/// deleting; the last term of this library is over then, unless it is one that was not known of when that record was
-/// seen: it may have come since.
+/// A record that vanishes (TTL, an operator, a restored table) says nothing about its holder, nor about a process that
+/// took over since: both find out only at their next renewal. So the challenger waits for the lease that was seen in
+/// the record, or for the lease that the store's counter states, whichever is longer.
+///
+/// A record without a token was written by a client that releases by deleting. The last term of this library is over
+/// then, unless it was not known when that record was seen: such a term may have begun since.
 std::chrono::milliseconds Observation::leaseToWaitOut(const std::optional<LeaseRecord>& record) const {
   using std::chrono::milliseconds;
   const bool vanished = record && record->vanished;
@@ -108,9 +109,10 @@ void Observation::forget() noexcept {
 std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& now,
                                                                std::chrono::nanoseconds politeness) const {
   if (!known_) return std::nullopt;
-  // A record that this candidate wrote and does not lead by (its term ran out, or the acquiring write was answered too
-  // late) has no other owner to wait for, only the work of the term that ran out. Its name alone is no proof of that: a
-  // virtual machine that was cloned while it ran is another candidate of the same name, and leads by what it wrote.
+  // This candidate may have written a record by which it does not lead: its term ran out, or the acquiring write was
+  // answered too late. Such a record has no other owner to wait for, only the work of the term that ran out. The
+  // candidate's name alone does not prove this: a virtual machine that was cloned while it ran is another candidate
+  // with the same name, and it leads by what it wrote.
   if (heldBySelf()) {
     const auto left = leftFor_ - elapsedForChallenger(leftFrom_, now);
     return std::max(left, std::chrono::nanoseconds{0});

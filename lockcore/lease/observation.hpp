@@ -1,4 +1,4 @@
-// What a challenger has seen of a record, and when the record becomes free to take by that knowledge.
+// What a challenger has seen of a record, and when it may take the lease by that knowledge.
 #pragma once
 
 #include <chrono>
@@ -15,81 +15,83 @@
 
 namespace tenure {
 
-/// Outlives single attempts (I3): the wait counts from the instant after this RVN was first received, for the duration
-/// written in the record, and any change of the record starts it anew. (Peers that kept it per call never saw a dead
-/// holder expire: awslabs/amazon-dynamodb-lock-client #93, #99.)
+/// It outlives single attempts (I3). The wait counts from the instant after this RVN was first received, and lasts for
+/// the duration written in the record; any change of the record starts it again. (Other libraries that kept it for one
+/// call only never saw a dead holder expire: awslabs/amazon-dynamodb-lock-client #93, #99.)
 class Observation {
  public:
   /// A reply received at `now` says that the record is `record` (empty: there is none). `written`: this candidate wrote
-  /// that very version. Tells whether that is news.
+  /// that very version. Returns whether that is news.
   bool confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written);
 
-  /// The kernel proved the end of the process that keeps this beacon.
+  /// The kernel proved the end of the process that keeps this liveness file.
   void provenDead(const Instant& now, const std::string& beaconId);
 
-  /// The record was found to be not understood: nothing may be taken until it was seen anew. If it is gone then, it was
-  /// there before.
+  /// The record could not be understood: the lease may not be taken until the record was seen again. If the record is
+  /// absent then, it counts as vanished.
   void distrust() noexcept { known_ = false; }
-  /// This candidate has lost a term that its work may still wind up, for `validFor` from `anchor`: until then what it
-  /// wrote is not free for itself either.
+  /// This candidate has lost a term, and its work may continue for `validFor` from `anchor`. Until then what this
+  /// candidate wrote is not free for the candidate itself either.
   void leave(const Instant& anchor, std::chrono::nanoseconds validFor) noexcept;
-  /// Nothing is known any more: this candidate held the lease since.
+  /// Drops all knowledge: this candidate has held the lease since.
   void forget() noexcept;
 
-  /// The same state as somebody of this process saw it before, who applied the rule of this class to it.
+  /// The same state, seen earlier by another part of this process that applied the rule of this class to it.
   void adopt(const LeaseSighting& sighting);
-  /// The same record, if `other` knows it as released; as seen at `now`, because `other` may go by another clock. Tells
-  /// whether it was so.
+  /// Takes over the same record if `other` knows it as released. The time is `now`, because `other` may use another
+  /// clock. Returns whether it did so.
   bool adoptReleased(const Instant& now, const Observation& other);
 
   [[nodiscard]] bool known() const noexcept { return known_; }
-  /// After receiving the first reply that showed this state.
+  /// The time after the first reply that showed this state was received.
   [[nodiscard]] const Instant& since() const noexcept { return firstSeen_; }
-  /// To be waited out from since() on where there is no record any more.
+  /// How long to wait from since() on if the record is gone.
   [[nodiscard]] std::chrono::milliseconds vanishedLease() const noexcept { return vanishedLease_; }
-  /// What the acquiring write has to expect.
+  /// The versions that the acquiring write must expect.
   [[nodiscard]] std::vector<RecordVersion> expected() const;
-  /// Somebody else wrote it down as held, and has not released.
+  /// The record says that somebody else holds the lease and has not released it.
   [[nodiscard]] bool heldByOther() const noexcept;
   [[nodiscard]] bool heldBySelf() const noexcept;
-  /// There is no record, whatever the counter says of the term before.
+  /// There is no record, whatever the counter says about the last term.
   [[nodiscard]] bool absent() const noexcept { return known_ && (!record_ || record_->vanished); }
-  /// There is no record, or one whose client deletes it when it lets go, or nobody knows: one without a token is not of
-  /// this library.
+  /// There is no record, or its client deletes it when it releases, or nobody knows. A record without a token is not
+  /// from this library.
   [[nodiscard]] bool mayVanish() const noexcept { return !known_ || absent() || record_->token.isNone(); }
-  /// Who holds it, for people; empty if it was seen to be free.
+  /// Who holds the lease, for people; empty if it was seen to be free.
   [[nodiscard]] std::optional<HolderInfo> holderSeen(const Instant& now) const;
 
-  /// Time until the lease may be taken, plus `politeness` (jitter and priority) on top; <= 0: now. Empty: not known.
+  /// Time until the lease may be taken, plus `politeness` (the delay before competing, from jitter and priority); <= 0:
+  /// now. Empty: not known.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilFree(const Instant& now,
                                                                   std::chrono::nanoseconds politeness) const;
 
  private:
   [[nodiscard]] std::chrono::milliseconds leaseToWaitOut(const std::optional<LeaseRecord>& record) const;
 
-  /// What of a record counts; its data may be long, and candidates are many.
+  /// The parts of a record that matter here; its data may be long, and there are many candidates.
   struct Sighting {
     RecordVersion version;
     std::string holder;
     std::chrono::milliseconds leaseDuration;
     FencingToken token;
     bool released;
-    bool vanished;                  ///< no record, but a term that the counter says is open
+    bool vanished;                  ///< there is no record, but the counter shows an open term
     std::string beaconId;           ///< empty: none
     std::int64_t acquiredAtMillis;  ///< for people
 
     explicit Sighting(const LeaseRecord& record);
-    /// By everything with which a holder could show life. A record that differs in it starts the wait anew.
+    /// Compares everything by which a holder could show that it lives. A record that differs in it starts the wait
+    /// again.
     [[nodiscard]] bool shows(const LeaseRecord& record) const noexcept;
   };
 
   bool known_{false};
-  std::shared_ptr<const Sighting> record_{};    ///< apart: a holder has none, and holders are many
-  bool written_{false};                         ///< by this candidate
-  std::chrono::milliseconds vanishedLease_{0};  ///< to be waited out where there is no record any more
-  FencingToken newestToken_{};                  ///< the greatest in any record that was seen
-  Instant firstSeen_{};                         ///< after receiving the first reply that showed this state
-  Instant leftFrom_{};                          ///< of the last term that it lost
+  std::shared_ptr<const Sighting> record_{};    ///< on the heap: a holder has none, and there are many holders
+  bool written_{false};                         ///< this candidate wrote it
+  std::chrono::milliseconds vanishedLease_{0};  ///< how long to wait if the record is gone
+  FencingToken newestToken_{};                  ///< the highest in any record that was seen
+  Instant firstSeen_{};                         ///< time after the first reply that showed this state was received
+  Instant leftFrom_{};                          ///< anchor of the last term that this candidate lost
   std::chrono::nanoseconds leftFor_{0};
   std::string deadBeacon_{};
   Instant deadSince_{};

@@ -12,7 +12,8 @@ namespace tenure {
 /// The 128 bits of a UUID.
 using PackedVersion = std::array<std::uint64_t, 2>;
 
-/// Empty for what is no UUID in lower case, as we write them: such a version is not ours. Never all zero.
+/// Empty if the text is not a UUID in lower case, as this library writes them: such a version is not ours. Never all
+/// zero.
 [[nodiscard]] std::optional<PackedVersion> packed(const RecordVersion& version);
 
 }  // namespace tenure

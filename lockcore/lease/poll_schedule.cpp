@@ -11,14 +11,15 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// No step is less than the scatter of timers on a loaded machine.
+/// No step is shorter than the jitter of timers on a loaded machine.
 nanoseconds part(nanoseconds period, int divisor) { return std::max<nanoseconds>(period / divisor, milliseconds{2}); }
 
-/// What the estimate of the period gives way to a single heartbeat that came later than it said.
+/// A single heartbeat that comes later than expected changes the estimate of the period by this fraction of the
+/// difference.
 constexpr int gain = 16;
-/// So many heartbeats in a row that come much later than looked for are no hiccups: the holder has another rhythm.
+/// After this many heartbeats in a row that come much later than expected, the holder has another rhythm.
 constexpr int lateForAReason = 3;
-/// So many heartbeats in a row were seen as looked for before a look asks whether there are more of them.
+/// After this many heartbeats in a row that came as expected, one extra read checks whether there are more in between.
 constexpr int settledForADoubt = 8;
 
 }  // namespace
@@ -32,7 +33,7 @@ nanoseconds backoff(int failures, ErrorClass errorClass, nanoseconds heartbeat, 
       passing ? std::max<nanoseconds>(heartbeats, milliseconds{100}) : std::max<nanoseconds>(lease, milliseconds{1000});
   const nanoseconds grown = heartbeats / 4 * (1 << std::min(failures, maxFailures));
   const nanoseconds wait = std::min(grown, cap);
-  // Around the wait and not below it: an outage must not be asked at more often than a healthy store is.
+  // Around the wait, and on average not shorter: a store in an outage must not be asked more often than a healthy one.
   return wait - wait / 4 + uniform(random, wait / 2);
 }
 
@@ -48,7 +49,7 @@ void PollSchedule::next(const Instant& now, nanoseconds delay) noexcept {
   delay_ = delay;
 }
 
-/// The phase is sought anew.
+/// The search for the phase begins again.
 void PollSchedule::postpone(const Instant& now, nanoseconds delay) noexcept {
   next(now, delay);
   planned_ = now + delay;
@@ -73,19 +74,19 @@ void PollSchedule::meetHolder() noexcept {
 void PollSchedule::answered(const Instant& now, bool news, bool hinted) noexcept {
   failures_ = 0;
   const bool due = untilDue(now) <= nanoseconds{0};
-  // A hint for nothing (the store tells of other leases too) says nothing of the holder: the plan stays.
+  // A hint without news (the store also notifies of other leases) says nothing about the holder: the plan stays.
   if (!news && hinted && !due) return;
   const bool doubted = std::exchange(doubting_, false);
   if (!news) return doubted ? next(now, elapsedForHolder(now, planned_)) : cameEarly(now);
   if (hinted) return toldOf(now);
   if (doubted) {
-    // The look of a doubt has met a heartbeat between two that were expected: what was taken for one were several.
+    // The extra read has met a heartbeat between two expected ones: what looked like one period was several.
     learnPeriod(elapsedForHolder(lastNews_, now));
     postpone(now, nanoseconds{0});
   }
-  if (!due) postpone(now, nanoseconds{0});  // nobody looked for it: a lost race showed it
-  // From when it was first looked for, and not from the answer, so that neither a slow answer nor one that was lost
-  // moves the looks to come.
+  if (!due) postpone(now, nanoseconds{0});  // nobody expected it: a lost race showed it
+  // Counts from the first read that was planned for it, and not from the answer. So neither a slow nor a lost answer
+  // moves the later reads.
   const Instant looked = empty_ ? now : planned_;
   const nanoseconds ahead = empty_ ? aheadAfterEarly(looked) : aheadAfterSuccess();
   lastNews_ = now;
@@ -106,8 +107,8 @@ void PollSchedule::planNext(const Instant& now, const Instant& looked, nanosecon
   next(now, elapsedForHolder(now, planned_) - (doubting_ ? period_ - configured_ : nanoseconds{0}));
 }
 
-/// Looks again soon, then ever later, so that a silent holder costs a few reads and not a stream. A look that was
-/// ahead by much has much to make up for.
+/// Reads again soon, and then at growing intervals, so that a silent holder costs a few reads and not a stream of them.
+/// A read that came much too early is followed by a longer first wait.
 void PollSchedule::cameEarly(const Instant& now) noexcept {
   wait_ = empty_ ? wait_ * 2 : std::max(ahead_ / 2, part(period_, 32));
   wait_ = std::min(wait_, period_);
@@ -116,11 +117,11 @@ void PollSchedule::cameEarly(const Instant& now) noexcept {
   next(now, wait_);
 }
 
-/// With notifications the poll is only the fallback and stays behind them.
+/// With notifications, polling is only the fallback, and a poll comes a little after the notification is expected.
 void PollSchedule::toldOf(const Instant& now) noexcept {
   if (sawNews_) {
-    // Half-way to each interval; bounded so that an outage of the holder or of the store does not teach it a period of
-    // its own length.
+    // The estimate moves half-way to each interval. It is bounded, so that an outage of the holder or of the store is
+    // not taken for a period.
     const nanoseconds interval = elapsedForHolder(lastNews_, now);
     if (interval < lease_) learnPeriod((period_ + interval) / 2);
   }
@@ -134,16 +135,17 @@ void PollSchedule::learnPeriod(nanoseconds period) noexcept {
   period_ = std::clamp(period, configured_ / 4, configured_ * 4);
 }
 
-/// The news may be of any age up to the step. Where the step is the finest, the estimate of the period shrinks a little
-/// as well: one that is too long would make each look later than the one before, and nothing would show it.
+/// The news may be of any age up to the step. At the finest step the estimate of the period shrinks a little as well:
+/// an estimate that is too long would make each read later than the one before, and nothing would show it.
 nanoseconds PollSchedule::aheadAfterSuccess() noexcept {
   lateInARow_ = 0;
   if (step_ <= finestStep()) learnPeriod(period_ - finestStep() / (4 * gain));
   return std::exchange(step_, std::max(step_ / 2, finestStep()));
 }
 
-/// The heartbeat came between the last two looks. Once the phase is known, one that comes much later is first taken for
-/// a hiccup, of which the next look makes up for a little only: holders that keep to a grid are on it again by then.
+/// The heartbeat came between the last two reads. Once the phase is known, a heartbeat that comes much later is first
+/// taken for a single delay, and the next read makes up for little of it: a holder that keeps to a grid is back on it
+/// by then.
 nanoseconds PollSchedule::aheadAfterEarly(const Instant& looked) noexcept {
   const nanoseconds late = elapsedForHolder(emptyFrom_, looked);
   const nanoseconds trusted = period_ / 16;
@@ -154,7 +156,7 @@ nanoseconds PollSchedule::aheadAfterEarly(const Instant& looked) noexcept {
     learnPeriod(period_ + late / gain);
     return nanoseconds{0};
   }
-  const bool again = interval >= lease_;  // it was silent, and has begun anew
+  const bool again = interval >= lease_;  // the holder was silent, and has started again
   lateInARow_ = again ? 0 : lateInARow_ + 1;
   if (lateInARow_ == 1 && settled) return late - trusted;
   if (lateInARow_ >= lateForAReason) learnPeriod((period_ + interval) / 2);

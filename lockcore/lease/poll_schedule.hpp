@@ -9,25 +9,25 @@
 
 namespace tenure {
 
-/// Failures beyond this many are not counted: the wait has reached its cap.
+/// More failures than this are not counted: the wait has reached its upper limit.
 inline constexpr int maxFailures = 8;
 
-/// How long to wait after this many failures in a row (0: the first): twice as long after each, and longer for troubles
-/// that do not pass by themselves. With jitter, so that candidates do not come back all at once.
+/// How long to wait after this many failures in a row (0: the first): twice as long after each, and longer for errors
+/// that do not pass by themselves. With jitter, so that candidates do not all come back at once.
 [[nodiscard]] std::chrono::nanoseconds backoff(int failures, ErrorClass errorClass, std::chrono::nanoseconds heartbeat,
                                                std::chrono::nanoseconds lease, RandomSource& random);
 
-/// Polls in phase with the holder's heartbeats: a little after the next one is due, so that about one read per
-/// heartbeat sees each renewal while it is fresh. The wait for a takeover counts from seeing the last renewal, so the
-/// freshness is the failover time; a fixed grid would add half a period on average.
+/// Polls in phase with the holder's heartbeats: a little after the next one is due. So about one read in each heartbeat
+/// sees each renewal while it is fresh. The wait for a takeover counts from seeing the last renewal, so a stale reading
+/// delays the failover; a fixed grid would add half a period on average.
 ///
-/// It learns the phase from its own reads, whoever the holder is and however he keeps his rhythm. A read that finds
-/// news says that it did not come too early; the next one comes earlier by a step, which halves from half a period down
-/// to a 96th. A read that finds nothing came too early, and the next ones tell by how much. So a handful of heartbeats
-/// find the phase, and from then on about one in five has a second read.
+/// It learns the phase from its own reads, for any holder and any rhythm. A read that finds news shows that it did not
+/// come too early; the next one comes earlier by a step, and the step halves from half a period down to a 96th. A read
+/// that finds nothing came too early, and the reads after it show by how much. So the phase is known after a handful of
+/// heartbeats. From then on about one heartbeat in five needs a second read.
 ///
-/// A schedule that sees every second heartbeat sees news at each look, as does one that sees them all. So a period that
-/// was learned from a slower holder is doubted now and then, by a look at the configured one.
+/// A schedule that sees only every second heartbeat finds news at each read, like a schedule that sees all of them. So
+/// if the period was learned from a slower holder, an extra read now and then checks the configured period.
 class PollSchedule {
  public:
   PollSchedule(std::chrono::nanoseconds heartbeat, std::chrono::nanoseconds lease) noexcept;
@@ -38,12 +38,12 @@ class PollSchedule {
   void postpone(const Instant& now, std::chrono::nanoseconds delay) noexcept;
   /// Read at once.
   void hurry(const Instant& now) noexcept { postpone(now, std::chrono::nanoseconds{0}); }
-  /// Another holder is there, whose rhythm is not known.
+  /// There is another holder, and its rhythm is not known.
   void meetHolder() noexcept;
-  /// A read was answered. `news`: the record changed. `hinted`: the store's notification had asked for the read, so
+  /// A read was answered. `news`: the record changed. `hinted`: a notification of the store had asked for the read, so
   /// the news is fresh.
   void answered(const Instant& now, bool news, bool hinted) noexcept;
-  /// A read failed: back off, more for troubles that do not pass by themselves.
+  /// A read failed: wait before the next one, longer for errors that do not pass by themselves.
   void failed(const Instant& now, ErrorClass errorClass, RandomSource& random);
 
  private:
@@ -60,17 +60,17 @@ class PollSchedule {
   std::chrono::nanoseconds configured_;
   std::chrono::nanoseconds lease_;
   std::chrono::nanoseconds period_;    ///< estimate of the holder's heartbeat
-  std::chrono::nanoseconds step_;      ///< by which the look after a success comes earlier
-  std::chrono::nanoseconds ahead_{0};  ///< by which the planned look is earlier than a period after the last one
-  std::chrono::nanoseconds wait_{0};   ///< after the last look that found nothing
-  Instant planned_{};                  ///< the look of this heartbeat, whatever became of it
-  Instant emptyFrom_{};                ///< the first look since the news that found nothing
-  bool empty_{false};                  ///< there was one
-  bool doubting_{false};               ///< the next look is one between two heartbeats
+  std::chrono::nanoseconds step_;      ///< how much earlier the read after a success comes
+  std::chrono::nanoseconds ahead_{0};  ///< how much earlier the planned read is than one period after the last one
+  std::chrono::nanoseconds wait_{0};   ///< the wait after the last read that found nothing
+  Instant planned_{};                  ///< the planned read for this heartbeat, whatever became of it
+  Instant emptyFrom_{};                ///< the first read since the news that found nothing
+  bool empty_{false};                  ///< there was such a read
+  bool doubting_{false};               ///< the next read is an extra one between two heartbeats
   Instant lastNews_{};
   bool sawNews_{false};
-  int lateInARow_{0};  ///< heartbeats that were seen much later than looked for
-  int seenInARow_{0};  ///< as looked for, while the period is longer than configured
+  int lateInARow_{0};  ///< heartbeats that were seen much later than expected
+  int seenInARow_{0};  ///< seen as expected, while the period is longer than configured
   int failures_{0};
   Instant from_{};
   std::chrono::nanoseconds delay_{0};

@@ -1,4 +1,4 @@
-// What Renew and Release asked to change in the record.
+// The changes of the record that Renew and Release asked for.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,14 @@ class RecordChanges {
   void ask(const event::Renew& event);
   void ask(const event::Release& event);
 
-  /// In each write until one is acknowledged: an earlier one that is in doubt may or may not have carried it.
+  /// Each write carries them until one is acknowledged: an earlier write that is in doubt may or may not have carried
+  /// them.
   void putInto(WriteRequest& write) const;
-  /// A write is in the record that carries the changes up to this ticket.
+  /// A write that carries the changes up to this ticket is in the record.
   void written(std::uint64_t ticket);
-  /// The term that they were for has ended.
+  /// The term that they belong to has ended.
   void forget() noexcept { wanted_.reset(); }
-  /// A term begins, whose record has some payload or none.
+  /// A term begins; its record has some payload or none.
   void recordHasPayload(bool some) noexcept { hasPayload_ = some; }
 
   [[nodiscard]] bool waiting() const noexcept { return wanted_ != nullptr; }
@@ -31,7 +32,7 @@ class RecordChanges {
   [[nodiscard]] bool hasPayload() const noexcept { return hasPayload_; }
 
  private:
-  /// Until a write that carries it was acknowledged.
+  /// Kept until a write that carries it was acknowledged.
   struct Wanted {
     std::uint64_t ticket{0};
     std::optional<std::string> data{};
@@ -40,7 +41,7 @@ class RecordChanges {
   Wanted& wanted();
 
   std::uint64_t ticket_{0};           ///< of the last Renew
-  std::unique_ptr<Wanted> wanted_{};  ///< mostly none
+  std::unique_ptr<Wanted> wanted_{};  ///< usually null
   bool hasPayload_{false};            ///< this term's record may have some
 };
 

@@ -25,7 +25,7 @@ void Releaser::enter(const Instant& now) {
 }
 
 NextRole Releaser::advance(const Instant& now) {
-  if (core_.inFlight) return {};  // a renewal under way is awaited, so that the release carries the final version
+  if (core_.inFlight) return {};  // a renewal under way comes first, so that the release carries the final version
   const nanoseconds lease = core_.options.timing.duration();
   const nanoseconds spent = elapsedForHolder(from_, now);
   if (spent >= lease) {
@@ -47,8 +47,8 @@ std::optional<nanoseconds> Releaser::untilWakeup(const Instant& now) const {
   return retry_.dueIn(now);
 }
 
-/// Of a look that was asked for in another role. What the record is shows itself in the answer to the release, if there
-/// is one (I7).
+/// The answer to a read that another role sent. The answer to the release shows what the record is; if there is none,
+/// the token seen here still counts (I7).
 NextRole Releaser::handle(const Instant& /*now*/, const ReadAnswer& answer) {
   if (answer.outcome && *answer.outcome) core_.tokens.learn((*answer.outcome)->token);
   return {};
@@ -60,7 +60,7 @@ NextRole Releaser::handle(const Instant& now, const WriteAnswer& answer) {
   return {};
 }
 
-/// Of a renewal that was under way when the work ended.
+/// The answer to a renewal that was under way when the work ended.
 void Releaser::renewAnswered(const Instant& now, const RequestInFlight& request, const WriteOutcome& outcome) {
   if (const auto* applied = std::get_if<Applied>(&outcome)) {
     term_.renew(core_, now, request.arrived());
@@ -83,7 +83,8 @@ NextRole Releaser::releaseAnswered(const Instant& now, const RequestInFlight& re
     releaseFailed(now, rejected->error);
     return {};
   }
-  // Beyond that many it need not be accepted by the next one: if it arrived, the record is released.
+  // If the list is full, the next release need not accept the version of this one: if this one arrived, the record is
+  // released.
   if (term_.unanswered.namesAll()) term_.unanswered.add(request.unanswered());
   releaseFailed(now, std::get<Unknown>(outcome).error);
   return {};
@@ -106,15 +107,15 @@ NextRole Releaser::releaseApplied(const Instant& now, const RequestInFlight& req
   return next;
 }
 
-/// Nothing of ours is there any more, or an unanswered release has arrived after all.
+/// Either nothing of ours is in the record any more, or an unanswered release has arrived after all.
 NextRole Releaser::releaseConflict(const Instant& now, const Conflict& conflict) {
-  // The next candidacy of this process gets a higher one (I7).
+  // So that the next candidacy of this process gets a higher token (I7).
   if (conflict.current && *conflict.current) core_.tokens.learn((*conflict.current)->token);
   if (acquisitionMayStillArrive(conflict)) {
     core_.log(LogLevel::warn, std::string{mayStillArrive});
     return released(now, ReleaseResult::unknown);
   }
-  // If the store cannot tell: with every version that we may have left in the condition, the record is not ours.
+  // The store cannot tell. If the condition named every version that we may have left, the record is not ours.
   if (!conflict.current) {
     return released(now, term_.unanswered.namesAll() ? ReleaseResult::notHeld : ReleaseResult::unknown);
   }
@@ -141,33 +142,34 @@ void Releaser::releaseFailed(const Instant& now, const StoreError& error) {
   retry_.afterFailedRelease(core_, now, error);
 }
 
-/// Of an acquisition that nobody answered: it waits for the record to be as it was observed, and the record still is,
-/// or can be again (or the store does not say). It may also look like a release of ours, that of the term before.
+/// Concerns an acquisition that was not answered. It arrives only if the record is as it was observed; the record still
+/// is, or can be so again (or the store does not say). The record may also look like our own release of the term
+/// before.
 bool Releaser::acquisitionMayStillArrive(const Conflict& conflict) const {
   const bool candidate = term_.isNone();
   const int openCreations = core_.known.openCreations;
   if (!candidate && openCreations == 0) return false;
   if (!conflict.current) return true;
   const std::optional<LeaseRecord>& current = *conflict.current;
-  // A client of another make releases by deleting, and what waits for no record to be there gets its turn after all.
+  // Other clients release by deleting. Then an acquisition conditioned on the absence of the record succeeds after all.
   const bool mayBeAbsent = !current || current->vanished || current->token.isNone();
   if (openCreations > 0 && mayBeAbsent) return true;
   return candidate && current && core_.known.observation.expected() == std::vector{current->version};
 }
 
-/// The record is ours, by a renewal that was too old to be named in the condition.
+/// The record is ours, by a renewal that was too old for the condition to name it.
 void Releaser::releaseAgain(const Instant& now, const UnansweredWrite& late) {
   term_.version = late.version;
   term_.unanswered = term_.unanswered.after(late);
   retry_.hurry(now);
 }
 
-/// `found`: the record as the answer shows it, if it does.
+/// `found`: the record, if the answer shows it.
 NextRole Releaser::released(const Instant& now, ReleaseResult result, const std::optional<LeaseRecord>* found) {
   core_.closeTerm(now, term_.right.token);
   core_.setLeader(now, std::nullopt);
   if (core_.stopping || core_.options.oneTerm) return {next::Stop{result}};
-  // Stepping down means that another one gets it: no competing for one lease.
+  // Stepping down means that another candidate gets the lease: this one does not compete for one lease duration.
   return {next::Challenge{core_.options.timing.duration(), found}};
 }
 

@@ -1,5 +1,5 @@
-// A candidate that lets go: the record is marked as released or removed, and that is tried again while it is still
-// ours.
+// A candidate that releases its lease: the record is marked as released or removed. It retries for as long as the
+// record is still its own.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace tenure {
 
-/// The work has ended, or there was none: what may have to be released are acquisitions that nobody answered.
+/// The work has ended; or there was no term, and only acquisitions that were not answered may have to be released.
 class Releaser : public Ignores<event::StepDown, event::Stop, event::Renew, event::WorkEnded, event::WorkFailed,
                                 event::WorkProgressed, event::Wakeup, event::StoreHint, event::TokenSeen> {
  public:

@@ -21,13 +21,13 @@ void Retry::hurry(const Instant& now) noexcept {
   after_ = nanoseconds{0};
 }
 
-/// Sooner as the end comes near, but not in ever smaller steps: a store in trouble may have holders by the thousand.
+/// Sooner as the end comes near, but not in ever smaller steps: a store in trouble may serve thousands of holders.
 void Retry::afterFailedRenewal(MachineCore& core, const Instant& now, const StoreError& error, nanoseconds rightLeft) {
   const nanoseconds heartbeat = core.options.timing.heartbeat();
   from_ = now;
   const nanoseconds least = std::max<nanoseconds>(core.options.timing.heartbeat() / 16, leastRetry);
   after_ = std::max(core.jittered(std::min(grown(heartbeat), rightLeft / 4)), least);
-  // What waits for people is asked about as often as candidates ask, and a few times more before the end.
+  // An error that only people can mend: ask about as often as candidates do, and a few times more before the end.
   if (!mayPass(error)) after_ = std::clamp(rightLeft / 2, heartbeat / 4, heartbeat);
 }
 
@@ -38,7 +38,7 @@ void Retry::afterFailedRelease(MachineCore& core, const Instant& now, const Stor
   after_ = mayPass(error) ? wait : heartbeat;
 }
 
-/// From a sixteenth of a heartbeat up to a whole one, twice as long after each failure in a row.
+/// From a sixteenth of a heartbeat up to a whole one; it doubles after each failure in a row.
 nanoseconds Retry::grown(nanoseconds heartbeat) {
   const nanoseconds wait = heartbeat / 16 * (1 << failures_);
   failures_ = std::min(failures_ + 1, mostGrown);

@@ -1,4 +1,4 @@
-// When a holder's or a releaser's next try is due after some that failed.
+// When the next try of a holder or a releaser is due after failures.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ class MachineCore;
 
 class Retry {
  public:
-  /// At once; what failed before still counts.
+  /// The next try is due now; earlier failures still count.
   void hurry(const Instant& now) noexcept;
   void afterFailedRenewal(MachineCore& core, const Instant& now, const StoreError& error,
                           std::chrono::nanoseconds rightLeft);

@@ -1,5 +1,5 @@
 // One process that writes through a fence until it is killed: fence_writer DATABASE TOKENS HOLDER
-// Its term ends whenever the other process begins one; like a paused leader it learns of that only by being refused.
+// Its term ends whenever the other process begins one. Like a paused leader it notices that only when it is refused.
 #include <cstdlib>
 #include <iostream>
 #include <string>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What an election would do: hands out each token once. A database of its own, as a lease store is.
+/// As an election would, it gives out each token once. It uses its own database, as a lease store does.
 tenure::FencingToken nextToken(const tenure::test::TestDatabase& tokens) {
   return tenure::FencingToken{
       static_cast<std::uint64_t>(tokens.number("UPDATE counter SET token = token + 1 RETURNING token"))};
@@ -30,7 +30,7 @@ int run(const std::string& file, const std::string& tokensFile, const std::strin
       std::cerr << written.error().message << '\n';
       return 1;
     }
-    // A refused writer tries some more, as stubborn work would, before it is elected again.
+    // A refused writer makes a few more attempts, as work that does not stop would, before it is elected again.
     if (write % 5 == 0) stamp.token = nextToken(tokens);
   }
 }

@@ -1,4 +1,5 @@
-// POSIX access lists: beside one the group's bits of a mode say what the list may give at most, not what the group may.
+// POSIX access lists: if a file has one, the group's bits of its mode are the most that the list may allow. They are
+// not what the group may do.
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -24,7 +25,7 @@ constexpr const char* ofTheFile = "system.posix_acl_access";
 constexpr const char* forNewFiles = "system.posix_acl_default";
 constexpr std::uint32_t anotherUser = 65'534;
 
-/// As setfacl -m u:65534:rw makes it for a file of mode 0600; the kernel's layout (linux/posix_acl_xattr.h).
+/// As setfacl -m u:65534:rw creates it for a file of mode 0600; the kernel's layout (linux/posix_acl_xattr.h).
 std::string listForAnotherUser() {
   constexpr std::uint32_t noId = 0xFFFF'FFFF;
   struct Entry {
@@ -92,7 +93,7 @@ TEST_F(FencedFileAccessList, aReplacementGetsNoneFromItsDirectory) {
   EXPECT_EQ(mode(), 0640U);
 }
 
-/// A pipe stands for a file that can have none.
+/// The pipe takes the place of a file that cannot have an access list.
 TEST_F(FencedFileAccessList, isNotLeftBehindWhereThereIsNoPlaceForIt) {
   const int from = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
   std::array<int, 2> pipe{};

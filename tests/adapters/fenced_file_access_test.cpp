@@ -1,4 +1,5 @@
-// Who may open a fenced file and what lies beside it, and what lies in their place that is no file.
+// Who may open a fenced file and the files beside it, and what happens if something in their place is not a regular
+// file.
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
@@ -40,7 +41,7 @@ class FencedFileAccess : public testing::Test {
     return found;
   }
   [[nodiscard]] mode_t modeOf(const std::string& suffix = "") const { return statusOf(suffix).st_mode & 07777; }
-  /// In a child that has become another user: its exit code.
+  /// Runs the work in a child that has become another user, and returns its exit code.
   template <class Work>
   static int asNobody(const Work& work) {
     const pid_t child = fork();
@@ -112,7 +113,7 @@ TEST_F(FencedFileAccess, aReplacementThatWouldChangeTheOwnerIsRefused) {
 
 TEST_F(FencedFileAccess, whatLiesBesideIsForItsOwnerAlone) {
   put("x");
-  std::ofstream{path_ + ".fence.lock"};  // as an older release made it
+  std::ofstream{path_ + ".fence.lock"};  // as an older release created it
   chmod((path_ + ".fence.lock").c_str(), 0644);
   FencedFile file = open().value();
   EXPECT_TRUE(file.append(stamp(5), "y").has_value());
@@ -139,7 +140,7 @@ TEST_F(FencedFileAccess, linksAndPipesInPlaceOfAFileAreRefused) {
   EXPECT_EQ(textOf(target_), "somebody else's");
 }
 
-/// What has the name of a file that a write makes is removed, never written to.
+/// If something already has the name of a file that a write creates, it is removed and never written to.
 TEST_F(FencedFileAccess, whatIsInPlaceOfANewFileIsNotWrittenTo) {
   std::ofstream{target_} << "somebody else's";
   const std::vector<std::function<void(const std::string&)>> ways{
@@ -190,7 +191,7 @@ TEST_F(FencedFileAccess, hardLinksInPlaceOfTheFenceAndItsLockAreRefused) {
   }
 }
 
-/// An append would change both, and a replacement take them apart.
+/// An append would change both names' content, and a replacement would separate them.
 TEST_F(FencedFileAccess, aFileWithTwoNamesIsRefused) {
   put("old");
   FencedFile file = open().value();
@@ -204,7 +205,7 @@ TEST_F(FencedFileAccess, aFileWithTwoNamesIsRefused) {
   EXPECT_EQ(textOf(path_), "older");
 }
 
-/// Its sum is right, and with its token nobody could write any more.
+/// Its checksum is right, and with its token nobody could write any more.
 TEST_F(FencedFileAccess, aFenceOfAnotherUserIsNotBelieved) {
   ASSERT_NO_FATAL_FAILURE(needsRoot());
   if (IsSkipped()) return;
@@ -223,7 +224,7 @@ TEST_F(FencedFileAccess, aFenceOfAnotherUserIsNotBelieved) {
   EXPECT_TRUE(file.append(stamp(5), "y").has_value());
 }
 
-/// Whoever made it may lock it, and has his descriptor whatever is done to its mode.
+/// The user who made it may lock it, and keeps an open descriptor whatever is done to its mode.
 TEST_F(FencedFileAccess, aLockOfAnotherUserIsRefused) {
   ASSERT_NO_FATAL_FAILURE(needsRoot());
   if (IsSkipped()) return;
@@ -238,7 +239,7 @@ TEST_F(FencedFileAccess, aLockOfAnotherUserIsRefused) {
   }
 }
 
-/// The name of an accepted content is free once it is in place, and easy to guess.
+/// The name of an accepted content becomes free once the content is in place, and it is easy to guess.
 TEST_F(FencedFileAccess, aContentOfAnotherUserIsNotPutInPlace) {
   ASSERT_NO_FATAL_FAILURE(needsRoot());
   if (IsSkipped()) return;
@@ -253,7 +254,7 @@ TEST_F(FencedFileAccess, aContentOfAnotherUserIsNotPutInPlace) {
   EXPECT_TRUE(says(file.append(stamp(5), "x"), path_ + ".fence.1 in place failed: it has further names"));
 }
 
-/// As in /tmp, where each may make names and only their owners may remove them.
+/// As in /tmp, where every user may create names and only their owners may remove them.
 TEST_F(FencedFileAccess, namesOfOthersInAStickyDirectoryDoNotHoldUpAppends) {
   ASSERT_NO_FATAL_FAILURE(needsRoot());
   if (IsSkipped()) return;
@@ -276,7 +277,7 @@ TEST_F(FencedFileAccess, namesOfOthersInAStickyDirectoryDoNotHoldUpAppends) {
   EXPECT_TRUE(asRoot.replace(stamp(5), "new").has_value()) << "root may remove it";
 }
 
-/// The kernel takes them from any file that another user than root writes.
+/// The kernel removes these bits from any file that a user other than root writes.
 TEST_F(FencedFileAccess, setUserIdAndSetGroupIdOutliveOnlyReplacementsByRoot) {
   ASSERT_NO_FATAL_FAILURE(needsRoot());
   if (IsSkipped()) return;
@@ -290,7 +291,7 @@ TEST_F(FencedFileAccess, setUserIdAndSetGroupIdOutliveOnlyReplacementsByRoot) {
   EXPECT_EQ(modeOf(), 0755U);
 }
 
-/// Somebody may be quicker than the step from the removal of what was there to the new file.
+/// Somebody may create the name between the removal of the old file and the creation of the new one.
 TEST_F(FencedFileAccess, aNewFileIsNeverOneThatWasThere) {
   put("his own");
   using file_fence::Files;

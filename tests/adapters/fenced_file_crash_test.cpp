@@ -1,4 +1,5 @@
-// A fenced file at every system call of every operation: an error there, the end of the process, a power failure.
+// A fenced file with a fault at every system call of every operation: an error, the end of the process, a power
+// failure.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -51,7 +52,7 @@ FenceResult<void> perform(FileWriter& writer, const Operation& operation) {
                             : writer.append(termStamp(operation.token), operation.bytes);
 }
 
-/// Contents that were never put in place; they are as long as the file.
+/// Contents that were never put in place; they have the same length as the file.
 std::vector<std::string> contentsBeside(const ModelDisk& disk) {
   std::vector<std::string> left;
   for (const std::string& name : disk.names()) {
@@ -61,7 +62,7 @@ std::vector<std::string> contentsBeside(const ModelDisk& disk) {
   return left;
 }
 
-/// What is accepted, as a fresh process finds it.
+/// The accepted content, as a new process finds it.
 Content found(ModelDisk& disk) {
   FileWriter reader{disk, path, {}};
   if (const auto fault = reader.open()) return {"not to be opened: " + fault->message};
@@ -75,15 +76,15 @@ Content found(ModelDisk& disk) {
 
 enum class Then { goOn, restart, powerFails };
 
-/// Plays the script with one mishap at system call number `call`; with `andPower` a second one, a power failure at any
-/// call after it. False once there are not that many calls.
+/// Plays the script with one fault at system call number `call`. With `andPower` a second fault follows, a power
+/// failure at any later call. False once there are not that many calls.
 bool play(ModelDisk::Mishap mishap, Then then, int call, std::uint64_t seed, bool andPower = false) {
   ModelDisk disk;
   test::SeededRandom random{seed};
-  Content accepted;               // what must be there
-  std::vector<Content> possible;  // what may be there instead: writes whose end was not told
+  Content accepted;               // the content that must be there
+  std::vector<Content> possible;  // contents that may be there instead: writes with an unknown outcome
   auto writer = std::make_unique<FileWriter>(disk, path, FencedFileOptions{});
-  auto other = std::make_unique<FileWriter>(disk, path, FencedFileOptions{});  // of a process that is not hit at first
+  auto other = std::make_unique<FileWriter>(disk, path, FencedFileOptions{});  // of a process without a fault at first
   EXPECT_FALSE(writer->open() || other->open());
   disk.arm(mishap, call);
   for (const Operation& operation : script) {
@@ -101,11 +102,11 @@ bool play(ModelDisk::Mishap mishap, Then then, int call, std::uint64_t seed, boo
       possible.clear();
       continue;
     }
-    // Untold, or told as "may be written": either. Told as not written: it is not.
+    // Without an answer, or with "may be written", both are possible. With "not written" the content must not be there.
     if (ended || (fault->trouble() != nullptr && fault->trouble()->mayBeWritten)) possible.push_back(next);
     if (then == Then::restart) disk.restart();
     if (std::exchange(andPower, false)) {
-      // The other process goes on from what it finds, without opening anything anew.
+      // The other process continues from what it finds, without opening anything again.
       possible.push_back(accepted);
       accepted = {other->read().value(), other->highestSeen("billing").value().value_or(termStamp(0)).token.value()};
       writer.swap(other);
@@ -130,7 +131,7 @@ bool play(ModelDisk::Mishap mishap, Then then, int call, std::uint64_t seed, boo
   disk.arm(ModelDisk::Mishap::none, 0);
   EXPECT_EQ(found(disk), accepted);
   if (!struck) return false;
-  // And once more, with nothing going wrong: what the kernel has not written yet was not needed.
+  // Once more, without any fault: nothing that the kernel has not written yet was needed.
   if (then == Then::powerFails) {
     disk.failPower(random);
     EXPECT_EQ(found(disk), accepted);
@@ -173,7 +174,7 @@ TEST(FencedFileCrash, anErrorAndThenAPowerFailureLeavesTheContentOfBeforeOrAfter
   }
 }
 
-/// A rename that failed may have been done all the same, so what it needs stays for the next to judge.
+/// A rename that failed may have happened all the same. So what it needs stays, and the next writer decides.
 TEST(FencedFileCrash, aReplacementThatFailedBeforeItsRenameLeavesNothing) {
   const std::vector<std::string> whole{path, path + ".fence", path + ".fence.lock"};
   int failed = 0;

@@ -21,7 +21,7 @@ namespace {
 
 class FencedFileFullDisk : public testing::Test {
  protected:
-  /// In a child that has a disk of 1 MiB at disk(): what it says; "no mounts" where it may not have one.
+  /// Runs in a child that has a disk of 1 MiB at disk(), and returns what it says; "no mounts" if it may not have one.
   std::string onASmallDisk(const std::function<void(std::ostream& say)>& body) {
     const std::string said = directory_.file("said");
     std::filesystem::create_directory(disk());
@@ -81,7 +81,7 @@ TEST_F(FencedFileFullDisk, aReplacementThatDoesNotFitLeavesRoomForWhatDoes) {
                       "one\ntwo\nthree\nfour\nledger ledger.fence ledger.fence.lock ");
 }
 
-/// A content as large as the room that there was.
+/// The content is as large as the free space was.
 TEST_F(FencedFileFullDisk, whatAKilledWriterLeftIsClearedBeforeTheNextWrite) {
   const std::string said = onASmallDisk([this](std::ostream& say) {
     FencedFile file = FencedFile::open(path()).value();

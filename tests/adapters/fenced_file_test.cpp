@@ -1,4 +1,4 @@
-// A fenced file on a real disk, and what its fence's text takes.
+// A fenced file on a real disk, and which texts of its fence are accepted.
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -64,7 +64,7 @@ TEST_F(FencedFileTest, takesAnExistingFileAsItsContent) {
 TEST_F(FencedFileTest, cutsOffWhatWasNeverAccepted) {
   FencedFile file = open();
   EXPECT_TRUE(file.append(stamp(5), "one\n").has_value());
-  put("tw", "", std::ios::app);  // as a writer leaves it that is killed in the middle
+  put("tw", "", std::ios::app);  // as left by a writer that is killed in the middle
   EXPECT_EQ(open().read().value(), "one\n");
   put("two\nthr", "", std::ios::app);
   EXPECT_TRUE(file.append(stamp(5), "four\n").has_value());

@@ -19,7 +19,7 @@ const TermStamp mine{"billing", FencingToken{5}, "a#1"};
 
 class FencedTermTest : public testing::Test {
  protected:
-  /// A write whose resource answers so.
+  /// A write whose resource gives this answer.
   FenceResult<void> writeUnder(const FencedTerm& term, const FenceResult<void>& answer) {
     return underTerm(term, [&](const TermStamp& stamp) {
       sent_.push_back(stamp);

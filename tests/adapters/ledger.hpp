@@ -11,7 +11,7 @@
 
 namespace tenure::test {
 
-/// Each write adds a row to one table and changes a row of another, so that half a write is seen.
+/// Each write adds a row to one table and changes a row of another, so that half a write is noticed.
 inline void makeLedger(const TestDatabase& database) {
   database.exec(
       "CREATE TABLE ledger(id INTEGER PRIMARY KEY AUTOINCREMENT, token INTEGER NOT NULL, holder TEXT NOT NULL);"
@@ -28,7 +28,8 @@ inline int writeLedger(sqlite3* database, const TermStamp& stamp) {
                       nullptr, nullptr, nullptr);
 }
 
-/// What a ledger behind a fence may never show; empty if it is sound. Knows nothing of how the writers work.
+/// What must never be in a ledger behind a fence; empty if there are no faults. Knows nothing about how the writers
+/// work.
 inline std::vector<std::string> faultsOfLedger(const TestDatabase& reader) {
   std::vector<std::string> faults;
   const auto expectNone = [&](const std::string& what, const std::string& count) {

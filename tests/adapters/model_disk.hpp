@@ -1,4 +1,4 @@
-// A file system in memory that knows what is on the disk and what only the kernel has.
+// A file system in memory that distinguishes between what is on the disk and what only the kernel has.
 #pragma once
 
 #include <cerrno>
@@ -14,13 +14,13 @@
 
 namespace tenure::test {
 
-/// The end of the process, at a system call.
+/// The process ends, at a system call.
 struct ProcessEnds {};
 
-/// Calls are numbered. At the chosen one it fails with an error, or the process ends there, before or (a write) in the
-/// middle of it. After a power failure each file has some of its writes since its last sync, and of the
-/// changes of names since the directory's last sync any may be there and any not: less than journaling file systems
-/// promise. Each change is whole.
+/// Calls are numbered. At the chosen one it fails with an error, or the process ends there: before the call, or in the
+/// middle of a write. After a power failure each file has some of its writes since its last sync. Of the changes of
+/// names since the directory's last sync each may or may not be there: that is less than journaling file systems
+/// promise. Each change is complete or absent.
 class ModelDisk final : public file_fence::Files {
  public:
   enum class Mishap { none, error, end };
@@ -32,7 +32,7 @@ class ModelDisk final : public file_fence::Files {
   /// False if the armed call was never made.
   [[nodiscard]] bool struck() const noexcept { return mishap_ == Mishap::none; }
 
-  /// The process is gone: its locks and descriptors too.
+  /// The process is gone, with its locks and descriptors.
   void restart() {
     descriptors_.clear();
     locked_.clear();
@@ -89,7 +89,7 @@ class ModelDisk final : public file_fence::Files {
       return fail();
     }
     const std::string_view some =
-        bytes.size() > 3 ? bytes.substr(0, bytes.size() - 1) : bytes;  // short, once each time
+        bytes.size() > 3 ? bytes.substr(0, bytes.size() - 1) : bytes;  // short, each time once
     inode->write(at, some);
     return static_cast<std::int64_t>(some.size());
   }
@@ -136,7 +136,7 @@ class ModelDisk final : public file_fence::Files {
  private:
   struct Content {
     std::string now, durable;
-    std::vector<std::string> since;  ///< states after each change since the last sync
+    std::vector<std::string> since;  ///< the state after each change since the last sync
 
     void write(std::uint64_t at, std::string_view bytes) {
       if (now.size() < at + bytes.size()) now.resize(at + bytes.size(), '\0');
@@ -155,7 +155,7 @@ class ModelDisk final : public file_fence::Files {
       const std::uint64_t pick = random.below(since.size() + 1);
       now = pick == 0 ? durable : since[pick - 1];
       if (pick != 0 && now.size() > durable.size() && random.chance(0.5)) {
-        now.resize(durable.size() + random.below(now.size() - durable.size() + 1));  // a part of what grew
+        now.resize(durable.size() + random.below(now.size() - durable.size() + 1));  // a part of the growth
       }
       durable = now;
       since.clear();
@@ -163,7 +163,7 @@ class ModelDisk final : public file_fence::Files {
   };
   using Inode = std::shared_ptr<Content>;
 
-  /// A name goes, or comes, or both at once.
+  /// Removes a name, creates one, or does both at once.
   struct Change {
     std::string from, to;
     Inode inode;

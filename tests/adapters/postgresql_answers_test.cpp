@@ -1,5 +1,5 @@
-// What a fence for PostgreSQL takes for an answer of the server, and what not: no server, answers by script. One kind
-// of request is answered by a lie at a time.
+// Which answers a fence for PostgreSQL accepts as the server's, and which it does not: no server, scripted answers. One
+// kind of request at a time is answered by a lie.
 #include <memory>
 #include <string>
 

@@ -1,4 +1,4 @@
-// A server that speaks as much of PostgreSQL's protocol as a fence needs, and says what a test tells it to.
+// A server that speaks as much of PostgreSQL's protocol as a fence needs, and gives the answers that a test defines.
 #pragma once
 
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 
 namespace tenure::test {
 
-/// One answer of the server's to one statement.
+/// One answer of the server to one statement.
 struct PostgresqlAnswer {
   std::vector<std::string> columns{};  ///< of its rows; empty: it has none
   std::vector<std::vector<std::string>> rows{};

@@ -1,4 +1,4 @@
-// A connection to the tests' PostgreSQL, and a schema of a test's own.
+// A connection to the tests' PostgreSQL, and a schema of the test's own.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class PostgresqlConnection {
 
   [[nodiscard]] PGconn* raw() const noexcept { return connection_.get(); }
 
-  /// The SQLSTATE, or empty if it was done.
+  /// The SQLSTATE, or empty if it succeeded.
   [[nodiscard]] std::string tryExec(const std::string& sql) const {
     const Result result{PQexec(raw(), sql.c_str())};
     const char* state = PQresultErrorField(result.get(), PG_DIAG_SQLSTATE);
@@ -50,7 +50,7 @@ class PostgresqlConnection {
   }
   [[nodiscard]] std::string message() const { return PQerrorMessage(raw()); }
   void exec(const std::string& sql) const { (void)rows(sql); }
-  /// What the last statement gave; empty text for NULL.
+  /// The result of the last statement; empty text for NULL.
   [[nodiscard]] Rows rows(const std::string& sql) const {
     const Result result{PQexec(raw(), sql.c_str())};
     const ExecStatusType status = PQresultStatus(result.get());
@@ -77,14 +77,14 @@ class PostgresqlConnection {
   std::unique_ptr<PGconn, Finish> connection_;
 };
 
-/// Gone with the object, with all that is in it.
+/// Dropped with the object, with everything in it.
 class PostgresqlSchema {
  public:
   PostgresqlSchema() : name_{"t_" + std::to_string(getpid()) + '_' + std::to_string(SystemRandom{}.next())} {
     PostgresqlConnection{}.exec("CREATE SCHEMA " + name_);
   }
   ~PostgresqlSchema() {
-    // Writers that were killed in the middle may still be there for a moment.
+    // Writers that were killed in the middle may still be connected for a moment.
     (void)PostgresqlConnection{}.tryExec("SET client_min_messages = error; DROP SCHEMA " + name_ + " CASCADE");
   }
   PostgresqlSchema(const PostgresqlSchema&) = delete;

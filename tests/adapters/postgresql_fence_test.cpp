@@ -1,4 +1,5 @@
-// What the fence's contract leaves to PostgreSQL: transactions of the caller, SQLSTATEs, locks and time limits.
+// What the fence's contract does not define for PostgreSQL: the caller's transactions, SQLSTATEs, locks and time
+// limits.
 #include <optional>
 #include <stdexcept>
 #include <string>

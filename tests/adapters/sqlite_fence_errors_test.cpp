@@ -1,4 +1,4 @@
-// The fence for SQLite with an error at each statement, system call and allocation of SQLite's, one at a time.
+// The fence for SQLite with an error at each statement, system call and allocation of SQLite, one at a time.
 #include <optional>
 #include <vector>
 
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Before anything else of this program uses SQLite.
+/// Done before anything else in this program uses SQLite.
 [[maybe_unused]] const bool allocationsAreCounted = [] {
   countAllocations();
   return true;
@@ -66,7 +66,7 @@ class SqliteFenceErrors : public testing::TestWithParam<const char*> {
  protected:
   using Call = std::function<std::optional<FenceError>(SqliteFence&)>;
 
-  /// As an error at each point of `call` leaves the database; `judge` gets the answer.
+  /// Checks the database as it is after an error at each point of `call`; `judge` gets the answer.
   int failEverywhere(const Call& call, const std::function<void(const std::optional<FenceError>&, Shell&)>& judge) {
     int points = 0;
     for (FaultPlan plan : allFaults()) {

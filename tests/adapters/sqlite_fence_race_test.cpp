@@ -1,4 +1,4 @@
-// The fence under fire: threads and processes that race, and processes that are killed in the middle of a write.
+// The fence under load: threads and processes that race, and processes that are killed in the middle of a write.
 #include <atomic>
 #include <barrier>
 #include <csignal>
@@ -67,7 +67,7 @@ TEST_F(SqliteFenceRace, noStaleWriteIsAcceptedWhenTwoThreadsRace) {
   std::barrier start{3};
   const auto race = [&](const std::string& holder) {
     const TestDatabase database{file_};
-    database.exec("PRAGMA synchronous = OFF");  // nobody pulls the plug here
+    database.exec("PRAGMA synchronous = OFF");  // this test has no power failures
     SqliteFence fence = SqliteFence::open(database.raw(), {.busyTimeout = 60s}).value();
     TermStamp stamp{"ledger", {}, holder};
     start.arrive_and_wait();
@@ -100,7 +100,7 @@ TEST_F(SqliteFenceRace, noStaleWriteIsAcceptedWhenTwoThreadsRace) {
   RecordProperty("stale", stale);
 }
 
-/// A process of the helper program; killed when the object goes.
+/// A process of the helper program; it is killed when the object is destroyed.
 class Writer {
  public:
   Writer(const std::string& file, const std::string& tokens, const std::string& holder) {
@@ -112,7 +112,7 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  /// SIGKILL. True if that is what ended it: it had no trouble of its own.
+  /// SIGKILL. True if that ended it: it had no error of its own.
   bool kill() {
     if (pid_ < 0) return true;
     ::kill(pid_, SIGKILL);

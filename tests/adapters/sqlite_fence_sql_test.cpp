@@ -24,7 +24,7 @@ class SqliteFenceSqlTest : public testing::Test {
 
   void protect(const FencedTable& fenced) const { database_.exec("BEGIN;" + sqliteFenceSql(fenced) + "COMMIT"); }
 
-  /// SQLite itself refused the statement, with this in its message.
+  /// True if SQLite itself refuses the statement, with this text in its message.
   [[nodiscard]] testing::AssertionResult refuses(const std::string& sql, const std::string& why) const {
     const std::string before = content();
     if (plain_.tryExec(sql) == SQLITE_OK) return testing::AssertionFailure() << "accepted: " << sql;
@@ -139,7 +139,7 @@ TEST_F(SqliteFenceSqlTest, aTokenAboveTheGreatestIsNoneWrittenOrStored) {
   EXPECT_TRUE(refuses("UPDATE jobs SET token = 9223372036854775807", "each INSERT and UPDATE must set"));
   EXPECT_TRUE(accepts("INSERT INTO jobs VALUES(3, 'new', 9007199254740991)"));
   EXPECT_NE(plain_.tryExec("UPDATE tenure_fence_guard SET token = 9007199254740992"), SQLITE_OK);
-  database_.exec("PRAGMA ignore_check_constraints = ON");  // as in a table that an older release made
+  database_.exec("PRAGMA ignore_check_constraints = ON");  // as in a table that an older release created
   database_.exec("UPDATE tenure_fence_guard SET token = 9223372036854775807");
   const std::string damage = "remembers what is no fencing token: tenure fence recover";
   EXPECT_TRUE(refuses("INSERT INTO jobs VALUES(4, 'new', 9007199254740991)", damage));

@@ -18,7 +18,7 @@ TermStamp stamp(std::uint64_t token, std::string holder = "a#1", std::string lea
   return {std::move(lease), FencingToken{token}, std::move(holder)};
 }
 
-/// Each test runs in both kinds of journal: they lock differently.
+/// Each test runs with both kinds of journal: they lock differently.
 class SqliteFenceTest : public testing::TestWithParam<const char*> {
  protected:
   SqliteFenceTest() {

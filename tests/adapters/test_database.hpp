@@ -45,14 +45,14 @@ class TestDatabase {
   }
   [[nodiscard]] std::int64_t number(const std::string& sql) const { return std::stoll(text(sql)); }
 
-  /// Waits for locks like an ordinary program does. For readers and set-up; not for a fence.
+  /// Waits for locks as an ordinary program does. For readers and set-up; not for a fence.
   void waitForLocks(std::chrono::milliseconds limit) const {
     sqlite3_busy_timeout(database_.get(), static_cast<int>(limit.count()));
   }
 
  private:
   struct Close {
-    // sqlite3_close refuses while statements are left, which is a leak that a test must not hide.
+    // sqlite3_close refuses while statements are left: that is a leak, and a test must not hide it.
     void operator()(sqlite3* database) const noexcept {
       if (sqlite3_close(database) != SQLITE_OK) std::terminate();
     }

@@ -1,4 +1,4 @@
-// A made-up machine for the tests: its environment, its files, its metadata services; and a watch over secrets.
+// An invented machine for the tests: its environment, files and metadata services. It also watches for leaked secrets.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ inline const std::string tokenText = "FwoGZXIvYXdzSeCrEtEBYaDHqa0AP+/token==";
 /// 2026-11-21T12:00:00Z: the machine's wall clock stands still unless a test moves it.
 inline constexpr std::int64_t noon = 1'795'262'400;
 
-/// Every fixture of these tests derives from it. What error() and the logger see must hold no secret.
+/// Every fixture of these tests derives from it. Messages that error() and the logger get must contain no secret.
 // NOLINTNEXTLINE(cppcoreguidelines-virtual-class-destructor): a fixture of GoogleTest, which destroys it itself
 class AwsTest : public ::testing::Test {
  protected:
@@ -43,7 +43,7 @@ class AwsTest : public ::testing::Test {
   [[nodiscard]] StoreResult<Credentials> find(const ChainWishes& wishes = {});
   [[nodiscard]] FetchContext context(const SharedConfig& config);
 
-  /// The message, after a look for secrets.
+  /// The message; it is checked for secrets first.
   std::string error(const StoreResult<Credentials>& result);
   void watch(const std::string& text);
   [[nodiscard]] Logger logger();
@@ -53,7 +53,7 @@ class AwsTest : public ::testing::Test {
 
   tenure::test::TempDir directory_{};
   AwsEnvironment environment_{};
-  /// Shared with what may still fetch credentials when the test is over.
+  /// shared with threads that may still fetch credentials when the test is over
   const std::shared_ptr<std::atomic<std::int64_t>> sharedWall_{std::make_shared<std::atomic<std::int64_t>>(noon)};
   std::atomic<std::int64_t>& wall_{*sharedWall_};
   FetchLimits limits_{};
@@ -72,7 +72,7 @@ class AwsTest : public ::testing::Test {
 /// The answer of STS with these keys, valid for that long from noon.
 [[nodiscard]] std::string stsReply(const std::string& accessKeyId, std::chrono::seconds lifetime);
 [[nodiscard]] std::string stsReply(const Keys& keys, std::chrono::seconds lifetime);
-/// What containers and EC2 hand out, valid for that long from noon.
+/// The answer of containers and EC2, valid for that long from noon.
 [[nodiscard]] std::string keysJson(const Keys& keys, std::chrono::seconds lifetime);
 [[nodiscard]] std::string metadataKeys(const std::string& accessKeyId, const std::string& expiration);
 [[nodiscard]] std::string isoTime(std::int64_t since1970);

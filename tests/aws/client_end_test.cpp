@@ -1,4 +1,4 @@
-// A client that goes in one of its own handlers, on the thread of its network: the real one, over real sockets.
+// A client that is destroyed in one of its own handlers, on the thread of its network: a real client over real sockets.
 #include "client_fixture.hpp"
 #include "lockcore/aws/object_client.hpp"
 
@@ -27,7 +27,7 @@ class ClientEndTest : public ClientTest {
   LocalServer service_{[this](const auto&, const net::HttpRequest& request) { return serve(request); }};
 };
 
-/// The thread of the handler is that of the network, and others are under way beside it.
+/// The handler runs on the network's thread, and other requests are under way.
 TEST_F(ClientEndTest, inAHandlerOnTheNetworksThread) {
   useKeys({"AKIA1", secretKey, tokenText});
   for (int round = 0; round < 20; ++round) {
@@ -56,7 +56,7 @@ TEST_F(ClientEndTest, inAHandlerOnTheNetworksThread) {
   }
 }
 
-/// Both of the cache's threads are busy: one fetches from an endpoint that hangs, and a call waits for it.
+/// Both threads of the cache are busy: one fetches from an endpoint that hangs, and a call waits for it.
 TEST_F(ClientEndTest, whileAFetchHangs) {
   const Keys keys{"ASIA1", secretKey, tokenText};
   dynamo_.allow(keys);
@@ -70,7 +70,7 @@ TEST_F(ClientEndTest, whileAFetchHangs) {
   auto client = make({}, true);
   JsonClient& used = *client;
   ASSERT_EQ(call(used).value().status, 200);
-  // Half of their life is left when the refresh begins, and hangs.
+  // Half of their lifetime is left when the refresh begins, and the refresh hangs.
   ASSERT_TRUE(eventually([&] { return asked == 2; }));
   std::atomic<int> ended{0};
   dynamo_.expireAll();
@@ -89,7 +89,7 @@ TEST_F(ClientEndTest, whileAFetchHangs) {
   ++round_;
 }
 
-/// Its call may not be over yet when the handler runs.
+/// The handler may run before its own call has returned.
 TEST_F(ClientEndTest, whileTheCallItselfGoesOn) {
   useKeys({"AKIA1", secretKey, tokenText});
   for (int round = 0; round < 200; ++round) {

@@ -1,4 +1,4 @@
-// A JsonClient on a made-up machine, talking to the stub.
+// A JsonClient on an invented machine, connected to the stub.
 #pragma once
 
 #include <future>
@@ -46,7 +46,7 @@ class ClientTest : public AwsTest {
     return start(client, timeout).get();
   }
 
-  /// True as soon as `done`; false if it did not come within a bound that only a broken program reaches.
+  /// True as soon as `done`; false if it was not done within a bound that only a broken program reaches.
   template <class Condition>
   static bool eventually(Condition done) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 using Result = StoreResult<CredentialCache::Current>;
 
-/// What the fetch gives is put in by the test; while the gate is shut it hangs until stop is requested.
+/// The test provides the result of each fetch; while the gate is shut, a fetch hangs until stop is requested.
 class CacheTest : public AwsTest {
  protected:
   StoreResult<Credentials> fetch(const std::stop_token& stop) {
@@ -121,7 +121,7 @@ TEST_F(CacheTest, refreshesInTheBackground) {
   const auto cache = make();
   ASSERT_TRUE(wait(*cache).get());
   setNext(keys("two", 1h));
-  // Nobody waits, and at no moment is there nothing to sign with.
+  // Nobody waits, and there is a valid key to sign with at every moment.
   EXPECT_TRUE(eventually([&] {
     const auto now = cache->current();
     EXPECT_NE(now, nullptr);
@@ -149,7 +149,7 @@ TEST_F(CacheTest, refusedOnesAreReplaced) {
   const auto cache = make();
   const auto old = *wait(*cache).get();
   setNext(keys("new", 1h));
-  // A service that refuses what was fetched just now gets it once more: no storm of fetches.
+  // If a service refuses keys that were fetched just now, it gets them once more: no storm of fetches.
   EXPECT_EQ(*replace(*cache, old).get(), old);
   EXPECT_EQ(fetches_, 1);
   EXPECT_TRUE(eventually([&] { return (*replace(*cache, old).get())->keys.accessKeyId == "new"; }));

@@ -31,7 +31,7 @@ const json::value& valueOf(const object& update, const std::string& alias) {
   return update.at("ExpressionAttributeValues").at(alias);
 }
 
-/// Split at commas outside of parentheses.
+/// Splits the text at commas that are outside parentheses.
 std::vector<std::string> parts(const std::string& list) {
   std::vector<std::string> out(1);
   int depth = 0;
@@ -46,7 +46,7 @@ std::vector<std::string> parts(const std::string& list) {
   return out;
 }
 
-/// What is in the last parentheses.
+/// The text in the last parentheses.
 std::string inside(const std::string& text) {
   const std::size_t begin = text.find('(') + 1;
   return text.substr(begin, text.rfind(')') - begin);

@@ -1,4 +1,4 @@
-// One DynamoDB table without a sort key, as far as a lease store needs it.
+// One DynamoDB table without a sort key, with the features that a lease store needs.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@
 
 namespace tenure::aws::test {
 
-/// Reads the operations and expressions that the store sends, and nothing more. Thread-safe.
+/// Understands the operations and expressions that the store sends, and nothing more. Thread-safe.
 class FakeTable {
  public:
-  /// `request` by its X-Amz-Target. An operation that is not known here is a ValidationException.
+  /// Dispatches `request` by its X-Amz-Target. An operation that is not known here is a ValidationException.
   [[nodiscard]] net::HttpResponse answer(const net::HttpRequest& request);
 
  private:

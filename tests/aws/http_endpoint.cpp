@@ -20,7 +20,7 @@ bool sameName(std::string_view a, std::string_view b) {
          });
 }
 
-/// Requests in flight, so that all have their answer when the client has gone.
+/// Requests in flight, so that all are answered when the client is destroyed.
 class FakeClient final : public net::HttpClient {
  public:
   FakeClient(Responder responder, std::shared_ptr<RequestLog> log, std::shared_ptr<std::atomic<bool>> held)
@@ -81,7 +81,7 @@ class FakeClient final : public net::HttpClient {
       }
     }
     handler(state.responder(origin, request));
-    handler = nullptr;  // before this thread counts as gone: it may hold the last reference to the client
+    handler = nullptr;  // before this thread counts as ended: the handler may hold the last reference to the client
   }
 
   std::shared_ptr<State> state_;

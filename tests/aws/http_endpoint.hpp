@@ -16,10 +16,10 @@ using Responder = std::function<net::HttpOutcome(const net::Origin&, const net::
 
 [[nodiscard]] net::HttpResponse reply(int status, std::string body, std::vector<net::HttpHeader> headers = {});
 [[nodiscard]] net::HttpError lost(net::HttpError::Kind kind = net::HttpError::Kind::connect);
-/// The first header of that name in any case of letters, or an empty text.
+/// The first header of that name, in upper or lower case; otherwise an empty text.
 [[nodiscard]] std::string headerOf(const net::HttpRequest& request, const std::string& name);
 
-/// What was asked, in order. Thread-safe.
+/// The requests, in order. Thread-safe.
 class RequestLog {
  public:
   struct Entry {
@@ -35,12 +35,12 @@ class RequestLog {
   std::vector<Entry> entries_{};
 };
 
-/// Answers by the responder, each request on a thread of its own, as unordered as a network. While `held` is true,
-/// requests get no answer before their time is over or the client goes.
+/// Answers with the responder. Each request has its own thread, so the order is as random as in a network. While `held`
+/// is true, requests get no answer before their time is over or the client is destroyed.
 [[nodiscard]] std::shared_ptr<net::HttpClient> fakeClient(Responder responder, std::shared_ptr<RequestLog> log,
                                                           std::shared_ptr<std::atomic<bool>> held = nullptr);
 
-/// HTTP/1.1 on 127.0.0.1, kept-alive connections, one thread each.
+/// HTTP/1.1 on 127.0.0.1, kept-alive connections with one thread each.
 class LocalServer {
  public:
   explicit LocalServer(Responder responder);

@@ -128,7 +128,7 @@ TEST_F(JsonClientTest, anExpiredTokenIsReplacedInsideOfTheCall) {
   ASSERT_EQ(call(*client).value().status, 200);
   dynamo_.expireAll();
   put(second);
-  // The first refusals may come so soon after the fetch that no other one is made.
+  // The first refusals may come so soon after the fetch that there is no further fetch.
   EXPECT_TRUE(eventually([&] { return call(*client).value().status == 200; }));
   const auto sent = requests_->all();
   EXPECT_NE(headerOf(sent[sent.size() - 2].request, "Authorization").find("AKIA1"), std::string::npos);
@@ -165,7 +165,7 @@ TEST_F(JsonClientTest, callsThatMeetAWrongClockTogetherAreAllSignedAgain) {
   useKeys(first);
   const auto client = make();
   ASSERT_EQ(call(*client).value().status, 200);
-  // Each request waits until all are there: all are signed before the first refusal.
+  // Each request waits until all have arrived: all are signed before the first refusal.
   constexpr int all = 8;
   serverWall_ = noon + 960;
   std::atomic<int> arrived{0};
@@ -182,7 +182,7 @@ TEST_F(JsonClientTest, callsThatMeetAWrongClockTogetherAreAllSignedAgain) {
   EXPECT_EQ(text.find(warning), text.rfind(warning)) << "told once";
 }
 
-/// The service refused one copy for its signature; another copy may be on its way to one that takes it.
+/// The service refused one copy because of its signature; another copy may be on its way to a server that accepts it.
 TEST_F(JsonClientTest, aCallThatIsSignedAgainRemembersItsCopies) {
   useKeys(first);
   const auto client = make();
@@ -283,7 +283,7 @@ TEST(ServiceError, refusals) {
   EXPECT_EQ(of(400, R"({"__type":"x#ConditionalCheckFailedException","Item":{"a":{"S":"ExpiredTokenException"}}})"),
             Refusal::none);
   EXPECT_EQ(of(400, "ExpiredTokenException"), Refusal::none);
-  // S3's own, in XML.
+  // S3's own errors, in XML.
   EXPECT_EQ(of(400, "<?xml version=\"1.0\"?>\n<Error><Code>ExpiredToken</Code></Error>"), Refusal::token);
   EXPECT_EQ(of(403, "<Error><Code>InvalidAccessKeyId</Code></Error>"), Refusal::token);
   EXPECT_EQ(of(403, "<Error><Code>RequestTimeTooSkewed</Code></Error>"), Refusal::clock);

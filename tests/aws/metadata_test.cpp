@@ -1,4 +1,4 @@
-// Web identity, containers, EC2: what is asked and what comes of each answer.
+// Web identity, containers, EC2: what is requested, and what follows from each answer.
 #include "aws_world.hpp"
 
 namespace tenure::aws::test {
@@ -31,7 +31,7 @@ TEST_F(WebIdentityTest, asksStsWithTheTokenOfTheFile) {
   EXPECT_EQ(requests_->all()[0].request.body,
             "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2FW"
             "&RoleSessionName=pod-1&WebIdentityToken=one%2Btwo");
-  write("token", "three");  // projected tokens are replaced all the time
+  write("token", "three");  // projected tokens are replaced regularly
   ASSERT_TRUE(find());
   EXPECT_NE(requests_->all()[1].request.body.find("WebIdentityToken=three"), std::string::npos);
 }
@@ -183,7 +183,7 @@ TEST_F(ImdsTest, region) {
 using ChainTest = MetadataTest;
 
 TEST_F(ChainTest, theFirstLinkThatIsSetUpWins) {
-  // From the last link to the first; each new one takes over.
+  // From the last provider to the first; each new one takes over.
   responder_ = [](const net::Origin& origin, const net::HttpRequest& request) -> net::HttpOutcome {
     if (request.method == "POST") return reply(200, stsReply("web", std::chrono::hours{1}));
     if (origin.host == "169.254.170.2") return reply(200, metadataKeys("container", isoTime(noon + 3600)));

@@ -1,5 +1,5 @@
-// The client as a program makes it: from the environment of the process, over the network, with the real clock. A
-// program of its own, because it changes that environment.
+// The client as a program creates it: from the environment of the process, over the network, with the real clock. This
+// is a separate program, because it changes that environment.
 #include <cstdlib>
 
 #include <tenure/lockcore/clock.hpp>
@@ -41,7 +41,7 @@ TEST_F(ProcessEnvironmentTest, keysOfTheEnvironment) {
   put("AWS_SECRET_ACCESS_KEY", keys.secretAccessKey);
   put("AWS_SESSION_TOKEN", keys.sessionToken);
   const auto client = makePublic();
-  // Read at that moment and once.
+  // It is read at that moment, and only once.
   put("AWS_ACCESS_KEY_ID", "AKIAOTHER");
   put("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1");
   EXPECT_EQ(client->describe(), service_.url() + ", region eu-central-1");
@@ -88,7 +88,7 @@ TEST_F(ProcessEnvironmentTest, nothingSetUpIsSaid) {
   EXPECT_NE(got.error().error.message.find("no AWS credentials found"), std::string::npos);
 }
 
-/// Keys of a process that end after two seconds, with the clock of this machine.
+/// Keys of a process that expire after two seconds, by the clock of this machine.
 TEST_F(ProcessEnvironmentTest, aProcessWhoseKeysExpireIsRunAgain) {
   write("next.sh", "n=$(cat " + path("count") + " 2>/dev/null || echo 0); n=$((n + 1)); echo $n > " + path("count") +
                        "\nend=$(date -u -d '+3 seconds' +%Y-%m-%dT%H:%M:%SZ)\n"

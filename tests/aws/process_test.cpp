@@ -51,7 +51,7 @@ TEST_F(ProcessTest, startsWithOrdinarySignals) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const auto handlerBefore = std::signal(SIGPIPE, SIG_IGN);
-  // Bits 0 to 30 are the signals 1 to 31; the two above them belong to the C library.
+  // Bits 0 to 30 are the signals 1 to 31; the two above belong to the C library.
   const auto got = run(R"(grep -q 'SigBlk:.*[08]0000000$' /proc/self/status && )"
                        R"(grep -q 'SigIgn:.*[08]0000000$' /proc/self/status && )"
                        R"(printf '{"Version":1,"AccessKeyId":"a","SecretAccessKey":"s"}')");

@@ -6,7 +6,7 @@ namespace {
 
 class ProfileTest : public AwsTest {
  protected:
-  /// STS: the key id of an answer tells the role and who asked: "ASIA:role<caller".
+  /// STS: the key id of an answer shows the role and the caller: "ASIA:role<caller".
   void serveSts() {
     responder_ = [this](const net::Origin&, const net::HttpRequest& request) -> net::HttpOutcome {
       const std::string authorization = headerOf(request, "Authorization");

@@ -1,5 +1,5 @@
-// Each provider over real sockets and through the client's public face: keys from a local endpoint sign a request that
-// a local service checks.
+// Each provider over real sockets and through the client's public interface: keys from a local endpoint sign a request,
+// and a local service checks the signature.
 #include "client_fixture.hpp"
 
 namespace tenure::aws::test {
@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 const Keys base{"AKIABASE", secretKey, ""};
 
-/// A real client that goes to `there` instead of the fixed address of ECS, which no machine of ours has.
+/// A real client that uses `there` instead of the fixed address of ECS, which none of our machines has.
 class Rerouted final : public net::HttpClient {
  public:
   Rerouted(net::HttpClientOptions options, net::Origin there)
@@ -33,7 +33,7 @@ class RealEndpointsTest : public ClientTest {
  protected:
   RealEndpointsTest() { set("AWS_ENDPOINT_URL_DYNAMODB", service_.url()); }
 
-  /// New keys, which the service knows from now on.
+  /// New keys; the service knows them from now on.
   Keys issue() {
     const std::string number = std::to_string(++issued_);
     Keys keys{"ASIA" + number, secretKey + number, tokenText + number};

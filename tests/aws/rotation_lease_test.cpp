@@ -1,4 +1,4 @@
-// A lease over credentials that are replaced all the time: the term must outlive them.
+// A lease with credentials that are replaced continuously: the term must outlive them.
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
@@ -19,7 +19,7 @@ class RotationLeaseTest : public ClientTest {
     set("AWS_CONTAINER_CREDENTIALS_FULL_URI", agent_.url() + "/keys");
   }
 
-  /// Keys of one or two seconds in turn, which the service refuses from then on.
+  /// Keys that live for one or two seconds alternately; then the service refuses them.
   net::HttpOutcome issue() {
     const int number = ++issued_;
     const std::chrono::seconds lifetime{1 + number % 2};
@@ -29,7 +29,7 @@ class RotationLeaseTest : public ClientTest {
     return reply(200, keysJson(keys, lifetime), {{"Date", httpDate(noon)}});
   }
 
-  /// The signature first, as the service does.
+  /// Checks the signature first, as the service does.
   net::HttpOutcome serve(const net::HttpRequest& request) {
     net::HttpOutcome checked = dynamo_.answer(request);
     if (checked->status != 200) return checked;
@@ -91,7 +91,7 @@ TEST_F(RotationLeaseTest, oneTermAndNoDoubt) {
   elector.start();
   ASSERT_TRUE(eventually([&] { return elector.isLeader(); })) << logged();
   const auto token = elector.fencingToken();
-  // Others use the same client without a pause, as the leases of a larger program do.
+  // Other threads use the same client without a pause, as the leases of a larger program do.
   std::atomic<int> failed{0};
   std::atomic<int> reads{0};
   const auto end = Clock::now() + 5s;
@@ -125,7 +125,7 @@ TEST_F(RotationLeaseTest, oneTermAndNoDoubt) {
   EXPECT_EQ(elector.stop(), ReleaseResult::released);
 }
 
-/// A store, and with it its client, that is dropped by the handler of its own call, on the network's thread.
+/// The handler of a store's own call destroys the store and its client, on the network's thread.
 TEST_F(RotationLeaseTest, aStoreMayGoInItsOwnHandler) {
   for (int round = 0; round < 20; ++round) {
     std::shared_ptr<LeaseStore> store = makeStore();

@@ -1,4 +1,4 @@
-// Credentials that expire every second while calls go on, over real sockets where a real issuer is one.
+// Credentials that expire every second while calls continue. Real issuers are reached over real sockets.
 #include <thread>
 
 #include "client_fixture.hpp"
@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 
 class RotationTest : public ClientTest {
  protected:
-  /// New keys with each request, which the stub refuses once their second is over.
+  /// New keys with each request; the stub refuses them once their second is over.
   Keys issue() {
     Keys keys{"ASIA" + std::to_string(++issued_), secretKey + std::to_string(issued_), tokenText};
     dynamo_.allow(keys, Clock::now() + lifetime);
@@ -25,7 +25,7 @@ class RotationTest : public ClientTest {
     return reply(200, keysJson(keys, lifetime), {{"Date", httpDate(noon)}});
   }
 
-  /// Four threads that call without a pause, for three lifetimes and then some.
+  /// Four threads that call without a pause, for a little more than three lifetimes.
   void callUnderLoad(JsonClient& client) {
     std::atomic<int> bad{0};
     std::atomic<int> done{0};
@@ -71,7 +71,7 @@ TEST_F(RotationTest, noCallFailsOverSockets) {
   callUnderLoad(*client);
 }
 
-/// An endpoint that needs three times as long as a call may take: whoever waits for it fails.
+/// An endpoint that needs three times as long as a call may take: a call that waits for it fails.
 TEST_F(RotationTest, noCallWaitsForASlowIssuer) {
   constexpr std::chrono::seconds longer{4};
   responder_ = [&](const net::Origin& origin, const net::HttpRequest& request) -> net::HttpOutcome {

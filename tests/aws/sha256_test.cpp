@@ -1,4 +1,4 @@
-// SHA-256 at the end of the process. What it computes is tested where it signs (sigv4_test).
+// SHA-256 at the end of the process. Its results are tested together with the signatures (sigv4_test).
 #include "lockcore/aws/sha256.hpp"
 
 #include <atomic>
@@ -21,9 +21,9 @@ void awaitHundredMore() {
   for (const int before = done; done - before < 100;) std::this_thread::yield();
 }
 
-/// Ends as main() does when it returns, while another thread computes: also after what OpenSSL would do at the end.
+/// Ends as main() does when it returns, while another thread computes, even after OpenSSL's own actions at the end.
 [[noreturn]] void endWhileAThreadComputes() {
-  std::atexit(awaitHundredMore);  // what is registered first is called last
+  std::atexit(awaitHundredMore);  // the function that is registered first is called last
   std::thread{[] {
     for (;; ++done) (void)sha256({"some text"});
   }}.detach();

@@ -21,7 +21,7 @@ std::string expectedAuthorization(const net::HttpRequest& request, const Keys& k
   SignableRequest signable{request.method, request.target, {}, hex(sha256({request.body}))};
   for (const std::string_view name : split(names, ';')) {
     std::string value = headerOf(request, std::string{name});
-    // The fake client passes on what it was given, without the Host that a real one adds.
+    // The fake client passes requests on unchanged, without the Host header that a real client adds.
     if (name == "host" && value.empty()) value = "dynamodb.eu-central-1.amazonaws.com";
     signable.headers.push_back({std::string{name}, std::move(value)});
   }

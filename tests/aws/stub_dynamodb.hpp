@@ -1,5 +1,5 @@
-// A service that checks signatures as AWS does: the key must be known and not expired, the time within five minutes,
-// the signature right over what arrived.
+// A service that checks signatures as AWS does: the key must be known and not expired, the time must be within five
+// minutes, and the signature must match what arrived.
 #pragma once
 
 #include <chrono>

@@ -47,7 +47,7 @@ TEST(SigningClock, followsTheServerOnlyWhenItIsFarOff) {
   EXPECT_EQ(clock.read().offset, seconds{960});
   EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 12:16:01 GMT", none), Correction::known);
   EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 12:16:01 GMT", seconds{960}), Correction::none);
-  wall += 960'000;  // the machine's clock is put right: the correction must be taken back
+  wall += 960'000;  // the machine's clock is corrected: the client must withdraw its own correction
   EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 12:16:00 GMT", seconds{960}), Correction::justMade);
   EXPECT_EQ(clock.now(), noon + seconds{960});
   EXPECT_EQ(clock.correctBy("Sat, 21 Nov 2026 11:44:00 GMT", none), Correction::justMade);

@@ -1,4 +1,4 @@
-// Which file of trusted certificates the connections get.
+// Which file of trusted certificates the connections use.
 #include <stdexcept>
 
 #include "client_fixture.hpp"
@@ -10,7 +10,7 @@ class TrustedCertificatesTest : public ClientTest {
  protected:
   TrustedCertificatesTest() { useKeys({"AKIA1", secretKey, tokenText}); }
 
-  /// Of the first connection that is made; those to metadata come later.
+  /// The file of the first connection; those to metadata services come later.
   std::string fileOf(JsonClientOptions options = {}) {
     std::string file = "(none made)";
     const auto client = makeWith(file, std::move(options));

@@ -1,4 +1,4 @@
-"""Freezes or starves single processes by control groups, version 1 or 2, where this machine and user may."""
+"""Freezes or starves single processes by control groups, version 1 or 2, if this machine and user may do so."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ ROOT = pathlib.Path("/sys/fs/cgroup")
 
 
 class Unavailable(Exception):
-    """Says in one sentence why it cannot be done here."""
+    """Says in one sentence why it is impossible here."""
 
 
 def _make(parent, name):
@@ -29,7 +29,7 @@ def _write(path, value):
 
 
 class Group:
-    """Removes itself at the end of `with`; its processes go back to where its parent is."""
+    """Removes itself at the end of `with`; its processes return to the group of its parent."""
 
     def __init__(self, controller, name, tasks_file="cgroup.procs"):
         self._v1 = (ROOT / controller / "cgroup.procs").exists()
@@ -46,7 +46,7 @@ class Group:
 
     def close(self):
         for pid in self._members:
-            with contextlib.suppress(Unavailable):  # it has ended
+            with contextlib.suppress(Unavailable):  # the process has ended
                 _write(self._parent / self._tasks, pid)
         self._members.clear()
         deadline = time.monotonic() + 5
@@ -98,7 +98,7 @@ class Freezer(Group):
 
 
 class CpuQuota(Group):
-    """At most so many percent of one processor for all its members together, in one piece each period."""
+    """At most this percentage of one processor for all its members together, in one piece in each period."""
 
     def __init__(self, percent, period_us=100_000):
         super().__init__("cpu", "cpu")
@@ -108,7 +108,7 @@ class CpuQuota(Group):
                 _write(self.path / "cpu.cfs_period_us", period_us)
                 _write(self.path / "cpu.cfs_quota_us", quota)
             else:
-                with contextlib.suppress(Unavailable):  # on already, or not allowed: the next line tells
+                with contextlib.suppress(Unavailable):  # it is on already, or not allowed: the next line shows which
                     _write(self._parent / "cgroup.subtree_control", "+cpu")
                 _write(self.path / "cpu.max", f"{quota} {period_us}")
         except Unavailable:

@@ -21,7 +21,8 @@ from stores import DynamoDbStore, SqliteStore
 from verdict import SECOND, Verdict
 
 CANDIDATES = 5
-# The rows' job writes often. The set's job waits up to this between its read and its write, so that a pause finds it there.
+# The rows' job writes often. The set's job waits up to this time between its read and write, so that a pause hits it
+# there.
 STEP_MS = {"mix": 20, "jepsen": 100}
 
 
@@ -49,7 +50,7 @@ def arguments():
 
 
 def without_the_impossible(names):
-    """What this machine cannot do is said, and left out."""
+    """Reports what this machine cannot do, and leaves it out."""
     possible = []
     for name in names:
         reason = faults.KINDS[name]().why_not()
@@ -61,7 +62,7 @@ def without_the_impossible(names):
 
 
 class Progress:
-    """One line that changes on a terminal; elsewhere a line each 30 s."""
+    """One line that is updated on a terminal; elsewhere one line every 30 s."""
 
     def __init__(self, fleet, seconds):
         self._fleet, self._seconds = fleet, seconds
@@ -93,7 +94,7 @@ class Progress:
 
 
 def torment(fleet, schedule, seconds):
-    """How many entries of the schedule could not be done."""
+    """The number of entries of the schedule that could not be carried out."""
     skipped, pending = 0, list(schedule)
     progress = Progress(fleet, seconds)
     began = now()
@@ -165,7 +166,7 @@ def main():
     print()
     print(report.markdown())
     failed = bool(report.verdict.faults)
-    # Logs and ledgers are of use to whoever looks for a reason.
+    # Logs and ledgers help to find the reason of a failure.
     if not failed and not options.keep:
         shutil.rmtree(work)
     print(f"The picture: {out / 'timeline.html'}" + (f"; the logs: {work}" if work.exists() else ""))

@@ -1,5 +1,5 @@
-"""What the T tests of this folder share. They judge by what is written in logs and ledgers. The leases are short, and the
-patience is long: a slow machine makes them slow, not red."""
+"""What the T tests of this folder share. They judge by what is written in logs and ledgers. The leases are short, and
+the time limits long: on a slow machine the tests take longer, and do not fail."""
 
 import pathlib
 import signal
@@ -11,7 +11,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from fleet import Fleet, Timing
 from stores import SqliteStore
 
-# What a test has made in the kernel (namespaces, mounts, control groups) goes also when somebody ends it.
+# The objects that a test has created in the kernel (namespaces, mounts, control groups) are removed even if it is
+# ended.
 for number in (signal.SIGTERM, signal.SIGHUP):
     if signal.getsignal(number) != signal.SIG_IGN:  # nohup
         signal.signal(number, lambda *_: sys.exit("ended from outside"))
@@ -44,7 +45,7 @@ class ChaosTest(unittest.TestCase):
         return fleet
 
     def expect_kept(self, fleet, but=(), terms=1):
-        """Every promise was kept, but for those of which a fault may be told that begins with one of `but`."""
+        """Every promise was kept, except for faults whose text begins with one of `but`."""
         verdict = fleet.judge()
         told = [fault for fault in verdict.faults if not fault.startswith(tuple(but))]
         self.assertEqual([], told, "\n" + self.logs(fleet))
@@ -55,7 +56,8 @@ class ChaosTest(unittest.TestCase):
         return verdict
 
     def expect_no_reason_but_slowness(self, fleet, but=()):
-        """A machine without time may end a term, or put it in doubt; what the test does may not, except for `but`."""
+        """A machine without time may end a term, or put it in doubt; the test's own actions may not, except for
+        `but`."""
         told = [e.get("detail") or e.get("message") for p in fleet.processes() for e in p.events
                 if e["e"] in ("doubt", "store_error") or e["e"] == "revoked" and e["reason"] != "stopped"]
         slow = ("did not run for", "did not answer", "stayed locked", *but)
@@ -66,7 +68,7 @@ class ChaosTest(unittest.TestCase):
         return "\n".join(f"--- {p}\n{p.log_path.read_text(errors='replace')[-3000:]}" for p in fleet.processes())
 
     def freeze_until_succeeded(self, fleet, before_thaw=lambda: None):
-        """Freezes the leader until another one has written under its own token; returns the process that was frozen."""
+        """Freezes the leader until another one has written under its own token; returns the frozen process."""
         token = fleet.token
         process = fleet.freeze_outside_of_transactions(fleet.leader)
         fleet.await_leader(above=token)
@@ -76,5 +78,5 @@ class ChaosTest(unittest.TestCase):
         return process
 
     def expect_refusal(self, fleet, process):
-        """What it had in hand when it was frozen, or writes after it was told to stop, is refused."""
+        """What it was about to write when it was frozen, or writes after it was told to stop, is refused."""
         return fleet.wait(lambda: process.told("refused"), f"a refused write of {process}")

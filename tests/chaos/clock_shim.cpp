@@ -1,10 +1,11 @@
-// Preloaded into a process, gives it clocks that run at other rates, jump or stand still, while the test runs.
+// Preloaded into a process, it gives the process clocks that run at other rates, jump or stand still, as the test
+// wants.
 //
 //   LD_PRELOAD=clock_shim.so TENURE_CLOCK_SHIM=FILE program
 //
-// FILE (tests/chaos/clocks.py writes it) is mapped and read at each call, so that the test can turn the clocks at any
+// FILE (tests/chaos/clocks.py writes it) is mapped and read at each call, so that the test can change the clocks at any
 // time: fake = fakeBase + (true - trueBase) * rate. Waits are converted too. A process without the variable, or whose
-// file cannot be mapped, has true clocks. Raw system calls always tell the truth.
+// file cannot be mapped, has true clocks. Raw system calls always return the truth.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -27,7 +28,7 @@ struct Line {
   double rate;
 };
 
-/// As in the file. All is loaded in order (acquire), so that a change in the middle of a reading is noticed.
+/// The layout of the file. All fields are loaded in order (acquire), so that a change during a reading is noticed.
 struct SharedLine {
   std::atomic<std::int64_t> trueBase, fakeBase;
   std::atomic<double> rate;
@@ -77,8 +78,8 @@ const SharedLine Control::*lineOf(clockid_t id) {
 
 int trueClock(clockid_t id, timespec* at) { return static_cast<int>(syscall(SYS_clock_gettime, id, at)); }
 
-/// False if this clock is a true one. `at`, if given, is the true time at some instant at which the line held: a
-/// process that is stopped in between, while its clock is turned, reads again.
+/// False if this clock is a true one. `at`, if given, is the true time at some instant at which the line was valid. If
+/// a process is stopped in between while its clock is changed, it reads again.
 bool readLine(clockid_t id, Line& out, timespec* at = nullptr) {
   const Control* from = control();
   const auto member = lineOf(id);
@@ -98,7 +99,7 @@ timespec spec(std::int64_t nanoseconds) {
   return {nanoseconds / second, nanoseconds % second};
 }
 
-/// When the fake clock will show this, on the true one.
+/// The true time at which the fake clock will show this.
 timespec toTrue(const Line& line, const timespec& fake) {
   const double ahead = static_cast<double>(count(fake) - line.fakeBase) / line.rate;
   return spec(line.trueBase + static_cast<std::int64_t>(ahead));
@@ -151,8 +152,8 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
   return real(condition, mutex, id, &wanted);
 }
 
-/// Timers that are already running keep their true time; who waits reads the clock again when one fires, as all of the
-/// library does.
+/// Timers that are already running keep their true time. A waiting thread reads the clock again when its timer fires,
+/// as all threads of the library do.
 int timerfd_settime(int fd, int flags, const itimerspec* value, itimerspec* old) noexcept {
   itimerspec wanted = *value;
   if ((flags & TFD_TIMER_ABSTIME) == 0) {

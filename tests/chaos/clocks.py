@@ -1,4 +1,4 @@
-"""Turns the clocks of one process while it runs: the other end of clock_shim.cpp."""
+"""Changes the clocks of one process while it runs: the counterpart of clock_shim.cpp."""
 
 import mmap
 import os
@@ -13,8 +13,8 @@ ELAPSED = ("monotonic", "raw", "boottime")
 
 
 def preloaded(library, **variables):
-    """The environment of a process with this library in it."""
-    # AddressSanitizer wants to be the first library; that these functions come before its own does no harm.
+    """The environment of a process that loads this library."""
+    # AddressSanitizer must be the first library; it does no harm that these functions come before its own.
     asan = ":".join(filter(None, [os.environ.get("ASAN_OPTIONS"), "verify_asan_link_order=0"]))
     return {"LD_PRELOAD": library, "ASAN_OPTIONS": asan, **variables}
 
@@ -60,8 +60,8 @@ class FakeClocks:
         self._write()
 
     def stand_still(self):
-        """For a process that stands still: its clocks go on from here when go_on() is called. As in a virtual machine that
-        is stopped together with its clocks."""
+        """For a process that stands still: its clocks continue from here when go_on() is called, as in a virtual
+        machine that is stopped together with its clocks."""
         self._stopped = {name: self._fake_now(name)[1] for name in CLOCKS}
 
     def go_on(self):

@@ -1,4 +1,4 @@
-"""T4 and T5: clocks that run at other rates, jump, and stand still. The processes are lied to; the judge is not."""
+"""T4 and T5: clocks that run at other rates, jump, and stand still. Only the processes see them; the judge does not."""
 
 import os
 import pathlib
@@ -12,8 +12,8 @@ from chaos_test_case import LEASE_S, TWO_LEADERS, ChaosTest
 from clocks import ELAPSED, FakeClocks
 from processes import now
 
-CHRONY = 1 / 12  # 83,333 ppm: what chronyd may slew CLOCK_MONOTONIC by, unless told otherwise
-CRYSTAL = 500e-6  # what the guard is for
+CHRONY = 1 / 12  # 83,333 ppm: the most by which chronyd slews CLOCK_MONOTONIC by default
+CRYSTAL = 500e-6  # what the guard covers
 # The default stop margin of a tenth of the lease would hide a slew of a twelfth.
 TO_THE_END = ", stop_margin: 0s"
 TIME_NAMESPACE = ["unshare", "--time", "--monotonic", "86400", "--boottime", "604800", "--fork", "--kill-child", "--"]
@@ -42,19 +42,19 @@ class Clocks(ChaosTest):
         return self.clocks[fleet.candidates.index(candidate)]
 
     def skew(self, fleet, by, *names):
-        """The leader's clocks are slow by so much, and all others fast."""
+        """The leader's clocks are slow by this much, and all others are fast."""
         for candidate, clocks in zip(fleet.candidates, self.clocks):
             clocks.run_at(1 - by if candidate is fleet.leader else 1 + by, *names)
 
     def succeed_under_skew(self, fleet, by, *names, rounds=2):
-        """The worst moment is that in which the successor has just been elected: there the former leader wakes."""
+        """The worst moment is just after the election of the successor: the former leader wakes then."""
         for _ in range(rounds):
             self.skew(fleet, by, *names)
-            fleet.run_for(0.4 * LEASE_S)  # the last renewal and the last sight of it lie under the skew
+            fleet.run_for(0.4 * LEASE_S)  # the last renewal, and the last time that others saw it, are under the skew
             token = fleet.token
             process = fleet.freeze_outside_of_transactions(fleet.leader)
             fleet.await_leader(above=token)
-            # So that it cannot learn from the store what its clock does not tell it.
+            # So that the store cannot tell it what its clock does not tell it.
             fleet.wait(fleet.store.lock, "the lock of the database")
             fleet.thaw(process)
             fleet.run_for(0.3 * LEASE_S)
@@ -95,13 +95,13 @@ class Clocks(ChaosTest):
                 clocks.jump(3600 * hours, "realtime")
             hours = -hours
             fleet.run_for(0.05)
-        if fleet.token != token:  # the jumps are no reason; a machine without time would be one
+        if fleet.token != token:  # the jumps are not the reason; a machine without time might be
             self.assertEqual(["expired"], [e["reason"] for e in leader.process.told("revoked")])
         self.freeze_until_succeeded(fleet)
         self.expect_kept(fleet, terms=2)
 
     def test_T5_suspend(self):
-        """CLOCK_BOOTTIME counts a suspend, the others stand still in it: the term is over at once."""
+        """CLOCK_BOOTTIME counts a suspend, the other clocks stand still during it: the term is over at once."""
         fleet = self.lied_to()
         leader = fleet.leader
         process = fleet.freeze_outside_of_transactions(leader)
@@ -110,13 +110,13 @@ class Clocks(ChaosTest):
         fleet.thaw(process)
         fleet.wait(lambda: process.told("revoked"), "the end of the term")
         self.assertEqual(["expired"], [e["reason"] for e in process.told("revoked")])
-        # It may win the next term itself.
+        # The process may win the next term itself.
         self.assertEqual([], [e for e in process.told("led", woken) if e["token"] == 1])
         fleet.await_leader(above=1)
         self.expect_kept(fleet, terms=2)
 
     def test_T5_a_virtual_machine_that_stops_with_its_clocks(self):
-        """Nothing in the process can know of it. Only the fence helps."""
+        """Nothing in the process can notice it. Only the fence helps."""
         fleet = self.lied_to()
         leader = fleet.leader
         clocks = self.clocks_of(fleet, leader)
@@ -133,7 +133,8 @@ class Clocks(ChaosTest):
         self.expect_kept(fleet, but=(TWO_LEADERS, "tokens do not rise"), terms=2)
 
     def test_T5_time_namespaces(self):
-        """A machine that was up for a day more and slept for six of them: no absolute time is shared."""
+        """A machine that has been up for one more day and suspended for six days: the machines share no absolute
+        time."""
         try:
             subprocess.run([*TIME_NAMESPACE, "true"], check=True, capture_output=True, text=True)
         except (OSError, subprocess.CalledProcessError) as fault:
@@ -153,7 +154,7 @@ class Clocks(ChaosTest):
 
 
 class TheShim(unittest.TestCase):
-    """A shim that changes nothing would prove nothing."""
+    """If the shim changed nothing, it would prove nothing."""
 
     def test_T4_the_clocks_are_really_turned(self):
         with tempfile.TemporaryDirectory(prefix="tenure-chaos.") as directory:
@@ -162,7 +163,7 @@ class TheShim(unittest.TestCase):
             clocks.run_at(0.1, "raw")
             clocks.jump(1000, "boottime")
             seen = [self.seen_under(clocks) for _ in range(3)]
-        # One look in three without a long pause between two clocks is enough.
+        # It is enough if one reading in three has no long pause between the two clocks.
         self.assertTrue(any(monotonic > 5 * realtime and raw < 0.5 * realtime for monotonic, raw, realtime, _ in seen), seen)
         self.assertGreater(seen[0][3], now() / 1e9 + 900)
 

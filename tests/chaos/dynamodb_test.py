@@ -9,7 +9,7 @@ from chaos_test_case import LEASE_S, ChaosTest
 from processes import now
 from stores import DynamoDbStore
 
-# For faults that must not cost a term: a machine without time needs longer to seem like one.
+# For faults that must not cost a term: with this lease a machine without time is noticed later.
 LONG_LEASE_S = 2.0
 WRITES = ["UpdateItem", "TransactWriteItems"]
 
@@ -65,7 +65,7 @@ class Table(ChaosTest):
         process = fleet.freeze_outside_of_transactions(fleet.leader)
         fleet.await_leader(above=token)
         fleet.thaw(process)
-        fleet.run_for(1.5 * LEASE_S)  # what was held of the first term arrives in the second
+        fleet.run_for(1.5 * LEASE_S)  # the requests that were held in the first term arrive in the second
         self.wait_until_applied(fleet, 4)
         fleet.proxy_rules("latecomers", [])
         self.expect_kept(fleet, terms=2)
@@ -124,7 +124,8 @@ class Table(ChaosTest):
         self.expect_kept(fleet, terms=2)
 
     def test_T13_table_deleted(self):
-        """A candidate makes the table when it starts, and not again: one that is deleted later is the operator's matter."""
+        """A candidate creates the table when it starts, and not later: if it is deleted later, the operator must
+        act."""
         store = DynamoDbStore()
         store.create_table()
         fleet = super().started(store)

@@ -1,4 +1,4 @@
-"""Runs cases of test programs that exist already, under the name of the fault that they are about.
+"""Runs cases of existing test programs, under the name of the fault that they test.
 
     existing.py PROGRAM CASES [PROGRAM CASES ...]      CASES: as for --gtest_filter
 

@@ -1,5 +1,5 @@
-"""The faults of scripts/chaos, and the plan of a run: which, when, on whom, for how long. The plan follows from its seed
-alone; whom "the leader" means is known when the time has come."""
+"""The faults of scripts/chaos, and the plan of a run: which fault, when, on which process, and for how long. The plan
+follows from its seed alone; which process "the leader" is, is decided when the fault begins."""
 
 import random
 import signal
@@ -11,7 +11,7 @@ from cgroups import CpuQuota, Freezer, Unavailable
 from processes import now
 from verdict import SECOND
 
-MOST_IMPAIRED = 2  # at once, of five: there is always somebody who can be elected
+MOST_IMPAIRED = 2  # at once, of five: there is always a candidate that can be elected
 RESTART_S = (0.0, 2.0)
 
 
@@ -116,12 +116,12 @@ class DeleteRecord(Fault):
     weight = 1
 
     def begin(self, fleet, victim, seconds):
-        # A newcomer that never saw the holder may be elected before it notices (docs/how-it-works.md, records that
-        # vanish): that is stated, and not looked for here.
+        # A newcomer that never saw the holder may be elected before the holder notices (docs/how-it-works.md, records
+        # that vanish): that is a documented limit, and not tested here.
         if not fleet.all_know_the_leader():
             raise Unavailable("a candidate has not seen the leader yet")
-        # A vanished record is waited out from its vanishing on. While nobody leads that would come on top of the wait
-        # for the silent leader, and the bound for times without a leader holds for one wait.
+        # Candidates wait for a vanished record's lease from the time when it vanished. If nobody leads, this would be
+        # added to the wait for the silent leader, but the bound for times without a leader covers only one wait.
         if not fleet.leader or not fleet.leader.process.told("led", now() - SECOND // 5):
             raise Unavailable("nobody leads just now")
         fleet.hold_starts(1.5)
@@ -244,14 +244,14 @@ def plan(seed, seconds, names, lease_s):
 
 
 def jepsen_plan(seed, seconds, lease_s):
-    """A pause of the leader each 5 s."""
+    """A pause of the leader every 5 s."""
     dice = random.Random(seed)
     return [{"at": float(at), "fault": "freeze", "victim": "leader", "seconds": round(dice.uniform(0.5, 2.0) * lease_s, 3)}
             for at in range(5, int(seconds), 5)]
 
 
 def carry_out(fleet, entry):
-    """False if it could not be done now: the victim is frozen or gone already, or too many are."""
+    """False if it is impossible now: the victim is frozen or gone already, or too many are."""
     fault = KINDS[entry["fault"]]()
     victim = None
     if fault.on_process:

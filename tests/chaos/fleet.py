@@ -1,4 +1,4 @@
-"""Starts the candidates of one group, watches them, does things to them, and hands what is left to the judge."""
+"""Starts the candidates of one group, watches them, applies faults to them, and gives the results to the judge."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ from verdict import SECOND, Run, Verdict
 
 PATIENCE_S = 60
 TICK_S = 0.01
-# The machine itself stood still: it is nobody's fault that nobody was elected meanwhile.
+# The machine itself stood still: then it is nobody's fault that nobody was elected.
 STALL_NS = SECOND // 10
 YAML = """group: chaos
 candidate: {{ id: "{name}" }}
@@ -36,7 +36,7 @@ class Timing:
 
 
 class Fleet:
-    """A context manager: whatever happens, no process is left."""
+    """A context manager: no process is left behind, whatever happens."""
 
     def __init__(self, store, candidates=5, timing=None, job="rows", step_ms=20, environments=None, prefixes=None,
                  names=None, leases=None, directory=None, store_yaml=None, clock_offsets=None,
@@ -47,7 +47,7 @@ class Fleet:
         self.candidates, self.blocked, self.faults = [], [], []
         self._open_blocks = {}
         self._job, self._lease_more = job, lease_more
-        self._due = []  # (when, what, whether at the end of the run too)
+        self._due = []  # (when, what, whether it is also done at the end of the run)
         self._starts_from, self._rules = 0, {}
         self.leader, self.token = None, 0
         self.began = self._last_tick = now()
@@ -72,7 +72,7 @@ class Fleet:
 
     def __exit__(self, *_):
         for _, what, always in self._due:
-            if always:  # control groups must not be left behind, whatever has gone wrong
+            if always:  # control groups must not stay behind, whatever has failed
                 with contextlib.suppress(Exception):
                     what()
         for process in self.processes():
@@ -115,22 +115,22 @@ class Fleet:
             self.leader, self.token = candidate, event["token"]
 
     def block(self, why, on):
-        """Nobody can be elected from now on, or can be again."""
+        """From now on nobody can be elected, or candidates can be elected again."""
         if on:
             self._open_blocks.setdefault(why, now())
         elif why in self._open_blocks:
             self.blocked.append((self._open_blocks.pop(why), now(), why))
 
     def after(self, seconds, what, always=False):
-        """Does it then; `always`: at the end of the run at the latest."""
+        """Does it at that time; `always`: at the end of the run at the latest."""
         self._due.append((now() + int(seconds * SECOND), what, always))
 
     def hold_starts(self, leases):
-        """No process is started for so long."""
+        """No process is started for this long."""
         self._starts_from = now() + int(leases * self.timing.lease_s * SECOND)
 
     def proxy_rules(self, name, rules):
-        """These rules hold under that name, beside those of other names."""
+        """These rules apply under that name, in addition to those of other names."""
         self._rules[name] = [dict(rule) for rule in rules]
         self.store.proxy.set_rules([rule for each in self._rules.values() for rule in each])
 
@@ -141,7 +141,8 @@ class Fleet:
             time.sleep(TICK_S)
 
     def wait(self, condition, what, patience=PATIENCE_S):
-        """Returns the condition's value once it is true. The patience is for a machine that has no time, not a bound."""
+        """Returns the condition's value once it is true. The time limit is for a machine that has no time; it is no
+        bound."""
         deadline = now() + patience * SECOND
         while True:
             self.tick()
@@ -168,27 +169,28 @@ class Fleet:
         return leader
 
     def all_know_the_leader(self):
-        """Whoever has never seen it may be elected beside it if its record is deleted: that is a stated limit."""
+        """A process that has never seen the record may be elected beside the holder if it is deleted: a documented
+        limit."""
         return all(p.knows(self.token) for p in self.processes() if p.is_alive() and not p.frozen_by)
 
     def await_leader(self, above=0):
-        """The candidate that leads under a token above this one, and does so now as far as it says."""
+        """The candidate that leads under a token above this one, and by its own events leads now."""
         def leads():
             leader = self.leader
             return leader if leader and self.token > above and leader.process.term() == self.token else None
         return self.wait(leads, f"a leader with a token above {above}")
 
     def await_claim(self):
-        """Somebody says that he leads, from now on."""
+        """A candidate reports from now on that it leads."""
         since = now()
         return self.wait(lambda: any(p.told("led", since) for p in self.processes()), "a claim to lead")
 
     def fenced_token(self):
-        """The highest that the fence has seen a row of; 0 if none."""
+        """The highest token of which the fence has seen a row; 0 if there is none."""
         return self._rows("fenced.db", "SELECT coalesce(max(token), 0) FROM ledger")[0][0]
 
     def holders(self):
-        """Who has written behind the fence, as the library names them."""
+        """The names, as the library gives them, of the candidates that have written behind the fence."""
         return {holder for holder, in self._rows("fenced.db", "SELECT DISTINCT holder FROM ledger")}
 
     def others(self, *excepted):
@@ -198,7 +200,7 @@ class Fleet:
         self.faults.append({"t": now(), "what": what, "candidate": candidate.name if candidate else None, "seconds": seconds})
 
     def freeze(self, candidate, seconds=None):
-        """SIGSTOP; wakes it after so many seconds if given."""
+        """SIGSTOP; wakes it after this many seconds, if given."""
         process = candidate.process
         process.stop_now()
         self.note("SIGSTOP", candidate, seconds or 0.0)
@@ -208,7 +210,8 @@ class Fleet:
         return process
 
     def freeze_outside_of_transactions(self, candidate, seconds=None):
-        """Else it may keep the lock of a ledger or of the leases, and all others from what the test waits for."""
+        """Otherwise it may keep the lock of a ledger or of the leases, and the test would wait for the others in
+        vain."""
         process = candidate.process
         ledgers = [self.directory / "fenced.db", self.directory / "unfenced.db"]
         for _ in range(1000):
@@ -255,7 +258,7 @@ class Fleet:
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def end(self):
-        """Stops all politely and gives the run to be judged."""
+        """Stops all processes properly and gives the run to the judge."""
         for _, what, always in self._due:
             if always:
                 what()

@@ -1,9 +1,10 @@
-"""Network namespaces for candidates, a router between them and a door to the store: each direction can be cut alone.
+"""Network namespaces for candidates, with a router between them and a door to the store: each direction can be cut
+alone.
 
     candidate n  10.77.n.2 --- 10.77.n.1  router  10.77.0.1 --- 10.77.0.2  door
 
-The router drops in silence by blackhole routes, so neither iptables nor nftables is needed. The door takes connections in
-its namespace and passes them on to a server on the loopback of this one.
+The router silently drops packets with blackhole routes, so neither iptables nor nftables is needed. The door accepts
+connections in its namespace and passes them on to a server on the loopback of this one.
 """
 
 import contextlib
@@ -21,7 +22,7 @@ CLONE_NEWNET = 0x40000000
 
 
 class Unavailable(Exception):
-    """Says in one sentence why it cannot be done here."""
+    """Says in one sentence why it is impossible here."""
 
 
 def ip(*words):
@@ -31,14 +32,14 @@ def ip(*words):
 
 
 def enter(namespace):
-    """The calling thread only."""
+    """Changes the calling thread only."""
     with open(namespace, "rb") as file:
         if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
             raise Unavailable(f"setns {namespace}: {os.strerror(ctypes.get_errno())}")
 
 
 class Door(threading.Thread):
-    """Passes bytes on until it is closed. A socket stays in the namespace in which it was made."""
+    """Passes bytes on until it is closed. A socket stays in the namespace in which it was created."""
 
     def __init__(self, namespace, endpoint):
         super().__init__(daemon=True)
@@ -46,7 +47,7 @@ class Door(threading.Thread):
         self._server = (where.hostname, where.port)
         self._listener = self._fault = None
         maker = threading.Thread(target=self._listen, args=(f"/run/netns/{namespace}",))
-        maker.start()  # a thread of its own, which ends in the other namespace
+        maker.start()  # a separate thread, which ends in the other namespace
         maker.join()
         if self._fault:
             raise self._fault
@@ -100,7 +101,7 @@ class Door(threading.Thread):
 
 
 class Network:
-    """A context manager. `endpoint`: of the server on this machine's loopback."""
+    """A context manager. `endpoint`: that of the server on this machine's loopback."""
 
     def __init__(self, endpoint, candidates):
         if os.geteuid() != 0:
@@ -120,7 +121,7 @@ class Network:
         self._join(door, 0)
         for n in range(1, candidates + 1):
             self._join(self._add(f"c{n}"), n)
-            # What the candidate sends goes by a table of its own, so that this direction can be cut as well.
+            # The candidate's packets use their own routing table, so that this direction can be cut as well.
             ip("-n", router, "rule", "add", "from", f"10.77.{n}.2", "lookup", 100 + n)
         opened = Door(door, endpoint)
         self._undo.callback(opened.close)
@@ -142,14 +143,14 @@ class Network:
         ip("-n", namespace, "route", "add", "default", "via", f"10.77.{n}.1")
 
     def prefix(self, n):
-        """What starts a program as candidate n (from 1 on)."""
+        """The command prefix that starts a program as candidate n (from 1 on)."""
         return ["ip", "netns", "exec", f"{self._name}-c{n}"]
 
     def cut(self, n, requests=False, replies=False):
-        """From now on what it sends, or what is sent to it, vanishes. Neither: all is well again."""
+        """From now on what it sends, or what is sent to it, is lost. Neither: the network works again."""
         router = f"{self._name}-router"
         for wanted, route in ((requests, ["blackhole", "default", "table", 100 + n]), (replies, ["blackhole", f"10.77.{n}.2/32"])):
-            with contextlib.suppress(Unavailable):  # it was not there
+            with contextlib.suppress(Unavailable):  # the route was not there
                 ip("-n", router, "route", "del", *route)
             if wanted:
                 ip("-n", router, "route", "add", *route)

@@ -1,4 +1,4 @@
-"""T10 on DynamoDB Local: candidates in network namespaces of their own, each direction cut alone and together."""
+"""T10 on DynamoDB Local: candidates in their own network namespaces; each direction is cut alone, and both together."""
 
 import os
 import pathlib
@@ -25,7 +25,7 @@ class Partition(ChaosTest):
         self.fleet_.start()
 
     def cut_off_the_leader(self, **directions):
-        """It steps down, another is elected; once the network is well again it is a candidate like all others."""
+        """It steps down, another is elected; once the network works again it is a candidate like all others."""
         fleet = self.fleet_
         leader, token = fleet.leader, fleet.token
         began, number = now(), fleet.candidates.index(leader) + 1

@@ -1,5 +1,5 @@
-"""Draws a run of any length: who led when, what was done to whom, what the fence refused. One strip for each minute, in
-the style of scripts/timeline.py, as one HTML page that needs nothing else."""
+"""Draws a run of any length: who led when, which faults hit which process, what the fence refused. One strip for each
+minute, in the style of scripts/timeline.py, as one self-contained HTML page."""
 
 import html
 import pathlib

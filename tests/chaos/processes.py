@@ -1,4 +1,4 @@
-"""A candidate of the chaos tests and its processes, one after the other."""
+"""A candidate of the chaos tests, and its processes one after the other."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class Running:
         self.events, self._read = [], 0
         self.started, self.ended, self.how = now(), None, None
         self.expected_end = signal.SIGKILL
-        self.frozen_by = None  # what stopped it, if it stands still
+        self.frozen_by = None  # the fault that stopped it, if it stands still
         self.frozen_since = None
         command = [str(self.events_path) if word == "EVENTS" else word for word in command]
         with open(self.log_path, "wb") as log:
@@ -43,7 +43,7 @@ class Running:
         return f"{self.name}.{self.number}"
 
     def _program_below(self):
-        """The program itself, where another one had to start it."""
+        """The candidate's own process, if another program had to start it."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and self.process.poll() is None:
             with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children", encoding="ascii") as file:
@@ -60,7 +60,7 @@ class Running:
         return any(e["e"] == "started" for e in self.events[:3])
 
     def poll(self):
-        """Whole new lines of its log of events; notices its end."""
+        """New complete lines of its event log; notices when the process has ended."""
         gone = self.is_alive() and self.process.poll() is not None
         new = []
         try:
@@ -81,7 +81,7 @@ class Running:
         return new
 
     def _keep(self, event):
-        """Of the claims in a row that bear one token only the first and the last decide anything; they are many."""
+        """Of consecutive claims with one token only the first and the last matter; there are many of them."""
         last = self.events[-2:]
         if event["e"] == "led" and len(last) == 2 and all(e["e"] == "led" and e["token"] == event["token"] for e in last):
             self.events[-1] = {**event, "n": last[1].get("n", 1) + 1}
@@ -96,18 +96,19 @@ class Running:
         elif code == 0 and any(e["e"] == "stopped" for e in self.events[-3:]):
             self.how = "stopped"
         elif code == -signal.SIGTERM and not self.is_ready():
-            self.how = "stopped"  # before it could listen to signals
+            self.how = "stopped"  # it was stopped before it could handle signals
         else:
             self.how = "died"
 
     def close(self):
-        """Not at its end: a storm of signals may still be under way, and the descriptor's number must not be another's."""
+        """Not when the process ends: a storm of signals may still be under way, and the descriptor's number must not be
+        reused."""
         if self.pidfd is not None:
             os.close(self.pidfd)
             self.pidfd = None
 
     def send(self, number):
-        """By the descriptor: never to another process that got the number of this one."""
+        """Uses the descriptor, so a signal never goes to another process that got the same process id."""
         if self.is_alive() and self.pidfd is not None:
             try:
                 signal.pidfd_send_signal(self.pidfd, number)
@@ -115,19 +116,19 @@ class Running:
                 pass
 
     def state(self):
-        """The kernel's letter: R, S, T..."""
+        """The kernel's letter for its state: R, S, T..."""
         with open(f"/proc/{self.pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rpartition(")")[2].split()[0]
 
     def stop_now(self):
-        """SIGSTOP, and returns when it stands still."""
+        """Sends SIGSTOP, and returns when it stands still."""
         self.send(signal.SIGSTOP)
         deadline = time.monotonic() + 10
         while self.process.poll() is None and self.state() != "T" and time.monotonic() < deadline:
             time.sleep(0.0005)
 
     def term(self):
-        """The token under which it leads, as far as it has said so."""
+        """The token under which it leads, by its last event."""
         for event in reversed(self.events):
             if event["e"] == "elected":
                 return event["token"]
@@ -151,8 +152,8 @@ class Running:
 
 
 class Candidate:
-    """A name in the group, and its processes. `environment`: variables that its processes get besides; `prefix`: what
-    starts them; `clock_offset_s`: how much CLOCK_BOOTTIME is ahead in their time namespace."""
+    """A name in the group, and its processes. `environment`: additional variables for its processes; `prefix`: the
+    command that starts them; `clock_offset_s`: how far CLOCK_BOOTTIME is ahead in their time namespace."""
 
     def __init__(self, name, config, directory, job, step_ms, environment=None, prefix=(),
                  clock_offset_s=0):

@@ -40,7 +40,7 @@ class Processes(ChaosTest):
             if (task / "comm").read_text(encoding="ascii").startswith("tenure-"):
                 group.add(int(task.name))
         group.freeze()
-        fleet.await_leader(above=token)  # the judge compares its first claim with the last one of the stricken leader
+        fleet.await_leader(above=token)  # the judge compares its first claim with the hit leader's last one
         fleet.run_for(0.3 * LEASE_S)
         self.assertEqual(leader.process.term(), token, "it could not be told of the end")
         group.freeze(False)
@@ -48,7 +48,7 @@ class Processes(ChaosTest):
         self.expect_kept(fleet, terms=2)
 
     def test_T3_crash(self):
-        fleet = self.started(lease_s=30.0)  # not the lease, but the kernel's proof of the death makes room
+        fleet = self.started(lease_s=30.0)  # the kernel's proof of the death makes the lease free, not its end
         for number in (signal.SIGKILL, signal.SIGABRT, signal.SIGKILL):
             token = fleet.token
             fleet.kill(fleet.leader, restart_after=0, number=number)
@@ -107,7 +107,7 @@ class Processes(ChaosTest):
             resource.prlimit(candidate.process.pid, resource.RLIMIT_NOFILE, (3, most))
         fleet.run_for(1.5 * LEASE_S)
         fleet.await_claim()
-        # Who has not yet opened all that it needs says so, and goes on competing.
+        # A process that could not open everything it needs reports that, and continues to compete.
         self.expect_no_reason_but_slowness(fleet, but=("Too many open files",))
         self.freeze_until_succeeded(fleet)
         for candidate in limited:
@@ -134,7 +134,7 @@ class Processes(ChaosTest):
         self.expect_kept(fleet)
 
     def test_T29_release(self):
-        fleet = self.started(lease_s=30.0)  # only a release makes room before the patience is over
+        fleet = self.started(lease_s=30.0)  # only a release can make the lease free before the time limit
         for _ in range(3):
             leader, token = fleet.leader.process, fleet.token
             fleet.stop(fleet.leader, restart_after=0)
@@ -146,7 +146,7 @@ class Processes(ChaosTest):
         self.expect_kept(fleet, terms=4)
 
     def test_T30_everything_at_random(self):
-        """A short one; the long ones: scripts/chaos --minutes N."""
+        """A short run; for long ones: scripts/chaos --minutes N."""
         names = [n for n in faults.kinds_for("sqlite") if faults.KINDS[n]().why_not() is None]
         fleet = self.fleet(candidates=5)
         fleet.start()

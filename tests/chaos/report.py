@@ -1,4 +1,4 @@
-"""What scripts/chaos tells at the end: for people (Markdown), for programs (JSON) and as a picture (HTML)."""
+"""What scripts/chaos reports at the end: for people (Markdown), for programs (JSON) and as a picture (HTML)."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The plan of scripts/chaos follows from its seed, and its report tells what the judge has found."""
+"""The plan of scripts/chaos follows from its seed, and its report shows what the judge has found."""
 
 import json
 import pathlib

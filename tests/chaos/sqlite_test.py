@@ -1,4 +1,4 @@
-"""T1, T13, T16 and T21 on SQLite: what happens to the file in which the lease lies."""
+"""T1, T13, T16 and T21 on SQLite: what happens to the file that contains the lease."""
 
 import contextlib
 import os
@@ -34,7 +34,7 @@ class SqliteFile(ChaosTest):
         return process
 
     def expect_nobody_while_it_stands_still(self, fleet, process):
-        """The stated limit: nobody can be elected. The others know who it is that has the lock."""
+        """The documented limit: nobody can be elected. The others know which process has the lock."""
         token = fleet.token
         others = [p for p in fleet.processes() if p is not process]
 
@@ -78,13 +78,13 @@ class SqliteFile(ChaosTest):
             ended = len(leader.told("revoked"))
             self.delete_record(fleet)
             fleet.wait(lambda: len(leader.told("revoked")) > ended, "the end of the term")
-            # Or, on a machine without time, before it could look.
+            # Or before it could look, on a machine without time.
             self.assertIn(leader.told("revoked")[-1]["reason"], ("recordMissing", "expired"))
             fleet.await_leader(above=token)
         self.expect_kept(fleet, terms=3)
 
     def test_T13_record_deleted_after_others_have_led(self):
-        """Nobody waits for terms that were over before: each of them would cost a lease."""
+        """Nobody waits for terms that were over before: each of them would cost one lease duration."""
         fleet = self.started()
         for _ in range(2):
             self.freeze_until_succeeded(fleet)
@@ -142,7 +142,7 @@ class SqliteFile(ChaosTest):
                 os.write(filler, bytes(4096))
         os.close(filler)
         fleet.block("the disk was full", True)
-        # The write-ahead log is written over from its begin as long as it can be, so a full disk need not be noticed.
+        # SQLite overwrites the write-ahead log from its beginning as long as it can, so a full disk may not be noticed.
         fleet.run_for(2 * LEASE_S)
         lost = bool(leader.told("revoked"))
         os.unlink(small / "filler")

@@ -1,5 +1,5 @@
-// Preloaded into a process, stops it (SIGSTOP to itself) in the middle of a transaction on an SQLite database: right
-// before it writes into the write-ahead log, when it has the write lock.
+// Preloaded into a process, it stops the process (SIGSTOP to itself) in the middle of a transaction on an SQLite
+// database: right before the process writes into the write-ahead log, when it has the write lock.
 //
 //   LD_PRELOAD=stop_shim.so TENURE_STOP_SHIM_LOG=/path/leases.db-wal TENURE_STOP_SHIM_TRIGGER=/path/trigger program
 //
@@ -30,7 +30,7 @@ bool writesTheLog(int fd) {
 void stopIfAsked(int fd) {
   static const char* const trigger = std::getenv("TENURE_STOP_SHIM_TRIGGER");
   if (trigger != nullptr && access(trigger, F_OK) == 0 && writesTheLog(fd) && unlink(trigger) == 0) {
-    raise(SIGSTOP);  // to this very thread: it goes no further
+    raise(SIGSTOP);  // sent to this thread, which goes no further
   }
 }
 

@@ -1,4 +1,4 @@
-"""Where the lease of a chaos test lies, and what can be done to it there."""
+"""Where the lease of a chaos test is stored, and which faults exist there."""
 
 import contextlib
 import os
@@ -13,12 +13,12 @@ import dynamodb_server
 from client import FaultProxy
 
 GROUP = "chaos"
-# For locks: whoever waits longer sees nothing of the fleet meanwhile.
+# For locks: while a test waits longer than this, it does not see what the fleet does.
 SHORT_S = 0.05
 
 
 def has_write_lock(path, pid):
-    """Whether this process has the write lock of an SQLite database, or of any part of its shared memory."""
+    """Whether this process has the write lock of an SQLite database, or a lock on any part of its shared memory."""
     wanted = set()
     for suffix in ("", "-shm"):
         with contextlib.suppress(OSError):
@@ -49,7 +49,7 @@ class SqliteStore:
             return database.execute(sql).fetchall()
 
     def delete_record(self):
-        """False if somebody has the file locked just now."""
+        """False if somebody has locked the file at this moment."""
         try:
             self.execute("DELETE FROM tenure_lease", SHORT_S)
             return True
@@ -57,7 +57,7 @@ class SqliteStore:
             return False
 
     def lock(self):
-        """The write lock is held by somebody else from now on; False if he did not get it, or has it already."""
+        """From now on somebody else holds the write lock; False if that program did not get it, or already has it."""
         if self._locker:
             return False
         self._locker = sqlite3.connect(self.path, timeout=SHORT_S, isolation_level=None)
@@ -71,7 +71,7 @@ class SqliteStore:
     def unlock(self):
         if self._locker:
             if self._locker.in_transaction:
-                self._locker.execute("ROLLBACK")  # a close alone leaves the lock until the last statement is gone
+                self._locker.execute("ROLLBACK")  # closing alone keeps the lock until the last statement is finalized
             self._locker.close()
             self._locker = None
 
@@ -81,7 +81,7 @@ class SqliteStore:
 
 
 class DynamoDbStore:
-    """A table of its own, behind a fault proxy."""
+    """A table of the test's own, behind a fault proxy."""
     kind = "dynamodb"
 
     def __init__(self, seed=1, endpoint=None):

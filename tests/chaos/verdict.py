@@ -1,7 +1,7 @@
-"""Judges a run of the chaos tests from what is left of it: the event logs of the processes and the rows in the ledgers.
+"""Judges a run of the chaos tests by its results: the event logs of the processes and the rows in the ledgers.
 
-It knows nothing of the library. All times are CLOCK_BOOTTIME in nanoseconds, read by the processes from the kernel
-itself. verdict_test.py shows it made-up runs that must not pass.
+It knows nothing about the library. All times are CLOCK_BOOTTIME in nanoseconds, which the processes read directly from
+the kernel. verdict_test.py shows it invented runs that must not pass.
 """
 
 import dataclasses
@@ -21,9 +21,9 @@ class Process:
     number: int
     started: int
     ended: int
-    how: str  # it ended: "stopped" (politely), "killed", or "died" (by itself, which is a fault)
+    how: str  # how it ended: "stopped" (properly), "killed", or "died" (by itself, which is a fault)
     events: list
-    why: str = ""  # it died
+    why: str = ""  # why it died
 
     def __str__(self):
         return f"{self.name}.{self.number}"
@@ -37,13 +37,14 @@ class Run:
     fenced_rows: list = dataclasses.field(default_factory=list)  # (token, holder) in the order of acceptance
     unfenced_rows: list = dataclasses.field(default_factory=list)
     sets: dict = dataclasses.field(default_factory=dict)  # "fenced", "unfenced": the elements that are there
-    blocked: list = dataclasses.field(default_factory=list)  # (from, to, why): nobody could have been elected
+    blocked: list = dataclasses.field(default_factory=list)  # (from, to, why): nobody could have been elected then
     longest_vacancy_s: float = 10.0
     first_election_s: float = 20.0
 
 
 class Term:
-    """What one process claimed under one token. begin: it believed no later than this; last: at least until then."""
+    """What one process claimed under one token. begin: the latest time at which its belief began; last: the last
+    claim."""
 
     def __init__(self, process, token):
         self.process, self.token, self.holder = process, token, str(process)
@@ -81,7 +82,8 @@ def terms_of(process):
 
 
 def pairing_faults(process):
-    """onElected and onRevoked alternate, with one token each, and end with onRevoked if the process lived to tell."""
+    """onElected and onRevoked alternate, with one token each, and end with onRevoked if the process lived long
+    enough."""
     told = [(e["e"], e["token"]) for e in process.events if e["e"] in ("elected", "revoked")]
     faults = []
     for n, (what, token) in enumerate(told):
@@ -112,7 +114,7 @@ def overlap_faults(terms):
 
 
 def stale_rows(rows):
-    """Rows that came after one of a later term, or bear the token of another holder."""
+    """Rows that came after one of a later term, or that have the token of another holder."""
     highest, stale, owners = 0, [], {}
     for number, (token, holder) in enumerate(rows, 1):
         if token < highest or owners.setdefault(token, holder) != holder:
@@ -133,13 +135,14 @@ def time_in(intervals, begin, end):
 
 
 def vacancies(run, terms):
-    """(seconds without a leader though there could have been one, how many acquisitions they may hold, begin, end)"""
+    """(seconds without a leader though one was possible, number of acquisitions in that time, begin, end)"""
     signs = sorted((t.first_sign(), t.last_sign(), t.token) for t in terms)
     found = []
     until, last_token = run.began, None
     for first, last, token in [*signs, (run.ended, run.ended, None)]:
         if first > until:
-            # A token that nobody ever claimed was won by one that was stopped right then: it cost a lease too.
+            # A token that nobody ever claimed was won by a process that was stopped at that moment: it cost a lease
+            # too.
             skipped = max(0, token - last_token - 1) if token is not None and last_token is not None else 0
             seconds = (first - until - time_in(run.blocked, until, first)) / SECOND
             found.append((seconds, 1 + skipped, until, first))
@@ -175,7 +178,7 @@ def ledger_faults(run):
 
 
 def lost_elements(run, where):
-    """Acknowledged and not there."""
+    """Acknowledged elements that are not there."""
     added = {e["element"] for p in run.processes for e in p.events if e["e"] == "added" and e["to"] == where}
     return sorted(added - set(run.sets[where])), len(added)
 
@@ -188,7 +191,7 @@ def set_faults(run):
 
 
 class Verdict:
-    """`faults`: one sentence each; none means that every promise was kept. `figures`: what was seen."""
+    """`faults`: one sentence each; an empty list means that every promise was kept. `figures`: what was measured."""
 
     def __init__(self, run):
         self.terms = sorted((t for p in run.processes for t in terms_of(p)), key=Term.first_sign)

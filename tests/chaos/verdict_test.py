@@ -1,4 +1,4 @@
-"""The judge of the chaos tests must see each fault that it is there for."""
+"""The judge of the chaos tests must find each fault that it exists for."""
 
 import copy
 import pathlib

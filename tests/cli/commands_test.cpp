@@ -1,4 +1,4 @@
-// The commands that do not compete, with their messages and exit codes, and the help texts.
+// The commands that do not compete for a lease, with their messages, exit codes and help texts.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -196,7 +196,7 @@ std::vector<std::string> optionsIn(const std::string& help) {
   return out;
 }
 
-/// "fence install-sql" as words of the command line.
+/// "fence install-sql" as the words of a command line.
 std::vector<std::string> wordsOf(const std::string& command) {
   std::istringstream in{command};
   return {std::istream_iterator<std::string>{in}, {}};
@@ -223,7 +223,7 @@ TEST_P(HelpTest, IsAsAgreed) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80U) << line;
 }
 
-/// The texts are written by hand: each option in them must be one that the parser knows.
+/// The texts are written by hand: the parser must know each option in them.
 TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
   const std::string command = GetParam();
   if (command == "program" || command == "fence" || command == "lock") return;  // commands, no options

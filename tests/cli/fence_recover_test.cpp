@@ -1,4 +1,4 @@
-// `tenure fence recover`, on real stores and resources.
+// `tenure fence recover`, with real stores and resources.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ constexpr const char* greatest = "9007199254740991";
 
 class FenceRecoverTest : public GroupFixture {
  protected:
-  /// A lease that was led once, and whose tokens somebody has then poisoned.
+  /// A lease that was led once; somebody has then spoilt its tokens.
   void poison(const std::string& counter = greatest) const {
     configure();
     ASSERT_EQ(finish({"run", "--config", config(), "--once", "--", "true"}).code, 0);
@@ -58,7 +58,7 @@ TEST_F(FenceRecoverTest, aCounterOfAnOlderReleaseAboveEveryTokenIsSetRight) {
   EXPECT_EQ(nextToken(), "18");
 }
 
-/// CLI11 alone would take 010 for eight.
+/// CLI11 alone would read 010 as eight.
 TEST_F(FenceRecoverTest, aTokenWithZerosInFrontIsRefused) {
   poison();
   for (const char* token : {"017", "0x11", "+17", "17 "}) {
@@ -92,7 +92,7 @@ TEST_F(FenceRecoverTest, doesNothingWhileALeaderIsFrozenWhoseLeaseIsOver) {
   Subprocess alice{run({}, actingJob()), as("alice")};
   ASSERT_TRUE(begins(1)) << alice.errors();
   ASSERT_TRUE(freezeOutsideOfTransactions(alice));
-  const Finished refused = recover();  // no renewal was seen for a whole lease, but the beacon is locked
+  const Finished refused = recover();  // no renewal was seen for a whole lease, but the liveness file is locked
   EXPECT_EQ(refused.code, cli::exitStore) << refused.errors;
   EXPECT_NE(refused.errors.find("beacon-"), std::string::npos) << refused.errors;
   EXPECT_EQ(TestDatabase{database()}.number("SELECT token FROM tenure_fence"), 1);

@@ -11,7 +11,7 @@
 namespace tenure::test {
 namespace {
 
-/// By /proc/locks: "1: POSIX  ADVISORY  WRITE 4711 fe:00:1234 120 120".
+/// Reads /proc/locks: "1: POSIX ADVISORY WRITE 4711 fe:00:1234 120 120".
 bool hasWriteLock(pid_t process, const std::string& file) {
   struct stat there {};
   if (stat(file.c_str(), &there) != 0) return false;

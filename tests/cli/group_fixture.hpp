@@ -1,4 +1,4 @@
-// Real candidates of one group over one real SQLite file: `tenure run` processes whose jobs show when they act.
+// Real candidates of one group over one real SQLite file: `tenure run` processes whose jobs record when they act.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace tenure::test {
 
 class GroupFixture : public ::testing::Test {
  protected:
-  /// A lease of two seconds and what else the text says at the top level or (indented) in `lease`.
+  /// A lease of two seconds, and the given text at the top level or (indented) in `lease`.
   void configure(const std::string& lease = {}, const std::string& others = {}) const;
   [[nodiscard]] std::string config() const { return directory_.file("group.yaml"); }
   [[nodiscard]] std::string database() const { return directory_.file("leases.db"); }
@@ -26,7 +26,7 @@ class GroupFixture : public ::testing::Test {
                                              const std::vector<std::string>& command) const;
   [[nodiscard]] Finished finish(const std::vector<std::string>& words, const std::string& name = "tester") const;
 
-  /// A job that acts: its acts go to `acts.<fencing token>`.
+  /// A job that acts: it writes its acts to `acts.<fencing token>`.
   [[nodiscard]] std::vector<std::string> actingJob(const std::string& options = {}) const;
   [[nodiscard]] std::string actsOf(int token) const { return directory_.file("acts." + std::to_string(token)); }
   [[nodiscard]] bool begins(int token, milliseconds bound = patience) const;
@@ -37,10 +37,10 @@ class GroupFixture : public ::testing::Test {
   /// The process that has written its id into acts.<token>.pid.
   [[nodiscard]] pid_t jobOf(int token) const;
 
-  /// In the database, as somebody would who is not of the group.
+  /// Changes the database as somebody from outside the group would.
   void sql(const std::string& text) const;
 
-  /// SIGSTOP, but not within a transaction, which would keep all others from the leases for as long as it stands still.
+  /// SIGSTOP, but not during a transaction: that would keep all others from the leases for as long as it stands still.
   [[nodiscard]] bool freezeOutsideOfTransactions(const Subprocess& process) const;
 
   TemporaryDirectory directory_;

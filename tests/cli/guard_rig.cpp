@@ -1,7 +1,8 @@
-// A supervisor without an elector: it runs a job by deadlines from its command line, as `tenure run` does by a lease.
+// A supervisor without an elector. It runs a job with deadlines from its command line, as `tenure run` does with a
+// lease.
 //   guard_rig LEADS_MS VALID_MS DRAIN_MS RENEW_MS COMMAND [ARGS...]      RENEW_MS 0: the term is never renewed
 // Prints `guard <pid>`, `job <pid>`, `deadline <CLOCK_MONOTONIC ns when the job must be gone>` at each renewal, and at
-// the end `end <exit code as a shell tells it>`. It is its own guard program.
+// the end `end <exit code as a shell reports it>`. It is its own guard program.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Which signals a guard sends when it comes too late, and what a dead supervisor left it.
+// Which signals a guard sends when it comes too late, and what state a dead supervisor has left to it.
 #include <algorithm>
 #include <csignal>
 
@@ -23,8 +23,8 @@ class GuardSignalsTest : public ::testing::Test {
  protected:
   GuardSignalsTest() { forgetSignals(); }
 
-  /// It ends in order on SIGTERM, and shows when it can. It starts no process: a shell that waits for the exec of one
-  /// cannot be stopped.
+  /// It ends properly on SIGTERM, and shows when it is ready for that. It starts no process: a shell that waits for the
+  /// exec of a child cannot be stopped.
   cli::Job tidyJob() {
     const std::string script = "trap 'exit " + std::to_string(tidyExit) + "' TERM; echo begun > " +
                                directory_.file("begun") + "; while :; do :; done";
@@ -100,7 +100,7 @@ TEST_F(GuardSignalsTest, TerminationThatALivingSupervisorClaimedIsItsOwn) {
   ASSERT_TRUE(supervisor_.channel.claimTermination());
   beginWatching(job);
   supervisor_.publish(milliseconds{0}, milliseconds{0});
-  supervisor_.sendWatch(job, identity_);  // wakes it
+  supervisor_.sendWatch(job, identity_);  // this wakes it
   EXPECT_EQ(end(job).shellCode(), 128 + SIGKILL);
   EXPECT_FALSE(has(signalsSentBy(supervisor_.guard()), SIGTERM)) << "the job would have got it twice";
 }

@@ -1,4 +1,4 @@
-// The guard with real processes: supervisors killed, frozen and robbed of their guard; the judge is what the job wrote.
+// The guard with real processes: supervisors are killed, frozen, or lose their guard. The judge is what the job wrote.
 #include <csignal>
 #include <iostream>
 #include <sched.h>
@@ -14,8 +14,8 @@
 namespace tenure::test {
 namespace {
 
-/// How late a kill may be where the machine is on time. `tenure run` publishes an end of validity that is earlier than
-/// the lease's own by more than is ever needed on an idle one.
+/// How late a kill may be on a machine that is on time. `tenure run` publishes an end of validity that is earlier than
+/// the lease's own, by more than an idle machine ever needs.
 constexpr double lateMillis = 50;
 
 /// The last whole line of a ticker's file; zero if there is none.
@@ -26,7 +26,7 @@ long long lastAct(const std::string& file) {
   return last;
 }
 
-/// Never a group, never everybody.
+/// Kills one process; never a group, and never every process.
 void killOne(pid_t process) {
   if (process > 1) kill(process, SIGKILL);
 }
@@ -142,7 +142,7 @@ TEST_F(GuardTest, FrozenSupervisorThatWakesInTimeKeepsItsJob) {
 }
 
 TEST_F(GuardTest, RenewedTermsJobGoesOnAndAnEndedTermsIsEnded) {
-  Subprocess renewed{this->rig("2500", "3000", "9000", "100")};  // even if the machine holds it up for two seconds
+  Subprocess renewed{this->rig("2500", "3000", "9000", "100")};  // even if the machine delays it by two seconds
   const Witness job = witness(renewed, "job");
   const auto first = renewed.lineAfter("deadline ");
   ASSERT_TRUE(first.has_value());
@@ -164,7 +164,7 @@ TEST_F(GuardTest, KilledGuardIsReplacedAndTheNewOneGuards) {
   ASSERT_TRUE(eventually([&] { return rig.lineAfter("guard ") != first; }));
   const Witness second = witness(rig, "guard");
   EXPECT_TRUE(actsAgain()) << "the job was not disturbed";
-  // The new guard may not have been told yet: the supervisor learns that it was, and renews for as long.
+  // The new guard may not have been told yet. The supervisor notices when it was, and renews until then.
   const auto deadline = rig.lineAfter("deadline ");
   ASSERT_TRUE(eventually([&] { return rig.lineAfter("deadline ") != deadline; }));
   rig.signal(SIGSTOP);
@@ -187,12 +187,12 @@ TEST_F(GuardTest, JobEndsWhenNoGuardStaysAlive) {
   EXPECT_NE(rig.errors().find("guard process ended"), std::string::npos) << rig.errors();
 }
 
-/// Whether this process may use the real-time class.
+/// Whether this process may use the real-time scheduling class.
 bool mayHurry() {
   bool may = false;
   std::thread{[&may] {
     const sched_param lowest{1};
-    may = sched_setscheduler(0, SCHED_RR, &lowest) == 0;  // of this thread
+    may = sched_setscheduler(0, SCHED_RR, &lowest) == 0;  // for this thread
   }}.join();
   return may;
 }

@@ -1,4 +1,4 @@
-// The supervisor's part of a job's life: the gate, and the signals of its end.
+// The supervisor's part of a job's life: the gate before its exec, and the signals of its end.
 #include "cli/job_run.hpp"
 
 #include <algorithm>
@@ -34,8 +34,8 @@ class JobRunTest : public ::testing::Test {
     channel_.publish({began_, aMinute, aMinute, FencingToken{1}});
   }
 
-  /// It ends in order on SIGTERM, and shows when it can. It starts no process: a shell that waits for the exec of one
-  /// cannot be stopped.
+  /// It ends properly on SIGTERM, and shows when it is ready for that. It starts no process: a shell that waits for the
+  /// exec of a child cannot be stopped.
   JobRun& startTidyJob() {
     const std::string script =
         "trap 'exit " + std::to_string(tidyExit) + "' TERM; echo begun > " + mark_ + "; while :; do :; done";
@@ -52,7 +52,7 @@ class JobRunTest : public ::testing::Test {
   }
   [[nodiscard]] bool hasBegun() const { return contentOf(mark_) == "begun\n"; }
 
-  /// How its first process ended; a shell's code.
+  /// How the run's first process ended, as a shell's exit code.
   static int endOf(JobRun& run, const Instant& now) {
     EXPECT_TRUE(eventually([&] {
       run.act(now);
@@ -90,24 +90,24 @@ TEST_F(JobRunTest, JobWhoseTimeIsOverIsKilledAndNotWokenBefore) {
   EXPECT_TRUE(run.wasStopped()) << "this was no end of its own accord";
 }
 
-/// With a guard that answers when the test wants it.
+/// With a guard that answers when the test wants it to.
 class GateTest : public JobRunTest {
  protected:
   GateTest() : JobRunTest{SLOW_GUARD} {}
 
-  /// It has read a watch, and has not answered it.
+  /// Waits until the guard has read a watch and has not answered it.
   void awaitGuardsStop() const {
     siginfo_t stopped{};
     ASSERT_EQ(waitid(P_PID, static_cast<id_t>(guard_.id()), &stopped, WSTOPPED), 0);
   }
-  /// Lets it answer, and takes the answer.
+  /// Lets the guard answer, and reads the answer.
   void letGuardAnswer() {
     ASSERT_EQ(kill(guard_.id(), SIGCONT), 0);
     pollfd answer{guard_.control(), POLLIN, 0};
     ASSERT_EQ(poll(&answer, 1, static_cast<int>(test::patience.count())), 1);
     guard_.takeAnswers();
   }
-  /// An open gate has something to wait for: how exec went.
+  /// If the gate is open, the run waits for one thing more: the result of exec.
   [[nodiscard]] bool isGateOpen() const { return run_->descriptors().back().fd >= 0 || hasBegun(); }
 };
 

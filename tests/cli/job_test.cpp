@@ -123,7 +123,7 @@ TEST_F(JobTest, DestructionKillsAJobAtItsGate) {
   EXPECT_EQ(contentOf(directory_.file("mark")), "");
 }
 
-// Of this process alone: what another test that runs at the same time marks is not to be found, or killed, by this one.
+// Unique to this process: it must not find or kill processes that another test marks at the same time.
 const std::string identity = std::string(24, 'a') + std::to_string(100'000'000 + getpid()).substr(1);
 
 TEST_F(JobTest, ProcessesOfTheGroupAndStraysAreFound) {
@@ -161,7 +161,7 @@ TEST_F(JobTest, ProcessesOfOthersAreNotFound) {
 }
 
 TEST_F(JobTest, ForksDoNotEscapeAKill) {
-  // Each process of the chain starts the next and ends: a fork bomb of width one, in the group and outside.
+  // Each process of the chain starts the next one and ends: a fork bomb of width one, inside the group and outside it.
   const std::string chain = "f() { (f &); }; f; sleep 60";
   Job job = start({"sh", "-c", chain}, {{jobVariable, identity}});
   job.openGate();

@@ -1,4 +1,4 @@
-// `tenure lock` against a real DynamoDB: sort keys, the time to live of rows, and clearing away.
+// `tenure lock` with a real DynamoDB: sort keys, the time to live of rows, and pruning.
 #include <chrono>
 #include <cstdlib>
 #include <random>
@@ -41,7 +41,7 @@ class LockDynamoDbTest : public GroupFixture {
   LockDynamoDbTest& operator=(const LockDynamoDbTest&) = delete;
 
  protected:
-  /// By options or by the group's file, as `store` says.
+  /// Uses options or the group's file, as `store` says.
   [[nodiscard]] Finished lock(std::vector<std::string> words, const std::vector<std::string>& store) const {
     words.insert(words.begin(), {TENURE_PROGRAM, "lock"});
     words.insert(words.end(), store.begin(), store.end());
@@ -54,7 +54,7 @@ class LockDynamoDbTest : public GroupFixture {
     return callNow(*hand_, "GetItem",
                    R"({"TableName":")" + table_ + R"(","Key":{"key":{"S":")" + key + R"("}},"ConsistentRead":true})");
   }
-  /// The number in the attribute of the time to live; zero: the item has none.
+  /// The number in the time-to-live attribute; zero: the item has none.
   [[nodiscard]] long long expiryOf(const std::string& key) const {
     const auto body = boost::json::parse(rawItem(key)).as_object();
     const auto& item = body.at("Item").as_object();
@@ -67,7 +67,7 @@ class LockDynamoDbTest : public GroupFixture {
   const std::shared_ptr<aws::JsonClient> hand_ = makeSocketClient(serverEndpoint());
 };
 
-/// For a lock that nobody holds, in a table that may have to be made first, by a server that may be busy.
+/// For a lock that is free, in a table that a busy server may first have to create.
 constexpr const char* enough = "20s";
 
 std::string firstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -104,7 +104,7 @@ TEST_F(LockDynamoDbTest, OneLookOfRunAtATableThatIsNotThereMakesItAndWinsWithout
   EXPECT_EQ(once.errors.find("Z warn "), std::string::npos) << once.errors;
 }
 
-/// Nobody listens there, so that an answer shows that nothing was asked.
+/// Nobody listens there. So an answer shows that the server was not asked.
 TEST_F(GroupFixture, LockDataThatTheTableCanNeverTakeAreRefusedWholeBeforeAnyRequest) {
   const auto lock = [&](std::vector<std::string> words, const std::vector<std::string>& store) {
     words.insert(words.begin(), {TENURE_PROGRAM, "lock"});
@@ -143,7 +143,7 @@ TEST_F(LockDynamoDbTest, TwoSortKeysOfOneKeyAreTwoLocks) {
 
 TEST_F(LockDynamoDbTest, ATableOfManyPagesIsListedWholeAndInOrder) {
   const std::vector<std::string> store{"--store", "dynamodb", "--table", table_, "--endpoint", serverEndpoint()};
-  ASSERT_EQ(lock({"acquire", "held"}, store).code, cli::exitOk);  // makes the table
+  ASSERT_EQ(lock({"acquire", "held"}, store).code, cli::exitOk);  // creates the table
   constexpr int rows = 3'000;
   putRows(*hand_, table_, "row-", rows, 3'500);
   const Finished listed = lock({"list", "row-"}, store);
@@ -207,7 +207,7 @@ TEST_F(LockDynamoDbTest, PruneKeepsTheCounterSoTokensGoOnRising) {
   EXPECT_NE(pruned.output.find("removed nightly (released)\n"), std::string::npos) << pruned.output;
   EXPECT_NE(pruned.output.find("removed dead (abandoned)\n"), std::string::npos) << pruned.output;
   EXPECT_EQ(rawItem("nightly"), "{}") << pruned.errors;
-  // Who comes after the pruning of a lock that was held waits for what its counter states: the lease, and as long again
+  // A process that comes after a held lock was pruned waits for the lease that its counter states, and as long again
   // for a slow server.
   const long long asked = monotonicNow();
   for (const auto& [key, wait] : {std::pair{"nightly", "0s"}, std::pair{"dead", enough}}) {

@@ -114,7 +114,7 @@ TEST_F(LockTest, TokensThatAreNoneAreUsageErrorsThatSayWhy) {
 }
 
 TEST_F(LockTest, ACallerThatDiedBeforeItStoredItsTokenIsResumedByItsOwner) {
-  static_cast<void>(acquired("nightly"));  // the token is thrown away
+  static_cast<void>(acquired("nightly"));  // the token is not kept
   const Finished shown = finishLock({"show", "nightly", "--json"});
   const std::string owner = member(shown.output, "owner");
   ASSERT_EQ(owner.find("alice#"), 0U) << shown.output;
@@ -255,7 +255,7 @@ TEST_F(LockTest, ListMarksEachRowAndAJunkRowEndsNothing) {
 TEST_F(LockTest, AHolderThatRenewsIsListedAsRenewed) {
   Subprocess holder{lock({"hold", "nightly", "--lease", "2s", "--heartbeat", "100ms", "--", "sleep", "60"}), as("a")};
   ASSERT_TRUE(eventually([&] { return finishLock({"show", "nightly"}).code == cli::exitOk; }));
-  // A holder may be kept from renewing by a busy machine, so it is watched more than once.
+  // A busy machine may keep a holder from renewing, so it is watched more than once.
   EXPECT_TRUE(eventually([&] {
     return contains(finishLock({"list", "--watch", "500ms", "--json"}).output, R"("state":"renewed")");
   }));
@@ -293,7 +293,7 @@ TEST_F(LockTest, PruneRemovesTheAbandonedAfterTheirLeaseAndTokensGoOnRising) {
   EXPECT_FALSE(contains(done.output, R"("lock":"alive")")) << done.output;
   EXPECT_TRUE(contains(done.errors, "watches what is held for 2200ms")) << done.errors;
   EXPECT_TRUE(holder.running()) << holder.errors();
-  // It waits for what the counter states of the term whose record was removed.
+  // It waits for the lease that the counter states for the term whose record was removed.
   const long long asked = monotonicNow();
   const Finished next = finishLock({"acquire", "dead", "--wait", "4s", "--json"});  // the lease, and as long again
   EXPECT_EQ(member(next.output, "fencing_token"), "2") << "the counter is never removed: " << next.errors;
@@ -314,8 +314,8 @@ TEST_F(LockTest, OfProcessesThatRenewOneTokenAtOnceOneWins) {
   EXPECT_EQ(told, 5);
 }
 
-/// Killed anywhere between the start and the printing of the token: the lock is free, or held by somebody whom the
-/// record names, and ends with its lease.
+/// Killed at any point between the start and the printing of the token: the lock is free, or a holder that the record
+/// names has it, and it ends with its lease.
 TEST_F(LockTest, AKilledCallerLeavesNothingThatItsLeaseDoesNotEnd) {
   for (int round = 0; round < 5; ++round) {
     Subprocess caller{lock({"acquire", "nightly", "--lease", "500ms", "--owner", "victim"}), as("x")};

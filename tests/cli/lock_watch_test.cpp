@@ -1,4 +1,4 @@
-// What watching records allows one to say, without a store or a clock.
+// Which conclusions are possible from watching records, without a store or a clock.
 #include "cli/lock_watch.hpp"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(LockWatch, ARenewalOrASuspendedMachineStartsTheWatchAnew) {
   watch.see(start + 18s, start + 18s, {held("a", "v1")});
   EXPECT_EQ(watch.rows()[0].state, LockState::renewed);
   EXPECT_EQ(watch.rows()[0].unrenewedFor, 9s);
-  // An hour of suspend is no watching: only CLOCK_BOOTTIME counted it.
+  // An hour of suspend is not an hour of watching: only CLOCK_BOOTTIME counted it.
   const Instant woken{start.raw + 18s, start.monotonic + 18s, start.boottime + 1h};
   watch.see(woken, woken, {held("a", "v1")});
   EXPECT_EQ(watch.rows()[0].unrenewedFor, 9s);

@@ -1,5 +1,5 @@
-// What the program says to whoever types something wrong, word for word: golden/messages.txt holds the commands and
-// what they say on stderr. TENURE_UPDATE=1 writes it anew.
+// The exact messages of the program for wrong input: golden/messages.txt contains the commands and their output on
+// stderr. TENURE_UPDATE=1 writes it again.
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -16,13 +16,13 @@ namespace tenure::test {
 namespace {
 
 struct Shown {
-  std::string command;   ///< what stands after "$ tenure"
+  std::string command;   ///< the text after "$ tenure"
   std::string expected;  ///< up to the next command
 };
 
 std::string goldenFile() { return std::string{CLI_GOLDEN} + "/messages.txt"; }
 
-/// Comment lines before the first command are kept.
+/// Keeps comment lines before the first command.
 std::vector<Shown> shownIn(std::istream& in, std::string& head) {
   constexpr std::string_view prompt = "$ tenure";
   std::vector<Shown> out;
@@ -36,7 +36,7 @@ std::vector<Shown> shownIn(std::istream& in, std::string& head) {
   return out;
 }
 
-/// As a shell takes them apart, with '...' for what has blanks or nothing in it.
+/// Splits the words as a shell does, with '...' around texts that are empty or contain blanks.
 std::vector<std::string> wordsIn(const std::string& command) {
   std::vector<std::string> words;
   std::string word;

@@ -1,4 +1,4 @@
-// What an operator does while candidates run: status and resign.
+// The commands that an operator uses while candidates run: status and resign.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The parts that need no process: how things are shown, and when.
+// The parts that need no process: what is shown in which form, and when.
 #include <gtest/gtest.h>
 
 #include "cli/first_contact.hpp"

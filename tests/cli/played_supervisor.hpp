@@ -1,5 +1,5 @@
-// A supervisor that the test plays, with a real guard: a process forked from the test, and another one whose death is
-// the supervisor's.
+// The test plays a supervisor for a real guard. There are two processes: one is forked from the test; the death of the
+// other one counts as the supervisor's.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class PlayedSupervisor {
 
   cli::GuardChannel channel{cli::GuardChannel::create()};
 
-  /// A term from now on.
+  /// A term that begins now.
   void publish(milliseconds leads, milliseconds valid);
   void startGuard();
   [[nodiscard]] pid_t guard() const noexcept { return guard_; }
@@ -33,7 +33,7 @@ class PlayedSupervisor {
 
   void sendWatch(const cli::Job& job, const std::string& identity) const;
   [[nodiscard]] bool isWatched() const;
-  /// What it sent before is still to be read.
+  /// What it sent before can still be read.
   void die();
 
  private:

@@ -1,5 +1,5 @@
-// `tenure run` when things break: supervisors killed and frozen, guards killed, the store blocked. The judge is what
-// the jobs wrote.
+// `tenure run` when something fails: supervisors are killed and frozen, guards are killed, the store is blocked. The
+// judge is what the jobs wrote.
 #include <csignal>
 #include <iostream>
 #include <sstream>
@@ -17,7 +17,7 @@ constexpr long long leaseNanos = 2'000'000'000;
 
 class RunFailuresTest : public GroupFixture {
  protected:
-  /// In the database, as somebody would who is not of the group.
+  /// Changes the database as somebody from outside the group would.
   void change(const std::string& sql) const {
     sqlite3* other = nullptr;
     ASSERT_EQ(sqlite3_open(database().c_str(), &other), SQLITE_OK);
@@ -125,7 +125,7 @@ TEST_F(RunFailuresTest, WaitIsABoundOverADatabaseThatHangs) {
     std::cout << command[1] << ' ' << command[2] << ": a wait of 1 s took " << took << " ms, exit code " << done.code
               << '\n';
     EXPECT_LT(took, 2500) << done.errors;
-    // SQLite can say that nothing was written where its answer comes in time; else nobody knows. (What is certain:
+    // If SQLite's answer comes in time, it can say that nothing was written; otherwise nobody knows. (What is certain:
     // unanswered_write_test.cpp)
     const bool told = done.errors.find("is not known") != std::string::npos;
     EXPECT_EQ(done.code, told ? cli::exitUnknown : cli::exitStore) << done.errors;

@@ -1,4 +1,4 @@
-// `tenure run` as people use it: real processes over a real SQLite file.
+// `tenure run` as people use it: real processes with a real SQLite file.
 #include <csignal>
 #include <filesystem>
 #include <iostream>
@@ -74,7 +74,7 @@ TEST_F(RunTest, CommandThatCannotRunEndsItBeforeItCompetes) {
   EXPECT_FALSE(std::filesystem::exists(database()));
 }
 
-/// What no look at the file tells: here the interpreter of a script is a directory.
+/// An error that no check of the file can find: here the interpreter of a script is a directory.
 TEST_F(RunTest, CommandThatOnlyExecRefusesIsTheShellsExitCodeAndReleases) {
   configure();
   const std::string script = directory_.file("script");
@@ -86,7 +86,7 @@ TEST_F(RunTest, CommandThatOnlyExecRefusesIsTheShellsExitCodeAndReleases) {
   EXPECT_NE(finish({"status", "--config", config()}).output.find("released the lease"), std::string::npos);
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // UBSan looks at memory through a pipe, for which there is no descriptor here
+#if !defined(__SANITIZE_ADDRESS__)  // UBSan checks memory with a pipe, for which there is no descriptor here
 TEST_F(RunTest, DescriptorsAreEnoughOrTheirLackEndsTheProgram) {
   configure();
   bool lacked = false;
@@ -126,7 +126,7 @@ TEST_F(RunTest, OnceEndsIfTheJobCannotBeStarted) {
   ASSERT_TRUE(bob.saysOnStderr("the leader is alice (")) << bob.errors();
   const auto open = [&](const char* end) { return timesOpen(bob.id(), database() + end); };
   ASSERT_TRUE(eventually([&] { return open("-wal") == 2 && open("-shm") == 1; })) << "who reads, and who writes";
-  // What is open stays so, and poll() may not look at fewer; the job's process would need more.
+  // Open descriptors stay open, and poll() may not use fewer. The job's process would need more.
   const rlimit full{10, 10};
   ASSERT_EQ(prlimit(bob.id(), RLIMIT_NOFILE, &full, nullptr), 0);
   alice.signal(SIGTERM);
@@ -302,7 +302,7 @@ TEST_F(RunTest, SignalThatIsRepeatedWithinMillisecondsIsOne) {
   configure();
   const std::string script = "trap 'sleep 0.3; echo cleaned up; exit 0' TERM; echo begun; while :; do sleep 0.02; done";
   bool quick = false;
-  for (int attempt = 0; attempt < 10 && !quick; ++attempt) {  // a busy machine may take longer than counts as one
+  for (int attempt = 0; attempt < 10 && !quick; ++attempt) {  // on a busy machine the end may not count as quick
     Subprocess alice{run({"--once"}, {"sh", "-c", script}), as("alice")};
     ASSERT_TRUE(alice.lineAfter("begun").has_value()) << alice.errors();
     const long long first = monotonicNow();
@@ -331,7 +331,7 @@ TEST_F(RunTest, SignalOfTimeoutThatComesTwiceIsOneAndTheJobCleansUp) {
 
 TEST_F(RunTest, PoliteDrainKeepsTheLeaseForAsLongAsItTakes) {
   configure("  drain_timeout: 30s\n");
-  // Winds up for twice the lease; nobody may lead meanwhile.
+  // Ends for twice the lease; nobody may lead meanwhile.
   const std::string script = "echo begun; trap 'sleep 4; echo ended; exit 0' TERM; while :; do sleep 0.02; done";
   Subprocess alice{run({}, {"sh", "-c", script}), as("alice")};
   ASSERT_TRUE(alice.lineAfter("begun").has_value()) << alice.errors();
@@ -367,7 +367,7 @@ TEST_F(RunTest, SignalsForTheJobReachItOnly) {
 
 TEST_F(RunTest, ProgressIsReportedThroughTheJobsDescriptor) {
   configure("  progress_timeout: 600ms\n");
-  // Alive for two leases, then silent.
+  // Shows that it is alive for two leases, and then is silent.
   const std::string script =
       "i=0; while [ $i -lt 20 ]; do echo . >&$TENURE_PROGRESS_FD; sleep 0.2; i=$((i+1)); done; echo silent; sleep 60";
   Subprocess alice{run({"--once"}, {"bash", "-c", script}), as("alice")};

@@ -20,7 +20,7 @@ struct Log {
   std::array<Sent, 4096> entries;
 };
 
-/// Shared with the processes that are forked from here.
+/// Shared with the processes that this one forks.
 Log& sharedLog() {
   static auto* const log =
       static_cast<Log*>(mmap(nullptr, sizeof(Log), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -37,7 +37,7 @@ void note(int signal) {
 
 }  // namespace
 
-// --wrap dictates the names, and the system call the form.
+// --wrap dictates the names, and the system call the signature.
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier,cert-dcl50-cpp)
 extern "C" long __real_syscall(long number, ...);
 extern "C" long __wrap_syscall(long number, ...) {

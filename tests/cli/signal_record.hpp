@@ -1,5 +1,5 @@
-// Which signals the code under test sends by pidfd, in their order. The linker leads each of its system calls through
-// here (LINKER:--wrap=syscall), in processes that were forked without exec, too.
+// Which signals the code under test sends by pidfd, in order. The linker redirects each of its system calls to this
+// code (LINKER:--wrap=syscall), including those of processes that were forked without exec.
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,7 @@
 
 namespace tenure::test {
 
-/// All that `sender` has sent since the last `forgetSignals`.
+/// All signals that `sender` has sent since the last `forgetSignals`.
 [[nodiscard]] std::vector<int> signalsSentBy(pid_t sender);
 void forgetSignals();
 

@@ -1,4 +1,4 @@
-// A guard that stops itself before each of its answers, and guards nothing: the test wakes it.
+// A guard that stops itself before each of its answers and guards nothing; the test wakes it.
 #include <csignal>
 #include <cstdlib>
 #include <poll.h>

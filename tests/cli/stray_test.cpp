@@ -1,5 +1,5 @@
-// What a job leaves outside of its process group, in a session of its own and with another parent, ends with the term:
-// before anybody else leads.
+// A process that a job leaves outside its process group, in its own session and with another parent, ends with the
+// term, before anybody else leads.
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -17,14 +17,15 @@ class StrayTest : public GroupFixture {
     EXPECT_TRUE(eventually([&] { return !contentOf(actsOfStray()).empty(); })) << "it has not begun";
     return Witness{std::stoi(contentOf(actsOfStray() + ".pid"))};
   }
-  /// The first job's script: it starts a daemon as daemon(3) does (two forks and a session of its own), which acts.
+  /// The script of the first job: it starts a daemon as daemon(3) does (two forks and its own session), and the daemon
+  /// acts.
   [[nodiscard]] std::string startsDaemon(const std::string& options = {}) const {
     return "(setsid sh -c 'echo $$ > " + actsOfStray() + ".pid; exec " + TICKER + " " + actsOfStray() + " " + options +
            "' < /dev/null > /dev/null 2>&1 &); ";
   }
   [[nodiscard]] static std::vector<std::string> job(const std::string& script) { return {"sh", "-c", script}; }
 
-  /// The stray is gone by the time at which the successor acts. To be called when the first leader is to go.
+  /// The daemon is gone before the successor acts. To be called when the first leader has to give up.
   void expectGoneBeforeSuccessor(const Witness& stray, Subprocess& successor) {
     ASSERT_TRUE(begins(2)) << successor.errors();
     EXPECT_TRUE(stray.ended(milliseconds{0})) << "it acts beside the successor's job";
@@ -46,7 +47,7 @@ TEST_F(StrayTest, IsToldToStopAndGoneBeforeTheRelease) {
 }
 
 TEST_F(StrayTest, IsKilledWhenTheDrainTimeoutEnds) {
-  configure("  drain_timeout: 3s\n");  // a tenth of it is left for the end
+  configure("  drain_timeout: 3s\n");  // a tenth of it remains for the kill
   Subprocess alice{run({}, job(startsDaemon("ignore-term") + waits)), as("alice")};
   const Witness stray = this->stray();
   Subprocess bob{run({}, actingJob()), as("bob")};

@@ -56,7 +56,7 @@ Subprocess::Subprocess(const std::vector<std::string>& command, const Subprocess
   if (pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 || pipe2(err, O_CLOEXEC | O_NONBLOCK) != 0) {
     throw std::runtime_error("pipe2 failed");
   }
-  // Only our ends are non-blocking: the flag belongs to each end's own description.
+  // Only our ends are non-blocking: each end has its own file description, and the flag belongs to that.
   fcntl(out[1], F_SETFL, 0);
   fcntl(err[1], F_SETFL, 0);
   id_ = fork();
@@ -65,7 +65,7 @@ Subprocess::Subprocess(const std::vector<std::string>& command, const Subprocess
   close(err[1]);
   out_ = out[0];
   err_ = err[0];
-  if (id_ < 0) throw std::runtime_error("fork failed");  // so no other member ever signals "process -1"
+  if (id_ < 0) throw std::runtime_error("fork failed");  // so no other member function ever signals "process -1"
 }
 
 Subprocess::~Subprocess() {
@@ -103,11 +103,11 @@ std::optional<std::string> Subprocess::lineAfter(const std::string& prefix, mill
     const std::string text = '\n' + output();
     const std::size_t at = text.rfind('\n' + prefix);
     const std::size_t end = at == std::string::npos ? at : text.find('\n', at + 1);
-    if (end == std::string::npos) return false;  // a line that is still being written does not count
+    if (end == std::string::npos) return false;  // a line that is not complete yet does not count
     found = text.substr(at + 1 + prefix.size(), end - at - 1 - prefix.size());
     return true;
   };
-  // The last such line may be half written while an earlier one is whole; then the next look finds it whole.
+  // The last such line may be incomplete while an earlier one is complete; the next check finds it complete.
   static_cast<void>(eventually(look, bound));
   return found;
 }
@@ -123,7 +123,7 @@ int Subprocess::wait(milliseconds bound) {
 }
 
 bool Subprocess::running() {
-  drain();  // a full pipe would hold it up
+  drain();  // a full pipe would block the process
   int status = 0;
   if (!result_ && waitpid(id_, &status, WNOHANG) == id_) {
     result_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -148,7 +148,7 @@ Witness::Witness(Witness&& other) noexcept : pidfd_{std::exchange(other.pidfd_, 
 
 Witness::~Witness() {
   if (pidfd_ < 0) return;
-  syscall(SYS_pidfd_send_signal, pidfd_, SIGKILL, nullptr, 0U);  // for a test that failed half-way
+  syscall(SYS_pidfd_send_signal, pidfd_, SIGKILL, nullptr, 0U);  // for a test that failed before the end
   close(pidfd_);
 }
 

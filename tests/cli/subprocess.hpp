@@ -13,15 +13,15 @@ namespace tenure::test {
 
 using std::chrono::milliseconds;
 
-/// Generous: only a hang reaches it.
+/// Generous: only a process that hangs reaches it.
 inline constexpr milliseconds patience{20'000};
 
-/// Looks again and again until `condition` holds; false if it did not in time.
+/// Checks repeatedly until `condition` holds; false if it did not hold in time.
 [[nodiscard]] bool eventually(const std::function<bool()>& condition, milliseconds bound = patience);
 
 struct SubprocessOptions {
   std::map<std::string, std::string> environment{};  ///< added
-  std::string workingDirectory{};                    ///< empty: the present one
+  std::string workingDirectory{};                    ///< empty: the current one
 };
 
 /// A child with stdout and stderr captured and stdin from /dev/null.
@@ -36,12 +36,12 @@ class Subprocess {
   [[nodiscard]] pid_t id() const noexcept { return id_; }
   void signal(int signal) const;
 
-  /// What it has written so far.
+  /// Its output so far.
   [[nodiscard]] const std::string& output();
   [[nodiscard]] const std::string& errors();
-  /// Waits for a line of stdout that starts with `prefix` and gives the rest of the last such line; empty: none came.
+  /// Waits for a line of stdout that starts with `prefix` and returns the rest of the last such line; empty: none came.
   [[nodiscard]] std::optional<std::string> lineAfter(const std::string& prefix, milliseconds bound = patience);
-  /// True once stderr holds `text`.
+  /// True once stderr contains `text`.
   [[nodiscard]] bool saysOnStderr(const std::string& text, milliseconds bound = patience);
 
   /// Waits for its end: the exit code, or 128 + the signal. -1: it still runs.
@@ -57,7 +57,7 @@ class Subprocess {
   std::optional<int> result_;
 };
 
-/// What a finished program left.
+/// The result of a finished program.
 struct Finished {
   int code{-1};
   std::string output, errors;
@@ -65,7 +65,7 @@ struct Finished {
 [[nodiscard]] Finished runToEnd(const std::vector<std::string>& command, const SubprocessOptions& options = {},
                                 milliseconds bound = patience);
 
-/// A process that is not our child, held by pidfd.
+/// A process that is not our child; it is watched by pidfd.
 class Witness {
  public:
   explicit Witness(pid_t process);

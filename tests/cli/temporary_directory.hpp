@@ -1,4 +1,4 @@
-// A directory that goes with the test.
+// A directory that is deleted after the test.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What reaches the guard channel when states of a term overtake each other. A program of its own: the linker leads its
-// calls of pthread_mutex_lock through here.
+// What is sent on the guard channel when states of a term overtake each other. A separate program: the linker redirects
+// its calls of pthread_mutex_lock to this file.
 #include "cli/term_publisher.hpp"
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Runs once, when somebody has just waited for a lock.
+/// Runs once, right after a thread has waited for a lock.
 std::function<void()> whileWaiting;
 
 }  // namespace

@@ -1,9 +1,9 @@
-// A job for tests that shows when it acts: it writes CLOCK_MONOTONIC nanoseconds over and over into a file, one line
-// about each half millisecond.
+// A job for tests that records when it acts: it writes CLOCK_MONOTONIC nanoseconds into a file again and again, about
+// one line each half millisecond.
 //   ticker FILE [ignore-term] [close-all] [children] [stray]
-// ignore-term: SIGTERM does not end it. close-all: it closes what it inherited, as sudo, ssh and daemons do. children:
-// a child in the group ticks too, into FILE.child. stray: a grandchild in a session of its own ticks too, into
-// FILE.stray.
+// ignore-term: SIGTERM does not end it. close-all: it closes the descriptors that it inherited, as sudo, ssh and
+// daemons do. children: a child in the group ticks too, into FILE.child. stray: a grandchild in its own session ticks
+// too, into FILE.stray.
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -22,7 +22,7 @@ namespace {
     const int length = std::snprintf(line, sizeof line, "%lld\n", now.tv_sec * 1'000'000'000LL + now.tv_nsec);
     if (write(out, line, static_cast<std::size_t>(length)) != length) _exit(1);
     timespec pause{0, 500'000};
-    nanosleep(&pause, nullptr);  // its ticks are what is measured
+    nanosleep(&pause, nullptr);  // the test measures its ticks
   }
 }
 

@@ -1,5 +1,5 @@
-// What people at a terminal are told while something takes long: whom they wait for, why a job does not go on, and how
-// to end one that does not obey.
+// What people at a terminal are told while something takes long: for whom the program waits, why a job does not
+// continue, and how to end a job that does not obey.
 #include <chrono>
 #include <csignal>
 #include <poll.h>
@@ -59,7 +59,7 @@ TEST_F(ToldWhileWaiting, thatASecondSignalKillsAStubbornJob) {
   EXPECT_EQ(stubborn.wait(), 128 + SIGKILL) << stubborn.errors();
 }
 
-/// A command with a terminal of its own, as a shell in the foreground starts it.
+/// A command with its own terminal, started like a foreground command of a shell.
 class Terminal {
  public:
   explicit Terminal(const std::vector<std::string>& command) {
@@ -106,7 +106,7 @@ class Terminal {
   std::string shown_{};
 };
 
-/// A job is in a process group of its own, so the terminal stops it when it reads. That looks like a job that hangs.
+/// A job has its own process group, so the terminal stops the job when it reads. That looks like a job that hangs.
 TEST_F(ToldWhileWaiting, thatTheTerminalHasStoppedTheJob) {
   constexpr char controlC = '\x03';
   Terminal terminal{hold({"cat"})};

@@ -1,4 +1,4 @@
-// `--wait` over a store that stops answering: what the exit code says of a write depends on whether one was sent.
+// `--wait` with a store that stops answering: what the exit code says about a write depends on whether one was sent.
 #include <future>
 #include <iostream>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Command = std::vector<std::string>;
 
-/// A table that answers only what `answers` lets through; the rest waits until this goes.
+/// A table that answers only requests that `answers` accepts; the rest waits until this object is destroyed.
 class HangingTable {
  public:
   explicit HangingTable(std::function<bool(const std::string& operation)> answers) : answers_{std::move(answers)} {}

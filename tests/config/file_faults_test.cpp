@@ -1,4 +1,4 @@
-// What can be wrong with a file before a word of it is read.
+// Errors that a file can have before its text is read.
 #include <chrono>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ std::string messageOf(const fs::path& file) {
   return config ? "accepted" : toString(config.error());
 }
 
-/// Gives up root's right to read everything while it lives; changes nothing for others.
+/// Gives up root's right to read everything for as long as it lives; changes nothing for other users.
 class Unprivileged {
  public:
   Unprivileged() : user_{::geteuid()} {
@@ -80,7 +80,7 @@ TEST(FileFaults, LinkToItself) {
 }
 
 TEST(FileFaults, ReadFails) {
-  // A regular file by its type whose first page cannot be read.
+  // Its type is that of a regular file, but its first page cannot be read.
   EXPECT_EQ(messageOf("/proc/self/mem"), "/proc/self/mem: the file cannot be read: Input/output error");
 }
 
@@ -123,7 +123,7 @@ std::string repeated(std::string_view part) {
   return text;
 }
 
-/// No large file is accepted, crashes or takes for ever, however odd it is.
+/// A large file is never accepted, never crashes and never takes for ever, however strange it is.
 TEST(FileFaults, LargeAndOdd) {
   for (const std::string_view part :
        {"a:\n",   "[",       "{",    "a: {", "- ",    "? ",         "\"",    "'",  "a: b\n",

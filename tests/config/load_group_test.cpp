@@ -126,8 +126,8 @@ TEST(LoadGroup, ColumnsCountCharacters) {
   EXPECT_EQ(messagesOf("\xEF\xBB\xBFzeta: g\ngroup: g\nstore: { type: memory }\n").substr(0, 16), "group.yaml:1:1: ");
 }
 
-/// `cd current && tenure run --config group.yaml`: the kernel's name of the directory would hide the link, which is
-/// refused when the file is opened.
+/// `cd current && tenure run --config group.yaml`: the kernel's name of the directory would hide the link, and the link
+/// must be refused when the file is opened.
 TEST(LoadGroup, RelativeStorePathKeepsALinkByWhichTheProcessWasStarted) {
   const test::TempDir directory;
   fs::create_directory(directory.file("r1"));
@@ -159,7 +159,7 @@ TEST(LoadGroup, RelativeStorePathStartsAtTheDirectoryOfTheFile) {
   };
   EXPECT_EQ(pathIn("./x.db"), directory.file("etc/x.db"));
   EXPECT_EQ(pathIn("x.db"), directory.file("etc/x.db"));
-  // Not shortened: what `..` leads to is seen when the file is opened, where a link before it is refused.
+  // Not shortened: the meaning of `..` is known when the file is opened, and a link before it is refused there.
   EXPECT_EQ(pathIn("../var/x.db"), directory.file("etc/../var/x.db"));
   EXPECT_EQ(pathIn("/var/lib/x.db"), "/var/lib/x.db");
 }

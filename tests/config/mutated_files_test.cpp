@@ -1,4 +1,5 @@
-// Whatever a file holds, loading it ends in a config or in faults with places, never in an exception or a crash.
+// For any content of a file, loading ends with a config or with faults and their places, never in an exception or a
+// crash.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ std::optional<std::string> variable(const std::string& name) {
   return name.size() % 2 == 0 ? std::nullopt : std::optional<std::string>{"10s"};
 }
 
-/// A few random changes: pieces removed, put in, doubled, bytes replaced, the end cut off.
+/// A few random changes: parts are removed, inserted or doubled, bytes are replaced, the end is cut off.
 std::string mutated(std::string text, std::mt19937_64& random) {
   static const std::vector<std::string> pieces{"{",  "}",  "[",        "]",    ": ",   "\n",   "  ", "- ",    "\"",
                                                "'",  "#",  "&a ",      "*a",   "!!x ", "|",    ">",  "?",     "${",

@@ -28,7 +28,7 @@ constexpr std::string_view switchedOff = "#| ";
 fs::path referenceFile() { return test::sourceDirectory() / "config" / "reference.yaml"; }
 fs::path handbook() { return test::sourceDirectory() / "docs" / "reference" / "configuration.md"; }
 
-/// The reference file with the lines that "#|" switches off switched on (then it has several stores).
+/// The reference file with the lines enabled that "#|" disables (then it has several stores).
 std::string allSwitchedOn() {
   std::string text = test::textOf(referenceFile());
   for (std::size_t at = 0; (at = text.find(switchedOff, at)) != std::string::npos;) text.erase(at, switchedOff.size());

@@ -1,4 +1,4 @@
-// Files for tests: whole files, the source tree, the variables that files may use.
+// Files for tests: complete files, the source tree, the variables that files may use.
 #pragma once
 
 #include <cstdlib>
@@ -27,7 +27,7 @@ inline void writeFile(const std::filesystem::path& file, std::string_view text) 
   if (!out.flush()) throw std::runtime_error("cannot write " + file.string());
 }
 
-/// `TENURE_UPDATE=1` makes the golden tests write what they would expect; look at the difference before committing it.
+/// With `TENURE_UPDATE=1` the golden tests write what they would expect; look at the difference before committing it.
 inline bool updating() { return ::getenv("TENURE_UPDATE") != nullptr; }  // NOLINT(concurrency-mt-unsafe)
 
 /// These tests have a single thread.

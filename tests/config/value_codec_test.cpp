@@ -90,7 +90,7 @@ TEST(ValueCodec, ScalarsReadBackAsTheyWereWritten) {
   for (const std::string& text : texts) {
     const std::string yaml = "group: " + yamlScalar(text) + "\nstore: { type: memory }\n";
     const auto config = loadGroupConfigFromText(yaml, "scalar.yaml", {});
-    if (text == " ") {  // a blank name is refused, but it was read as it is
+    if (text == " ") {  // a blank name is refused, but it was read unchanged
       EXPECT_FALSE(config);
       continue;
     }

@@ -25,7 +25,7 @@ std::vector<fs::path> filesIn(const fs::path& directory, const std::string& exte
   return files;
 }
 
-/// One message a line; the file by its name alone, so that the text does not depend on where the tree is.
+/// One message a line; only the name of the file, so that the text does not depend on the place of the tree.
 std::string messagesOf(const ConfigFaults& faults) {
   std::string out;
   for (ConfigFault fault : faults) {
@@ -80,7 +80,7 @@ TEST_F(WrongFiles, EveryMessageHasAPlaceAndTheyComeInOrder) {
       EXPECT_EQ(fault.file, file.string());
       EXPECT_LE(last, (std::pair{fault.line, fault.column})) << fault;
       last = {fault.line, fault.column};
-      if (file.stem() == "comments_only") continue;  // about the file as a whole
+      if (file.stem() == "comments_only") continue;  // a fault of the file as a whole
       EXPECT_GT(fault.line, 0) << fault;
       EXPECT_GT(fault.column, 0) << fault;
     }

@@ -1,4 +1,4 @@
-// How calls are answered: once, never inline, in time, also when the store goes away; and what a read may tell.
+// How calls are answered: once, never inline, in time, also when the store is destroyed. And what a read may return.
 #include <array>
 #include <chrono>
 #include <thread>
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 LeaseKey keyNumber(int number) { return {"lease-" + std::to_string(number)}; }
 
-/// Whether the store kept its word about a write that was sent into an absent lease.
+/// Whether the store told the truth about a write that was sent into an absent lease.
 testing::AssertionResult keptItsWord(const WriteOutcome& outcome, const RecordVersion& sent,
                                      const std::optional<LeaseRecord>& stored) {
   const bool landed = stored && stored->version == sent;
@@ -47,7 +47,7 @@ TEST_P(StoreContract, answersEveryKindOfCallOnceAndNeverInline) {
     EXPECT_TRUE(std::holds_alternative<Applied>(store().requestStepDown(key, taken.token)));
     EXPECT_EQ(store().list("lease").size(), 1U);
   }
-}  // TearDown looks at the answers
+}  // TearDown checks the answers
 
 TEST_P(StoreContract, answersConcurrentCallersEachWithTheirOwnOutcome) {
   constexpr int callers = 8;

@@ -18,7 +18,7 @@ std::string endpoint() {
   return value;
 }
 
-/// A table of its own for each test; the operator's hand writes to it without the store's code.
+/// A table for each test. The operator's client writes to it without the store's code.
 class DynamoDbFixture final : public StoreFixture {
  public:
   DynamoDbFixture() {
@@ -43,7 +43,7 @@ class DynamoDbFixture final : public StoreFixture {
   void eraseRecord(const LeaseKey& key) override { erase(key, ""); }
   void eraseCounter(const LeaseKey& key) override { erase(key, "#fence"); }
 
-  /// As Go's dynamolock would take the lease over: by its own item with its own version.
+  /// As Go's dynamolock takes the lease over: by its own item with its own version.
   void corruptRecord(const LeaseKey& key) override {
     test::callNow(*hand_, "PutItem",
                   R"({"TableName":")" + options_.table + R"(","Item":)" +

@@ -1,4 +1,5 @@
-// What the leases of a store's records come to: who renews keeps the lock, who does not loses it. By the real clock.
+// What the leases in a store's records mean: a holder that renews keeps the lock, one that does not loses it. With the
+// real clock.
 #include <atomic>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ TokenAcquireOptions patientOptions(std::string owner) {
   return options;
 }
 
-/// A long lease made short, so that a slow store has time for the acquisition.
+/// A long lease that was shortened, so that a slow store has time for the acquisition.
 LockToken shortened(LockTokens& locks, const LockToken& token) {
   TokenRenewOptions options;
   options.lease = 1s;

@@ -1,4 +1,4 @@
-// Lease names: structured, compared exactly, any text; and listing them.
+// Lease names: structured, compared exactly, any text. And listing them.
 #include <algorithm>
 
 #include "contract/store_contract.hpp"
@@ -6,7 +6,7 @@
 namespace tenure::contract {
 namespace {
 
-/// Names that a store which builds strings, patterns, paths or SQL from them gets wrong.
+/// Names that go wrong in a store that builds strings, patterns, paths or SQL from them.
 std::vector<LeaseKey> oddKeys() {
   return {{"plain"},
           {"Plain"},

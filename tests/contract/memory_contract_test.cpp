@@ -5,7 +5,7 @@
 namespace tenure::contract {
 namespace {
 
-/// One process is all that a memory store serves, so every handle is the same object.
+/// A memory store serves only one process, so every handle is the same object.
 class MemoryFixture final : public StoreFixture {
  public:
   std::shared_ptr<LeaseStore> open() override { return store_; }

@@ -1,4 +1,4 @@
-// What only the memory store promises: everything runs on the scheduler that it was given.
+// What only the memory store promises: everything runs on the given scheduler.
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,11 +1,12 @@
-// What others do to the data behind the store's back: the counter never restarts in silence (invariant I7), and what
+// What others do to the data without the store: the counter never restarts silently (invariant I7), and a record that
 // is not understood is never overwritten (invariant I11).
 #include "contract/store_contract.hpp"
 
 namespace tenure::contract {
 namespace {
 
-/// Not applied, and named. A network may have brought a copy of the request before, and the record does not tell.
+/// Not applied, with a reason. A network may have delivered a copy of the request before, and the record does not show
+/// that.
 bool isRefused(const WriteOutcome& outcome) {
   if (std::holds_alternative<Conflict>(outcome)) return true;
   if (const auto* unknown = std::get_if<Unknown>(&outcome)) return unknown->error.errorClass == ErrorClass::corrupt;
@@ -93,7 +94,7 @@ TEST_P(StoreOperatorContract, refusesAnAcquisitionRatherThanWrapTheCounter) {
   store().apply(renew(key, "b", {before.version}));
 }
 
-// Nothing of this library hands such a token out; a hand did, or a report that an older release believed.
+// Nothing in this library gives out such a token; somebody wrote it, or an older release believed a report.
 TEST_P(StoreOperatorContract, aTokenAboveTheGreatestIsMalformed) {
   for (const std::uint64_t token : {maxFencingToken.value() + 1, std::uint64_t{1} << 62U}) {
     const LeaseKey key{"lease-" + std::to_string(token)};

@@ -1,4 +1,4 @@
-// Who owns a lease: conditional writes, and the complete state that each leaves behind.
+// Who owns a lease: conditional writes, and the complete state after each of them.
 #include <barrier>
 #include <thread>
 
@@ -22,7 +22,7 @@ std::array<WriteOutcome, 2> race(const StoreCalls& a, const WriteRequest& first,
   return outcomes;
 }
 
-/// Exactly one was applied and is what is stored; the other was told of a conflict with it.
+/// Exactly one was applied and is stored; the other one got a conflict that shows it.
 testing::AssertionResult oneWon(const std::array<WriteOutcome, 2>& outcomes,
                                 const std::array<RecordVersion, 2>& versions, const LeaseRecord& stored) {
   const bool firstWon = std::holds_alternative<Applied>(outcomes[0]);

@@ -1,4 +1,4 @@
-// What a record carries: the user's data and attributes, and every field to its limits.
+// The contents of a record: the user's data and attributes, and every field up to its limits.
 #include <cstdint>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Setting a lease's tokens right: the one operation by which a counter may fall, for an operator.
+// Correcting the tokens of a lease: the only operation that may lower a counter, for an operator.
 #include "contract/store_contract.hpp"
 
 namespace tenure::contract {
@@ -31,7 +31,7 @@ TEST_P(StoreRecoverContract, theNextTermCountsOnFromTheTokenThatWasSetUpOrDown) 
   store().apply(acquire(neighbour, "n"));
   store().apply(acquire(key, "a"));
   for (const std::uint64_t token : {maxFencingToken.value() - 1, std::uint64_t{17}}) {
-    // By the handle that held the lease: a store may know that another one lives, and refuse.
+    // Through the handle that held the lease: a store may know that another process lives, and refuse.
     ASSERT_TRUE(isApplied(store().setTokens(key, store().tokens(key), token)));
     const LeaseRecord freed = store().record(key);
     EXPECT_TRUE(freed.released) << "whoever held it has no term any more";

@@ -1,4 +1,4 @@
-// Clearing away what was abandoned: only what was seen, and never the fencing counter (invariant I7).
+// Removing abandoned records: only a record that was seen, and never the fencing counter (invariant I7).
 #include <thread>
 
 #include "contract/store_contract.hpp"
@@ -70,7 +70,7 @@ TEST_P(StoreRemoveContract, aRemovalAndATakeoverOfOneVersionNeverBothHappen) {
     if (left) {
       EXPECT_GT(left->token, last);
       last = left->token;
-      // Whoever is left is cleared away, so that each round begins without a record.
+      // The remaining record is removed, so that each round begins without a record.
       if (taken) store().apply(release(key, "b", {left->version}));
       ASSERT_TRUE(std::holds_alternative<Applied>(other().remove(key, store().record(key).version)));
     }

@@ -22,8 +22,8 @@ void check(int code, sqlite3* database, const std::string& what) {
   if (code != SQLITE_OK && code != SQLITE_DONE) throw std::runtime_error{what + ": " + sqlite3_errmsg(database)};
 }
 
-/// Each handle has its own connections and threads, as in another process; the operator's hand is a connection of its
-/// own that knows nothing of the store's code but the tables.
+/// Each handle has its own connections and threads, as in another process. The operator has a separate connection that
+/// knows the tables, but not the store's code.
 class SqliteFixture final : public StoreFixture {
  public:
   std::shared_ptr<LeaseStore> open() override { return makeSqliteStore({.path = file_}); }

@@ -1,4 +1,4 @@
-// A store that is kept waiting: it answers within the time limit, and tells the truth about what it could not do.
+// A store that has to wait: it answers within the time limit, and tells the truth about what it could not do.
 #include <algorithm>
 #include <chrono>
 

@@ -87,7 +87,7 @@ std::vector<std::string> CallLedger::faults() const {
   for (const auto& call : calls_) {
     if (!call->waitAnswered()) {
       found.push_back(call->what() + " was never answered");
-      break;  // each further one would be waited for as long
+      break;  // each further call would be waited for equally long
     }
   }
   for (const auto& call : calls_) {
@@ -245,7 +245,7 @@ testing::AssertionResult sameRecord(const LeaseRecord& actual, const LeaseRecord
 testing::AssertionResult isConflictWith(const WriteOutcome& outcome, const std::optional<LeaseRecord>& current) {
   const auto* conflict = std::get_if<Conflict>(&outcome);
   if (conflict == nullptr) return testing::AssertionFailure() << "no conflict but " << describe(outcome);
-  // A store need not be able to tell the stored state; what it tells must be true.
+  // A store need not know the stored state; but the state that it reports must be true.
   if (!conflict->current || *conflict->current == current) return testing::AssertionSuccess();
   return testing::AssertionFailure() << describe(outcome)
                                      << "\nstored: " << (current ? describe(*current) : std::string{"no record"});

@@ -1,4 +1,4 @@
-// Calls to a store for tests: blocking, or started now and looked at later; every answer is counted.
+// Calls to a store for tests: blocking, or started now and checked later; every answer is counted.
 #pragma once
 
 #include <atomic>
@@ -21,14 +21,14 @@
 
 namespace tenure::contract {
 
-/// How long a test waits for what must happen, on however loaded a machine.
+/// How long a test waits for something that must happen, on any loaded machine.
 inline constexpr std::chrono::seconds patience{30};
 
 /// For people who read a failed test.
 [[nodiscard]] std::string describe(const LeaseRecord& record);
 [[nodiscard]] std::string describe(const WriteOutcome& outcome);
 
-/// One call, as its handler saw it.
+/// One call, as seen by its handler.
 class Call {
  public:
   explicit Call(std::string what) : what_{std::move(what)} {}
@@ -80,11 +80,11 @@ class Reply final : public Call {
 template <class Outcome>
 using Pending = std::shared_ptr<const Reply<Outcome>>;
 
-/// Every call that a test made. Thread-safe.
+/// Every call of a test. Thread-safe.
 class CallLedger {
  public:
   void add(std::shared_ptr<const Call> call);
-  /// Waits until each call is answered; one line for each that was answered never, twice or inline.
+  /// Waits until each call is answered. Returns one line for each call that was answered never, twice or inline.
   [[nodiscard]] std::vector<std::string> faults() const;
 
  private:
@@ -111,16 +111,16 @@ class StoreCalls {
   [[nodiscard]] Pending<WriteOutcome> startRemove(const LeaseKey& key, RecordVersion version,
                                                   Timeout timeout = patience) const;
 
-  /// The blocking forms throw, which fails the test, where the store has an error instead of an answer.
+  /// The blocking forms throw, which fails the test, if the store returns an error instead of an answer.
   void ensureSchema() const;
   [[nodiscard]] std::optional<LeaseRecord> read(const LeaseKey& key) const;
-  /// The record that must be there.
+  /// The record, which must exist.
   [[nodiscard]] LeaseRecord record(const LeaseKey& key) const;
   [[nodiscard]] WriteOutcome write(WriteRequest request) const { return startWrite(std::move(request))->get(); }
-  /// A write that must be applied.
+  /// A write, which must be applied.
   Applied apply(WriteRequest request) const;
   [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const;
-  /// Page after page, as they come.
+  /// The pages, in the order in which they come.
   [[nodiscard]] std::vector<ListPage> listPages(const std::string& prefix) const;
   [[nodiscard]] std::vector<LeaseKey> listKeys(const std::string& prefix) const;
   [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token) const;
@@ -133,7 +133,7 @@ class StoreCalls {
   [[nodiscard]] WriteOutcome setTokens(const LeaseKey& key, const StoredTokens& expected, std::uint64_t token) const;
 
   [[nodiscard]] LeaseStore& raw() const noexcept { return *store_; }
-  /// Lets the handle go; calls that are under way stay in the ledger.
+  /// Releases the handle; calls that are under way stay in the ledger.
   void drop() noexcept { store_.reset(); }
 
  private:
@@ -144,10 +144,10 @@ class StoreCalls {
   std::shared_ptr<CallLedger> ledger_;
 };
 
-/// A version that no other call of this process gives. Thread-safe.
+/// A version that no other call in this process returns. Thread-safe.
 [[nodiscard]] RecordVersion newVersion();
 
-/// A record as a live holder writes it, with a new version and every field set but for data and attributes.
+/// A record as a live holder writes it, with a new version and every field set except data and attributes.
 [[nodiscard]] LeaseRecord recordOf(std::string holder);
 
 /// `expected` empty: only if there is no record.
@@ -155,7 +155,7 @@ class StoreCalls {
 [[nodiscard]] WriteRequest renew(LeaseKey key, std::string holder, std::vector<RecordVersion> expected);
 [[nodiscard]] WriteRequest release(LeaseKey key, std::string holder, std::vector<RecordVersion> expected);
 
-/// True if the outcome is a conflict that tells no other state than `current`.
+/// True if the outcome is a conflict that reports no other state than `current`.
 [[nodiscard]] testing::AssertionResult isConflictWith(const WriteOutcome& outcome,
                                                       const std::optional<LeaseRecord>& current);
 [[nodiscard]] testing::AssertionResult sameRecord(const LeaseRecord& actual, const LeaseRecord& expected);

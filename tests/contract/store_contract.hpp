@@ -16,10 +16,10 @@
 //   INSTANTIATE_TEST_SUITE_P(Mine, StoreContract, testing::Values(mine), storeName);
 //   }
 //
-// StoreContract is what every store must keep. The further suites below test what only some stores offer; instantiate
-// those that apply and override what they need of StoreFixture. Each test gets a new fixture, so leases of one test
-// are never seen by another. Every call that any test makes is checked to be answered exactly once and never inside
-// the call, also the calls of tests that are about something else.
+// StoreContract is what every store must keep. The suites below test features that only some stores offer. Instantiate
+// those that apply, and override the parts of StoreFixture that they need. Each test gets a new fixture, so no test
+// sees the leases of another. For every call of any test it is checked that it is answered exactly once and never
+// inside the call, even if the test is about something else.
 #pragma once
 
 #include <cstdint>
@@ -37,22 +37,22 @@
 
 namespace tenure::contract {
 
-/// Fresh, empty data for one test, and ways to reach it. Made and used on the test's thread only.
+/// Fresh, empty data for one test, and ways to access it. Created and used on the test's thread only.
 class StoreFixture {
  public:
   virtual ~StoreFixture() = default;
 
-  /// A store on this fixture's data. Each call gives another handle, as another process would have it: nothing
-  /// shared in memory, if the store can do so. A store for one process gives the same object each time.
+  /// A store on this fixture's data. Each call returns another handle, as another process would have it: if the store
+  /// can do so, nothing is shared in memory. A store for one process returns the same object each time.
   [[nodiscard]] virtual std::shared_ptr<LeaseStore> open() = 0;
 
-  /// StoreOperatorContract: what an operator, a clean-up job or a foreign program may do to the data, behind the
-  /// store's back. The record and the fencing counter of a lease are deleted one without the other.
+  /// StoreOperatorContract: what an operator, a clean-up job or a foreign program may do to the data without the store.
+  /// The record and the fencing counter of a lease are deleted separately.
   virtual void eraseRecord(const LeaseKey& key);
   virtual void eraseCounter(const LeaseKey& key);
-  /// StoreOperatorContract: makes the stored record one that the store must not understand.
+  /// StoreOperatorContract: changes the stored record so that the store must not understand it.
   virtual void corruptRecord(const LeaseKey& key);
-  /// StoreOperatorContract: writes this number over the record's token and over the counter, whatever it is.
+  /// StoreOperatorContract: writes this number, whatever it is, over the record's token and over the counter.
   virtual void setToken(const LeaseKey& key, std::uint64_t token);
 
   /// StoreStallContract: no write is served while the returned handle lives (a foreign process holds the write lock,
@@ -85,7 +85,7 @@ class StoreContract : public testing::TestWithParam<StoreUnderTest> {
   [[nodiscard]] StoreCalls& other() { return handles_.at(1); }
   /// One more handle that this test may drop on its own; its calls are checked like all others.
   [[nodiscard]] StoreCalls openMore() { return StoreCalls{fixture_->open(), ledger_}; }
-  /// Lets store() and other() go; they may not be used any more.
+  /// Releases store() and other(); they must not be used any more.
   void dropHandles() { handles_.clear(); }
 
  private:
@@ -103,10 +103,11 @@ class StoreRecoverContract : public StoreContract {};
 /// Stores whose watch() gives hints.
 class StoreWatchContract : public StoreContract {};
 
-/// Stores whose data others can reach: eraseRecord(), eraseCounter(), corruptRecord(), setToken(); they offer remove().
+/// Stores whose data others can access: eraseRecord(), eraseCounter(), corruptRecord(), setToken(); they offer
+/// remove().
 class StoreOperatorContract : public StoreContract {};
 
-/// Stores that can be kept waiting: stall().
+/// Stores that can be blocked: stall().
 class StoreStallContract : public StoreContract {};
 
 /// Stores whose data outlives all handles.

@@ -1,4 +1,4 @@
-// The fencing counter (invariant I7), and asking a term to end.
+// The fencing counter (invariant I7), and requests to end a term.
 #include <algorithm>
 #include <mutex>
 #include <thread>
@@ -82,12 +82,13 @@ TEST_P(StoreContract, theFloorIsForAcquisitionsOnly) {
   const Applied taken = store().apply(acquire(key, "a"));
   WriteRequest heartbeat = renew(key, "a", {store().record(key).version});
   heartbeat.tokenFloor = FencingToken{1'000};
-  heartbeat.record.token = FencingToken{1'000};  // what the caller has there changes nothing either
+  heartbeat.record.token = FencingToken{1'000};  // the token that the caller writes there has no effect either
   EXPECT_EQ(store().apply(std::move(heartbeat)).token, taken.token);
   EXPECT_EQ(store().record(key).token, taken.token);
 }
 
-// A candidate of an older release may have believed a resource that told a made-up token, and would carry it on.
+// A candidate of an older release may have believed a resource that reported an invented token, and would continue with
+// it.
 TEST_P(StoreContract, aFloorFarAboveEveryTokenHereIsRefusedByName) {
   const LeaseKey key{"lease"};
   const auto refused = [&](std::vector<RecordVersion> expected, std::uint64_t floor) {

@@ -1,5 +1,5 @@
-// A record that goes while its term may still run: the fencing counter states the lease of that term until it ends
-// cleanly, so that whoever comes later waits as for the record.
+// A record vanishes while its term may still run. The fencing counter states the lease of that term until the term ends
+// cleanly, so that a later candidate waits as it would for the record.
 #include <barrier>
 #include <thread>
 

@@ -29,7 +29,7 @@ class Hints {
     const std::lock_guard lock{mutex_};
     return count_;
   }
-  /// Calls that are made inside must not run the hint.
+  /// Calls that are made inside `calls` must not run the hint.
   template <class Calls>
   void during(const Calls& calls) {
     caller_ = std::this_thread::get_id();
@@ -76,7 +76,7 @@ TEST_P(StoreWatchContract, aHintThatComesAfterTheLastWriteFindsIt) {
       last = request.record.version;
       other().apply(std::move(request));
     }
-    // Looks at the record only when told to, as a candidate between two polls does.
+    // Reads the record only when it gets a hint, as a candidate between two polls does.
     int seen = 0;
     RecordVersion found;
     while (found != last) {

@@ -1,6 +1,8 @@
-"""The shell and Python of the documents that is marked as run, and the command lines in their C#: what readers paste works.
+"""Runs the shell and Python blocks of the documents that are marked as run, and the command lines in their C#: what
+readers paste works.
 
-Each works under a lock of a table that is not there yet, gives the lock up, and leaves a lock alone that another holds.
+Each works under a lock in a table that does not exist yet, releases the lock, and does not touch a lock that another
+process holds.
 """
 
 import os
@@ -19,7 +21,7 @@ from tenure_program import TableTest, the_endpoint
 TABLE = re.compile(r"\b(locks-tenure|lockTable)\b")
 KEY = re.compile(r"\b(nightly|Moe)\b")
 PATIENCE = 60
-# What the examples call the work: programs of these names, and a function for Python.
+# The examples' names for the work: programs of these names, and a function for Python.
 PROGRAMS = ("nightly", "do-work")
 IN_PYTHON = "def backup():\n    print('worked')\n\n\n"
 
@@ -30,7 +32,7 @@ def marked(*languages):
 
 
 def command_lines(code):
-    """The command lines in a block of C#: strings that begin with `lock`, with the constants that they name."""
+    """The command lines in a block of C#: strings that begin with `lock`, with the constants that they use."""
     constants = dict(re.findall(r'const string (\w+) = "([^"]*)";', code))
     for quoted in re.findall(r'"(lock (?:[^"\\]|\\.)*)"', code):
         line = quoted.replace('\\"', '"')

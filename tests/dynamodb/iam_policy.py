@@ -1,4 +1,5 @@
-"""docs/iam-policy-dynamodb.json, what the store's sources can send, and what a log of the fault proxy shows it sent."""
+"""Compares docs/iam-policy-dynamodb.json, what the store's sources can send, and what a log of the fault proxy
+shows."""
 
 import json
 import pathlib
@@ -8,7 +9,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 POLICY = ROOT / "docs" / "iam-policy-dynamodb.json"
 SOURCES = ROOT / "lockcore" / "stores" / "dynamodb"
 
-# All of DynamoDB's data plane, and of its control plane what could concern one table.
+# All operations of DynamoDB's data plane, and those of its control plane that may concern one table.
 OPERATIONS = """
 BatchExecuteStatement BatchGetItem BatchWriteItem CreateBackup CreateGlobalTable CreateTable DeleteBackup DeleteItem
 DeleteTable DescribeBackup DescribeContinuousBackups DescribeEndpoints DescribeGlobalTable DescribeLimits DescribeTable
@@ -17,13 +18,13 @@ ListTagsOfResource PutItem Query Scan TagResource TransactGetItems TransactWrite
 UpdateContinuousBackups UpdateGlobalTable UpdateItem UpdateTable UpdateTableReplicaAutoScaling UpdateTimeToLive
 """.split()
 
-# A transaction is allowed by what it consists of; there is no action of its own name.
+# A transaction needs the permissions of its parts; it has no action of its own.
 TRANSACTION_PARTS = {"Update": "UpdateItem", "Put": "PutItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem",
                      "Get": "GetItem"}
 
 
 def allowed(policy):
-    """The actions of a policy, without their prefix. Wildcards are none of least privilege."""
+    """The actions of a policy, without their prefix. Wildcards are not least privilege, so they count as none."""
     actions = set()
     for statement in policy["Statement"]:
         listed = statement["Action"]

@@ -1,7 +1,7 @@
 """The IAM policy that the documents ship allows what the DynamoDB store does, and nothing else.
 
-TENURE_DYNAMODB_PROGRAMS in the environment: test programs of the store, separated by colons, which are run through the
-fault proxy, whose log tells what they sent.
+TENURE_DYNAMODB_PROGRAMS in the environment: test programs of the store, separated by colons. They run through the fault
+proxy, and its log shows what they sent.
 """
 
 import os
@@ -16,7 +16,7 @@ import dynamodb_server
 import iam_policy
 from client import FaultProxy
 
-# Sent by the tests themselves: to clean up, and to play foreign writers.
+# Sent by the tests themselves: to clean up, and to act as foreign writers.
 BY_HAND = {"DeleteTable", "PutItem", "Query"}
 
 
@@ -62,7 +62,7 @@ class Policy(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stdout[-4000:])
             seen = iam_policy.sent(proxy.log())
         self.assertEqual(seen - self.allowed - BY_HAND, set())
-        # The tests must have shown the usual work, or they have shown nothing.
+        # The tests must have done the usual work, or the log shows nothing.
         self.assertLessEqual({"GetItem", "UpdateItem", "DescribeTable", "CreateTable", "Scan"}, seen)
 
 

@@ -15,7 +15,7 @@ ENDPOINT = "TENURE_TEST_DYNAMODB_ENDPOINT"
 
 
 def execute(command, endpoint=None):
-    """Becomes the command."""
+    """Replaces this process by the command."""
     if endpoint:
         import dynamodb_server
         environment = dynamodb_server.environment(endpoint)

@@ -15,7 +15,7 @@ sys.path[:0] = [str(HERE.parent / "interop"), str(HERE.parent / "faults")]
 from client import FaultProxy
 from tenure_program import TableTest, keep_figures, the_endpoint, wait_until
 
-# One at a time leads: the kernel gives the lock to one job, and takes it back when the last process of that job is gone.
+# One job at a time leads: the kernel gives it the lock, and takes the lock back when the job's last process has ended.
 JOB = ('echo $TENURE_FENCING_TOKEN >> "$LIES/tokens"; '
        'flock --nonblock --conflict-exit-code 9 "$LIES/lock" sleep 0.3 || echo overlap >> "$LIES/overlaps"')
 ERROR = {"__type": "com.amazonaws.dynamodb.v20120810#InternalServerError", "message": "made up"}
@@ -42,7 +42,7 @@ class Lies(TableTest):
         return path.read_text().split() if path.exists() else []
 
     def test_nobody_leads_by_an_answer_that_is_made_up(self):
-        self.win_once("first")  # makes the table
+        self.win_once("first")  # creates the table
         proxy = self.enterContext(FaultProxy(the_endpoint(), seed=8))
         for name in ("a", "b"):
             self.start(name, proxy.endpoint)

@@ -1,4 +1,4 @@
-"""`tenure run` on DynamoDB keeps its term though replies are lost, and wins at once though the winning one is.
+"""`tenure run` on DynamoDB keeps its term although replies are lost, and wins at once if the winning reply is lost.
 
 TENURE_LOST_REPLIES_SECONDS: how long renewals lose their replies (20 if not set).
 """
@@ -27,7 +27,7 @@ class LostReplies(TableTest):
         return int(self.item(self.group)["tenureToken"]["N"])
 
     def end_holding(self, process):
-        """The term ends by a polite end of the work, and had not ended before."""
+        """The term ends by a regular end of the work, and had not ended before."""
         process.communicate("\n")
         self.assertEqual(process.returncode, 0, self.log_of().read_text()[-2000:])
         ends = [line for line in self.log_of().read_text().splitlines() if "revoked (" in line]
@@ -50,7 +50,7 @@ class LostReplies(TableTest):
         self.end_holding(process)
 
     def test_a_log_that_nobody_reads_does_not_cost_the_term(self):
-        """Each lost reply is a line in the log, and the pipe for it is full soon."""
+        """Each lost reply is a line in the log, and the pipe for the log is soon full."""
         process = subprocess.Popen(
             [os.environ["TENURE_PROGRAM"], "run", "--config", self.config(endpoint=self.proxy.endpoint), "--once", "--",
              "sh", "-c", "echo; read line; exit 0"],
@@ -58,15 +58,15 @@ class LostReplies(TableTest):
         self.addCleanup(self._end, process)
         process.stdout.readline()
         self.proxy.add("drop_after", operation="UpdateItem", probability=0.5)
-        # Some ten lines fill it; then more than three leases.
+        # About ten lines fill it; then more than three leases.
         self.proxy.wait_for(lambda log: len(log) > 80, 40)
         _, told = process.communicate("\n")
         self.assertEqual(process.returncode, 0, told)
 
     def wins_though(self, **rule):
         """An absent lease is won under this fault without waiting a lease out."""
-        self.win_once()  # makes the table
-        # Both items: the counter's would say that the term of the lock item, which is gone, may still run.
+        self.win_once()  # creates the table
+        # Both items: the counter's alone would say that the term of the deleted lock item may still run.
         for key in (self.group, self.group + "#fence"):
             self.call("DeleteItem", Key={"key": {"S": key}})
         self.proxy.set_rules([{"operation": "TransactWriteItems", "count": 1, **rule}])

@@ -1,4 +1,4 @@
-"""Three `tenure run` on DynamoDB while the table cannot be reached: who leads, what it costs, and how soon it is over.
+"""Three `tenure run` on DynamoDB while the table cannot be reached: who leads, what it costs, and how soon it recovers.
 
 TENURE_OUTAGE_SECONDS: how long the long outage is (15 if not set).
 """
@@ -29,18 +29,18 @@ store: {{ type: dynamodb, table: {table}, region: us-east-1, endpoint: "{endpoin
 """
 JOB = [sys.executable, "-E", "-S", "-B", str(HERE.parent / "interop" / "holder_job.py")]
 FOR_EVER_MS = 10**10
-# A sanitizer keeps memory of its own, which grows with what it has seen.
+# A sanitizer needs additional memory, which grows with what it has seen.
 SANITIZED = bool(os.environ.get("TENURE_SANITIZED"))
 
-# What a candidate waits at most between two polls of a store that fails: a heartbeat and the jitter, and while a request
-# is not answered at all, the time for that request as well. Two round trips and this machine's scheduling come on top.
+# The longest wait of a candidate between two polls of a store that fails: a heartbeat and the jitter. If a request gets
+# no answer at all, the time for that request is added. Two round trips and this machine's scheduling come on top.
 POLL_S = 1.25 * HEARTBEAT_MS / 1000
 UNANSWERED_S = HEARTBEAT_MS / 1000
 MARGIN_S = 0.4
-# Before the waits have grown to a heartbeat there are some requests more: the leader's renewals while it is in doubt,
+# Before the waits have grown to a heartbeat there are a few more requests: the leader's renewals while it is in doubt,
 # and the first polls of the others.
-FIRST_REQUESTS = 10 + 8 * 8  # and eight copies of eight requests, before it is known that nothing is answered any more
-# At most 8 connections wait for a reply that is late, and for each of them one more is made ready.
+FIRST_REQUESTS = 10 + 8 * 8  # and eight copies of eight requests, before they know of the outage
+# At most 8 connections wait for a late reply, and for each of them one more connection is prepared.
 LATE = 2 * 8
 KINDS = {
     "refused": None,
@@ -51,7 +51,7 @@ KINDS = {
 
 
 class Sample:
-    """What a process holds just now."""
+    """What a process uses at this moment."""
 
     def __init__(self, pid):
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
@@ -74,7 +74,7 @@ class Sample:
 
 
 class Candidate:
-    """One `tenure run`; its log with the times of arrival."""
+    """One `tenure run`, and its log with the times of arrival."""
 
     def __init__(self, name, config, ledger):
         self.name = name
@@ -90,7 +90,7 @@ class Candidate:
             self.lines.append((time.monotonic(), line.rstrip()))
 
     def said(self, what, since=0.0):
-        """When it first said so, or None."""
+        """The time of the first such line, or None."""
         return next((at for at, line in list(self.lines) if at >= since and what in line), None)
 
     def sample(self):
@@ -132,20 +132,20 @@ class Outage(TableTest):
         return wait_until(lambda: next((c for c in self.candidates if c.said("elected with", since)), None), "a leader")
 
     def begin(self, kind):
-        """The server is away from now on, in this way."""
+        """From now on the server is unavailable, in this way."""
         self.proxy.set_rules([KINDS[kind]] if KINDS[kind] else [])
         self.proxy.listen(kind != "refused")
 
     def end_outage(self):
-        """The one that leads afterwards, and after how many seconds."""
-        over = time.monotonic()  # before: somebody may win while the proxy still answers this test
+        """The process that leads afterwards, and after how many seconds."""
+        over = time.monotonic()  # before: a process may win while the proxy still answers this test
         self.proxy.clear()
         self.proxy.listen(True)
         leader = self.elected_since(over)
         return leader, leader.said("elected with", over) - over
 
     def expect_end_of_term(self, began):
-        """The leader doubts, and stops on time and for the right reason."""
+        """The leader is in doubt, and stops on time and for the right reason."""
         leads_for = (LEASE_MS * 0.9 + MARGIN_S * 1000) / 1000
         revoked = wait_until(lambda: self.leader.said("revoked (", began), "the end of the term")
         self.assertLess(revoked - began, leads_for + self.lateness.worst())
@@ -161,7 +161,7 @@ class Outage(TableTest):
         self.assertEqual([], claims[:3])
 
     def expect_two_terms(self):
-        """One before the outage and one after it; at no time two."""
+        """One leader before the outage and one after it; at no time two."""
         terms = wait_until(lambda: self.terms() if len(self.terms()) > 1 else None, "the job of the second term")
         self.assertEqual(len(terms), 2, terms)
         self.assertEqual([], judge.overlaps(terms))
@@ -171,7 +171,7 @@ class Outage(TableTest):
         return judge.terms_of(judge.read(self.ledger))
 
     def go_through(self, kinds, seconds_each, watch=lambda: None):
-        """An outage that changes its kind now and then: when it began, and the requests that arrived in it."""
+        """An outage that changes its kind now and then: its start, and the requests that arrived in it."""
         before = self.proxy.counters()
         began = time.monotonic()
         for n, kind in enumerate(kinds):
@@ -216,14 +216,14 @@ class Outage(TableTest):
         seconds = float(os.environ.get("TENURE_OUTAGE_SECONDS", "15"))
         each = min(30, seconds / len(KINDS))
         rounds = int(seconds / each / len(KINDS))
-        for candidate in self.candidates:  # one that has only just been started has not its usual size yet
+        for candidate in self.candidates:  # one that was just started has not reached its usual size yet
             wait_until(lambda c=candidate: c is self.leader or c.said("the leader is"), f"{candidate.name} to know the leader")
         before = [c.sample() for c in self.candidates]
         samples = []
         began, arrived = self.go_through([*KINDS] * rounds, each, lambda: samples.append([c.sample() for c in self.candidates]))
         lasted = time.monotonic() - began
         self.leader, took = self.end_outage()
-        # Each kind of fault brings in code and buffers that were not needed before.
+        # Each kind of fault needs code and buffers that were not needed before.
         first_round = samples[len(samples) // rounds - 1] if rounds > 1 else before
         for n, candidate in enumerate(self.candidates):
             most = {name: max(getattr(s[n], name) for s in samples) for name in ("rss_kib", "fds", "connections")}

@@ -1,4 +1,4 @@
-"""The server that scripts/dynamodb_local and the launcher give is a real DynamoDB, for this command only, and ends."""
+"""scripts/dynamodb_local and the launcher give a real DynamoDB, for one command only, which ends with the command."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def wait_until(condition, what):
 
 
 class Shared(unittest.TestCase):
-    """What the launcher gave to this very test."""
+    """The server that the launcher gave to this test."""
 
     def test_answers_as_dynamodb(self):
         endpoint = os.environ[dynamodb_server.ENDPOINT]
@@ -115,7 +115,7 @@ class OwnServer(unittest.TestCase):
 
 
 class SharedByCtest(unittest.TestCase):
-    """The launcher, under a ctest of this test's own."""
+    """The launcher, under a ctest that this test starts."""
 
     def setUp(self):
         directory = tempfile.TemporaryDirectory()

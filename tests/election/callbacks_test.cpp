@@ -21,10 +21,10 @@ std::string nameOfMoment(const testing::TestParamInfo<Moment>& info) {
   return names[static_cast<std::size_t>(info.param)];
 }
 
-/// Each case in each callback, with callbacks on threads of the library's own and on an executor.
+/// Each case in each callback, with callbacks on the library's own threads and on an executor.
 class InEachCallback : public testing::TestWithParam<Moment> {
  protected:
-  /// A listener that writes down terms and does `what` once, at the moment.
+  /// A listener that records terms and does `what` once, at the given moment.
   Listener doing(std::function<void()> what) {
     auto once = [this, alive = alive_, what = std::move(what)] {
       if (!done_.exchange(true)) what();
@@ -44,7 +44,7 @@ class InEachCallback : public testing::TestWithParam<Moment> {
     return listener;
   }
 
-  /// Lets the elector live through all five.
+  /// Makes all five callbacks of the elector happen.
   void provoke(const Candidate& a) {
     a->start();
     (void)stage_.advanceUntil([&] { return done_ || record_.count("elected") == 1; });
@@ -53,7 +53,7 @@ class InEachCallback : public testing::TestWithParam<Moment> {
     a.store->set(Operation::renew, Fault::none);
     (void)stage_.advanceUntil([&] { return done_.load(); }, 2s);
     if (!done_) a->stepDown();
-    // With threads of the library's own the call may come a little after the time that caused it.
+    // On the library's own threads the call may come a little after the time that caused it.
     ASSERT_TRUE(eventually([&] {
       stage_.settle();
       return done_.load();
@@ -66,7 +66,7 @@ class InEachCallback : public testing::TestWithParam<Moment> {
   Stage stage_;
   Record record_;
   std::atomic<bool> done_{false};
-  std::shared_ptr<int> alive_{std::make_shared<int>()};  ///< shared with the listener: it goes with the elector
+  std::shared_ptr<int> alive_{std::make_shared<int>()};  ///< shared with the listener: destroyed with the elector
 };
 
 INSTANTIATE_TEST_SUITE_P(Callbacks, InEachCallback,
@@ -89,7 +89,7 @@ TEST_P(InEachCallback, theElectorMayBeDestroyed) {
   LeaderElector* raw = nullptr;
   Candidate a;
   a = stage_.candidateWith("a", doing([&] { delete raw; }));
-  raw = a.elector.release();  // from here on it is the callback's
+  raw = a.elector.release();  // from here on the callback owns it
   Candidate borrowed{a.store, nullptr, {raw, {&stage_}}};
   provoke(borrowed);
   (void)borrowed.elector.release();
@@ -207,7 +207,7 @@ TEST_F(Callbacks, stopMayBeCalledByACallbackOfTheStopToken) {
   }
 }
 
-/// A callback of the stop token that blocks holds up nobody but the thread that it runs on.
+/// A callback of the stop token that blocks delays nothing but its own thread.
 TEST_F(Callbacks, aBlockedCallbackOfTheStopTokenHoldsUpNeitherOnRevokedNorOtherElectors) {
   std::promise<void> release;
   const std::shared_future<void> released{release.get_future()};
@@ -224,7 +224,7 @@ TEST_F(Callbacks, aBlockedCallbackOfTheStopTokenHoldsUpNeitherOnRevokedNorOtherE
   a->requestStop();
   stage_.clock->runReady();
   ASSERT_TRUE(eventually([&] { return onStop != nullptr && stage_.executor->waiting() > 0; }));
-  // onRevoked fires the token itself if the other thread was slow; give that thread its turn first.
+  // onRevoked fires the token itself if the other thread was slow; so let that thread run first.
   const Candidate b = stage_.candidate("b", [](GroupOptions& options) { options.group = "other"; });
   b->start();
   ASSERT_TRUE(stage_.advanceUntil([&] { return record.count("revoked") == 1 && b->isLeader(); }));
@@ -283,7 +283,7 @@ TEST_F(Callbacks, aMovedElectorGoesOn) {
   *a.elector = std::move(moved);
   EXPECT_TRUE(a->isLeader());
 
-  // Assigned over, an elector is stopped as by its destructor.
+  // An elector that is overwritten by assignment stops as in its destructor.
   Candidate other = stage_.candidate("other", [](GroupOptions& options) { options.group = "other"; });
   stage_.drive<bool>([&] { return *a.elector = std::move(*other.elector), true; });
   EXPECT_EQ(a.record->count("revoked 1 stopped"), 1);

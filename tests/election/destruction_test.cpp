@@ -74,7 +74,7 @@ TEST_F(Destruction, waitsForACallbackThatIsRunning) {
   }
 }
 
-/// What the drain timeout did not suffice for is waited for still, as long as stop() might have taken.
+/// If the drain timeout was too short for the work, the destructor still waits for as long as stop() might have taken.
 TEST_F(Destruction, waitsForWorkThatEndsAfterTheDrainTimeout) {
   const Adjust brief = [](GroupOptions& options) { options.lease.drainTimeout = 0ms; };
   std::promise<void> release;
@@ -95,7 +95,7 @@ TEST_F(Destruction, waitsForWorkThatEndsAfterTheDrainTimeout) {
     EXPECT_TRUE(left);
     EXPECT_TRUE(revoked) << "never one without the other";
   }};
-  // Stopped without a drain: from here on only the callback keeps the destructor.
+  // Stopped without a drain: from here on only the callback delays the destructor.
   EXPECT_TRUE(eventually([&] {
     stage_.settle();
     return stage_.logged("stopped (notDrained)");
@@ -104,7 +104,7 @@ TEST_F(Destruction, waitsForWorkThatEndsAfterTheDrainTimeout) {
   destroyer.join();
 }
 
-/// Real time: the work never ends, so the destructor gives up, says so, and nothing is called any more.
+/// Real time: the work never ends. So the destructor gives up, reports it, and no callback comes any more.
 TEST_F(Destruction, doesNotWaitForeverAndThenMutesTheListeners) {
   const Adjust brief = [](GroupOptions& options) { options.lease = {.duration = 100ms}; };
   std::promise<void> release;
@@ -127,7 +127,8 @@ TEST_F(Destruction, doesNotWaitForeverAndThenMutesTheListeners) {
   EXPECT_EQ(revoked, 0);
 }
 
-/// What the listeners own dies with the elector, on the thread that destroys it, not some time later on another.
+/// Objects that the listeners own are destroyed with the elector, on the thread that destroys it, and not later on
+/// another.
 TEST_F(Destruction, destroysTheListeners) {
   for (int round = 0; round < 100; ++round) {
     Stage stage;
@@ -166,7 +167,7 @@ TEST_F(Destruction, tellsTheWorkAlsoIfTheSchedulerStandsStill) {
   ASSERT_TRUE(term.leads());
   delete a.elector.release();  // nobody runs the stage meanwhile
   EXPECT_TRUE(term.stopToken().stop_requested());
-  // The lease goes on, as the clock of the stage stands still: whoever asks shall not believe that he leads.
+  // The lease still runs, because the clock of the stage stands still; but isLeader() must not say so.
   EXPECT_TRUE(term.isValid());
   EXPECT_FALSE(term.leads());
   EXPECT_EQ(term.remaining(), 0ns);
@@ -175,7 +176,7 @@ TEST_F(Destruction, tellsTheWorkAlsoIfTheSchedulerStandsStill) {
   EXPECT_EQ(record.count("revoked"), 1);
 }
 
-/// I5: the term was ended by the stop already, and what hangs is the release.
+/// I5: the stop has already ended the term; only the release hangs.
 TEST_F(Destruction, tellsNoSecondEndWhileTheReleaseHangs) {
   const Adjust brief = [](GroupOptions& options) { options.lease = {.duration = 100ms}; };
   Record record;
@@ -192,7 +193,7 @@ TEST_F(Destruction, tellsNoSecondEndWhileTheReleaseHangs) {
   EXPECT_EQ(record.lines(), (Lines{"elected 1", "revoked 1 stopped"}));
 }
 
-/// I5: the destructor has ended the term, and while it waits for onRevoked the loop goes on again and ends it too.
+/// I5: the destructor has ended the term. While it waits for onRevoked, the loop continues and ends the term too.
 TEST_F(Destruction, tellsNoSecondEndIfTheSchedulerGoesOnAgain) {
   const Adjust brief = [](GroupOptions& options) { options.lease = {.duration = 100ms}; };
   std::atomic<int> elected{0};

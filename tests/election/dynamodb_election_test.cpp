@@ -1,4 +1,4 @@
-// Electors on DynamoDB in real time, each with a store and connections of its own, as processes have them.
+// Electors on DynamoDB in real time. Each has its own store and connections, as separate processes would.
 #include <algorithm>
 #include <array>
 #include <future>
@@ -17,7 +17,7 @@ class DynamoDbElection : public DynamoDbTable {
   struct Member {
     std::string id;
     std::unique_ptr<Record> record{std::make_unique<Record>()};
-    std::unique_ptr<LeaderElector> elector{};  // last: its record is told until it is gone
+    std::unique_ptr<LeaderElector> elector{};  // last: its record receives callbacks until it is destroyed
   };
 
   Member& add(const std::string& id, std::shared_ptr<LeaseStore> over) {
@@ -39,7 +39,7 @@ class DynamoDbElection : public DynamoDbTable {
     EXPECT_TRUE(eventually([&] { return leaders() == 1; }));
     return *std::find_if(members_.begin(), members_.end(), [](const Member& m) { return m.elector->isLeader(); });
   }
-  /// The record is told a moment after isLeader() turns true.
+  /// The record is told a moment after isLeader() became true.
   [[nodiscard]] static bool led(const Member& member, int times = 1) {
     return eventually([&] { return member.record->count("elected") >= times; });
   }
@@ -49,7 +49,7 @@ class DynamoDbElection : public DynamoDbTable {
 
   std::vector<Member> members_ = [] {
     std::vector<Member> none;
-    none.reserve(8);  // references to members stay good
+    none.reserve(8);  // references to members stay valid
     return none;
   }();
 };
@@ -64,7 +64,7 @@ TEST_F(DynamoDbElection, OneOfThreeLeadsAndTheOthersKnowWho) {
       return seen && seen->holder == first.elector->candidate() && seen->token == FencingToken{1};
     })) << member.id;
   }
-  // It goes on so for many heartbeats.
+  // This continues for many heartbeats.
   ASSERT_TRUE(eventually([&] { return first.record->count("renewed 1") >= 12; }));
   EXPECT_EQ(terms(), 1);
   EXPECT_EQ(leaders(), 1);
@@ -81,7 +81,7 @@ TEST_F(DynamoDbElection, ACandidateThatIsCutOffIsFollowedWhenItsLeaseIsOver) {
   ASSERT_TRUE(eventually([&] { return second.elector->isLeader(); }));
   const auto took = elapsedForHolder(silent, readClock());
   EXPECT_FALSE(first.elector->isLeader());
-  // Its last heartbeat was up to one before; it was seen, and is seen to be over, within a poll.
+  // Its last heartbeat was up to one heartbeat before. A poll saw that, and a poll sees that it is over.
   EXPECT_GT(took, lease - heartbeat - margin());
   EXPECT_LT(took, lease + heartbeat + margin());
   EXPECT_EQ(second.elector->fencingToken(), FencingToken{2});
@@ -129,7 +129,7 @@ TEST_F(DynamoDbElection, ADeletedLeaseRevokesWithRecordMissingAndTheTokenRises) 
   EXPECT_EQ(only.record->term().fencingToken(), FencingToken{2}) << "the counter is a row of its own";
 }
 
-/// It has never seen the item, and the leader does not hear of the deletion before its lease is over.
+/// It has never seen the item, and the leader does not notice the deletion before its lease is over.
 TEST_F(DynamoDbElection, ACandidateThatComesAfterTheDeletionNeverLeadsBesideTheLeader) {
   const auto cut = std::make_shared<FaultStore>(store(), sharedScheduler());
   Member& first = add("first", cut);

@@ -1,4 +1,4 @@
-// A table for one test of electors, and a hand that writes to it without the store's code.
+// A table for one test of electors, and direct access to it without the store's code.
 #pragma once
 
 #include <chrono>
@@ -21,19 +21,19 @@
 namespace tenure::test {
 
 inline std::string dynamoDbEndpoint() {
-  const char* value = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  const char* value = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   if (value == nullptr) {
     throw std::runtime_error{"TENURE_TEST_DYNAMODB_ENDPOINT is not set; run: scripts/dynamodb_local -- this program"};
   }
   return value;
 }
 
-/// The table comes to be with the first elector, or by make(), and goes with the test.
+/// The first elector, or make(), creates the table; it is deleted after the test.
 class DynamoDbTable : public testing::Test {
  protected:
   static constexpr std::chrono::milliseconds lease{1'200};
   static constexpr std::chrono::milliseconds heartbeat{300};
-  /// What a few round trips to the test's server may take, and by how much the machine is late besides.
+  /// How long a few round trips to the test's server may take, plus how late the machine is.
   [[nodiscard]] std::chrono::nanoseconds margin() const { return std::chrono::milliseconds{500} + 4 * probe_.worst(); }
 
   DynamoDbTable() {
@@ -44,10 +44,10 @@ class DynamoDbTable : public testing::Test {
   }
   void TearDown() override { call("DeleteTable", ""); }
 
-  /// With connections of its own, as another process would have them.
+  /// A store with its own connections, as another process would have it.
   [[nodiscard]] std::shared_ptr<LeaseStore> store() const { return makeDynamoDbStore(options_); }
 
-  /// Started, and writes down all that it is told.
+  /// An elector that is started and records all its callbacks.
   [[nodiscard]] static std::unique_ptr<LeaderElector> elector(const std::string& id, std::shared_ptr<LeaseStore> store,
                                                               Record& record,
                                                               std::chrono::milliseconds duration = lease) {

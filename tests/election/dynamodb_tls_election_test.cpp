@@ -1,4 +1,4 @@
-// An elector over https whose new handshakes fail while a connection that stands goes on working.
+// An elector over https: new handshakes fail, and existing connections continue to work.
 #include "election/dynamodb_table.hpp"
 #include "election/tls_front.hpp"
 
@@ -20,16 +20,16 @@ class DynamoDbTlsElection : public DynamoDbTable, public testing::WithParamInter
   /// The connections that a client keeps.
   static constexpr std::size_t ready = 4;
 
-  /// For a term that is to survive: no renewal may come too late because the machine is busy.
+  /// For a term that must survive: no renewal may come too late because the machine is busy.
   static constexpr std::chrono::milliseconds longLease{4'000};
 
-  /// Leads over connections that stand ready, and new ones fail from now on.
+  /// Leads over existing connections; from now on new ones fail.
   void lead(std::chrono::milliseconds duration) {
     elector_ = elector("only", store(), record_, duration);
     ASSERT_TRUE(eventually([&] { return record_.count("elected 1") == 1 && front_.standing() == ready; }));
     GetParam().breakThem(front_);
   }
-  /// The term goes on for further heartbeats, more than a lease's worth.
+  /// The term continues for further heartbeats, for more than one lease.
   void expectTheTermToGoOn() {
     const int enough = record_.count("renewed 1") + static_cast<int>(longLease / heartbeat) + 2;
     ASSERT_TRUE(eventually([&] { return record_.count("renewed 1") >= enough || record_.count("revoked") > 0; }));
@@ -72,7 +72,7 @@ TEST_P(DynamoDbTlsElection, WithoutAnyConnectionTheTermEndsOnTimeAndTheNextOneFo
   front_.answerHandshakes();
   const Instant over = readClock();
   ASSERT_TRUE(eventually([&] { return record_.count("elected 2") == 1; }));
-  // A poll that is not answered any more, the wait after it, and the next poll.
+  // A poll that gets no answer any more, the wait after it, and the next poll.
   EXPECT_LT(elapsedForHolder(over, readClock()), heartbeat + heartbeat * 5 / 4 + margin());
 }
 

@@ -1,4 +1,4 @@
-// The executors that a user may bring: one thread, slow, refusing; and schedulers of his own.
+// Executors that a user may provide (one thread, slow, refusing), and the user's own schedulers.
 #include <algorithm>
 #include <stdexcept>
 #include <thread>
@@ -22,7 +22,7 @@ Group group(const std::string& id, const std::shared_ptr<LeaseStore>& store) {
   return Group::make({.group = "executor", .candidate = {.id = id}, .lease = {.duration = 1s}}, store).value();
 }
 
-/// An io_context with one thread, as a program has it.
+/// An io_context with one thread, as a program would have it.
 class Loop {
  public:
   ~Loop() {
@@ -137,7 +137,7 @@ TEST(Executors, aSlowOneGetsTheStopTokenBeforeOnElected) {
   for (int i = 0; i < 100 && !a->isLeader(); ++i) stage.clock->advance(10ms);
   ASSERT_TRUE(a->isLeader());
   a.store->setAll(Fault::fail);
-  stage.clock->advance(5s);  // the whole term passes before the executor gets to it
+  stage.clock->advance(5s);  // the whole term passes before the executor runs it
   ASSERT_FALSE(a->isLeader());
   a->requestStop();
   stage.clock->runReady();
@@ -166,7 +166,7 @@ TEST(Executors, oneThatThrowsLosesNoCallback) {
   EXPECT_TRUE(stage.logged("the pool is shut down"));
 }
 
-/// It accepted the task and threw afterwards: the task comes twice, the callback once.
+/// It accepted the task and then threw: the task comes twice, the callback once.
 TEST(Executors, oneThatThrowsAfterTakingTheTaskRunsItOnce) {
   Stage stage;
   Record record;

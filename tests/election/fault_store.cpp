@@ -28,7 +28,7 @@ void answer(const std::shared_ptr<Scheduler>& scheduler, Handler handler, Outcom
   scheduler->post([handler = std::move(handler), outcome = std::move(outcome)] { handler(outcome); });
 }
 
-/// A handler that passes its outcome on after a while. Called on the scheduler.
+/// A handler that passes its outcome on after a delay. Called on the scheduler.
 template <class Outcome>
 std::function<void(Outcome)> later(const std::shared_ptr<Scheduler>& scheduler, std::chrono::nanoseconds delay,
                                    std::function<void(Outcome)> handler) {

@@ -1,4 +1,4 @@
-// A store in front of another one that goes wrong on demand, operation by operation.
+// A store in front of another one that fails on demand, separately for each operation.
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace tenure::test {
 enum class Operation { read, acquire, renew, release };
 inline constexpr std::size_t operationCount = 4;
 
-/// What becomes of a call. "Applied" is what the store behind did, whatever the caller is told.
+/// What happens to a call. "Applied" is what the store behind it did, whatever the caller is told.
 enum class Fault {
   none,
-  fail,         ///< not applied, told so: an error of a read, Rejected for a write
-  dropRequest,  ///< not applied, not known: an error of a read, Unknown for a write
-  dropReply,    ///< applied, not known: an error of a read, Unknown for a write
+  fail,         ///< not applied, and the caller knows it: an error for a read, Rejected for a write
+  dropRequest,  ///< not applied, and nobody knows: an error for a read, Unknown for a write
+  dropReply,    ///< applied, and nobody knows: an error for a read, Unknown for a write
   hang,         ///< applied, and never answered
   hangBefore,   ///< not applied, and never answered
   throwing,     ///< the call throws
@@ -27,7 +27,7 @@ enum class Fault {
   throwsLate,   ///< the call throws; a write was applied before
 };
 
-/// Counts calls as well. Thread-safe. A fault stays until it is set to something else.
+/// It also counts calls. Thread-safe. A fault stays until another one is set.
 class FaultStore final : public LeaseStore {
  public:
   FaultStore(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Scheduler> scheduler);
@@ -35,11 +35,11 @@ class FaultStore final : public LeaseStore {
   void set(Operation operation, Fault fault);
   void setAll(Fault fault);
   void delayBy(std::chrono::nanoseconds delay);
-  /// Told by fail, dropRequest and dropReply.
+  /// The error that fail, dropRequest and dropReply return.
   void setError(StoreError error);
   [[nodiscard]] int calls(Operation operation) const;
   [[nodiscard]] int calls() const;
-  /// What deathNotice() gives; may throw.
+  /// The result of deathNotice(); may throw.
   void setDeathNotice(std::function<std::shared_ptr<DeathNotice>()> maker);
   /// No notifications from now on: candidates depend on their polls.
   void muteWatch() { watchFault_ = Fault::fail; }

@@ -1,4 +1,4 @@
-// fork(): the child neither believes nor renews, and its copy of an elector does nothing.
+// fork(): the child neither believes that it leads nor renews, and its copy of an elector does nothing.
 #include <csignal>
 #include <cstdlib>
 #include <sys/syscall.h>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// The exit status of `child`, which must come within a bound: -1 if it was killed for not coming.
+/// The exit status of `child`, which must end within a bound; -1 if it was killed because it did not.
 int statusOf(pid_t child) {
   int status = 0;
   const bool ended = eventually([&] { return waitpid(child, &status, WNOHANG) == child; });

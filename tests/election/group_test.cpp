@@ -1,4 +1,4 @@
-// What a group refuses, all at once and before anything is done.
+// What a group refuses: all faults are reported together, before anything is done.
 #include <gtest/gtest.h>
 
 #include <tenure/election/group.hpp>

@@ -20,8 +20,8 @@ class Invariant : public testing::Test {
   Stage stage_;
 };
 
-/// Three candidates whose clocks differ by as much as the default guard covers, a store that goes wrong at random for
-/// each of them, pauses, steps down: never two that may act, and tokens only rise.
+/// Three candidates whose clocks differ by as much as the default guard covers. Each has its own store, which fails at
+/// random; they also pause and step down. There are never two that may act, and tokens only rise.
 class Turmoil {
  public:
   explicit Turmoil(std::uint64_t seed) : random_{seed} {
@@ -125,7 +125,7 @@ TEST_F(Invariant, I3_AChallengerWaitsForTheDurationInTheRecordSinceItFirstSawThe
   a.store->muteWatch();
   a->start();
   stage_.advance(1'500ms);
-  a.store->set(Operation::read, Fault::fail);  // an outage in between does not start the wait anew
+  a.store->set(Operation::read, Fault::fail);  // an outage in between does not start the wait again
   stage_.advance(500ms);
   a.store->set(Operation::read, Fault::none);
   stage_.advance(990ms);
@@ -135,7 +135,7 @@ TEST_F(Invariant, I3_AChallengerWaitsForTheDurationInTheRecordSinceItFirstSawThe
   const Candidate b = stage_.candidate("b");
   b->start();
   stage_.advance(2s);
-  stage_.usurp("another");  // a new version: the wait starts anew
+  stage_.usurp("another");  // a new version: the wait starts again
   stage_.advance(2'900ms);
   EXPECT_EQ(b.store->calls(Operation::acquire), 0);
 }
@@ -155,12 +155,12 @@ TEST_F(Invariant, I4_LeadershipEndsOnTimeWithAllThreadsOfTheLibraryBlocked) {
   EXPECT_EQ(a->remaining(), 0ns);
   EXPECT_EQ(a->status().remaining, 0ns);
   EXPECT_FALSE(a->status().fencingToken);
-  EXPECT_TRUE(term.isValid());  // while the work winds up
+  EXPECT_TRUE(term.isValid());  // while the work ends
   stage_.pause(300ms);
   EXPECT_FALSE(term.isValid());
 
   const auto renewals = a.store->calls(Operation::renew);
-  stage_.settle();  // the process goes on: no renewal may revive the term
+  stage_.settle();  // the process continues: no renewal may revive the term
   EXPECT_FALSE(term.leads());
   EXPECT_EQ(a.store->calls(Operation::renew), renewals);
 }
@@ -186,7 +186,7 @@ TEST_F(Invariant, I5_EveryElectedIsFollowedByExactlyOneRevoked) {
   stage_.advance(2s);
   nextTerm();
   a->stepDown();
-  a->stepDown();  // changes nothing
+  a->stepDown();  // has no effect
   stage_.settle();
   nextTerm();
   stage_.stop(a);
@@ -213,7 +213,7 @@ TEST_F(Invariant, I5_HoldsForCallbacksThatThrow) {
   EXPECT_EQ(record.lines(), (Lines{"elected 1", "revoked 1", "elected 2", "revoked 2", "elected 3", "revoked 3"}));
 }
 
-/// Callbacks on threads of the library's own, one of which blocks.
+/// Callbacks on the library's own threads; one of them blocks.
 TEST_F(Invariant, I6_CallbacksDelayNeitherRenewalNorTheDeadlineNorTheStopToken) {
   std::promise<Leadership> elected;
   std::promise<void> release;
@@ -303,7 +303,7 @@ TEST_F(Invariant, I9_TheSuccessorIsElectedAfterThePredecessorsWorkEnded) {
   EXPECT_TRUE(stage_.advanceUntil([&] { return b->isLeader(); }, 20ms)) << "a released lease is taken at once";
 }
 
-/// What onRevoked does is part of the work: it may take the things down that the term needed.
+/// What onRevoked does is part of the work: it may tear down what the term needed.
 TEST_F(Invariant, I9_NothingIsReleasedWhileOnRevokedRunsOfAnyListener) {
   std::vector<int> releases;
   std::vector<bool> valid;
@@ -311,7 +311,7 @@ TEST_F(Invariant, I9_NothingIsReleasedWhileOnRevokedRunsOfAnyListener) {
   LeaderElector* elector = nullptr;
   std::shared_ptr<FaultStore> store;
   const auto lookFor = [&](std::chrono::nanoseconds length) {
-    stage_.clock->advance(length);  // the scheduler runs on while this callback has not returned
+    stage_.clock->advance(length);  // the scheduler continues to run while this callback has not returned
     releases.push_back(store->calls(Operation::release));
     valid.push_back(term->isValid());
   };

@@ -1,4 +1,4 @@
-// isLeader() and fencingToken() cost neither a lock nor an allocation. A program of its own, as it counts both.
+// isLeader() and fencingToken() need neither a lock nor an allocation. A separate program, because it counts both.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -32,7 +32,7 @@ void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
-// The linker leads every call of pthread_mutex_lock in this program here; --wrap dictates the names.
+// The linker redirects every call of pthread_mutex_lock in this program to this function; --wrap dictates the names.
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
 extern "C" int __real_pthread_mutex_lock(pthread_mutex_t* mutex);
 extern "C" int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {

@@ -1,4 +1,4 @@
-// onInDoubt, onRenewed, onLeaderChanged and status(): what is told of the way of a term, and in which order.
+// onInDoubt, onRenewed, onLeaderChanged and status(): what they report during a term, and in which order.
 #include <gtest/gtest.h>
 
 #include "election/stage.hpp"
@@ -21,7 +21,7 @@ class Notices : public testing::Test {
     EXPECT_TRUE(stage_.advanceUntil([&] { return candidate->isLeader(); }));
     return candidate;
   }
-  /// Time goes on, the executor does not: as if an earlier call blocked.
+  /// Time passes and the executor does not run, as if an earlier call blocked.
   void advanceBlocked(std::chrono::milliseconds by) {
     for (; by.count() > 0; by -= 10ms) stage_.clock->advance(10ms);
   }
@@ -95,7 +95,7 @@ TEST_F(Notices, renewalsDuringABlockedCallAreToldOnce) {
 
 TEST_F(Notices, aDoubtDuringABlockedCallIsToldBeforeTheRenewalThatEndedIt) {
   const Candidate a = watchedLeader("a");
-  advanceBlocked(1'500ms);  // a renewal waits to be told
+  advanceBlocked(1'500ms);  // a renewal waits to be reported
   a.store->set(Operation::renew, Fault::fail);
   advanceBlocked(1'000ms);
   a.store->set(Operation::renew, Fault::none);

@@ -1,5 +1,5 @@
-// I12 with real parts: many leases of one process share a client of the network, a writer of SQLite, an executor, and
-// one of them is slow.
+// I12 with real parts: many leases of one process share a network client, a SQLite writer or an executor, and one of
+// the leases is slow.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int many = 12;
-/// As many as four leases hold.
+/// As many as four leases need.
 constexpr int renewals = 16;
 
 class Leader {
@@ -54,7 +54,7 @@ Leaders leadersOf(const std::shared_ptr<LeaseStore>& store, const Executor& exec
   return all;
 }
 
-/// Each renews for four leases more, and none has ever been revoked.
+/// Each renews for four more leases, and none was ever revoked.
 void expectAllToGoOn(const Leaders& all) {
   std::vector<int> wanted;
   for (const auto& one : all) wanted.push_back(one->renewed() + renewals);
@@ -69,7 +69,7 @@ void expectAllToGoOn(const Leaders& all) {
 
 class OneSlowLease : public DynamoDbTable {};
 
-/// Its requests are never answered, and it competes on: each of them takes a connection of the shared client.
+/// Its requests are never answered, and it keeps competing: each request takes a connection of the shared client.
 TEST_F(OneSlowLease, I12_delaysNoOtherOfTheSameNetworkClient) {
   TlsFront front{makeSocketClient(dynamoDbEndpoint())};
   options_.endpoint = front.endpoint();
@@ -87,7 +87,7 @@ TEST_F(OneSlowLease, I12_delaysNoOtherOfTheSameNetworkClient) {
   }
 }
 
-/// Its callback stands still on the only thread of an executor that is everybody's. Others' callbacks wait behind it;
+/// Its callback blocks the only thread of an executor that all leases share. The others' callbacks wait behind it;
 /// their renewals and isLeader() do not.
 TEST(OneSlowLeaseOfAnExecutor, I12_delaysNoRenewalOfTheOthers) {
   const TempDir directory;
@@ -109,7 +109,7 @@ TEST(OneSlowLeaseOfAnExecutor, I12_delaysNoRenewalOfTheOthers) {
   }
 }
 
-/// Somebody takes and releases locks of the same file as fast as it lets him, so the one writer never rests.
+/// Somebody takes and releases locks in the same file as fast as possible, so the only writer never rests.
 TEST(OneBusyLockOfAFile, I12_delaysNoOtherLeaseOfTheSameWriter) {
   const TempDir directory;
   const auto store = makeSqliteStore({directory.file("leases.db")});

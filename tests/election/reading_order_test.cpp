@@ -1,5 +1,5 @@
-// I4: a pause that comes in the midst of a question. A program of its own: the linker leads every look at a published
-// term through here, and all clocks jump over the end of the lease right before it.
+// I4: a pause in the middle of a query. A separate program: the linker redirects every read of a published term to this
+// file, and right before the read all clocks jump over the end of the lease.
 #include <functional>
 #include <future>
 #include <string>
@@ -17,7 +17,7 @@
 
 namespace {
 
-/// Runs once, right before the look that comes after `looksBefore` others.
+/// Runs once, right before the read that follows `looksBefore` others.
 struct Pause {
   std::function<void()> run;
   int looksBefore;
@@ -26,7 +26,7 @@ thread_local Pause* pending = nullptr;
 
 }  // namespace
 
-// --wrap dictates the names, and the compiler the rest of them: TermCell::load() const.
+// --wrap dictates the names, and the compiler the mangled rest of them: TermCell::load() const.
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
 extern "C" tenure::TermState __real__ZNK6tenure8TermCell4loadEv(const tenure::TermCell* cell);
 extern "C" tenure::TermState __wrap__ZNK6tenure8TermCell4loadEv(const tenure::TermCell* cell) {
@@ -43,8 +43,8 @@ using namespace std::chrono_literals;
 using Question = std::function<bool()>;
 using Questions = std::vector<std::pair<std::string, Question>>;
 
-/// Asks each question twice over: as it is, and with a pause before its first look, its second, and so on. `setUp`
-/// makes what is asked anew each time, because nothing holds after the pause.
+/// Makes each query without a pause, and then with a pause before its first read, its second read, and so on. `setUp`
+/// creates the queried object again each time, because nothing is valid after the pause.
 void expectNoBelief(const std::function<void(const std::function<void(Stage&, const Questions&)>&)>& setUp) {
   for (std::size_t which = 0, all = 1; which < all; ++which) {
     for (int looks = 0, paused = true; paused; ++looks) {

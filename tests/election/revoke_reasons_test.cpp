@@ -1,4 +1,4 @@
-// Each reason for which a term ends, what people are told of it, and that the candidacy goes on.
+// Each reason for which a term ends, the text that people get, and that the candidacy continues.
 #include <stdexcept>
 
 #include <gtest/gtest.h>

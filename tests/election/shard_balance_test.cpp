@@ -1,4 +1,4 @@
-// What a candidate of a sharded election decides from one look, rule by rule.
+// What a candidate of a sharded election decides after one look at the group, rule by rule.
 #include "election/src/shard_balance.hpp"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class ShardBalanceTest : public testing::Test {
     now = now + after;
     return balance.look(now, picture, own, random);
   }
-  /// Looks often enough for all that waits for quiet.
+  /// Looks often enough for all decisions that wait until nothing changes.
   ShardOrders settled() {
     static_cast<void>(look());
     return look(settle);

@@ -1,6 +1,6 @@
 // One process of a sharded election for sharded_processes_test.py: shard_process GROUP.yaml LEDGER
-// For every shard that it leads it writes a line to the ledger all the time, as work without a fence would: shard,
-// token, pid, and the instants (CLOCK_BOOTTIME, nanoseconds) before and after it asked whether it leads.
+// For every shard that it leads it continuously writes lines to the ledger, as work without a fence would. A line has
+// the shard, token and pid, and the instants (CLOCK_BOOTTIME, nanoseconds) before and after it asked whether it leads.
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -44,7 +44,7 @@ class Work {
       lines += std::to_string(shard) + ' ' + toString(term.fencingToken()) + ' ' + std::to_string(getpid()) + ' ' +
                std::to_string(before) + ' ' + std::to_string(after) + '\n';
     }
-    // One write for a round, appended as a whole.
+    // One write for each round, which appends all lines at once.
     if (write(file_, lines.data(), lines.size()) != static_cast<ssize_t>(lines.size())) std::abort();
   }
 
@@ -69,7 +69,7 @@ int main(int argc, char** argv) try {
   elector.start();
   while (asked == 0) {
     work.act();
-    std::this_thread::sleep_for(10ms);  // the pace of its work
+    std::this_thread::sleep_for(10ms);  // the rate of its work
   }
   return elector.stop() == tenure::ReleaseResult::released ? 0 : 3;
 } catch (const std::exception& error) {

@@ -1,4 +1,4 @@
-// Many candidates that decide alone come to one even spread by the fewest moves, and stay there.
+// Many candidates that decide alone reach an even spread with the fewest moves, and keep it.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -21,8 +21,8 @@ constexpr nanoseconds period = 500ms;
 constexpr nanoseconds settle = 1s;
 constexpr nanoseconds lease = 3s;
 
-/// Candidates that look at one table of holders, each in a rhythm of its own. A shard that is given up is free some
-/// time later, as work has to end first; a dead candidate's shards are free when its lease is over.
+/// Candidates that look at one table of holders, each in its own rhythm. A shard that is given up becomes free a little
+/// later, because its work has to end first. A dead candidate's shards become free when its lease is over.
 class World {
  public:
   World(std::size_t shards, std::uint64_t seed) : random_{seed}, holders_(shards) {}
@@ -46,7 +46,7 @@ class World {
     for (const std::size_t shard : leaver.led) freeAt_[shard] = now_ + below(200ms);
     leaver.led.clear();
   }
-  /// Cut off: no looks, no renewals; its shards are lost when its lease is over, and it comes back later.
+  /// Cut off: it neither looks nor renews; it loses its shards when its lease is over, and comes back later.
   void cutOff(std::size_t which, nanoseconds length) {
     Candidate& cut = candidates_.at(which);
     cut.cutUntil = now_ + length;
@@ -55,7 +55,7 @@ class World {
     for (const std::size_t shard : cut.led) freeAt_[shard] = cut.goneAt;
     cut.led.clear();
   }
-  /// It is present and takes nothing.
+  /// It is present but takes nothing.
   void lame(std::size_t which) { candidates_.at(which).lame = true; }
 
   void run(nanoseconds length) {
@@ -175,8 +175,8 @@ class World {
   std::vector<Candidate> candidates_{};
 };
 
-/// The fewest shards that must change hands for an even spread over these members, by trying every way to hand out the
-/// rest (dynamic programming over the members; knows nothing of how the candidates decide).
+/// The fewest shards that must change hands for an even spread over these members. It tries every way to distribute the
+/// rest (dynamic programming over the members), and does not know how the candidates decide.
 std::size_t fewestMoves(std::size_t shards, const std::vector<ShardMember>& members,
                         const std::vector<std::size_t>& owned) {
   const std::vector<ShardShare> shares = fairShares(shards, members);
@@ -214,7 +214,7 @@ TEST(ShardSpread, EndsAtMostOneApartAndIsReachedByGivingUpNothingWhenAllStartTog
   }
 }
 
-/// Whatever the spread was, and whoever comes or goes: it ends even, by the fewest moves, and then nothing moves.
+/// From any spread, after any candidates join or leave, it becomes even with the fewest moves, and then nothing moves.
 TEST(ShardSpread, MovesOnlyTheNecessaryShardsAndDoesNotOscillate) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -269,7 +269,7 @@ TEST(ShardSpread, WhatTheDeadLeaveIsTakenOnceAndNothingElseMoves) {
   }
 }
 
-/// Joins, leaves, crashes, cuts and members that cannot take anything, at random; at the end all is even again.
+/// Candidates join, leave, crash, are cut off, or cannot take anything, at random. In the end the spread is even again.
 TEST(ShardSpread, ComesToAnEvenSpreadAfterAnyHistory) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,4 +1,4 @@
-// The sharded election, end to end on a clock that stands still.
+// The sharded election, end to end, on a manual clock.
 #include <map>
 #include <unistd.h>
 
@@ -78,7 +78,7 @@ TEST_F(ShardedElectorTest, ACrashedMembersShardsAreOwnedAgainWithinALeaseAndASec
   EXPECT_EQ(count("elected"), 16) << "only what the dead one left has moved";
 }
 
-// It would give shards to the dead until it had seen their leases run out, and others would take what it left.
+// Otherwise it would assign shards to the dead until their leases have run out, and others would take what it left.
 TEST_F(ShardedElectorTest, ANewcomerAfterACrashDoesNotReckonWithTheDead) {
   join("a");
   join("b");
@@ -123,7 +123,7 @@ TEST_F(ShardedElectorTest, AShortOutageForAllMovesNothing) {
   EXPECT_EQ(count("elected"), 12);
 }
 
-/// It shows the group as it was before the newcomer, who has half of the shards by now.
+/// The listing shows the group before the newcomer came, which by now has half of the shards.
 TEST_F(ShardedElectorTest, AListingThatArrivesAfterANewerOneCountsForNothing) {
   Candidate& a = join("a");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
@@ -202,7 +202,7 @@ TEST_F(ShardedElectorTest, I5_ElectedAndRevokedAlternateForEachShardWhateverCome
   }
   for (auto& candidate : candidates_) candidate->link->cut = false;
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
-  std::map<std::string, std::string> last;  // of each candidate and shard
+  std::map<std::string, std::string> last;  // for each candidate and shard
   std::map<std::string, int> tokens;
   for (const std::string& line : lines()) {
     const std::string what = line.substr(0, 7);
@@ -240,7 +240,7 @@ TEST_F(ShardedElectorTest, I9_AShardIsHandedOverAfterItsWorkHasEnded) {
   EXPECT_EQ(working, 0);
 }
 
-/// One list in a period; a write in a heartbeat for each own lease; and nothing for the shards of others.
+/// One listing in a period, one write in a heartbeat for each own lease, and nothing for the shards of others.
 TEST_F(ShardedElectorTest, RequestsInAPeriodAreOneListAndTheOwnRenewals) {
   for (const char* name : {"a", "b", "c"}) join(name);
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));

@@ -1,4 +1,4 @@
-// The life of a sharded elector: misuse, ends in odd places, forks.
+// The life of a sharded elector: misuse, unusual ends, forks.
 #include <algorithm>
 #include <stdexcept>
 #include <sys/wait.h>
@@ -69,7 +69,7 @@ TEST_F(ShardedElectorLife, StopReleasesEveryShardAndThePresence) {
   EXPECT_THROW(a.elector->start(), std::logic_error);
 }
 
-/// It had to leave another slot before, whose end comes while the present one's release is under way.
+/// It had to leave another slot before. That slot's end comes while the release of the present slot is under way.
 TEST_F(ShardedElectorLife, StopAwaitsTheReleaseOfThePresentSlotAndNotThatOfAnOlderOne) {
   const auto quick = [](GroupOptions& options) { options.lease = {.duration = 300ms, .heartbeat = 100ms}; };
   Candidate& a = join("a", quick);
@@ -81,7 +81,7 @@ TEST_F(ShardedElectorLife, StopAwaitsTheReleaseOfThePresentSlotAndNotThatOfAnOld
     return listed;
   };
   ASSERT_EQ(slots().size(), 1U);
-  // From here on the executor stands still, so that nothing that has lost its lease comes to its end.
+  // From here on the executor does not run, so no lost lease comes to its end.
   const LeaseRecord held = slots().front().record.value();
   WriteRequest theft{slots().front().key, WriteRequest::Purpose::acquire, {held.version}, held};
   theft.record.holder = "mallory#1";

@@ -1,4 +1,4 @@
-// A sharded group on a clock that stands still: candidates that crash, are cut off and come back, and a judge.
+// A sharded group on a manual clock: candidates that crash, are cut off and come back, and a judge.
 #pragma once
 
 #include <atomic>
@@ -18,17 +18,17 @@
 
 namespace tenure::test {
 
-/// One candidate's way to the store: counts what goes over it, and can be cut.
+/// One candidate's connection to the store: it counts the calls, and can be cut.
 class Link final : public LeaseStore {
  public:
   Link(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Scheduler> scheduler)
       : behind_{std::move(behind)}, scheduler_{std::move(scheduler)} {}
 
-  std::atomic<bool> cut{false};           ///< calls go nowhere and answers do not come back: "no connection"
-  std::atomic<bool> refusesTakes{false};  ///< acquisitions of shards fail, all else works
+  std::atomic<bool> cut{false};           ///< calls and answers are lost: "no connection"
+  std::atomic<bool> refusesTakes{false};  ///< acquisitions of shards fail; everything else works
   std::atomic<int> reads{0}, writes{0}, lists{0};
-  std::atomic<bool> holdsNextList{false};      ///< it is made at once, and answered by `late`
-  std::atomic<bool> holdsSlotReleases{false};  ///< they are made and answered by `late`
+  std::atomic<bool> holdsNextList{false};      ///< it is made at once; `late` delivers the answer
+  std::atomic<bool> holdsSlotReleases{false};  ///< they are made; `late` delivers the answers
   std::function<void()> late{};
 
   [[nodiscard]] std::string describe() const override { return behind_->describe(); }
@@ -47,8 +47,7 @@ class Link final : public LeaseStore {
   const std::shared_ptr<Scheduler> scheduler_;
 };
 
-/// Lease 3 s, heartbeat 1 s, so a listing every 500 ms. At every step of time it is checked that no shard has two
-/// owners.
+/// Lease 3 s, heartbeat 1 s, so a listing every 500 ms. At every step of time it checks that no shard has two owners.
 class ShardedGroup : public testing::Test {
  protected:
   struct Candidate {
@@ -62,13 +61,13 @@ class ShardedGroup : public testing::Test {
   explicit ShardedGroup(std::size_t shards = 12);
   ~ShardedGroup() override;
 
-  /// Started. It is told of terms in `told`.
+  /// The new candidate is started. `told` records its terms.
   Candidate& join(const std::string& name, const Adjust& adjust = {});
   [[nodiscard]] Group group(const std::string& name, std::shared_ptr<LeaseStore> store, const Adjust& adjust = {});
   [[nodiscard]] Runtime runtime();
-  /// It does nothing more, and nothing of it reaches the store.
+  /// It stops acting at once, and nothing it sent reaches the store any more.
   void crash(Candidate& candidate);
-  /// Politely; time goes on meanwhile. It is gone then.
+  /// It stops properly, while time passes; afterwards it is gone.
   void leave(Candidate& candidate);
   void destroy(std::unique_ptr<ShardedElector> elector);
 
@@ -77,7 +76,7 @@ class ShardedGroup : public testing::Test {
   [[nodiscard]] bool advanceUntil(const std::function<bool()>& done,
                                   std::chrono::nanoseconds limit = std::chrono::seconds{60});
 
-  /// By candidate that is alive, in the order of joining.
+  /// One number for each living candidate, in the order of joining.
   [[nodiscard]] std::vector<std::size_t> spread() const;
   [[nodiscard]] std::size_t unowned() const;
   [[nodiscard]] bool isEven() const;

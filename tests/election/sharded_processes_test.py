@@ -1,4 +1,5 @@
-"""A sharded election of real processes that are killed and joined, judged by what they write down without a fence.
+"""A sharded election of real processes, some of which are killed while others join. The judge reads what they write
+without a fence.
 
 TENURE_SHARDED_FULL=1 runs the full size: 64 shards, 8 processes, 3 killed, 2 joining.
 """
@@ -17,13 +18,13 @@ import uuid
 FULL = os.environ.get("TENURE_SHARDED_FULL") == "1"
 SHARDS, PROCESSES, KILLED, JOINING = (64, 8, 3, 2) if FULL else (20, 5, 2, 1)
 LEASE, HEARTBEAT = 3.0, 1.0
-# In the suite others use the machine too: what is to hold within a second has some room.
+# The suite shares the machine with other tests: what must hold within a second has some extra time.
 INTERVAL = 0.5 if FULL else 0.25
-# A shard that its heir has not taken after so long goes to anybody who has room, and so moves once more.
+# If the heir of a shard has not taken it after this time, any process with room takes it, and so it moves once more.
 PATIENCE_OF_OTHERS = 3 * INTERVAL
 PROGRAM = os.environ["TENURE_SHARD_PROCESS"]
 ENDPOINT = os.environ.get("TENURE_TEST_DYNAMODB_ENDPOINT")
-PATIENCE = 90  # seconds; only a test that fails takes so long
+PATIENCE = 90  # seconds; only a failing test takes this long
 
 Act = collections.namedtuple("Act", "shard token pid before after")
 
@@ -40,12 +41,12 @@ def fewest_moves(shards, owned):
 
 
 class Ledger:
-    """What the processes wrote, read as it grows; knows nothing of how they decide."""
+    """What the processes wrote, read as it grows. It does not know how they decide."""
 
     def __init__(self, path):
         self.path, self.offset, self.rest = path, 0, ""
         self.first, self.last = {}, {}  # by (shard, token): the earliest "after" and the latest "before"
-        self.owners, self.current = {}, {}  # of (shard, token): pid; of a shard: its highest token
+        self.owners, self.current = {}, {}  # by (shard, token): pid; by shard: its highest token
 
     def read(self):
         if not self.path.exists():
@@ -65,7 +66,7 @@ class Ledger:
                 raise AssertionError(f"shard {act.shard} has two owners with token {act.token}")
 
     def overlaps(self):
-        """Terms in which somebody acted after an act of a later term."""
+        """Terms in which a process acted after an act of a later term."""
         found = []
         for shard in {shard for shard, _ in self.first}:
             tokens = sorted(token for of, token in self.first if of == shard)
@@ -84,7 +85,7 @@ class Ledger:
                  (at - self.last.get((shard, token - 1), at)) / 1e9) for at, shard, token in begun]
 
     def spread(self, pids):
-        """How many shards each has, by who acted last."""
+        """How many shards each process has, by the last act for each shard."""
         counts = dict.fromkeys(pids, 0)
         for shard, token in self.current.items():
             owner = self.owners[shard, token]
@@ -132,7 +133,7 @@ class ShardedProcesses(unittest.TestCase):
         self.wait(lambda s: sum(s.values()) == SHARDS and max(s.values()) - min(s.values()) <= 1, "waited for a spread")
 
     def kill(self, pids):
-        """Returns the time of the kill and the shards of the killed with their last tokens."""
+        """Returns the time of the kill, and the shards of the killed processes with their last tokens."""
         owned = {shard: token for shard, token in self.ledger.current.items() if self.ledger.owners[shard, token] in pids}
         at = now()
         for pid in pids:

@@ -1,4 +1,4 @@
-// The elector over the real SQLite store, where the file itself is in trouble.
+// The elector over the real SQLite store, when the file itself has a problem.
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 constexpr auto lease = 800ms;
 constexpr auto patience = 20s;
 
-/// An elector over a file that writes down what it is told.
+/// An elector over a file, with a record of its callbacks.
 class Recorded {
   template <class F>
   auto under(F&& f) {
@@ -79,7 +79,7 @@ class Recorded {
   Instant electedAt_{};
 
  public:
-  LeaderElector elector;  // last: its callbacks use what is above
+  LeaderElector elector;  // last: its callbacks use the members above
 };
 
 /// Another program that holds the write lock of the file.
@@ -134,9 +134,9 @@ TEST(SqliteElection, ADeletedDatabaseRevokesWithRecordMissingAndTheNextTokenIsSt
   EXPECT_GT(candidate.tokens()[1], candidate.tokens()[0]) << "the counter went with the file, the candidate remembers";
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which ends a child that starts threads if its parent had some
-/// All other threads of this process sleep: none of them is inside an allocator, whose locks a fork would copy. The
-/// C library takes its own round a fork; AddressSanitizer's does not.
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer ends a child that starts threads if its parent had some
+/// True if all other threads of this process sleep: then none of them is inside an allocator, whose locks a fork would
+/// copy. The C library takes its own locks around a fork; AddressSanitizer's allocator does not.
 bool othersSleep() {
   for (const auto& task : std::filesystem::directory_iterator{"/proc/self/task"}) {
     if (task.path().filename() == std::to_string(gettid())) continue;
@@ -149,8 +149,8 @@ bool othersSleep() {
   return true;
 }
 
-/// daemon(3) and pre-forking servers: what the child makes for itself works, whatever its parent had. (The parent's
-/// elector keeps off SQLite here: a fork while another thread is inside SQLite leaves the child its locked mutexes.)
+/// daemon(3) and pre-forking servers: what the child creates for itself works, whatever its parent had. (The parent's
+/// elector does not use SQLite here: a fork while another thread is inside SQLite leaves locked mutexes to the child.)
 TEST(SqliteElection, AForkedChildThatMakesItsOwnElectorIsElected) {
   const TempDir dir;
   const std::string path = dir.path() / "leases.db";
@@ -175,7 +175,7 @@ TEST(SqliteElection, AForkedChildThatMakesItsOwnElectorIsElected) {
 }
 #endif
 
-/// The next heartbeat is an hour away: only the kernel's notice can tell.
+/// The next heartbeat is an hour away: only a notification of the kernel can tell.
 class LostDatabase : public testing::TestWithParam<std::string> {};
 
 TEST_P(LostDatabase, revokesALeaderAtOnce) {

@@ -1,4 +1,4 @@
-// The stage of the elector tests: one store and one clock that stands still, callbacks that run when the test says so.
+// The stage of the elector tests: one store, one manual clock, and callbacks that run when the test says so.
 #pragma once
 
 #include <deque>
@@ -17,16 +17,16 @@
 
 namespace tenure::test {
 
-/// Waits for what other threads do: true as soon as `done`, false if it did not come within a bound that only a
-/// broken program reaches.
+/// Waits for other threads: true as soon as `done`; false if it was not done within a bound that only a broken program
+/// reaches.
 [[nodiscard]] bool eventually(const std::function<bool()>& done,
                               std::chrono::milliseconds bound = std::chrono::seconds{30});
 
-/// Runs callbacks on the thread of the test, when it asks for it.
+/// Runs callbacks on the thread of the test, when the test asks for it.
 class ManualExecutor {
  public:
   void post(std::function<void()> task);
-  /// Runs all, also what they post; returns how many.
+  /// Runs all callbacks, including those that they post; returns how many.
   int run();
   [[nodiscard]] std::size_t waiting() const;
 
@@ -35,7 +35,7 @@ class ManualExecutor {
   std::deque<std::function<void()>> tasks_{};
 };
 
-/// Writes down what an elector's listener is told, one line for each call. Thread-safe.
+/// Records the calls of an elector's listener, one line for each call. Thread-safe.
 class Record {
  public:
   /// Lines: `elected 1`, `revoked 1 stopped`, `in doubt`, `renewed 1`, `renewed 1 after doubt`, `leader a 1`,
@@ -59,7 +59,8 @@ class Record {
 
 class Stage;
 
-/// Destroys an elector while its stage goes on, as the destructor waits for both.
+/// Destroys an elector while its stage continues to run, because the destructor waits for both the scheduler and the
+/// executor.
 struct PumpedDelete {
   Stage* stage;
   void operator()(LeaderElector* elector) const;
@@ -75,36 +76,35 @@ struct Candidate {
 
 using Adjust = std::function<void(GroupOptions&)>;
 
-/// Lease 3 s, heartbeat 1 s, guard 4 ms, stop margin 300 ms: leads for 2,696 ms and is valid for 2,996 ms after the
-/// last good send.
+/// Lease 3 s, heartbeat 1 s, guard 4 ms, stop margin 300 ms: it leads for 2,696 ms and is valid for 2,996 ms, counted
+/// from the sending of the last successful write.
 class Stage {
  public:
   Stage();
   ~Stage();
 
-  /// A candidate with store faults of its own, a Record that is told of terms, and its callbacks on the stage's
-  /// executor. Not started.
+  /// A candidate with its own store faults, a Record of its terms, and callbacks on the stage's executor. Not started.
   [[nodiscard]] Candidate candidate(const std::string& name, const Adjust& adjust = {});
   /// The same, started and leading.
   [[nodiscard]] Candidate leader(const std::string& name, const Adjust& adjust = {});
-  /// The same with a listener of the test's.
+  /// The same with a listener of the test.
   [[nodiscard]] Candidate candidateWith(const std::string& name, Listener listener, const Adjust& adjust = {});
-  /// The same with callbacks on threads of the library's own.
+  /// The same with callbacks on the library's own threads.
   [[nodiscard]] Candidate threaded(const std::string& name, Listener listener, const Adjust& adjust = {});
   [[nodiscard]] Group group(const std::string& name, std::shared_ptr<LeaseStore> store, const Adjust& adjust = {});
   [[nodiscard]] Runtime runtime();
 
-  /// Runs what is ready, on the scheduler and on the executor, without moving time.
+  /// Runs everything that is ready, on the scheduler and on the executor, without moving time.
   void settle();
   /// Moves time, timer by timer, and settles after each.
   void advance(std::chrono::nanoseconds by);
-  /// Moves time in steps of a millisecond until `done`; false if it did not come within `limit`.
+  /// Moves time in steps of a millisecond until `done`; false if it was not done within `limit`.
   [[nodiscard]] bool advanceUntil(const std::function<bool()>& done,
                                   std::chrono::nanoseconds limit = std::chrono::seconds{30});
-  /// All clocks go on and nothing of the library runs: SIGSTOP.
+  /// All clocks continue and nothing of the library runs, as after SIGSTOP.
   void pause(std::chrono::nanoseconds by) { clock->moveClocks({by, by, by}); }
 
-  /// Runs `blocking` on another thread, and the stage on this one until it returns; in each round time moves by
+  /// Runs `blocking` on another thread, and the stage on this one until `blocking` returns. In each round time moves by
   /// `perRound`.
   template <class Result>
   Result drive(std::function<Result()> blocking, std::chrono::nanoseconds perRound = {}) {
@@ -114,7 +114,7 @@ class Stage {
   }
   ReleaseResult stop(const Candidate& candidate, std::chrono::nanoseconds perRound = {});
 
-  /// The record in the store behind all faults.
+  /// The record in the real store, to which no fault applies.
   [[nodiscard]] std::optional<LeaseRecord> stored();
   /// A foreign writer takes the lease, whatever is there.
   void usurp(const std::string& holder);

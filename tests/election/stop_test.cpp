@@ -104,7 +104,7 @@ TEST_F(Stop, findsThatAReleaseWithoutAnAnswerLanded) {
   EXPECT_EQ(stage_.stop(a, 10ms), ReleaseResult::released);
 }
 
-/// Whatever hangs, and in whatever state: stopping takes no longer than the drain timeout and a lease.
+/// Whatever hangs, and in any state: stopping takes no longer than the drain timeout and a lease.
 TEST_F(Stop, isBoundedWithAStoreThatHangs) {
   for (const bool leading : {false, true}) {
     for (const Fault fault : {Fault::hang, Fault::hangBefore, Fault::throwing, Fault::fail, Fault::dropRequest}) {
@@ -182,7 +182,7 @@ TEST_F(Stop, steppingDownAloneMeansNoLeaderForOneLease) {
   EXPECT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }, 100ms));
 }
 
-/// The work outlasts the drain timeout, so nothing is released; when it ends the lease is still this candidate's.
+/// The work outlasts the drain timeout, so nothing is released. When it ends, this candidate still has the lease.
 TEST_F(Stop, steppingDownLetsAnotherWinAlsoIfTheWorkEndsLate) {
   const Candidate a = stage_.leader("a");
   const Candidate b = stage_.candidate("b");

@@ -1,4 +1,4 @@
-// Many electors, many threads, everything at once, in real time: what ThreadSanitizer and AddressSanitizer look at.
+// Many electors, many threads, everything at once, in real time: a test for ThreadSanitizer and AddressSanitizer.
 #include <array>
 #include <filesystem>
 #include <thread>
@@ -29,7 +29,7 @@ class Judge {
     listener.onLeaderChanged = [judge](const std::optional<LeaderInfo>&) { judge->notice(); };
     return listener;
   }
-  /// After the elector is gone.
+  /// Called after the elector was destroyed.
   void close() {
     closed_ = true;
     require(!leads_, "elected and never revoked");
@@ -78,7 +78,7 @@ class Judge {
   FencingToken token_{};
 };
 
-/// One lease with several electors that come and go.
+/// One lease with several electors that are created and destroyed.
 class Arena {
  public:
   Arena(std::shared_ptr<LeaseStore> store, std::string lease) : store_{std::move(store)}, lease_{std::move(lease)} {
@@ -130,7 +130,7 @@ class Arena {
     slot.judge = std::make_shared<Judge>(highest_, faults_);
     GroupOptions options{.group = lease_, .candidate = {.id = "stress"}, .lease = {.duration = 300ms}};
     options.lease.progressTimeout = 10s;
-    // Whoever uses it last destroys it. A weak reference would be gone before the destructor has returned.
+    // Its last user destroys it. A weak reference would expire before the destructor has returned.
     const std::shared_ptr<LeaderElector> elector{
         new LeaderElector{Group::make(std::move(options), store_).value(), Judge::listenerOf(slot.judge)},
         [judge = slot.judge](LeaderElector* last) {
@@ -192,7 +192,7 @@ std::size_t threadsOfThisProcess() {
 }
 
 TEST(Stress, aThousandElectorsShareAFewThreads) {
-  std::thread{[] {}}.join();  // ThreadSanitizer starts a thread of its own with the first of ours
+  std::thread{[] {}}.join();  // ThreadSanitizer starts its own thread together with the first of ours
   const auto before = threadsOfThisProcess();
   const auto store = makeMemoryStore();
   std::atomic<int> told{0};

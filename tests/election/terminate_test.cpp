@@ -1,4 +1,4 @@
-// OnLost::terminate in real processes and real time: who cannot fence ends himself when the lease is over.
+// OnLost::terminate in real processes and real time: a process that cannot fence ends itself when its lease is over.
 #include <cstdlib>
 #include <thread>
 
@@ -37,7 +37,7 @@ class Program {
     if (!eventually([this] { return elected_.load(); })) std::_Exit(1);
   }
 
-  /// What a program does that outlived it all.
+  /// What a program does that has survived all this.
   void survive(std::chrono::milliseconds by) {
     if (!eventually([this] { return revoked_.load(); })) std::_Exit(2);
     std::this_thread::sleep_for(by);  // lint-allow(sleep): the time that the process must survive
@@ -71,7 +71,7 @@ class Program {
   std::atomic<bool> revoked_{false};
 };
 
-/// Leads for 1 s without renewals, and has another second to end.
+/// Leads for 1 s without renewals, and then has another second to end.
 constexpr LeaseOptions patient{.duration = 2'100ms, .heartbeat = 300ms, .guard = 100ms, .stopMargin = 1'000ms};
 constexpr LeaseOptions quick{.duration = 400ms};
 /// Renewed often, and valid far longer than any of these programs runs.
@@ -102,14 +102,14 @@ void loseTheRecord(bool whileDraining) {
   program.survive(1s);
 }
 
-/// By a clock that stands still, which no watchdog looks at. The work of the first term has ended in time.
+/// Uses a clock that stands still, which no watchdog watches. The work of the first term has ended in time.
 void loseTheRecordInTheSecondTerm() {
   Stage stage;
   const Candidate program = stage.leader("program", [](GroupOptions& options) { options.onLost = OnLost::terminate; });
   program->stepDown("maintenance");
   if (!stage.advanceUntil([&] { return program.record->count("elected") == 2; })) std::_Exit(3);
   stage.usurp("mallory");
-  stage.clock->advance(2s);  // the executor stands still, and so the work of the second term goes on
+  stage.clock->advance(2s);  // the executor does not run, so the work of the second term continues
   std::_Exit(0);
 }
 

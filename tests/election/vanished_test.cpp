@@ -1,4 +1,5 @@
-// The record of a living leader is deleted: whoever comes afterwards has never seen it, and waits all the same.
+// The record of a living leader is deleted: a candidate that comes afterwards has never seen it, and waits all the
+// same.
 #include <future>
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Somebody clears the record away, as `tenure lock prune` can.
+/// Somebody removes the record, as `tenure lock prune` can.
 void removeRecord(Stage& stage) {
   std::optional<WriteOutcome> outcome;
   stage.memory->remove(stage.key, stage.stored().value().version, {1s},
@@ -22,7 +23,7 @@ void removeRecord(Stage& stage) {
 TEST(VanishedRecord, aCandidateThatComesAfterTheDeletionNeverLeadsBesideTheLeader) {
   Stage stage;
   const Candidate leader = stage.leader("a");
-  leader.store->setAll(Fault::hangBefore);  // it does not hear of it before its lease is over
+  leader.store->setAll(Fault::hangBefore);  // it does not notice this before its lease is over
   removeRecord(stage);
   const Candidate newcomer = stage.candidate("b");
   newcomer->start();

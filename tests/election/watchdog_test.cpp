@@ -1,4 +1,4 @@
-// A thread that a user can block takes neither the stop token nor OnLost::terminate away (I4, I6), in real time.
+// A user may block any thread: the stop token and OnLost::terminate still work (I4, I6), in real time.
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -21,11 +21,11 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// After the deadline. A busy machine may be late for reasons of its own, so a test may try again.
+/// Allowed lateness. A busy machine may be late for other reasons, so a test may try again.
 constexpr nanoseconds tolerance = 100ms;
 constexpr int tries = 10;
 
-/// Blocks inside of its calls while a gate is set.
+/// Its writes block while a gate is set.
 class BlockingStore final : public LeaseStore {
  public:
   std::atomic<Gate*> gate{nullptr};
@@ -52,7 +52,7 @@ class BlockingStore final : public LeaseStore {
   const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
 };
 
-/// A leader whose stop token tells when it fired.
+/// A leader that records when its stop token fired.
 class Leader {
  public:
   explicit Leader(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<LeaseStore> store = makeMemoryStore(),
@@ -101,7 +101,7 @@ class Leader {
   std::optional<std::stop_callback<std::function<void()>>> onStop_;
 };
 
-/// `once` gives the lateness of one try.
+/// `once` returns the lateness of one try.
 void expectOnTime(const std::function<std::optional<nanoseconds>()>& once) {
   nanoseconds best = nanoseconds::max();
   for (int i = 0; i < tries && best > tolerance; ++i) {
@@ -130,7 +130,7 @@ TEST(Watchdog, aBlockedLoopTakesNoStopTokenAway) {
   });
 }
 
-/// The thread sleeps until the first term's deadline when the second one's comes before it.
+/// The thread sleeps until the first term's deadline, but the second term's deadline comes earlier.
 TEST(Watchdog, aTermThatEndsSoonerDoesNotWaitForOneThatBeganBefore) {
   expectOnTime([] {
     UsersLoop loop;
@@ -195,7 +195,7 @@ TEST(Watchdog, aBlockedStoreCallTakesNoStopTokenAway) {
   });
 }
 
-/// Leaves with 0 if it outlived the lease.
+/// Exits with 0 if it outlived the lease.
 [[noreturn]] void leadOnABlockedLoop(int terms) {
   UsersLoop loop;
   Gate gate;
@@ -221,7 +221,7 @@ TEST(WatchdogDeathTest, norDoesItInTheSecondTermAfterOneWhoseWorkEndedInTime) {
   EXPECT_EXIT(leadOnABlockedLoop(2), testing::ExitedWithCode(lostExitCode), "on_lost: terminate");
 }
 
-/// Its sink stands still with the loop: nobody waits for it.
+/// Its log sink blocks together with the loop; nobody waits for the sink.
 [[noreturn]] void leadWithABlockedSink() {
   UsersLoop loop;
   Gate gate;
@@ -244,8 +244,8 @@ TEST(WatchdogDeathTest, aBlockedLogSinkDoesNotKeepAProcessThatIsToEndItselfAlive
   EXPECT_EXIT(leadWithABlockedSink(), testing::ExitedWithCode(lostExitCode), "");
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which ends a child that starts threads if its parent had some
-/// What is returned is what went wrong; 0: nothing.
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer ends a child that starts threads if its parent had some
+/// Returns what went wrong; 0: nothing.
 int leadInAChild() {
   UsersLoop loop;
   Gate gate;
@@ -263,7 +263,7 @@ TEST(Watchdog, aForkedChildHasOneOfItsOwn) {
 }
 #endif
 
-/// It must not hold the child to the parent's terms.
+/// The parent's terms must not apply to the child.
 TEST(Watchdog, aForkedChildIsNotEndedByTheParentsTerm) {
   const auto until = [](const TermState& state) {
     return eventually([&] { return elapsedForHolder(state.anchor, readClock()) > state.validFor + 300ms; });

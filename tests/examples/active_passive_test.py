@@ -52,14 +52,14 @@ class ActivePassive(ExampleTest):
 
     def test_a_frozen_one_answers_nobody_on_waking_and_gives_up_the_port(self):
         self.freeze(self.active)
-        waiting = self.connect()  # the kernel takes it into the frozen one's queue
+        waiting = self.connect()  # the kernel puts it into the frozen process's queue
         self.passive.wait_for(r".*elected with fencing token 2", log=True)
         self.active.thaw()
         self.assertEqual(read_all(waiting), "")
 
         self.passive.wait_for(ACTIVE)
         self.assertEqual(self.ask(), self.answer_of(self.passive, 2))
-        # storeUnreachable: it was frozen while the store owed it an answer.
+        # storeUnreachable: the process was frozen while an answer of the store was due.
         self.active.wait_for(r"passive \((expired|storeUnreachable)\)")
 
 

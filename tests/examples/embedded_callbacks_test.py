@@ -31,7 +31,7 @@ class EmbeddedCallbacks(ExampleTest):
         standby.wait_for("elected, fencing token 2")
 
         leader.thaw()
-        # storeUnreachable: it was frozen while the store owed it an answer.
+        # storeUnreachable: the process was frozen while an answer of the store was due.
         revoked = leader.wait_for(r"revoked \((expired|storeUnreachable)\), fencing token 1")
         self.assertEqual(leader.lines, [*before, revoked[0]])
         self.assertEqual(leader.stop(), 0)

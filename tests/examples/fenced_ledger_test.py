@@ -16,7 +16,7 @@ class FencedLedger(ExampleTest):
         return program
 
     def freeze(self, program):
-        """Outside of an append: one that is frozen inside of it lets nobody write (docs/fencing/file.md)."""
+        """Outside an append: a process that is frozen inside one lets nobody write (docs/fencing/file.md)."""
         super().freeze(program)
         while self.ledger_is_locked():
             program.thaw()
@@ -67,7 +67,7 @@ class FencedLedger(ExampleTest):
             leader = self.start()
             leader.wait_for(rf"wrote {term} .*")
             self.assertEqual(leader.stop(), 0)
-        # The lease's database is lost, and with it the count of terms; the ledger remembers.
+        # The lease's database is lost, and with it the token counter; the ledger remembers the token.
         shutil.rmtree(self.directory / ".lease.db.tenure")
         for file in self.directory.glob("lease.db*"):
             file.unlink()

@@ -15,7 +15,8 @@ WROTE = r"(row|line|entry|object) (\d+) (\S+) (\d+)"
 
 
 class Redis:
-    """A server of the test's own. Debian's redis-tools has it under another name, and it asks by what name it was called."""
+    """A server for this test. Debian's redis-tools has it under another name; the program looks at the name of its
+    start."""
 
     def __init__(self, directory):
         self.socket = directory / "redis.sock"
@@ -38,8 +39,8 @@ class Redis:
 
 
 class Bucket:
-    """A bucket of the test's own that keeps all versions. The server of the tests verifies no signature, but reads from it
-    which service is meant."""
+    """A bucket for this test that keeps all versions. The tests' server verifies no signature, but the signature tells
+    it which service is meant."""
 
     HEADERS = {"Authorization": "AWS4-HMAC-SHA256 Credential=tenuretest/20260101/us-east-1/s3/aws4_request, "
                                 "SignedHeaders=host, Signature=0", "Content-Type": "application/xml"}
@@ -58,7 +59,7 @@ class Bucket:
             return answer.read().decode()
 
     def history(self, key):
-        """What the object was, in the order in which it came, each without the fence's head."""
+        """The object's versions, in the order in which they came, each without the fence's head."""
         listing = xml.etree.ElementTree.fromstring(self._ask("GET", f"?versions&prefix={key}"))
         versions = [version.findtext(f"{self.NAMESPACE}VersionId") for version in listing.iter(f"{self.NAMESPACE}Version")]
         return [self._ask("GET", f"/{key}?versionId={version}").split("\n", 1)[1] for version in reversed(versions)]
@@ -84,7 +85,7 @@ class FencedPipeline(ExampleTest):
         return program
 
     def freeze(self, program):
-        """Outside of a write to the file: one that is frozen inside of it lets nobody write (docs/fencing/file.md)."""
+        """Outside a write to the file: a process that is frozen inside one lets nobody write (docs/fencing/file.md)."""
         super().freeze(program)
         while self.file_is_locked():
             program.thaw()
@@ -156,7 +157,7 @@ class FencedPipeline(ExampleTest):
     def test_one_resource_that_has_seen_more_ends_the_term_everywhere(self):
         leader = self.start()
         leader.wait_for(r"entry 1 .*")
-        # As after a term of which only Redis has heard.
+        # As after a term of which only Redis was told.
         self.redis.ask("HSET", "tenure:fence:fenced-pipeline", "token", "7", "holder", "somebody#1")
         leader.wait_for(r"entry: .*refused a write .* with fencing token 1,.*", log=True)
         leader.wait_for(r"entry 8 .*")

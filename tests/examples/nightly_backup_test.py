@@ -1,4 +1,4 @@
-"""examples/nightly_backup: a script whose lock goes from command to command."""
+"""examples/nightly_backup: a script that passes its lock from command to command."""
 
 import os
 import pathlib
@@ -37,7 +37,7 @@ class NightlyBackup(unittest.TestCase):
         worked = told.count("")
         self.assertGreaterEqual(worked, 1)
         self.assertEqual(told.count("nightly: somebody else is at it\n"), 5 - worked)
-        # Several may have worked, one after the other: never two at once, and each under a higher token.
+        # Several may have worked, one after the other: never two at once, and each with a higher token.
         expected = [f"step {step}, fencing token {token}" for token in range(1, worked + 1) for step in ("one", "two")]
         self.assertEqual(self.log(), expected)
 

@@ -1,4 +1,4 @@
-"""Real processes for the tests of the examples: what they print is what is waited for."""
+"""Real processes for the tests of the examples; the tests wait for lines that they print."""
 
 import contextlib
 import os
@@ -15,9 +15,9 @@ import unittest
 
 BIN = pathlib.Path(os.environ["EXAMPLES_BIN"])
 SOURCE = pathlib.Path(os.environ["EXAMPLES_SOURCE"])
-PATIENCE = 30  # seconds; only a test that fails takes so long
+PATIENCE = 30  # seconds; only a failing test takes this long
 
-_printed = threading.Condition()  # one for all programs, so that a test can wait for whichever comes first
+_printed = threading.Condition()  # one for all programs, so that a test can wait for the first of several
 
 
 class Program:
@@ -46,13 +46,13 @@ class Program:
 
     @property
     def lines(self):
-        """What came on stdout."""
+        """The lines of stdout."""
         with _printed:
             return list(self._lines)
 
     @property
     def log(self):
-        """What came on stderr, where the library's own lines go."""
+        """The lines of stderr, where the library writes its log."""
         with _printed:
             return list(self._log)
 
@@ -64,7 +64,7 @@ class Program:
         return [match for line in (self.log if log else self.lines) if (match := re.fullmatch(pattern, line))]
 
     def wait_for(self, pattern, count=1, log=False):
-        """The count-th line that matches as a whole."""
+        """The count-th line that matches completely."""
         wait_until(lambda: len(self.matches(pattern, log)) >= count, f"{count} x {pattern!r}", [self])
         return self.matches(pattern, log)[count - 1]
 
@@ -72,7 +72,7 @@ class Program:
         return self._process.poll() is not None and not any(reader.is_alive() for reader in self._readers)
 
     def kill(self):
-        """Ends it as a crash would."""
+        """Ends the process as a crash would."""
         os.kill(self.pid, signal.SIGKILL)
         return self.exit_code()
 
@@ -84,7 +84,7 @@ class Program:
         os.kill(self.pid, signal.SIGCONT)
 
     def stop(self):
-        """Asks it to end and gives its exit code."""
+        """Asks the process to end and returns its exit code."""
         os.kill(self.pid, signal.SIGTERM)
         return self.exit_code()
 
@@ -100,7 +100,7 @@ class Program:
 
 
 def wait_until(condition, what, programs):
-    """Looks again whenever a program prints something. All over without it, or too late, is a failure."""
+    """Checks again whenever a program prints something. It fails if it is too late, or all have ended without it."""
     with _printed:
         _printed.wait_for(lambda: condition() or all(program.is_over() for program in programs), PATIENCE)
         if not condition():
@@ -132,8 +132,8 @@ class ExampleTest(unittest.TestCase):
         return program
 
     def freeze(self, program):
-        """Between its transactions: one that is frozen inside of a transaction lets nobody write (docs/how-it-works.md,
-        Limits), so that nobody could succeed it."""
+        """Between its transactions: a process that is frozen inside a transaction lets nobody write
+        (docs/how-it-works.md, Limits), so that nobody could succeed it."""
         deadline = time.monotonic() + PATIENCE
         program.freeze()
         while any(is_locked(path) for path in self.directory.glob("*.db")):

@@ -19,11 +19,11 @@ class SingletonScheduler(ExampleTest):
         return first_to_print(programs, TICK)
 
     def wait_for_ticks(self, program, token):
-        """Two ticks of a term: the second one shows that the schedule goes on."""
+        """Two ticks of a term: the second one shows that the schedule continues."""
         program.wait_for(rf"report \S+ token {token}", count=2)
 
     def printed(self):
-        """(job, due, token) of every tick that any process says it has done."""
+        """(job, due, token) of every tick that any process reports as done."""
         return [(m[1], m[2], int(m[3])) for program in self.programs for m in program.matches(TICK)]
 
     def database(self):
@@ -64,7 +64,7 @@ class SingletonScheduler(ExampleTest):
         self.wait_for_ticks(successor, 2)
 
         frozen.thaw()
-        # storeUnreachable: it was frozen while the store owed it an answer.
+        # storeUnreachable: the process was frozen while an answer of the store was due.
         frozen.wait_for(r".*revoked \((expired|storeUnreachable): .*\), fencing token 1", log=True)
         self.wait_for_ticks(successor, 2)
         self.assertEqual(frozen.lines, before)

@@ -13,7 +13,7 @@ PROGRAM = pathlib.Path(__file__).resolve().parent / "fault_proxy.py"
 
 
 class FaultProxy:
-    """A fault proxy in a process of its own, which ends with `with`, and in any case with this process."""
+    """A fault proxy in its own process, which ends with `with`, or at the latest with this process."""
 
     def __init__(self, upstream, seed=1):
         self._process = subprocess.Popen([sys.executable, "-B", str(PROGRAM), "--upstream", upstream, "--seed", str(seed),
@@ -48,7 +48,7 @@ class FaultProxy:
         return content
 
     def add(self, action, **settings):
-        """One more rule at the end, as rules.py has them: add("drop_after", operation="UpdateItem", count=1)."""
+        """Adds a rule at the end, in the form of rules.py: add("drop_after", operation="UpdateItem", count=1)."""
         return self._ask("POST", "/rules", {"action": action, **settings})
 
     def set_rules(self, rules):

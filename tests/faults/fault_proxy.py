@@ -67,8 +67,8 @@ class Entry:
 
 
 class Upstream:
-    """Kept-alive connections to the server. A request is never sent again by itself: the server may have done it. So a
-    connection that is idle for long, which the server may just be closing, is not used any more."""
+    """Kept-alive connections to the server. The proxy never sends a request again by itself: the server may have
+    carried it out. So a connection that was idle for long is not used any more: the server may be closing it."""
 
     IDLE_S = 5
 
@@ -162,7 +162,7 @@ class Proxy:
                     break
         except (http1.Gone, Closed, ConnectionError):
             pass
-        except asyncio.CancelledError:  # the proxy ends; asyncio would print a task that was cancelled
+        except asyncio.CancelledError:  # the proxy ends; asyncio would print a cancelled task
             client.close(reset=True)
         finally:
             self.clients.discard(client)
@@ -213,7 +213,7 @@ class Proxy:
         if rule["close"]:
             client.close(rule["reset"])
         else:
-            while not client.is_gone:  # what it sends from now on is swallowed
+            while not client.is_gone:  # from now on its input is read and dropped
                 await client.reader.read(65536)
         raise Closed
 

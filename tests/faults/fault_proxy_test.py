@@ -1,4 +1,4 @@
-"""Each fault of the proxy, between a client that looks closely and a server that remembers what reached it."""
+"""Each fault of the proxy, between a client that checks details and a server that remembers what it received."""
 
 import contextlib
 import http.client

@@ -1,4 +1,4 @@
-"""HTTP/1.1 messages over asyncio streams: as much as the fault proxy needs, whole messages only."""
+"""HTTP/1.1 messages over asyncio streams: only what the fault proxy needs, and only complete messages."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ MAX_BODY = 64 * 1024 * 1024
 
 
 class Gone(Exception):
-    """The other side closed, or said what is no HTTP/1.1."""
+    """The other side closed the connection, or sent something that is not HTTP/1.1."""
 
 
 class Message:

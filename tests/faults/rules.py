@@ -1,4 +1,4 @@
-"""The faults: what a rule may say, which rule meets a request, and how often it did."""
+"""The faults: what a rule may contain, which rule applies to a request, and how often it did."""
 
 import fnmatch
 import random
@@ -27,7 +27,7 @@ ACTIONS = {
 }
 COMMON = {"action": None, "operation": "*", "contains": "", "probability": 1.0, "count": None, "skip": 0}
 
-# DynamoDB answers all errors but these with 400.
+# DynamoDB answers all errors except these with 400.
 STATUS = {"InternalServerError": 500, "ServiceUnavailable": 503, "ServiceUnavailableException": 503,
           "InternalFailure": 500}
 # These belong to all AWS services, the others to DynamoDB.
@@ -39,7 +39,7 @@ COMMON_ERRORS = {
 
 
 def error_type(name):
-    """`__type` as DynamoDB spells it; a name that has a # is taken as it is."""
+    """`__type` as DynamoDB spells it; a name with a # is used unchanged."""
     if "#" in name:
         return name
     return ("com.amazon.coral.service#" if name in COMMON_ERRORS else "com.amazonaws.dynamodb.v20120810#") + name
@@ -50,9 +50,9 @@ class BadRule(ValueError):
 
 
 class Rule:
-    """One fault. `operation`: a name or pattern such as "*Item", or a list of them; `contains`: a text that the body must
-    have (a key, a table); `skip`: leaves the first so many alone; `count`: then acts so many times at most, each with
-    `probability`."""
+    """One fault. `operation`: a name or pattern such as "*Item", or a list of them; `contains`: a text that the body
+    must contain (a key, a table); `skip`: the number of requests that it first leaves alone; `count`: how often it then
+    acts at most, each time with `probability`."""
 
     def __init__(self, number, given, seed, clock=time.monotonic):
         action = given.get("action")
@@ -67,7 +67,7 @@ class Rule:
         operations = self.settings["operation"]
         self._patterns = [operations] if isinstance(operations, str) else list(operations)
         self._contains = self.settings["contains"].encode()
-        # Of its own, so that one rule's dice do not depend on how often another one's were thrown.
+        # Each rule has its own, so that its draws do not depend on how often another rule draws.
         self._random = random.Random(f"{seed}:{number}")
         self._clock = clock
         self._credit = float(self.settings.get("rate", 0))
@@ -79,7 +79,7 @@ class Rule:
         return self.settings[name]
 
     def meets(self, operation, body):
-        """Whether it shall act on this request. Counts."""
+        """Whether it acts on this request. It counts the request."""
         if self["count"] is not None and self.applied >= self["count"]:
             return False
         if not any(fnmatch.fnmatchcase(operation, pattern) for pattern in self._patterns):
@@ -109,7 +109,7 @@ class Rule:
 
 
 def choose(rules, operation, body):
-    """(delays, the one other rule that acts): all delays add up until the first rule that is none."""
+    """(delays, the one other rule that acts): delays add up until the first rule that is not a delay."""
     delays = []
     for rule in rules:
         if rule.meets(operation, body):

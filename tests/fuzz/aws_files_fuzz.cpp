@@ -1,4 +1,4 @@
-// Any bytes as AWS's shared files, as the JSON of a credential source, as a time: no fault quotes what may be a key.
+// Any bytes as AWS's shared files, as the JSON of a credential source, or as a time: no fault quotes what may be a key.
 #include <algorithm>
 
 #include "fuzz_support.hpp"

@@ -1,4 +1,4 @@
-// Any bytes as a group file: they load, or are refused with faults that lie in the text; nothing is touched.
+// Any bytes as a group file: it loads, or is refused with faults whose places are in the text; nothing else is touched.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,7 @@ void loadsOrSaysWhy(std::string_view text) {
   const auto loaded = tenure::loadGroupConfigFromText(
       text, "fuzz.yaml", [](const std::string&) { return std::optional<std::string>{"value"}; });
   if (loaded) {
-    // What was accepted is accepted again as it is printed, and means the same.
+    // An accepted config is accepted again in its printed form, and means the same.
     const auto again = tenure::loadGroupConfigFromText(tenure::effectiveYaml(*loaded), "again.yaml");
     require(again.has_value() && *again == *loaded);
     return;

@@ -1,5 +1,5 @@
-// Any bytes as DynamoDB's answer to a fenced write, or to a look at the guard: a success only in the service's own
-// words.
+// Any bytes as DynamoDB's answer to a fenced write, or to a read of the guard: only the service's own words count as a
+// success.
 #include <array>
 
 #include <boost/json/parse.hpp>
@@ -21,7 +21,7 @@ bool namesTable(const boost::json::value& one) {
   return table != nullptr && table->is_string() && !table->get_string().empty();
 }
 
-/// Written down a second time, from the service's documentation.
+/// Implemented a second time, from the service's documentation.
 bool isTheServices(int status, std::string_view text) {
   boost::system::error_code error;
   const boost::json::value body = boost::json::parse(boost::json::string_view{text.data(), text.size()}, error);

@@ -1,4 +1,4 @@
-// Any bytes as an answer of DynamoDB: a record that can be, or a fault; never a lease for a write that was not ours.
+// Any bytes as an answer of DynamoDB: a valid record, or a fault; never a lease for a write that was not ours.
 #include <boost/json/serialize.hpp>
 
 #include "fuzz_support.hpp"
@@ -55,7 +55,7 @@ WriteRequest writeOf(WriteRequest::Purpose purpose) {
   return {billing, purpose, {RecordVersion{"v1"}}, record, FencingToken{}};
 }
 
-/// No answer that lacks our version makes a write applied.
+/// An answer without our version never makes a write count as applied.
 void asWrites(const Subject& subject, const CallName& call, const boost::json::object& body) {
   const auto* item = body.contains("Attributes") ? body.at("Attributes").if_object() : nullptr;
   const auto* version = item != nullptr ? textIn(*item, "recordVersionNumber") : nullptr;

@@ -32,7 +32,7 @@ void readsHeader(std::string_view text) {
     require(leases.insert(claim.stamp.lease).second, "a lease is named once");
     (void)tenure::httpFenceError(claim.stamp, 409, "application/problem+json", text);
   }
-  // The spelling of others may be shorter than ours, so that ours may be too long.
+  // The input's spelling may be shorter than ours, so our spelling may be too long.
   if (text.size() > tenure::maxFenceHeaderBytes / 4) return;
   const auto again = tenure::parseFenceHeader(tenure::formatFenceHeader(*claims));
   require(again.has_value() && *again == *claims, "a header as it is written is the same header");

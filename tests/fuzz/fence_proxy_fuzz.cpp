@@ -1,6 +1,6 @@
-// Whole connections of `tenure fence proxy`: what clients send in any order and cut anywhere, and what a service
-// answers, judged by the bytes that the service and the clients got. The grammar is in connection/script.hpp, the
-// promises are in connection/judge.cpp and connection/world.cpp.
+// Whole connections of `tenure fence proxy`: text that clients send in any order and cut anywhere, and the answers of a
+// service. The bytes that the service and the clients got are judged. connection/script.hpp has the grammar,
+// connection/judge.cpp and connection/world.cpp have the promises.
 #include <cstdlib>
 #include <filesystem>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fuzz = tenure::fuzz;
 
-/// Files for a fence's memory, one for each input; not on a disk where there is such a place.
+/// Files for a fence's memory, one for each input; in memory and not on a disk, where that is possible.
 class Memory {
  public:
   Memory() {
@@ -29,7 +29,7 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
-  /// As a fence leaves it that has seen no token: to copy it is quicker than to have its tables made.
+  /// The database of a fence that has seen no token: copying it is faster than creating its tables.
   [[nodiscard]] std::string fresh() const {
     const std::string file = directory_ + "/fence.db";
     std::filesystem::copy_file(directory_ + "/empty.db", file, std::filesystem::copy_options::overwrite_existing);
@@ -40,7 +40,7 @@ class Memory {
   std::string directory_;
 };
 
-/// For people who look into an input: TENURE_FUZZ_SHOW=1.
+/// For people who examine an input: TENURE_FUZZ_SHOW=1.
 void show(const fuzz::World& world, const fuzz::Service& service) {
   static const bool wanted = std::getenv("TENURE_FUZZ_SHOW") != nullptr;
   if (!wanted) return;
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static fuzz::Service service;
   static const fuzz::Listening listening = fuzz::listenOnLoopback();
   const std::string_view input{reinterpret_cast<const char*>(data), size};
-  if (input.find("x-tenure-") != std::string_view::npos) return 0;  // the marks of the judge are not to be written
+  if (input.find("x-tenure-") != std::string_view::npos) return 0;  // the judge's marks must not be in the input
   fuzz::Script script = fuzz::parseScript(input);
   fuzz::FreshFence fence{memory.fresh(), script.withKeys, script.refusesWithoutToken};
   {
@@ -73,7 +73,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fence.fence->close();
   }
   service.reset({});
-  fuzz::resetClock();  // whoever runs the target has a clock of his own to watch
+  fuzz::resetClock();  // the program that runs the target reads the clock too
   fuzz::require(fuzz::residentBytes() < (64U << 20U), "64 MiB are enough");
   return 0;
 }

@@ -17,7 +17,7 @@ inline void require(bool holds, const char* promise) {
   std::abort();
 }
 
-/// Takes numbers off the end of the input, so that the text at its beginning stays as the corpus has it.
+/// Takes numbers from the end of the input, so that the text at its beginning stays as it is in the corpus.
 class Choices {
  public:
   Choices(const std::uint8_t* data, std::size_t size) : text_{reinterpret_cast<const char*>(data), size} {}
@@ -34,7 +34,7 @@ class Choices {
   std::string_view text_;
 };
 
-/// A text for people stays on its line and within bounds, whatever somebody else's bytes were.
+/// A text for people stays on one line and within bounds, whatever bytes others wrote.
 inline void requireTellable(const std::string& message) {
   require(!message.empty(), "an error says something");
   require(message.size() < 2000, "an error is short");

@@ -1,4 +1,5 @@
-// Any bytes as an HTTP reply: read in pieces they mean what they mean read at once, and never more than is allowed.
+// Any bytes as an HTTP reply: read in pieces they mean the same as read at once, and never more is read than is
+// allowed.
 #include <algorithm>
 
 #include "fuzz_support.hpp"

@@ -1,4 +1,4 @@
-// Any bytes as a lock token: what is taken is written the same way again, what is refused is told in one short line.
+// Any bytes as a lock token: an accepted one is written the same way again; a refused one gets one short line.
 #include <cstdint>
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-/// With the checksum that the text would have to have: so the fields are reached, too.
+/// Adds the checksum that the text would need, so that the checks of the fields are reached, too.
 std::string repaired(const std::string& text) {
   const std::string body = text.substr(0, text.rfind(",sum="));
   std::uint64_t hash = 14'695'981'039'346'656'037ULL;

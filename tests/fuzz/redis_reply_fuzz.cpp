@@ -1,4 +1,4 @@
-// Any bytes as a Redis's answer to a fence's script, and to its look at a token.
+// Any bytes as a Redis's answer to a fence's script, and to its read of a token.
 #include <memory>
 
 #include "adapters/redis/src/answers.hpp"

@@ -1,6 +1,6 @@
-// Any bytes as what a server answers to a fence for S3, ETag and object or error: a head that is whole and ours,
-// nothing in S3's own words, or a fault. Never "no token" for what was not understood, and nothing written on the
-// strength of it.
+// Any bytes as a server's answer to a fence for S3, as ETag and object or as an error. The result is a complete head of
+// our own, or "nothing" in S3's own words, or a fault. An answer that was not understood never means "no token", and
+// nothing is written because of it.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -22,7 +22,7 @@ using Kind = ObjectAnswer::Kind;
 const std::string key = "state";
 const TermStamp stamp{"billing", FencingToken{5}, "a#1"};
 
-/// Written down a second time, from RFC 9110.
+/// Implemented a second time, from RFC 9110.
 bool oneStrongEtag(std::string_view etag) {
   return etag.size() > 1 && etag.starts_with('"') && etag.find_first_of("\" ", 1) == etag.size() - 1;
 }
@@ -59,7 +59,7 @@ void judge(const net::HttpResponse& response) {
           "an answer of a failed server is no proof that nothing happened");
 }
 
-/// Answers each read of the key, and each write of it, in its own way; refuses the probe's writes as it must.
+/// Answers each read and each write of the key as the input says; refuses the probe's writes as it must.
 class Server final : public aws::ObjectClient {
  public:
   Server(net::HttpResponse read, net::HttpResponse written)
@@ -103,7 +103,7 @@ class Server final : public aws::ObjectClient {
 void throughTheFence(const std::shared_ptr<Server>& server, S3Form form, const net::HttpResponse& written) {
   S3FenceOptions options;
   options.bucket = "b";
-  options.timeout = std::chrono::milliseconds{5};  // less than the first pause: trouble is repeated in no target's time
+  options.timeout = std::chrono::milliseconds{5};  // less than the first pause: no time to repeat after trouble
   S3Fence fence{options, server};
   const auto seen = fence.highestSeen(key, stamp.lease);
   if (seen) {

@@ -1,5 +1,6 @@
-// Runs a fuzz target without libFuzzer: the corpus as it is, then seeded mutations of it, so many or (`60s`) for so
-// long. For every build and compiler; it does not see which code an input reaches, but is fast without sanitizers.
+// Runs a fuzz target without libFuzzer: first the corpus unchanged, then seeded mutations of it, as many as given, or
+// (`60s`) for that long. It works in every build and with every compiler. It does not see which code an input reaches,
+// but it is fast without sanitizers.
 // Usage: NAME_fuzz MUTATIONS|SECONDSs CORPUS-DIRECTORY [SEED]
 #include <algorithm>
 #include <chrono>
@@ -29,7 +30,7 @@ void run(const Input& input) {
   underTest = nullptr;
 }
 
-/// The input that ended the process, so that it can be kept.
+/// Prints the input that ended the process, so that it can be kept.
 void printInput(int signal) {
   static constexpr char digits[] = "0123456789abcdef";
   if (underTest != nullptr) {
@@ -111,7 +112,7 @@ class Mutator {
 
 constexpr std::uint64_t usualSeed = 20260731;  // the same run each time
 
-/// How many mutations there were. `amount`: that many, or for so many seconds if it ends in an s.
+/// Returns the number of mutations. `amount`: this many, or for this many seconds if it ends in an s.
 long long runMutations(Mutator& mutator, const std::string& amount) {
   const long long number = std::atoll(amount.c_str());
   long long done = 0;

@@ -1,4 +1,4 @@
-// Any values in the columns of a row: a record that can be, or a fault that names the column.
+// Any values in the columns of a row: a valid record, or a fault that names the column.
 #include <array>
 
 #include <sqlite3.h>
@@ -18,7 +18,7 @@ constexpr int columns = 14;  // of recordColumns
 
 Connection& database() {
   static Connection* const open = [] {
-    auto* connection = new Connection;  // for the life of the process
+    auto* connection = new Connection;  // lives as long as the process
     require(connection->open(":memory:", true) == SQLITE_OK, "SQLite opens");
     return connection;
   }();

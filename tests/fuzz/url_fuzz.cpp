@@ -1,4 +1,4 @@
-// Any bytes as a URL, a proxy and rules for hosts without one: refused in words that quote no password, or understood.
+// Any bytes as a URL, a proxy and rules for hosts without one: understood, or refused in words that quote no password.
 #include <vector>
 
 #include "fuzz_support.hpp"

@@ -1,9 +1,10 @@
 """boto3 reads the rows that `tenure` wrote, and finds the attributes and types of docs/reference/dynamodb-record.md, no
 more and no fewer.
 
-The document has one table per kind of row, below a heading that says "lock" or "counter". Its first column names
-attributes, the second has their type. The third tells when an attribute is written: what begins with "release" is there
-in released rows, what depends on the program or on an option need not be there, everything else must.
+The document has one table for each kind of row, below a heading that says "lock" or "counter". Its first column names
+the attributes, the second has their types. The third says when an attribute is written: if it begins with "release",
+the attribute is in released rows; if it depends on the program or on an option, it may be absent; every other must be
+there.
 """
 
 import os
@@ -19,7 +20,7 @@ import tenure_program
 try:
     import boto3
 except ImportError:
-    # Once again, with the packages of requirements.txt.
+    # Starts again, with the packages of requirements.txt.
     os.execv(peers.python(), [peers.python(), "-B", *sys.argv])
 
 DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "dynamodb-record.md"
@@ -47,7 +48,7 @@ def documented(text):
             for name in re.findall(r"`([^`]+)`", cells[0]):
                 kinds.setdefault(kind, {})[name] = (cells[1], presence(cells[2]))
     if "counter" in kinds:
-        kinds["counter"]["key"] = ("S", "always")  # told in the text: the lease's name and #fence
+        kinds["counter"]["key"] = ("S", "always")  # the document's text defines it: the lease's name and #fence
     return kinds
 
 
@@ -65,7 +66,7 @@ class Boto3ReadsRows(tenure_program.TableTest):
         return self.client.get_item(TableName=self.table, Key={"key": {"S": key}}, ConsistentRead=True)["Item"]
 
     def check(self, kind, item, state):
-        """Every attribute is documented with its type; those that must be there in this state are."""
+        """Every attribute is documented with its type; those that must be there in this state are there."""
         table = self.document[kind]
         seen = types_of(item)
         self.assertEqual(seen, {name: table.get(name, ("undocumented",))[0] for name in seen})

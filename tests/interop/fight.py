@@ -5,8 +5,8 @@
     python3 tests/interop/fight.py --store sqlite --java 0 --tenure NEW --rival OLD --minutes 5
 
 Three holders of each side compete. Now and then one of them, most often the holder, is killed, frozen for up to two
-leases, or stopped politely. Everybody who believes to hold the lock says so in a ledger, every 5 ms; judge.py reads it.
-Exit code 0: never two at once, tenure's fencing tokens rose strictly, and both sides won often.
+leases, or stopped properly. Each process that believes that it holds the lock writes so to a ledger, every 5 ms;
+judge.py reads it. Exit code 0: never two at once, tenure's fencing tokens rose strictly, and both sides won often.
 """
 
 import argparse
@@ -44,7 +44,7 @@ DYNAMODB = '{{ type: dynamodb, table: {table}, region: us-east-1, endpoint: "{en
 
 
 class Contender:
-    """One process, started again whenever it has ended."""
+    """A process that is started again whenever it has ended."""
 
     def __init__(self, name, command, directory):
         self.name = name
@@ -74,7 +74,7 @@ class Contender:
     def end_with(self, number):
         self.expected_end = True
         self.send(number)
-        self.thaw()  # also a frozen one must see a polite wish
+        self.thaw()  # a frozen process must also see the signal
 
     def freeze(self, seconds):
         self.send(signal.SIGSTOP)
@@ -85,7 +85,7 @@ class Contender:
         self.frozen_until = None
 
     def tend(self):
-        """Thaws and restarts what is due."""
+        """Thaws and restarts the processes for which the time has come."""
         if self.frozen_until and time.monotonic() >= self.frozen_until:
             self.thaw()
         if not self.is_alive():
@@ -122,13 +122,13 @@ class Fight:
             if options.store == "sqlite":
                 store = f'{{ type: sqlite, path: "{directory.resolve()}/fight.db" }}'
             self.contenders = []
-            # The older release comes first: what it has made is what the newer one finds after an upgrade.
+            # The older release starts first: after an upgrade, the newer one finds what the older one has created.
             for side, program in (("rival", options.rival), ("tenure", options.tenure)):
                 for n in range(options.candidates if program else 0):
                     name = f"{side}-{n + 1}"
                     self._add(undo, name, self._candidate(program, directory, store, name), directory)
             if options.java and options.candidates:
-                self._wait_for_table(endpoint, table)  # tenure makes it; the Java client expects it
+                self._wait_for_table(endpoint, table)  # tenure creates it; the Java client needs it
             for n in range(options.java):
                 name = f"java-{n + 1}"
                 self._add(undo, name, [*peers.java(), "fight", endpoint, table, GROUP, name, str(LEASE_MS),
@@ -176,7 +176,7 @@ class Fight:
     # -- what happens ----------------------------------------------------------------------------------------------
 
     def holder(self):
-        """The contender that began last, as far as the ledger tells."""
+        """The contender that began last, by the ledger."""
         with open(self.ledger, "rb") as file:
             file.seek(self._read_to)
             data = file.read()
@@ -204,7 +204,7 @@ class Fight:
         elif what == "stop":
             victim.end_with(signal.SIGTERM)
         else:
-            # Short ones must cost nothing, long ones the term.
+            # Short ones must not cost anything, long ones cost the term.
             victim.freeze(self._random.uniform(0.1, 2.0) * LEASE_MS / 1000)
 
     def run(self, seconds):
@@ -219,7 +219,7 @@ class Fight:
             time.sleep(0.02)
 
     def finish(self):
-        """Ends all politely; what does not end is told of."""
+        """Ends all processes properly; reports those that do not end."""
         left = []
         for contender in self.contenders:
             contender.end_with(signal.SIGTERM)

@@ -1,9 +1,9 @@
-"""The job under `tenure run` in a fight: claims in the ledger that it may act, as long as it lives.
+"""The job of `tenure run` in a fight: as long as it lives, it claims in the ledger that it may act.
 
     holder_job.py LEDGER NAME MOST_HOLD_MS
 
-Ends at SIGTERM, or after a random time up to MOST_HOLD_MS, which releases the lease. It knows nothing of leases: that it
-still runs is its claim, and what `tenure run` promises.
+It ends at SIGTERM, or after a random time up to MOST_HOLD_MS; then the lease is released. It knows nothing about
+leases: its claim is that it still runs, and `tenure run` promises that it may.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""AWS's Java lock client and `tenure` take turns on one lock: each waits for the other, and tokens rise all the same."""
+"""AWS's Java lock client and `tenure` alternate on one lock: each waits for the other, and tokens rise all the same."""
 
 import pathlib
 import sys
@@ -26,7 +26,7 @@ class JavaAndTenure(TableTest):
 
     def test_java_takes_a_released_lease_and_tokens_rise_after_it(self):
         first = self.win_once()
-        for delete in (True, False):  # by its Put it erases what it does not know; by default its release deletes the row
+        for delete in (True, False):  # its Put erases what it does not know; by default its release deletes the row
             java = self.java(delete=delete)
             java.wait_for("acquired")
             self.assertNotIn("tenureToken", self.item(self.group))
@@ -62,11 +62,11 @@ class JavaAndTenure(TableTest):
             self.assertLess(took, java.latest_takeover_ms(LEASE_MS, lateness))
 
     def test_tokens_rise_though_java_took_and_deleted_the_counter(self):
-        """I7: the copy in the lock's row restores it."""
+        """I7: the copy in the lock's row restores the counter."""
         first = max(self.win_once() for _ in range(3))
         java = self.java(self.group + "#fence")
         java.wait_for("acquired")
-        second = self.win_once()  # while Java holds the counter's row as a lock of its own
+        second = self.win_once()  # while Java holds the counter's row as its own lock
         self.assertGreater(second, first)
         java.release()
         wait_until(lambda: self.item(self.group + "#fence") is None, "Java's release, which deletes the row")

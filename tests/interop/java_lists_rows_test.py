@@ -1,4 +1,4 @@
-"""What AWS's Java client makes of a table that holds fencing counters beside the locks."""
+"""How AWS's Java client handles a table that contains fencing counters beside the locks."""
 
 import pathlib
 import sys
@@ -8,7 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import java_program
 from tenure_program import TableTest, the_endpoint
 
-# As stores/dynamodb writes them: a lock, and its counter shaped as a released lock.
+# As stores/dynamodb writes them: a lock, and its counter in the form of a released lock.
 LOCK = {"key": {"S": "k"}, "ownerName": {"S": "someone#00"}, "leaseDuration": {"S": "10000"},
         "recordVersionNumber": {"S": "2b5bd0b8-3f6d-4f10-9d3b-0e2c7f6f0d11"}, "tenureToken": {"N": "7"},
         "tenureStepDown": {"N": "0"}, "tenureAcquiredMillis": {"N": "1795250606000"},
@@ -35,13 +35,13 @@ class JavaListsRows(TableTest):
         self.assertEqual(seen["k#fence"]["additional"], "tenureToken")
 
     def test_fails_at_a_row_without_that_shape(self):
-        """So the shape is needed: what a counter without it would do to every Java client of the table."""
+        """So that form is needed: what a counter of another form would do to every Java client of the table."""
         self.put({"key": {"S": "k#fence"}, "tenureToken": {"N": "7"}})
         with self.assertRaisesRegex(AssertionError, "NullPointerException"):
             java_program.list_locks(the_endpoint(), self.table)
 
     def test_acquires_a_counter_and_erases_the_number(self):
-        """What the store must survive; that it does is shown in java_and_tenure_test.py."""
+        """What the store must survive; java_and_tenure_test.py shows that it does."""
         self.put(COUNTER)
         with java_program.Holder(the_endpoint(), self.table, "k#fence") as java:
             java.wait_for("acquired")

@@ -1,4 +1,4 @@
-"""The Java program of this folder as tests use it."""
+"""The Java program of this folder, for use in tests."""
 
 import json
 import subprocess
@@ -7,12 +7,12 @@ import threading
 import peers
 
 PATIENCE = 60
-REFRESH_MS = 100  # how often a waiting client looks (Hold.java)
-FIRST_CALLS_MS = 500  # what the virtual machine needs to load what it has not run before
+REFRESH_MS = 100  # how often a waiting client reads (Hold.java)
+FIRST_CALLS_MS = 500  # the virtual machine's time to load code that has not run before
 
 
 def list_locks(endpoint, table):
-    """{key: what the library says of the row}; fails if the library fails at any row."""
+    """{key: what the library reports about the row}; fails if the library fails at any row."""
     done = subprocess.run([*peers.java(), "list", endpoint, table], capture_output=True, text=True, timeout=PATIENCE)
     if done.returncode:
         raise AssertionError(f"the Java client cannot list {table}: {done.stderr}")
@@ -57,8 +57,8 @@ class Holder:
         return sum(event["e"] == what for event in self.events)
 
     def latest_takeover_ms(self, lease_ms, lateness):
-        """From the last renewal that it can have seen: it waits the lease that stands in the row, from when it first saw
-        that version; so it does again after each attempt that it gave up."""
+        """Counts from the last renewal that it can have seen: it waits for the lease in the row, from when it first saw
+        that version. It does so again after each attempt that it gave up."""
         attempts = 1 + self.count("not_granted")
         return attempts * (lease_ms + 2 * REFRESH_MS) + FIRST_CALLS_MS + 4 * lateness.worst() * 1000
 

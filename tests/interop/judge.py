@@ -1,4 +1,4 @@
-"""Reads what holders of one lock claimed, and says whether two ever held it at once.
+"""Reads what the holders of one lock claimed, and decides whether two ever held it at once.
 
 Each holder appends lines of JSON to one ledger: {"t": CLOCK_MONOTONIC in ns, "holder": name, "pid": of the process, "e":
 "begin", "valid" or "end", "token": its fencing token if it has one, "why": of the end}. A "begin" or "valid" line claims that the holder was
@@ -14,7 +14,7 @@ class Term:
         self.holder = line["holder"]
         self.token = line.get("token")
         self.begin = self.last = line["t"]
-        self.end = None  # why it ended, if it lived to tell
+        self.end = None  # why it ended, if it lived long enough to say so
 
     def __repr__(self):
         token = "" if self.token is None else f" token {self.token}"
@@ -28,8 +28,8 @@ def read(path):
 
 
 def terms_of(lines):
-    """In order of their begin. Lines of one process come in the order of their times. The name alone does not tell
-    processes apart, as a killed one may have a successor of the same name."""
+    """In the order of their begin. Lines of one process come in the order of their times. The name alone does not
+    distinguish processes, because a killed one may have a successor with the same name."""
     terms, open_terms = [], {}
     for line in lines:
         who = (line["holder"], line.get("pid"))
@@ -49,7 +49,8 @@ def terms_of(lines):
 
 
 def overlaps(terms):
-    """Pairs of terms that claim one instant. Each term is compared with the one that reaches farthest before it."""
+    """Pairs of terms that claim the same instant. Each term is compared with the one before it that reaches
+    farthest."""
     found = []
     farthest = None
     for term in terms:
@@ -82,7 +83,7 @@ class Verdict:
         return next((side for side, prefix in sides.items() if term.holder.startswith(prefix)), term.holder)
 
     def faults(self, fewest_wins):
-        """What is wrong, one sentence each. A fight that one side never won has shown nothing."""
+        """The faults, one sentence each. A fight that one side never won has shown nothing."""
         told = [f"two holders at once: {a} and {b}" for a, b in self.overlaps]
         told += [f"tokens do not rise: {a}, then {b}" for a, b in self.token_faults]
         told += [f"{side} won {wins} times, fewer than {fewest_wins}" for side, wins in self.wins.items()

@@ -1,4 +1,4 @@
-"""The judge sees what is wrong, and only that."""
+"""The judge finds what is wrong, and nothing else."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""How late a machine and its server are at present, so that a test of times does not take them for a slow program."""
+"""How late a machine and its server are at present. So a test of times does not blame a slow machine on the program."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ STEP = 0.01
 
 
 class Lateness:
-    """A thread that asks to be woken in a moment, and then asks the server something, again and again."""
+    """A thread that repeatedly sleeps for a moment, and then sends a request to the server."""
 
     def __init__(self, ask, clock=time.monotonic):
         self._ask = ask
@@ -18,7 +18,7 @@ class Lateness:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def worst(self):
-        """Seconds: the longest that a wake-up and an answer came too late together; one that is under way counts."""
+        """Seconds: the longest lateness of a wake-up plus its answer; one that is not over yet counts."""
         return max(self._worst, self._clock() - self._due)
 
     def _run(self):

@@ -1,4 +1,4 @@
-"""The probe sees what is slow, also while it is."""
+"""The probe notices slowness, even while it lasts."""
 
 import pathlib
 import sys

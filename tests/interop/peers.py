@@ -27,7 +27,7 @@ def java():
 
 
 def python():
-    """A python3 with the packages of requirements.txt."""
+    """A python3 that has the packages of requirements.txt."""
     home = fetching.CACHE / "interop-python"
     requirements = HERE / "requirements.txt"
     fetching.cached(home, [requirements], lambda fresh: fetching.make_python(fresh, requirements))

@@ -1,4 +1,4 @@
-"""The program `tenure` on DynamoDB, for the tests of this folder. TENURE_PROGRAM in the environment says where it is."""
+"""The program `tenure` on DynamoDB, for the tests of this folder. TENURE_PROGRAM in the environment is its path."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def the_endpoint():
 
 
 def keep_figures(figures):
-    """Writes what a long run saw into the file TENURE_FIGURES, for scripts/evidence; does nothing without it."""
+    """Writes the results of a long run into the file TENURE_FIGURES, for scripts/evidence; does nothing without it."""
     if path := os.environ.get("TENURE_FIGURES"):
         pathlib.Path(path).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
@@ -44,7 +44,7 @@ def wait_until(condition, what):
 
 
 class TableTest(unittest.TestCase):
-    """A test with a table of its own and a group in it."""
+    """A test with its own table and a group in it."""
 
     def setUp(self):
         self.table = f"interop-{os.getpid()}-{time.monotonic_ns()}"
@@ -87,7 +87,7 @@ class TableTest(unittest.TestCase):
 
     def start_holding(self, name="someone", endpoint=None):
         """`tenure run` with a job that holds until its stdin closes: (process, fencing token)."""
-        # Not a pipe: nobody would read it, and a program that cannot write its log stands still once the pipe is full.
+        # Not a pipe: nobody would read it, and a program that cannot write its log stops once the pipe is full.
         with open(self.log_of(name), "wb") as log:
             process = subprocess.Popen(
                 [os.environ["TENURE_PROGRAM"], "run", "--config", self.config(name, endpoint), "--once", "--", "sh", "-c",

@@ -33,7 +33,7 @@ namespace asio = boost::asio;
 
 constexpr auto patience = 30s;
 
-/// Runs `task` on the scheduler and waits for it; false if it did not come.
+/// Runs `task` on the scheduler and waits for it; false if it did not run.
 bool onScheduler(Scheduler& scheduler, const std::function<void()>& task) {
   const auto ran = std::make_shared<std::promise<void>>();
   scheduler.post([task, ran] {
@@ -59,7 +59,7 @@ int threadsNamed(const std::string& name) {
   return count;
 }
 
-/// What ran, and a wait until there is enough of it.
+/// Records what ran, and waits until enough has run.
 class Journal {
  public:
   void add(int entry) {
@@ -128,7 +128,7 @@ TEST(SharedScheduler, runsWhatWasPostedBeforeItEnds) {
 
 TEST(SharedScheduler, itsLastReferenceMayBeDroppedByATask) {
   std::promise<void> dropped;
-  // A caller holds its reference until post() has returned; only then is the task's the last one.
+  // A caller holds its reference until post() has returned; only then is the task's reference the last one.
   std::promise<void> letGo;
   auto scheduler = sharedScheduler();
   scheduler->post([last = scheduler, letGoByCaller = letGo.get_future().share(), &dropped]() mutable {
@@ -197,7 +197,7 @@ TEST(Timers, aCancelledOneDoesNotFire) {
   ASSERT_TRUE(onScheduler(*scheduler, [&] {
     const auto first = scheduler->schedule(10ms, [&] { journal.add(1); });
     const auto second = scheduler->schedule(20ms, [&] { journal.add(2); });
-    // Cancelled by the one before it, when both may be due.
+    // The timer before it cancels it, when both may be due.
     const auto third = std::make_shared<Scheduler::TimerId>();
     scheduler->schedule(30ms, [&, third] {
       journal.add(3);
@@ -260,11 +260,11 @@ TEST_F(TwoThreads, tasksOfOneSchedulerNeverOverlap) {
   constexpr int tasks = 20'000;
   std::atomic<int> inside{0};
   std::atomic<int> overlaps{0};
-  int plain = 0;  // ThreadSanitizer sees it if two tasks touch it at once
+  int plain = 0;  // ThreadSanitizer notices if two tasks use it at once
   const auto task = [&] {
     if (inside.fetch_add(1) != 0) ++overlaps;
     ++plain;
-    if (plain % 16 == 0) std::this_thread::yield();  // lets another task in, if there is a way in
+    if (plain % 16 == 0) std::this_thread::yield();  // lets another task in, if that is possible
     inside.fetch_sub(1);
   };
   std::thread other{[&] {
@@ -319,7 +319,7 @@ TEST(OnALoop, aSchedulerThatIsGoneFiresNothing) {
   EXPECT_FALSE(fired);
 }
 
-/// In a forked child: a scheduler of its own that runs a task and a timer.
+/// In a forked child: makes its own scheduler, which runs a task and a timer.
 int worksHere(const std::shared_ptr<Scheduler>& parents) {
   const auto own = sharedScheduler();
   if (own == parents) return 1;
@@ -332,7 +332,7 @@ TEST(SharedScheduler, aForkedChildGetsItsOwn) {
   EXPECT_EQ(inChild([] { return worksHere(nullptr); }), 0);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which lets no child of a process with threads start one
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer lets no child of a process with threads start one
 TEST(SharedScheduler, aForkedChildOfOneThatRunsGetsItsOwn) {
   const auto parents = sharedScheduler();
   ASSERT_TRUE(onScheduler(*parents, [] {}));

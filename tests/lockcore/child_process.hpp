@@ -1,4 +1,4 @@
-// A forked child that a test asks one thing.
+// A forked child that computes one number for a test.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,8 @@
 
 namespace tenure::test {
 
-/// What `body` returns in a forked child, which leaves without destructors; -1 if it crashed, or was killed for not
-/// answering within 30 s. An alarm bounds it, so nobody polls.
+/// Returns what `body` returns in a forked child, which exits without destructors. -1 if the child crashed, or was
+/// killed because it did not answer within 30 s. An alarm bounds it, so nobody polls.
 [[nodiscard]] inline int inChild(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) {

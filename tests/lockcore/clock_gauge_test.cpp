@@ -1,4 +1,4 @@
-// The rate of the clocks against each other: measured, told once, shown in the status.
+// The rate of the clocks against each other: it is measured, reported once, and shown in the status.
 #include "lockcore/runtime/clock_gauge.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A minute in which CLOCK_MONOTONIC runs by `ppm` parts per million faster than RAW.
+/// A minute in which CLOCK_MONOTONIC runs `ppm` parts per million faster than RAW.
 Instant aMinuteOn(const Instant& at, int ppm) {
   const std::chrono::nanoseconds apart{60'000LL * ppm};
   return {at.raw + 1min, at.monotonic + 1min + apart, at.boottime + 1min + apart};

@@ -1,4 +1,4 @@
-// The clock rule: a holder never counts less than what passed, a challenger never more.
+// The clock rule: a holder never counts less time than passed, a challenger never more.
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/clock.hpp>

@@ -1,4 +1,4 @@
-// One LeaseDriver on a manual scheduler and a store with faults, with what it told its owner.
+// One LeaseDriver on a manual scheduler and a store with faults, and the notices that it gave its owner.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace tenure::test {
 
-/// The lease is tenSecondLease() unless stated. Work ends as soon as it is told to, unless the test says otherwise.
+/// The lease is tenSecondLease() unless stated. Work ends as soon as it is told to, unless the test wants something
+/// else.
 class DriverWorld {
  public:
   explicit DriverWorld(std::uint64_t seed = 1, const LeaseOptions& lease = tenSecondLease()) {
@@ -27,7 +28,7 @@ class DriverWorld {
   [[nodiscard]] bool leads() const { return driver->term()->load().leadsAt(scheduler->now()); }
   [[nodiscard]] std::optional<LeaseRecord> stored() { return store->readNow(key).value(); }
 
-  /// Puts a record of another candidate, which does not live any more, into the store.
+  /// Puts a record of another candidate, which is dead, into the store.
   void putOther(bool released = false) {
     LeaseRecord record = othersRecord();
     record.beacon = Beacon{"beacon-1", "boot", 1, 2};
@@ -42,8 +43,8 @@ class DriverWorld {
   std::shared_ptr<ManualScheduler> scheduler{std::make_shared<ManualScheduler>()};
   std::shared_ptr<FaultStore> store{std::make_shared<FaultStore>(scheduler)};
   std::vector<std::string> lines;
-  std::vector<std::string> notices;  // as describe() has them
-  std::vector<FencingToken> tokens;  // of Elected
+  std::vector<std::string> notices;  // as describe() returns them
+  std::vector<FencingToken> tokens;  // one for each Elected
   std::vector<action::Revoked> revocations;
   std::vector<ReleaseResult> stops;
   bool workEndsAtOnce{true};

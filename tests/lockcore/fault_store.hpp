@@ -1,4 +1,4 @@
-// A store that works, except where the test wants it not to.
+// A store that works, except where the test injects a fault.
 #pragma once
 
 #include <cstddef>
@@ -14,43 +14,43 @@
 
 namespace tenure::test {
 
-/// What goes wrong with one call. A read has no conflict and no "unknown": there it is an error.
+/// The fault of one call. A read has no conflict and no "unknown": for a read these are errors.
 enum class Fault {
   none,
-  throws,          ///< std::runtime_error out of the call; nothing was applied
-  throwsOddly,     ///< something that is no std::exception
+  throws,          ///< the call throws std::runtime_error; nothing was applied
+  throwsOddly,     ///< the call throws something that is not a std::exception
   throwsApplied,   ///< the same as throws, but a write was applied before
   rejected,        ///< an error of the given class; nothing was applied
-  unknownApplied,  ///< applied, but the store cannot say so
-  unknownLost,     ///< not applied, and the store cannot say so
+  unknownApplied,  ///< applied, but the store cannot tell
+  unknownLost,     ///< not applied, and the store cannot tell
   conflict,        ///< a conflict that shows the record, though the condition held
   conflictHidden,  ///< the same without the record
   neverApplied,    ///< applied and never answered
   neverLost,       ///< lost and never answered
   answeredTwice,
-  answeredLate,  ///< two leases late
+  answeredLate,  ///< answered two leases late
 };
 
-/// A memory store whose answers come by the test's scheduler. Calls are counted from 1, reads and writes together.
+/// A memory store whose answers run on the test's scheduler. Calls are counted from 1, reads and writes together.
 class FaultStore final : public LeaseStore {
  public:
   explicit FaultStore(std::shared_ptr<ManualScheduler> scheduler);
 
   void failAt(std::size_t call, Fault fault, ErrorClass errorClass = ErrorClass::transient);
-  /// From now on every other renewal is applied but not answered for, and conflicts do not show the record.
+  /// From now on every other renewal is applied but gets no definite answer, and conflicts do not show the record.
   void beLossy() noexcept { lossy_ = true; }
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
   [[nodiscard]] std::size_t reads() const noexcept { return reads_; }
 
-  // Past all faults, at once.
+  // These act at once, and no fault applies to them.
   [[nodiscard]] ReadOutcome readNow(const LeaseKey& key);
   WriteOutcome writeNow(const WriteRequest& request);
   WriteOutcome requestStepDownNow(const LeaseKey& key, FencingToken token);
 
-  // Watches and death notices as the test has them.
+  // Watches and death notices (proofs of a process's death by the kernel), as the test defines them.
   std::function<std::shared_ptr<void>(std::function<void()>)> onWatch{};
   std::function<std::shared_ptr<DeathNotice>()> onDeathNotice{};
-  /// Called when a holder asks to be told of a loss: it has won, and nobody was told so yet.
+  /// Called when a holder asks to be notified of a loss: it has won, and nobody was told so yet.
   std::function<void()> onWatchLoss{};
 
   [[nodiscard]] std::string describe() const override { return "memory with faults"; }
@@ -73,7 +73,7 @@ class FaultStore final : public LeaseStore {
   template <class Outcome>
   void answer(Fault fault, std::function<void(Outcome)> handler, Outcome outcome);
 
-  std::recursive_mutex mutex_;  ///< held for each call: lock clients look from the user's thread
+  std::recursive_mutex mutex_;  ///< held during each call: lock clients read from the user's thread
   std::shared_ptr<ManualScheduler> scheduler_;
   std::shared_ptr<ManualScheduler> side_{std::make_shared<ManualScheduler>()};  // the inner store's own
   std::shared_ptr<LeaseStore> inner_;

@@ -1,4 +1,4 @@
-// How late heartbeats are, and what becomes of a lease whose heartbeat would come too late.
+// How late heartbeats are, and what happens to a lease whose heartbeat would come too late.
 #include <gtest/gtest.h>
 
 #include "lockcore/machine_harness.hpp"
@@ -43,8 +43,8 @@ TEST_F(HeartbeatLagTest, CountsFailedAttemptsToo) {
   EXPECT_GT(m.machine.heartbeatLag().last, 0ms);
 }
 
-/// Its acquisition waited in the store's queue behind those of others: the right counts from before it was sent, and so
-/// the first heartbeat is sent at once, but a lease that nobody holds yet has no late heartbeat.
+/// The acquisition waited in the store's queue behind those of others. The right counts from before it was sent, so the
+/// first heartbeat is sent at once. But a lease that nobody holds yet has no late heartbeat.
 TEST_F(HeartbeatLagTest, DoesNotCountTheWaitOfTheAcquisition) {
   m.becomeAcquiring();
   m.now = m.now + 4s;  // a heartbeat and a second
@@ -60,7 +60,7 @@ TEST_F(HeartbeatLagTest, DoesNotCountTheWaitOfTheAcquisition) {
 TEST_F(HeartbeatLagTest, ALeaseWhoseHeartbeatWouldComeTooLateStepsDownBeforeItSendsOne) {
   m.becomeLeading();
   const Instant elected = m.published().anchor;
-  m.now = elected + 8989ms;  // what it leads for
+  m.now = elected + 8989ms;  // the time for which it leads
   EXPECT_FALSE(m.leads()) << "for those who ask, on time and without a step";
   const std::string done = m.wake();
   ASSERT_EQ(m.revocations().size(), 1U) << done;

@@ -1,4 +1,4 @@
-// Each script of a candidate's life, run again with each kind of fault at each call to the store.
+// Runs each script of a candidate's life again with each kind of fault at each call to the store.
 #include <functional>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ struct Script {
   const char* name;
   std::function<void(DriverWorld&)> run;
   bool stops;          // it ends with Stop
-  bool termMustStand;  // it never gives the term up, and no single fault may cost it
+  bool termMustStand;  // it never gives the term up, and no single fault may end the term
 };
 
 const std::vector<Script>& scripts() {
@@ -70,7 +70,7 @@ struct Injection {
   const char* name;
   Fault fault;
   ErrorClass errorClass;
-  bool isError;  // it must be shown by status()
+  bool isError;  // status() must show it
 };
 
 const std::vector<Injection>& injections() {
@@ -119,7 +119,7 @@ void checkStopped(DriverWorld& world, const Injection& injected) {
   EXPECT_EQ(world.revocations.size(), world.tokens.size());
   EXPECT_EQ(world.driver->status().state, LeaseState::stopped);
   EXPECT_FALSE(world.driver->term()->load().validAt(world.scheduler->now()));
-  // A conflict that is none makes it believe that the record is not its own; then the lease runs out by itself.
+  // A false conflict makes it believe that the record is not its own; then the lease runs out by itself.
   const bool lied = injected.fault == Fault::conflict || injected.fault == Fault::conflictHidden;
   const auto record = world.stored();
   const bool heldBySelf = record && record->holder == selfName && !record->released;
@@ -144,7 +144,7 @@ TEST(LeaseDriverFaults, everyScriptWithEveryFaultAtEveryCall) {
         if (script.termMustStand && !script.stops) {
           EXPECT_TRUE(world.revocations.empty());
         }
-        // At the first look the tables may only be missing yet: known to be in order, they are no trouble.
+        // At the first read the tables may just not exist yet. If they are known to be in order, this is no error.
         const bool asIfTablesToCome = call == 1 && injected.errorClass == ErrorClass::misconfigured;
         if (injected.isError && !script.stops && !asIfTablesToCome) {
           EXPECT_TRUE(world.driver->status().lastError.has_value());

@@ -1,4 +1,5 @@
-// What only makes the driver quicker: the store's hints, and death notices.
+// Parts that only make the driver faster: hints of the store, and death notices (proofs of a process's death by the
+// kernel).
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Counts the watches that are asked for, and knows whether the last one is kept.
+/// Counts the watches that are asked for, and knows whether the last one still exists.
 class Watches {
  public:
   explicit Watches(DriverWorld& world) {
@@ -129,7 +130,7 @@ TEST(LeaseDriverWatch, aHintAfterTheEndIsNothing) {
   EXPECT_EQ(world.store->calls(), calls);
 }
 
-/// A death notice that proves what the test says.
+/// A death notice that proves a death when the test wants it.
 class Deaths final : public DeathNotice {
  public:
   struct Followed {
@@ -148,7 +149,7 @@ class Deaths final : public DeathNotice {
   }
 
   std::vector<Followed> followed{};
-  std::vector<bool> keptBefore{};  // whether the one before was still kept at each further follow()
+  std::vector<bool> keptBefore{};  // whether the previous one still existed at each later follow()
 };
 
 class LeaseDriverDeathNotice : public testing::Test {
@@ -202,7 +203,7 @@ TEST_F(LeaseDriverDeathNotice, followsTheNextHolderInstead) {
   EXPECT_EQ(deaths_->followed[1].beacon, "beacon-2");
   EXPECT_EQ(deaths_->keptBefore, std::vector<bool>{false}) << "the old watch ends before the new one begins";
 
-  deaths_->followed[0].proven(before);  // of a holder that is not the holder any more
+  deaths_->followed[0].proven(before);  // of a holder that no longer holds the lease
   world_.pass(1s);
   EXPECT_FALSE(world_.leads());
   deaths_->followed[1].proven(next.version);

@@ -1,4 +1,4 @@
-// What the driver does beside stepping its machine: stores that throw, its end, progress, status.
+// What the driver does in addition to stepping its machine: stores that throw, its end, progress, status.
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
@@ -148,7 +148,7 @@ TEST(LeaseDriverStatus, tellsAgesByItsClock) {
   EXPECT_EQ(world.driver->status().leaderSeenAgo, status.leaderSeenAgo + 1h);
 }
 
-/// Keeps each answer for later.
+/// Keeps each answer until the test sends it.
 class LateStore final : public LeaseStore {
  public:
   std::vector<ReadHandler> waiting{};
@@ -164,7 +164,7 @@ class LateStore final : public LeaseStore {
                        WriteHandler /*handler*/) override {}
 };
 
-/// A store whose schema is not there at first.
+/// A store whose schema does not exist at first.
 class BareStore final : public LeaseStore {
  public:
   explicit BareStore(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
@@ -258,7 +258,7 @@ TEST(LeaseDriverSchema, whatIsWrongWithItIsShownInPlaceOfWhatReadsSay) {
   EXPECT_TRUE(driver.status().schema == StoreStatus{});
 }
 
-/// With a lease of minutes the polls lie minutes apart; a table that has come to be is not left that long.
+/// With a lease of minutes the polls are minutes apart; a table that was just created must be read sooner.
 TEST(LeaseDriverSchema, onceItIsThereALongLeaseIsReadAtOnce) {
   const auto scheduler = std::make_shared<ManualScheduler>();
   const auto store = std::make_shared<BareStore>(scheduler);
@@ -334,7 +334,8 @@ TEST(LeaseDriverFork, aChildsCopyIsDead) {
   EXPECT_EQ(world.driver->status().state, LeaseState::leading);
 }
 
-/// A renewal that was acknowledged in the moment of the deadline must not go on with work that was told to stop.
+/// If a renewal was acknowledged at the moment of the deadline, the term must not continue with work that was told to
+/// stop.
 TEST(LeaseDriverEndTerm, endsTheTermThatItNamesAndNoOther) {
   DriverWorld world;
   world.start();
@@ -368,7 +369,7 @@ TEST(LeaseDriverWithdraw, tellsWhetherAnAcquisitionIsOpen) {
 TEST(LeaseDriverWithdraw, isAheadOfWhatWasNotTakenYet) {
   DriverWorld world;
   world.start();
-  EXPECT_FALSE(world.driver->withdraw());  // and so the machine never starts
+  EXPECT_FALSE(world.driver->withdraw());  // so the machine never starts
   world.pass(30s);
   EXPECT_EQ(world.store->calls(), 0U);
 }

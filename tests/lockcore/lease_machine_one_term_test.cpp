@@ -1,4 +1,4 @@
-// A machine of OneTerm: patience, one look, memory; and one that observes only.
+// A machine of OneTerm: patience, one look, memory. And a machine that only observes.
 #include <gtest/gtest.h>
 
 #include "lockcore/machine_harness.hpp"
@@ -98,7 +98,7 @@ TEST(LeaseMachineOneTerm, patienceEndsOnTimeAlsoWhileAReadIsUnderWay) {
   MachineHarness m{tenSecondLease(), patient(5s)};
   m.step(event::Start{});
   m.answerRead(std::optional{othersRecord()});
-  m.after(3s);  // reads again, and is not answered
+  m.after(3s);  // reads again, and gets no answer
   EXPECT_EQ(m.after(1999ms), "");
   EXPECT_EQ(m.after(1ms), "gaveUp(held) unfollow stopped(notHeld)");
 }
@@ -225,7 +225,7 @@ TEST(LeaseMachineOneTerm, aRecordThatMustExistIsLookedForAfterItsRemoval) {
   EXPECT_NE(m.answerRead(absent).find("gaveUp(missing)"), std::string::npos);
 }
 
-/// What its driver does is to step it again at once, for as long.
+/// Its driver steps it again at once, for as long as that lasts.
 TEST(LeaseMachineOneTerm, whatIsFreeAfterTheWaitAndNotToBeTakenYetIsNotAskedForWithoutAPause) {
   MachineHarness m{tenSecondLease(), patient(0ns)};
   m.becomeAcquiring();
@@ -278,7 +278,7 @@ TEST(LeaseMachineOneTerm, whatWasReleasedByTheOwnHandIsTakenWithoutALook) {
   EXPECT_EQ(m.write().tokenFloor, FencingToken{1}) << "I7";
 }
 
-/// What another candidate leaves that releases its term of token 1, and the version of its release.
+/// What is left by another candidate that releases its term with token 1, and the version of its release.
 struct Left {
   std::shared_ptr<const LeaseMemory> memory;
   std::string version;
@@ -342,7 +342,7 @@ TEST(LeaseMachineOneTerm, anElectorHasNoPredecessor) {
   EXPECT_EQ(m.step(event::Start{.predecessor = leftBy({}).memory}), "read");
 }
 
-/// A resource told of a higher token while the acquisition was under way.
+/// A resource reported a higher token while the acquisition was under way.
 TEST(LeaseMachineOneTerm, whatWasWonUnderATokenThatIsTooLowIsReleasedIfItIsNotWonAgain) {
   MachineHarness m{tenSecondLease(), patient(0ns)};
   m.becomeAcquiring();
@@ -384,7 +384,7 @@ TEST(LeaseMachineOneTerm, I7_theTokenOfWhoTookItBeforeTheReleaseIsKnownToTheNext
   EXPECT_EQ(m.write().tokenFloor, FencingToken{9});
 }
 
-/// The release is not answered, so that nothing else tells of that token.
+/// The release is not answered, so nothing else shows that token.
 TEST(LeaseMachineOneTerm, I7_theTokenOfALookThatTheReleaseHadToAwaitIsKnownToTheNextOfItsProcess) {
   MachineHarness first{tenSecondLease(), patient(std::nullopt)};
   first.becomeAcquiring();
@@ -414,7 +414,7 @@ TEST(LeaseMachineOneTerm, aStoreThatTellsOfAFreeLeaseAndAnswersNoAcquisitionEnds
   }
 }
 
-/// Only what was in doubt when the wait was over counts.
+/// Only writes that were in doubt when the wait was over count.
 TEST(LeaseMachineOneTerm, whatWasInDoubtDuringTheWaitTakesNoTryFromItsEnd) {
   MachineHarness m{tenSecondLease(), patient(1min)};
   m.becomeAcquiring();

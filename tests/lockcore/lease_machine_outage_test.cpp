@@ -1,4 +1,5 @@
-// A holder whose store answers at once that it cannot: how often it is asked, and what follows when it can again.
+// A holder whose store answers at once that it is unavailable: how often it is asked, and what follows when it
+// recovers.
 #include <gtest/gtest.h>
 
 #include "lockcore/machine_harness.hpp"
@@ -8,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Answers every request in this way until the term is over; how many there were.
+/// Gives every request this answer until the term is over; returns the number of requests.
 int requestsUntilTheEnd(MachineHarness& m, const WriteOutcome& toWrite) {
   int requests = 0;
   while (m.state() == LeaseState::leading && requests < 1000) {
@@ -26,7 +27,7 @@ int requestsUntilTheEnd(MachineHarness& m, const WriteOutcome& toWrite) {
   return requests;
 }
 
-/// Else a store in trouble would be asked by each of thousands of holders in ever smaller steps to the very end.
+/// Otherwise each of thousands of holders would ask a store in trouble in ever smaller steps, until the very end.
 TEST(OutageOfAHolder, asksNoMoreThanTwoDozenTimesBeforeTheTermEnds) {
   for (const WriteOutcome& outcome :
        {WriteOutcome{Rejected{transientError("refused")}}, WriteOutcome{Unknown{transientError("cut")}}}) {
@@ -38,7 +39,7 @@ TEST(OutageOfAHolder, asksNoMoreThanTwoDozenTimesBeforeTheTermEnds) {
   }
 }
 
-/// The record is its own, and there is nobody to wait for, however many renewals were refused meanwhile.
+/// The record is its own, so there is no holder to wait for, even if many renewals were refused meanwhile.
 TEST(OutageOfAHolder, takesItsOwnRecordAgainAtOnce) {
   LeaseOptions options = tenSecondLease();
   options.heartbeat = 1s;  // many renewals
@@ -51,8 +52,8 @@ TEST(OutageOfAHolder, takesItsOwnRecordAgainAtOnce) {
   EXPECT_EQ(m.expected(), own.version.text());
 }
 
-/// Leading, with a renewal unanswered that no condition names any more, so many came after it; what it writes, should
-/// it arrive after all. Looks at the record show that none has arrived.
+/// It leads, and one renewal is unanswered. So many came after that one that no condition names it any more. Reads of
+/// the record show that none of them has arrived. Returns what the first one writes if it arrives after all.
 LeaseRecord leaveManyRenewalsUnanswered(MachineHarness& m) {
   m.becomeLeading();
   const LeaseRecord own = m.written();

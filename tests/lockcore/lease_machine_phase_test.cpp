@@ -1,5 +1,5 @@
-// A candidate behind a holder of another make: it learns when his heartbeats come, looks once for each, just behind it,
-// and so takes over soon after his lease is over.
+// A candidate behind a foreign holder. It learns when the heartbeats of that holder come, and reads once for each, just
+// after it. So it takes over soon after the holder's lease is over.
 #include <gtest/gtest.h>
 
 #include "lockcore/machine_harness.hpp"
@@ -17,7 +17,7 @@ LeaseOptions twoSecondLease() {
   return options;
 }
 
-/// Writes a new version every `period`, the first one `phase` after the start, and nothing after `beats` of them.
+/// Writes a new version every `period`, the first one `phase` after the start, and stops after `beats` versions.
 struct ForeignHolder {
   Instant start;
   nanoseconds period;
@@ -29,7 +29,7 @@ struct ForeignHolder {
     return since < 0ns ? 0 : std::min(beats, static_cast<int>(since / period) + 1);
   }
   [[nodiscard]] Instant lastBeat() const { return start + (phase + (beats - 1) * period); }
-  /// As Java's client and others of that layout write it: without a token.
+  /// As Java's client and others with that layout write it: without a token.
   [[nodiscard]] LeaseRecord record(const Instant& now) const {
     LeaseRecord record = othersRecord("beat-" + std::to_string(written(now)), 0, 2s);
     record.holder = "java";
@@ -38,8 +38,8 @@ struct ForeignHolder {
 };
 
 struct Takeover {
-  nanoseconds excess;  ///< over the lease, since the last heartbeat
-  int looks;           ///< of the last 20 heartbeats
+  nanoseconds excess;  ///< beyond the lease, counted from the last heartbeat
+  int looks;           ///< during the last 20 heartbeats
 };
 
 Takeover takeOverFrom(nanoseconds period, nanoseconds phase) {
@@ -54,7 +54,7 @@ Takeover takeOverFrom(nanoseconds period, nanoseconds phase) {
       continue;
     }
     looks += counts ? 1 : 0;
-    m.now = m.now + 3ms;  // there and back
+    m.now = m.now + 3ms;  // the round trip
     did = m.answerRead(holder.record(m.now));
   }
   return {elapsedForHolder(holder.lastBeat(), m.now) - 2s, looks};

@@ -1,4 +1,4 @@
-// What Renew and Release do to a holder, at each answer: another lease duration, data, a heartbeat by hand.
+// What Renew and Release do to a holder, at each answer: another lease duration, data, a manual heartbeat.
 #include <gtest/gtest.h>
 
 #include "lockcore/machine_harness.hpp"
@@ -69,7 +69,7 @@ TEST(LeaseMachineRenew, aReadBackGivesTheRightOfTheWriteThatItShows) {
   EXPECT_TRUE(m.leads());
 }
 
-/// It arrives after the look at the record and before the answer, and a challenger counts it from then on.
+/// The shorter lease arrives after the read of the record and before its answer. From then on a challenger counts it.
 TEST(LeaseMachineRenew, aShorterLeaseThatMayStillArriveLimitsWhatAReadBackProves) {
   MachineHarness m;
   m.becomeLeading();
@@ -86,7 +86,8 @@ TEST(LeaseMachineRenew, aShorterLeaseThatMayStillArriveLimitsWhatAReadBackProves
   EXPECT_LE(m.published().validFor - elapsedForHolder(m.published().anchor, m.now), timingOf(4s).validFor() - 500ms);
 }
 
-/// The shorter one did arrive, after a look that did not show it: the right of that look reaches further than its own.
+/// The shorter one did arrive, after a read that did not show it: the right that the read proves lasts longer than its
+/// own.
 TEST(LeaseMachineRenew, aReadBackOfAShorterLeaseLeavesTheRightThatReachesFurther) {
   MachineHarness m;
   m.becomeLeading();
@@ -124,7 +125,7 @@ TEST(LeaseMachineRenew, aShorterLeaseEndsOnTimeWhicheverClockGoesAheadAfterwards
   EXPECT_FALSE(m.leads());
 }
 
-/// As above, where the right is limited by what a look at the record proves.
+/// As above, where the result of a read limits the right.
 TEST(LeaseMachineRenew, aReadBackBeforeAShorterLeaseEndsOnTimeWhicheverClockGoesAheadAfterwards) {
   MachineHarness m;
   m.becomeLeading();
@@ -138,7 +139,7 @@ TEST(LeaseMachineRenew, aReadBackBeforeAShorterLeaseEndsOnTimeWhicheverClockGoes
   m.now.boottime += 1000ms;
   ASSERT_EQ(m.answerWrite(Conflict{}), "read");
   const Instant asked = m.now;
-  m.now = m.now + 500ms;  // or the next renewal would limit the right as much
+  m.now = m.now + 500ms;  // otherwise the next renewal would limit the right as much
   EXPECT_EQ(m.answerRead(landed).substr(0, 22), "publish(leads) renewed");
   const auto passes = [&](std::chrono::nanoseconds whole) {
     return Instant{asked.raw + whole, asked.monotonic + whole * 92 / 100, asked.boottime + whole * 92 / 100};

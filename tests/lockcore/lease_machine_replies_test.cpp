@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 constexpr ErrorClass errorClasses[] = {ErrorClass::transient, ErrorClass::throttled, ErrorClass::credentials,
                                        ErrorClass::misconfigured, ErrorClass::corrupt};
 
-/// What the machine says of itself after an answer, in one line.
+/// What the machine reports after an answer, in one line.
 std::string told(MachineHarness& m, const WriteOutcome& outcome) {
   const std::string actions = m.answerWrite(outcome);
   return std::string{toString(m.state())} + ": " + actions;
@@ -122,7 +122,7 @@ TEST(AcquireAnswered, conflictWithItselfIsATerm) {
   EXPECT_EQ(told(blind, std::optional{blind.written(7)}), "leading: publish(leads) leader(self) elected(7)");
 }
 
-/// Somebody marked it by hand, and left the version as it was. Anybody may take it from then on.
+/// Somebody marked it by hand and left the version unchanged. From then on anybody may take it.
 TEST(AcquireAnswered, whatIsMarkedAsReleasedIsNoTermThoughItIsTheAcquisitionsOwn) {
   for (const bool shownByTheConflict : {true, false}) {
     MachineHarness m;
@@ -179,7 +179,8 @@ TEST(AcquireAnswered, unknownThatDidNotArriveIsTriedAgain) {
   EXPECT_EQ(did, "acquire");
 }
 
-/// Reads that succeed between failing writes must not make the writes come without a pause (k/k#65666: API hammering).
+/// Reads that succeed between failing writes must not make the writes follow without a pause (k/k#65666: API
+/// hammering).
 TEST(AcquireAnswered, failingWritesAreSpacedOutHoweverWellReadsGo) {
   const auto acquisitionsIn = [](std::chrono::nanoseconds span, const WriteOutcome& answer) {
     MachineHarness m;
@@ -280,7 +281,8 @@ TEST(RenewAnswered, conflictThatShowsNothingIsReadBack) {
   EXPECT_EQ(told(m, std::optional{othersRecord()}), "candidate: publish(lost) revoked(lost) publish(none) leader(b#2)");
 }
 
-/// Pitfall 1: the write was delivered twice, or resent below the store's client; its own first copy makes it conflict.
+/// Pitfall 1: the write was delivered twice, or resent below the store's client. Its first copy makes the second
+/// conflict.
 TEST(RenewAnswered, conflictWithItselfIsARenewal) {
   MachineHarness m;
   m.becomeRenewing();

@@ -1,4 +1,4 @@
-// What a resource reports of the tokens that it has seen: anybody who may write to it can make that up.
+// The tokens that a resource reports: anybody who may write to the resource can invent a report.
 #include <gtest/gtest.h>
 
 #include "lockcore/machine_harness.hpp"
@@ -54,7 +54,7 @@ TEST(I7ReportedTokens, aStoppedMachineSaysNothingOfThem) {
   EXPECT_EQ(m.step(event::TokenSeen{above(5, 1)}), "");
 }
 
-/// Reports alone do not walk up: the step counts from what the store showed.
+/// Reports alone cannot raise the limit: the step counts from what the store showed.
 TEST(I7ReportedTokens, oneReportIsNoGroundForAHigherOne) {
   MachineHarness m;
   m.becomeCandidate();  // beside a term with the token 5
@@ -81,7 +81,7 @@ TEST(I7ReportedTokens, whatAProcessRemembersOfReportsIsNoGroundEither) {
   EXPECT_EQ(second.write().tokenFloor, above(3));
 }
 
-/// Each of them within its step: term by term they would bring the counter to its end in minutes.
+/// Each is within the allowed step, but term by term they would bring the counter to its end in minutes.
 TEST(I7ReportedTokens, termAfterTermThatAReportEndsLeavesTheLeaseAloneForALease) {
   MachineHarness m;
   m.becomeLeading(3);

@@ -15,8 +15,8 @@ using std::chrono::nanoseconds;
 // ---- I1: at most one valid leader, no wall clock, no foreign times ----
 
 TEST(I1AtMostOneValidLeader, theHoldersRightEndsBeforeAChallengerMayTakeOver) {
-  // The worst pair within the bound of 500 ppm each way: the holder's clocks run slow, the challenger's fast. The
-  // challenger even saw the version in the very instant in which it was sent.
+  // The worst pair within the bound of 500 ppm in each direction: the holder's clocks run slow, the challenger's fast.
+  // The challenger even saw the version at the very instant when it was sent.
   for (const auto duration : {100ms, 1000ms, 10'000ms, 3'600'000ms}) {
     LeaseOptions options;
     options.duration = duration;
@@ -41,7 +41,7 @@ TEST(I1AtMostOneValidLeader, foreignTimesDecideNothing) {
   }
 }
 
-/// Pitfall 17, 41: each write is conditional on what was seen; a renewal or a release never creates a record.
+/// Pitfall 17, 41: each write is conditional on what was seen. A renewal or a release never creates a record.
 TEST(I1AtMostOneValidLeader, everyWriteIsConditional) {
   MachineHarness m;
   m.becomeReading();
@@ -87,7 +87,8 @@ TEST(I1AtMostOneValidLeader, aRecordThatVanishedUnderALivingHolderIsWaitedOut) {
   EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
 }
 
-/// A virtual machine cloned while it ran: two candidates of one name and incarnation (pitfall 38, fault T12).
+/// A virtual machine that was cloned while it ran: two candidates with one name and incarnation (pitfall 38, fault
+/// T12).
 TEST(I1AtMostOneValidLeader, aCloneOfTheProcessDoesNotTakeItsTwinsLease) {
   MachineHarness m;
   m.becomeRenewing();
@@ -117,7 +118,7 @@ TEST(I2HoldersRight, anAcquisitionCountsFromBeforeItWasSent) {
   EXPECT_EQ(m.published().validFor, 9989ms);
 }
 
-/// Pitfall 22: a reply that comes late does not move the end.
+/// Pitfall 22: a late reply does not move the end.
 TEST(I2HoldersRight, aSlowReplyDoesNotExtendIt) {
   MachineHarness m;
   m.becomeRenewing();
@@ -132,7 +133,7 @@ TEST(I2HoldersRight, aSlowReplyDoesNotExtendIt) {
   EXPECT_EQ(m.now, end) << "to the nanosecond, with a store that answers nothing any more";
 }
 
-/// Pitfall 21: nothing but an acknowledged or proven write extends it.
+/// Pitfall 21: only an acknowledged or proven write extends it.
 TEST(I2HoldersRight, failuresDoNotExtendIt) {
   for (const WriteOutcome& outcome :
        {WriteOutcome{Rejected{{ErrorClass::transient, "503"}}}, WriteOutcome{Unknown{transientError()}}}) {
@@ -164,7 +165,7 @@ TEST(I2HoldersRight, anAcquisitionThatIsAnsweredTooLateIsNoTerm) {
   EXPECT_EQ(m.expected(), own.version.text());
 }
 
-/// A read-back in the last moment extends the term from the renewal that it proves, and no further.
+/// A read at the last moment extends the term from the renewal that it proves, and no further.
 TEST(I2HoldersRight, aProofExtendsItFromWhenTheProvenRenewalWasSent) {
   LeaseOptions options = tenSecondLease();
   options.heartbeat = 1s;
@@ -211,7 +212,7 @@ TEST(I3ChallengersWait, aRejectedAcquisitionDoesNotStartItAnew) {
   EXPECT_LE(elapsedForHolder(first, m.now), 1s);
 }
 
-/// Pitfall 7: the candidate is still there when the holder dies after a late heartbeat.
+/// Pitfall 7: the candidate still waits when the holder dies after a late heartbeat.
 TEST(I3ChallengersWait, aNewVersionStartsItAnew) {
   MachineHarness m;
   m.becomeCandidate();
@@ -223,7 +224,7 @@ TEST(I3ChallengersWait, aNewVersionStartsItAnew) {
   EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
 }
 
-/// Pitfall 25: the duration in the record, not one's own.
+/// Pitfall 25: the duration in the record counts, not the candidate's own.
 TEST(I3ChallengersWait, theRecordSaysHowLong) {
   for (const auto duration : {1000ms, 30'000ms}) {
     MachineHarness m;
@@ -278,7 +279,7 @@ TEST(I3ChallengersWait, aRecordThatIsNotUnderstoodIsNeverTakenOver) {
   EXPECT_GE(elapsedForChallenger(seen, m.now), 10s) << "what was known before is forgotten";
 }
 
-/// What was observed before a term is no ground to act on after it.
+/// An observation from before its own term is no reason to act after the term.
 TEST(I3ChallengersWait, whatWasObservedBeforeTheOwnTermIsForgotten) {
   for (const WriteOutcome& answer : {WriteOutcome{Conflict{}}, WriteOutcome{Applied{FencingToken{1}}}}) {
     MachineHarness m;
@@ -293,7 +294,7 @@ TEST(I3ChallengersWait, whatWasObservedBeforeTheOwnTermIsForgotten) {
 
 // ---- I4: deadlines by the clock, before any event ----
 
-/// Pitfalls 3, 36, 37: after a pause or a suspend the first thing that happens is the end of the term.
+/// Pitfalls 3, 36, 37: after a pause or a suspend, the end of the term comes before anything else.
 TEST(I4DeadlinesByTheClock, noEventComesBeforeTheDeadline) {
   const std::vector<LeaseEvent> events{event::Wakeup{},        event::StoreHint{}, event::WorkProgressed{},
                                        event::WorkFailed{"x"}, event::StepDown{},  event::Stop{},
@@ -302,7 +303,7 @@ TEST(I4DeadlinesByTheClock, noEventComesBeforeTheDeadline) {
     SCOPED_TRACE(event.index());
     MachineHarness m;
     m.becomeLeading();
-    m.now.boottime += 15s;  // suspended: only this clock went on
+    m.now.boottime += 15s;  // suspended: only this clock continued
     EXPECT_FALSE(m.leads());
     m.step(event);
     ASSERT_EQ(m.revocations().size(), 1U);
@@ -329,7 +330,7 @@ TEST(I4DeadlinesByTheClock, aLateSuccessDoesNotReviveADrainingTermEither) {
   EXPECT_FALSE(m.published().validAt(m.now));
 }
 
-/// The published term says the truth at every instant without another step.
+/// The published term is correct at every instant without another step.
 TEST(I4DeadlinesByTheClock, thePublishedTermEndsByItself) {
   MachineHarness m;
   m.becomeLeading();

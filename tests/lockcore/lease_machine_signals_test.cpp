@@ -1,4 +1,4 @@
-// What LeaseMachine tells and is told: reasons, doubts, hints, death notices, priorities, and how often it asks.
+// What LeaseMachine reports and is told: reasons, doubts, hints, deaths, priorities, and how often it asks.
 #include <string>
 #include <vector>
 
@@ -29,7 +29,7 @@ TEST(Reasons, aSingleRequestThatHangsToTheEndIsStoreUnreachable) {
   options.stopMargin = 1s;
   MachineHarness m{options};
   m.becomeLeading();
-  m.now = m.now + 7s;  // woken late, but not paused by much
+  m.now = m.now + 7s;  // woken late, but not late enough for a pause
   m.wake();
   m.now = m.now + 1s;
   m.wake();
@@ -46,7 +46,7 @@ TEST(Reasons, aMachineThatIsWokenLateIsExpired) {
   m.becomeLeading();
   m.now = m.now + 2s;
   m.wake();
-  m.now = m.now + 6s;  // late, but not by so much that it counts as a pause
+  m.now = m.now + 6s;  // late, but not late enough to count as a pause
   m.wake();
   EXPECT_EQ(m.revocations().back().reason, RevokeReason::expired);
   EXPECT_EQ(m.revocations().back().detail, "the renewal came too late");
@@ -64,7 +64,7 @@ TEST(Reasons, theDoubtTellsHowLongItLeadsOn) {
   EXPECT_EQ(doubt.remaining, 8989ms - 3500ms);
 }
 
-/// Pitfall 29: each request's time-out leaves room for another before the deadline.
+/// Pitfall 29: each request's time-out leaves time for another request before the deadline.
 TEST(Reasons, requestsAreShorterThanHalfOfWhatIsLeft) {
   MachineHarness m;
   m.becomeRenewing();

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 // ---- I9: order on stepping down ----
 
-/// Pitfalls 11, 27: stop signal, work ended, the renewal's outcome awaited, then the release with the final version.
+/// Pitfalls 11, 27: stop signal, end of the work, the renewal's outcome, and then the release with the final version.
 TEST(I9OrderOnSteppingDown, nothingIsReleasedBeforeTheWorkEnded) {
   MachineHarness m;
   m.becomeRenewing();
@@ -119,7 +119,7 @@ TEST(I9OrderOnSteppingDown, stopAfterALostAcquisitionReleasesIt) {
   EXPECT_EQ(m.expected(), version);
 }
 
-/// It waits for no record to be there. A client of another make, whose records have no token, deletes its own.
+/// It is conditioned on the absence of the record. A foreign client, whose records have no token, deletes its own.
 TEST(I9OrderOnSteppingDown, aLostAcquisitionOfAnAbsentRecordMayStillArriveWhenAForeignHolderDeletesItsOwn) {
   const auto stoppedBeside = [](std::uint64_t token) {
     MachineHarness m;
@@ -133,7 +133,7 @@ TEST(I9OrderOnSteppingDown, aLostAcquisitionOfAnAbsentRecordMayStillArriveWhenAF
   EXPECT_EQ(stoppedBeside(5), "unfollow stopped(notHeld)") << "no holder of this library deletes";
 }
 
-/// The counter states the same open term again when that client lets go.
+/// The counter states the same open term again when the foreign client releases.
 TEST(I9OrderOnSteppingDown, aLostAcquisitionOfADeletedRecordMayStillArriveWhenAForeignHolderDeletesItsOwn) {
   MachineHarness m;
   m.becomeReading();
@@ -146,7 +146,7 @@ TEST(I9OrderOnSteppingDown, aLostAcquisitionOfADeletedRecordMayStillArriveWhenAF
   EXPECT_EQ(m.answerWrite(Conflict{std::optional{othersRecord("other-1", 0)}}), "log unfollow stopped(unknown)");
 }
 
-/// Of two acquisitions of an absent record the second one won; the first is still on its way.
+/// Of two acquisitions of an absent record the second one won; the first is still under way.
 void leadBesideAnUnansweredAcquisition(MachineHarness& m) {
   m.becomeAcquiring();
   m.answerWrite(Unknown{transientError()});
@@ -245,7 +245,7 @@ TEST(I10CompetesUntilStop, afterALossItIsACandidateAgain) {
   EXPECT_LE(elapsedForChallenger(seen, m.now), 10s + 5ms);
 }
 
-/// Pitfall 16; fault T13: the former holder of a record that is gone is back at once, with a higher token.
+/// Pitfall 16; fault T13: after the record vanished, its former holder leads again at once, with a higher token.
 TEST(I10CompetesUntilStop, theFormerHolderOfAVanishedRecordTakesItAgain) {
   MachineHarness m;
   m.becomeLeading(4);
@@ -260,7 +260,7 @@ TEST(I10CompetesUntilStop, theFormerHolderOfAVanishedRecordTakesItAgain) {
   EXPECT_EQ(m.write().tokenFloor, FencingToken{4});
 }
 
-/// The last error is the last one, with its time; a new doubt never shows an old error.
+/// The last error is shown with its time; a new doubt never shows an old error.
 TEST(I10CompetesUntilStop, errorsAreShownAndAreNotStale) {
   MachineHarness m;
   m.becomeReading();
@@ -295,8 +295,8 @@ TEST(I11FailsClosed, noErrorOfAnyKindMakesATerm) {
   }
 }
 
-/// What stepDown() promises: "not taken again for one lease, so that others get it". Also if the work did not end in
-/// time, so that nothing could be released.
+/// What stepDown() promises: "not taken again for one lease, so that others get it". This also holds if the work did
+/// not end in time, so that nothing could be released.
 TEST(StepDown, aTermThatCouldNotBeReleasedIsNotTakenAgainForOneLeaseEither) {
   MachineHarness m;
   m.becomeLeading();

@@ -1,5 +1,5 @@
-// Every state of the machine x every event: what it becomes and what it does. Situations with a request under way are
-// rows of their own, because a reply means something only there.
+// Every state of the machine x every event: the next state and the actions. Situations with a request under way have
+// their own rows, because only there a reply has a meaning.
 #include <map>
 #include <string>
 #include <utility>
@@ -42,7 +42,7 @@ const std::vector<Situation>& situations() {
   return all;
 }
 
-// Replies answer the request that was sent last; where none is under way that is one which was answered before.
+// Replies answer the request that was sent last; if none is under way, that request was answered before.
 const std::vector<Event>& events() {
   using H = const MachineHarness&;
   static const std::vector<Event> all{
@@ -108,7 +108,7 @@ const std::map<std::pair<std::string, std::string>, Expected>& table() {
       {{"draining", "Release"}, {"releasing", "publish(none) release"}},
       {{"draining/renewing", "Release"}, {"releasing", "publish(none)"}},
       {{"draining", "WorkEnded"}, {"releasing", "publish(none) release"}},
-      {{"draining/renewing", "WorkEnded"}, {"releasing", "publish(none)"}},  // the renewal is awaited first
+      {{"draining/renewing", "WorkEnded"}, {"releasing", "publish(none)"}},  // it waits for the renewal first
       {{"draining/renewing", "WriteReply"}, {"draining", "publish(ends)"}},
 
       {{"releasing", "WriteReply"}, {"candidate", "leader(none) read"}},
@@ -141,7 +141,7 @@ TEST(LeaseMachineTable, everyStateTimesEveryEvent) {
   EXPECT_EQ(pairsThatDo, table().size()) << "a row of the table names no situation or event";
 }
 
-/// Without a change of time a machine that was woken when it asked for it must not ask again at once: that would spin.
+/// If a machine was woken when it asked for it, and no time has passed, it must not ask again at once: that would spin.
 TEST(LeaseMachineTable, noStateAsksTwiceToBeWokenAtOnce) {
   for (const auto& [situation, enter] : situations()) {
     for (const auto& [name, make] : events()) {
@@ -156,7 +156,7 @@ TEST(LeaseMachineTable, noStateAsksTwiceToBeWokenAtOnce) {
   }
 }
 
-/// A reply to any other request than the one under way changes nothing, whatever it says and whenever it comes.
+/// A reply to any request other than the one under way changes nothing, whatever it says and whenever it comes.
 TEST(LeaseMachineTable, noStateTakesAReplyToAnotherAttempt) {
   const std::vector<WriteOutcome> outcomes{Applied{FencingToken{99}, true},
                                            Conflict{std::optional<LeaseRecord>{}},
@@ -178,7 +178,7 @@ TEST(LeaseMachineTable, noStateTakesAReplyToAnotherAttempt) {
   }
 }
 
-/// An answer of the other kind than the request (a broken store) is no answer.
+/// An answer of another kind than the request (from a broken store) is no answer.
 TEST(LeaseMachineTable, noStateTakesAnAnswerOfTheOtherKind) {
   MachineHarness reading;
   reading.becomeReading();

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 // ---- I5: Elected and Revoked alternate ----
 
-/// Pitfall 28: who never led is never revoked.
+/// Pitfall 28: a candidate that never led is never revoked.
 TEST(I5Alternation, noRevokedWithoutElected) {
   for (const auto enter :
        {&MachineHarness::becomeCandidate, &MachineHarness::becomeReading, &MachineHarness::becomeAcquiring}) {
@@ -28,7 +28,7 @@ TEST(I5Alternation, noRevokedWithoutElected) {
   }
 }
 
-/// Pitfall 39: a term after a term is a new one, with a new token and a callback of its own.
+/// Pitfall 39: each term is a new one, with a new token and its own callback.
 TEST(I5Alternation, hundredTermsOfOneMachine) {
   MachineHarness m;
   m.becomeLeading();
@@ -70,7 +70,7 @@ TEST(I6CallbacksNeverDelayRenewal, workThatNeverReportsIsRenewedAllTheSame) {
   }
 }
 
-/// The work-side watchdog, if it is asked for: no progress, no renewal.
+/// The optional watchdog for the work: without progress there is no renewal.
 TEST(I6CallbacksNeverDelayRenewal, workThatMustReportProgressAndDoesNotLosesTheLease) {
   LeaseOptions options = tenSecondLease();
   options.progressTimeout = 4s;
@@ -102,7 +102,7 @@ TEST(I7TokenRises, whateverWasSeenIsTheFloorOfTheNextAcquisition) {
   MachineHarness m;
   m.becomeReading();
   m.answerRead(std::optional{othersRecord("v1", 41)});
-  m.step(event::TokenSeen{FencingToken{57}});  // a resource told of it
+  m.step(event::TokenSeen{FencingToken{57}});  // a resource reported it
   m.step(event::StoreHint{});
   m.answerRead(std::optional{releasedRecord("v2", 12)});  // the counter was reset
   m.toWakeup();
@@ -141,7 +141,7 @@ TEST(I7TokenRises, aHigherTokenSeenDuringTheAcquisitionMeansAnotherOne) {
   EXPECT_EQ(readUntilElse(m, own), "acquire");
   EXPECT_EQ(m.write().tokenFloor, FencingToken{9});
 
-  MachineHarness lost;  // the same with a reply that was lost
+  MachineHarness lost;  // the same with a lost reply
   lost.becomeAcquiring();
   const LeaseRecord mine = lost.written(1);
   lost.step(event::TokenSeen{FencingToken{9}});
@@ -224,7 +224,8 @@ TEST(I8LostReplies, ofManyLostAcquisitionsTheOneThatArrivedIsTheTerm) {
   EXPECT_EQ(m.expected(), sent[1].version.text());
 }
 
-/// More lost acquisitions than are remembered: the forgotten one is found as a record of one's own and taken anew.
+/// More acquisitions are lost than are remembered: the forgotten one appears as the candidate's own record and is taken
+/// again.
 TEST(I8LostReplies, aForgottenAcquisitionThatArrivedIsTakenOverWithoutWaitingForOneself) {
   MachineHarness m;
   m.becomeAcquiring();

@@ -1,4 +1,4 @@
-// A record that is gone while the store's counter says that its term may still run.
+// A record is gone, and the store's counter says that its term may still run.
 #include <gtest/gtest.h>
 
 #include "lockcore/machine_harness.hpp"
@@ -19,8 +19,8 @@ LeaseTiming timingOf(std::chrono::milliseconds duration) {
   return LeaseTiming::from(options).value();
 }
 
-/// The known hole of stores that only told of no record: the row of a living holder is deleted, and a candidate that
-/// was started afterwards takes the lease before that holder's next heartbeat.
+/// The known gap of stores that reported only that there was no record: the row of a living holder is deleted, and a
+/// candidate that was started afterwards takes the lease before that holder's next heartbeat.
 TEST(LeaseMachineVanished, aCandidateThatComesAfterTheDeletionWaitsForTheLeaseThatTheCounterStates) {
   MachineHarness m;
   m.becomeReading();
@@ -85,7 +85,7 @@ TEST(LeaseMachineVanished, aTermAfterItsOwnIsWaitedFor) {
   EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
 }
 
-/// This machine may have been cloned: its twin goes on with the same term, and its record is what vanished.
+/// This machine may have been cloned: its twin continues the same term, and the twin's record is the one that vanished.
 void expectTheTermIsWaitedFor(MachineHarness& m) {
   m.step(event::WorkEnded{});
   m.step(event::StoreHint{});
@@ -146,7 +146,7 @@ TEST(LeaseMachineVanished, mustExistCountsItAsMissing) {
   EXPECT_EQ(m.answerRead(vanished(3)), "leader(none) gaveUp(missing) unfollow stopped(notHeld)");
 }
 
-/// A listing has no vanished records, so a sighting may come with one that a read told.
+/// A listing does not contain vanished records, but a sighting may contain one that a read showed.
 TEST(LeaseMachineVanished, aSightingOfItCountsFromWhenItWasSeen) {
   MachineHarness m;
   LeaseSighting sighting{vanished(4), m.now};

@@ -146,7 +146,7 @@ TEST(LeaseTimingTest, independentFaultsAreToldTogether) {
                              .progressTimeout = 9ms})),
             (Keys{"lease.drain_timeout", "lease.duration", "lease.guard", "lease.heartbeat", "lease.progress_timeout",
                   "lease.stop_margin"}));
-  // A guard that is too long for the lease and too long beside the heartbeats are two faults.
+  // A guard that is too long for the lease and also too long for the heartbeats counts as two faults.
   EXPECT_EQ(keysOf(faultsOf({.duration = 2s, .heartbeat = 500ms, .guard = 1500ms})),
             (Keys{"lease.guard", "lease.heartbeat"}));
 }

@@ -1,4 +1,4 @@
-// What was seen of a lease without competing for it, and what a machine that begins to compete makes of it.
+// What was seen of a lease without competing for it, and how a machine that begins to compete uses it.
 #include "lockcore/lease/lease_sightings.hpp"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST_F(LeaseSightingsTest, I7_TheTokenIsAboveEveryOneThatWasSeen) {
   see(released);
   released.released = true;
   released.version = RecordVersion{"v4"};
-  released.token = FencingToken{3};  // an old copy of the table was put back
+  released.token = FencingToken{3};  // an old copy of the table was restored
   see(released);
   pass(1s);
   start();

@@ -1,4 +1,4 @@
-// How locks are acquired and let go, by a manual clock. Rows of the predecessors' features are named in the cases.
+// How locks are acquired and released, on a manual clock. The cases name the rows of the predecessors' features.
 #include <gtest/gtest.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
@@ -58,7 +58,7 @@ TEST_F(LockAcquire, heldByAnotherNamesOwnerAndAgeInOneRead) {
   EXPECT_EQ(world.stored("orders")->holder, a->candidate());
 }
 
-/// Whoever asks now and then, as soon as he is told, is not told that he stands in his own way.
+/// A caller that tries again as soon as it was refused is not refused because of its own earlier try.
 TEST_F(LockAcquire, whoIsToldThatItIsHeldMayAskAgainAtOnce) {
   const Lock held = world.acquireNow(*a, "orders");
   Runtime runtime;
@@ -107,7 +107,7 @@ TEST_F(LockAcquire, tryingOnceASecondWinsADeadHoldersLockAfterAboutOneLease) {
     }
   }
   ASSERT_TRUE(won);
-  EXPECT_EQ(tries, 11);  // looks at 0 s, 1 s, ... 10 s
+  EXPECT_EQ(tries, 11);  // reads at 0 s, 1 s, ... 10 s
   world.release(*won);
 }
 
@@ -156,7 +156,7 @@ TEST_F(LockAcquire, isGrantedWithinTheWaitWhenTheHolderLetsGo) {
   world.pass(3s);
   EXPECT_FALSE(*outcome);
   world.release(held);
-  world.pass(3500ms);  // this store tells of nothing: it is polled
+  world.pass(3500ms);  // this store sends no notifications: it is polled
   ASSERT_TRUE(*outcome);
   ASSERT_TRUE((*outcome)->has_value());
   EXPECT_EQ((**outcome)->fencingToken(), FencingToken{2});

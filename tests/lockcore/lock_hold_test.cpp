@@ -1,4 +1,4 @@
-// What a held lock tells and does, by a manual clock: renewals, changes, ends, callbacks, misuse.
+// What a held lock reports and does, on a manual clock: renewals, changes, ends, callbacks, misuse.
 #include <set>
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class LockHold : public testing::Test {
     }
   }
 
-  /// A renewal in its asynchronous form, decided without time passing unless the store fails.
+  /// An asynchronous renewal; it is decided without passing time unless the store fails.
   std::shared_ptr<std::optional<LockResult<void>>> renew(Lock& lock, RenewOptions options = {}) {
     auto outcome = std::make_shared<std::optional<LockResult<void>>>();
     lock.renewAsync(std::move(options), [outcome](LockResult<void> result) { outcome->emplace(std::move(result)); });
@@ -621,7 +621,7 @@ TEST_F(LockHold, misuse_destroyingAClientWithHeldLocksReleasesThem) {
   EXPECT_EQ(lock.release(), ReleaseResult::released);
 }
 
-/// The program stopped its loop first: nothing is written any more, and the clock says that the lease goes on.
+/// The program stopped its loop first: nothing is written any more, although the clock says that the lease still runs.
 TEST_F(LockHold, nothingIsHeldOnceItsClientIsGoneThoughItsLoopStandsStill) {
   const Lock lock = world.acquireNow(*a, "orders");
   a.reset();
@@ -676,7 +676,8 @@ TEST_F(LockHold, anOperatorsRequestToStepDownIsToldAndTheHandleIsStillToBeReleas
   EXPECT_EQ(world.release(lock), ReleaseResult::released);
 }
 
-/// The reason that counts is the one for which the lock was lost first. What is left of it is released all the same.
+/// The reason that counts is the first one for which the lock was lost. What is left of the lock is released all the
+/// same.
 TEST_F(LockHold, aLossIsNotToldAnewWhenTheClientClosesAndTheLockIsReleased) {
   Lock lock = world.acquireNow(*a, "orders");
   std::vector<TermEnd> losses;

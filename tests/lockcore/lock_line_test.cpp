@@ -1,4 +1,5 @@
-// Who stands in line: each begins its own, and only the head of the line passes the turn on.
+// The line of waiting candidates in a process: each begins its own attempt, and only the head of the line lets the next
+// one begin.
 #include "lockcore/lock/lock_line.hpp"
 
 #include <atomic>
@@ -59,7 +60,7 @@ TEST_F(LockLine, theyBeginInTheOrderInWhichTheyCame) {
   }
 }
 
-/// The first begins on its own thread, inside of its own call, and with nobody's memory.
+/// The first one begins on its own thread, inside its own call, and without anybody's memory.
 TEST_F(LockLine, nobodyBeginsForAnother) {
   constexpr int rounds = 20'000;
   std::atomic<int> foreign{0};
@@ -72,7 +73,7 @@ TEST_F(LockLine, nobodyBeginsForAnother) {
       std::atomic<bool> leaving{false};
       auto place = join([&](const PlaceInLine::Memory&) {
         ++begun;
-        // Before anybody has left, nobody but the owner may begin.
+        // Before any candidate has left, only the owner may begin its attempt.
         if (std::this_thread::get_id() != here && !leaving) ++foreign;
       });
       together.arrive_and_wait();

@@ -1,4 +1,4 @@
-// One client that tries very many keys: what it remembers of them is bounded, and still serves.
+// One client that tries very many keys: its memory of them is bounded and still useful.
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // which keep memory of their own, and take long
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // sanitizers need more memory and time
 constexpr int keyCount = 30'000;
 constexpr bool measures = false;
 #else
@@ -23,7 +23,7 @@ constexpr int keyCount = 1'000'000;
 constexpr bool measures = true;
 #endif
 
-/// Every key is held. A holder renews before each look, but for those whose name begins with "dead".
+/// Every key is held. A holder renews before each read, except those whose name begins with "dead".
 class BusyStore final : public LeaseStore {
  public:
   explicit BusyStore(std::shared_ptr<ManualScheduler> scheduler) : scheduler_{std::move(scheduler)} {}
@@ -81,7 +81,7 @@ class LockManyKeys : public testing::Test {
     runtime.random = std::make_unique<SeededRandom>(1);
     return LockClient{std::make_shared<BusyStore>(scheduler_), options, std::move(runtime)};
   }
-  /// Whether it was won; if not it was held. One look.
+  /// Reads once. True: the lock was won; false: it was held.
   [[nodiscard]] bool wins(LockClient& client, const std::string& key) {
     std::optional<LockErrc> refused;
     bool won = false;

@@ -1,4 +1,4 @@
-// I8 for locks on a store that throws after it has applied a write: what it threw says nothing of the record.
+// I8 for locks on a store that throws after it has applied a write: the exception says nothing about the record.
 #include <gtest/gtest.h>
 
 #include "lockcore/lock_world.hpp"
@@ -23,7 +23,7 @@ class LockStoreThrows : public testing::Test {
 };
 
 TEST_F(LockStoreThrows, theAcquisitionThatWasAppliedIsAdopted) {
-  throwAt(2);  // after a look
+  throwAt(2);  // after a read
   const auto outcome = world.begin(*a, "orders", {.waitFor = 2s});
   world.pass(2s);
   ASSERT_TRUE(*outcome);
@@ -36,10 +36,10 @@ TEST_F(LockStoreThrows, theAcquisitionThatWasAppliedIsAdopted) {
 
 TEST_F(LockStoreThrows, anAcquisitionThatNobodyWantsAnyMoreIsReleased) {
   throwAt(2);
-  world.store->failAt(world.store->calls() + 3, Fault::neverLost);  // the look at what became of it
+  world.store->failAt(world.store->calls() + 3, Fault::neverLost);  // the read that finds out what became of it
   const auto outcome = world.begin(*a, "orders");
   world.pending.cancel();
-  world.pass(4s);  // the look is awaited for a heartbeat
+  world.pass(4s);  // the answer to the read is awaited for a heartbeat
   ASSERT_TRUE(*outcome);
   EXPECT_EQ((*outcome)->error().code, LockErrc::cancelled);
   EXPECT_TRUE(world.stored("orders")->released);
@@ -64,7 +64,7 @@ TEST_F(LockStoreThrows, aReleaseThatWasAppliedIsFoundAndToldAsSuch) {
   EXPECT_EQ(world.acquireNow(*b, "orders").fencingToken(), FencingToken{2});
 }
 
-/// I1, whichever call it is.
+/// I1, for each call that may throw.
 TEST_F(LockStoreThrows, twoNeverHoldTheLock) {
   for (std::size_t call = 1; call <= 12; ++call) {
     const std::string key = "orders-" + std::to_string(call);

@@ -1,4 +1,4 @@
-// The text of a lock token: one spelling, read strictly, and every way to spoil it is refused with what is wrong.
+// The text of a lock token has one spelling and is read strictly. Every damaged text is refused with the reason.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST(LockTokenText, ForeignTextsAreNamedAsSuch) {
             std::string::npos);
 }
 
-/// With a checksum that fits, as only somebody who makes tokens of his own would have it.
+/// With a correct checksum, as only somebody who makes tokens has it.
 std::string forged(const std::string& from, const std::string& to) {
   LockTokenParts parts = sample();
   std::string text = lockTokenText(parts);

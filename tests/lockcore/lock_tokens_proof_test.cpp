@@ -1,4 +1,4 @@
-// A lock token's wait hears of a holder's death however often the store hints besides.
+// A waiting lock token is told of a holder's death, even if the store sends many hints at the same time.
 #include <functional>
 #include <thread>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Hints by the hundred, then proves the death, before the caller gets to look at either.
+/// Sends hundreds of hints and then proves the death, before the caller can handle either.
 class NoisyStore final : public LeaseStore, public DeathNotice, public std::enable_shared_from_this<NoisyStore> {
  public:
   [[nodiscard]] std::string describe() const override { return "noisy"; }

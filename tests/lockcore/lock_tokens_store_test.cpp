@@ -1,5 +1,4 @@
-// Lock tokens over a store that does not keep its contract (it throws, or answers twice), and over one whose table is
-// missing.
+// Lock tokens over a store that breaks its contract (it throws, or answers twice), and over one whose table is missing.
 #include <atomic>
 #include <functional>
 #include <stdexcept>
@@ -21,7 +20,7 @@ class UnrulyStore final : public LeaseStore {
   enum class Manner { keepsItsContract, throws, answersTwice };
   Manner manner{Manner::keepsItsContract};
   std::function<void()> whileItReads{};
-  std::atomic<bool> throwsOnceApplied{false};  ///< the next write, which is applied all the same
+  std::atomic<bool> throwsOnceApplied{false};  ///< the next write throws, and is applied all the same
 
   [[nodiscard]] std::string describe() const override { return "unruly"; }
   void ensureSchema(CallOptions options, StatusHandler handler) override {
@@ -83,7 +82,7 @@ TEST(LockTokensOverAnUnrulyStore, whatItThrowsIsAnError) {
   EXPECT_TRUE(tokens.acquire({"invoices"}, once).has_error());
 }
 
-/// Nobody has taken the lock, so only the clock can tell; and it must be read after the store has answered.
+/// Nobody has taken the lock, so only the clock shows the end; and it must be read after the store has answered.
 TEST(LockTokensOverAnUnrulyStore, aTokenWhoseLeaseEndsDuringACheckIsNotActive) {
   const auto store = std::make_shared<UnrulyStore>();
   LockTokens tokens{store};
@@ -101,7 +100,7 @@ TEST(LockTokensOverAnUnrulyStore, aTokenWhoseLeaseEndsDuringACheckIsNotActive) {
   EXPECT_EQ(view.remaining, 0ns);
 }
 
-/// I8: what it threw says nothing of the record.
+/// I8: the exception says nothing about the record.
 TEST(LockTokensOverAnUnrulyStore, whatItAppliedBeforeItThrewIsFound) {
   const auto store = std::make_shared<UnrulyStore>();
   LockTokens tokens{store};
@@ -123,7 +122,7 @@ TEST(LockTokensOverAnUnrulyStore, whatItAppliedBeforeItThrewIsFound) {
   EXPECT_FALSE(store->throwsOnceApplied) << "each of the three writes was thrown out of";
 }
 
-/// As DynamoDB without the table: each call is refused until ensureSchema() has made it.
+/// As DynamoDB without the table: each call is refused until ensureSchema() has created it.
 class TablelessStore final : public LeaseStore {
  public:
   enum class Making { allowed, refused, takesThreeCalls };

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 
 enum class Mishap { none, lostRequest, lostReply, throttled, denied };
 
-/// In front of a store: the next writes go wrong as planned, in order. Thread-safe.
+/// Wraps a store: the next writes fail as planned, in order. Thread-safe.
 class MishapStore final : public LeaseStore {
  public:
   explicit MishapStore(std::shared_ptr<LeaseStore> behind) : behind_{std::move(behind)} {}
@@ -87,7 +87,7 @@ class MishapStore final : public LeaseStore {
 
 class LockTokensTest : public ::testing::Test {
  protected:
-  /// Another handle on the same file, as another process has it.
+  /// Another handle for the same file, as another process would have.
   [[nodiscard]] std::shared_ptr<LeaseStore> open() const { return makeSqliteStore({directory_.file("locks.db")}); }
 
   static TokenAcquireOptions lease(std::chrono::milliseconds duration, std::string owner = "tester") {
@@ -97,7 +97,7 @@ class LockTokensTest : public ::testing::Test {
     options.waitFor = 0ms;
     return options;
   }
-  /// For short leases, whose calls have so little time that a busy machine needs several.
+  /// For short leases. Their calls have so little time that a busy machine needs several.
   static TokenAcquireOptions patient(std::chrono::milliseconds duration, std::string owner = "tester") {
     TokenAcquireOptions options = lease(duration, std::move(owner));
     options.waitFor = 60s;
@@ -260,7 +260,7 @@ TEST_F(LockTokensTest, AStaleHolderNeitherStealsTheLockBackNorReleasesTheSuccess
   const LockToken stale = tokens_.acquire(key_, patient(200ms, "a")).value();
   const LockToken token = tokens_.acquire(key_, patient(20s, "b")).value();
   EXPECT_EQ(troubleOf(tokens_.renew(stale)), LockTokenTrouble::expired);
-  // As another machine sees it, where no clock can tell.
+  // As another machine sees it, where no clock can decide.
   LockTokenParts elsewhere = LockTokenAccess::partsOf(stale);
   elsewhere.clockDomain = "another machine";
   const auto renewed = tokens_.renew(LockTokenAccess::make(elsewhere));
@@ -272,7 +272,7 @@ TEST_F(LockTokensTest, AStaleHolderNeitherStealsTheLockBackNorReleasesTheSuccess
 }
 
 TEST_F(LockTokensTest, AHolderThatDoesNotRenewLosesTheLockAfterItsLeaseAndNotBefore) {
-  // Shortened by a renewal, so that a busy machine has time for the acquisition.
+  // A renewal shortens the lease, so that a busy machine has time for the acquisition.
   TokenRenewOptions shorter;
   shorter.lease = 500ms;
   const LockToken token = tokens_.renew(tokens_.acquire(key_, lease(20s, "inactive")).value(), shorter).value();
@@ -400,7 +400,7 @@ TEST_F(LockTokensTest, AnUnansweredAcquisitionAtTheEndOfTheWaitIsTakenBack) {
   store_->plan({Mishap::lostReply});
   TokenAcquireOptions options = lease(10s);  // one look: the first answer decides
   const auto result = tokens_.acquire(key_, options);
-  // Read back, or released again: never left behind without a bearer.
+  // It was read back, or released again: it is never left behind without a bearer.
   if (result.has_value()) {
     EXPECT_EQ(record(key_).version, result->version());
   } else {

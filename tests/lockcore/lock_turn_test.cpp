@@ -1,4 +1,5 @@
-// Turns: a process that takes a lock again and again leaves it to others in between, who only poll. By a manual clock.
+// Turns, on a manual clock: a process that takes a lock again and again leaves it to other processes in between, which
+// only poll. A turn is the time for which it may do so; the rest is the pause after it.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// The same store as another process sees it: clients of another store object stand in another line.
+/// The same store as another process sees it: clients of another store object have another line.
 class OtherProcess final : public LeaseStore {
  public:
   explicit OtherProcess(std::shared_ptr<LeaseStore> behind) : behind_{std::move(behind)} {}
@@ -37,7 +38,7 @@ class OtherProcess final : public LeaseStore {
   const std::shared_ptr<LeaseStore> behind_;
 };
 
-/// Takes the lock, holds it for a section, gives it back, and comes again at once.
+/// Takes the lock, holds it for a while, releases it, and comes again at once.
 class Worker {
  public:
   Worker(LockWorld& world, const std::shared_ptr<LeaseStore>& store, const std::string& name, AcquireOptions options)
@@ -68,7 +69,7 @@ class Worker {
       world_->scheduler->post([this] { world_->scheduler->schedule(section, [this] { leave(); }); });
     });
   }
-  /// Without any it waits still.
+  /// Without any wait that has ended, it is still waiting.
   [[nodiscard]] nanoseconds longestWait() const {
     return waits.empty() ? nanoseconds::max() : *std::max_element(waits.begin(), waits.end());
   }
@@ -101,7 +102,7 @@ class LockTurn : public testing::Test {
   const std::shared_ptr<LeaseStore> elsewhere{std::make_shared<OtherProcess>(world.store)};
 };
 
-/// What the next case is about; without a turn there is nothing that lets another process in but luck.
+/// Why turns exist: without one, another process gets the lock only by luck.
 TEST_F(LockTurn, WithoutOneWhoComesBackAtOnceKeepsTheLockFromThoseWhoPoll) {
   Worker a{world, world.store, "a", {.poll = 200ms}};
   Worker b{world, elsewhere, "b", {.poll = 200ms}};

@@ -1,4 +1,4 @@
-// Waits are bounds over a store that answers nothing, and what they leave is cleaned up. By a manual clock.
+// Waits are bounded over a store that does not answer, and what they leave behind is cleaned up. On a manual clock.
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -35,8 +35,8 @@ TEST_F(LockWaits, aReadThatIsNotAnsweredEndsWithTheWait) {
   EXPECT_TRUE(world.tryNow(*a, "orders").has_value()) << "nothing is left of it";
 }
 
-/// I8: the write whose answer is missing is neither success nor failure, and the next candidacy of the client waits for
-/// what becomes of it.
+/// I8: a write without an answer is neither a success nor a failure. The client's next candidacy waits until it is
+/// known what became of it.
 TEST_F(LockWaits, anAcquisitionThatIsNotAnsweredIsToldAndReleasedLater) {
   for (const Fault fault : {Fault::neverApplied, Fault::neverLost}) {
     const std::string key = fault == Fault::neverApplied ? "applied" : "lost";
@@ -56,7 +56,7 @@ TEST_F(LockWaits, anAcquisitionThatIsNotAnsweredIsToldAndReleasedLater) {
   }
 }
 
-/// The machine has given up by itself, and knows of a write that nobody answered.
+/// The machine has given up by itself, and knows of an unanswered write.
 TEST_F(LockWaits, anErrorAfterAnAcquisitionWithoutAnAnswerIsUnknownToo) {
   hang(2, Fault::unknownApplied);
   for (std::size_t call = 3; call < 40; ++call) hang(call, Fault::rejected);
@@ -131,7 +131,7 @@ TEST_F(LockWaits, eachWaitForAReleaseOfOnesOwnHasItsOwnBound) {
   EXPECT_EQ(decided(), (std::vector{true, true, true}));
 }
 
-/// Who stands behind others in the line of the process asks the store once himself before his own wait is over.
+/// A client that waits behind others in the line of the process asks the store once itself before its own wait is over.
 TEST_F(LockWaits, eachClientInTheLineOfTheProcessHasItsOwnBoundAndLook) {
   const std::unique_ptr<LockClient> b = world.makeClient("b");
   const std::unique_ptr<LockClient> c = world.makeClient("c");
@@ -155,7 +155,7 @@ TEST_F(LockWaits, eachClientInTheLineOfTheProcessHasItsOwnBoundAndLook) {
   world.release(lock);
 }
 
-/// The store is asked between the moment in which it was won and the one in which that is told.
+/// The store is asked in the time between the success of the acquisition and its report.
 TEST_F(LockWaits, whatIsWonInTheMomentOfACancellationIsReleasedAtOnce) {
   world.store->onWatchLoss = [&] { world.pending.cancel(); };
   const auto outcome = world.begin(*a, "orders");
@@ -178,9 +178,9 @@ TEST_F(LockWaits, oneLookEndsAfterFiveSecondsWhateverTheLease) {
   EXPECT_EQ((*outcome)->error().code, LockErrc::storeUnavailable);
 }
 
-/// An acquisition that the machine would begin after the caller was answered is not begun.
+/// If the caller was answered before the machine could begin an acquisition, the acquisition is not begun.
 TEST_F(LockWaits, whoWasAnsweredAcquiresNothingAnyMore) {
-  Lock lock = world.acquireNow(*a, "orders");  // what a client does once
+  Lock lock = world.acquireNow(*a, "orders");  // what a client does only once
   world.release(lock);
   const std::size_t before = world.store->calls();
   const PendingAcquire pending = a->acquireAsync({"fresh"}, {}, [](const LockResult<Lock>&) {});

@@ -1,5 +1,5 @@
-// Lock clients on a manual scheduler and a store with faults. Calls that block are made in their asynchronous form, or
-// on a thread beside the one that moves the clock.
+// Lock clients on a manual scheduler and a store with faults. Blocking calls are made in their asynchronous form, or on
+// another thread than the one that moves the clock.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ namespace tenure::test {
   return lease;
 }
 
-/// The test's thread is the one that runs the tasks, so that what would block there does not.
+/// The test's thread also runs the tasks, so calls that would block on it do not.
 class TestersLoop final : public Scheduler {
  public:
   explicit TestersLoop(std::shared_ptr<ManualScheduler> inner) : inner_{std::move(inner)} {}
@@ -63,7 +63,7 @@ class LockWorld {
     return std::make_unique<LockClient>(store, std::move(options), std::move(runtime));
   }
 
-  /// Runs what is ready, callbacks too, without moving time.
+  /// Runs everything that is ready, including callbacks, without moving time.
   void settle() {
     while (scheduler->runReady() + callbacks->runReady() > 0) {
     }
@@ -77,7 +77,7 @@ class LockWorld {
     }
   }
 
-  /// An acquisition in its own words: empty until it is decided.
+  /// The result of an acquisition: empty until it is decided.
   using Outcome = std::shared_ptr<std::optional<LockResult<Lock>>>;
   [[nodiscard]] Outcome begin(LockClient& client, const std::string& key, AcquireOptions options = {}) {
     auto outcome = std::make_shared<std::optional<LockResult<Lock>>>();
@@ -86,11 +86,11 @@ class LockWorld {
     settle();
     return outcome;
   }
-  /// One that is decided without time passing.
+  /// An acquisition that is decided without passing time.
   [[nodiscard]] LockResult<Lock> tryNow(LockClient& client, const std::string& key, AcquireOptions options = {}) {
     options.waitFor = std::chrono::milliseconds{0};
     const Outcome outcome = begin(client, key, std::move(options));
-    pass(std::chrono::milliseconds{20});  // politeness
+    pass(std::chrono::milliseconds{20});  // the delay before competing
     if (!*outcome) throw std::logic_error{"the acquisition was not decided"};
     return std::move(**outcome);
   }
@@ -98,11 +98,11 @@ class LockWorld {
     return tryNow(client, key, std::move(options)).value();
   }
 
-  /// The result of a call that blocks, while time passes in small steps.
+  /// The result of a blocking call, while time passes in small steps.
   template <class Call>
   auto blocking(Call call, std::chrono::nanoseconds most = std::chrono::seconds{30}) {
     auto answer = std::async(std::launch::async, std::move(call));
-    // Real time: what blocks must have come to where it waits. Bounded by `most` of the manual clock.
+    // Real time: the blocking call must have reached the place where it waits. Bounded by `most` of the manual clock.
     for (std::chrono::nanoseconds passed{0}; passed < most; passed += std::chrono::milliseconds{10}) {
       settle();
       if (answer.wait_for(std::chrono::milliseconds{2}) == std::future_status::ready) break;

@@ -76,7 +76,7 @@ TEST(LoggerTest, stderrLinesHaveTimeLevelAndLibrary) {
   EXPECT_TRUE(std::regex_match(out, std::regex{time + "info  tenure: one\n" + time + "error tenure: two\n"})) << out;
 }
 
-/// stderr is a pipe for as long as this lives.
+/// Replaces stderr by a pipe for as long as this object lives.
 class PipedStderr {
  public:
   PipedStderr() : kept_{fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)} {
@@ -90,7 +90,7 @@ class PipedStderr {
   PipedStderr(const PipedStderr&) = delete;
   PipedStderr& operator=(const PipedStderr&) = delete;
 
-  /// What has been written, of which there must be something.
+  /// What has been written; there must be something.
   [[nodiscard]] std::string take() const {
     std::string room(1U << 20U, ' ');
     room.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(ends_[0], room.data(), room.size()))));
@@ -102,7 +102,7 @@ class PipedStderr {
   int ends_[2]{-1, -1};
 };
 
-/// The renewal thread logs, and must not stand still because nobody reads.
+/// The renewal thread writes to the log, and must not stand still because nobody reads the pipe.
 TEST(LoggerToStderr, dropsLinesWhileNobodyReadsAndTellsHowManyThen) {
   const PipedStderr piped;
   const Logger logger = Logger::toStderr();

@@ -18,7 +18,7 @@ namespace tenure::test {
 /// The actions in short, first to last, e.g. "publish(leads) leader(self) elected(1)".
 [[nodiscard]] std::string describe(const LeaseActions& actions);
 
-/// Steps a machine, keeps what it said, and answers its requests as the test wants.
+/// Steps a machine, keeps its actions, and answers its requests as the test wants.
 class MachineHarness {
  public:
   explicit MachineHarness(const LeaseOptions& options = tenSecondLease(), unsigned priority = 0);
@@ -28,7 +28,7 @@ class MachineHarness {
   std::string step(const LeaseEvent& event);
   std::string wake() { return step(event::Wakeup{}); }
 
-  /// Moves all clocks and steps with nothing.
+  /// Moves all clocks and steps with Wakeup.
   std::string after(std::chrono::nanoseconds d);
   /// Moves all clocks to the machine's next wake-up and steps it; fails the test if it asks for none.
   std::string toWakeup();
@@ -36,7 +36,7 @@ class MachineHarness {
   // Answers to the request that was sent last.
   std::string answerRead(ReadOutcome outcome) { return step(event::ReadReply{attempt(), std::move(outcome)}); }
   std::string answerWrite(WriteOutcome outcome) { return step(event::WriteReply{attempt(), std::move(outcome)}); }
-  /// What the last write would leave in the store, with the token of the store.
+  /// What the last write would leave in the store, with the store's token.
   [[nodiscard]] LeaseRecord written(std::uint64_t token = 1) const;
 
   // Ways into each state. The store's token of the term is 1 unless stated.
@@ -48,7 +48,7 @@ class MachineHarness {
   void becomeDraining();                        ///< stepped down, no request under way
   void becomeDrainingWhileRenewing();           ///< stepped down, a renewal under way
   void becomeReleasing();                       ///< a release under way
-  void becomeReleasingBehindRenewal();          ///< a renewal under way is awaited
+  void becomeReleasingBehindRenewal();          ///< it waits for a renewal under way
   void becomeStopped();
 
   [[nodiscard]] LeaseState state() const { return machine.state(); }
@@ -62,7 +62,7 @@ class MachineHarness {
   [[nodiscard]] bool leads() const { return published_.leadsAt(now); }
   [[nodiscard]] const std::vector<action::Revoked>& revocations() const { return revocations_; }
   [[nodiscard]] std::uint64_t elections() const { return elections_; }
-  /// That Stopped brought; OneTerm only.
+  /// The memory that Stopped brought; with OneTerm only.
   [[nodiscard]] const std::shared_ptr<const LeaseMemory>& memory() const { return memory_; }
 
   static inline std::int64_t displayedMillis{0};  ///< the wall clock of all of them
@@ -91,7 +91,7 @@ class MachineHarness {
 inline const std::optional<LeaseRecord> absent{};
 inline constexpr const char* selfName = "a#1";
 
-/// Answers every read with `record` until the machine does something else than read; what that is.
+/// Answers every read with `record` until the machine does something other than read; returns that.
 std::string readUntilElse(MachineHarness& m, const std::optional<LeaseRecord>& record);
 
 [[nodiscard]] inline StoreError transientError(std::string text = "busy") {

@@ -63,7 +63,7 @@ TEST(Names, leaseStates) {
                            {LeaseState::stopped, "stopped"}});
 }
 
-/// What value() of a result with this error throws.
+/// The exception that value() of a result with this error throws.
 template <class Exception, class Error>
 std::string thrownFor(const Error& error) {
   const boost::system::result<int, Error> wrong{error};

@@ -139,8 +139,8 @@ TEST_F(ObservationTest, forgottenMeansThatTheWaitBeginsAgain) {
 
 // ---- the record of a living holder vanishes (TTL, an operator, a replaced table) ----
 
-/// Our writers never delete a record, so its end says nothing of its holder, which learns of it at its next renewal
-/// only.
+/// Our writers never delete a record. So its disappearance says nothing about its holder, which notices it only at its
+/// next renewal.
 TEST_F(ObservationTest, aVanishedRecordIsWaitedOutBecauseItsHolderMayStillLead) {
   see(othersRecord("v1", 5, 10s));
   pass(2s);
@@ -159,7 +159,7 @@ TEST_F(ObservationTest, aVanishedRecordWithoutATokenWasReleased) {
   EXPECT_EQ(untilFree(5ms), 5ms);
 }
 
-/// Somebody may have taken over since the record was seen last, and lead now.
+/// Somebody may have taken over after the record was seen last, and may lead now.
 TEST_F(ObservationTest, aVanishedRecordIsWaitedOutAlsoIfItWasFree) {
   see(releasedRecord());
   see(std::nullopt);

@@ -19,7 +19,7 @@ class PollScheduleTest : public ::testing::Test {
   void pass(nanoseconds d) { now = now + d; }
   void toNext() { pass(std::max(poll.untilDue(now), nanoseconds{0})); }
 
-  /// Polls as told a holder that renews every `period`, for `renewals` of them, and returns for each how old it was
+  /// Polls for a holder that renews every `period`, for `renewals` of them. Returns for each renewal how old it was
   /// when it was seen.
   std::vector<nanoseconds> follow(nanoseconds period, int renewals) {
     const Instant start = now;
@@ -37,7 +37,7 @@ class PollScheduleTest : public ::testing::Test {
     return ages;
   }
 
-  /// The same with heartbeats that come when they come, the first from `now` on: how old each one was that was seen.
+  /// The same for heartbeats at given times, the first counted from `now`. Returns the age of each one that was seen.
   std::vector<nanoseconds> follow(const std::vector<nanoseconds>& heartbeats) {
     const Instant start = now;
     std::vector<nanoseconds> ages;
@@ -83,8 +83,8 @@ TEST_F(PollScheduleTest, fallsIntoPhaseWithTheHolder) {
   }
 }
 
-/// Whose rhythm is another: Java's client sleeps what the request left of the period, others the whole period after
-/// each request, and where they stand in it when the candidate comes is anybody's guess.
+/// Other holders have another rhythm: Java's client sleeps for the part of the period that the request has left, others
+/// sleep the whole period after each request. Nobody knows where in the period they are when the candidate comes.
 TEST_F(PollScheduleTest, isBehindTheHeartbeatsOfAnyHolderAfterAHandfulOfThem) {
   for (const nanoseconds period : {500ms, 501ms, 508ms}) {
     for (nanoseconds phase = 1ms; phase < period; phase += 13ms) {
@@ -103,7 +103,7 @@ TEST_F(PollScheduleTest, isBehindTheHeartbeatsOfAnyHolderAfterAHandfulOfThem) {
   }
 }
 
-/// One answer that took long at the holder's end is no other rhythm.
+/// One answer that took the holder long does not mean another rhythm.
 TEST_F(PollScheduleTest, aHiccupOfTheHolderMovesNoLaterLookFarAway) {
   std::vector<nanoseconds> heartbeats;
   for (int i = 0; i < 60; ++i) heartbeats.push_back(100ms + i * nanoseconds{500ms} + (i % 20 == 19 ? 180ms : 0ms));
@@ -123,7 +123,7 @@ std::vector<nanoseconds> rhythm(std::initializer_list<std::pair<int, nanoseconds
   return heartbeats;
 }
 
-/// Each look at every second or third heartbeat meets news, so that nothing shows those between.
+/// Each read meets news at every second or third heartbeat, so nothing shows the ones in between.
 TEST_F(PollScheduleTest, isBehindEachHeartbeatAgainOfAHolderThatWasSlowForMinutes) {
   for (const nanoseconds slow : {900ms, 1000ms, 1250ms, 1500ms, 1700ms}) {
     poll = PollSchedule{500ms, 2s};
@@ -137,7 +137,7 @@ TEST_F(PollScheduleTest, isBehindEachHeartbeatAgainOfAHolderThatWasSlowForMinute
   }
 }
 
-/// What one holder's rhythm was says nothing of the next one's.
+/// One holder's rhythm says nothing about that of the next one.
 TEST_F(PollScheduleTest, anotherHolderIsFollowedByTheConfiguredPeriod) {
   poll = PollSchedule{500ms, 2s};
   poll.hurry(now);
@@ -148,7 +148,7 @@ TEST_F(PollScheduleTest, anotherHolderIsFollowedByTheConfiguredPeriod) {
   for (std::size_t i = 10; i < ages.size(); ++i) EXPECT_LE(ages[i], 62ms);
 }
 
-/// The phase is kept through failures and slow answers; else each would cost a search.
+/// The phase survives failures and slow answers; otherwise each would cost a new search.
 TEST_F(PollScheduleTest, aReadThatFailedMovesNoLaterLook) {
   poll = PollSchedule{500ms, 2s};
   poll.hurry(now);
@@ -156,7 +156,7 @@ TEST_F(PollScheduleTest, aReadThatFailedMovesNoLaterLook) {
   toNext();
   poll.failed(now, ErrorClass::transient, random);
   toNext();
-  pass(90ms);  // until it is answered
+  pass(90ms);  // until the answer comes
   poll.answered(now, true, false);
   const nanoseconds next = poll.untilDue(now);
   pass(next);
@@ -184,8 +184,8 @@ TEST_F(PollScheduleTest, withHintsThePollIsOnlyTheFallback) {
   EXPECT_EQ(poll.untilDue(now), 3750ms);
 }
 
-/// A store that tells of every commit to a file which holds many leases must not make each waiting candidate poll
-/// faster.
+/// A store may notify of every commit to a file that contains many leases. That must not make each waiting candidate
+/// poll faster.
 TEST_F(PollScheduleTest, aHintForNothingLeavesThePlan) {
   poll.hurry(now);
   poll.answered(now, true, true);

@@ -1,4 +1,4 @@
-// A forked child inherits objects, but they are not its own.
+// A forked child inherits objects, but they do not belong to it.
 #include "lockcore/runtime/process_mark.hpp"
 
 #include <memory>
@@ -22,7 +22,7 @@ TEST(ProcessMarkTest, isHereWhereItWasMade) {
 TEST(ProcessMarkTest, aChildsMarksAreItsOwnAndItsParentsAreNot) {
   const ProcessMark parents;
   const int wrong = inChild([&] {
-    const bool before = parents.isHere();  // before the child has a number of its own
+    const bool before = parents.isHere();  // before the child has its own number
     const ProcessMark own;
     const ProcessMark copyOfOwn = own;
     const ProcessMark copyOfParents = parents;

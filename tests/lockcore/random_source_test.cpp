@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// Gives these values, in turn and over again.
+/// Returns these values in order, again and again.
 class Scripted final : public RandomSource {
  public:
   explicit Scripted(std::vector<std::uint64_t> values) : values_{std::move(values)} {}

@@ -1,4 +1,4 @@
-// A program of its own, as it counts allocations.
+// A separate program, because it counts allocations.
 #include "lockcore/driver/term_cell.hpp"
 
 #include <array>
@@ -36,7 +36,7 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// Every field tells which one it is.
+/// Every field shows which state it belongs to.
 TermState numbered(std::uint64_t n) {
   const nanoseconds unit{static_cast<std::int64_t>(n)};
   return {{unit, 3 * unit, 5 * unit}, 7 * unit, 11 * unit, FencingToken{n}};

@@ -1,4 +1,4 @@
-// A reader that is stopped at each of its steps while the writer goes on to each of its own: no race, every order.
+// A reader is stopped at each of its steps, and the writer then continues to each of its own: no race, every order.
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -10,14 +10,14 @@
 
 namespace tenure::test {
 
-/// What the one thread of the test looks at while it plays the reader or the writer.
+/// Counts and interrupts the steps of the test's one thread, which plays the reader or the writer.
 struct Steps {
   std::function<void()> beforeLoad{};
   std::function<void(const void* place, std::uint64_t bits)> atStore{};
 };
 inline Steps playedSteps;
 
-/// An atomic without any: this test has one thread.
+/// Behaves like an atomic without being one: this test has one thread.
 template <class T>
 class SteppedAtomic {
  public:
@@ -40,7 +40,7 @@ namespace {
 using std::chrono::nanoseconds;
 using Slots = detail::TermSlots<SteppedAtomic>;
 
-/// Every field tells which one it is.
+/// Every field shows which state it belongs to.
 TermState numbered(std::uint64_t n) {
   const nanoseconds unit{static_cast<std::int64_t>(n)};
   return {{unit, 3 * unit, 5 * unit}, 7 * unit, 11 * unit, FencingToken{n}};
@@ -51,7 +51,7 @@ bool isWhole(const TermState& state) {
   return state.anchor == expected.anchor && state.leadsFor == expected.leadsFor && state.validFor == expected.validFor;
 }
 
-/// What the writer does to the cell, store by store.
+/// What the writer does to the cell, one store after the other.
 class WritersWay {
  public:
   WritersWay(std::uint64_t from, std::uint64_t to) {
@@ -68,13 +68,13 @@ class WritersWay {
   }
 
   [[nodiscard]] std::size_t size() const { return stores_.size(); }
-  /// How many publications are complete after so many stores.
+  /// How many publications are complete after this many stores.
   [[nodiscard]] std::uint64_t completeAfter(std::size_t stores) const {
     std::uint64_t complete = 0;
     for (const std::size_t end : ends_) complete += end <= stores ? 1U : 0U;
     return complete;
   }
-  /// Goes on until so many stores are done in all.
+  /// Continues until this many stores are done in all.
   void goOn(Slots& slots, std::size_t& done, std::size_t until) const {
     for (; done < until; ++done) {
       std::memcpy(reinterpret_cast<std::byte*>(&slots) + stores_[done].offset, &stores_[done].bits,
@@ -91,11 +91,11 @@ class WritersWay {
   std::vector<std::size_t> ends_{};
 };
 
-constexpr std::uint64_t publishedBefore = 3;  // so many states
+constexpr std::uint64_t publishedBefore = 3;  // number of states
 
 constexpr int longestLoad = 100;  // steps: many times as many as a load takes
 
-/// A load that is stopped before its steps `first` and `second`; by then the writer has done so many stores.
+/// A load that is stopped before its steps `first` and `second`, and how many stores the writer has made by then.
 struct Stop {
   int first;
   std::size_t storesThen;
@@ -106,7 +106,7 @@ struct Stop {
 struct Seen {
   TermState state{};
   int loads{0};
-  bool waited{false};  ///< for the writer, who went on only because of that
+  bool waited{false};  ///< it waited for the writer, which continued only for that reason
 };
 
 Seen loadWith(const WritersWay& writer, const Stop& stop) {
@@ -133,7 +133,7 @@ TEST(TermSlots, noReaderSeesATornStateOrWaitsWhereverItIsStopped) {
   ASSERT_GT(undisturbed, 6) << "a state has so many fields";
   ASSERT_GT(writer.size(), 6 * publications);
   for (int first = 0; first < undisturbed; ++first) {
-    for (int second = first; second < 2 * undisturbed; ++second) {  // it may have begun anew by then
+    for (int second = first; second < 2 * undisturbed; ++second) {  // it may have begun again by then
       for (std::size_t then = 0; then <= writer.size(); ++then) {
         for (std::size_t last = then; last <= writer.size(); ++last) {
           const auto [state, loads, waited] = loadWith(writer, {first, then, second, last});
@@ -150,7 +150,7 @@ TEST(TermSlots, noReaderSeesATornStateOrWaitsWhereverItIsStopped) {
   }
 }
 
-/// So that the case above can tell a reader's answer from what it has read before.
+/// So that the case above can distinguish a reader's answer from what it read before.
 TEST(TermSlots, aReaderThatBeginsAfterAPublicationSeesIt) {
   const WritersWay writer{publishedBefore + 1, publishedBefore + 2};
   for (std::size_t stores = 0; stores <= writer.size(); ++stores) {

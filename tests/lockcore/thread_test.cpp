@@ -53,7 +53,8 @@ TEST(StartThread, leavesTheCallersMaskAsItWas) {
   EXPECT_EQ(sigismember(&after, SIGTERM), 0);
 }
 
-/// As a client and a scheduler do whose last references go at the same time, each on the other's thread.
+/// The situation of a client and a scheduler whose last references are dropped at the same time, each on the other's
+/// thread.
 TEST(LeaveThread, threadsOfTheLibraryDoNotWaitForOneAnother) {
   std::promise<std::thread*> other[2];
   std::future<void> left[2];

@@ -1,4 +1,4 @@
-// The decisions of one renewal or release of a token, without a store: what each answer leads to.
+// The decisions of one renewal or release of a token, without a store: what follows from each answer.
 #include "lockcore/token/token_write.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class TokenWriteTest : public ::testing::Test {
     return {token(), TokenWrite::Kind::renew, lease, random_};
   }
   TokenWrite release() { return {token(), TokenWrite::Kind::release, 10s, random_}; }
-  /// What the store holds after `request` landed.
+  /// What the store contains after `request` arrived.
   static LeaseRecord after(const WriteRequest& request) { return request.record; }
   static LeaseRecord stored() {
     LeaseRecord record;
@@ -106,7 +106,7 @@ TEST_F(TokenWriteTest, AnUnansweredReleaseThatIsNotThereYetIsWrittenAgain) {
   EXPECT_EQ(write.release(), TokenRelease::released);
 }
 
-/// Somebody marked it by hand, and left the version as it was.
+/// Somebody marked it by hand and left the version unchanged.
 TEST_F(TokenWriteTest, AnUnansweredRenewalThatIsMarkedAsReleasedIsNoRenewal) {
   TokenWrite write = renewal();
   LeaseRecord marked = after(write.nextWrite(t0_, 0));

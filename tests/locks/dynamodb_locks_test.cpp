@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Counts what is sent, by operation.
+/// Counts the requests, by operation.
 class CountingClient final : public aws::JsonClient {
  public:
   explicit CountingClient(std::shared_ptr<aws::JsonClient> inner) : inner_{std::move(inner)} {}
@@ -96,7 +96,7 @@ TEST_F(DynamoDbLocks, theRequestsOfALockAreExactlyThese) {
   using Counts = std::map<std::string, int>;
   const auto counting = std::make_shared<CountingClient>(makeSocketClient(options_.endpoint));
   LockClient client{makeDynamoDbStore(options_, counting, Logger{})};
-  { const Lock first = client.acquire({"first"}).value(); }  // makes the table
+  { const Lock first = client.acquire({"first"}).value(); }  // creates the table
   (void)counting->take();
   Lock lock = client.acquire({"orders"}).value();
   EXPECT_EQ(counting->take(), (Counts{{"GetItem", 2}, {"BatchGetItem", 2}, {"TransactWriteItems", 1}}))

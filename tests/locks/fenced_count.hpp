@@ -19,7 +19,7 @@
 
 namespace tenure::test {
 
-/// A database that workers count in, each increment under the fence and together with whose it was.
+/// A database in which workers count. Each increment is fenced, and is stored together with the worker's name.
 class Ledger {
  public:
   explicit Ledger(const std::string& path) {
@@ -52,18 +52,18 @@ class Ledger {
   sqlite3* db_{nullptr};
 };
 
-/// Who counts where, and how often.
+/// Which workers count where, and how often.
 struct FencedCount {
   static constexpr int workers = 8;
 
   std::function<std::shared_ptr<LeaseStore>()> store;  ///< called in each worker's process
   std::string ledger;                                  ///< the file
   std::chrono::milliseconds lease;
-  int each;        ///< increments of each worker
-  int mostFaults;  ///< of each kind
+  int each;        ///< increments by each worker
+  int mostFaults;  ///< at most, of each kind
 
-  /// One section, read and write apart: first the fence learns of this term, so that no earlier one writes behind the
-  /// read. False: refused, or the lock was not to be had; to be done again.
+  /// One section; the read and the write are separate. First the fence learns of this term, so that no earlier term
+  /// writes after the read. False: it was refused, or the lock could not be acquired; the caller must repeat it.
   [[nodiscard]] bool once(LockClient& client, Ledger& file, SqliteFence& fence, int worker) const {
     LockResult<Lock> lock = client.acquire({"counter"}, {.lease = lease, .waitFor = std::chrono::seconds{100}});
     if (lock.has_error()) return false;
@@ -89,7 +89,7 @@ struct FencedCount {
     return 0;
   }
 
-  /// Workers that are killed begin anew, those that are stopped go on, now and then after more than a lease.
+  /// Killed workers start again, stopped workers continue, now and then only after more than a lease.
   void runUnderKillsAndStops() const {
     { const Ledger made{ledger}; }
     const auto begin = [this](int worker) { return spawn([this, worker] { return work(worker); }); };

@@ -1,5 +1,5 @@
-// A lock client on a DynamoDB, told what to do by lines on stdin: acquire KEY, renew, release, try KEY. It answers each
-// with a line: ok, or what went wrong. For tests that look at it from outside.
+// A lock client on a DynamoDB. Lines on stdin tell it what to do: acquire KEY, renew, release, try KEY. It answers each
+// with a line: ok, or the error. For tests that observe it from outside.
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -27,7 +27,7 @@ int run(const char* endpoint, const char* table) {
   tenure::aws::JsonClientOptions requests;
   requests.endpoint = endpoint;
   requests.region = "us-east-1";
-  // Copies of a request that is answered late go out on other connections; who counts requests must not count those.
+  // Copies of a request with a late answer use other connections; a test that counts requests must not count those.
   requests.maxConnections = 1;
   tenure::LockClient client{tenure::makeDynamoDbStore(options, tenure::aws::makeJsonClient(requests), {})};
   std::optional<Lock> lock;

@@ -1,4 +1,4 @@
-// Waits are bounds whatever the store does: real time, over stores that answer nothing.
+// Waits are bounds for any behaviour of the store: real time, with stores that do not answer.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -29,13 +29,13 @@ constexpr milliseconds allowedExcess{100};
 
 enum class Hang { nothing, schema, reads, acquisitions, releases, allFromAcquisition };
 
-/// Does not answer calls of the kind that it was told, though it does what they ask; it answers when it is destroyed.
+/// Carries out calls of the given kinds but does not answer them; it answers when it is destroyed.
 class HangingStore final : public LeaseStore {
  public:
   std::atomic<Hang> hang{Hang::nothing};
-  std::atomic<int> reads{0};  ///< that were answered
+  std::atomic<int> reads{0};  ///< those that were answered
 
-  /// Answers what it has kept, and no more hangs.
+  /// Answers the calls that it has kept, and from now on every call.
   void recover() {
     hang = Hang::nothing;
     stuck_ = false;
@@ -72,7 +72,7 @@ class HangingStore final : public LeaseStore {
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
     return inner_->watch(key, std::move(hint));
   }
-  /// Whether somebody holds it, past all hangs.
+  /// Whether somebody holds the lock; this read never hangs.
   [[nodiscard]] bool isHeld(const LeaseKey& key) {
     const auto record = recordOf(key);
     return record && !record->released;
@@ -128,7 +128,7 @@ class LockBounds : public testing::Test {
     return options;
   }
 
-  /// A wait is over by its end, or later by what the machine holds up two threads, one after the other.
+  /// A wait is over at its end, or later by the machine's delay of two threads, one after the other.
   void expectWithin(milliseconds wait, nanoseconds took) const {
     EXPECT_LE(took, wait + allowedExcess + 2 * probe.worst());
   }
@@ -145,7 +145,7 @@ TEST_F(LockBounds, waitForIsABoundOverAStoreThatHangs) {
   std::atomic<int> late{0};
   std::atomic<std::int64_t> worst{0};
   LockClient client{store, leaseOf(60s)};
-  client.acquire(key)->release();  // what a client does once
+  client.acquire(key)->release();  // what a client does only once
   const auto work = [&] {
     for (int i = begun++; i < rounds; i = begun++) {
       store->hang = i % 2 == 0 ? Hang::reads : Hang::acquisitions;
@@ -202,7 +202,7 @@ TEST_F(LockBounds, cancelIsABoundWhileAReleaseIsPending) {
   EXPECT_TRUE(client.acquire(key, {.waitFor = 30s}).has_value()) << "who cancelled does not stand in the way";
 }
 
-/// What the wait left is told, and is gone once the store answers again.
+/// What the wait left behind is reported, and is gone once the store answers again.
 TEST_F(LockBounds, anAcquisitionThatWasLeftUnansweredIsToldAndReleased) {
   LockClient client{store, leaseOf(60s)};
   client.acquire({"warm"})->release();
@@ -231,7 +231,7 @@ TEST_F(LockBounds, acquireAsyncKeepsToTheWaitToo) {
   expectWithin(50ms, nanoseconds{spent.load()});
 }
 
-/// One look takes as long as the store does, but not as long as the lease.
+/// A single look takes as long as the store takes, but not as long as the lease.
 TEST_F(LockBounds, oneLookEndsWhateverTheLease) {
   LockClient client{store, leaseOf(1h)};
   client.acquire({"warm"})->release();
@@ -256,7 +256,7 @@ TEST_F(LockBounds, theWaitOfALockTokenIsABoundToo) {
   EXPECT_TRUE(eventually([&] { return !store->isHeld({"acquired"}); })) << "nobody took it back";
 }
 
-/// The look that the end of the wait cuts short is no fault of the store: the holder was seen before it.
+/// The end of the wait interrupts a read. That is no fault of the store: an earlier read has shown the holder.
 TEST_F(LockBounds, theEndOfTheWaitIsNotTheStoresTrouble) {
   LockTokens tokens{store};
   TokenAcquireOptions options;

@@ -1,4 +1,4 @@
-// fork() while other threads of the parent are inside of the library: no call of the child waits for what they hold.
+// fork() while other threads of the parent are inside the library: no call of the child waits for locks that they hold.
 #include <atomic>
 #include <thread>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Every call of a lock and its client, of which none has an effect. What is returned is what went wrong; 0: nothing.
+/// Makes every call of a lock and its client; none has an effect. Returns what went wrong; 0: nothing.
 int callAll(LockClient& client, Lock& lock, const PendingAcquire& pending, const LeaseObserver& observer) {
   alarm(5);
   const auto forked = [](const auto& result) { return result.has_error() && result.error().code == LockErrc::forked; };
@@ -78,7 +78,7 @@ TEST(LockFork, aChildMayDestroyWhatItInherited) {
   EXPECT_TRUE(lock->isHeld());
 }
 
-/// It is the last that knows the renewal thread, which is not in the child.
+/// It has the last reference to the renewal thread, which does not exist in the child.
 TEST(LockFork, aChildMayDestroyAnObserverThatItInherited) {
   auto observer = std::make_unique<LeaseObserver>(LockClient{makeMemoryStore()}.observe({"held"}).value());
   EXPECT_EQ(inChild([&] {

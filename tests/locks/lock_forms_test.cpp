@@ -1,5 +1,5 @@
-// The forms of an acquisition with real threads and time: blocking, callback, future, Asio's tokens; many threads at
-// once.
+// The forms of an acquisition with real threads and time: blocking, callback, future, Asio's tokens; and many threads
+// at once.
 #include <atomic>
 #include <future>
 #include <latch>
@@ -52,7 +52,7 @@ TEST_F(LockForms, blocking) {
 TEST_F(LockForms, callbackAndFuture) {
   std::promise<bool> held;
   a.acquireAsync({"orders"}, {}, [&](LockResult<Lock> lock) {
-    held.set_value(lock->isHeld());  // the lock goes with the callback
+    held.set_value(lock->isHeld());  // the lock is destroyed with the callback
   });
   EXPECT_TRUE(held.get_future().get());
   LockResult<Lock> lock = acquireFuture(b, {"orders"}).get();
@@ -68,7 +68,7 @@ TEST_F(LockForms, aFutureThatIsDroppedReleasesWhatItWon) {
 
 TEST_F(LockForms, asioTokensOnTheCallersLoop) {
   asio::io_context io;
-  LockClient first{store};  // goes before the loop does
+  LockClient first{store};  // destroyed before the loop
   LockClient other{store};
   std::optional<FencingToken> token;
   std::optional<LockErrc> refused;
@@ -103,9 +103,9 @@ TEST_F(LockForms, asioCancellationEndsTheWait) {
   EXPECT_TRUE(held.isHeld());
 }
 
-/// A slot that still had a handler would reach into an acquisition that is over.
+/// If the slot still had a handler, it would access an acquisition that is over.
 TEST_F(LockForms, anAcquisitionThatIsOverLeavesNothingInItsCancellationSlot) {
-  // Outlives the client, whose thread may be in its queue still when the handler has run.
+  // It outlives the client, whose thread may still use its queue after the handler has run.
   static asio::io_context io;
   asio::cancellation_signal signal;
   bool slotIsFree = false;
@@ -119,9 +119,9 @@ TEST_F(LockForms, anAcquisitionThatIsOverLeavesNothingInItsCancellationSlot) {
   EXPECT_TRUE(slotIsFree);
 }
 
-/// The completion comes on a thread that is quicker than the one that began it.
+/// The completion runs on a thread that is faster than the one that began the acquisition.
 TEST_F(LockForms, aCancellationSlotIsNotTouchedOnceTheHandlerWasCalled) {
-  // Outlives the client, whose thread may be in its queue still when the handler has run.
+  // It outlives the client, whose thread may still use its queue after the handler has run.
   static asio::thread_pool pool{1};
   for (int i = 0; i < 200; ++i) {
     asio::cancellation_signal signal;
@@ -153,7 +153,7 @@ TEST_F(LockForms, theLibrarysWorkRunsOnTheCallersLoop) {
 TEST_F(LockForms, clientsOfOneProcessExcludeEachOther) {
   constexpr int threads = 8;
   constexpr int sections = 50;
-  int counter = 0;  // plain on purpose
+  int counter = 0;  // not atomic, on purpose
   std::vector<std::thread> all;
   for (int i = 0; i < threads; ++i) {
     all.emplace_back([&] {
@@ -170,7 +170,7 @@ TEST_F(LockForms, clientsOfOneProcessExcludeEachOther) {
   EXPECT_EQ(counter, threads * sections);
 }
 
-/// For the thread sanitizer: everything at once on the same few locks.
+/// For the thread sanitizer: everything at once with the same few locks.
 TEST_F(LockForms, whatWasReleasedMayBeTriedAtOnceByTheSameClient) {
   for (int i = 0; i < 2000; ++i) {
     LockResult<Lock> lock = a.tryAcquire({"orders"});

@@ -1,4 +1,4 @@
-// Listings of a table that DynamoDB gives out in many pages: all are there, and who scans keeps no more than a page.
+// Listings of a table that DynamoDB returns in many pages: all rows are there, and a scan keeps no more than a page.
 #include <algorithm>
 #include <atomic>
 #include <malloc.h>
@@ -33,7 +33,7 @@ class CountingScans final : public aws::JsonClient {
   std::atomic<int> scans_{0};
 };
 
-/// What is allocated just now; zero under the sanitizers, which have an allocator of their own.
+/// The allocated bytes at this moment; zero under the sanitizers, which have their own allocator.
 std::int64_t bytesInUse() {
   const auto heap = mallinfo2();
   return static_cast<std::int64_t>(heap.uordblks + heap.hblkhd);
@@ -54,7 +54,7 @@ class LockListing : public testing::Test {
     hand_ = makeSocketClient(endpoint);
     counting_ = std::make_shared<CountingScans>(makeSocketClient(endpoint));
     client_ = std::make_unique<LockClient>(makeDynamoDbStore(options_, counting_, Logger{}));
-    { const Lock first = client_->acquire({"held"}).value(); }  // makes the table
+    { const Lock first = client_->acquire({"held"}).value(); }  // creates the table
     putRows(*hand_, options_.table, "row-", rows, rowBytes);
   }
   void TearDown() override { callNow(*hand_, "DeleteTable", R"({"TableName":")" + options_.table + "\"}"); }
@@ -66,7 +66,7 @@ class LockListing : public testing::Test {
 };
 
 TEST_F(LockListing, threeThousandRowsInManyPagesAreListedInOrder) {
-  LockClient client{makeDynamoDbStore(options_)};  // over the client that users have, which bounds replies
+  LockClient client{makeDynamoDbStore(options_)};  // uses the client that users have, which limits replies
   const auto listed = client.list("row-");
   ASSERT_TRUE(listed.has_value()) << listed.error().message;
   EXPECT_EQ(listed->size(), std::size_t{rows});
@@ -93,7 +93,7 @@ TEST_F(LockListing, aScanSeesThemAllAndKeepsOnePageAtATime) {
   ASSERT_EQ(names.size(), std::size_t{rows});
   for (int i = 0; i < rows; ++i) ASSERT_EQ(names[static_cast<std::size_t>(i)], rowName("row-", i));
 
-  // A page as text, parsed and as records, of which the first two may have gone or not when a row is shown.
+  // One page as text, as parsed JSON and as records; the first two may or may not be freed when a row is shown.
   EXPECT_LE(most, std::int64_t{rows} * static_cast<std::int64_t>(rowBytes) / 2) << "one page of the eleven";
   RecordProperty("KiB_kept", static_cast<int>(most / 1024));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -1,4 +1,4 @@
-"""What a lock on DynamoDB costs in requests, counted where they arrive: docs/locks.md, "What it costs"."""
+"""What a lock on DynamoDB costs in requests, counted at the server's side: docs/locks.md, "What it costs"."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ ROUNDS = 20
 
 
 class Actor:
-    """A lock client in a process of its own, which sends through the proxy."""
+    """A lock client in its own process, which sends through the proxy."""
 
     def __init__(self, proxy, table):
         self._proxy = proxy
@@ -50,7 +50,7 @@ class LockRequests(unittest.TestCase):
         self.proxy = self.enterContext(FaultProxy(os.environ["TENURE_TEST_DYNAMODB_ENDPOINT"]))
         self.table = f"requests-{uuid.uuid4()}"
         self.client = self.another()
-        self.client.do("acquire first")  # makes the table
+        self.client.do("acquire first")  # creates the table
         self.client.do("release")
 
     def another(self):

@@ -1,5 +1,5 @@
-// A user who blocks the loop on which the client runs takes neither the truth nor the stop token away from a lock (I4,
-// I6), in real time.
+// A user may block the loop on which the client runs: isHeld() stays true to the facts, and the lock's stop token still
+// fires (I4, I6), in real time.
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -22,11 +22,11 @@ using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
 constexpr LeaseOptions lease{.duration = 600ms};
-/// After the deadline. A busy machine may be late for reasons of its own, so a test may try again.
+/// Allowed lateness. A busy machine may be late for other reasons, so a test may try again.
 constexpr nanoseconds tolerance = 100ms;
 constexpr int tries = 10;
 
-/// A lock whose client's loop stands still from the constructor on.
+/// A lock whose client's loop is blocked from the constructor on.
 class LockOnABlockedLoop {
  public:
   LockOnABlockedLoop() {
@@ -48,7 +48,7 @@ class LockOnABlockedLoop {
   std::promise<TermEnd> lost;
   LockClient owner{client()};
   Lock lock{acquireFuture(owner, {"orders"}).get().value()};
-  Gate gate;  // last: what ends before it needs the loop
+  Gate gate;  // last: the members that are destroyed before it need the loop
 };
 
 void sleepUntilOver(const Instant& from, nanoseconds length) {
@@ -68,7 +68,7 @@ TEST(LockWatchdog, onABlockedLoopNothingIsHeldAfterTheLease) {
   EXPECT_FALSE(blocked.lock.isValid());
 }
 
-/// How much later than the end of the lead it fired.
+/// How much later than the end of the lead the stop token fired.
 nanoseconds latenessOfTheStopToken() {
   LockOnABlockedLoop blocked;
   std::promise<Instant> fired;

@@ -1,4 +1,4 @@
-// Locks on a real SQLite file, between real processes.
+// Locks in a real SQLite file, between real processes.
 #include <fstream>
 #include <future>
 #include <memory>
@@ -57,14 +57,14 @@ TEST_F(SqliteLocks, fencedCountsAreExactUnderKillsAndStops) {
   count.runUnderKillsAndStops();
 }
 
-/// What follows the answer runs on the store's own thread there.
+/// Code after the answer runs on the store's own thread there.
 TEST_F(SqliteLocks, theLastOfEverythingMayGoInsideAnAnswer) {
   for (int round = 0; round < 20; ++round) {
     std::promise<std::string> thread;
     auto store = this->store();
     auto client = std::make_shared<LockClient>(store);
     ASSERT_TRUE(client->acquire({"warm"}).has_value());
-    const LeaseKey key{"lease" + std::to_string(round)};  // the last round's is not given up
+    const LeaseKey key{"lease" + std::to_string(round)};  // the last round's is not released
     LeaseDriver::Options options{MachineOptions{key, "a#1", LeaseTiming::from({}).value()}};
     auto driver = std::make_shared<std::shared_ptr<LeaseDriver>>();
     options.onNotice = [&thread, driver, last = client](const LeaseNotice& notice) mutable {
@@ -89,7 +89,7 @@ TEST_F(SqliteLocks, aReleasedLockIsTakenAtOnceByAnotherProcess) {
   const pid_t child = spawn([&] {
     LockClient client{store()};
     LockResult<Lock> lock = client.acquire({"orders"}, {.lease = 60s});
-    usleep(300'000);  // lint-allow(sleep): the other shall wait
+    usleep(300'000);  // lint-allow(sleep): the other process must wait
     return lock->release() == ReleaseResult::released ? 0 : 1;
   });
   LockClient client{store()};
@@ -157,13 +157,13 @@ TEST_F(SqliteLocks, threadsEndWithTheClient) {
     return count;
   };
   const pid_t child = spawn([&] {
-    std::thread{[] {}}.join();  // a sanitizer begins a thread of its own with the first
+    std::thread{[] {}}.join();  // a sanitizer starts its own thread together with the first one
     const long before = threads();
     {
       LockClient client{store()};
       std::vector<Lock> locks;
       for (int i = 0; i < 60; ++i) locks.push_back(client.acquire({"n" + std::to_string(i)}).value());
-      if (threads() > before + 8) return 1;  // S2-06: not one for each lock
+      if (threads() > before + 8) return 1;  // S2-06: there is not one thread for each lock
       if (!client.close().clean()) return 2;
     }
     for (int i = 0; i < 500 && threads() > before; ++i) usleep(10'000);  // lint-allow(sleep): the system ends them

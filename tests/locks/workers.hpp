@@ -1,4 +1,4 @@
-// Processes that work under a lock, and a file that they count in.
+// Processes that work under a lock, and a file in which they count.
 #pragma once
 
 #include <cerrno>
@@ -13,14 +13,14 @@
 
 namespace tenure::test {
 
-/// How many sections each process goes through. The full number: TENURE_LOCK_SECTIONS=500.
+/// How many sections each process runs. The full number: TENURE_LOCK_SECTIONS=500.
 [[nodiscard]] inline int sections(int usual) {
   const char* text = std::getenv("TENURE_LOCK_SECTIONS");  // NOLINT(concurrency-mt-unsafe): nobody sets any
   return text == nullptr ? usual : std::atoi(text);
 }
 
-/// A child that runs `body` and leaves with what it returns, without destructors of its parent. Fork before the parent
-/// has made any object of the library. One that hangs is ended.
+/// A child that runs `body` and exits with its result, without its parent's destructors. Fork before the parent has
+/// created any object of the library. A child that hangs is ended.
 [[nodiscard]] inline pid_t spawn(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child != 0) return child;
@@ -37,7 +37,7 @@ namespace tenure::test {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// A number in a plain file: two that count at once lose one.
+/// A number in a plain file: if two processes count at once, an increment is lost.
 class CounterFile {
  public:
   explicit CounterFile(std::string path) : path_{std::move(path)} {}

@@ -26,7 +26,7 @@ class Behaviour(RowTest):
         return self.enterContext(FaultProxy(the_endpoint()))
 
     def usurp(self, owner="usurper#0"):
-        """Another client takes the row by force, as one that does not look at conditions."""
+        """Another client takes the row by force: it does not use conditions."""
         self.update(self.group, ownerName={"S": owner}, recordVersionNumber={"S": str(uuid.uuid4())},
                     leaseDuration={"S": str(self.lease_ms)})
 
@@ -93,9 +93,9 @@ class Behaviour(RowTest):
         operations = [entry["operation"] for entry in proxy.log()]
         won = operations.index("TransactWriteItems")
         self.assertEqual(operations.count("TransactWriteItems"), 1)
-        self.assertEqual(operations.count("BatchGetItem"), 2)  # the look where nothing is, and the acquisition's own
-        self.assertEqual(operations[won + 1], "GetItem")  # the proof
-        self.assertLessEqual(operations.count("GetItem"), 3)  # the look before, the proof, and one after the release
+        self.assertEqual(operations.count("BatchGetItem"), 2)  # the read that finds nothing, and the acquisition's own
+        self.assertEqual(operations[won + 1], "GetItem")  # the read that proves it
+        self.assertLessEqual(operations.count("GetItem"), 3)  # the read before, the proof, and one after the release
         self.assertEqual({"UpdateItem"}, set(operations[won + 1:]) - {"GetItem"}, operations)
         self.assertLessEqual(operations[:won].count("DescribeTable"), 2)
         self.assertNotIn("ListTables", operations)
@@ -176,7 +176,7 @@ class Behaviour(RowTest):
         dead.process.kill()
         dead.process.wait()
         killed = time.monotonic()
-        again = self.start(self.yaml("a"))  # of the same name, and another candidate
+        again = self.start(self.yaml("a"))  # it has the same name and is another candidate
         again.says("the leader is a (")
         self.assertEqual(self.token(), 1)
         time.sleep(max(0.0, killed + self.lease_ms / 1000 + 0.2 - time.monotonic() - 0.9))

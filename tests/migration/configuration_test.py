@@ -1,4 +1,4 @@
-"""Rows about options, names, defaults and the program's words: what `tenure check` and `tenure run` make of a file."""
+"""Rows about options, names, defaults and the program's words: how `tenure check` and `tenure run` handle a file."""
 
 import http.server
 import json
@@ -19,7 +19,7 @@ HOLDS = "group: g\nstore: { type: sqlite, path: ./g.db }\n"
 
 
 class Listener(http.server.BaseHTTPRequestHandler):
-    """Refuses every request, and keeps who signed it for which region."""
+    """Refuses every request, and records the key and the region of its signature."""
 
     signatures = []
 
@@ -130,7 +130,7 @@ class Configuration(RowTest):
         self.assertGreaterEqual(levels["trace"], levels["info"])
 
     def signature(self, store, environment):
-        """(key id, region) of the requests of `tenure check --connect`, or its words if it sends none."""
+        """(key id, region) of the requests of `tenure check --connect`, or its error text if it sends none."""
         Listener.signatures.clear()
         config = self.file(f'group: g\nstore: {{ type: dynamodb, table: {self.table}, endpoint: "{self.url}"{store} }}\n')
         done = self.tenure("check", "--connect", "--config", config, env=self.bare | environment)

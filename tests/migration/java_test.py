@@ -1,4 +1,4 @@
-"""Rows that AWS's own Java client has a part in: options that it and `tenure` share, and what each does to the other."""
+"""Rows that concern AWS's own Java client: options that it shares with `tenure`, and what each does to the other."""
 
 import pathlib
 import signal
@@ -64,7 +64,7 @@ class Java(RowTest):
             leader.signal(signal.SIGKILL)
             killed = time.monotonic_ns()
             took = (java.wait_for("acquired")["t"] - killed) / 1e6
-            # Its last renewal came up to a heartbeat before its death, or later by what the machine held it up.
+            # Its last renewal came up to a heartbeat before its death, or later if the machine delayed it.
             self.assertGreater(took, lease_ms - heartbeat_ms - lateness.worst() * 1000)
             self.assertLess(took, java.latest_takeover_ms(lease_ms, lateness))
 

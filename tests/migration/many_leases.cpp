@@ -1,5 +1,5 @@
 // One process that leads many leases over one store: many_leases FILE COUNT, until its stdin closes.
-// The leases are <group>-0, <group>-1, ...; each election and each end is a line of stdout.
+// The leases are <group>-0, <group>-1, ...; it prints a line on stdout for each election and each end.
 #include <charconv>
 #include <cstdio>
 #include <cstring>

@@ -1,4 +1,4 @@
-"""Rows about many locks of one process, on DynamoDB: none waits for another one's write, fault or thread."""
+"""Rows about many locks in one process, on DynamoDB: no lock waits for another one's write, fault or thread."""
 
 import os
 import pathlib
@@ -77,7 +77,7 @@ class ManyLeases(RowTest):
             process.stdin.close()
             process.wait(20)
             process.stdin = None
-        self.assertLessEqual(threads[40], threads[3] + 8, threads)  # callbacks of a burst have threads for a while
+        self.assertLessEqual(threads[40], threads[3] + 8, threads)  # threads for many callbacks stay for a while
 
 
 if __name__ == "__main__":

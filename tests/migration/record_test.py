@@ -1,4 +1,4 @@
-"""Rows about the record: what stands in the table, what becomes of it, and of what others wrote into it."""
+"""Rows about the record: its contents in the table, what happens to it, and to rows that others wrote."""
 
 import pathlib
 import signal
@@ -17,7 +17,7 @@ TEN_YEARS_MS = 10 * 365 * 86400 * 1000
 
 
 class Watcher:
-    """Reads one row as fast as it can, and keeps each new state of it."""
+    """Reads one row as fast as possible, and keeps each new state of it."""
 
     def __init__(self, test, key):
         self.states = []
@@ -77,7 +77,7 @@ class Record(RowTest):
         self.assertEqual(waiting.finish(signal.SIGTERM), 0)
         self.assertLess(waiting.count(" error ") + waiting.count(" warn "), 3, waiting.log)
         self.assertFalse(touched.exists())
-        self.started(self.yaml())  # create_table is true unless it is said
+        self.started(self.yaml())  # create_table is true by default
         self.assertEqual(self.call("DescribeTable")["Table"]["TableStatus"], "ACTIVE")
 
     def test_the_table_is_made_once_and_what_is_wrong_with_it_is_said(self):
@@ -209,7 +209,7 @@ class Record(RowTest):
         self.assertEqual((item["note"], item["count"], item["tenureToken"]), ({"S": "theirs"}, {"N": "7"}, {"N": "2"}))
 
     def refuses(self, key, attribute, **row):
-        """Such a row is not taken, not changed, and told by its name and by what is wrong."""
+        """Such a row is not taken and not changed; its name and its fault are reported."""
         self.put(key, **row)
         before = self.item(key)
         done = self.tenure("run", "--config", self.yaml(group=key), "--wait", "300ms", "--", "true")

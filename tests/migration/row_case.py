@@ -1,4 +1,4 @@
-"""What the tests of the rows share: a table of their own, `tenure` with any configuration, its log, rows written by hand."""
+"""What the tests of the rows share: their own table, `tenure` with any configuration, its log, rows written by hand."""
 
 import os
 import pathlib
@@ -12,11 +12,11 @@ sys.path[:0] = [str(HERE.parent / "interop"), str(HERE.parent / "faults")]
 from client import FaultProxy  # noqa: F401 (for the tests)
 from tenure_program import TableTest, the_endpoint, wait_until
 
-WAIT = "read line; exit 0"  # a job that goes on until its stdin closes
+WAIT = "read line; exit 0"  # a job that runs until its stdin closes
 
 
 class Candidate:
-    """A `tenure run` that goes on, and what it logs."""
+    """A `tenure run` that keeps running, and its log."""
 
     def __init__(self, process, log):
         self.process = process
@@ -40,7 +40,7 @@ class Candidate:
         self.process.send_signal(number)
 
     def finish(self, number=None):
-        """Its exit code, after a signal or, without, after the end of its job's stdin."""
+        """Its exit code, after a signal or (without one) after the end of its job's stdin."""
         if number is not None:
             self.process.send_signal(number)
         elif self.process.stdin:
@@ -79,13 +79,13 @@ class RowTest(TableTest):
         return Candidate(process, log)
 
     def started(self, config, *options, **more):
-        """One that leads."""
+        """A `tenure run` that leads."""
         candidate = self.start(config, *options, **more)
         candidate.says("elected with")
         return candidate
 
     def check(self, text, *options):
-        """`tenure check` of this text."""
+        """`tenure check` for this text."""
         return self.tenure("check", *options, "--config", self.file(text))
 
     def update(self, key, **attributes):

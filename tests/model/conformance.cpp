@@ -9,7 +9,8 @@ using St = ModelState::St;
 
 namespace {
 
-/// More steps of the model than this are in no step of the machine: a deadline, an answer, what follows, a request.
+/// No step of the machine consists of more steps of the model than this: a deadline, an answer, what follows, a
+/// request.
 constexpr int mostSteps = 5;
 
 bool sameState(St model, LeaseState real) {
@@ -76,7 +77,7 @@ bool Conformance::matches(const Attempted& attempted, const Seen& seen) const {
   return !valid || (s.right->anchor == seen.term.anchor && s.right->token == seen.term.token);
 }
 
-/// Each path by one more rule. Two that lead to the same place are one.
+/// Extends each path by one more rule. Two paths that lead to the same state count as one.
 std::vector<Attempted> Conformance::oneStepMore(const std::vector<Attempted>& paths) {
   std::vector<Attempted> longer;
   for (const Attempted& path : paths) {

@@ -1,4 +1,4 @@
-// Follows one real machine with the model's transitions: each of its steps must be a sequence of theirs.
+// Follows one real machine with the model's transitions: each step of the machine must be a sequence of them.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace tenure::test {
 
-/// What can be seen of a machine after a step.
+/// What is visible of a machine after a step.
 struct Seen {
   LeaseState state;
   TermState term;
@@ -23,11 +23,11 @@ struct Seen {
 
 class Conformance {
  public:
-  /// The timing must have no stop margin: the model has one end of a right and not two.
-  /// `used` counts how often each rule was; null: nobody wants to know.
+  /// The timing must have no stop margin: in the model a right has one end and not two. `used` counts how often each
+  /// rule was used; it may be null.
   Conformance(std::string holder, const LeaseTiming& timing, std::map<std::string, int>* used = nullptr);
 
-  /// Empty if the model allows what the machine did; else what it did and in which state of the model.
+  /// Empty if the model allows what the machine did; otherwise what it did, and in which state of the model.
   [[nodiscard]] std::string refusal(const Instant& now, const LeaseEvent& event, const LeaseActions& actions,
                                     const Seen& seen);
 
@@ -39,7 +39,7 @@ class Conformance {
                                    const Seen& seen) const;
 
   LeaseTiming timing_;
-  std::vector<ModelState> possible_;  // by what was seen so far; mostly one or two
+  std::vector<ModelState> possible_;  // the states that fit what was seen so far; usually one or two
   std::set<RecordVersion> written_;
   std::map<std::string, int>* used_;
 };

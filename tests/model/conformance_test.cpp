@@ -1,5 +1,5 @@
-// The real LeaseMachine does only what the model of the protocol (lease.pml) allows its candidates, so what SPIN has
-// shown of the model holds for the machine, as far as the model goes (docs/protocol.md says how far).
+// The real LeaseMachine does only what the model of the protocol (lease.pml) allows its candidates. So what SPIN has
+// shown for the model is true for the machine, within the limits of the model (docs/protocol.md states them).
 #include "model/conformance.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ constexpr std::uint64_t seeds = 80;
 constexpr std::uint64_t seeds = 400;
 #endif
 
-/// One end of a right and not two, as in the model.
+/// A right has one end and not two, as in the model.
 LeaseOptions modelLease() {
   LeaseOptions options;
   options.duration = 10s;
@@ -41,15 +41,15 @@ TEST(Conformance, everyStepOfTheMachineIsOneOfTheModel) {
     for (const auto& [name, count] : world.used()) used[name] += count;
   }
   RecordProperty("steps", steps);
-  // A rule that no run has used would hold anything that the machine does there for right. The rarest is used by one
-  // seed in thirty, so the few seeds of a sanitized run ask for none of it.
+  // If no run has used a rule, anything that the machine does there would count as right. The rarest rule is used by
+  // one seed in thirty, so this check does nothing with the few seeds of a sanitized run.
   for (const NamedRule& rule : modelRules()) {
     EXPECT_GE(used[rule.name], static_cast<int>(seeds / 100)) << rule.name << " was hardly tried";
     RecordProperty(rule.name, used[rule.name]);
   }
 }
 
-/// The seeds in which a machine with other options than the model believes is found out.
+/// In how many seeds a machine is caught that has other options than the model assumes.
 int foundOut(const LeaseOptions& machine, const LeaseOptions& model) {
   int count = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
@@ -72,12 +72,13 @@ TEST(Conformance, seesLeadershipThatLastsTooLittle) {
   EXPECT_GT(foundOut(cautious, modelLease()), 20);
 }
 
-/// A machine is brought somewhere with the model beside it; then a step is made up that it would never do.
+/// Brings a machine into some state, with the model beside it. Then the test invents a step that the machine would
+/// never make.
 class MadeUp : public testing::Test {
  protected:
   MadeUp() { EXPECT_EQ(real(event::Start{}), ""); }
 
-  /// What the machine does, as it is.
+  /// The real step of the machine.
   std::string real(const LeaseEvent& event) {
     actions_ = harness_.machine.step(harness_.now, event);
     for (const LeaseAction& a : actions_) {
@@ -89,7 +90,7 @@ class MadeUp : public testing::Test {
     }
     return model_.refusal(harness_.now, event, actions_, Seen::of(harness_.machine));
   }
-  /// What it might have done instead.
+  /// An invented step instead.
   std::string madeUp(const LeaseEvent& event, const LeaseActions& actions, const Seen& seen) {
     return Conformance{model_}.refusal(harness_.now, event, actions, seen);
   }
@@ -109,7 +110,7 @@ class MadeUp : public testing::Test {
     return {anchor, timing.leadsFor(), timing.validFor(), FencingToken{token}};
   }
 
-  /// Leads with token 1 since now, no request under way.
+  /// Leads with token 1 from now on, with no request under way.
   void lead() {
     ASSERT_EQ(read(std::optional<LeaseRecord>{}), "");
     for (int i = 0; i < 5 && seen().state == LeaseState::candidate; ++i) {

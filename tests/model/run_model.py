@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the models of the protocol (lease.pml with its lease_*.pml, database.pml) through SPIN and compares what comes out with what must.
+"""Runs the models of the protocol (lease.pml with its lease_*.pml, database.pml) through SPIN and checks the results.
 
   run_model.py --small       every property in reduced forms, all mutants, and the guard taken away: seconds
   run_model.py --full        two candidates with everything, every state: minutes, some GiB
@@ -8,9 +8,10 @@
   run_model.py --trace NAME  the shortest way to the violation that this mutant must show, step by step
 
 Verdicts are read from the checker's own output and nothing else. A search that is not complete (depth, memory, time) is
-a failure, never a success. Where the states are too many to keep (three candidates) the verdict is "none seen" and no
-more: of each state only some bits are kept, and the hash factor (bits for each state) says how much may have been
-missed; above 100 it is next to nothing. Exit code 0: every run said what it must; 1: one did not; 2: it could not be run.
+a failure, never a success. If there are too many states to store (three candidates), the verdict is "none seen" and no
+more: only some bits of each state are stored, and the hash factor (bits for each state) says how much may have been
+missed; above 100 it is next to nothing. Exit code 0: every run had the expected result; 1: one had not; 2: it could not
+be run.
 """
 
 import argparse
@@ -36,8 +37,8 @@ PROPERTIES = ("MUTUAL_EXCLUSION", "NO_EARLY_TAKEOVER", "STABLE_LEADER", "NO_STAL
 DATABASE_PROPERTIES = ("ONE_BELIEVER",)
 LIVENESS = "SOMEBODY_LEADS"  # a formula, not an assertion
 HOLDS = "holds"
-NONE_SEEN = "none seen"  # by a search that keeps some bits of each state
-GOOD_HASH_FACTOR = 10  # with less, a search by bits says too little to be called one
+NONE_SEEN = "none seen"  # from a search that stores some bits of each state
+GOOD_HASH_FACTOR = 10  # with less, the result of a search by bits means too little
 INCOMPLETE = "INCOMPLETE"
 
 
@@ -54,8 +55,8 @@ class Configuration:
     seconds: int = 120
     model: str = LEASE
     live: bool = False
-    fair: bool = True  # whoever has something to do for ever does it at last
-    bits: bool = False  # keeps some bits of each state only
+    fair: bool = True  # a process that can act for ever acts in the end
+    bits: bool = False  # stores only some bits of each state
 
 
 def holds(name, *defines, **more):
@@ -63,7 +64,7 @@ def holds(name, *defines, **more):
 
 
 def mutant(name, expect, *defines):
-    """Only the property that it must violate is looked at, or another one might be violated first."""
+    """Checks only the property that it must violate; otherwise another one might be violated first."""
     return Configuration(name, (name, f"ONLY={PROPERTIES.index(expect) + 1}", *defines), expect, optimise="-O0")
 
 
@@ -72,7 +73,7 @@ def lives(name, *defines, **more):
 
 
 def never_leads(name, *defines, **more):
-    """A rule taken away so that nobody may lead for ever; without assertions, or one of them might come first."""
+    """A rule is removed so that nobody may lead for ever; without assertions, because one of them might fail first."""
     return lives(name, f"ONLY={len(PROPERTIES) + 1}", *defines, expect=LIVENESS, optimise="-O0", **more)
 
 
@@ -81,7 +82,7 @@ def none_seen(name, *defines, **more):
 
 
 def of_three(name, switch, *defines):
-    """The search by bits sees what it must see."""
+    """The search by bits finds what it must find."""
     return Configuration(name, (switch, "ONLY=1", "CANDIDATES=3", *defines), "MUTUAL_EXCLUSION", optimise="-O0", bits=True,
                          hash_bits=28)
 
@@ -90,7 +91,7 @@ def database_mutant(name):
     return Configuration(name, (name,), "ONE_BELIEVER", optimise="-O0", model=DATABASE)
 
 
-# What the model can do without; each one multiplies the states.
+# Parts of the model that can be switched off; each one multiplies the number of states.
 NO_WRITES, NO_DELETIONS, NO_CRASHES = "WRITES=0", "DELETIONS=0", "CRASHES=0"
 NO_LATE_REQUESTS, NO_DRAIN_TIMEOUT = "LATES=0", "DRAINOUTS=0"
 DELETED = (NO_LATE_REQUESTS, NO_WRITES, NO_CRASHES, NO_DRAIN_TIMEOUT)
@@ -126,7 +127,7 @@ def without(name, expect, *defines):
     return Configuration(name, (*defines, f"ONLY={PROPERTIES.index(expect) + 1}"), expect, optimise="-O0")
 
 
-# An assumption taken away, not a rule: what it is needed for.
+# An assumption is removed, not a rule: this shows why it is needed.
 NEGATIVE = (
     without("skew without guard", "MUTUAL_EXCLUSION", "GUARD=0", NO_LATE_REQUESTS, *LEASE_ONLY),
     without("record and counter lost together", "MUTUAL_EXCLUSION", "LOSES=2", *LOST),
@@ -173,7 +174,7 @@ MUTANTS = (
     mutant("LATER_SHORTER_IGNORED", "MUTUAL_EXCLUSION", "LENGTHENS=1", "SHORTENS=1", *LEASE_ONLY),
     mutant("LENGTHENED_TOO_EARLY", "MUTUAL_EXCLUSION", *TWO_LENGTHS),
     mutant("STATED_LEASE_IGNORED", "MUTUAL_EXCLUSION", "EITHER=1", *TWO_LENGTHS),
-    # the counter lost
+    # the counter is lost
     mutant("COUNTER_ALONE", "TOKENS_RISE", "LOSES=1", *LOST),
     mutant("TRACELESS_FROM_ONE", "TOKENS_RISE", "LOSES=1", "FOREIGN=1", "LEASE=2", *LOST),
     # candidacies of one term
@@ -181,7 +182,7 @@ MUTANTS = (
     mutant("RECALLED_AS_WAITED", "MUTUAL_EXCLUSION", NO_DRAIN_TIMEOUT, *LOCKS),
     mutant("LEFT_IS_STILL_THERE", "NO_EARLY_TAKEOVER", NO_DRAIN_TIMEOUT, *LOCKS),
     mutant("MEMORY_FORGOTTEN", "PROGRESS", "CALM=1", "DIES=1", NO_DRAIN_TIMEOUT, *LOCKS),
-    # at last
+    # progress in the end
     never_leads("CONFLICT_IS_NO_LOOK", "CONFLICT_IS_NO_LOOK", *QUICK),
     never_leads("BACKOFF_WITHOUT_END", "BACKOFF_WITHOUT_END", "BACKOFF=1", *QUICK),
     # the whole database
@@ -208,7 +209,7 @@ FULL = (
 
 
 class CannotRun(Exception):
-    """A tool is missing or failed; says nothing about the model."""
+    """A tool is missing or failed; this says nothing about the model."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,7 +233,7 @@ def number(pattern, text):
 
 
 def judge_formula(text, violated, fair):
-    """What it says of the formula: its name, HOLDS, or None where the search was not what it had to be."""
+    """The output's result for the formula: its name, HOLDS, or None if the search was not the required one."""
     searched = f"+ ({LIVENESS})" in text and re.search(r"^\s*acceptance\s+cycles\s*\+", text, re.M)
     if not searched or ("(fairness enabled)" in text) != fair:
         return None
@@ -242,7 +243,7 @@ def judge_formula(text, violated, fair):
 
 
 def judge(text, exit_code, configuration=Configuration("", ())):
-    """What the checker's output says. Anything that does not look exactly as it must is no success."""
+    """The result in the checker's output. Output that does not look exactly as it must is no success."""
     errors = number(r"^State-vector .*\berrors: (\d+)\s*$", text)
     states = number(r"^\s*([\d.e+]+) states, stored", text)
     depth = number(r"\bdepth reached (\d+),", text)
@@ -300,7 +301,7 @@ def build(configuration, directory, extra=()):
     flags += [] if configuration.live else ["-DSAFETY", "-DNOFAIR"]
     flags += ["-DBITSTATE"] if configuration.bits else []
     if extra:
-        flags += ["-DBFS"]  # the shortest way first
+        flags += ["-DBFS"]  # the shortest path first
     tool([compiler, *flags, "-o", "pan", "pan.c"], directory, "the C compiler")
 
 
@@ -321,7 +322,7 @@ STEP = re.compile(r"^\s*(\d+):\s+proc\s+(\d) \((\w+):\d\) \S+\.pml:(\d+) \(state
 
 
 def trace(configuration):
-    """The steps of the shortest violation, as the lines of the model that they are."""
+    """The steps of the shortest violation, as lines of the model."""
     path = MODELS / configuration.model
     with tempfile.TemporaryDirectory(prefix="tenure-model-") as directory:
         build(configuration, directory, ("-DBREADTH_FIRST",))
@@ -334,7 +335,7 @@ def trace(configuration):
         defines = [f"-D{d}" for d in configuration.defines]
         replay = subprocess.run([shutil.which("spin"), "-t", "-p", *defines, "-DBREADTH_FIRST", configuration.model],
                                 cwd=directory, capture_output=True, text=True, check=False).stdout
-    source = path.read_text(encoding="utf-8").splitlines()  # of the steps; their parts are told by the names in them
+    source = path.read_text(encoding="utf-8").splitlines()  # for the steps; the names in them tell their parts
     seen = set()
     for number, process, name, at in STEP.findall(replay):
         if number not in seen:  # the first line of a step is its guard
@@ -370,7 +371,7 @@ def keep_figures(path, outcomes, wrong):
     broken = [(c, o) for c, o in outcomes if c.expect not in (HOLDS, NONE_SEEN)]
     figures = {"states_explored": sum(o.states for _, o in whole), "mutants_and_negatives_run": len(broken),
                "mutants_and_negatives_violated": sum(is_as_expected(c, o) for c, o in broken), "unexpected": len(wrong)}
-    for name in sorted({c.expect for c, _ in broken}):  # how many each property was shown with
+    for name in sorted({c.expect for c, _ in broken}):  # how many mutants showed each property
         runs = [is_as_expected(c, o) for c, o in broken if c.expect == name]
         figures[f"negatives of {name}"] = f"{len(runs)} run, {sum(runs)} found"
     figures |= {c.name: {"verdict": o.verdict, "states": o.states, "depth": o.depth, "seconds": round(o.cpu_seconds, 1),

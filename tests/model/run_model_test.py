@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""run_model.py must not take a search that broke off for a proof, nor one violation for another."""
+"""run_model.py must not take an interrupted search for a proof, nor one violation for another."""
 
 import json
 import pathlib
@@ -106,7 +106,7 @@ SEEN = HELD.replace("Full statespace", "Bit statespace") + "\nhash factor: 55.5 
 
 
 class JudgeOthers(unittest.TestCase):
-    """Searches for cycles, and searches that keep some bits of each state."""
+    """Searches for cycles, and searches that store some bits of each state."""
 
     def verdict(self, text, configuration):
         return run_model.judge(text, 0, configuration).verdict

@@ -20,7 +20,7 @@ void SmallWorld::run(int moves) {
   for (int i = 0; i < moves && refusal_.empty(); ++i) move();
 }
 
-/// A process begins to live, under a new name, and whoever lived there is gone.
+/// A process starts under a new name; the process that was there before is gone.
 void SmallWorld::start(std::size_t index) {
   Process& process = processes_[index];
   process.life = ++lives_;
@@ -46,7 +46,7 @@ void SmallWorld::move() {
   }
 }
 
-/// Time passes, and who asked to be woken is woken, unless it is paused.
+/// Time passes. Each machine that asked to be woken by then is woken, unless it is paused.
 void SmallWorld::pass(TrueTime d) {
   now_ += d;
   for (Process& process : processes_) {
@@ -68,7 +68,7 @@ void SmallWorld::befall() {
       return;
     case 2:
       step(process, event::StepDown{"for a test"});
-      // Work that ends at once, often with a renewal under way, and now and then with the record gone besides.
+      // Work that ends at once, often while a renewal is under way. Now and then the record is deleted as well.
       if (chance_.chance(0.3)) store_->erase();
       return step(process, event::WorkEnded{});
     case 3:
@@ -91,8 +91,7 @@ void SmallWorld::befall() {
   }
 }
 
-/// A client of another make takes the lease, without a token, or lets go by deleting. That it has waited is its
-/// business.
+/// A foreign client takes the lease, without a token, or releases by deleting. It is responsible for its own wait.
 void SmallWorld::anotherMake() {
   if (store_->record() && store_->record()->token.isNone()) {
     store_->erase();
@@ -105,7 +104,7 @@ void SmallWorld::anotherMake() {
   store_->put(record);
 }
 
-/// One message, any of them, goes on its way: to the store, or back. Either may be lost, and takes as long as it takes.
+/// Any one message makes its next step: to the store, or back. Each may be lost, and takes as long as it takes.
 void SmallWorld::network() {
   if (messages_.empty()) return;
   const std::size_t index = chance_.below(messages_.size());

@@ -1,4 +1,4 @@
-// Real machines against one store, in an order that a seed decides, with the model looking on.
+// Real machines with one store, in an order that a seed decides, checked by the model.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ namespace tenure::test {
 struct SmallWorldOptions {
   std::uint64_t seed{0};
   LeaseOptions machine{};  // the timing of the machines
-  LeaseOptions model{};    // the timing that the model takes them to have
+  LeaseOptions model{};    // the timing that the model assumes
 };
 
 class SmallWorld {
  public:
   explicit SmallWorld(const SmallWorldOptions& options);
 
-  /// Ends at the first step that the model refuses.
+  /// Stops at the first step that the model refuses.
   void run(int moves);
 
   [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
@@ -35,7 +35,7 @@ class SmallWorld {
     std::uint64_t life;
     Attempt attempt;
     std::optional<WriteRequest> write;
-    std::optional<LeaseEvent> reply{};  // set when the store has served it
+    std::optional<LeaseEvent> reply{};  // set once the store has handled it
   };
   struct Process {
     std::string holder;

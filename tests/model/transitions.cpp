@@ -26,7 +26,7 @@ bool validAt(const ModelState& state, const LeaseTiming& timing, const Instant& 
 
 namespace {
 
-/// The machine names at most so many unanswered writes; what is beyond, it forgets or reads back.
+/// The machine names at most this many unanswered writes; it forgets those beyond, or reads the record.
 constexpr std::size_t mostNamed = 8;
 constexpr std::size_t mostAcquisitions = 4;
 
@@ -46,7 +46,7 @@ bool takeRevoked(Attempted& a, std::initializer_list<RevokeReason> reasons) {
   return revoked != nullptr && std::find(reasons.begin(), reasons.end(), revoked->reason) != reasons.end();
 }
 
-/// The event is an answer to the request in flight, of this kind of request and event.
+/// True if the event answers the request in flight, with this kind of request and event.
 template <class Reply>
 const Reply* answerTo(const Attempted& a, std::initializer_list<Kind> kinds) {
   const auto* reply = std::get_if<Reply>(&a.event);
@@ -60,7 +60,7 @@ bool applied(const Attempted& a, std::initializer_list<Kind> kinds) {
   return reply != nullptr && std::holds_alternative<Applied>(reply->outcome);
 }
 
-/// The record that the event shows: by a read, or by a conflict that tells it.
+/// The record that the event shows: the result of a read, or of a conflict that contains it.
 std::optional<std::optional<LeaseRecord>> shown(const Attempted& a, std::initializer_list<Kind> kinds) {
   if (const auto* read = answerTo<event::ReadReply>(a, kinds)) {
     if (!read->outcome) return std::nullopt;
@@ -128,7 +128,7 @@ bool loseTerm(Attempted& a) {
   return true;
 }
 
-/// The request is not in flight any more and may have been, or may still be, applied.
+/// The request is not in flight any more. It may have been applied, or may still be.
 void unanswered(ModelState& s, bool mayLand) {
   if (mayLand && s.request->kind != Kind::read) s.pend.push_back({s.request->version, s.request->sentAt});
   if (s.st == St::acquiring) s.st = St::candidate;
@@ -147,7 +147,7 @@ const action::SendWrite* takeWrite(Attempted& a, WriteRequest::Purpose purpose) 
   return fits ? write : nullptr;
 }
 
-/// The condition names what this holder may have left there, and nothing else.
+/// The condition names the versions that this holder may have left in the record, and nothing else.
 bool sendOwn(Attempted& a, WriteRequest::Purpose purpose, Kind kind) {
   const auto* write = takeWrite(a, purpose);
   if (write == nullptr) return false;
@@ -161,7 +161,7 @@ bool sendOwn(Attempted& a, WriteRequest::Purpose purpose, Kind kind) {
   return true;
 }
 
-// ---- what a candidate does by itself ----
+// ---- actions of a candidate without an event ----
 
 bool sendRead(Attempted& a) {
   const ModelState& s = a.state;
@@ -208,7 +208,7 @@ bool expire(Attempted& a) {
 
 bool drainTimeout(Attempted& a) {
   if (a.state.st != St::draining || !valid(a)) return false;
-  forgetTerm(a.state);  // the right lasts: the work may use it up
+  forgetTerm(a.state);  // the right continues: the work may use it up
   return true;
 }
 
@@ -224,7 +224,7 @@ bool noAnswer(Attempted& a) {
   return true;
 }
 
-// ---- what an event makes it do ----
+// ---- actions that an event causes ----
 
 bool stepDown(Attempted& a) {
   const bool asked =
@@ -261,7 +261,7 @@ bool seeAsCandidate(Attempted& a) {
   if (own && !s.work && nextOutward(a) != nullptr && std::holds_alternative<action::Elected>(*nextOutward(a))) {
     return becomeLeader(a, Instant{landed->sentAt}, (*record)->token, RecordVersion{landed->version});
   }
-  if (own && !s.work && s.pend.size() <= mostAcquisitions) return false;  // it must be taken for its own
+  if (own && !s.work && s.pend.size() <= mostAcquisitions) return false;  // it must be treated as its own
   if (request.kind == Kind::acquire) s.pend.push_back({request.version, request.sentAt});
   observe(a, *record);
   return true;
@@ -297,7 +297,7 @@ bool seeAsHolder(Attempted& a) {
   ModelState& s = a.state;
   if (!record || !holds(s) || !valid(a)) return false;
   a.eventTaken = true;
-  unanswered(s, true);  // the model drops it: after a conflict its version is nowhere
+  unanswered(s, true);  // the model drops it: after a conflict no record has its version
   const bool own = *record && (*record)->holder == s.holder && !(*record)->released;
   const auto landed = pendShown(s, *record);
   if (own && landed != s.pend.end()) {
@@ -330,7 +330,7 @@ bool releaseAnswered(Attempted& a) {
   return true;
 }
 
-/// An answer that does not tell what became of the request, or that nothing did.
+/// An answer that does not show what became of the request, or says that nothing did.
 bool answerTellsNothing(Attempted& a) {
   const auto* write = answerTo<event::WriteReply>(a, {Kind::acquire, Kind::renew, Kind::release});
   const auto* read = answerTo<event::ReadReply>(a, {Kind::read});
@@ -345,7 +345,7 @@ bool answerTellsNothing(Attempted& a) {
   return true;
 }
 
-/// Events that are no step of the model, and answers that nobody waits for any more.
+/// Events that are no step of the model, and answers for which nobody waits any more.
 bool ignored(Attempted& a) {
   const ModelState& s = a.state;
   const auto awaited = [&](Attempt attempt) { return s.request && s.request->attempt == attempt; };

@@ -1,9 +1,9 @@
-// The steps of a candidate in lease.pml once more, as functions on what the candidate can know. The two belong
-// together: change both, or neither.
+// The steps of a candidate in lease.pml once more, as functions of what the candidate can know. The two must stay the
+// same: change both, or neither.
 //
-// The model counts in ticks and names versions by their place; here versions are the real ones, and of time only two
-// questions are left: is the right over, has the observation lasted for the lease. What the model's candidate may do or
-// leave, the real one may: a rule says what is allowed, never that it must happen now.
+// The model counts in ticks and names versions by their position. Here the versions are the real ones, and only two
+// questions about time are left: is the right over, and has the observation lasted for the lease. If the model's
+// candidate may do or omit something, so may the real one: a rule says what is allowed, never that it must happen now.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ struct ModelState {
     FencingToken token;
     friend bool operator==(const Right&, const Right&) = default;
   };
-  struct Unanswered {  // pend, pendAge
+  struct Unanswered {  // pend, pendAge in the model
     RecordVersion version;
     Instant sentAt;
     friend bool operator==(const Unanswered&, const Unanswered&) = default;
@@ -53,28 +53,28 @@ struct ModelState {
   RecordVersion ver{};
   std::vector<Unanswered> pend{};
   Observed obs{};
-  FencingToken overToken{};  // over: the highest of a term that it knows to have ended
-  FencingToken topToken{};   // top: of the last record with a token that it saw
+  FencingToken overToken{};  // over: the highest token of a term that it knows to have ended
+  FencingToken topToken{};   // top: the token of the last record with one that it saw
   std::optional<Request> request{};
 
   friend bool operator==(const ModelState&, const ModelState&) = default;
 };
 
-/// One step as it is tried: the state changes only if the rule allows it, and then what the machine did outwards (a
-/// request, Elected, Revoked) is used up in order.
+/// One step that is tried. The state changes only if the rule allows it. Then the outward actions of the machine (a
+/// request, Elected, Revoked) are used up in order.
 struct Attempted {
   const Instant& now;
   const LeaseTiming& timing;
   const LeaseEvent& event;
   const LeaseActions& actions;
-  const std::set<RecordVersion>& written;  // by this life, in earlier steps
+  const std::set<RecordVersion>& written;  // that this life wrote in earlier steps
   ModelState state;
-  std::size_t used{0};               // of the actions
+  std::size_t used{0};               // number of actions used so far
   bool eventTaken{false};            // the event was an input of a rule, or was rightly ignored
   std::vector<const char*> names{};  // of the rules
 };
 
-/// Tells whether the rule allows it; false leaves `attempted` in no particular state.
+/// Returns whether the rule allows the step; false leaves `attempted` in an undefined state.
 using Rule = bool (*)(Attempted& attempted);
 
 struct NamedRule {
@@ -82,7 +82,7 @@ struct NamedRule {
   Rule rule;
 };
 
-/// All steps of a candidate. Those of the store, the network and the clocks are the test's environment.
+/// All steps of a candidate. The test's environment has those of the store, the network and the clocks.
 [[nodiscard]] const std::vector<NamedRule>& modelRules();
 
 /// The next outward action from `used` on, or null: SendRead, SendWrite, Elected, Revoked.

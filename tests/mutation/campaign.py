@@ -1,7 +1,7 @@
-"""Draws mutants in an order that the seed fixes and judges them until enough count; what was judged once is remembered.
+"""Draws mutants in an order that the seed fixes, and judges them until enough count. It remembers each verdict.
 
-What does not compile, or compiles to the same, is drawn but does not count. results.jsonl holds every verdict with the
-fingerprint of the tree that it holds for, so a run that was interrupted goes on where it ended.
+Mutants that do not compile, or compile to the same, are drawn but do not count. results.jsonl contains every verdict
+with the fingerprint of its tree, so an interrupted run continues where it ended.
 """
 
 import concurrent.futures
@@ -17,7 +17,7 @@ HURRY = 0.5  # seconds between looks at the clock
 
 
 class Memory:
-    """`tests` stands for all that judge: who survived fewer of them is judged anew."""
+    """`tests` identifies all tests that judge: a mutant that survived fewer of them is judged again."""
 
     def __init__(self, path, fingerprint, mode, tests=""):
         self.path = path
@@ -28,7 +28,7 @@ class Memory:
             try:
                 record = json.loads(line)
             except ValueError:
-                continue  # cut by an interruption
+                continue  # incomplete because of an interruption
             survived = record.get("outcome") in (SURVIVED, UNREACHED)
             same_judges = not survived or record.get("judges") == self.tests
             if same_judges and {name: record.get(name) for name in self.key} == self.key:
@@ -41,7 +41,7 @@ class Memory:
 
 
 def drawn(mutants, seed):
-    """All of them, in the order that the seed fixes whatever order they came in."""
+    """All of them, in an order that only the seed decides, whatever their order was."""
     ordered = sorted(mutants, key=lambda mutant: mutant.identity)
     random.Random(seed).shuffle(ordered)
     return ordered
@@ -56,15 +56,15 @@ class Campaign:
         self.jobs = jobs
         self.told = told
         self.verdicts = []
-        self.place = {}  # in the draw
+        self.place = {}  # position in the draw
         self.fresh_seconds = []
 
     def counted(self):
         return sum(verdict.outcome in COUNTED for verdict in self.verdicts)
 
     def run(self, queue, wanted, deadline=None):
-        """Verdicts of the first `wanted` mutants that count, and of those drawn between them. Ends early at the deadline
-        or when interrupted; the verdicts until then hold."""
+        """Verdicts of the first `wanted` mutants that count, and of those drawn between them. Ends early at the
+        deadline or when interrupted; verdicts that exist by then stay valid."""
         queue = iter(queue)
         waiting = set()
         pool = concurrent.futures.ThreadPoolExecutor(self.jobs)
@@ -82,11 +82,11 @@ class Campaign:
                 for future in done:
                     self.end(future.result(), wanted)
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)  # who interrupts does not wait for what is judged
+            pool.shutdown(wait=False, cancel_futures=True)  # an interruption does not wait for running judgements
             self.verdicts.sort(key=lambda verdict: self.place[verdict.identity])
 
     def begin(self, pool, mutant):
-        """Nothing to wait for if the verdict is known."""
+        """Does nothing if the verdict is known."""
         self.place[mutant.identity] = len(self.place)
         if mutant.identity in self.equivalents:
             self.verdicts.append(Verdict(mutant.identity, EQUIVALENT))
@@ -103,6 +103,6 @@ class Campaign:
         self.told(verdict, self.counted(), wanted, self.seconds_left(wanted))
 
     def seconds_left(self, wanted):
-        """If it goes on as until now."""
+        """The estimate, at the speed so far."""
         counted = max(1, sum(v.outcome in COUNTED for v in self.verdicts[-len(self.fresh_seconds):]))
         return sum(self.fresh_seconds) / counted * (wanted - self.counted()) / self.jobs

@@ -1,7 +1,7 @@
-"""C++ as tokens with their places: enough to tell code from comments, texts and preprocessor lines.
+"""C++ as tokens with their positions: enough to distinguish code from comments, texts and preprocessor lines.
 
-The tree is formatted by clang-format, so a space on both sides tells an operator from a template's bracket, a pointer and
-a reference. Nothing here knows types; what a mutation makes of them the compiler judges.
+The tree is formatted by clang-format, so a space on both sides distinguishes an operator from a template's bracket, a
+pointer or a reference. This code knows nothing about types; the compiler judges the result of a mutation.
 """
 
 import dataclasses
@@ -28,7 +28,7 @@ class Token:
     text: str
     begin: int
     end: int
-    match: int = -1  # of a bracket: the index of the other one
+    match: int = -1  # for a bracket: the index of the matching one
 
     def __eq__(self, other):
         return self.text == other if isinstance(other, str) else self is other
@@ -60,12 +60,12 @@ def match_brackets(tokens):
 
 
 def is_spaced(source, token):
-    """A space or the end of a line on both sides."""
+    """Whether there is a space or a line end on both sides."""
     return source[token.begin - 1 : token.begin].isspace() and source[token.end : token.end + 1].isspace()
 
 
 def statement_begin(tokens, index):
-    """The first token of the statement that has this one."""
+    """The first token of the statement that contains this token."""
     while index > 0:
         before = tokens[index - 1]
         if before.text in (";", "{", "}"):
@@ -87,7 +87,7 @@ def statement_end(tokens, index):
 
 
 def condition_before(tokens, index):
-    """The first token of the condition whose `?` stands at index."""
+    """The first token of the condition whose `?` is at this index."""
     while index > 0:
         before = tokens[index - 1]
         if before.text in ("(", "[", "{", "}", ";", ",", "=", "return", "<<", "?", ":", "+", "+="):

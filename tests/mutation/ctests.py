@@ -1,4 +1,4 @@
-"""What CTest would run, as commands that can be run apart from it; cases of one program can be run together."""
+"""CTest's tests as commands that can be run without it; cases of one program can be run together."""
 
 import contextlib
 import dataclasses
@@ -13,7 +13,7 @@ import dynamodb_server
 import postgresql_server
 import s3_server
 
-# These look at the tree, the installation or the tools; no mutant of a library is their matter.
+# These test the tree, the installation or the tools; mutants of a library do not concern them.
 OTHER_MATTERS = {"package", "docs", "tools", "model", "interop"}
 FILTER = "--gtest_filter="
 LONGEST_FACTOR = 5
@@ -27,14 +27,14 @@ class Test:
     timeout: float
     labels: set
     environment: dict
-    expected: list  # regular expressions, of which one must be found in the output
+    expected: list  # regular expressions; the output must match one of them
     refused: list
     serial: bool
     inverted: bool
 
     @property
     def program(self):
-        """Tests with the same one can share a process; None for what GoogleTest does not run."""
+        """Tests with the same key can share a process; None for tests that are not GoogleTest's."""
         words = [word for word in self.command if not word.startswith(FILTER)]
         return None if len(words) == len(self.command) else json.dumps([words, self.directory, self.environment])
 
@@ -50,7 +50,7 @@ def properties_of(listed):
 
 
 def listed_tests(build, left_out=OTHER_MATTERS):
-    """Every test whose program is built, but servers that are started and stopped as tests."""
+    """Every test whose program is built, without those that start and stop servers."""
     text = subprocess.run(["ctest", "--show-only=json-v1"], cwd=build, capture_output=True, text=True, check=True).stdout
     tests = []
     for listed in json.loads(text)["tests"]:
@@ -66,7 +66,7 @@ def listed_tests(build, left_out=OTHER_MATTERS):
 
 
 class Servers:
-    """Started when the first test that needs one comes; they stay until the end. Mutants never run in them."""
+    """Started for the first test that needs one; they run until the end. Mutants never run in them."""
 
     MODULES = {"dynamodb": (dynamodb_server, dynamodb_server.fetch), "s3": (s3_server, s3_server.prepare),
                "postgresql": (postgresql_server, postgresql_server.prepare)}

@@ -1,7 +1,8 @@
-"""Judges one mutant: makes it, runs the tests that run its lines, the quickest first, and stops at the first that sees it.
+"""Judges one mutant: makes it and runs the tests that cover its lines, the quickest first, until one of them notices
+it.
 
-A test sees a mutant if it fails with it, passes without it right after, and fails with it again: under load some test
-fails now and then for other reasons.
+A test notices a mutant if it fails with it, passes without it right after, and fails with it again: under load a test
+may fail for other reasons.
 """
 
 import dataclasses
@@ -14,7 +15,7 @@ from runner import batches_of, patience
 from workspace import SameObject, Uncompilable, Variant
 
 KILLED, TIMED_OUT, SURVIVED = "killed", "timed out", "survived"
-UNREACHED = "not reached"  # a survivor as well: no test runs its lines
+UNREACHED = "not reached"  # it counts as a survivor: no test runs its lines
 SAME, INVALID = "same object", "does not compile"
 COUNTED = (KILLED, TIMED_OUT, SURVIVED, UNREACHED)
 
@@ -29,16 +30,16 @@ class Verdict:
 
 
 class Judge:
-    """By the tests that run a mutant's lines."""
+    """Judges by the tests that run a mutant's lines."""
 
-    only = None  # every library that has the file
+    only = None  # every library that contains the file
 
     def __init__(self, workspace, runner, tests, reach, gate):
         self.workspace = workspace
         self.runner = runner
         self.tests = {test.name: test for test in tests}
         self.seconds = {name: record["seconds"] for name, record in reach.records.items()}
-        self.gate = gate  # compilations at a time
+        self.gate = gate  # limits the number of simultaneous compilations
         self.by_line = {}
         self.reach = reach
 
@@ -46,12 +47,12 @@ class Judge:
         self.by_line = self.reach.tests_by_line(files)
 
     def who(self):
-        """Stands for all that judge."""
+        """Identifies all tests that judge."""
         return hashlib.sha256("\0".join(sorted(self.seconds)).encode()).hexdigest()[:16]
 
     def covering(self, mutant):
-        """Those that run a line of its statement. What has no code of its own (a constant) is run by whoever runs the
-        file."""
+        """The tests that run a line of its statement. A statement without code of its own (a constant) is judged by all
+        tests that run the file."""
         lines = self.by_line.get(mutant.path, {})
         own = [line for line in lines if mutant.first_line <= line <= mutant.line]
         names = set().union(*(lines[line] for line in own or lines))
@@ -93,7 +94,7 @@ class Judge:
         return Verdict(mutant.identity, SURVIVED, tests=len(tests))
 
     def seen_by(self, batch, libraries):
-        """(outcome, test) if one of these sees it."""
+        """(outcome, test) if one of these tests notices it."""
         if len(batch) == 1:
             return self.sees(batch[0], libraries)
         taken = sum(self.seconds[test.name] for test in batch)
@@ -117,7 +118,7 @@ class Judge:
 
 
 class SimulationJudge(Judge):
-    """By the simulations alone: so many seeds of each one that has the mutant in its library."""
+    """Judges by the simulations alone: a fixed number of seeds for each one with the mutant's library."""
 
     only = r"libtenure_(clients_)?simulated\.so"
 

@@ -1,6 +1,5 @@
-"""The code that no test should hold, so that it has no mutants: texts and what chooses between texts, logging, assertions,
-how much a container reserves.
-"""
+"""Code that no test should fix, and that has no mutants: texts and choices between texts, logging, assertions, and how
+much a container reserves."""
 
 import re
 

@@ -1,6 +1,7 @@
-"""Which tests run which lines, measured once for a state of the tree: every test alone, with traced libraries (trace.cpp).
+"""Which tests run which lines, measured once for a state of the tree: each test alone, with traced libraries
+(trace.cpp).
 
-traces.jsonl has a line for each test; a measurement that was interrupted goes on there.
+traces.jsonl has a line for each test; an interrupted measurement continues there.
 """
 
 import base64
@@ -17,12 +18,12 @@ import zlib
 
 TRACE = re.compile(r"^\s+[0-9a-f]+:\s+call\s+[0-9a-f]+ <__sanitizer_cov_trace_pc>")
 ADDRESS = re.compile(r"^\s+([0-9a-f]+):\t")
-CALL_BYTES = 5  # a block begins with its call; it is known by where that returns to
+CALL_BYTES = 5  # a block begins with a call; the call's return address identifies the block
 LINE = re.compile(r"^(\S.*?)\s+(\d+)\s+0x([0-9a-f]+)\b")
 
 
 class Library:
-    """Its basic blocks in the order of their addresses, and the lines of ours that each is made of."""
+    """A library's basic blocks in the order of their addresses, and the lines of our sources in each of them."""
 
     def __init__(self, path, workspace):
         self.name = path.name
@@ -65,7 +66,7 @@ class Library:
         return found
 
     def ours(self, heading):
-        """The name of a file of this tree; None for others. At its first mention a unit's own file has no folder."""
+        """The name of a file in this tree; None for others. At its first mention a unit's own file has no folder."""
         if "/" not in heading:
             known = [name for name in self.sources if pathlib.PurePath(name).name == heading and self.has(name)]
             return known[0] if len(known) == 1 else None
@@ -73,7 +74,7 @@ class Library:
         return path.relative_to(self.tree).as_posix() if path.is_relative_to(self.tree) and path.is_file() else None
 
     def has(self, name):
-        """The library's folder in the build is that of its sources, or above."""
+        """The library's folder in the build is that of its sources, or one above."""
         return (self.tree / name).is_relative_to(self.tree / self.path.parent.resolve().relative_to(self.build.resolve()))
 
 
@@ -115,12 +116,12 @@ class Reach:
             try:
                 record = json.loads(line)
             except ValueError:
-                continue  # cut by an interruption
-            if record["ok"]:  # who failed is tried again: it may have been the load
+                continue  # incomplete because of an interruption
+            if record["ok"]:  # a test that failed is tried again: the reason may have been the load
                 self.records[record["name"]] = record
 
     def measure(self, tests, jobs, told):
-        """Runs what is not yet known. `told(done, all)` after each."""
+        """Runs the tests without a result so far. Calls `told(done, all)` after each."""
         missing = [test for test in tests if test.name not in self.records]
         serial = [test for test in missing if test.serial]
         with open(self.file, "a") as out:
@@ -150,7 +151,7 @@ class Reach:
             shutil.rmtree(trace, ignore_errors=True)
 
     def tests_by_line(self, files):
-        """file -> line that has code -> names of the tests that pass and run it."""
+        """file -> line with code -> names of the tests that pass and run it."""
         found = {file: {} for file in files}
         for soname, library in self.libraries.items():
             wanted = {block: [one for one in lines if one[0] in found] for block, lines in library.lines().items()}

@@ -1,4 +1,4 @@
-"""Where a mutant belongs, which survivors are called equivalent, and what is said of a run."""
+"""The component of a mutant, which survivors are called equivalent, and the report of a run."""
 
 import difflib
 import fnmatch
@@ -17,7 +17,7 @@ class BadList(Exception):
 
 
 class Components:
-    """protocol (scripts/protocol_sources.txt), lock sessions, driver (what stands round both); then by folder."""
+    """protocol (scripts/protocol_sources.txt), lock sessions, driver (the code around both); then by folder."""
 
     def __init__(self, root):
         lines = (root / "scripts/protocol_sources.txt").read_text().splitlines()
@@ -39,7 +39,7 @@ class Components:
 
 
 def read_equivalents(path):
-    """identity -> reason. One a line: identity | was -> is | reason | who confirmed it."""
+    """identity -> reason. One in each line: identity | was -> is | reason | who confirmed it."""
     found = {}
     for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
         if not line.strip() or line.startswith("#"):
@@ -52,7 +52,7 @@ def read_equivalents(path):
 
 
 def changed_lines(mutant, source):
-    """(was, is) of the lines that it changes."""
+    """The lines that it changes, as (was, is)."""
     pairs = zip(source.splitlines(), mutant.apply(source).splitlines())
     different = [(was.strip(), now.strip()) for was, now in pairs if was != now]
     return " ".join(was for was, _ in different), " ".join(now for _, now in different)
@@ -65,14 +65,14 @@ def diff(mutant, source):
 
 
 def score(counts):
-    """Of 100 that are not called equivalent, how many were seen; None if there is none."""
+    """Of 100 mutants that are not called equivalent, how many were noticed; None if there are none."""
     seen = counts.get(judge.KILLED, 0) + counts.get(judge.TIMED_OUT, 0)
     all_of_them = seen + counts.get(judge.SURVIVED, 0) + counts.get(judge.UNREACHED, 0)
     return round(100 * seen / all_of_them, 1) if all_of_them else None
 
 
 def tally(verdicts, component_of):
-    """component -> outcome -> how many; "all" besides."""
+    """component -> outcome -> number; "all" for the total."""
     found = {}
     for verdict in verdicts:
         for name in (component_of(verdict.identity.rsplit(":", 1)[0]), "all"):
@@ -96,7 +96,7 @@ def table(tallied):
 
 
 def result(verdicts, mutants, sources, tallied, about):
-    """What the JSON file holds."""
+    """The content of the JSON file."""
     survivors = [{"id": verdict.identity, "line": mutants[verdict.identity].line, "rule": mutants[verdict.identity].rule,
                   "outcome": verdict.outcome, "tests": verdict.tests,
                   "diff": diff(mutants[verdict.identity], sources[mutants[verdict.identity].path])}

@@ -1,8 +1,8 @@
 """The rules that make mutants of a C++ source: one small change each.
 
-Why not universalmutator: its regular expressions know neither comments nor texts, and make some seven mutants of each
-line (a `<=` of every `==`, a `break` of every line), most of which do not compile; each costs a compilation.
-What is left out: quiet.py.
+Why not universalmutator: its regular expressions do not recognise comments and texts. They make about seven mutants of
+each line (a `<=` of every `==`, a `break` of every line), and most of them do not compile, but each costs a
+compilation. quiet.py defines what is left out.
 """
 
 import dataclasses
@@ -25,17 +25,17 @@ KEYWORDS = frozenset("""alignas auto case catch class concept const consteval co
     sizeof static struct switch template throw try typedef typename union using virtual volatile while""".split())
 NUMBER = re.compile(r"^(?P<value>0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)"
                     r"(?P<suffix>[uU]?[lL]{0,2}|[lL]{0,2}[uU]|[zZ][uU]|h|min|s|ms|us|ns)$")
-BIG = 100  # from here on one more or less is nothing that anybody would see
+BIG = 100  # in numbers from here on, one more or less is not noticeable
 
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
     path: str
     rule: str
-    begin: int  # what is replaced, in characters of the file
+    begin: int  # the replaced part, in characters of the file
     end: int
     replacement: str
-    first_line: int  # of the statement that it is in; `line` is its own
+    first_line: int  # of its statement; `line` is its own
     line: int
     identity: str
 
@@ -58,7 +58,7 @@ class Maker:
             return
         lines = "\n" * self.source.count("\n", begin, end)
         if not replacement.count("\n"):
-            replacement += lines  # the lines behind keep their numbers
+            replacement += lines  # the following lines keep their numbers
         line_begin = self.source.rfind("\n", 0, begin) + 1
         line_end = self.source.find("\n", end)
         was = self.source[line_begin:line_end]
@@ -100,7 +100,7 @@ class Maker:
             self.add("condition", index, begin, token.begin, "!(" + self.source[begin : token.begin].rstrip() + ") ")
 
     def is_whole_condition(self, index):
-        """`if (!x)`: to negate the condition is the same."""
+        """`if (!x)`: negating the condition would be the same."""
         if self.tokens[index - 1] != "(" or self.tokens[index - 2].text not in ("if", "while"):
             return False
         inner = self.tokens[index : self.tokens[index - 1].match]
@@ -170,7 +170,7 @@ class Maker:
             return
         self.add("else", index, self.tokens[index].begin, self.tokens[end].end, "")
 
-    # Statements that are taken away: calls, assignments, `return;`, `break;`.
+    # Statements that are removed: calls, assignments, `return;`, `break;`.
 
     def statements(self):
         for index, token in enumerate(self.tokens):
@@ -205,7 +205,7 @@ class Maker:
         return self.is_expression(index, end)
 
     def is_expression(self, index, end):
-        """A chain of names, calls and indices that no second name follows: that would be a declaration."""
+        """A chain of names, calls and indices that is not followed by a second name: that would be a declaration."""
         at, called = index + 1, False
         while at < end:
             token = self.tokens[at]

@@ -11,7 +11,7 @@ from ctests import FILTER
 
 BATCH_SECONDS = 6.0
 BATCH_CASES = 120
-PATIENCE = 6  # times what the test took without a mutant
+PATIENCE = 6  # times the duration of the test without a mutant
 LEAST_PATIENCE = 8.0
 FAILED_CASE = re.compile(r"^\[  FAILED  \] ([\w/.]+)", re.MULTILINE)
 BEGUN_CASE = re.compile(r"^\[ RUN      \] ([\w/.]+)", re.MULTILINE)
@@ -55,7 +55,7 @@ class Runner:
         return good != test.inverted
 
     def run_batch(self, batch, libraries, seconds):
-        """The outcome, and the test that ended it if it can be told."""
+        """The outcome, and the test that ended it if that is known."""
         first = batch[0]
         command = [word for word in first.command if not word.startswith(FILTER)]
         command += [FILTER + ":".join(test.case for test in batch), "--gtest_fail_fast"]
@@ -68,7 +68,7 @@ class Runner:
 
 
 def batches_of(tests, seconds):
-    """Cases of one program together, a few seconds each; what takes least comes first. `seconds`: name -> how long."""
+    """Groups cases of one program, a few seconds each; the quickest first. `seconds`: name -> duration."""
     by_program = collections.defaultdict(list)
     for test in sorted(tests, key=lambda test: (seconds[test.name], test.name)):
         together = test.program if test.program and not test.serial else test.name

@@ -1,5 +1,5 @@
-"""Runs a test where a mutant of `kill` or `remove` does no harm: it sees no process but its own, and may write into its
-temporary folder only. Needs root or user namespaces; --no-sandbox does without.
+"""Runs a test where a mutant of `kill` or `remove` does no harm: the test sees no processes except its own, and may
+write only to its temporary folder. Needs root or user namespaces; --no-sandbox runs without them.
 """
 
 import contextlib
@@ -11,9 +11,9 @@ import subprocess
 import tempfile
 import threading
 
-# Mounts made before the rest becomes read-only stay as they are. GoogleTest captures output in /tmp whatever TMPDIR says,
-# so what is written there goes into the temporary folder. The shell stays, as the first process of the namespace:
-# a test in its place would be deaf to signals.
+# Mounts that exist before the rest becomes read-only stay as they are. GoogleTest captures output in /tmp whatever
+# TMPDIR says, so /tmp is redirected to the temporary folder. The shell stays as the first process of the namespace: a
+# test in its place would not get signals.
 SCRIPT = """
 for folder in $WRITABLE; do mount --bind "$folder" "$folder" || exit 125; done
 case "$TMPDIR" in
@@ -35,7 +35,7 @@ KEPT_OUTPUT = 20000
 
 class Sandbox:
     def __init__(self, home, enabled=True):
-        self.home = home  # on a disk in memory where there is one: judgements of a few milliseconds must not wait for fsync
+        self.home = home  # in memory if possible: judgements of a few milliseconds must not wait for fsync
         self.home.mkdir(parents=True, exist_ok=True)
         self.home.chmod(0o755)
         self.lock = threading.Lock()
@@ -50,7 +50,7 @@ class Sandbox:
         return not self.prefix or self.run(["true"], "/", {}, 20)[0] == 0
 
     def run(self, command, directory, environment, seconds, trace=None):
-        """(exit code, output); None for the code if the time ran out. Nothing of it lives on."""
+        """(exit code, output); None for the code if the time ran out. None of its processes survives."""
         scratch = pathlib.Path(tempfile.mkdtemp(dir=self.home))
         scratch.chmod(0o755)
         temporary = scratch / "tmp"
@@ -97,7 +97,7 @@ class Sandbox:
                 self.running.discard(child)
 
     def end_all(self):
-        """What runs is ended at once, and nothing runs any more."""
+        """Ends all running tests at once, and lets no more run."""
         with self.lock:
             children, self.running = self.running or set(), None
         for child in children:

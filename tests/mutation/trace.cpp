@@ -1,8 +1,9 @@
-// What ran: g++ calls __sanitizer_cov_trace_pc at the beginning of each basic block (-fsanitize-coverage=trace-pc).
-// Each shared library has a copy of this file and marks its blocks in a file of its own, which all processes of one
-// test share. The file is memory that the kernel keeps, so what a killed process marked is there as well.
+// Records what ran: g++ calls __sanitizer_cov_trace_pc at the beginning of each basic block
+// (-fsanitize-coverage=trace-pc). Each shared library has a copy of this file and marks its blocks in its own file,
+// which all processes of one test share. The file is memory that the kernel keeps, so it also contains the marks of a
+// killed process.
 //
-// $TENURE_TRACE/<library>: one byte for each byte of the library, not 0 where a call returns to it. Without
+// $TENURE_TRACE/<library>: one byte for each byte of the library; it is not 0 where a call returns to. Without
 // TENURE_TRACE nothing is written.
 
 #include <atomic>
@@ -15,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// The linker's names: where this library begins and ends in memory.
+// Symbols of the linker: where this library begins and ends in memory.
 extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start;  // NOLINT: the linker's name
 extern "C" __attribute__((visibility("hidden"))) const char etext;         // NOLINT: the linker's name
 

@@ -1,8 +1,8 @@
-"""The copy of the tree that mutants are made in, with a build of its own: nobody's sources are ever touched.
+"""The copy of the tree in which mutants are made, with its own build: no other sources are ever changed.
 
-Its libraries are shared and their files compiled one by one (TENURE_MUTATE), so a mutant is one compilation and one link
-into a folder of its own, which LD_LIBRARY_PATH puts before the originals. The build itself stays as it is, whatever
-happens to the run.
+Its libraries are shared and their files are compiled one by one (TENURE_MUTATE). So a mutant costs one compilation and
+one link into its own folder, and LD_LIBRARY_PATH puts that folder before the originals. The build itself stays
+unchanged, whatever happens to the run.
 """
 
 import contextlib
@@ -17,12 +17,12 @@ import subprocess
 
 COMPILE_SECONDS = 600
 UNTESTED = ("docs/", "scripts/", "tests/mutation/", "tests/scripts/", "bench/")
-POLITE = ("nice", "-n", "12")  # tests run beside it and judge times
+POLITE = ("nice", "-n", "12")  # tests that measure time run at the same time
 COMPARED = ("--strip-debug", "--remove-section=.comment", "--remove-section=.note.*")
 
 
 class Trouble(Exception):
-    """What went wrong and what to do, for people."""
+    """An error and its remedy, for people."""
 
 
 def run(command, what, **options):
@@ -40,8 +40,8 @@ class Workspace:
         self.build = self.tree / "build/dev"
 
     def sync(self):
-        """Copies what git tracks, or would; only what changed, so that the build stays warm. Returns the fingerprint of
-        all that a verdict hangs on."""
+        """Copies what git tracks, or would track; only what changed, so that the build stays up to date. Returns the
+        fingerprint of everything on which a verdict depends."""
         names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=self.root,
                                capture_output=True, text=True, check=True).stdout.split("\0")
         total = hashlib.sha256()
@@ -73,7 +73,7 @@ class Workspace:
                 path.unlink()
 
     def compile(self, targets, jobs):
-        """Through the cache of the compiler, with the preset's own flags: what dev built here is not built again."""
+        """Uses the compiler cache, with the preset's own flags: what dev built here is not built again."""
         environment = {**os.environ, "CCACHE_BASEDIR": str(self.tree), "CCACHE_NOHASHDIR": "1"}
         for name in ("CDPATH", "CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"):
             environment.pop(name, None)
@@ -84,7 +84,7 @@ class Workspace:
 
     @functools.cached_property
     def entries(self):
-        """Source -> how it is compiled, once for each library that has it; files of a unity are not here."""
+        """Source -> how it is compiled, once for each library with it; files of a unity build are not here."""
         found = {}
         prefix = str(self.tree) + os.sep
         for entry in json.loads((self.build / "compile_commands.json").read_text()):
@@ -94,7 +94,7 @@ class Workspace:
 
     @functools.lru_cache(maxsize=None)
     def links(self, item):
-        """(library, its link command) of each shared library that is built and has this object."""
+        """(library, its link command) of each shared library that is built and contains this object."""
         query = run(["ninja", "-C", self.build, "-t", "query", item], "ninja")
         outputs = query.split("outputs:")[1].split()
         found = []
@@ -109,11 +109,11 @@ class Uncompilable(Exception):
 
 
 class SameObject(Exception):
-    """The compiler makes the same of it: an equivalent mutant, proven."""
+    """The compiler produces the same object: the mutant is proven to be equivalent."""
 
 
 class Variant:
-    """The libraries with one mutant in them, in a folder of its own."""
+    """The libraries with one mutant, in their own folder."""
 
     def __init__(self, workspace, path, folder):
         self.workspace = workspace
@@ -154,7 +154,7 @@ class Variant:
         original = words[words.index("-c") + 1]
         words[words.index("-c") + 1] = str(source)
         words[words.index("-o") + 1] = str(fresh)
-        # A mutant may leave a variable unused; that is not what is asked.
+        # A mutant may leave a variable unused; that does not matter here.
         words += ["-w", "-iquote", str(pathlib.Path(original).parent)]
         try:
             done = subprocess.run([*POLITE, *words], cwd=self.workspace.build, capture_output=True, timeout=COMPILE_SECONDS)

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What the resolver does is decided by the test, lookup by lookup.
+/// The test decides what the resolver does, for each lookup.
 struct AddressBookTest : testing::Test {
   struct Shared {
     std::mutex mutex;
@@ -62,7 +62,7 @@ struct AddressBookTest : testing::Test {
     scheduler->post([this] { book.find("a.test", [this](const LookupResult& result) { found.push_back(result); }); });
     scheduler->runReady();
   }
-  /// Lets the oldest lookup that runs answer, and the book hear of it.
+  /// Makes the oldest running lookup answer, and the book receive the answer.
   void finish(const LookupResult& result) {
     const auto posted = scheduler->postedTasks();
     {
@@ -126,7 +126,7 @@ TEST_F(AddressBookTest, oldAddressesServeWhileTheResolverHangs) {
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(*found[1], list({"10.0.0.1"}));
   find();
-  EXPECT_EQ(found.size(), 3U);  // from now on without waiting
+  EXPECT_EQ(found.size(), 3U);  // from now on there is no wait
   ASSERT_TRUE(eventually([&] { return running() == 1; }));
   finish(list({"10.0.0.2"}));
   find();

@@ -26,7 +26,7 @@ struct AlarmQueueTest : testing::Test {
   AlarmQueue queue{scheduler};
   std::vector<int> rung{};
 
-  /// The queue belongs to the scheduler's tasks.
+  /// Only tasks of the scheduler may use the queue.
   void inTask(std::function<void()> task) {
     scheduler->post(std::move(task));
     scheduler->runReady();

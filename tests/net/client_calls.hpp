@@ -1,4 +1,4 @@
-// Calls of the client that wait for their answer, with a bound.
+// Calls of the client that wait for their answer, with a time limit.
 #pragma once
 
 #include <chrono>
@@ -45,7 +45,7 @@ inline net::Origin tlsAt(std::uint16_t port, std::string host = "127.0.0.1") { r
 
 inline net::IpAddress ip(const std::string& text) { return net::parseIpAddress(text).value(); }
 
-/// Waits for what another thread brings about.
+/// Waits for something that another thread does.
 template <class Condition>
 [[nodiscard]] bool eventually(const Condition& condition, std::chrono::milliseconds bound = 10s) {
   const auto end = std::chrono::steady_clock::now() + bound;

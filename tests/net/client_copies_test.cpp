@@ -1,4 +1,4 @@
-// Requests that may be sent in copies, and connections whose reply comes late.
+// Requests that may be sent in copies, and connections with a late reply.
 #include <atomic>
 #include <sys/socket.h>
 #include <thread>
@@ -17,7 +17,7 @@ net::HttpRequest inCopies(std::string body) { return {.body = std::move(body), .
 
 std::string bodyOf(const std::string& request) { return request.substr(request.find("\r\n\r\n") + 4); }
 
-/// Holds the first replies of the first connections back for as long as the test wants.
+/// Holds back the first replies of the first connections for as long as the test wants.
 class HoldingServer {
  public:
   explicit HoldingServer(int holding) : holding_{holding} {}
@@ -51,11 +51,11 @@ class HoldingServer {
 
 void makeReady(net::HttpClient& client, const HoldingServer& server, std::size_t connections) {
   client.preconnect(plainAt(server.port()), connections);
-  // The server has accepted before the client knows; a call that comes too soon for that waits for it.
+  // The server has accepted before the client knows; a call that comes earlier waits for that.
   ASSERT_TRUE(eventually([&] { return server.accepted() == static_cast<int>(connections); }));
 }
 
-/// Calls whose time is over before the server answers; one that was not sent in time does not count.
+/// Calls whose time ends before the server answers; a call that was not sent in time does not count.
 void leaveUnanswered(net::HttpClient& client, const HoldingServer& server, int count) {
   while (server.requests() < count) {
     const int before = server.requests();
@@ -102,7 +102,7 @@ TEST(HttpCopies, noneGoesOutOfARequestThatDoesNotSayThatItMay) {
   EXPECT_EQ(server.requests(), 1);
 }
 
-/// A copy is worth no handshake: it would need as long as the answer.
+/// A copy does not justify a handshake, which would take as long as the answer.
 TEST(HttpCopies, noneWaitsForAConnection) {
   HoldingServer server{1};
   const auto client = HttpClient::make();
@@ -121,7 +121,7 @@ TEST(HttpCopies, areBounded) {
   EXPECT_EQ(server.requests(), 3) << "the request itself and two copies";
 }
 
-/// A server that says nothing to anybody must not get many times the requests.
+/// A server that answers nobody must not get many times the requests.
 TEST(HttpCopies, goToNoServerThatHasBeenSilentForLong) {
   HoldingServer server{100};
   const auto client = HttpClient::make();
@@ -135,7 +135,8 @@ TEST(HttpCopies, goToNoServerThatHasBeenSilentForLong) {
   EXPECT_LE(server.requests(), before + 1) << "the request itself";
 }
 
-/// The nearer a lease is to its end, the shorter are its calls; one that was not answered is no silence yet.
+/// Near the end of a lease the calls get shorter; a single call without an answer does not mean that the server is
+/// silent.
 TEST(HttpCopies, goOutAgainWhereTheCallsBeforeGotNoAnswer) {
   HoldingServer server{6};
   const auto client = HttpClient::make({.maxLate = 32});
@@ -147,13 +148,13 @@ TEST(HttpCopies, goOutAgainWhereTheCallsBeforeGotNoAnswer) {
   EXPECT_EQ(outcome->body, "last");
 }
 
-/// A whole reply that nobody asked for, behind the one that was, must not become the answer of the call that waits.
+/// An unrequested complete reply after the requested one must not become the answer of a waiting call.
 TEST(HttpReply, noWaitingCallGetsAConnectionOnWhichMoreHasCome) {
   std::atomic<bool> bothWait{false};
   TestServer server{[&](Peer& peer) {
     for (std::string request; !(request = peer.readRequest()).empty();) {
       while (!bothWait.load()) std::this_thread::yield();
-      // The client reads so many bytes at once: the reply ends where the read does.
+      // The client reads this many bytes at once: the reply ends where the read does.
       const std::size_t atOnce = 16384;
       std::string reply = "HTTP/1.1 200 OK\r\nContent-Length: 16000\r\nFiller: ";
       reply +=
@@ -212,7 +213,7 @@ TEST(HttpLateReply, isReadAndDroppedBeforeItsConnectionServesAgain) {
   EXPECT_EQ(server.accepted(), 2) << "without a new handshake";
 }
 
-/// A pool of few connections must not stand full of late ones while calls wait.
+/// A small pool must not be full of late connections while calls wait.
 TEST(HttpLateReply, isWaitedForOnHalfOfTheConnectionsAtMost) {
   for (const std::size_t connections : {1U, 2U, 3U}) {
     HoldingServer server{static_cast<int>(connections)};
@@ -258,7 +259,8 @@ TEST(HttpLateReply, isWaitedForOnSoManyConnectionsOnly) {
   EXPECT_EQ(server.ended(), 1);
 }
 
-/// Late ones are not ready. As many others are, and for each late one another besides, as copies need connections.
+/// Late connections are not ready. The same number of others are ready, and one more for each late one, because copies
+/// need connections.
 TEST(HttpLateReply, othersStandReadyMeanwhile) {
   HoldingServer server{1};
   const auto client = HttpClient::make();

@@ -1,4 +1,4 @@
-// The deadline of a call in each of its steps.
+// The deadline of a call, at each of its steps.
 #include <atomic>
 #include <latch>
 #include <poll.h>
@@ -19,7 +19,7 @@ using net::makeHttpClient;
 
 constexpr auto allowed = 150ms;
 
-/// A timeout that came when it was due, not sooner and not much later, and says `step`.
+/// A timeout that comes when it is due, neither sooner nor much later, and names `step`.
 void expectTimeout(net::HttpClient& client, const net::Origin& origin, bool maybeSent, const std::string& step,
                    net::HttpRequest request = {}) {
   const Instant before = readClock();
@@ -34,7 +34,7 @@ void expectTimeout(net::HttpClient& client, const net::Origin& origin, bool mayb
   EXPECT_LT(took, 5s);
 }
 
-/// A resolver that hangs until it is let go.
+/// A resolver that hangs until the test releases it.
 struct HangingResolver {
   std::shared_ptr<std::atomic<bool>> hang{std::make_shared<std::atomic<bool>>(true)};
   std::shared_ptr<std::atomic<int>> asked{std::make_shared<std::atomic<int>>(0)};
@@ -201,7 +201,7 @@ TEST(HttpDeadline, noTimeAtAllSendsNothing) {
   EXPECT_EQ(server.accepted(), 0);
 }
 
-/// Those are given 10 s, and a server that has come back would be missed for as long.
+/// Such connections have 10 s, and for that long nobody would notice that a server works again.
 TEST(HttpDeadline, callsDoNotAllWaitForAConnectionThatWasMadeAheadAndHangs) {
   const TestAuthority authority;
   std::atomic<bool> stalls{true};

@@ -21,7 +21,7 @@ net::Lookup noNames() {
   return [](const std::string& host) { return net::LookupResult{"the name " + host + " was looked up"}; };
 }
 
-/// A proxy that opens tunnels to itself: what comes behind CONNECT is the server's part.
+/// A proxy that opens tunnels to itself: after CONNECT it acts as the server.
 TEST(HttpProxy, tunnelsTlsAndKeepsTheTunnel) {
   const TestAuthority authority;
   std::string asked;
@@ -96,7 +96,7 @@ TEST(HttpProxy, tellsAProxyThatIsNone) {
   }
 }
 
-/// Nothing may pass a proxy by because its URL is wrong.
+/// A wrong URL of a proxy must not make requests bypass the proxy.
 TEST(HttpProxy, aWrongUrlFailsTheCalls) {
   TestServer server{echo};
   const auto client = HttpClient::make({.proxy = {.http = "socks5://me:geheim@127.0.0.1:1080"}});

@@ -1,4 +1,4 @@
-// The client over plain loopback: replies of all shapes, reuse of connections, what is told when a connection breaks.
+// The client over plain loopback: replies of all forms, reuse of connections, the errors when a connection breaks.
 #include <atomic>
 #include <future>
 #include <vector>
@@ -50,7 +50,7 @@ TEST(HttpClient, keepsTheConnection) {
   EXPECT_EQ(server.accepted(), 1);
 }
 
-/// The server ends each connection after its reply without saying so before.
+/// The server ends each connection after its reply without announcing it.
 TEST(HttpClient, losesNoRequestToAConnectionThatEndedWhileIdle) {
   std::atomic<int> closed{0};
   TestServer server{[&](Peer& peer) {
@@ -193,7 +193,7 @@ TEST(HttpClient, takesAnAnswerThatComesBeforeTheRequestIsThrough) {
   TestServer server{[taken](Peer& peer) {
     if (peer.readSome().empty()) return;
     peer.write("HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig");
-    // A request that is through after all would leave a connection that can be used again.
+    // If a request was complete after all, its connection could be used again.
     taken.wait();
     peer.waitForEnd();
   }};
@@ -202,7 +202,7 @@ TEST(HttpClient, takesAnAnswerThatComesBeforeTheRequestIsThrough) {
   answerTaken.set_value();
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->status, 413);
-  // The rest of the request must not be taken for the next one.
+  // The rest of the request must not be read as the next one.
   EXPECT_EQ(call(*client, plainAt(server.port())).value().status, 413);
   EXPECT_EQ(server.accepted(), 2);
 }
@@ -346,7 +346,7 @@ TEST(HttpClient, preconnects) {
 
 TEST(HttpClient, replacesAConnectionThatTheServerEnds) {
   TestServer server{[](Peer& peer) {
-    if (peer.number() == 1) return;  // hangs up at once
+    if (peer.number() == 1) return;  // closes at once
     echo(peer);
   }};
   const auto client = HttpClient::make();
@@ -354,14 +354,14 @@ TEST(HttpClient, replacesAConnectionThatTheServerEnds) {
   ASSERT_TRUE(eventually([&] { return server.accepted() == 2; }));
 }
 
-/// A balancer without servers behind it does so; each handshake costs both sides a millisecond.
+/// A load balancer without servers behind it does so; each handshake costs both sides a millisecond.
 TEST(HttpClient, doesNotDialInACircleWhereConnectionsAreEndedUnused) {
   TestServer server{[](Peer&) {}};
   const auto client = HttpClient::make();
   const Instant before = readClock();
   client->preconnect(plainAt(server.port()), 1);
   ASSERT_TRUE(eventually([&] { return server.accepted() == 3; }));
-  EXPECT_GE(readClock().boottime - before.boottime, 700ms);  // 250 ms and then 500 ms, less what clocks may differ
+  EXPECT_GE(readClock().boottime - before.boottime, 700ms);  // 250 ms and then 500 ms, minus the clocks' difference
 }
 
 TEST(HttpClient, preconnectsAgainWhenAServerComesUp) {

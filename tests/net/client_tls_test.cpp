@@ -1,4 +1,4 @@
-// What the client demands of a server's certificate, and what it tells when it is not met.
+// What the client demands of a server's certificate, and its errors if the certificate does not meet that.
 #include <atomic>
 #include <fstream>
 #include <netinet/in.h>
@@ -27,7 +27,7 @@ class HttpTls : public testing::Test {
     return makeHttpClient({.caFile = authority_.caFile()}, {.lookup = loopback()});
   }
 
-  /// A call to such a server must fail by the client's refusal, with these words and nothing sent.
+  /// A call to such a server must fail because the client refuses it, with these words and nothing sent.
   void expectRefused(const Identity& identity, const std::string& words, const std::string& host = "lease.test",
                      int newestTls = TLS1_3_VERSION) const {
     std::atomic<bool> gotRequest{false};
@@ -168,7 +168,7 @@ TEST_F(HttpTls, noticesAConnectionThatEndedWhileIdle) {
   }
 }
 
-/// Reply and farewell in one packet: the next call must not go out on what has ended.
+/// The reply and the close notification come in one packet: the next call must not use the ended connection.
 TEST_F(HttpTls, aFarewellWithTheReplyEndsTheConnection) {
   std::atomic<bool> bothWait{false};
   TestServer server{[&](Peer& peer) {

@@ -1,4 +1,4 @@
-// Certificates made while the test runs.
+// Certificates that are created while the test runs.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct Identity {
   std::shared_ptr<EVP_PKEY> key{};
 };
 
-/// An authority of its own; what it issues is good only for those who trust caFile().
+/// A certificate authority for the test; only clients that trust caFile() trust its certificates.
 class TestAuthority {
  public:
   TestAuthority();

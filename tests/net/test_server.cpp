@@ -137,7 +137,7 @@ TestServer::TestServer(Script script, Options options) : script_{std::move(scrip
 
 std::shared_ptr<SSL_CTX> TestServer::contextWith(const Identity& identity) const {
   std::shared_ptr<SSL_CTX> made{SSL_CTX_new(TLS_server_method()), SSL_CTX_free};
-  SSL_CTX_set_security_level(made.get(), 0);  // or OpenSSL 3 speaks no TLS 1.1
+  SSL_CTX_set_security_level(made.get(), 0);  // otherwise OpenSSL 3 speaks no TLS 1.1
   SSL_CTX_set_min_proto_version(made.get(), TLS1_VERSION);
   SSL_CTX_set_max_proto_version(made.get(), options_.newestTls);
   SSL_CTX_use_certificate(made.get(), identity.certificate.get());
@@ -151,7 +151,7 @@ std::shared_ptr<SSL_CTX> TestServer::context() {
 }
 
 void TestServer::present(const Identity& identity) {
-  auto made = contextWith(identity);  // with ticket keys of its own
+  auto made = contextWith(identity);  // with its own ticket keys
   const std::lock_guard lock{mutex_};
   context_ = std::move(made);
 }
@@ -209,10 +209,10 @@ SilentPort::SilentPort() : fds_{newSocket(false)}, port_{bindLoopback(fds_.front
   for (int i = 0; i < 16; ++i) {
     const int fd = newSocket(false, false);
     fds_.push_back(fd);
-    // Not blocking: whether it comes to be is what poll() tells.
+    // Not blocking: poll() shows whether it succeeds.
     [[maybe_unused]] const int underWay = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     pollfd waits{fd, POLLOUT, 0};
-    if (poll(&waits, 1, 100) == 0) return;  // this one hangs, and so will the next
+    if (poll(&waits, 1, 100) == 0) return;  // this one hangs, and so will the next one
   }
   throw std::runtime_error("the queue of a listener does not fill");
 }

@@ -1,4 +1,4 @@
-// A server on loopback that does what a script says, to the byte; each connection has a thread of its own.
+// A server on loopback that follows a script exactly, byte for byte; each connection has its own thread.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace tenure::test {
 
 class TestServer;
 
-/// The server's end of one connection. Calls block; when the server ends they fail.
+/// The server's end of one connection. Calls block; they fail when the server ends.
 class Peer {
  public:
   Peer(TestServer& server, int fd, int number) : server_{server}, fd_{fd}, number_{number} {}
@@ -27,19 +27,19 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  /// Head and body (by Content-Length); empty if the client has gone.
+  /// Head and body (by Content-Length); empty if the client has disconnected.
   [[nodiscard]] std::string readRequest();
   /// At least one byte; empty at the end.
   [[nodiscard]] std::string readSome();
   bool write(std::string_view bytes);
-  /// Status 200 with this body; false if the client has gone.
+  /// Status 200 with this body; false if the client has disconnected.
   bool reply(std::string_view body);
   bool startTls();
-  /// Ends the stream in order, for TLS with its own farewell.
+  /// Ends the stream in order, for TLS with its close notification.
   void close();
-  /// Ends the stream of TLS and leaves that of TCP open.
+  /// Ends the TLS stream and leaves the TCP stream open.
   void sayFarewell();
-  /// Ends it with a RST.
+  /// Ends the connection with a RST.
   void reset();
   /// Blocks until the client has ended the connection or the server ends.
   void waitForEnd();
@@ -60,7 +60,7 @@ class Peer {
 
 using Script = std::function<void(Peer&)>;
 
-/// Serves on until the client goes: each request is answered with its own body.
+/// Serves until the client disconnects: each request is answered with its own body.
 void echo(Peer& peer);
 
 class TestServer {
@@ -80,9 +80,9 @@ class TestServer {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] int accepted() const noexcept { return accepted_.load(); }
   [[nodiscard]] std::shared_ptr<SSL_CTX> context();
-  /// What handshakes from now on are shown; sessions of earlier ones are not taken up.
+  /// The certificate for later handshakes; sessions of earlier ones are not resumed.
   void present(const Identity& identity);
-  /// How many connections are open just now.
+  /// The number of open connections at this moment.
   [[nodiscard]] std::size_t open();
 
  private:
@@ -104,7 +104,7 @@ class TestServer {
   friend class Peer;
 };
 
-/// A port on 127.0.0.1 that nobody listens on.
+/// A port on 127.0.0.1 on which nobody listens.
 [[nodiscard]] std::uint16_t closedPort();
 
 /// A listener whose queue is full, so that further connections hang.

@@ -1,4 +1,4 @@
-"""The program as it was linked: full RELRO, position independence, stack protector, FORTIFY, no executable stack."""
+"""The linked program has full RELRO, position independence, stack protector, FORTIFY and no executable stack."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ def readelf(option, binary):
 
 
 def what_is_missing(binary):
-    """The protections that this ELF file has not, by name."""
+    """The protections that this ELF file does not have, by name."""
     segments = {line.split()[0]: line.split()[-2] for line in readelf("--program-headers", binary).splitlines()
                 if line.strip().startswith(("GNU_RELRO", "GNU_STACK"))}
     dynamic = readelf("--dynamic", binary)

@@ -15,7 +15,7 @@ ENDPOINT = "TENURE_TEST_POSTGRESQL"
 
 
 def execute(command, environment):
-    """Becomes the command."""
+    """Replaces this process by the command."""
     try:
         os.execvpe(command[0], command, environment)
     except OSError as fault:
@@ -23,7 +23,7 @@ def execute(command, environment):
 
 
 def beside(endpoint):
-    """As postgresql_server.environment, which each test would have to import."""
+    """The same as postgresql_server.environment, which would cost each test an import."""
     return {**{name: value for name, value in os.environ.items() if not name.startswith("PG")}, ENDPOINT: endpoint}
 
 

@@ -15,7 +15,7 @@ ENDPOINT = "TENURE_TEST_S3_ENDPOINT"
 
 
 def execute(command, environment):
-    """Becomes the command."""
+    """Replaces this process by the command."""
     try:
         os.execvpe(command[0], command, environment)
     except OSError as fault:

@@ -1,7 +1,7 @@
 """Moto's S3 on a free port of the loopback, which it prints; scripts/s3_server.py runs it in an environment with moto.
 
-Moto compares an ETag and stores the object in two steps, between which another of its threads may store one. A server
-for which that is true is none that a fence can work with, so this one lets in one request at a time.
+Moto compares an ETag and stores the object in two steps, and another of its threads may store one in between. A fence
+cannot work with such a server, so this one accepts one request at a time.
 """
 
 import io
@@ -18,7 +18,7 @@ class OneAtATime:
         self._lock = threading.Lock()
 
     def __call__(self, environ, start_response):
-        # Before the lock: a client that was stopped in the middle of its request must not keep out the others.
+        # Before the lock: a client that was stopped in the middle of its request must not block the others.
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         environ["wsgi.input"] = io.BytesIO(body)
         with self._lock:

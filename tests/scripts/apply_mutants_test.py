@@ -1,4 +1,5 @@
-"""The mutants' copy is made as its lists say, and an edit that does not fit stops it, with the file, the mutant and the text."""
+"""The mutants' copy is made as its lists say. An edit that does not fit stops it, with the file, the mutant and the
+text."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""The picture of a bench shows each sample and each bound, and tells a bound that was missed."""
+"""The picture of a bench shows each sample and each bound, and marks a bound that was missed."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""scripts/demo --zombie: a run by its exit code, and that its verdict can be a bad one. Nothing here judges time."""
+"""scripts/demo --zombie: the exit code of a run, and that its verdict can be a bad one. This test measures no times."""
 
 import os
 import pathlib
@@ -33,7 +33,7 @@ class Run(unittest.TestCase):
             self.check_picture(Picture.of(page.read_text(encoding="utf-8")))
 
     def check_picture(self, picture):
-        # In the picture where there is room beside all that a slow run draws; where the pointer rests in any case.
+        # In the picture if a slow run leaves room for it; in the text under the pointer in any case.
         self.assertRegex(picture.titles, r"frozen for \d+\.\d\d s, between its check and its write")
         self.assertIn("SIGCONT", picture.texts)
         for resource in demo_zombie.RESOURCES:
@@ -46,7 +46,7 @@ class Run(unittest.TestCase):
 
 
 class Picture:
-    """What is drawn in a page, by its lanes."""
+    """The shapes in a page, by lane."""
 
     @classmethod
     def of(cls, page):
@@ -71,7 +71,7 @@ class Picture:
 
 
 class Drawing(unittest.TestCase):
-    """A stale write that a resource took is drawn as one, whatever the resource is called."""
+    """A stale write that a resource accepted is drawn as stale, whatever the name of the resource."""
 
     def setUp(self):
         self.zombie = types.SimpleNamespace(name="a", faults=[(15, "SIGSTOP"), (40, "SIGCONT")], events=[
@@ -103,7 +103,7 @@ class Drawing(unittest.TestCase):
 
 
 class Verdict(unittest.TestCase):
-    """A run as it should be, and what must not pass."""
+    """A correct run, and runs that must not pass."""
 
     def setUp(self):
         good = ["1 a", "1 a", "2 b"]

@@ -1,4 +1,4 @@
-"""scripts/doc_blocks.py takes marked blocks out and finds blocks without a mark, doubled names and dead links."""
+"""scripts/doc_blocks.py extracts marked blocks and finds blocks without a mark, duplicate names and dead links."""
 
 import contextlib
 import io

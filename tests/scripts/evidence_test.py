@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/evidence: what it keeps, what it writes, and that it notices a page that says otherwise."""
+"""scripts/evidence: what it keeps, what it writes, and that it notices a page with other figures."""
 
 import json
 import os

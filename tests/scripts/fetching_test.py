@@ -1,4 +1,4 @@
-"""scripts/fetching.py lets nothing through whose hash is not listed."""
+"""scripts/fetching.py refuses every file whose hash is not listed."""
 
 import hashlib
 import os
@@ -68,7 +68,7 @@ class Jars(Fetched):
 
 
 class Packages(Fetched):
-    """pip compares; here with a registry that is a folder."""
+    """pip compares the hashes; here the registry is a folder."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""Each rule of scripts/lint.py finds a breach of it, and leaves what is right alone."""
+"""Each rule of scripts/lint.py finds a violation, and does not report correct text."""
 
 import pathlib
 import sys

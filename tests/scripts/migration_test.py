@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/migration: that its check fails when a test is renamed, a row is missing, a heading is gone, or the page is old."""
+"""scripts/migration: its check fails when a test is renamed, a row or a heading is missing, or the page is outdated."""
 
 import importlib.machinery
 import importlib.util
@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def tool(root):
-    """The program as a module, in a tree of its own."""
+    """The program as a module, in its own tree."""
     loader = importlib.machinery.SourceFileLoader("migration", str(root / "scripts" / "migration"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("migration", loader))
     loader.exec_module(module)

@@ -1,4 +1,5 @@
-"""scripts/mutate makes the mutants that it says, leaves out what no test should hold, and tells the killed from survivors."""
+"""scripts/mutate makes the mutants that it names, leaves out what no test should fix, and finds killed ones and
+survivors."""
 
 import contextlib
 import json
@@ -26,7 +27,7 @@ from ctests import Test
 
 
 def made(source):
-    """(rule, what the changed lines are then) of every mutant."""
+    """(rule, the changed lines) of every mutant."""
     return {(mutant.rule, report.changed_lines(mutant, source)[1]) for mutant in rules.mutants_of("a.cpp", source)}
 
 
@@ -97,7 +98,7 @@ class Rules(unittest.TestCase):
 
 
 class FakeJudge:
-    """Gives each mutant the outcome of its name's last word."""
+    """Gives each mutant the outcome that is the last word of its name."""
 
     def __init__(self, stop_after=None):
         self.judged = []
@@ -148,7 +149,7 @@ class Runs(unittest.TestCase):
         self.run_with(interrupted, 9)
         self.assertEqual(interrupted.judged, whole[:4])
         with open(self.results, "a") as file:
-            file.write('{"tree": "t", "mode": "tes')  # cut while it was written
+            file.write('{"tree": "t", "mode": "tes')  # interrupted while it was written
         verdicts = self.run_with(rest, 9)
         self.assertEqual([v.identity for v in verdicts], whole)
         self.assertEqual(rest.judged, whole[4:])
@@ -197,11 +198,11 @@ class Equivalents(unittest.TestCase):
 
 
 class FakeSandbox:
-    """Runs what looks like a program of GoogleTest, of which the cases in `failing` fail when they run on a mutant."""
+    """Runs a program that looks like GoogleTest's. The cases in `failing` fail when they run with a mutant."""
 
     def __init__(self, failing=(), flaky=None):
         self.failing = failing
-        self.flaky = dict(flaky or {})  # case -> how many times it fails, mutant or not
+        self.flaky = dict(flaky or {})  # case -> how often it fails, with or without a mutant
         self.commands = []
 
     def run(self, command, _directory, environment, _seconds, _trace=None):
@@ -327,7 +328,7 @@ class Sandboxed(unittest.TestCase):
         self.assertEqual(left, "")
 
 
-# As the tree: a library made by tenure_library, tests that know nothing of mutants.
+# Like the tree: a library made by tenure_library, and tests that know nothing about mutants.
 PROJECT = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
 project(tenure VERSION 0.1.0 LANGUAGES CXX)
@@ -382,7 +383,7 @@ int main(int, char** arguments) {
 
 
 class Planted(unittest.TestCase):
-    """The whole of it on a small project."""
+    """A complete campaign on a small project."""
 
     def test_killed_survived_timed_out_not_reached_and_the_same(self):
         with tempfile.TemporaryDirectory() as directory:

@@ -1,4 +1,4 @@
-"""scripts/tidy.py finds faults in batches, takes files apart that clash, and looks again only at what changed."""
+"""scripts/tidy.py finds faults in batches, separates files that clash, and checks again only what changed."""
 
 import json
 import os

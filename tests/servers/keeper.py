@@ -1,6 +1,6 @@
 """The process that owns a server which all tests of one ctest run share; see shared.py.
 
-What kind of server is a module's affair (`kind` below), which has
+The kind of server is defined by a module (`kind` below), which has
     Trouble            an exception with a text for people
     prepare()          what must be there before a server can start, such as a download; given to Server
     Server(prepared)   a context manager with .endpoint (a URL), .process (a Popen) and .output()
@@ -18,13 +18,13 @@ STOP_PATIENCE_S = 20
 
 
 def start(kind, path, ctest):
-    """Starts a keeper and waits until its server answers: the endpoint."""
+    """Starts a keeper and waits until its server answers; returns the endpoint."""
     prepared = kind.prepare()
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reader)
-        # A grandchild in a session of its own: neither ctest's time limit for this test nor ^C reaches it.
+        # A grandchild in its own session: neither ctest's time limit for this test nor ^C reaches it.
         os.setsid()
         if os.fork() == 0:
             _become_keeper(kind, path, ctest, prepared, writer)
@@ -39,7 +39,8 @@ def start(kind, path, ctest):
 
 
 def _become_keeper(kind, path, ctest, prepared, writer):
-    """Never returns. Keeps nothing of the test's open but the log: ctest waits until all have closed its pipes."""
+    """Never returns. Keeps none of the test's files open except the log: ctest waits until all have closed its
+    pipes."""
     code = 1
     try:
         log = os.open(path + ".log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
@@ -47,7 +48,7 @@ def _become_keeper(kind, path, ctest, prepared, writer):
         os.dup2(null, 0)
         os.dup2(log, 1)
         os.dup2(log, 2)
-        # The lock's descriptor, too: whoever waits for it must not wait for this process.
+        # The lock's descriptor, too: a process that waits for the lock must not wait for this process.
         for name in os.listdir("/proc/self/fd"):
             if int(name) > 2 and int(name) != writer:
                 with contextlib.suppress(OSError):
@@ -57,7 +58,7 @@ def _become_keeper(kind, path, ctest, prepared, writer):
     except kind.Trouble as trouble:
         with contextlib.suppress(OSError):
             os.write(writer, str(trouble).encode())
-    except BaseException as fault:  # nobody above here could report it
+    except BaseException as fault:  # nobody above this place could report it
         print(f"keeper: {fault!r}", file=sys.stderr, flush=True)
     finally:
         os._exit(code)
@@ -88,7 +89,7 @@ def _keep(kind, path, ctest, prepared, writer):
 
 
 def stop(kind, path):
-    """Ends this ctest run's server, and returns when it is gone: an exit code."""
+    """Ends this ctest run's server, and returns an exit code when the server is gone."""
     try:
         with open(path, encoding="ascii") as file:
             endpoint, pid = file.read().split()

@@ -1,8 +1,8 @@
-"""A server that all tests of one ctest run share: whoever comes first starts it, and it ends with the run.
+"""A server that all tests of one ctest run share: the first test starts it, and it ends with the run.
 
-The first test starts a keeper, a process that owns the server and watches the ctest process by a pidfd: when that is
-gone, for whatever reason, the keeper ends the server; should the keeper itself be killed, the kernel does. Two ctest
-runs have two servers.
+The first test starts a keeper, a process that owns the server and watches the ctest process by a pidfd. When ctest has
+ended, for whatever reason, the keeper ends the server. If the keeper itself is killed, the kernel ends the server. Two
+ctest runs have two servers.
 """
 
 import os
@@ -42,7 +42,7 @@ def ensure_server(kind, directory, ctest):
     endpoint = running(path)
     if endpoint:
         return endpoint
-    import fcntl  # late: each test goes the way above, and most of its time would be imports
+    import fcntl  # imported late: each test uses the code above, and the import would take most of its time
     import keeper
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "lock"), "w", encoding="ascii") as lock:

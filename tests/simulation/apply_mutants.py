@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
-"""Makes the copy of the product that the mutants are in: faults made by hand, of which the process chooses one when it starts.
+"""Makes the copy of the product that contains the mutants. A mutant is a fault made by hand. The process chooses one of
+them when it starts.
 
     apply_mutants.py --to FOLDER --lists FILE... --folders FOLDER... [--tree ROOT]
 
-A list (mutants/*.txt) has each mutant's name, the rule that it breaks, the store under which it is looked for if that is
-not drawn, what it does, and its edits: a file of the product, and lines that stay, go (-) and come (+) there.
+A list (mutants/*.txt) describes each mutant: its name, the rule that it breaks, the store under which it is searched
+(optional; otherwise the store is drawn), what it does, and its edits. An edit names a file of the product and gives
+lines that stay, lines that go (-) and lines that come (+).
 
     noGuard (I1): the holder leaves no margin for clock rates
     lockcore/port/lease_options.cpp
       timing.guard_ = options.guard.value_or(duration / 1000);
     + if (MUTANT) timing.guard_ = zero;
 
-MUTANT is true while this mutant runs, and each edit depends on it. What stays and goes must be in the file exactly once, however
-its lines are broken; a line may be given in part. Edits apply in order: each one finds what those before it made.
+MUTANT is true while this mutant runs, and each edit depends on it. The lines that stay and go must be in the file
+exactly once; their line breaks do not matter, and a line may be given in part. Edits apply in order: each one sees the
+result of those before it.
 
 --folders are copied from the tree to FOLDER/tree with all edits applied; FOLDER/list/simulation has the mutants' names and table.
 """
@@ -91,7 +94,8 @@ def mutants_of(text, source):
 
 
 def pattern_of(lines):
-    """Finds these lines whole words on, whatever blanks and line breaks are between the words."""
+    """Finds these lines from the start of a word to the end of a word, with any blanks and line breaks between the
+    words."""
     words = " ".join(lines).split()
     begin, end = (r"\b" if re.match(r"\w", edge) else "" for edge in (words[0][0], words[-1][-1]))
     return re.compile(begin + r"\s+".join(map(re.escape, words)) + end)
@@ -112,7 +116,7 @@ def applied(edit, mutant, text):
 
 
 def apply(mutants, files):
-    """The files (name -> text) with all edits in them."""
+    """The files (name -> text) with all edits applied."""
     files, edited, names = dict(files), set(), set()
     for mutant in mutants:
         if mutant.name in names or mutant.name == "none":
@@ -135,7 +139,7 @@ def tables(mutants):
 
 
 def write(path, text):
-    """What is as it was keeps its date, so that nothing is compiled anew for it."""
+    """A file whose content did not change keeps its date, so that nothing is compiled again for it."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,13 +12,13 @@ namespace tenure::test {
 struct MutantInfo {
   Mutant mutant;
   std::string_view name;
-  StoreKind store;             ///< under which it is looked for
-  std::string_view invariant;  ///< of docs/how-it-works.md
+  StoreKind store;             ///< the store under which it is searched
+  std::string_view invariant;  ///< the rule of docs/how-it-works.md
   std::string_view what;
 };
 
 [[nodiscard]] std::span<const MutantInfo> mutantTable() noexcept;
-/// Null if there is none of this name.
+/// Null if no mutant has this name.
 [[nodiscard]] const MutantInfo* mutantNamed(std::string_view name) noexcept;
 
 }  // namespace tenure::test

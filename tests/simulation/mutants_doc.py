@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the table of mutants into docs/simulation.md, or says whether the one that is there is the program's.
+"""Writes the table of mutants into docs/simulation.md, or checks that the table there is the program's.
 
     mutants_doc.py PROGRAM DOCUMENT [--write]
 
-PROGRAM is tenure-sim-mutants, whose --list is the one list.
+PROGRAM is tenure-sim-mutants; the output of its --list is the only source.
 """
 
 import pathlib

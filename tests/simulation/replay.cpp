@@ -1,4 +1,4 @@
-// How a run is named, so that it can be run again.
+// The command that runs the same run again.
 #include "simulation/simulation.hpp"
 
 namespace tenure::test {

@@ -1,4 +1,4 @@
-// The machines are stepped, and what they ask for is done.
+// Steps the machines, and does what they ask for.
 #include <algorithm>
 #include <utility>
 
@@ -54,7 +54,7 @@ void SimWorld::step(Process& process, const LeaseEvent& event) {
   ++report_.totals.steps;
   const LeaseActions actions = process.machine->step(life.clock.at(now_), event);
   const LeaseState after = process.machine->state();
-  // A candidacy that ends in this step for another reason has not heard what it is told in it.
+  // A candidacy that ends in this step for another reason has not taken in the token that it is told in this step.
   if (after == LeaseState::stopped) life.toldOf = toldBefore;
   std::uint64_t& digest = report_.digest;
   digest = (digest ^ (event.index() * 64 + actions.size() * 8 + static_cast<std::uint64_t>(after))) * 1099511628211ULL;
@@ -116,7 +116,7 @@ void SimWorld::performElected(Process& process, const action::Elected& elected) 
   if (happens(FaultKind::workFails)) {
     tell(process, now_ + upTo(streams_.load, 3 * lease_), event::WorkFailed{"the work failed"});
   }
-  // While rivals' acquisitions are still under way.
+  // While acquisitions of rivals are still under way.
   if (faults_ && plan_.has(FaultKind::erase) && streams_.load.chance(0.1)) {
     at(now_ + upTo(streams_.load, lease_ / 10), [this] { eraseRecord(); });
   }
@@ -132,7 +132,7 @@ void SimWorld::performElected(Process& process, const action::Elected& elected) 
   });
 }
 
-/// The work writes while it believes to lead, and tells that it is alive. Stuck work (no token) does neither.
+/// While the work believes that it leads, it writes and reports that it is alive. Stuck work (no token) does neither.
 void SimWorld::work(Process& process, const SimLife* life, FencingToken token) {
   SimLife& own = *process.life;
   if (!own.working || token.isNone() || own.lastToken != token) return;
@@ -150,7 +150,7 @@ void SimWorld::work(Process& process, const SimLife* life, FencingToken token) {
            [this, &process, life, token] { work(process, life, token); });
 }
 
-/// The machine takes it in only while it leads.
+/// The machine accepts it only while it leads.
 void SimWorld::askToRenew(Process& process, std::optional<LeaseTiming> timing) {
   SimLife& life = *process.life;
   if (process.machine->state() != LeaseState::leading) return;
@@ -160,10 +160,10 @@ void SimWorld::askToRenew(Process& process, std::optional<LeaseTiming> timing) {
     life.changeTiming(*timing);
   }
   step(process, event::Renew{.ticket = ++life.ticketAsked, .timing = timing});
-  if (timing && life.manual && life.term) renewByHand(process, &life, *life.term);  // from now on at the new pace
+  if (timing && life.manual && life.term) renewByHand(process, &life, *life.term);  // from now on at the new rate
 }
 
-/// The owner of a lease with a manual heartbeat; some terms it forgets, and they end by themselves.
+/// Acts as the owner of a lease with a manual heartbeat. It forgets some terms, and those end by themselves.
 void SimWorld::renewByHand(Process& process, const SimLife* life, FencingToken token) {
   SimLife& own = *process.life;
   SeededRandom& random = stream(FaultKind::manualHeartbeat);
@@ -207,7 +207,7 @@ void SimWorld::planWakeup(Process& process) {
   if (process.alarmAt < TrueTime{0} || process.wakeAt < process.alarmAt) setAlarm(process);
 }
 
-/// One alarm for each process is enough: it is put off when it comes too early.
+/// One alarm for each process is enough: if it fires too early, it is set again.
 void SimWorld::setAlarm(Process& process) {
   const TrueTime when = process.wakeAt;
   process.alarmAt = when;
@@ -221,10 +221,10 @@ void SimWorld::setAlarm(Process& process) {
   });
 }
 
-/// Keeps what a process has been shown, so that the checker can hold it to that.
+/// Keeps what a process has been shown, so that the checker can use it to judge what the process does.
 void SimWorld::shown(Process& process, const LeaseEvent& event) {
   SimLife& life = *process.life;
-  // The machine gives a request up after a while; a reply that comes later shows it nothing.
+  // The machine gives up a request after a while; a reply that comes later shows it nothing.
   const Nanos patience = life.timeout + life.timeout / 8 + std::chrono::milliseconds{5};
   const auto isAwaited = [&](Attempt attempt) {
     const bool current = life.unanswered && attempt == life.attempt;

@@ -8,8 +8,8 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// Above this many requests in a lease something is asked without a pause. Hints and lost races come on top of a
-/// handful.
+/// More requests than this during a lease mean that something asks without a pause. A regular lease takes a handful;
+/// hints and lost races come on top.
 constexpr int mostRequestsInALease = 120;
 constexpr std::size_t mostViolations = 20;
 
@@ -23,7 +23,7 @@ void SimChecker::violation(const char* oracle, const std::string& what) {
   if (violations_.size() < mostViolations) violations_.push_back({oracle, what});
 }
 
-/// I1, I2. An overlap begins when somebody's term becomes valid, so it is enough to look then.
+/// I1, I2. An overlap begins when somebody's term becomes valid, so it is enough to check at that moment.
 void SimChecker::published(SimLife& life, const TermState& term, const Lives& all) {
   const Instant local = life.clock.at(now_);
   if (term.token == life.published.token && term.leadsAt(local) && !life.published.leadsAt(local)) {
@@ -56,7 +56,7 @@ void SimChecker::overlap(const SimLife& life, const SimLife& other) {
   const SimLife& older = isOlder ? life : other;
   const SimLife& newer = isOlder ? other : life;
   if (lawless()) return points_.hit(SimPoint::onlyTheFence);
-  // An old record that was shown instead may have told that nobody needs to be waited for.
+  // It may have been shown an old record instead, by which nobody needed to be waited for.
   const bool misled = newer.misledAt >= now_ - 3 * newer.timing.duration();
   if (misled && older.published.token <= erased_) return;
   if (older.published.token <= overwritten_) return points_.hit(SimPoint::victimOfOverwriting);
@@ -69,7 +69,7 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
                          const Lives& all) {
   SentWrite* write = writer.find(version);
   if (write == nullptr) return;
-  // Also of a second copy: where a record was removed since, it takes a token of its own.
+  // This also holds for a second copy: if the record was removed since, the copy takes its own token.
   if (write->purpose == WriteRequest::Purpose::acquire && truth) tookToken(writer, truth->token);
   if (write->applied) return;
   write->applied = true;
@@ -80,8 +80,8 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   }
   if (lawless()) return;
   const bool misled = writer.misledAt >= now_ - 8 * writer.timing.duration();
-  // The record was marked as released, a client of another make took it and let go by deleting: an acquisition that
-  // waits for no record to be there has its turn. It was true when it was said.
+  // The record was marked as released; then a foreign client took the lease and released it by deleting the record. Now
+  // an acquisition that is conditioned on the absence of the record succeeds. The earlier answer was true at its time.
   const bool since = write->creates && writer.releasedAt >= TrueTime{0} && writer.releasedAt < foreignErasedAt_;
   if (writer.saysFree && !misled && !since && now_ > erasedUntil_) {
     violation(writer, "release", "takes the lease after it said that it does not");
@@ -96,7 +96,7 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   }
 }
 
-/// Whoever may write to a resource may make a report up; no number of them brings the counter near its end.
+/// Anybody who may write to a resource may invent a report; no number of reports brings the counter near its end.
 void SimChecker::tookToken(const SimLife& writer, FencingToken token) {
   const bool jumps = token.value() > highestApplied_.value() + maxReportedStep + 1;
   if (jumps) violation(writer, "token", "the counter jumps to " + toString(token) + " by a resource's report");
@@ -115,8 +115,8 @@ void SimChecker::told(SimLife& life, FencingToken token) const {
 void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
   const bool begins = foreignUntil_ <= now_ && until > now_;
   foreignUntil_ = until;
-  // Such a client knows no counter: where a record was deleted it takes the lease at once, and who sees its record
-  // takes the term of before for over.
+  // A foreign client does not know the counter. If the record was deleted, it takes the lease at once. A candidate that
+  // sees the foreign record considers the term before it as over.
   if (begins) overwritten_ = std::max(overwritten_, erased_);
   if (!begins || lawless()) return;
   for (const SimLife* life : all) {
@@ -129,8 +129,8 @@ void SimChecker::elected(SimLife& life, FencingToken token) {
   if (life.term) violation(life, "pairing", "Elected twice without Revoked");
   if (life.lock) wonLock(life);
   if (life.working) violation(life, "work", "Elected while the work of the last term still runs");
-  // One whose record was overwritten before it learned that it had won, or whose clocks stood still, comes after its
-  // successor.
+  // A candidate may learn that it has won only after its successor was elected: its record was overwritten before, or
+  // its clocks stood still.
   if (token <= lastElected_ && token > overwritten_ && !lawless()) {
     violation(life, "token", "the token " + toString(token) + " does not rise");
   }
@@ -164,7 +164,7 @@ void SimChecker::revoked(SimLife& life, const action::Revoked& revoked, const st
   life.term.reset();
 }
 
-/// I8 and stability: nobody loses a lease that is his, nor one that he renews.
+/// I8 and stability: no candidate loses a lease that it holds and renews.
 void SimChecker::lost(const SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth) {
   const bool told = life.mayBelieve > revoked.token;
   const bool misled = life.misledAt >= now_ - 3 * life.timing.duration();
@@ -228,12 +228,13 @@ void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
 void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth) {
   if (life.term) violation(life, "pairing", "stopped without Revoked");
   const SentWrite* const left = truth ? life.find(truth->version) : nullptr;
-  const bool itsOwn = !life.lock || left != nullptr;  // of this candidacy
-  // Of an acquisition that it was answered, the network may still deliver a second copy after a removal, its own or the
-  // next holder's. That makes the record anew, under a token of its own.
+  const bool itsOwn = !life.lock || left != nullptr;  // it was written in this candidacy
+  // The network may deliver a second copy of an acquisition that was answered, after this holder or the next one has
+  // removed the record. The copy creates the record again, under its own token.
   const bool again = left != nullptr && left->creates && left->proven && truth->token > life.lastToken;
   const bool secondCopy = life.lock && again;
-  // A store looks before it removes. Shown an old record there, that of the release before, it takes it for this one's.
+  // A store reads before it removes. If the read shows an old record, that of the release before, the store takes it
+  // for the one of this release.
   const bool misled = life.lock && life.lock->removes && life.misledAt >= now_ - life.timing.duration();
   const bool excused = secondCopy || misled;
   const bool holds = truth && truth->holder == life.name && !truth->released && itsOwn && !excused;
@@ -247,11 +248,11 @@ void SimChecker::acted(const SimLife& life) {
   if (life.stopped) violation(life, "pairing", "does something after it stopped");
 }
 
-/// I4, I5: who was told of a term is told of its end in the step in which the clock shows it.
+/// I4, I5: a candidate that was told of a term is told of its end in the step in which its clock shows the end.
 void SimChecker::stepped(SimLife& life) {
   if (life.term && !life.published.leadsAt(life.clock.at(now_))) {
     violation(life, "onTime", "leads no more and has not told so");
-    life.term.reset();  // once
+    life.term.reset();  // reported once
   }
 }
 

@@ -17,7 +17,7 @@ class SimChecker {
 
   SimChecker(const TrueTime& now, PointCounts& points) : now_{now}, points_{points} {}
 
-  // What the machine does.
+  // Actions of the machine.
   void published(SimLife& life, const TermState& term, const Lives& all);
   void elected(SimLife& life, FencingToken token);
   void revoked(SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth);
@@ -26,40 +26,40 @@ class SimChecker {
   void writeSent(SimLife& life, const WriteRequest& request);
   void stopped(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth);
   void acted(const SimLife& life);
-  // What a candidacy of one term does: sim_lock_checker.cpp.
+  // Events of a candidacy of one term: sim_lock_checker.cpp.
   void gaveUp(SimLife& life, GiveUpReason reason);
-  /// Its caller wants no more of it.
+  /// Its caller does not want it any more.
   void withdrawn(SimLife& life) const;
   void candidacyEnded(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth);
-  /// Nobody waits without an answer for longer than the machine promises.
+  /// No caller waits without an answer for longer than the machine promises.
   void boundHolds(const SimLife& life);
-  /// A release removed the record: for so long a write that waited for no record to be there may still arrive.
+  /// A release removed the record: for this long a write that is conditioned on its absence may still arrive.
   void removed(TrueTime memory) noexcept { erasedUntil_ = std::max(erasedUntil_, now_ + memory); }
-  /// A resource tells it of a token, which may be made up.
+  /// A resource reports a token to it; the token may be invented.
   void told(SimLife& life, FencingToken token) const;
   /// After every step.
   void stepped(SimLife& life);
   void askedToBeWoken(SimLife& life, std::chrono::nanoseconds delay);
 
-  // What happens at the store and at the resource that the work writes to.
+  // Events at the store, and at the resource that the work writes to.
   void applied(SimLife& writer, const RecordVersion& version, const std::optional<LeaseRecord>& truth,
                const Lives& all);
-  /// True: the resource takes it.
+  /// True: the resource accepts the write.
   bool fencedWrite(const SimLife& life, FencingToken token);
   /// The highest token that the resource has seen.
   [[nodiscard]] FencingToken fence() const noexcept { return fence_; }
-  /// The record was deleted and its counter was not: its holder's term ends early, and still nobody overlaps with it.
-  /// For so long a write that waited for there to be no record may still arrive.
+  /// The record was deleted, but its counter was not: the term of its holder ends early, and still nobody overlaps with
+  /// it. For `memory` a write that is conditioned on the absence of the record may still arrive.
   void erased(const LeaseRecord& record, TrueTime memory);
-  /// Somebody wrote a record of his own over this one without waiting: its holder is told by the next answer only.
+  /// Somebody replaced this record without waiting: the next answer tells its holder.
   void overwritten(const LeaseRecord& record);
-  /// Clocks are further off than the guard covers: only the fence is to hold.
+  /// Clocks are more wrong than the guard covers: only fencing has to hold.
   void lawlessUntil(TrueTime until) noexcept { lawlessUntil_ = std::max(lawlessUntil_, until); }
-  /// A client of another make holds the lease until then; zero: not any more.
+  /// A foreign client holds the lease until then; zero: not any more.
   void foreignHolds(TrueTime until, const Lives& all);
   void foreignErased() noexcept { foreignErasedAt_ = now_; }
 
-  /// No fault any more: from here on exactly one leads, without an end.
+  /// No faults from here on: exactly one candidate leads, without interruption.
   void calmBegins(const Lives& all);
   void calmEnds() noexcept { calm_ = false; }
 
@@ -85,7 +85,7 @@ class SimChecker {
   TrueTime erasedUntil_{-1};
   TrueTime lawlessUntil_{0};
   TrueTime foreignUntil_{0};
-  TrueTime foreignErasedAt_{-1};  ///< a client of another make let go by deleting the record
+  TrueTime foreignErasedAt_{-1};  ///< when a foreign client released by deleting the record
   FencingToken fence_{};
   std::string fenceOwner_{};
   std::vector<Violation> violations_;

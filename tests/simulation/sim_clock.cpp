@@ -11,7 +11,7 @@ namespace {
 
 constexpr double slewBound = 0.0833;
 
-/// Mostly at one of the ends: that is where a guard that is too small shows.
+/// Mostly one of the two ends, where a guard that is too small shows.
 double extreme(SeededRandom& random, double bound) {
   if (random.chance(0.7)) return random.chance(0.5) ? bound : -bound;
   return (static_cast<double>(random.below(2001)) / 1000.0 - 1.0) * bound;

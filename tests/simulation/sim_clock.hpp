@@ -15,7 +15,7 @@ using TrueTime = std::chrono::nanoseconds;
 struct ClockRates {
   double raw{1}, monotonic{1};
 
-  /// RAW within `bound`; MONOTONIC besides up to 8.3 % wrong if it is slewed (chrony's default).
+  /// RAW within `bound`; MONOTONIC in addition up to 8.3 % wrong if it is slewed (chrony's default).
   static ClockRates draw(SeededRandom& random, double bound, bool slewed);
 };
 
@@ -25,19 +25,19 @@ class SimClock {
   SimClock(SeededRandom& random, TrueTime now, ClockRates rates);
 
   [[nodiscard]] Instant at(TrueTime now) const;
-  /// True time that passes until BOOTTIME, by which timers run, has moved by `d`; rounded up.
+  /// How much true time passes until BOOTTIME, which timers use, has moved by `d`; rounded up.
   [[nodiscard]] TrueTime trueTimeFor(std::chrono::nanoseconds d) const;
-  /// The machine is suspended from now on for `d`; not one that is frozen.
+  /// The machine is suspended from now on for `d`. Not for a machine that is frozen.
   void suspend(TrueTime now, TrueTime d) {
     if (!frozen_.lasts(now)) asleep_.begin(now, d);
   }
-  /// All clocks stand still from now on for `d`; not those of one that is suspended.
+  /// All clocks stand still from now on for `d`. Not for a machine that is suspended.
   void freeze(TrueTime now, TrueTime d) {
     if (!asleep_.lasts(now)) frozen_.begin(now, d);
   }
 
  private:
-  /// Time that does not count.
+  /// A period that a clock does not count.
   class Gap {
    public:
     void begin(TrueTime now, TrueTime d);

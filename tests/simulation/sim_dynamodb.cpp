@@ -1,4 +1,4 @@
-// The DynamoDB store as it is shipped, in virtual time: its scheduler and its client are the simulation's.
+// The DynamoDB store as it is shipped, in virtual time: the simulation provides its scheduler and its client.
 #include <deque>
 #include <map>
 #include <set>
@@ -21,7 +21,7 @@
 
 namespace tenure {
 
-// Of files that are not linked here: the store's factories for users need a thread of their own.
+// These functions are in files that are not linked here: the store's factories for users need their own thread.
 std::shared_ptr<Scheduler> sharedScheduler() { throw std::logic_error{"a simulation has its own scheduler"}; }
 
 }  // namespace tenure
@@ -47,7 +47,7 @@ DynamoDbStoreOptions tableOptions() { return {.table = "locks"}; }
 
 class SimDynamoDb;
 
-/// One process's view of time and its turn to run.
+/// One process's view of time; it runs tasks when that process may run.
 class LocalScheduler final : public Scheduler {
  public:
   LocalScheduler(SimSurroundings& world, std::size_t process, const SimLife& life)
@@ -96,7 +96,7 @@ class SimDynamoDb final : public SimService {
     refresh();
     return true;
   }
-  /// As the AWS Java lock client writes: the item whole, without anything that it does not know.
+  /// Writes as the AWS Java lock client does: the whole item, without any attribute that it does not know.
   bool put(const LeaseRecord& foreign) override {
     table_.put(leaseKey.name, {{"key", object{{"S", leaseKey.name}}},
                                {"ownerName", object{{"S", foreign.holder}}},
@@ -130,7 +130,7 @@ class SimDynamoDb final : public SimService {
 
   SimTable table_;
   std::optional<SimTable::Item> last_{};               // the lock item as it is now
-  std::deque<std::optional<SimTable::Item>> history_;  // as it was before, latest last
+  std::deque<std::optional<SimTable::Item>> history_;  // its earlier states, the latest last
   const dynamodb_store::Layout layout_{tableOptions()};
 };
 
@@ -156,7 +156,7 @@ class SimClient final : public aws::JsonClient {
           answer(aws::JsonCallError{{ErrorClass::transient, "timed out"}, true});
         });
   }
-  /// Both copies at once, which may be carried out in any order, or one of them much later.
+  /// Sends both copies at once. They may be carried out in any order, and one of them much later.
   void callRepeatedly(std::string target, std::string body, std::chrono::nanoseconds timeout,
                       aws::JsonHandler handler) override {
     struct Copies {
@@ -297,7 +297,7 @@ void SimDynamoDb::refresh() {
   history_.push_back(last_);
   if (history_.size() > 4) history_.pop_front();
   last_ = item != nullptr ? std::optional{*item} : std::nullopt;
-  now(next, next);  // what a read tells is the store's own business here
+  now(next, next);  // what a read shows is the store's own business here
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ std::vector<std::string_view> split(std::string_view text, std::string_view by) 
   return parts;
 }
 
-/// The names and values that one request brings.
+/// The names and values that a request defines.
 struct Aliases {
   const object& request;
 
@@ -176,7 +176,7 @@ TableAnswer SimTable::remove(const Item& request, bool tellsImage) {
 
 TableAnswer SimTable::transact(const Item& request, bool tellsImage) {
   boost::json::array reasons;
-  std::vector<std::pair<const object*, bool>> changes;  // and whether it deletes
+  std::vector<std::pair<const object*, bool>> changes;  // the flag: it is deleted
   bool refused = false;
   for (const auto& entry : request.at("TransactItems").get_array()) {
     const auto& part = *entry.get_object().begin();

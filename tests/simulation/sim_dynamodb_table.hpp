@@ -9,13 +9,13 @@
 
 namespace tenure::test {
 
-/// What a write came to.
+/// The outcome of a write.
 struct TableAnswer {
   int status{200};
   boost::json::object body{};
 };
 
-/// Items by their partition key "key"; any expression that it does not understand throws std::logic_error.
+/// Items by their partition key "key". An expression that it does not understand throws std::logic_error.
 class SimTable {
  public:
   using Item = boost::json::object;

@@ -1,4 +1,4 @@
-// How a simulated process reaches a store that is a conversation of several requests.
+// How a simulated process uses a store that needs a conversation of several requests.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace tenure::test {
 
-/// What the store answers, apart from the truth.
+/// What happens to the store's answer.
 struct AnswerFate {
   enum class Refusal { none, transient, throttled, credentials, misconfigured, corrupt };
   Refusal refusal{Refusal::none};
   bool unknown{false}, hideImage{false}, stale{false};
-  bool deferred{false};  ///< not applied yet, and answered with neither yes nor no
-  bool lie{false};       ///< not applied, and answered with a success that proves nothing
+  bool deferred{false};  ///< not applied yet, and the answer says neither yes nor no
+  bool lie{false};       ///< not applied, and the answer is a success that proves nothing
 
   [[nodiscard]] bool troubled() const {
     return refusal != Refusal::none || unknown || stale || hideImage || deferred || lie;
@@ -27,29 +27,29 @@ class SimSurroundings {
  public:
   using Task = std::function<void()>;
   using Nanos = std::chrono::nanoseconds;
-  /// Runs when a copy of the request arrives; returns what the reply does at the process.
+  /// Runs when a copy of the request arrives; returns the task that the reply runs at the process.
   using AtStore = std::function<Task(const AnswerFate&)>;
 
   virtual ~SimSurroundings() = default;
   [[nodiscard]] virtual Instant localNow(const SimLife& life) const = 0;
   [[nodiscard]] virtual std::int64_t trueSeconds() const = 0;
-  /// In that process after this time on its clock, if that life is still there.
+  /// Runs the task in that process after this time on its clock, if that life still exists.
   virtual void runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) = 0;
-  /// A request with all that may happen to it. `gaveUp` (may be empty) runs after `timeout`, also if a reply came.
+  /// A request, with all its possible faults. `gaveUp` (may be empty) runs after `timeout`, even if a reply came.
   virtual void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) = 0;
-  /// The record has this version now, by a write of this life.
+  /// A write of this life gave the record this version.
   virtual void stored(SimLife& writer, const RecordVersion& version) = 0;
-  /// How many writes ago a stale read shows.
+  /// How many writes old the state is that a stale read shows.
   [[nodiscard]] virtual std::size_t staleness() = 0;
-  /// A read that did not ask for consistency shows something old.
+  /// A read that did not ask for consistency shows an old state.
   [[nodiscard]] virtual bool weakReadIsStale() = 0;
-  /// This life was shown something old against its will.
+  /// This life was shown an old state although it asked for the newest.
   virtual void misled(SimLife& life) = 0;
-  /// The record is about to be taken by an acquisition.
+  /// An acquisition is about to take the record.
   virtual void taken() = 0;
 };
 
-/// A process's own store object.
+/// The store object of one process.
 class SimEndpoint {
  public:
   virtual ~SimEndpoint() = default;
@@ -57,7 +57,7 @@ class SimEndpoint {
   virtual void write(WriteRequest request, std::chrono::nanoseconds timeout, WriteHandler handler) = 0;
 };
 
-/// The other end of the endpoints.
+/// The side of the service that the endpoints talk to.
 class SimService : public SimTruth {
  public:
   [[nodiscard]] virtual std::unique_ptr<SimEndpoint> connect(SimSurroundings& world, std::size_t process,

@@ -1,4 +1,4 @@
-// What befalls the processes and the store, drawn anew three times in each lease.
+// What happens to the processes and the store, drawn again three times in each lease.
 #include "lockcore/port/random_draws.hpp"
 #include "simulation/sim_world.hpp"
 
@@ -36,7 +36,7 @@ void SimWorld::eraseRecord() {
   if (happens(FaultKind::newcomer)) startNewcomer();
 }
 
-/// Of the record that was just deleted it knows nothing.
+/// A candidate that knows nothing of the record that was just deleted.
 void SimWorld::startNewcomer() {
   for (auto& process : processes_) {
     if (!process->machine || process->life->published.validAt(process->life->clock.at(now_))) continue;
@@ -44,8 +44,8 @@ void SimWorld::startNewcomer() {
   }
 }
 
-/// From whoever may write to a resource: anything, the last tokens that there are, or steps at the bound of what is
-/// believed, each above the truth or above the last report.
+/// Reports by anybody who may write to a resource: any token, the last tokens that exist, or steps at the limit of what
+/// is believed, each above the true token or above the last report.
 void SimWorld::tellNonsense(Process& process) {
   SeededRandom& random = stream(FaultKind::nonsenseToken);
   const std::uint64_t few = random.below(5);
@@ -56,7 +56,8 @@ void SimWorld::tellNonsense(Process& process) {
   tell(process, now_ + upTo(streams_.load, lease_ / 10), event::TokenSeen{FencingToken{nonsense_}});
 }
 
-/// What became of the counter must be told by something: a record that carries its copy, until the counter is back.
+/// While the counter is lost, only the record's copy tells its value. So the record is not deleted until the counter is
+/// back.
 void SimWorld::tickRecord() {
   const std::optional<LeaseRecord>& record = truth_->record();
   const bool unused = now_ - lastWriteAt_ > 2 * longest_;
@@ -88,8 +89,8 @@ LeaseRecord SimWorld::foreignRecord() {
   return record;
 }
 
-/// It waits a lease out like everybody, renews at each tick, gives up by deleting or just stops. No guard is needed:
-/// its clock is perfect.
+/// The foreign client waits for a lease to end as every candidate does, renews at each tick, and ends by deleting the
+/// record or just stops. It needs no guard, because its clock is perfect.
 void SimWorld::tickForeign() {
   if (!plan_.has(FaultKind::foreign) || truth_->counterLost()) return;
   const std::optional<LeaseRecord>& record = truth_->record();
@@ -110,7 +111,7 @@ void SimWorld::tickForeign() {
       foreignSawAt_ = record && record->released ? now_ - maxRecordLease : now_;
     }
     if (record && now_ - foreignSawAt_ <= TrueTime{record->leaseDuration}) return;
-    if (!record && now_ - foreignSawAt_ <= longest_) return;  // it saw somebody a moment ago
+    if (!record && now_ - foreignSawAt_ <= longest_) return;  // it saw a holder a moment ago
     if (!happens(FaultKind::foreign)) return;
   }
   LeaseRecord next = foreignRecord();
@@ -192,8 +193,8 @@ void SimWorld::tickProcess(Process& process) {
     tell(process, now_, event::Stop{});
   }
   if (happens(FaultKind::nonsenseToken)) tellNonsense(process);
-  // A resource that had this process's write tells of the highest token that it has seen; mostly that is its own, but a
-  // table that was put back from an older copy is behind it.
+  // A resource that took this process's write reports the highest token that it has seen. Usually that is the process's
+  // own, but a table that was restored from an older copy is behind it.
   if (happens(FaultKind::tokenTold) && truth_->record()) {
     const std::uint64_t ahead = streams_.load.chance(0.2) ? 1 + streams_.load.below(3) : 0;
     tell(process, now_ + upTo(streams_.load, lease_ / 10),

@@ -1,4 +1,4 @@
-// One life of a simulated process: what it has published, and what the checker knows of it.
+// One life of a simulated process: what it has published, and what the checker knows about it.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,18 @@ namespace tenure::test {
 
 /// A write that was sent, whatever became of it.
 struct SentWrite {
-  Instant anchor{};  ///< before it was sent
+  Instant anchor{};  ///< time before it was sent
   RecordVersion version{};
   WriteRequest::Purpose purpose{};
   FencingToken floor{};  ///< the highest token that the sender knew of
-  bool creates{false};   ///< an acquisition that waits for no record to be there
+  bool creates{false};   ///< an acquisition conditioned on the absence of the record
   bool applied{false};
-  bool proven{false};   ///< a term was published by it
-  bool refused{false};  ///< it was answered that somebody else's record is there
+  bool proven{false};   ///< a term was published on the strength of it
+  bool refused{false};  ///< the answer said that somebody else's record is there
 };
 
 struct SimLife {
-  std::string name;  // the holder text: new for each life
+  std::string name;  // the text that identifies the holder: new for each life
   SimClock clock;
   LeaseTiming timing;
   bool wild{false};    // its clocks keep no bound
@@ -33,12 +33,12 @@ struct SimLife {
   TermState published{};
   std::optional<SimLock> lock{};  // a candidacy of one term
 
-  // `timing` is the longest that it had; by these its holders may have been bound, too.
+  // `timing` is the longest that it had; holders may have been bound by these shorter ones, too.
   std::chrono::nanoseconds leastLeads{timing.leadsFor()};
   std::chrono::nanoseconds leastHeartbeat{timing.heartbeat()};
-  std::uint64_t ticketAsked{0}, ticketRenewed{0};  // of Renew, and of what was acknowledged of it
-  std::uint64_t handTurn{0};                       // of its asking; a later one ends an earlier one
-  bool bySighting{false};                          // it began with one and has not been elected yet
+  std::uint64_t ticketAsked{0}, ticketRenewed{0};  // tickets of Renew: asked for, and acknowledged
+  std::uint64_t handTurn{0};                       // number of the owner's series of renewals; a new one ends the old
+  bool bySighting{false};                          // it began with a sighting and has not been elected yet
 
   void changeTiming(const LeaseTiming& other) noexcept {
     if (other.duration() > timing.duration()) timing = other;
@@ -46,19 +46,19 @@ struct SimLife {
     leastHeartbeat = std::min<std::chrono::nanoseconds>(leastHeartbeat, other.heartbeat());
   }
 
-  std::optional<FencingToken> term{};  // Elected and not yet Revoked
-  FencingToken lastToken{};            // of its own terms
-  FencingToken highestShown{};         // in any record of another that was delivered to it
-  FencingToken toldOf{};               // by a resource, and near enough to what it knows to be believed
-  FencingToken mayBelieve{};           // by a resource, and near enough to what the store has
+  std::optional<FencingToken> term{};  // elected, and not yet revoked
+  FencingToken lastToken{};            // the token of its last term
+  FencingToken highestShown{};         // in any record of another holder that was delivered to it
+  FencingToken toldOf{};               // reported by a resource, near enough to what it knows to be believed
+  FencingToken mayBelieve{};           // reported by a resource, near enough to what the store has
   bool working{false};                 // the work of a term has not ended
-  bool stuck{false};                   // and it tells of no progress
+  bool stuck{false};                   // the work reports no progress
   bool stopped{false};
-  bool saysFree{false};     // it stopped and said that it does not hold the lease
-  TrueTime releasedAt{-1};  // it stopped and said that the record is marked as released
-  bool unreadable{false};   // the last read told that the record is not understood
-  TrueTime troubledAt{-1};  // the last fault that could delay or lose something of it
-  TrueTime misledAt{-1};    // the last time that it was shown something else than the truth
+  bool saysFree{false};     // it stopped, and reported that it does not hold the lease
+  TrueTime releasedAt{-1};  // it stopped, and reported that the record is marked as released
+  bool unreadable{false};   // by the last read the record cannot be understood
+  TrueTime troubledAt{-1};  // the last fault that could delay or lose something of this life
+  TrueTime misledAt{-1};    // the last time that it was shown something other than the truth
   TrueTime stalledAt{-1};   // until then it may not have run when it should have
 
   void stalledUntil(TrueTime when) noexcept {
@@ -70,7 +70,7 @@ struct SimLife {
   // The request that was sent last.
   Attempt attempt{0};
   bool unanswered{false};
-  Instant sentAt{};  // by its clock as it stood: what it is told of that moment later depends on freezes since
+  Instant sentAt{};  // by its clock at that time: freezes since then change what the clock says of that moment
   std::chrono::nanoseconds timeout{0};
 
   std::array<SentWrite, 32> sent{};
@@ -79,7 +79,7 @@ struct SimLife {
     auto* const found = std::find_if(sent.begin(), sent.end(), [&](const auto& w) { return w.version == version; });
     return found != sent.end() ? found : nullptr;
   }
-  /// Clocks that stand still give several writes one anchor: then the one that was applied.
+  /// If clocks stand still, several writes have the same anchor: then it returns the one that was applied.
   [[nodiscard]] SentWrite* find(const Instant& anchor) {
     SentWrite* found = nullptr;
     for (SentWrite& write : sent) {

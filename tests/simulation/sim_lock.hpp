@@ -1,4 +1,4 @@
-// A candidacy of one term in a simulated process: what its caller has asked for, and what it was answered.
+// A candidacy of one term in a simulated process: what its caller asked for, and the answer.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ struct SimLock {
     none,
     won,
     gaveUp,
-    withdrawn,  ///< its caller has been told that it is over, by the end of its session's wait or by a cancellation
+    withdrawn,  ///< its caller was told that it is over: its session's wait ended, or it was cancelled
   };
 
   std::optional<std::chrono::nanoseconds> patience{};  ///< unset: for ever; zero: one look
@@ -27,17 +27,17 @@ struct SimLock {
   Answer answer{Answer::none};
   bool shownFree{false};  ///< the last record that it was shown is marked as released
 
-  /// As the machine counts it: the parts add up.
+  /// As the machine counts it: the time before Start and the time after it add up.
   [[nodiscard]] std::chrono::nanoseconds waitedAt(const Instant& now) const {
     return waited + (startedAt ? elapsedForHolder(*startedAt, now) : std::chrono::nanoseconds{0});
   }
 };
 
-/// A client of a process: its candidacies have one name, and what one has seen goes to the next.
+/// A client of a process: all its candidacies have one name, and what one has seen is passed to the next.
 struct SimLockClient {
   std::string name;
   std::shared_ptr<const LeaseMemory> memory{};
-  // What the checker knows of that memory.
+  // What the checker knows about that memory.
   FencingToken highestShown{}, toldOf{}, mayBelieve{};
   FencingToken lastToken{};
 };

@@ -12,14 +12,14 @@ namespace {
 
 using Answer = SimLock::Answer;
 
-/// Of one request: the machine gives it up after an eighth more than its time.
+/// For one request: the machine gives it up after its time and an eighth more.
 nanoseconds longestWait(nanoseconds timeout) {
   const nanoseconds limited = std::min<nanoseconds>(timeout, milliseconds{5'000});
   return limited + limited / 8 + milliseconds{5};
 }
 
-/// The acquisition that is under way when the wait ends is awaited, and so is the look at what became of it. Whoever is
-/// free by that look is taken: a second time both.
+/// The machine waits for an acquisition that is under way when the wait ends, and for the read that finds out what
+/// became of it. If that read shows a free lease, it is tried once more: both happen a second time.
 nanoseconds slackOf(const LeaseTiming& timing) {
   const nanoseconds both = longestWait(timing.leadsFor() / 2) + longestWait(timing.heartbeat());
   return 2 * both + nanoseconds{timing.duration()} / 10;
@@ -75,7 +75,7 @@ void SimChecker::boundHolds(const SimLife& life) {
                 millis(*life.lock->patience) + ", and " + millis(slack) + " more are meant");
 }
 
-/// I8. A term that ran out before it was released is left to its lease, and whoever is not told what became of an
+/// I8. A lock whose term ran out before its release is left to expire. A candidacy that does not know what became of an
 /// acquisition says so.
 void SimChecker::candidacyEnded(SimLife& life, ReleaseResult result, const std::optional<LeaseRecord>& truth) {
   const Answer answer = life.lock->answer;
@@ -84,7 +84,7 @@ void SimChecker::candidacyEnded(SimLife& life, ReleaseResult result, const std::
   if (result == ReleaseResult::released) points_.hit(SimPoint::lockWonForNobody);
   const bool misled = life.misledAt >= now_ - 8 * life.timing.duration();
   const SentWrite* const left = truth && !truth->released ? life.find(truth->version) : nullptr;
-  if (left == nullptr || misled || left->refused) return;  // a second copy of what was refused is nobody's gain
+  if (left == nullptr || misled || left->refused) return;  // a second copy of a refused request benefits nobody
   violation(life, "answer", "ends and leaves what it has won to nobody");
 }
 

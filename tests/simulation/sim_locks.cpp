@@ -1,5 +1,5 @@
-// Processes that compete for locks as LockClient does: candidacies of one term, one after another, and what each has
-// seen goes to the next.
+// Processes that compete for locks as LockClient does: candidacies of one term, one after another. What each has seen
+// is passed to the next.
 #include <utility>
 
 #include "simulation/sim_world.hpp"
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// As LockSession waits: a machine can say more of the end of a wait, and gets a moment for it.
+/// As LockSession does: the machine can report more about the end of a wait, and gets a moment for it.
 constexpr std::chrono::milliseconds answerGrace{25};
 constexpr std::chrono::milliseconds longestLook{5'000};
 
@@ -20,7 +20,7 @@ std::string SimWorld::beaconOf(const Process& process) {
   return process.clients.empty() ? process.life->name : process.clients.front().name;
 }
 
-/// Two clients, which stand in line.
+/// Two clients that share a line.
 void SimWorld::startLocks(Process& process) {
   const std::string name = process.life->name;
   process.clients = {{name}, {name + "b"}};
@@ -32,7 +32,7 @@ SimLock SimWorld::drawLock(Nanos waited) {
   SeededRandom& random = stream(FaultKind::locks);
   SimLock lock{.mustExist = random.chance(0.1), .removes = random.chance(0.2), .waited = waited};
   const std::uint64_t kind = random.below(4);
-  if (kind == 0) lock.patience = lock.waited = Nanos{0};  // it stands in no line
+  if (kind == 0) lock.patience = lock.waited = Nanos{0};  // it joins no line
   if (kind >= 2) lock.patience = waited + upTo(random, (kind == 2 ? 1 : 6) * lease_);
   return lock;
 }
@@ -48,8 +48,8 @@ OneTerm SimWorld::oneTermOf(const SimLock& lock, SimLockClient& client) {
   return options;
 }
 
-/// The process goes on, and with it its clock, what its clients have seen, and a term that it has lost but may still
-/// wind up.
+/// The process continues: its clock, what its clients have seen, and a term that it has lost, whose work may still be
+/// ending.
 void SimWorld::beginCandidacy(Process& process, Turn turn) {
   SeededRandom& random = stream(FaultKind::locks);
   SimLockClient& client = process.clients[turn.client];
@@ -85,8 +85,8 @@ void SimWorld::beginCandidacy(Process& process, Turn turn) {
                              .predecessor = std::move(turn.predecessor)});
 }
 
-/// By its session, or by its caller who has no more patience than that. Where neither does it, the machine ends the
-/// wait alone.
+/// The wait is ended by its session, or by a caller that loses patience earlier. If neither does it, the machine ends
+/// the wait by itself.
 void SimWorld::boundWait(Process& process) {
   SeededRandom& random = stream(FaultKind::locks);
   const SimLife& life = *process.life;
@@ -113,7 +113,7 @@ void SimWorld::hold(Process& process) {
   tellTask(process, life, now_ + upTo(random, most), [this, &process, life] { letGo(process, life); });
 }
 
-/// The work has ended, whatever became of the lock meanwhile. Again: no effect.
+/// The work has ended, whatever happened to the lock meanwhile. A second call has no effect.
 void SimWorld::letGo(Process& process, const SimLife* life) {
   SimLife& own = *process.life;
   if (&own != life || !std::exchange(own.working, false) || own.stopped) return;
@@ -129,7 +129,7 @@ void SimWorld::endCandidacy(Process& process, const action::Stopped& stopped) {
   SimLockClient& client = process.clients[isFirst ? 0 : 1];
   if (stopped.result == ReleaseResult::notDrained) report_.points.hit(SimPoint::lockLeftUndrained);
   SeededRandom& random = stream(FaultKind::locks);
-  const bool forgets = random.chance(0.05);  // for newer keys
+  const bool forgets = random.chance(0.05);  // its memory was dropped in favour of newer keys
   client.memory = forgets ? nullptr : stopped.memory;
   client.lastToken = forgets ? FencingToken{} : life.lastToken;
   client.highestShown = forgets ? FencingToken{} : life.highestShown;
@@ -143,7 +143,7 @@ void SimWorld::endCandidacy(Process& process, const action::Stopped& stopped) {
   tellTask(process, &life, now_ + gap, [this, &process, next, inLine] { nextCandidacy(process, next, inLine); });
 }
 
-/// Who stood in line has waited, and another client there learns what the one before it left.
+/// A candidacy that comes from the line has waited. If another client was before it, it learns what that one left.
 void SimWorld::nextCandidacy(Process& process, std::size_t client, bool inLine) {
   if (!restarts_) return;
   if (process.restartWhenStopped) return start(process);

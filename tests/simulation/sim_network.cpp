@@ -1,4 +1,4 @@
-// Requests and their replies: lost, late, doubled, in another order, refused, or answered with nothing certain.
+// Requests and their replies: lost, late, duplicated, reordered, refused, or answered without certainty.
 #include <utility>
 
 #include "simulation/sim_world.hpp"
@@ -56,7 +56,7 @@ SimWorld::Fate SimWorld::drawFate(const Process& process) {
   return fate;
 }
 
-/// A client that answers by its deadline if nothing else does; or one that leaves it to the machine to give up.
+/// A client that answers at its deadline if nothing else does; or one that leaves it to the machine to give up.
 SimWorld::Task SimWorld::givesUp(const Process& process, Attempt attempt, Task timeout) const {
   if (plan_.has(FaultKind::silentClient)) return {};
   return [life = process.life.get(), attempt, timeout = std::move(timeout)] {

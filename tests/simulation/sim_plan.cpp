@@ -32,7 +32,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   return most;
 }();
 
-/// Kinds that make most of the oracles silent, and are drawn less often for that.
+/// Kinds that silence most of the oracles, and so are drawn less often.
 bool isDrastic(FaultKind kind) {
   return kind == FaultKind::freeze || kind == FaultKind::wildRate || kind == FaultKind::overwrite ||
          kind == FaultKind::staleRead || kind == FaultKind::loseCounter;
@@ -67,7 +67,8 @@ SimStreams::SimStreams(std::uint64_t seed)
       process{SeededRandom{seed}.split(5)},
       faults{faultStreams(SeededRandom{seed}, std::make_index_sequence<faultKinds>{})} {}
 
-// The order of the draws is what a seed means, so it is written down here and not left to the order of the members.
+// The order of the draws defines what a seed means. So it is written here and does not depend on the order of the
+// members.
 // NOLINTBEGIN(cppcoreguidelines-prefer-member-initializer)
 SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
   for (std::size_t i = 0; i < faultKinds; ++i) {
@@ -80,11 +81,11 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
   SeededRandom& plan = streams.plan;
   constexpr std::chrono::milliseconds leases[] = {100ms, 300ms, 1'000ms, 3'000ms, 10'000ms, 10'000ms, 30'000ms};
   lease = leases[plan.below(7)];
-  // One in thirty may be a crowd, where crowds are allowed.
+  // One run in thirty has a crowd, where crowds are allowed.
   const bool crowd = plan.below(12) == 0 && has(FaultKind::crowd);
   candidates = candidatesOf(plan, crowd);
   if (options.candidates != 0) candidates = std::min(candidates, options.candidates);
-  constexpr std::int64_t slowness[] = {100'000, 5'000, 500, 25};  // the slowest message takes this part of a lease
+  constexpr std::int64_t slowness[] = {100'000, 5'000, 500, 25};  // the slowest message takes a lease divided by this
   mostDelay = TrueTime{lease} / slowness[plan.below(4)];
   leastDelay = mostDelay / 20;
   constexpr double bounds[] = {500e-6, 500e-6, 0.01, 0.05};
@@ -93,14 +94,15 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
   mode = options.mode == SimMode::drawn ? drawn : options.mode;
   const StoreKind kind = storeOf(plan);
   store = options.store == StoreKind::drawn ? kind : options.store;
-  // A renewal that lengthens a lease is three round trips there, within a heartbeat that may be a tenth of this lease.
+  // With DynamoDB a renewal that lengthens a lease takes three round trips, and a heartbeat may be a tenth of this
+  // lease.
   if (store == StoreKind::dynamodb) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);
   leastDelay = mostDelay / 20;
 }
 // NOLINTEND(cppcoreguidelines-prefer-member-initializer)
 
 LeaseTiming SimPlan::timingFor(SeededRandom& random, bool tellsProgress) const {
-  constexpr int halves[] = {2, 2, 2, 4, 1};  // some candidates are configured otherwise than the rest
+  constexpr int halves[] = {2, 2, 2, 4, 1};  // some candidates are configured differently from the rest
   const int half = halves[random.below(5)];
   LeaseOptions options = optionsFor(lease * (has(FaultKind::mixedLeases) ? half : 2) / 2, tellsProgress);
   if (random.chance(0.3)) options.heartbeat = std::max(options.duration / 5, std::chrono::milliseconds{10});
@@ -118,7 +120,7 @@ LeaseTiming SimPlan::changedTiming(SeededRandom& random, bool tellsProgress) con
 LeaseOptions SimPlan::optionsFor(std::chrono::milliseconds duration, bool tellsProgress) const {
   LeaseOptions options;
   options.duration = std::max(duration, minLeaseDuration);
-  // L (1 + e) / (1 - e) is what the guard has to cover; for the usual e that is the default.
+  // The guard has to cover L (1 + e) / (1 - e); for the usual e the default does.
   if (rateBound > 500e-6) {
     const double part = 2.1 * rateBound * static_cast<double>(options.duration.count());
     options.guard = std::chrono::milliseconds{static_cast<std::int64_t>(std::ceil(part)) + 1};

@@ -11,7 +11,7 @@
 
 namespace tenure::test {
 
-/// One stream for each concern: one more draw in one does not shift the others.
+/// One stream for each concern: one more draw in one of them does not shift the others.
 struct SimStreams {
   explicit SimStreams(std::uint64_t seed);
 
@@ -19,8 +19,8 @@ struct SimStreams {
   std::array<SeededRandom, faultKinds> faults;
 };
 
-/// Swarm testing: each run switches a random subset of the fault kinds on, so that combinations are met that a mixture
-/// of everything at once would drown.
+/// Swarm testing: each run enables a random subset of the fault kinds. So combinations occur that would be too rare in
+/// a mixture of everything at once.
 struct SimPlan {
   SimPlan(const SimOptions& options, SimStreams& streams);
 
@@ -28,15 +28,15 @@ struct SimPlan {
   std::size_t candidates{3};
   SimMode mode{SimMode::safety};
   StoreKind store{StoreKind::model};
-  TrueTime leastDelay{0}, mostDelay{0};  // of a message, one way
+  TrueTime leastDelay{0}, mostDelay{0};  // of a message, in one direction
   double rateBound{500e-6};              // how wrong RAW may be; the guard covers it
   std::array<double, faultKinds> rates{};
 
   [[nodiscard]] double rate(FaultKind kind) const noexcept { return rates[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] bool has(FaultKind kind) const noexcept { return rate(kind) > 0; }
-  /// The timing of one candidate. `tellsProgress`: its work can get stuck, as a lock's cannot.
+  /// The timing of one candidate. `tellsProgress`: its work can get stuck. The work of a lock cannot.
   [[nodiscard]] LeaseTiming timingFor(SeededRandom& random, bool tellsProgress) const;
-  /// Another one, of half, once or twice the usual lease.
+  /// Another timing, of half the usual lease, the usual one or twice that.
   [[nodiscard]] LeaseTiming changedTiming(SeededRandom& random, bool tellsProgress) const;
   [[nodiscard]] std::string text() const;
 

@@ -1,4 +1,4 @@
-// Rare paths that a suite of runs must have met at least once, else it was blind to them.
+// Rare paths that the runs of a suite must take at least once; otherwise the suite does not test them.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Which rare paths a step took, seen from outside of the machine.
+// Which rare paths a step took, as seen from outside the machine.
 #include "simulation/sim_world.hpp"
 
 namespace tenure::test {
@@ -44,7 +44,7 @@ SimPoint pointOf(RevokeReason reason) {
 
 }  // namespace
 
-/// Before the actions are performed: the life still shows what was before.
+/// Called before the actions are performed: the life still shows the state before the step.
 void SimWorld::noteStep(Process& process, LeaseState before, bool wasInDoubt, const LeaseEvent& event,
                         const LeaseActions& actions) {
   PointCounts& points = report_.points;

@@ -1,4 +1,4 @@
-// What is to happen in a simulated world, ordered by true time and then by when it was planned.
+// What will happen in a simulated world, ordered by true time, and then by the order in which it was planned.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class SimQueue {
 
   [[nodiscard]] bool hasBy(TrueTime end) const { return !heap_.empty() && heap_.front().when <= end; }
 
-  /// The next one and its time. There must be one.
+  /// The next task and its time. The queue must not be empty.
   std::pair<TrueTime, Task> pop() {
     std::pop_heap(heap_.begin(), heap_.end(), later);
     const Planned next = heap_.back();
@@ -50,7 +50,7 @@ class SimQueue {
   }
 
   std::vector<Planned> heap_;
-  std::vector<Task> tasks_;  // by slot, so that the heap moves small things only
+  std::vector<Task> tasks_;  // by slot, so that the heap moves only small things
   std::vector<std::uint32_t> free_;
   std::uint64_t order_{0};
 };

@@ -45,7 +45,7 @@ class Shrinker {
     }
     return false;
   }
-  /// Halves first, then one by one.
+  /// First halves, then single kinds.
   bool fewerFaults() {
     bool any = false;
     for (std::size_t width = faultKinds / 2; width > 0; width /= 2) {
@@ -81,7 +81,7 @@ bool numeric(const std::string& text) {
   return !text.empty() && text.size() < 20 && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-/// Empty: understood.
+/// An empty text: it was understood.
 std::string apply(const std::string& name, const std::string& value, SimOptions& options) {
   const bool isNumber = numeric(value);
   if (name == "seed" && isNumber) return options.seed = std::stoull(value), "";

@@ -29,7 +29,7 @@ class ModelStore final : public SimStore {
     next.released = request.purpose == WriteRequest::Purpose::release;
     const Applied applied{next.token, stepDown_ == next.token};
     const bool removes = next.released && request.removes;
-    if (removes) counter_ = highest();  // the record's copy goes with it
+    if (removes) counter_ = highest();  // the copy in the record is deleted with it
     if (removes) openLease_ = std::chrono::milliseconds{0};
     is(removes ? std::nullopt : std::optional{std::move(next)});
     return applied;
@@ -60,7 +60,8 @@ class ModelStore final : public SimStore {
     if (!acquires && (!record() || record()->holder != request.record.holder)) return false;
     return std::find(request.expected.begin(), request.expected.end(), told()->version) != request.expected.end();
   }
-  /// A release that marks leaves the counter as it was, as DynamoDB's does; the memory store's clears the open term.
+  /// A release that marks the record leaves the counter as it was, as DynamoDB's does; the memory store's closes the
+  /// term.
   void is(std::optional<LeaseRecord> record) {
     std::optional<LeaseRecord> told = record;
     const bool open = openLease_.count() > 0 && sabotage_ != Sabotage::openTermUntold;
@@ -88,7 +89,7 @@ class MemoryTableStore final : public SimStore {
     if (std::holds_alternative<Applied>(outcome)) refresh();
     return outcome;
   }
-  /// By the store's own removal: the table is not reached otherwise.
+  /// Uses the store's own removal: there is no other access to the table.
   bool erase() override {
     if (!std::holds_alternative<Applied>(table_.remove(key_, record()->version))) return false;
     refresh();

@@ -1,4 +1,4 @@
-// Who led when, and what was done to whom, as a picture.
+// A picture of who led when, and which faults hit which process.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ struct SimTimeline {
   struct Span {
     std::size_t process;
     std::int64_t from, to;  ///< nanoseconds of true time
-    std::string what;       ///< "token 3"; or why it stood still
+    std::string what;       ///< "token 3", or why it stood still
     bool term;
   };
   struct Mark {
@@ -24,10 +24,10 @@ struct SimTimeline {
   std::int64_t end{0};
   std::vector<Span> spans;
   std::vector<Mark> marks;
-  std::vector<Mark> world;  ///< of the store; `process` has no meaning
+  std::vector<Mark> world;  ///< events of the store; `process` has no meaning
 };
 
-/// One self-contained page.
+/// One self-contained HTML page.
 [[nodiscard]] std::string htmlOf(const SimTimeline& timeline, const std::string& title, const std::string& subtitle);
 
 }  // namespace tenure::test

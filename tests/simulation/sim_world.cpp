@@ -8,12 +8,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// From the end of the faults to a leader, in the longest leases of the run; beside it three seconds for the backoff
-/// of errors that do not pass by themselves, which has a floor of one. What it is made of: messages and pauses that are
-/// still under way (3), the lease of a holder that is gone (1), work that ends late (2), a candidate that has stepped
-/// down and lets others come first (2 and the rest of its lease), a backoff (1), a poll and a race (1).
+/// The time from the end of the faults to a leader, in the longest leases of the run. Three seconds are added for the
+/// backoff of errors that do not pass by themselves, which is at least one second. The parts: messages and pauses that
+/// are still under way (3), the lease of a holder that is gone (1), work that ends late (2), a candidate that has
+/// stepped down and lets others come first (2 and the rest of its lease), a backoff (1), a poll and a race (1).
 constexpr int healLeases = 11;
-constexpr std::uint64_t mostAtOnce = 100'000;  // things that happen at one and the same moment
+constexpr std::uint64_t mostAtOnce = 100'000;  // events at the same moment
 
 }  // namespace
 
@@ -68,7 +68,7 @@ void SimWorld::runSafety() {
   runUntil(now_ + 4 * lease_);
 }
 
-/// A part of the candidates may stay cut off for good: the others have to get on without them.
+/// Some candidates may stay cut off for good: the others must manage without them.
 void SimWorld::runLiveness() {
   faults_ = false;
   endForeign();
@@ -159,7 +159,7 @@ void SimWorld::start(Process& process) {
   step(process, begin);
 }
 
-/// As one who watched the lease in a listing begins to compete: what it saw is old by then.
+/// Like an elector that begins to compete for a lease that it watched in listings: what it saw is already old.
 void SimWorld::startWithSighting(Process& process, event::Start begin) {
   SimLife& life = *process.life;
   const Instant since = life.clock.at(now_);
@@ -168,7 +168,7 @@ void SimWorld::startWithSighting(Process& process, event::Start begin) {
   tell(process, now_ + upTo(stream(FaultKind::sighting), lease_), std::move(begin));
 }
 
-/// The process is gone in the middle of whatever it did. Its beacon tells, where death notices work.
+/// The process dies in the middle of anything. If deaths are reported in this run, its liveness file shows the death.
 void SimWorld::kill(Process& process, TrueTime mostDown) {
   note(process, "CRASHED");
   mark(process, "crash");

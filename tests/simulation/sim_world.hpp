@@ -14,7 +14,7 @@
 
 namespace tenure::test {
 
-/// Single-threaded: one queue of things to happen.
+/// Single-threaded: one queue of events.
 class SimWorld final : public SimSurroundings {
  public:
   explicit SimWorld(const SimOptions& options);
@@ -48,20 +48,20 @@ class SimWorld final : public SimSurroundings {
     std::unique_ptr<SimEndpoint> endpoint{};  // its own store object, where it has one
     TrueTime startedAt{0};
     TrueTime pausedUntil{0};
-    TrueTime wakeAt{-1};   // when it wants to be woken; negative: not at all
-    TrueTime alarmAt{-1};  // when it is looked at whether it wants to
+    TrueTime wakeAt{-1};   // the next time when it wants to be woken; negative: never
+    TrueTime alarmAt{-1};  // when the alarm checks that
     bool restartWhenStopped{false};
     bool cutOff{false};
     TrueTime oneWayUntil{0};
     bool asleep{false};
-    std::int64_t ledFrom{-1};                   // for the timeline
+    std::int64_t ledFrom{-1};                   // start of its leadership, for the timeline
     std::vector<SimLockClient> clients{};       // empty: its candidates are electors
-    std::shared_ptr<const LeaseMemory> left{};  // by the candidacy before
-    std::size_t leftBy{0};                      // of its clients
+    std::shared_ptr<const LeaseMemory> left{};  // by the previous candidacy
+    std::size_t leftBy{0};                      // the index of that client
     std::vector<SimLife*> ended{};              // candidacies whose terms may still be valid
   };
 
-  /// Of the term that was last given away, for the points.
+  /// The last term that was given to a candidate, for the points.
   struct LastTerm {
     std::size_t process{0};
     bool crashed{false}, released{false}, foreign{false}, deleted{false};
@@ -71,7 +71,7 @@ class SimWorld final : public SimSurroundings {
   // sim_world.cpp: time, lives, phases
   void at(TrueTime when, Task what) { queue_.push(std::max(when, now_), std::move(what)); }
   void runUntil(TrueTime end);
-  /// A run ends with the first rule that is broken: what comes after it tells nothing.
+  /// A run ends at the first broken rule: what comes after it has no meaning.
   [[nodiscard]] bool failed() const { return !checker_.violations().empty(); }
   void runSafety();
   void runLiveness();
@@ -81,7 +81,7 @@ class SimWorld final : public SimSurroundings {
   void startWithSighting(Process& process, event::Start begin);
   void kill(Process& process) { kill(process, 2 * lease_); }
   void kill(Process& process, TrueTime mostDown);
-  /// Something for the present life of a process; it waits while the process is paused, and is lost with it.
+  /// Plans work for the present life of a process. The work waits while the process is paused, and is lost with it.
   template <class Work>
   void tellTask(Process& process, const SimLife* life, TrueTime when, Work task) {
     at(when, [this, &process, life, task = std::move(task)]() mutable {
@@ -105,7 +105,7 @@ class SimWorld final : public SimSurroundings {
   void mark(const Process& process, const std::string& what);
   void span(const Process& process, TrueTime length, const std::string& what);
 
-  // sim_actions.cpp: the machines and what they ask for
+  // sim_actions.cpp: the machines, and what they ask for
   void step(Process& process, const LeaseEvent& event);
   void perform(Process& process, const LeaseAction& action, bool dropsOld);
   void performElected(Process& process, const action::Elected& elected);
@@ -125,7 +125,7 @@ class SimWorld final : public SimSurroundings {
     Nanos waited{0};
   };
   void startLocks(Process& process);
-  /// From now on the process competes as an elector does, as soon as it has let go.
+  /// From now on the process competes as an elector does, as soon as it has released its lock.
   void endLocks(Process& process);
   [[nodiscard]] static std::string beaconOf(const Process& process);
   void beginCandidacy(Process& process, Turn turn);
@@ -199,10 +199,10 @@ class SimWorld final : public SimSurroundings {
   TrueTime healedAt_{-1};
   LastTerm last_{};
   TrueTime lastWriteAt_{0};
-  std::uint64_t nonsense_{1};  // the last token that was made up
+  std::uint64_t nonsense_{1};  // the last token that was invented
 
-  // The client of another make.
-  RecordVersion foreignVersion_{};  // of its record while it holds the lease
+  // The foreign client.
+  RecordVersion foreignVersion_{};  // version of its record while it holds the lease
   RecordVersion foreignSaw_{};
   TrueTime foreignSawAt_{0};
   TrueTime foreignLease_;

@@ -1,4 +1,4 @@
-// Several LeaseMachines against a store, in virtual time, under a seed: every run replays exactly.
+// Several LeaseMachines against a store, in virtual time, under a seed: every run can be replayed exactly.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,13 @@ namespace tenure::test {
 
 enum class SimMode {
   drawn,     ///< one of the two, by the seed
-  safety,    ///< faults until the end; nothing is asked but that nothing bad happens
-  liveness,  ///< faults, then none: a leader within a stated bound, who then stays
+  safety,    ///< faults until the end; the only demand is that nothing bad happens
+  liveness,  ///< faults, then none: a leader within a stated bound, which then stays the leader
 };
 
 enum class StoreKind {
   drawn,     ///< mostly the model
-  model,     ///< a conditional register with a counter, as simple as can be
+  model,     ///< a conditional register with a counter, as simple as possible
   memory,    ///< the memory store's table as it is shipped
   dynamodb,  ///< the DynamoDB store as it is shipped, over a simulated service
 };
@@ -31,10 +31,10 @@ struct SimOptions {
   SimMode mode{SimMode::drawn};
   StoreKind store{StoreKind::drawn};
   FaultSet allowed{FaultSet{}.set()};  ///< a run draws a subset of these
-  std::size_t candidates{0};           ///< at most so many; 0: as drawn
-  unsigned leases{60};                 ///< how long there are faults
+  std::size_t candidates{0};           ///< at most this many; 0: as drawn
+  unsigned leases{60};                 ///< for how long there are faults
   Sabotage sabotage{Sabotage::none};
-  bool canary{false};  ///< each hundredth seed fails, to show that failures are told
+  bool canary{false};  ///< each hundredth seed fails, to show that failures are reported
   bool trace{false};
   bool timeline{false};
 
@@ -42,7 +42,7 @@ struct SimOptions {
 };
 
 struct Violation {
-  std::string oracle;  ///< which rule, one word
+  std::string oracle;  ///< the rule, one word
   std::string text;    ///< who, when, what
 };
 
@@ -50,7 +50,7 @@ struct SimTotals {
   std::uint64_t acquisitions{0}, renewals{0}, ambiguous{0}, requests{0}, steps{0}, crashes{0}, pauses{0};
   double hours{0};
   double leases{0};
-  double slowestHeal{0};  ///< in longest leases: from the end of the faults to a leader
+  double slowestHeal{0};  ///< longest time from the end of the faults to a leader, in longest leases
 
   void add(const SimTotals& other);
 };
@@ -59,7 +59,7 @@ struct SimReport {
   std::vector<Violation> violations;
   PointCounts points;
   SimTotals totals;
-  std::uint64_t digest{0};  ///< of everything that was done: equal runs, equal digests
+  std::uint64_t digest{0};  ///< hash of everything that was done: equal runs have equal digests
   std::string configuration;
   std::string trace;
   SimTimeline timeline;
@@ -67,13 +67,13 @@ struct SimReport {
 
 [[nodiscard]] SimReport simulate(const SimOptions& options);
 
-/// Builds without the DynamoDB store draw other stores.
+/// Builds without the DynamoDB store draw from the other stores.
 [[nodiscard]] bool hasDynamoDb() noexcept;
 
 [[nodiscard]] std::string_view toString(SimMode mode) noexcept;
 [[nodiscard]] std::string_view toString(StoreKind store) noexcept;
 
-/// `tenure-sim --seed 7 --store model --mode safety`: what runs this again.
+/// `tenure-sim --seed 7 --store model --mode safety`: the command that repeats this run.
 [[nodiscard]] std::string replayCommand(const SimOptions& options);
 
 }  // namespace tenure::test

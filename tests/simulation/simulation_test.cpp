@@ -1,5 +1,5 @@
 // The protocol under all faults at once (I1 to I5, I7 to I11, stability and liveness; faults T1 to T16, T18, T28, T29).
-// docs/simulation.md says how to run more of it and how to read what it tells.
+// docs/simulation.md says how to run more seeds and how to read the output.
 //
 //   TENURE_SIM_SEEDS=100000 simulation_test --gtest_filter='Simulation.holds*'    more seeds
 #include <algorithm>
@@ -52,7 +52,7 @@ TEST(Simulation, holdsEveryInvariantAndMeetsEveryRarePath) {
   EXPECT_TRUE(state.failures.empty()) << told(state);
   RecordProperty("hours", std::to_string(state.totals.hours));
   RecordProperty("acquisitions", std::to_string(state.totals.acquisitions));
-  if (seeds < 4000) return;  // too few to meet all
+  if (seeds < 4000) return;  // too few runs to reach all points
   for (const std::string& point : missedPoints(state.points)) ADD_FAILURE() << "never met: " << point;
 }
 
@@ -87,7 +87,7 @@ TEST(Simulation, theSameSeedGivesTheSameTrace) {
   EXPECT_EQ(digests.size(), 20U);
 }
 
-/// How many threads there are changes nothing either.
+/// The number of threads does not change the result either.
 TEST(Simulation, threadsChangeNothing) {
   CampaignOptions options;
   options.last = 40;
@@ -100,7 +100,7 @@ TEST(Simulation, threadsChangeNothing) {
   EXPECT_EQ(together.repeated, 4U);
 }
 
-/// The checks see a broken world. That they see a broken machine is shown by the mutants.
+/// The checks notice a broken store. The mutants show that they notice a broken machine.
 TEST(Simulation, seesABrokenStore) {
   for (const Sabotage sabotage :
        {Sabotage::noCondition, Sabotage::noRenewCondition, Sabotage::tokenRestarts, Sabotage::openTermUntold}) {

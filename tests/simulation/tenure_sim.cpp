@@ -1,5 +1,5 @@
 // The simulation by hand: seeds, replays, pictures, mutants. Exit code 0: nothing broke (or every mutant was killed);
-// 1: something did; 2: usage.
+// 1: something broke; 2: usage.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -137,7 +137,7 @@ void tellFailure(const Arguments& args, const Failure& failure, const std::strin
   if (!args.saveTo.empty()) writeFile(args.saveTo, regressionText(small.options, small.report.violations.front().text));
 }
 
-/// Failures are told when they occur, too: a run of hours may be ended before its summary.
+/// Failures are also reported when they occur: a run of hours may be ended before its summary.
 std::function<void(const CampaignState&)> progressOf(double hours, std::uint64_t seeds) {
   const bool terminal = isatty(STDERR_FILENO) != 0;
   return [=, told = 0U, failures = std::size_t{0}](const CampaignState& state) mutable {

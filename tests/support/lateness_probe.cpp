@@ -21,7 +21,7 @@ std::vector<int> processors() {
   return out;
 }
 
-/// Of the calling thread. Not pinned it measures as well, only not each processor.
+/// Pins the calling thread. Without it the probe also measures, but not each processor.
 void pinTo(int processor) {
   if (processor < 0) return;
   cpu_set_t one;

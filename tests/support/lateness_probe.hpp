@@ -1,4 +1,4 @@
-// How late the machine is at present, so that a test of times does not take a busy machine for a slow product.
+// How late the machine is at present. So a test of times does not blame a busy machine on the product.
 #pragma once
 
 #include <atomic>
@@ -8,8 +8,8 @@
 
 namespace tenure::test {
 
-/// On each processor that this process may use, a thread asks to be woken in a moment, again and again, and notes how
-/// late it was. Pinned, because a host that takes one processor away holds up what is on that one only.
+/// On each processor that this process may use, a thread repeatedly sleeps for a moment, and records how late it woke.
+/// The threads are pinned: if a host takes one processor away, only the threads on that processor are delayed.
 class LatenessProbe {
  public:
   LatenessProbe();
@@ -17,9 +17,9 @@ class LatenessProbe {
   LatenessProbe(const LatenessProbe&) = delete;
   LatenessProbe& operator=(const LatenessProbe&) = delete;
 
-  /// The worst since it was made; one that is overdue at this moment counts.
+  /// The worst lateness since construction; a wake-up that is overdue at this moment counts.
   [[nodiscard]] std::chrono::nanoseconds worst() const;
-  /// How often each has been woken at least.
+  /// How often each thread has woken at least.
   [[nodiscard]] int rounds() const;
 
  private:

@@ -16,11 +16,12 @@ void awaitTime(steady_clock::time_point time) {
   while (steady_clock::now() < time) std::this_thread::yield();
 }
 
-/// A process with a probe; its exit code is how many tens of milliseconds the probe has seen, once the pipe is closed.
+/// A process with a probe. Once the pipe is closed, its exit code is the lateness that the probe has seen, in tens of
+/// milliseconds.
 pid_t probing(int ready, int go, int goesWriter) {
   const pid_t child = fork();
   if (child != 0) return child;
-  close(goesWriter);  // else it would wait for itself
+  close(goesWriter);  // otherwise it would wait for itself
   const LatenessProbe probe;
   while (probe.rounds() < 3) std::this_thread::yield();
   [[maybe_unused]] const ssize_t said = write(ready, "r", 1);

@@ -8,7 +8,7 @@ namespace tenure::test {
 
 using std::chrono::nanoseconds;
 
-/// Marks this thread as the one that runs tasks, also when a task throws out of it.
+/// Marks this thread as the one that runs tasks, even if a task throws.
 class ManualScheduler::Running {
  public:
   explicit Running(ManualScheduler& scheduler) : scheduler_{scheduler} {
@@ -30,7 +30,8 @@ class ManualScheduler::Running {
 ManualScheduler::ManualScheduler(Instant start) : clock_{std::make_shared<ManualClock>(start)} {}
 
 ManualScheduler::~ManualScheduler() {
-  // What a task holds may post again when it is destroyed, so tasks are dropped outside the lock until none is left.
+  // An object that a task owns may post again when it is destroyed. So tasks are dropped outside the lock until none is
+  // left.
   for (;;) {
     std::deque<Task> posted;
     std::map<Due, Task> timers;
@@ -66,7 +67,7 @@ Scheduler::TimerId ManualScheduler::schedule(nanoseconds delay, Task task) {
 
 void ManualScheduler::cancel(TimerId id) noexcept {
   requireTask("cancel");
-  Task dropped;  // destroyed after the lock is gone: it may hold the last reference to something that posts
+  Task dropped;  // destroyed after the lock is released: it may hold the last reference to an object that posts
   const std::lock_guard lock{mutex_};
   const auto found = std::find_if(timers_.begin(), timers_.end(), [&](const auto& t) { return t.first.second == id; });
   if (found == timers_.end()) return;

@@ -23,7 +23,7 @@ namespace tenure::test {
 /// is noexcept, so the process ends there), and so does running tasks from inside a task.
 class ManualScheduler final : public Scheduler {
  public:
-  /// Clocks start at values that differ, so that code which mixes them up is found out.
+  /// The clocks start at different values, so that code that confuses them is found.
   static constexpr Instant defaultStart{std::chrono::hours{1}, std::chrono::hours{2}, std::chrono::hours{3}};
 
   explicit ManualScheduler(Instant start = defaultStart);
@@ -36,21 +36,21 @@ class ManualScheduler final : public Scheduler {
   void cancel(TimerId id) noexcept override;
   [[nodiscard]] bool isCurrent() const noexcept override;
 
-  /// Runs posted tasks and timers that are due until there are none, without moving time. Returns how many ran.
+  /// Runs posted tasks and due timers until there are none, without moving time. Returns how many ran.
   std::size_t runReady();
 
-  /// Runs what is ready, then moves all clocks by `by`, stopping at the due time of each timer to run it and what it
-  /// posts. A task thus sees the very instant for which it was scheduled. Returns how many tasks ran.
+  /// Runs what is ready, then moves all clocks by `by`. It stops at the due time of each timer, to run it and the tasks
+  /// that it posts. So a task sees exactly the instant for which it was scheduled. Returns how many tasks ran.
   std::size_t advance(std::chrono::nanoseconds by);
 
   /// Advances to the next timer and runs it; false (and time unmoved) if there is none.
   bool advanceToNextTimer();
 
-  /// Moves each clock by its own amount and runs nothing: slewed clocks, a stopped process (all clocks go on, no
+  /// Moves each clock by its own amount and runs nothing: slewed clocks, a stopped process (all clocks continue, no
   /// task runs). Timers that became due run late, at the next runReady() or advance().
   void moveClocks(const Instant& by);
 
-  /// The machine was suspended: only CLOCK_BOOTTIME went on, and nothing ran.
+  /// The machine was suspended: only CLOCK_BOOTTIME continued, and nothing ran.
   void suspend(std::chrono::nanoseconds by) { moveClocks({.boottime = by}); }
 
   [[nodiscard]] std::size_t postedTasks() const;
@@ -66,7 +66,7 @@ class ManualScheduler final : public Scheduler {
   std::size_t drainReady();
   void requireTask(const char* call) const;
 
-  /// Stands still by itself.
+  /// Its time moves only when the test moves it.
   class ManualClock final : public Clock {
    public:
     explicit ManualClock(Instant start) : now_{start} {}
@@ -83,7 +83,7 @@ class ManualScheduler final : public Scheduler {
   std::deque<Task> posted_;
   std::map<Due, Task> timers_;
   TimerId lastTimer_{0};
-  std::thread::id runner_;  // default-made: no task is running
+  std::thread::id runner_;  // default value: no task is running
 };
 
 }  // namespace tenure::test

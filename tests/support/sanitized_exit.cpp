@@ -1,6 +1,6 @@
-// In every program of a build with AddressSanitizer: the threads of the library end before the process does. A client
-// that one of its own threads destroyed cannot wait for that thread, and the leak checker does not see what a thread
-// holds that is just ending: OpenSSL frees its random generators there, until its own exit handler has run.
+// Part of every program of a build with AddressSanitizer: it makes the threads of the library end before the process
+// does. If one of a client's own threads destroyed it, it cannot wait for that thread. The leak checker does not see
+// what an ending thread holds: OpenSSL frees its random generators there, until its own exit handler has run.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include <system_error>
 #include <unistd.h>
 
-/// Not there in programs without OpenSSL.
+/// Null in programs without OpenSSL.
 extern "C" [[gnu::weak]] int OPENSSL_init_crypto(std::uint64_t options, const void* settings);
 
 namespace {
@@ -24,7 +24,7 @@ bool hasThreadOfTheLibrary() {
   return false;
 }
 
-/// Seen three times in a row: where one thread ends under the listing, those behind it are left out.
+/// The condition must be seen three times in a row: if a thread ends during the listing, those after it are missing.
 void letThreadsEnd() {
   int without = 0;
   for (int i = 0; i < 200 && without < 3; ++i) {
@@ -33,7 +33,7 @@ void letThreadsEnd() {
   }
 }
 
-/// What is registered last runs first. Without any option OpenSSL would take its initialisation for done.
+/// The handler that is registered last runs first. Without any option OpenSSL would consider its initialisation done.
 int registerBehindOpenSsl() {
   constexpr std::uint64_t loadCryptoStrings = 2;
   if (OPENSSL_init_crypto != nullptr) OPENSSL_init_crypto(loadCryptoStrings, nullptr);

@@ -26,7 +26,7 @@ class SeededRandom final : public RandomSource {
   /// True with this probability.
   bool chance(double probability) { return static_cast<double>(next() >> 11U) * 0x1p-53 < probability; }
 
-  /// Another stream that depends on this one's seed only, so that one more draw in one does not shift the other.
+  /// Another stream that depends only on this one's seed, so that one more draw in one does not shift the other.
   [[nodiscard]] SeededRandom split(std::uint64_t stream) const {
     return SeededRandom{SeededRandom{state_ ^ (stream * 0xD6E8'FEB8'6659'FD93ULL)}.next()};
   }

@@ -1,4 +1,4 @@
-// A directory that goes with the test.
+// A directory that is deleted after the test.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace tenure::test {
 
-/// A new, empty directory under the system's place for temporary files; removed with all that is in it.
+/// A new, empty directory in the system's place for temporary files; removed with everything in it.
 class TempDir {
  public:
   TempDir();

@@ -1,4 +1,4 @@
-// A loop of the user's, and how it comes to stand still.
+// A loop of the user, and a way to block it.
 #pragma once
 
 #include <atomic>
@@ -12,11 +12,11 @@
 
 namespace tenure::test {
 
-/// Something that blocks until it is freed; at the latest when the test ends.
+/// Blocks callers until it is opened; at the latest when the test ends.
 class Gate {
  public:
   Gate() = default;
-  /// Returns when all who wait have left.
+  /// Returns when all waiting callers have left.
   ~Gate() {
     open();
     while (inside_ > 0) std::this_thread::yield();

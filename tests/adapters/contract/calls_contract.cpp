@@ -70,7 +70,7 @@ TEST_P(FenceContract, refusesAnEqualTokenOfAnotherHolder) {
 }
 
 TEST_P(FenceContract, comparesTokensAsNumbersUpToTheGreatest) {
-  // As text "9" is above "10"; as a float 2^53 - 2 is 2^53 - 1.
+  // As text "9" is above "10"; as a float 2^53 - 2 equals 2^53 - 1.
   EXPECT_WRITTEN(one().write(stamp(9), "one", {}));
   EXPECT_WRITTEN(one().write(stamp(10), "two", {}));
   constexpr std::uint64_t greatest = 9'007'199'254'740'991;
@@ -159,7 +159,7 @@ TEST_P(FenceContract, refusesStampsThatAreNoneBeforeAnythingHappens) {
   EXPECT_EQ(one().highestSeen(contractLease).value(), stamp(5));
 }
 
-/// A term as an elector would give it, and what it was told.
+/// A term as an elector would provide it, and what was reported to it.
 struct ToldTerm {
   bool valid{true};
   std::vector<FencingToken> reported;

@@ -14,13 +14,13 @@
 //   INSTANTIATE_TEST_SUITE_P(Mine, FenceFreezeContract, testing::Values(mine), fenceName);
 //   }
 //
-// FenceContract asks call by call. FenceRaceContract lets two processes write with rising and stale tokens and kills
+// FenceContract checks call by call. FenceRaceContract lets two processes write with rising and stale tokens and kills
 // them in the middle. FenceFreezeContract stops a process (SIGSTOP) between its check and its write, and wakes it after
-// a successor has written. The other processes are the test program itself, started again: they find the adapter by its
-// registered name. All three judge by what FencedResource::entries() reads, which must not go through the adapter.
+// a successor has written. The other processes are the same test program, started again: they find the adapter by its
+// registered name. All three judge by what FencedResource::entries() reads, and that must not go through the adapter.
 //
-// TENURE_FENCE_RACE_WRITES (2,000) and TENURE_FENCE_FREEZES (5) say how long the latter two run. More writes than
-// FenceUnderTest::writesOfOneRace are made as several races, each on a resource of its own.
+// TENURE_FENCE_RACE_WRITES (2,000) and TENURE_FENCE_FREEZES (5) set how long the latter two run. If there are more
+// writes than FenceUnderTest::writesOfOneRace, they are made in several races, each on a resource of its own.
 #pragma once
 
 #include <cstdint>
@@ -42,63 +42,63 @@ namespace tenure::contract {
 /// The lease of all writes that the suites make, unless a test is about several.
 inline constexpr const char* contractLease = "contract";
 
-/// The adapter on one resource, as one process has it. Used by one thread.
+/// The adapter on one resource, as a process would use it. Used by one thread.
 class FenceHandle {
  public:
   virtual ~FenceHandle() = default;
 
-  /// Adds an entry to what is in the resource, through the adapter: `entry` with the stamp's token and holder. Entries
-  /// are [a-z0-9-]+ and differ. A resource that holds but one value keeps a history for the judge.
+  /// Adds an entry to the contents of the resource, through the adapter: `entry` with the stamp's token and holder.
+  /// Entries are [a-z0-9-]+ and differ. A resource that holds only one value keeps a history for the judge.
   ///
-  /// `inside`, unless empty, is called once where this process can be paused between the adapter's check and the end
-  /// of the write (FenceUnderTest::pausesInside). Adapters that leave both to one request of a server have no such
-  /// place, and ignore it.
+  /// If `inside` is not empty, it is called once, at a place between the adapter's check and the end of the write where
+  /// this process can be paused (FenceUnderTest::pausesInside). Adapters that leave both to one request of a server
+  /// have no such place, and ignore it.
   ///
-  /// It waits for others some 200 ms and no longer; then it answers with transient trouble.
+  /// It waits for other writers for about 200 ms and no longer; then it answers with transient trouble.
   [[nodiscard]] virtual FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
                                                 const std::function<void()>& inside) = 0;
 
-  /// The same by the adapter's call that takes a term.
+  /// The same through the adapter's call that takes a term.
   [[nodiscard]] virtual FenceResult<void> writeUnder(const FencedTerm& term, const std::string& entry) = 0;
 
-  /// The same write without a fence, by which the suites prove that they would see a stale write. True if written.
+  /// The same write without a fence. With it the suites prove that they would notice a stale write. True if written.
   [[nodiscard]] virtual bool writeBare(const TermStamp& stamp, const std::string& entry) = 0;
 
   /// What the fence remembers; see ReadableFence.
   [[nodiscard]] virtual FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease) = 0;
 };
 
-/// A fresh resource without entries, for one test; gone with the object. Made and used on the test's thread only.
+/// A fresh resource without entries, for one test; deleted with the object. Created and used on the test's thread only.
 class FencedResource {
  public:
   virtual ~FencedResource() = default;
 
-  /// What FenceUnderTest::open needs to reach it from another process. No blanks, no newline.
+  /// The text with which FenceUnderTest::open reaches it from another process. No blanks, no newline.
   [[nodiscard]] virtual std::string address() const = 0;
 
-  /// All entries in the order in which the resource accepted them, read without the adapter: another connection, the
-  /// file's bytes, the server's log. May be called while others write; what it returns was true at one moment.
+  /// All entries in the order in which the resource accepted them, read without the adapter: by another connection,
+  /// from the file's bytes, from the server's log. May be called while others write; the result was true at one moment.
   [[nodiscard]] virtual std::vector<FencedEntry> entries() = 0;
 
-  /// Makes the fence remember just this, as an operator does, with the resource's own tools: an old release or a damage
-  /// may have left a token above maxFencingToken. False if that cannot be done while there are handles.
+  /// Makes the fence remember exactly this, as an operator would, with the resource's own tools: an old release or a
+  /// damage may have left a token above maxFencingToken. False if this is impossible while there are handles.
   [[nodiscard]] virtual bool plant(const TermStamp& /*memory*/) { return false; }
 };
 
 struct FenceUnderTest {
   std::string name;  ///< letters and digits
   std::function<std::unique_ptr<FencedResource>()> make;
-  /// Called in other processes too, where `make` was never called. Throws what the test shall show.
+  /// Also called in other processes, in which `make` was never called. Throws an exception that the test shows.
   std::function<std::unique_ptr<FenceHandle>(const std::string& address)> open;
   bool pausesInside{false};         ///< whether FenceHandle::write calls `inside`
-  std::uint64_t raceWrites{2'000};  ///< for a resource whose writes take long: fewer, unless the environment says
-  /// More are made as several races, each on a fresh resource: for one that becomes slower the more it holds.
+  std::uint64_t raceWrites{2'000};  ///< fewer for a resource with slow writes, unless the environment says more
+  /// More are made as several races, each on a fresh resource: for a resource that gets slower the more it contains.
   std::uint64_t writesOfOneRace{1'000'000};
 
   friend std::ostream& operator<<(std::ostream& out, const FenceUnderTest& fence) { return out << fence.name; }
 };
 
-/// For the start of the program, before main(). The reference stays good.
+/// To be called when the program starts, before main(). The reference stays valid.
 const FenceUnderTest& registerFence(FenceUnderTest fence);
 
 /// Names the instances of a suite.

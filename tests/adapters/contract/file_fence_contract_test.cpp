@@ -25,7 +25,7 @@ std::string bytesOf(const std::string& path) {
   return out.str();
 }
 
-/// Blanks and line feeds of odd holders would be those of the line.
+/// Escapes blanks and line feeds in unusual holders: they would be taken for those of the line.
 std::string escaped(std::string text) {
   for (char& c : text) c = c == ' ' ? '\x01' : (c == '\n' ? '\x02' : c);
   return text;
@@ -42,8 +42,8 @@ class FileHandle final : public FenceHandle {
 
   FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
                           const std::function<void()>& inside) override {
-    // A replacement keeps what was there, as a program that edits a file would, so that the judge sees all of it. What
-    // it reads may be old by the time it writes, so this one does not race.
+    // A replacement keeps the old content, as a program that edits a file would, so that the judge sees all of it. The
+    // content may be outdated when it writes, so this fence does not take part in races.
     const std::string line = lineOf(stamp, entry);
     if (!inside) return replaces_ ? file_.replace(stamp, bytesOf(path_) + line) : file_.append(stamp, line);
     file_fence::FileWriter writer{file_fence::systemFiles(), path_, options};
@@ -54,7 +54,7 @@ class FileHandle final : public FenceHandle {
     const std::string line = lineOf(term.stamp(), entry);
     return replaces_ ? file_.replace(term, bytesOf(path_) + line) : file_.append(term, line);
   }
-  /// The same steps with the comparison left out: the content, and the length that counts.
+  /// The same steps without the comparison: the content, and the length that counts.
   bool writeBare(const TermStamp& stamp, const std::string& entry) override {
     auto state = file_fence::parseFenceState(bytesOf(path_ + ".fence")).value();
     const std::string line = lineOf(stamp, entry);

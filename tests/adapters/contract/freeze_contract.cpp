@@ -1,4 +1,4 @@
-// A process is stopped between its check and its write, and woken when a successor has written.
+// A process is stopped between its check and its write, and woken after a successor has written.
 #include <chrono>
 #include <cstdlib>
 
@@ -17,7 +17,7 @@ int freezesWanted() {
   return wanted != nullptr ? std::atoi(wanted) : 5;
 }
 
-/// A leader that is frozen, its successor, and the resource. Terms go on rising over all rounds.
+/// A leader that is frozen, its successor, and the resource. Terms keep rising over all rounds.
 class Zombies {
  public:
   explicit Zombies(const FenceUnderTest& fence)
@@ -25,7 +25,8 @@ class Zombies {
         leader_{WriterProcess::obeying(fence, resource_->address(), "leader")},
         successor_{fence.open(resource_->address())} {}
 
-  /// One round: the leader begins, stops at `pause`, a successor writes, the leader is woken. What the leader was told.
+  /// One round: the leader begins and stops at `pause`, a successor writes, the leader is woken. Returns the leader's
+  /// answer.
   [[nodiscard]] std::string freeze(Pause pause) {
     const std::string round = std::to_string(++round_);
     leaderToken_ = token_ = token_.next();
@@ -34,7 +35,7 @@ class Zombies {
     leader_->begin(token_, "late-" + round, pause);
     if (!leader_->waitForStop()) return "the leader ended";
     const TermStamp later{contractLease, token_ = token_.next(), "successor"};
-    // Where the leader holds a lock of the resource, the successor is let in only afterwards: late, but not in vain.
+    // If the leader holds a lock of the resource, the successor can write only afterwards: late, but with success.
     bool written = successor_->write(later, "early-" + round, {}).has_value();
     overtaken_ += written ? 1 : 0;
     leader_->wake();
@@ -46,14 +47,14 @@ class Zombies {
     return written ? answer : "the successor was never let in";
   }
 
-  /// What the leader is told that tries again.
+  /// The answer to the leader when it tries again.
   [[nodiscard]] std::string tryAgain() {
     leader_->begin(leaderToken_, "again-" + std::to_string(round_), Pause::no);
     return leader_->answer();
   }
   [[nodiscard]] std::string staleAnswer() const { return "stale " + toString(leaderToken_) + ' ' + toString(token_); }
   [[nodiscard]] std::vector<FencedEntry> entries() { return resource_->entries(); }
-  /// In how many rounds the successor wrote while the leader was frozen.
+  /// The number of rounds in which the successor wrote while the leader was frozen.
   [[nodiscard]] int overtaken() const noexcept { return overtaken_; }
 
  private:
@@ -85,7 +86,8 @@ TEST_P(FenceFreezeContract, aLeaderFrozenInsideAWriteNeverWritesAfterItsSuccesso
   for (int round = 0; round < rounds; ++round) {
     const int overtaken = zombies.overtaken();
     const std::string answer = zombies.freeze(Pause::insideWrite);
-    // Either it had the resource to itself and wrote before the successor, or the successor did and it is refused.
+    // Either the leader had the resource alone and wrote before the successor, or the successor wrote and the leader is
+    // refused.
     if (zombies.overtaken() == overtaken) {
       ASSERT_EQ(answer, "accepted") << "round " << round;
     } else {

@@ -56,7 +56,7 @@ class PostgresqlHandle final : public FenceHandle {
 class PostgresqlResource final : public FencedResource {
  public:
   PostgresqlResource() {
-    // Numbers are drawn in the writing transactions, so terms that overlap would show in their order.
+    // The writing transactions draw the numbers, so if terms overlapped, the order would show it.
     reader_.exec(
         "CREATE TABLE ledger(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, token bigint NOT NULL,"
         " holder text NOT NULL, entry text NOT NULL)");
@@ -71,7 +71,7 @@ class PostgresqlResource final : public FencedResource {
     return found;
   }
   bool plant(const TermStamp& memory) override {
-    // A table that an older release made has no such constraint.
+    // A table that an older release created has no such constraint.
     if (memory.token > maxFencingToken) {
       reader_.exec("ALTER TABLE tenure_fence_guard DROP CONSTRAINT IF EXISTS tenure_fence_guard_token_check");
     }

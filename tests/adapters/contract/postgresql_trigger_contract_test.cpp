@@ -13,7 +13,7 @@
 namespace tenure::contract {
 namespace {
 
-/// What a program in any language would do.
+/// Does what a program in any language would do.
 class PlainHandle final : public FenceHandle {
  public:
   explicit PlainHandle(const std::string& schema) : connection_{schema} { connection_.exec("SET lock_timeout = 200"); }
@@ -54,7 +54,7 @@ class PlainHandle final : public FenceHandle {
     PQfreemem(literal);
     return out;
   }
-  /// Each lease has a table of its own.
+  /// Each lease has its own table.
   static std::string tableOf(const TermStamp& stamp) {
     if (stamp.lease == contractLease) return "ledger";
     return stamp.lease == "Contract" ? "ledger_case" : "ledger_odd";

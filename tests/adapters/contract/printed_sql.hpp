@@ -9,7 +9,7 @@
 
 namespace tenure::contract {
 
-/// `arguments` are for the shell.
+/// The shell parses `arguments`.
 inline std::string printedSql(const std::string& arguments) {
   const std::string command = std::string{TENURE_PROGRAM} + " fence install-sql " + arguments;
   FILE* const pipe = popen(command.c_str(), "r");

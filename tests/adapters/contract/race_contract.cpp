@@ -61,7 +61,7 @@ class Race {
   std::unique_ptr<FencedResource> resource_;
 };
 
-/// Of all races of one test.
+/// Totals over all races of one test.
 struct Sums {
   std::uint64_t races{0}, writes{0}, accepted{0}, stale{0}, troubles{0}, kills{0}, entries{0};
 
@@ -76,7 +76,7 @@ struct Sums {
   }
 };
 
-/// Two writers, each of which is killed and started again now and then. Returns the number of kills.
+/// Two writers. Now and then one of them is killed and started again. Returns the number of kills.
 std::uint64_t runWriters(Race& race, std::uint64_t writes, test::SeededRandom& random) {
   const std::uint64_t kills = std::clamp<std::uint64_t>(writes / 250, 4, 200);
   race.board().limit = writes;
@@ -96,7 +96,7 @@ std::uint64_t runWriters(Race& race, std::uint64_t writes, test::SeededRandom& r
   return kills;
 }
 
-/// One race on a resource of its own, from the first writer to the judge's word.
+/// One race on its own resource, from the first writer to the judge's verdict.
 void runRace(const FenceUnderTest& fence, std::uint64_t writes, test::SeededRandom& random, Sums& sums) {
   Race race{fence};
   const std::uint64_t kills = runWriters(race, writes, random);
@@ -119,7 +119,7 @@ TEST_P(FenceRaceContract, noStaleWriteIsAcceptedWhenProcessesRaceAndAreKilled) {
     const std::uint64_t writes = std::min(left, GetParam().writesOfOneRace);
     runRace(GetParam(), writes, random, sums);
     left -= writes;
-    if (wanted > GetParam().writesOfOneRace) {  // a long run tells how far it is
+    if (wanted > GetParam().writesOfOneRace) {  // a long run reports its progress
       std::cout << sums.races << " races, " << wanted - left << " of " << wanted << " writes: " << sums.accepted
                 << " accepted, " << sums.stale << " stale refused, " << sums.kills << " kills" << std::endl;
     }

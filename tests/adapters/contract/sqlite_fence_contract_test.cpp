@@ -81,7 +81,7 @@ class SqliteResource final : public FencedResource {
   }
   bool plant(const TermStamp& memory) override {
     const test::TestDatabase operators{file_};
-    operators.exec("PRAGMA ignore_check_constraints = ON");  // a table that an older release made allows it
+    operators.exec("PRAGMA ignore_check_constraints = ON");  // a table that an older release created allows it
     operators.exec("BEGIN IMMEDIATE; DELETE FROM tenure_fence_guard WHERE lease = '" + memory.lease +
                    "'; INSERT INTO tenure_fence_guard(lease, token, holder, since) VALUES('" + memory.lease + "', " +
                    toString(memory.token) + ", '" + memory.holder + "', ''); COMMIT");

@@ -65,7 +65,7 @@ class GuardedTable final : public FencedResource {
     for (const char* table : {"ledger", "bare"}) {
       database_.exec("CREATE TABLE " + std::string{table} + "(id INTEGER PRIMARY KEY, token INTEGER, holder, entry)");
     }
-    // One order of both tables: the fenced one, and the one that writes around the fence.
+    // One common order for both tables: the fenced one, and the one that is written without the fence.
     database_.exec("CREATE TABLE entries(id INTEGER PRIMARY KEY AUTOINCREMENT, token INTEGER, holder, entry)");
     for (const char* table : {"ledger", "bare"}) {
       database_.exec("CREATE TRIGGER copy_" + std::string{table} + " AFTER INSERT ON " + table +
@@ -101,7 +101,7 @@ const FenceUnderTest& trigger =
                    .open = [](const std::string& address) { return std::make_unique<PlainHandle>(address); },
                    .pausesInside = true});
 
-// Not FenceContract: a trigger of SQLite sees tokens in rows, no holders.
+// Not FenceContract: a trigger of SQLite sees the tokens in rows, but no holders.
 INSTANTIATE_TEST_SUITE_P(Trigger, FenceRaceContract, testing::Values(trigger), fenceName);
 INSTANTIATE_TEST_SUITE_P(Trigger, FenceFreezeContract, testing::Values(trigger), fenceName);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FenceContract);

@@ -1,4 +1,4 @@
-// What a writer process does, and main() of a contract test.
+// The program of a writer process, and main() of a contract test.
 #include <csignal>
 #include <fcntl.h>
 #include <iostream>
@@ -13,7 +13,7 @@
 namespace tenure::contract {
 namespace {
 
-/// A refused writer tries some more, as stubborn work would, before it is elected again.
+/// A refused writer makes a few more attempts, as work that does not stop would, before it is elected again.
 constexpr std::uint64_t writesOfATerm = 7;
 
 std::string told(const FenceResult<void>& result) {
@@ -28,7 +28,7 @@ std::string told(const FenceResult<void>& result) {
   return "trouble " + error.message;
 }
 
-/// False for an answer that a sound fence never gives a writer whose tokens are its own.
+/// False for an answer that a correct fence never gives a writer with tokens of its own.
 bool counted(const FenceResult<void>& result, FencingToken mine, RaceBoard& board) {
   if (result.has_value()) {
     ++board.accepted;
@@ -44,9 +44,9 @@ bool counted(const FenceResult<void>& result, FencingToken mine, RaceBoard& boar
                                         error.trouble()->error.errorClass == ErrorClass::throttled);
 }
 
-/// A race says nothing in which hardly anything was accepted (while a later term's writer waits for a slow disk the
-/// others are refused as fast as they try), or in which one was through before the other had begun. It goes on then,
-/// for some time.
+/// A race shows nothing if hardly anything was accepted: while the writer of a later term waits for a slow disk, the
+/// others are refused as fast as they try. It also shows nothing if one writer had ended before the other began. Then
+/// it continues, for a limited time.
 bool goesOn(RaceBoard& board) {
   const std::uint64_t attempts = board.attempts++;
   const bool saysNothing = board.accepted <= board.limit / 20 || board.stale == 0;
@@ -65,19 +65,19 @@ int race(FenceHandle& handle, const std::string& holder, const std::string& boar
       std::cerr << entry << " with token " << stamp.token << ": " << told(result) << '\n';
       return 1;
     }
-    const std::string line = entry + '\n';  // one write(2): a killed process leaves whole lines
+    const std::string line = entry + '\n';  // one write(2): a killed process leaves only whole lines
     if (result && ::write(acks, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return 1;
   }
   return 0;
 }
 
-/// Stops this process, as a long pause at this very place would. Returns when it is woken.
+/// Stops this process, as a long pause at this place would. Returns when it is woken.
 void stopHere() { raise(SIGSTOP); }
 
 std::string obeyOnce(FenceHandle& handle, const TermStamp& stamp, const std::string& entry, const std::string& pause) {
   if (pause == "no") return told(handle.write(stamp, entry, {}));
   if (pause == "inside") return told(handle.write(stamp, entry, [] { stopHere(); }));
-  // The client's own check, as good as it can be: it asks the fence itself, and is right at that moment.
+  // The client's own check, as good as it can be: it asks the fence itself, and the answer is right at that moment.
   const auto seen = handle.highestSeen(stamp.lease);
   if (seen.has_error()) return "trouble " + FenceError{seen.error()}.message;
   if (const auto refusal = fenceRefusal(stamp, *seen)) return "trouble refused too early: " + refusal->message;
@@ -101,7 +101,7 @@ int obey(FenceHandle& handle, const std::string& holder) {
   return 0;
 }
 
-/// A resource may be busy with others for longer than a handle waits.
+/// Other writers may keep a resource busy for longer than a handle waits.
 std::unique_ptr<FenceHandle> openPatiently(const FenceUnderTest& fence, const std::string& address) {
   for (const Instant start = readClock();;) {
     try {
@@ -116,7 +116,7 @@ std::unique_ptr<FenceHandle> openPatiently(const FenceUnderTest& fence, const st
 
 std::optional<int> runWriter(const std::vector<std::string>& arguments) {
   if (arguments.size() < 5 || arguments[0] != "--fence-writer") return std::nullopt;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no writers
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // if a test is killed, its writers end too
   try {
     const auto handle = openPatiently(registeredFence(arguments[1]), arguments[2]);
     const std::string& holder = arguments[3];
@@ -131,7 +131,7 @@ std::optional<int> runWriter(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   if (const auto code = tenure::contract::runWriter({argv + 1, argv + argc})) return *code;
-  std::signal(SIGPIPE, SIG_IGN);  // a writer that ended shows as an answer that does not come
+  std::signal(SIGPIPE, SIG_IGN);  // a missing answer shows that a writer has ended
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

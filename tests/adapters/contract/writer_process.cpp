@@ -36,7 +36,7 @@ SharedBoard::SharedBoard(const std::string& file) {
   void* memory = mmap(nullptr, sizeof(RaceBoard), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   ::close(fd);
   if (memory == MAP_FAILED) fail(file);
-  board_ = static_cast<RaceBoard*>(memory);  // zeros are what its constructor would write
+  board_ = static_cast<RaceBoard*>(memory);  // its constructor would write zeros too
 }
 
 SharedBoard::~SharedBoard() { munmap(board_, sizeof(RaceBoard)); }

@@ -13,15 +13,15 @@
 
 namespace tenure::contract {
 
-/// What two racing processes share, in a file that both map: it outlives those that are killed.
+/// The state that two racing processes share, in a file that both map: it outlives processes that are killed.
 struct RaceBoard {
-  std::atomic<std::uint64_t> lastToken{0};  ///< what an election would do: each token is handed out once
+  std::atomic<std::uint64_t> lastToken{0};  ///< as in an election, each token is given out once
   std::atomic<std::uint64_t> attempts{0};
-  std::atomic<std::uint64_t> limit{0};  ///< writers end by themselves when there were so many attempts
+  std::atomic<std::uint64_t> limit{0};  ///< writers end by themselves after this many attempts
   std::atomic<std::uint64_t> accepted{0}, stale{0}, troubles{0};
 };
 
-/// A RaceBoard in a file of its own, mapped while the object lives.
+/// A RaceBoard in its own file, mapped while the object lives.
 class SharedBoard {
  public:
   explicit SharedBoard(const std::string& file);
@@ -35,7 +35,7 @@ class SharedBoard {
   RaceBoard* board_;
 };
 
-/// How a writer that obeys is to make one write.
+/// Where an obeying writer stops during one write.
 enum class Pause {
   no,
   beforeWrite,  ///< after the client's own check, before the adapter is called
@@ -43,21 +43,21 @@ enum class Pause {
   bareWrite,    ///< after the client's own check, before a write without a fence
 };
 
-/// One process of this program; killed when the object goes.
+/// A process of this program; it is killed when the object is destroyed.
 class WriterProcess {
  public:
-  /// Races by `board` until its limit; the name of each entry that was acknowledged is a line of `acknowledged`.
+  /// Races on `board` until its limit; each acknowledged entry is a line with its name in `acknowledged`.
   [[nodiscard]] static std::unique_ptr<WriterProcess> racing(const FenceUnderTest& fence, const std::string& address,
                                                              const std::string& holder, const std::string& board,
                                                              const std::string& acknowledged);
-  /// Makes the writes that it is told to.
+  /// Makes the writes that it is told to make.
   [[nodiscard]] static std::unique_ptr<WriterProcess> obeying(const FenceUnderTest& fence, const std::string& address,
                                                               const std::string& holder);
   ~WriterProcess() { kill(); }
   WriterProcess(const WriterProcess&) = delete;
   WriterProcess& operator=(const WriterProcess&) = delete;
 
-  /// Obeying: begins a write; with a pause the process stops itself there, which waitForStop() waits for.
+  /// For an obeying writer: begins a write. With a pause the process stops itself there; waitForStop() waits for that.
   void begin(FencingToken token, const std::string& entry, Pause pause);
   /// False if the process ended instead.
   [[nodiscard]] bool waitForStop();
@@ -65,7 +65,7 @@ class WriterProcess {
   /// "accepted", "stale 5 7", "foreign 5 b" or "trouble <message>"; empty if the process ended.
   [[nodiscard]] std::string answer();
 
-  /// SIGKILL. True if that is what ended it, or it had ended with exit code 0: it had no trouble of its own.
+  /// SIGKILL. True if that ended it, or if it had ended with exit code 0: it had no error of its own.
   bool kill();
   /// Exit code 0.
   [[nodiscard]] bool waitForEnd();
@@ -80,7 +80,7 @@ class WriterProcess {
 /// main() of a writer, if `arguments` start one.
 [[nodiscard]] std::optional<int> runWriter(const std::vector<std::string>& arguments);
 
-/// By the name it was registered with; throws std::out_of_range.
+/// Finds a fence by its registered name; throws std::out_of_range.
 [[nodiscard]] const FenceUnderTest& registeredFence(const std::string& name);
 
 }  // namespace tenure::contract

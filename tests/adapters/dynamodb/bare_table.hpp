@@ -1,4 +1,4 @@
-// A table of a test's own, reached without the adapter.
+// A table of the test's own, accessed without the adapter.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a fence for DynamoDB takes for an answer of DynamoDB, and what not: no server, answers by script.
+// Which answers a fence for DynamoDB accepts as DynamoDB's, and which it does not: no server, scripted answers.
 #include <map>
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 const TermStamp stamp{"billing", FencingToken{5}, "a#1"};
 
-/// Says the same to every request.
+/// Gives the same answer to every request.
 class LyingService final : public aws::JsonClient {
  public:
   LyingService(int status, std::string body) : status_{status}, body_{std::move(body)} {}
@@ -46,7 +46,7 @@ const DynamoDbWrite update{.kind = DynamoDbWrite::Kind::update,
                            .update = "SET n = :n",
                            .values = R"({":n":{"N":"1"}})"};
 
-/// What something between may say with status 200.
+/// Answers with status 200 that something between the fence and DynamoDB may give.
 constexpr const char* lies[] = {
     "",
     "{}",

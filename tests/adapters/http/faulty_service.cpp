@@ -19,7 +19,7 @@ std::string postOf(const std::string& target, int token, const std::string& body
 
 std::ostream& operator<<(std::ostream& out, const Fault& one) { return out << one.name; }
 
-/// Of one connection, one after the other.
+/// The requests of one connection, one after the other.
 class FaultyService::Requests {
  public:
   Requests(tcp::socket& socket, std::string read) : socket_{socket}, buffer_{std::move(read)} {}

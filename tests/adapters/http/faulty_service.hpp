@@ -1,4 +1,4 @@
-// A service that answers one target as no service should, and all others well.
+// A service that answers one target as no service should, and all others correctly.
 #pragma once
 
 #include <atomic>
@@ -11,19 +11,19 @@
 
 namespace tenure::test {
 
-/// Many times what any buffer of the proxy, or of the two sockets, holds.
+/// Many times the size of any buffer of the proxy, or of the two sockets.
 inline constexpr std::size_t flood = 48U << 20U;
 
-/// With this token, a body of its own length.
+/// A POST with this token; its Content-Length is that of the body.
 [[nodiscard]] std::string postOf(const std::string& target, int token, const std::string& body = "x");
 
 enum class Then {
   keeps,    ///< waits for the next request
-  closes,   ///< the connection, in good order
-  resets,   ///< it
-  stalls,   ///< says no more, and keeps the connection
-  repeats,  ///< `more`, for as long as anybody takes it
-  drips,    ///< `more`, byte after byte with 50 ms between them, and waits for the next request
+  closes,   ///< closes the connection in good order
+  resets,   ///< resets the connection
+  stalls,   ///< sends nothing more, and keeps the connection
+  repeats,  ///< repeats `more` for as long as anybody takes it
+  drips,    ///< sends `more` byte by byte with 50 ms between them, and waits for the next request
   early,    ///< does all this before it has read the body, and closes
 };
 
@@ -31,8 +31,8 @@ struct Fault {
   const char* name;
   std::string answer;
   Then then{Then::closes};
-  unsigned status{502};  ///< for the client; 0: its connection ends within the answer, or without one
-  std::string body{};    ///< of an answer with status 200
+  unsigned status{502};  ///< for the client; 0: its connection ends during the answer, or without one
+  std::string body{};    ///< expected with status 200
   std::string more{};
   std::string request{postOf("/fault", 5)};
 };
@@ -44,9 +44,9 @@ class FaultyService {
   explicit FaultyService(Fault fault);
 
   [[nodiscard]] unsigned short port() const noexcept { return service_.port(); }
-  /// How much of `more` was taken.
+  /// How many bytes of `more` were taken.
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
-  /// Until the faulty request has come.
+  /// Waits until the faulty request has come.
   void waitForFault() { come_.get_future().wait(); }
 
   static constexpr const char* ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";

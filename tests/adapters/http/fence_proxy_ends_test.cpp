@@ -1,5 +1,5 @@
-// How requests end under `tenure fence proxy`: clients that go away, services that leave bodies unread, cuts, stops,
-// and what the next proxy learns of it.
+// How requests end under `tenure fence proxy`: clients that disconnect, services that leave bodies unread, cuts, stops,
+// and what the next proxy learns of this.
 #include <atomic>
 #include <csignal>
 #include <fstream>
@@ -43,7 +43,7 @@ class FenceProxyEnds : public testing::Test {
     proxy_.emplace(service.port(), all);
     return *proxy_;
   }
-  /// Of the memory, which the proxy may just be writing.
+  /// Reads the memory's database, which the proxy may be writing at that moment.
   [[nodiscard]] std::int64_t stored(const std::string& sql) const {
     const test::TestDatabase memory{memory_};
     (void)memory.number("PRAGMA busy_timeout = 10000");
@@ -55,7 +55,7 @@ class FenceProxyEnds : public testing::Test {
   std::optional<ProxyProcess> proxy_{};
 };
 
-/// Streams until the other side has gone, and says so.
+/// Streams until the other side has gone, and then sets `gone`.
 RawService::Answer streamUntilGone(std::promise<void>& gone) {
   return [&gone](RawService&, tcp::socket& socket, const std::string&) {
     if (!RawService::send(socket, streamHead)) return gone.set_value();
@@ -104,7 +104,7 @@ TEST_F(FenceProxyEnds, whoHasSaidAllAndListensIsAnswered) {
   EXPECT_EQ(answer->result_int(), 200U);
 }
 
-/// A server that leaves a body unread takes it for its next request: no other client's may come after it.
+/// A server that leaves a body unread takes that body for its next request. So no other client's request may follow it.
 TEST_F(FenceProxyEnds, aConnectionOnWhichABodyMayBeLeftIsNotUsedAgain) {
   std::mutex mutex;
   std::vector<std::string> headers;
@@ -142,7 +142,7 @@ TEST_F(FenceProxyEnds, aRequestOfHttp10WithoutHostGetsOne) {
   EXPECT_TRUE(contains(header, "Host: 127.0.0.1:" + std::to_string(service.port()) + "\r\n")) << header;
 }
 
-/// What the proxy had sent and the service had not read yet is not delivered after the cut.
+/// What the proxy had sent and the service had not read yet must not be delivered after the cut.
 TEST_F(FenceProxyEnds, aCutIsAReset) {
   std::promise<boost::system::error_code> end;
   RawService service{[&](RawService&, tcp::socket& socket, const std::string& header) {
@@ -155,7 +155,7 @@ TEST_F(FenceProxyEnds, aCutIsAReset) {
   start(service, {"--drain-timeout", "200ms", "--service-timeout", "1h"});
   HttpConnection older{proxy_->port()};
   ASSERT_TRUE(older.sendRaw(write(1)));
-  // Its token is known, so the request is under way.
+  // Its token is stored, so the request is under way.
   while (stored("SELECT count(*) FROM tenure_fence_guard") == 0) {
   }
   HttpConnection newer{proxy_->port()};

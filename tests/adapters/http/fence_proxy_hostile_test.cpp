@@ -1,4 +1,4 @@
-// What nobody should send to `tenure fence proxy`.
+// Requests that nobody should send to `tenure fence proxy`.
 #include <csignal>
 #include <fstream>
 #include <list>
@@ -121,7 +121,7 @@ TEST_F(HostileClients, slowClientsAreCutAndHoldNobodyUp) {
 }
 
 TEST_F(HostileClients, connectionsAreBounded) {
-  start({"--max-connections", "20"});  // half of them of one address
+  start({"--max-connections", "20"});  // one address may have half of them
   std::list<HttpConnection> open;
   for (int i = 0; i < 10; ++i) {
     open.emplace_back(proxy_->port());
@@ -204,7 +204,7 @@ TEST_F(HostileClients, forgedTokensAreRefusedWhereTheyMustBeSigned) {
   EXPECT_EQ(service_.bodies(), (std::vector<std::string>{"1 EUR", "1 EUR"}));
 }
 
-/// What is before the proxy takes headers out that only it may set; behind a body it does not look for them.
+/// A component before the proxy removes headers that only it may set; it does not look for them behind a body.
 TEST_F(HostileClients, trailersNeverBecomeHeaders) {
   const FenceSigner key{{"new", std::string(32, 'n')}, "ledger"};
   const std::string keys = directory_.file("keys");
@@ -227,7 +227,7 @@ TEST_F(HostileClients, trailersNeverBecomeHeaders) {
   }
 }
 
-/// Nobody without a key makes the proxy keep bodies.
+/// A client without a key cannot make the proxy store bodies.
 TEST_F(HostileClients, bodiesAreReadOnlyForTokensThatAreSigned) {
   const std::string keys = directory_.file("keys");
   std::ofstream{keys} << "new bm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm5ubm4=\n";

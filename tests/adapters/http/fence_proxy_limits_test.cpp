@@ -1,4 +1,4 @@
-// What one client, one service or one former leader can take from the others of `tenure fence proxy`.
+// What one client, one service or one former leader can take away from the others of `tenure fence proxy`.
 #include <csignal>
 #include <fstream>
 #include <future>
@@ -24,7 +24,7 @@ using test::ProxyProcess;
 using test::RawService;
 
 constexpr std::size_t mebibyte = 1U << 20U;
-/// Many times what any buffer of the proxy, or of the two sockets, holds.
+/// Many times the size of any buffer of the proxy, or of the two sockets.
 constexpr std::size_t flood = 48 * mebibyte;
 
 constexpr const char* ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
@@ -102,7 +102,7 @@ TEST_F(ProxyLimits, anEndlessChunkExtensionTrailerOrHeaderOfTheServiceIsCut) {
   }
 }
 
-/// Nothing of the old term's request may hold the later term up for longer than the drain's time.
+/// A request of the old term may not delay the later term for longer than the drain's time.
 TEST_F(ProxyLimits, theDrainsTimeEndsWhateverTheServiceStreams) {
   const std::string chunk = "4000\r\n" + std::string(0x4000, 'z') + "\r\n";
   for (const std::string& stream : {chunk, std::string{"HTTP/1.1 102 Processing\r\n\r\n"}}) {
@@ -128,7 +128,7 @@ TEST_F(ProxyLimits, theDrainsTimeEndsWhateverTheServiceStreams) {
   }
 }
 
-/// A client that reads nothing, too.
+/// The same for a client that reads nothing.
 TEST_F(ProxyLimits, aClientThatDoesNotReadHoldsNoLaterTermUp) {
   std::promise<void> streams;
   RawService service{[&](RawService& self, tcp::socket& socket, const std::string& header) {
@@ -168,7 +168,7 @@ TEST_F(ProxyLimits, whoConnectsAndSaysNothingIsCutInAClientsTime) {
   EXPECT_FALSE(silent.read());  // the idle time between requests is a minute
 }
 
-/// Nobody waits for a body that nobody wants.
+/// Nobody waits for a body that is not wanted.
 TEST_F(ProxyLimits, whoTricklesABodyThatIsRefusedMakesRoom) {
   LedgerService service;
   start(service.port(), {"--max-connections", "20", "--client-timeout", "1m"});
@@ -190,7 +190,7 @@ TEST_F(ProxyLimits, aServicesAnswerOfManyFieldsIsNone) {
   EXPECT_EQ(statusOf("GET / HTTP/1.1\r\nHost: h\r\n\r\n"), 502U);
 }
 
-/// While a request waits for what the proxy before may have left under way.
+/// The request waits for requests that the previous proxy may have left under way.
 TEST_F(ProxyLimits, aSecondSignalEndsItWhileARequestWaits) {
   LedgerService service;
   start(service.port());
@@ -201,7 +201,7 @@ TEST_F(ProxyLimits, aSecondSignalEndsItWhileARequestWaits) {
   ASSERT_TRUE(waiting.sendRaw(post(6)));
   EXPECT_EQ(statusOf(post(5)), 409U) << "the later term has arrived";
   proxy_->signal(SIGTERM);
-  // The first signal is seen once no connection is taken any more.
+  // The first signal has been handled once no connection is accepted any more.
   while (HttpConnection{proxy_->port()}.connect()) {
   }
   EXPECT_EQ(proxy_->end(SIGHUP), 0) << "nothing has reached the service, and no crash";
@@ -265,7 +265,7 @@ TEST_F(SignedRequests, oneThatWasSignedForAnotherServiceIsRefused) {
   EXPECT_TRUE(service.requests().empty());
 }
 
-/// The same signed header, as whoever has seen one request can send it, on as many connections as there may be.
+/// The same signed header on as many connections as are allowed. Anybody who has seen one request can send it.
 TEST_F(SignedRequests, replayedHeadersGetNoMemoryForTheirBodies) {
   LedgerService service;
   startWithKeys(service.port(), "config", {"--client-timeout", "1m"});
@@ -280,7 +280,7 @@ TEST_F(SignedRequests, replayedHeadersGetNoMemoryForTheirBodies) {
   EXPECT_EQ(statusOf(head("", "\r\n")), 200U);
 }
 
-/// Whoever has seen a request of a former term takes no memory from the present one's.
+/// A client that has seen a request of a former term cannot use up memory that the present term needs.
 TEST_F(SignedRequests, theBodyOfATermThatIsOverIsNotRead) {
   LedgerService service;
   startWithKeys(service.port(), "config");

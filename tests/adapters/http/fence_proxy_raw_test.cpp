@@ -1,5 +1,5 @@
-// Requests of a security review, byte for byte, judged by the bytes that the service received: it must be able to read
-// them in one way only, and no write may come without a token of its own.
+// Requests of a security review, byte for byte, judged by the bytes that the service received. The service must be able
+// to read them in only one way, and no write may arrive without its own token.
 #include <algorithm>
 #include <cctype>
 #include <mutex>
@@ -38,9 +38,10 @@ struct Case {
 
 std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.name; }
 
-/// What the service got of one request. Nothing of Beast reads it, as the proxy is made of that.
+/// The parts of one request as the service received them. They are not read with Beast, because the proxy uses Beast
+/// itself.
 struct Received {
-  std::string head;  ///< with the empty line
+  std::string head;  ///< including the empty line
   std::string body;
 
   [[nodiscard]] std::vector<std::string> values(const std::string& name) const {
@@ -60,7 +61,7 @@ struct Received {
   [[nodiscard]] std::string method() const { return head.substr(0, head.find(' ')); }
 };
 
-/// Each way in which a simple service may misread a head.
+/// Checks each way in which a simple service may misread a head.
 void expectPlain(const Received& one) {
   const auto lengths = one.values("content-length");
   const auto codings = one.values("transfer-encoding");
@@ -83,7 +84,7 @@ void expectPlain(const Received& one) {
 
 class RawRequests : public testing::TestWithParam<Case> {
  protected:
-  /// Takes what comes as a simple service would, and answers.
+  /// Reads requests as a simple service would, and answers.
   void serve(tcp::socket& socket, const std::string& bytes) {
     const std::size_t end = bytes.find("\r\n\r\n") + 4;
     Received one{bytes.substr(0, end), bytes.substr(end)};

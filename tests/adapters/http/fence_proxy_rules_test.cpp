@@ -13,7 +13,7 @@ using test::HttpConnection;
 using test::LedgerService;
 using test::ProxyProcess;
 
-/// One proxy for all rows: a request that is refused must do nothing to those that follow.
+/// One proxy for all rows: a refused request must not affect those that follow.
 class ProxyRules : public testing::Test {
  protected:
   /// The status of the answer; 0: the connection ended without one.
@@ -28,7 +28,7 @@ class ProxyRules : public testing::Test {
     EXPECT_EQ(statusOf(bytes), status) << bytes;
     EXPECT_EQ(service_.requests().size(), before) << "the service has seen it: " << bytes;
   }
-  /// What the service got of it.
+  /// The request as the service received it.
   [[nodiscard]] LedgerService::Request forwarded(const std::string& bytes) const {
     const std::size_t before = service_.requests().size();
     EXPECT_EQ(statusOf(bytes), 200U) << bytes;
@@ -36,7 +36,7 @@ class ProxyRules : public testing::Test {
     EXPECT_EQ(all.size(), before + 1) << bytes;
     return all.size() > before ? all.back() : LedgerService::Request{};
   }
-  /// A write with a token and these lines besides.
+  /// A write with a token and these additional lines.
   [[nodiscard]] static std::string post(const std::string& lines, const std::string& rest = "\r\nx") {
     return "POST /x HTTP/1.1\r\nHost: h\r\nFencing-Token: billing=5\r\n" + lines + rest;
   }
@@ -141,7 +141,7 @@ TEST_F(ProxyRules, expectations) {
             "x");
 }
 
-/// Its first line would be the interim answer, which HTTP/1.0 does not know.
+/// The first line would be the interim answer, which HTTP/1.0 does not know.
 TEST_F(ProxyRules, aClientOfHttp10GetsNoInterimAnswer) {
   HttpConnection connection{proxy_.port()};
   ASSERT_TRUE(connection.sendRaw(

@@ -1,4 +1,4 @@
-// `tenure fence proxy` in front of a service that knows nothing of it.
+// `tenure fence proxy` in front of a service that knows nothing about it.
 #include <condition_variable>
 #include <csignal>
 #include <future>
@@ -27,7 +27,7 @@ TermStamp stamp(std::uint64_t token, std::string holder = "a#1") {
   return {"billing", FencingToken{token}, std::move(holder)};
 }
 
-/// A service whose answers a test holds back.
+/// A service whose answers a test can hold back.
 class Door {
  public:
   void pass(const std::string& body) {
@@ -126,7 +126,7 @@ TEST_F(FenceProxy, afterAKillALaterTermWaitsForWhatTheServiceMayBeAtWorkOn) {
   const Instant begin = readClock();
   EXPECT_TRUE(post(stamp(5), "two")) << "the same term goes on";
   EXPECT_TRUE(post(stamp(6), "three"));
-  EXPECT_GE(elapsedForHolder(begin, readClock()), 400ms);  // from the proxy's start, which was a little before
+  EXPECT_GE(elapsedForHolder(begin, readClock()), 400ms);  // counted from the proxy's start, which was a little before
 }
 
 TEST_F(FenceProxy, aLaterTermWaitsForTheAnswersToTheTermBefore) {
@@ -159,7 +159,7 @@ TEST_F(FenceProxy, aServiceThatHangsHoldsUpALaterTermForTheDrainTimeoutOnly) {
 TEST_F(FenceProxy, aRequestThatTheServiceDoesNotAnswerInTimeIsNotSentAgain) {
   start({"--service-timeout", "300ms"});
   const HeaderLines term{{"Fencing-Token", "billing=5"}};
-  EXPECT_EQ(send({"DELETE", "/", "first"}, term).status, 200);  // leaves a connection that is used again
+  EXPECT_EQ(send({"DELETE", "/", "first"}, term).status, 200);  // leaves a connection that is reused
   EXPECT_EQ(send({"GET", "/", ""}).status, 200);
   door_.closeFor("");
   EXPECT_EQ(send({"DELETE", "/", ""}, term).status, 504);
@@ -288,7 +288,7 @@ TEST_F(FenceProxy, aSecondSignalEndsItAtOnce) {
   auto slow = std::async(std::launch::async, [&] { return post(stamp(5), "slow"); });
   ASSERT_TRUE(door_.waitFor("slow"));
   proxy_->signal(SIGTERM);
-  while (HttpConnection{proxy_->port()}.connect()) {  // until it has taken the first
+  while (HttpConnection{proxy_->port()}.connect()) {  // until it has accepted the first
   }
   EXPECT_EQ(proxy_->end(SIGINT), 1);
   EXPECT_TRUE(slow.get().has_error());

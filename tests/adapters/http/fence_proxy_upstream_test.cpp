@@ -1,5 +1,5 @@
-// Services that answer as none should: the client is told, what is wrong reaches nobody else, and the request is under
-// way no longer, so that a later term goes on.
+// Services that answer as none should. The client is told, the wrong bytes reach nobody else, and the request is no
+// longer under way, so that a later term can continue.
 #include <atomic>
 #include <future>
 #include <list>
@@ -32,7 +32,7 @@ using test::Then;
 
 class UpstreamFaults : public testing::TestWithParam<Fault> {
  protected:
-  /// Of a request that the service answers well; 0: the connection ends without.
+  /// The status of a request that the service answers correctly; 0: the connection ends without an answer.
   static unsigned statusOf(HttpConnection& connection, int token) {
     if (!connection.sendRaw(postOf("/next", token))) return 0;
     const auto answer = connection.read();
@@ -144,7 +144,7 @@ std::string nameOf(const testing::TestParamInfo<Fault>& of) { return of.param.na
 
 INSTANTIATE_TEST_SUITE_P(Review, FaultsOfOneRequest, testing::ValuesIn(faults), nameOf);
 
-/// The service's own time-out would be of no help: the drain's is what ends it.
+/// The service's own time-out is too long to help: the drain's time-out must end the request.
 class FaultsAcrossTerms : public UpstreamFaults {
  protected:
   ProxyProcess proxy_{service_.port(),
@@ -175,7 +175,7 @@ const std::vector<Fault> endless{
 
 INSTANTIATE_TEST_SUITE_P(Review, FaultsAcrossTerms, testing::ValuesIn(endless), nameOf);
 
-/// Between the head of a request and its body, in which a client may take its time.
+/// The service speaks between the head of a request and its body, where a client may take its time.
 TEST(UpstreamThatSpeaksUnasked, isNotHeardByTheNextRequest) {
   std::promise<void> waits;
   std::promise<void> spoken;
@@ -200,7 +200,7 @@ TEST(UpstreamThatSpeaksUnasked, isNotHeardByTheNextRequest) {
       next.sendRaw("POST / HTTP/1.1\r\nHost: h\r\nFencing-Token: billing=5\r\nExpect: 100-continue\r\n"
                    "Content-Length: 1\r\n\r\n"));
   ASSERT_EQ(next.read()->result_int(), 100U) << "it has been admitted";
-  HttpConnection other{proxy.port()};  // its answer comes when the proxy has done all that it can for the one before
+  HttpConnection other{proxy.port()};  // its answer comes when the proxy can do no more for the request before it
   ASSERT_TRUE(other.sendRaw("POST / HTTP/1.1\r\nHost: h\r\n\r\n"));
   ASSERT_EQ(other.read()->result_int(), 428U);
   waits.set_value();
@@ -213,7 +213,7 @@ TEST(UpstreamThatRefuses, hasSeenNothingOfTheRequest) {
   boost::asio::io_context io;
   boost::asio::ip::tcp::acceptor bound{io};
   bound.open(boost::asio::ip::tcp::v4());
-  bound.bind({boost::asio::ip::address_v4::loopback(), 0});  // nobody else gets the port, and it does not listen
+  bound.bind({boost::asio::ip::address_v4::loopback(), 0});  // nobody else gets the port, and nobody listens on it
   const test::TempDir directory;
   const ProxyProcess proxy{bound.local_endpoint().port(),
                            {"--lease", "billing", "--memory", directory.file("fence.db")}};

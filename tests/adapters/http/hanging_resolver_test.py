@@ -1,8 +1,9 @@
-"""`tenure fence proxy` where the machine's resolver does not answer: look-ups are bounded, and wait for no other.
+"""`tenure fence proxy` where the machine's resolver does not answer: look-ups have a time limit, and none waits for
+another.
 
     hanging_resolver_test.py TENURE
 
-In a network and a mount namespace of its own, whose only name server takes questions and never answers. Needs root.
+Runs in its own network and mount namespace, whose only name server takes questions and never answers. Needs root.
 """
 
 import os
@@ -66,7 +67,7 @@ class HangingResolver(unittest.TestCase):
             thread.join()
         self.assertEqual([status for status, _ in answers], [502] * 4)
         for _, after in answers:
-            # Not one after the other: then the last would have waited four times as long.
+            # Not one after the other: then the last one would have waited four times as long.
             self.assertLess(after, 2 * CONNECT_S)
 
 

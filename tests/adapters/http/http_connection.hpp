@@ -1,4 +1,4 @@
-// A kept-alive connection of a client that blocks.
+// A kept-alive connection of a blocking client.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,9 @@ class HttpConnection {
  public:
   explicit HttpConnection(unsigned short port) : port_{port} {}
 
-  /// One attempt, on a new connection if there is none.
+  /// One attempt, on a new connection if there is no open one.
   [[nodiscard]] FenceResult<HttpReply> send(const HttpCall& call, const HeaderLines& headers);
-  /// Bytes as they are.
+  /// Sends bytes unchanged.
   bool sendRaw(const std::string& bytes);
   /// The next answer; empty if the connection ended instead.
   [[nodiscard]] std::optional<boost::beast::http::response<boost::beast::http::string_body>> read(bool head = false);

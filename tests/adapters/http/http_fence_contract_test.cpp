@@ -1,4 +1,4 @@
-// The fence's contract on an HTTP service that knows nothing of it, behind `tenure fence proxy`.
+// The fence's contract on an HTTP service that knows nothing about it, behind `tenure fence proxy`.
 #include <memory>
 #include <sstream>
 #include <string>

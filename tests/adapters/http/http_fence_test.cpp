@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A request and its verdict, whenever that comes.
+/// A request and its verdict, which may come at any time.
 class Asked {
  public:
   Asked(HttpFence& fence, const FencedRequest& request) {
@@ -57,7 +57,7 @@ class Asked {
 class HttpFenceTest : public testing::Test {
  protected:
   [[nodiscard]] std::unique_ptr<HttpFence> open() const { return HttpFence::open(options_).value(); }
-  /// As a process that is killed: the request's pass is there still when the fence goes.
+  /// Like a process that is killed: the pass of the request still exists when the fence is destroyed.
   void leaveARequestUnderWay() const {
     HttpVerdict underWay;
     const auto fence = open();
@@ -192,7 +192,7 @@ TEST_F(HttpFenceTest, afterACleanEndNobodyWaits) {
   EXPECT_TRUE(Asked(*open(), post("billing=6")).passes());
 }
 
-/// What the killed fence had passed is under way still, whoever has come and gone since.
+/// A request that the killed fence let pass counts as under way, whatever other fences were opened and closed since.
 TEST_F(HttpFenceTest, aFenceThatStopsBeforeTheWaitAfterACrashIsOverLeavesItToTheNext) {
   leaveARequestUnderWay();
   options_.afterCrash = 1h;
@@ -201,7 +201,7 @@ TEST_F(HttpFenceTest, aFenceThatStopsBeforeTheWaitAfterACrashIsOverLeavesItToThe
   EXPECT_TRUE(Asked(*fence, post("billing=5")).passes());
   Asked waiting{*fence, post("billing=6")};
   EXPECT_FALSE(waiting.answered());
-  fence->close();  // which answers it
+  fence->close();  // this answers the waiting request
 }
 
 TEST_F(HttpFenceTest, oneMemoryHasOneFence) {
@@ -283,7 +283,7 @@ TEST_F(HttpFenceTest, withKeysOnlySignedRequestsPass) {
 TEST_F(HttpFenceTest, oneMemoryHasOneFenceWhateverItIsCalled) {
   const auto fence = open();
   const std::string memory = options_.memory;
-  std::filesystem::remove(memory + ".lock");  // of an older release
+  std::filesystem::remove(memory + ".lock");  // as after an older release
   EXPECT_TRUE(HttpFence::open(options_).has_error());
   options_.memory = directory_.file("link.db");
   std::filesystem::create_symlink(memory, options_.memory);

@@ -106,7 +106,7 @@ TEST(LeaseGate, afterACrashALaterTermWaitsAndTheLastOneGoesOn) {
   EXPECT_EQ(gate.end(1).passed, std::vector<Ticket>{3});
 }
 
-/// Any order of events: what the gate promises, judged from outside.
+/// Judges any order of events from outside, by what the gate promises.
 class Judge {
  public:
   explicit Judge(LeaseGate& gate) : gate_{gate} {}
@@ -130,7 +130,7 @@ class Judge {
     if (good) disk_ = std::max(disk_, next.token.value());
     take(good ? gate_.stored(next) : gate_.notStored(next, diskFull));
   }
-  /// Everything ends, the disk is well: nobody may be left waiting.
+  /// Everything ends and the disk works: nobody may be left waiting.
   void settle(test::SeededRandom& random) {
     for (int i = 0; i < 1000 && !(toStore_.empty() && underWay_.empty()); ++i) {
       write(true);

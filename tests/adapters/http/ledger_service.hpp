@@ -1,4 +1,4 @@
-// An HTTP service that knows nothing of fences: it appends what is posted, in the order in which it comes.
+// An HTTP service that knows nothing about fences: it appends what is posted, in the order of arrival.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class LedgerService {
  public:
   using Request = boost::beast::http::request<boost::beast::http::string_body>;
   using Response = boost::beast::http::response<boost::beast::http::string_body>;
-  /// What it does before it appends; may block, and change the answer.
+  /// Called before it appends; may block, and may change the answer.
   using Hook = std::function<void(const Request&, Response&)>;
 
   explicit LedgerService(Hook hook = {});
@@ -30,7 +30,7 @@ class LedgerService {
   [[nodiscard]] unsigned short port() const noexcept { return port_; }
   /// The bodies of all POSTs that were answered, or would have been.
   [[nodiscard]] std::vector<std::string> bodies() const;
-  /// All requests that came in whole.
+  /// All requests that arrived completely.
   [[nodiscard]] std::vector<Request> requests() const;
 
  private:

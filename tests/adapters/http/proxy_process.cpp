@@ -29,7 +29,7 @@ ProxyProcess::ProxyProcess(unsigned short upstream, std::vector<std::string> arg
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that is killed leaves no proxy
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // if a test is killed, its proxy ends too
     if (getppid() != parent) _exit(127);
     dup2(out[1], STDOUT_FILENO);
     execv(argv[0], argv.data());

@@ -9,7 +9,7 @@ namespace tenure::test {
 
 class ProxyProcess {
  public:
-  /// Listens on a free port of loopback; `upstream` is a port of loopback. Throws if it does not come up.
+  /// Listens on a free port of loopback; `upstream` is a port of loopback. Throws if it does not start.
   ProxyProcess(unsigned short upstream, std::vector<std::string> arguments);
   ~ProxyProcess() { (void)end(9); }
   ProxyProcess(const ProxyProcess&) = delete;
@@ -18,7 +18,7 @@ class ProxyProcess {
   [[nodiscard]] unsigned short port() const noexcept { return port_; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   void signal(int number) const;
-  /// Sends the signal and waits: its exit code, or 128 + the signal that ended it.
+  /// Sends the signal and waits. Returns its exit code, or 128 + the signal that ended it.
   int end(int number);
   /// Waits for it to end by itself.
   int wait();

@@ -14,7 +14,7 @@ namespace tenure::test {
 
 class RawService {
  public:
-  /// What it says of a request, whose header it has read; the connection ends with it. Calls stop when send() gives
+  /// Answers a request whose header it has read; afterwards the connection ends. It stops answering when send() returns
   /// false.
   using Answer = std::function<void(RawService&, boost::asio::ip::tcp::socket&, const std::string& header)>;
 
@@ -38,9 +38,9 @@ class RawService {
   boost::asio::ip::tcp::acceptor acceptor_{io_, {boost::asio::ip::address_v4::loopback(), 0}};
   const unsigned short port_{acceptor_.local_endpoint().port()};
   std::mutex mutex_{};
-  bool stopping_{false};  ///< guarded by mutex_, as the next
+  bool stopping_{false};  ///< guarded by mutex_, like the next two
   std::list<boost::asio::ip::tcp::socket> sockets_{};
-  std::list<std::thread> threads_{};  ///< of the accepting thread until it has ended
+  std::list<std::thread> threads_{};  ///< used by the accepting thread until that has ended
   std::thread acceptThread_{};
 };
 

@@ -54,7 +54,7 @@ TEST_F(RedisFenceTest, anAnswerThatTheScriptCannotHaveGivenIsNoSuccess) {
   RedisFence fence = open();
   const RedisWrite write{{"n"}, {{"INCR", "n"}}};
   ASSERT_TRUE(fence.write(stamp(5), write));
-  // A command whose answer nobody has read: from now on each answer is that of the command before.
+  // Nobody has read the answer to this command. So from now on each answer is that of the previous command.
   redisAppendCommand(connection_.get(), "SET other 1");
   for (int i = 0; i < 3; ++i) {
     const auto answered = fence.write(stamp(5), write);

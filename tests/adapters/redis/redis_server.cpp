@@ -73,7 +73,7 @@ void RedisServer::start() {
     if (getppid() != parent) _exit(127);
     const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(null, STDOUT_FILENO);
-    // The server's program lies in Debian's redis-tools under this name, and asks by what name it was called.
+    // Debian's redis-tools contain the server's program under this name; it looks at the name by which it was started.
     execvp("redis-check-rdb", argv.data());
     _exit(127);
   }
@@ -82,7 +82,7 @@ void RedisServer::start() {
     if (connection && connection->err == 0) {
       try {
         if (askRedis(*connection, {"PING"}) == std::vector<std::string>{"PONG"}) return;
-      } catch (const std::runtime_error&) {  // it still loads its file
+      } catch (const std::runtime_error&) {  // it is still loading its file
       }
     }
     poll(nullptr, 0, 10);

@@ -1,4 +1,4 @@
-// A Redis of the test's own: its own process, directory and socket.
+// A Redis of the test's own, with its own process, directory and socket.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -19,7 +19,7 @@ using RedisConnection = std::unique_ptr<redisContext, FreeRedis>;
 /// Throws if nobody answers.
 [[nodiscard]] RedisConnection connectRedis(const std::string& socket);
 
-/// Integers and statuses as text, the elements of arrays one after another; throws for errors.
+/// Integers and statuses as text, the elements of arrays in order; throws on errors.
 std::vector<std::string> askRedis(redisContext& connection, const std::vector<std::string>& words);
 
 class RedisServer {

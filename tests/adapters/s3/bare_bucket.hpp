@@ -1,4 +1,4 @@
-// A bucket of a test's own, reached without the adapter.
+// A bucket of the test's own, accessed without the adapter.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a fence for S3 takes for an answer of S3, and what not.
+// Which answers a fence for S3 accepts as S3's, and which it does not.
 #include <regex>
 
 #include <gtest/gtest.h>
@@ -151,7 +151,7 @@ TEST(S3Answers, aStoredTokenAboveTheGreatestIsDamageThatIsNamedWithItsWayOut) {
   EXPECT_EQ(s3->at(place), object);
 }
 
-// As docs/fencing/s3.md says: the first line is edited in place, the bytes behind it stay.
+// As in docs/fencing/s3.md: the first line is edited in place, the bytes after it stay.
 TEST(S3Answers, aHeadWhoseTokenAnOperatorSetDownTakesTheNextTermAndNoneBefore) {
   const auto s3 = std::make_shared<ScriptedS3>();
   ASSERT_TRUE(open(s3).write(termOf(maxFencingToken.value()), {.key = place, .bytes = "one"}));

@@ -47,7 +47,7 @@ class S3Handle final : public FenceHandle {
   FenceResult<void> writeUnder(const FencedTerm& term, const std::string& entry) override {
     return fence_.write(term, entryOf(term.stamp(), entry));
   }
-  /// The same bytes under the same key, with no condition.
+  /// The same bytes under the same key, without a condition.
   bool writeBare(const TermStamp& stamp, const std::string& entry) override {
     const std::string line = lineOf(stamp, entry);
     s3_fence::ObjectHead head{entry, {}, line.size(), {}, {stamp}};
@@ -115,7 +115,7 @@ class S3Resource final : public FencedResource {
     return out.str();
   }
 
-  /// The bytes of a pointer are deleted when it is replaced; the bucket has that version still.
+  /// The bytes of a pointer are deleted when it is replaced; the bucket still has that version.
   FencedEntry entryIn(const std::string& version) {
     const std::string written = bucket_.get(ledger, "versionId=" + version);
     const auto found = s3_fence::parseHead(written).value();
@@ -138,7 +138,7 @@ FenceUnderTest s3(std::string name, S3Form form) {
           .open = [form](const std::string& address) { return std::make_unique<S3Handle>(address, form); },
           .pausesInside = true,
           .raceWrites = 120,
-          .writesOfOneRace = 500};  // moto takes the longer for each request the more versions an object has
+          .writesOfOneRace = 500};  // moto gets slower with each version of an object
 }
 
 const FenceUnderTest& object = registerFence(s3("S3Object", S3Form::oneObject));

@@ -1,4 +1,4 @@
-// The fence against a server: what the contract does not ask.
+// The fence against a server: what the contract does not check.
 #include <gtest/gtest.h>
 
 #include <tenure/adapters/s3_fence.hpp>

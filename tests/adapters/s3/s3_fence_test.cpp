@@ -1,4 +1,4 @@
-// What a fence for S3 does with each answer of the server, and what it asks for.
+// What a fence for S3 does with each answer of the server, and what it requests.
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -45,7 +45,7 @@ class S3FenceTest : public testing::Test {
     const auto found = fence.read(key).value();
     return found ? found->bytes : "(none)";
   }
-  /// This many of the next writes of `key` go so.
+  /// The next writes of `key`, this many, have this outcome.
   void nextWrites(int count, const Turn& fate) {
     s3_->turn = [count, fate](const aws::ObjectRequest& request) mutable {
       return request.method == "PUT" && request.key == key && count-- > 0 ? fate : Turn{};
@@ -57,8 +57,8 @@ class S3FenceTest : public testing::Test {
                                           [](const std::string& line) { return line.starts_with("PUT state If"); }));
   }
 
-  /// A write all of whose requests go so, until its time is over. On a machine without time for us that may be before
-  /// the first of them: then once more.
+  /// A write until its time is over, with this outcome for all its requests. On a machine without time for this
+  /// process, the time may be over before the first request; then it tries once more.
   [[nodiscard]] FenceError failedAfterSending(S3Fence& fence, const S3Put& what, const Turn& fate) {
     for (;;) {
       const int before = writesSent();
@@ -74,8 +74,8 @@ class S3FenceTest : public testing::Test {
 };
 
 TEST_F(S3FenceTest, equalBytesOfALaterTermHaveAnotherETag) {
-  // A former leader has compared (it is paused inside of its write); the later term writes the very bytes that are
-  // there. With the token beside the bytes the ETag would be what it was, and the late write would go through.
+  // A former leader has compared and is paused inside its write. The later term writes exactly the same bytes. If the
+  // token were stored beside the bytes, the ETag would not change, and the late write would succeed.
   s3_fence::ObjectStore store{{.bucket = "b"}, s3_};
   S3Fence later = open();
   ASSERT_EQ(told(later.write(stamp(5), put("same"))), "written");

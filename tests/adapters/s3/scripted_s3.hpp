@@ -1,4 +1,4 @@
-// An S3 in memory that honours conditions atomically, and of which single answers go wrong as a test says.
+// An S3 in memory that applies conditions atomically. The test can make single answers fail.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ namespace tenure::test {
 
 class ScriptedS3 final : public aws::ObjectClient {
  public:
-  /// What happens to one request instead of, or besides, being served. `lost`: served or not, no answer comes.
+  /// What happens to one request instead of normal service, or in addition to it. `lost`: no answer comes.
   enum class Fate { served, servedButLost, lost, error };
   struct Turn {
     Fate fate{Fate::served};
@@ -23,9 +23,9 @@ class ScriptedS3 final : public aws::ObjectClient {
     std::string code{};
   };
 
-  /// Asked for each request, in their order, before it is served.
+  /// Called for each request, in order, before it is served.
   std::function<Turn(const aws::ObjectRequest&)> turn{};
-  /// An answer that is made up by what stands between; empty: none.
+  /// An answer that something in between invents; empty: none.
   std::function<std::optional<net::HttpResponse>(const aws::ObjectRequest&)> lie{};
   bool honoursIfMatch{true};
   bool honoursIfNoneMatch{true};
@@ -55,7 +55,7 @@ class ScriptedS3 final : public aws::ObjectClient {
     const std::lock_guard lock{mutex_};
     objects_.erase(key);
   }
-  /// "PUT key If-Match", in their order, without the probe's.
+  /// "PUT key If-Match", in order, without the requests of the probe.
   [[nodiscard]] std::vector<std::string> log() const {
     const std::lock_guard lock{mutex_};
     return log_;
@@ -68,7 +68,7 @@ class ScriptedS3 final : public aws::ObjectClient {
     }
     return {};
   }
-  /// As S3's: of the bytes alone.
+  /// As S3 computes it: from the bytes alone.
   static std::string etagOf(const std::string& bytes) {
     return '"' + std::to_string(std::hash<std::string>{}(bytes)) + '"';
   }

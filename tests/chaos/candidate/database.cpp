@@ -9,7 +9,7 @@ constexpr int setUpSteps = 200;
 constexpr int setUpStepMs = 100;
 constexpr int writePatienceMs = 500;
 
-/// While several change the journal mode at once, SQLite answers "busy" without waiting, to avoid a deadlock.
+/// If several processes change the journal mode at once, SQLite answers "busy" without waiting, to avoid a deadlock.
 void setUpTogether(sqlite3* db, const std::string& path, const std::string& sql) {
   sqlite3_busy_timeout(db, setUpStepMs);
   for (int step = 0; execute(db, sql) != SQLITE_OK; ++step) {

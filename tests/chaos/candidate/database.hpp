@@ -1,4 +1,4 @@
-// An SQLite file that a job writes to.
+// An SQLite file to which a job writes.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ struct CloseDatabase {
 };
 using Database = std::unique_ptr<sqlite3, CloseDatabase>;
 
-/// Opens or makes it, runs `setUp`. Throws std::runtime_error. Several processes may do so at once.
+/// Opens or creates the file and runs `setUp`. Throws std::runtime_error. Several processes may do so at once.
 [[nodiscard]] Database openDatabase(const std::string& path, const std::string& setUp);
 
 /// SQLITE_OK or another result code; never throws.
 [[nodiscard]] int execute(sqlite3* db, const std::string& sql) noexcept;
 
-/// The first column of the first row; nothing if that cannot be read.
+/// The first column of the first row; empty if it cannot be read.
 [[nodiscard]] std::optional<std::string> readText(sqlite3* db, const std::string& sql);
 
 }  // namespace tenure::chaos

@@ -1,4 +1,4 @@
-// What a candidate of the chaos tests saw and did, as JSON lines in a file of its own that survives a SIGKILL.
+// What a candidate of the chaos tests saw and did, as JSON lines in its own file, which survives a SIGKILL.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace tenure::chaos {
 
-/// CLOCK_BOOTTIME straight from the kernel: the tests falsify the clocks that libc gives to the library, and the judge
-/// must not be fooled with it.
+/// CLOCK_BOOTTIME directly from the kernel: the tests falsify the clocks that libc gives to the library, and the judge
+/// must not be deceived by them.
 [[nodiscard]] std::int64_t trueBoottimeNs() noexcept;
 
-/// Thread-safe. Each line is one write(2): whole or not there, whatever happens to the process.
+/// Thread-safe. Each line is one write(2): it is complete or absent, whatever happens to the process.
 class EventLog {
  public:
   explicit EventLog(const std::string& path);
@@ -26,7 +26,7 @@ class EventLog {
   int fd_;
 };
 
-/// For texts of others, such as error messages.
+/// For texts that others wrote, such as error messages.
 [[nodiscard]] std::string jsonQuoted(const std::string& text);
 
 }  // namespace tenure::chaos

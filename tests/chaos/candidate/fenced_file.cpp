@@ -9,7 +9,7 @@ namespace tenure::chaos {
 FencedFile::FencedFile(const std::string& directory, const std::string& setUp)
     : fenced_{openDatabase(directory + "/fenced.db", setUp)},
       unfenced_{openDatabase(directory + "/unfenced.db", setUp)},
-      // Many candidates open it at once at the start.
+      // Many candidates open it at the same time when the test starts.
       fence_{(SqliteFence::open(fenced_.get(), {.busyTimeout = std::chrono::seconds{20}}).value(),
               SqliteFence::open(fenced_.get(), {.busyTimeout = std::chrono::milliseconds{500}}).value())} {}
 

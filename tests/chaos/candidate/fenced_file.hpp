@@ -17,7 +17,7 @@ namespace tenure::chaos {
 enum class Written {
   done,
   trouble,  ///< nothing was written, or nobody knows
-  refused,  ///< by the fence
+  refused,  ///< the fence refused it
 };
 
 class FencedFile {
@@ -26,7 +26,7 @@ class FencedFile {
 
   [[nodiscard]] sqlite3* plain() const noexcept { return unfenced_.get(); }
 
-  /// Does it in one transaction with the check of the token; tells what went wrong.
+  /// Runs it in one transaction with the check of the token; reports errors as events.
   [[nodiscard]] Written write(const Leadership& term, const EventLog& events, const std::function<int(sqlite3*)>& work);
 
  private:

@@ -1,5 +1,5 @@
-// What a leader does in the chaos tests. Both jobs are careless on purpose: they look at the clock, wait, and then
-// write without looking again, as most jobs do, and write once more after they were told to stop.
+// What a leader does in the chaos tests. Both jobs are careless on purpose, as most jobs are: they check whether they
+// lead, wait, and then write without checking again. They write once more after they were told to stop.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,9 @@
 namespace tenure::chaos {
 
 struct JobSettings {
-  std::string directory;  ///< of the ledgers
+  std::string directory;  ///< where the ledgers are
   std::string name;       ///< of the candidate
-  /// Between looking and writing: the job waits a random time up to this.
+  /// The job waits for a random time up to this between checking and writing.
   std::chrono::milliseconds step{20};
 };
 
@@ -29,8 +29,9 @@ class Job {
 /// without it.
 [[nodiscard]] std::unique_ptr<Job> makeRowJob(const JobSettings& settings);
 
-/// Jepsen's workload for etcd's lock: read a set, wait, write it back with one more element. The same in fenced.db
-/// (read and written through the fence) and in unfenced.db. Each acknowledged element is told as an event.
+/// Jepsen's workload for etcd's lock: read a set, wait, and write it back with one more element. It does the same in
+/// fenced.db (read and written through the fence) and in unfenced.db. Each acknowledged element is reported as an
+/// event.
 [[nodiscard]] std::unique_ptr<Job> makeSetJob(const JobSettings& settings);
 
 }  // namespace tenure::chaos

@@ -2,8 +2,8 @@
 //
 //   tenure-chaos-candidate GROUP.yaml DIRECTORY NAME EVENTS rows|set STEP_MS
 //
-// Ends politely at SIGTERM. SIGUSR1 and SIGALRM interrupt its system calls and do nothing else; TENURE_CHAOS_TIMER_US
-// makes it send itself SIGALRM so often.
+// It stops properly at SIGTERM. SIGUSR1 and SIGALRM interrupt its system calls and do nothing else. With
+// TENURE_CHAOS_TIMER_US it sends itself SIGALRM at this interval.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 
 void noHandler(int) {}
 
-/// Without SA_RESTART: whatever a signal interrupts comes back with EINTR.
+/// Without SA_RESTART: a system call that a signal interrupts returns with EINTR.
 void interruptibleBy(int number) {
   struct sigaction action {};
   action.sa_handler = noHandler;
@@ -52,8 +52,8 @@ void tellNewError(const LeaderElector& elector, std::string& last, const EventLo
   events.tell("store_error", ",\"message\":" + jsonQuoted(last));
 }
 
-/// Claims leadership for as long as isLeader() says so. A claim is made between "t" and "u": whoever is frozen in
-/// between claims nothing for the time in which it was.
+/// Claims leadership for as long as isLeader() says so. A claim is true at some instant between "t" and "u": a process
+/// that is frozen in between does not claim the time of the freeze.
 void claim(const std::stop_token& stop, const LeaderElector& elector, const EventLog& events) {
   std::string lastError;
   for (int n = 0; !stop.stop_requested(); ++n) {

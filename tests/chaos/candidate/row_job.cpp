@@ -23,7 +23,7 @@ class RowJob final : public Job {
         last = append(term, events);
         accepted += last == Written::done ? 1 : 0;
       } else {
-        dawdler_.wait();  // until the stop token says so, too
+        dawdler_.wait();  // it no longer leads: until the stop token says so, too
       }
     }
     if (last != Written::refused) accepted += append(term, events) == Written::done ? 1 : 0;

@@ -25,7 +25,7 @@ class SetJob final : public Job {
     bool admitted = true;
     while (admitted && !stop.stop_requested()) {
       admitted = addOne(term, events);
-      // Else a successor is nearly always between its own read and write, and puts right what a stale write breaks.
+      // Otherwise a successor is nearly always between its own read and write, and repairs what a stale write breaks.
       dawdler_.wait();
     }
   }
@@ -54,8 +54,8 @@ class SetJob final : public Job {
     return added != Written::refused;
   }
 
-  /// Reads through the fence as well. Without that a former leader's write could come between this read and this term's
-  /// first write, and would be lost though the fence had seen nothing stale in it.
+  /// Reads through the fence as well. Otherwise a former leader's write could come between this read and this term's
+  /// first write. It would be lost although the fence had seen nothing stale in it.
   Set readFenced(const Leadership& term, const EventLog& events) {
     Set set;
     set.read = files_.write(term, events, [&set](sqlite3* db) {

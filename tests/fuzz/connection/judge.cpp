@@ -15,9 +15,9 @@ bool isSentBySomebody(const std::vector<Talk>& talks, const std::string& text) {
   return std::any_of(talks.begin(), talks.end(), [&](const Talk& one) { return contains(one.sent, text); });
 }
 
-/// The smuggling property: nobody finds a request where a strict reader finds none. What follows a head that bears a
-/// token is the body of whoever has the term, who may write; so a reader that knows no bodies of GET may be wrong
-/// there.
+/// The smuggling property: no service finds a request where a strict reader finds none. One exception: after a head
+/// with a token comes the body of the leader of that term, who may write anyway. So there a reader that ignores the
+/// bodies of GET may be wrong.
 void everybodyReadsTheSame(const std::string& bytes, const Arrival& one) {
   for (const Dialect& dialect : dialects) {
     if (dialect.readsHaveNoBody && one.token != 0) continue;
@@ -45,7 +45,7 @@ void wasAdmitted(const Arrival& one, const Script& script, const std::vector<Tal
           "with keys nothing passes that nobody has signed: token, method, target and body");
 }
 
-/// What comes behind a body is no header. Of a line behind one that is `0` alone it is certain that no head has it.
+/// Text after a body is not a header. Only a line right after a lone `0` is certainly in no head.
 void trailersAreNoHeaders(const Arrival& one, const std::vector<Talk>& talks) {
   if (one.request.values(trailerName).empty()) return;
   const std::string behindLastChunk = "\r\n0\r\n" + std::string{trailerName};
@@ -77,7 +77,7 @@ void termsNeverMix(const Service& service) {
   }
 }
 
-/// Each answer is to a request of the connection that got it, and the service's words are not taken for the fence's.
+/// Each answer belongs to a request of the connection that got it, and the service's words do not pass for the fence's.
 void answersAreTheirOwn(const Talk& talk) {
   require(!contains(talk.got, Service::strayMark), "an answer that nobody has asked for reaches nobody");
   require(!contains(talk.got, Service::forgedHolder), "a service does not speak as the fence");
@@ -92,7 +92,7 @@ void answersAreTheirOwn(const Talk& talk) {
   }
 }
 
-/// As far as heads can be told: of answers that the script has written itself nothing is known.
+/// Checks heads as far as they are known: nothing is known about answers that the script has written itself.
 void answersAreFramedOnce(const Talk& talk) {
   for (std::size_t at = 0; talk.got.compare(at, 5, "HTTP/") == 0;) {
     const std::size_t end = talk.got.find("\r\n\r\n", at);

@@ -1,4 +1,4 @@
-// What must hold of the bytes that the service and the clients got, whatever anybody sent.
+// What must be true of the bytes that the service and the clients got, whatever anybody sent.
 #pragma once
 
 #include <string>

@@ -13,7 +13,7 @@
 #endif
 
 #ifdef TENURE_FUZZ_WITH_ASAN
-// Both compilers' sanitizers have it; only clang has the header that says so.
+// The sanitizers of both compilers have this function; only clang has the header that declares it.
 extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // NOLINT: the sanitizer's name
 #endif
 

@@ -1,14 +1,14 @@
-// How much memory this process has.
+// How much memory this process uses.
 #pragma once
 
 #include <cstddef>
 
 namespace tenure::fuzz {
 
-/// Of the heap, in use.
+/// On the heap, in use.
 [[nodiscard]] std::size_t heapBytes();
 
-/// In the machine's memory; 0 under a sanitizer, which keeps much of its own.
+/// In the machine's memory; 0 under a sanitizer, which needs much memory itself.
 [[nodiscard]] std::size_t residentBytes();
 
 }  // namespace tenure::fuzz

@@ -17,8 +17,8 @@ void resetClock() { movedMillis = 0; }
 
 }  // namespace tenure::fuzz
 
-// Beast's time-outs read std::chrono::steady_clock and nothing else can be given to them. So the C library's function
-// under it is taken over, in this program only: of two definitions the program's own comes before the library's.
+// Beast's time-outs read std::chrono::steady_clock, and it accepts no other clock. So this program, and only this one,
+// replaces the C library's function below it: of two definitions the linker prefers the program's own.
 extern "C" int clock_gettime(clockid_t id, timespec* out) noexcept {
   const long result = syscall(SYS_clock_gettime, id, out);
   const bool onlyForward = id == CLOCK_MONOTONIC || id == CLOCK_MONOTONIC_RAW || id == CLOCK_BOOTTIME;

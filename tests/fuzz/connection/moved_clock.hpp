@@ -1,13 +1,13 @@
-// A clock that the target moves, so that time-outs of a minute cost nothing and are met by every input that can.
+// A clock that the target moves, so that time-outs of a minute cost nothing and every input that can reach them does.
 #pragma once
 
 #include <chrono>
 
 namespace tenure::fuzz {
 
-/// Every clock of this process that only goes forward, at once; the time of day is left alone.
+/// Moves every clock of this process that only goes forward, all at once; not the time of day.
 void moveClock(std::chrono::milliseconds by);
-/// As if it had never been moved: for when nothing is left that has looked at it.
+/// Undoes all moves: for use when nothing is left that has read the clock.
 void resetClock();
 
 }  // namespace tenure::fuzz

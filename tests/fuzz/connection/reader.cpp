@@ -37,7 +37,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// CGI and WSGI make a variable of a name, where `_` is `-`.
+/// CGI and WSGI turn a name into a variable, where `_` stands for `-`.
 std::string guessedName(std::string_view name) {
   std::string out = lower(trimmed(name));
   std::replace(out.begin(), out.end(), '_', '-');
@@ -98,7 +98,7 @@ const char* faultOfFields(const ReadRequest& request) {
   return nullptr;
 }
 
-/// Behind the last chunk; 0: not yet. No extensions, no trailers.
+/// The position after the last chunk; 0: not complete. No extensions, no trailers.
 std::size_t readChunks(std::string_view bytes, std::size_t at, ReadRequest& out) {
   for (;;) {
     const std::size_t end = bytes.find(lineEnd, at);
@@ -128,7 +128,7 @@ void readBody(std::string_view bytes, ReadRequest& out) {
   if (out.body.size() == length) out.end = out.headEnd + length;
 }
 
-/// Behind the last chunk for somebody who reads what is in a line before a `;`, and skips trailers.
+/// The position after the last chunk for a reader that uses the part of a line before a `;`, and skips trailers.
 std::size_t skipChunks(std::string_view bytes, std::size_t at) {
   for (;;) {
     const std::size_t end = bytes.find('\n', at);

@@ -1,5 +1,5 @@
-// How services read requests: one that takes nothing but what the standard says, and some that guess. Nothing of Beast
-// reads here, as the proxy is made of that.
+// How services read requests: one that accepts only what the standard says, and some that guess. This code does not use
+// Beast, because the proxy does.
 #pragma once
 
 #include <array>
@@ -14,27 +14,27 @@ namespace tenure::fuzz {
 /// One request in the bytes of a connection.
 struct ReadRequest {
   std::size_t begin{0};
-  std::size_t headEnd{0};  ///< behind the empty line; 0: the head is not whole
-  std::size_t end{0};      ///< behind the body; 0: the request is not whole
+  std::size_t headEnd{0};  ///< after the empty line; 0: the head is incomplete
+  std::size_t end{0};      ///< after the body; 0: the request is incomplete
   const char* fault{nullptr};
   std::string method{};
   std::string target{};
-  std::vector<std::pair<std::string, std::string>> fields{};  ///< names in small letters
-  std::string body{};                                         ///< as far as it is there, without its framing
+  std::vector<std::pair<std::string, std::string>> fields{};  ///< names in lower case
+  std::string body{};                                         ///< what is there of it, without its framing
 
   [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
   [[nodiscard]] bool isWhole() const noexcept { return fault == nullptr && end != 0; }
 };
 
-/// RFC 9112 to the letter, and what a proxy has to take out of it: no field of the connection but its end, no trailer,
-/// no chunk extension, at most one field that frames, one Host, one token.
+/// RFC 9112 to the letter, and what a proxy must remove: no field of the connection except `close`, no trailer, no
+/// chunk extension, at most one field that frames, one Host, one token.
 [[nodiscard]] ReadRequest readStrictly(std::string_view bytes, std::size_t begin);
 
 /// A reader that guesses: `Content_Length` and `Content-Length ` are `Content-Length` to it.
 struct Dialect {
   const char* name;
-  bool lastLength;         ///< of several; else the first
-  bool lengthBeatsCoding;  ///< where there are both
+  bool lastLength;         ///< uses the last of several; otherwise the first
+  bool lengthBeatsCoding;  ///< if both are there
   bool readsHaveNoBody;    ///< what follows the head of a GET, HEAD or OPTIONS is the next request
   int lengthBase;          ///< 0: as C reads a number, so that 010 is 8
 };
@@ -45,11 +45,11 @@ inline constexpr std::array<Dialect, 5> dialects{
      {"reads a Content-Length as C does", true, true, false, 0},
      {"knows no body of GET, HEAD and OPTIONS", false, false, true, 10}}};
 
-/// Where the request that begins there ends for such a reader; 0: not yet.
+/// Where the request that begins there ends for such a reader; 0: not complete.
 [[nodiscard]] std::size_t endOfRequest(std::string_view bytes, std::size_t begin, const Dialect& dialect);
 
-/// The number that a Fencing-Token claims for the lease, found without the product's parser: 0 if there is none, or
-/// more than one member of that name.
+/// The number that a Fencing-Token states for the lease, found without the product's parser. 0 if there is none, or if
+/// more than one member has that name.
 [[nodiscard]] unsigned long long claimedToken(std::string_view header, std::string_view ofLease);
 
 /// GET, HEAD and OPTIONS.

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Each is longer than one of the proxy's time-outs, or shorter than all.
+/// Each is longer than one of the proxy's time-outs, or shorter than all of them.
 constexpr std::array<milliseconds, 7> pauses{milliseconds{1},     milliseconds{500},    milliseconds{2'000},
                                              milliseconds{6'000}, milliseconds{11'000}, milliseconds{31'000},
                                              milliseconds{61'000}};
@@ -30,7 +30,7 @@ std::string bodyOf(std::size_t number) {
     case 4:
       return std::string(600, 'b');
     case 5:
-      return std::string(2'500, 'z');  // more than the proxy keeps of a signed one
+      return std::string(2'500, 'z');  // more than the proxy stores of a signed one
     default:
       return "0\r\n\r\n" + std::string{hidden};
   }
@@ -122,7 +122,7 @@ class Reader {
     }
   }
 
-  /// What is sent for a directive.
+  /// The bytes that are sent for a directive.
   std::string textOf(char c) {
     switch (c) {
       case 'P':

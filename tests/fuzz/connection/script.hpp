@@ -1,5 +1,5 @@
-// The grammar of the target `fence_proxy`: an input is text that clients send, with directives in it. Whatever is no
-// directive is sent as it is, so any bytes can come at any place.
+// The grammar of the target `fence_proxy`. An input is text that clients send, with directives in it. Everything that
+// is not a directive is sent unchanged, so any bytes can occur at any place.
 //
 //   ~0 to ~3  what follows is of this client; it connects if it has no connection
 //   ~|        a cut: the proxy does all that it can before the next byte comes
@@ -32,7 +32,7 @@
 namespace tenure::fuzz {
 
 inline constexpr std::size_t mostClients = 4;
-inline constexpr std::size_t mostSentBytes = 1U << 20U;  ///< of one input, with what ~* makes of it
+inline constexpr std::size_t mostSentBytes = 1U << 20U;  ///< for one input, including what ~* generates
 
 struct Step {
   enum class Kind { send, settle, run, pass, halfClose, reset, close };

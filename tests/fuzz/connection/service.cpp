@@ -113,7 +113,8 @@ bool Service::receive(Connection& connection) {
   keptBytes_ += connection.bytes.size() - had;
   ++now_;
   if (!connection.ended) read(connection);
-  // Who has nothing more to say gets what he is owed, and then the end; but not from a service that is stuck.
+  // A client that sends nothing more gets its outstanding answers and then the end, except from a service that is
+  // stuck.
   const bool stuck = !connection.arrivals.empty() && connection.arrivals.back().answered == 0 &&
                      connection.arrivals.back().request.isWhole();
   if (connection.ended && connection.socket >= 0 && !stuck) end(connection, false);
@@ -124,7 +125,7 @@ void Service::read(Connection& connection) {
   while (connection.readUpTo < connection.bytes.size()) {
     auto& arrivals = connection.arrivals;
     const bool begun = !arrivals.empty() && !arrivals.back().request.isWhole();
-    if (begun && arrivals.back().request.fault != nullptr) return;  // the judge sees it
+    if (begun && arrivals.back().request.fault != nullptr) return;  // the judge finds it
     if (!begun) arrivals.emplace_back().firstByte = now_;
     Arrival& last = arrivals.back();
     const bool hadHead = last.request.headEnd != 0;
@@ -143,7 +144,7 @@ void Service::read(Connection& connection) {
   }
 }
 
-/// A request of a term has come: those of former terms must have nobody any more who waits for their answers.
+/// A request of a term has arrived: now nobody may wait any more for answers to requests of former terms.
 void Service::begins(const Arrival& later) {
   for (const auto& connection : connections_) {
     for (Arrival& earlier : connection->arrivals) {
@@ -189,7 +190,7 @@ void Service::drip() {
     if (!one->toSend.empty()) {
       send(*one, one->toSend.substr(0, 1));
       one->toSend.erase(0, 1);
-      std::size_t& answered = one->arrivals.back().answered;  // set before where nobody waited for it any more
+      std::size_t& answered = one->arrivals.back().answered;  // already set if nobody waits for it any more
       if (one->toSend.empty() && answered == 0) answered = now_;
     }
     const bool idle = one->arrivals.back().answered != 0 && one->arrivals.back().request.isWhole();
@@ -205,7 +206,7 @@ bool Service::hasToDrip() const {
                      [](const auto& one) { return one->socket >= 0 && !one->toSend.empty(); });
 }
 
-/// What the proxy does not take at once is lost: nothing here may wait for it.
+/// If the proxy does not take the bytes at once, they are lost: nothing here may wait for it.
 void Service::send(Connection& connection, const std::string& bytes) { (void)sendSome(connection.socket, bytes); }
 
 void Service::end(Connection& connection, bool reset) {

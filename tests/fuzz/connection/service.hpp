@@ -1,5 +1,5 @@
-// The service behind the proxy under test: it keeps every byte that comes and when it came, and answers as the script
-// says, also as no service should.
+// The service behind the proxy under test. It keeps every byte that arrives, with the time of arrival. It answers as
+// the script says, even in ways that no service should.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace tenure::fuzz {
 
-/// A request as it came. Times count what the service has seen, one for each piece; 0: not yet.
+/// A request as it arrived. Times count the pieces that the service has received; 0: not yet.
 struct Arrival {
   ReadRequest request{};
   unsigned long long token{0};
   std::size_t firstByte{0};
-  std::size_t lastByte{0};  ///< of those that are there
-  std::size_t answered{0};  ///< since when the proxy may take it for done: an answer has begun, or nobody waits for one
+  std::size_t lastByte{0};  ///< the last of those that have arrived
+  std::size_t answered{0};  ///< from then on it may count as done: an answer has begun, or nobody waits for one
 };
 
 /// The answers, by their letters:
@@ -32,7 +32,7 @@ struct Arrival {
 ///   b  with two framings        t  with a token of its own   n  204 with a body
 ///   m  304                      H  with a body also to HEAD  z  a stream that does not end
 ///   A  the script's bytes
-/// Only what nobody may take for the answer to another request bears `strayMark`.
+/// Only an answer that must not pass for the answer to another request contains `strayMark`.
 class Service {
  public:
   Service();
@@ -41,19 +41,19 @@ class Service {
   Service& operator=(const Service&) = delete;
 
   [[nodiscard]] unsigned short port() const noexcept { return port_; }
-  /// For the next input: forgets everything.
+  /// For the next input: drops all state.
   void reset(std::deque<Answer> answers);
-  /// Takes what has come, answers what is to be answered. True if there was anything.
+  /// Handles what has arrived, and sends the answers that are due. True if there was anything to do.
   bool step();
-  /// Where something may come.
+  /// The sockets on which something may arrive.
   void watch(std::vector<int>& sockets) const;
-  /// What comes without a request: of answers d, p and z.
+  /// Sends what needs no request: for the answers d, p and z.
   void drip();
   [[nodiscard]] bool hasToDrip() const;
-  /// No more of that.
+  /// Stops drip() for good.
   void fallSilent() noexcept { silent_ = true; }
 
-  /// The bytes of each connection, and the requests that they are to a strict reader.
+  /// The bytes of each connection, and the requests in them as a strict reader sees them.
   struct Connection {
     int socket{-1};
     std::string bytes{};

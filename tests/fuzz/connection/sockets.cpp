@@ -45,7 +45,7 @@ int connectTo(unsigned short port) {
   const int made = newSocket();
   const sockaddr_in at = loopback(port);
   int fault = ::connect(made, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0 ? 0 : errno;
-  if (fault == EINTR) {  // by libFuzzer's timer; it goes on by itself
+  if (fault == EINTR) {  // interrupted by libFuzzer's timer; it continues by itself
     pollfd done{made, POLLOUT, 0};
     while (::poll(&done, 1, -1) < 0) {
     }
@@ -79,7 +79,7 @@ bool receiveSome(int socket, std::string& into, bool& ended) {
 }
 
 bool hasGone(int socket) {
-  // The first byte asks for the reset that tells.
+  // The other side answers the first byte with a reset, which shows it.
   (void)::send(socket, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
   return ::send(socket, "?", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN && errno != EWOULDBLOCK;
 }

@@ -15,8 +15,8 @@ namespace proxy = cli::fence_proxy;
 using namespace std::chrono_literals;
 
 constexpr std::size_t mostConnections = 24;
-constexpr auto mostDrain = 8s;  // unlike the other time-outs, so that it is met alone
-/// What the proxy may need for mostClients clients, their answers and their requests.
+constexpr auto mostDrain = 8s;  // different from the other time-outs, so that no other ends at the same time
+/// What the proxy may need for mostClients clients, with their answers and requests.
 constexpr std::size_t mostHeapBytes = 1U << 20U;
 
 }  // namespace
@@ -41,7 +41,7 @@ FreshFence::FreshFence(const std::string& memory, bool withKeys, bool refusesWit
   fence = std::move(*opened);
 }
 
-/// The fence says of each token, in its log, when the disk has it.
+/// The fence logs for each token when it is on the disk.
 bool FreshFence::isStoring() const {
   const auto highest = fence->highestSeen(std::string{lease});
   return highest && highest->token.value() != *told;
@@ -142,7 +142,7 @@ void World::finish(Client& client, Step::Kind how) {
   client.socket = -1;
 }
 
-/// One step of the proxy, and what the others make of it. True if anything has happened.
+/// One step of the proxy, and the reactions of the others. True if anything has happened.
 bool World::turn() {
   io_.restart();
   bool moved = io_.poll_one() > 0;
@@ -161,12 +161,12 @@ bool World::turn() {
 
 void World::settle() {
   bool wasStoring = false;
-  int patience = 5'000;  // of an idle millisecond at least
+  int patience = 5'000;  // each is at least an idle millisecond
   for (;;) {
     if (turn()) continue;
     const bool storing = isStoring_();
     if (!storing && !wasStoring) break;
-    // The thread of the fence's memory says so with a call of its own, soon after it has told.
+    // The thread of the fence's memory makes a separate call for that, soon after its log line.
     io_.restart();
     (void)io_.run_one_for(storing ? 20ms : 1ms);
     require(--patience > 0, "the fence says of each token that it is stored");
@@ -178,7 +178,7 @@ void World::settle() {
   boundsHold();
 }
 
-/// The kernel wakes nobody for a clock that was moved: a timer of our own that is over has the others looked at.
+/// The kernel wakes no thread for a clock that was moved. An expired timer makes the loop check the other timers.
 void World::pass(std::chrono::milliseconds time) {
   settle();
   moveClock(time);
@@ -194,7 +194,8 @@ void World::runOut() {
   for (const auto& one : clients_) {
     for (std::size_t at = 0; (at = one->talk.sent.find("HTTP/1", at)) != std::string::npos; ++at) ++requests;
   }
-  // A request may wait for the one before, for its body, for the service and for the drain of the service's connection.
+  // A request may wait for the one before it, for its body, for the service and for the drain of the service's
+  // connection.
   std::size_t pauses = 6 + 6 * requests;
   for (; !table_.empty() && pauses > 0; --pauses) pass(31s);
   require(table_.empty(), "each connection ends in its time");
@@ -211,7 +212,7 @@ void World::serveOneMore(std::set<Signed>& signatures) {
   client.toSend = "PUT /after HTTP/1.1\r\nHost: h\r\nConnection: close\r\n" +
                   signedLines(token, "PUT", "/after", "x", signatures) + "Content-Length: 1\r\n\r\nx";
   settle();
-  // On a busy machine the memory's thread may rest between its word in the log and the call that lets the request go.
+  // On a busy machine the memory's thread may pause between its log line and the call that lets the request pass.
   for (int patience = 5'000; client.talk.got.empty() && patience > 0; --patience) {
     io_.restart();
     (void)io_.run_one_for(1ms);

@@ -1,5 +1,5 @@
-// The proxy of `tenure fence proxy` between clients and a service that follow a script, all on one thread: so the order
-// of what happens is the script's, and after each step of the proxy the service takes what has come.
+// The proxy of `tenure fence proxy` between clients and a service that follow a script, all on one thread. So the
+// script decides the order of events, and after each step of the proxy the service receives what has arrived.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@
 
 namespace tenure::fuzz {
 
-/// A fence with a memory of its own, and what it has stored of it.
+/// A fence with its own memory, and what it has stored of it.
 struct FreshFence {
   FreshFence(const std::string& memory, bool withKeys, bool refusesWithoutToken);
 
@@ -39,9 +39,9 @@ class World {
   World& operator=(const World&) = delete;
 
   void play(const Script& script);
-  /// Nobody says anything any more: each connection ends in its time-outs.
+  /// Nobody sends anything any more: each connection ends by its time-outs.
   void runOut();
-  /// Who behaves is served, whatever came before.
+  /// A client that behaves correctly is served, whatever came before.
   void serveOneMore(std::set<Signed>& signatures);
   [[nodiscard]] std::vector<Talk> talks() const;
 
@@ -50,7 +50,7 @@ class World {
     int socket{-1};
     Talk talk{};
     std::string toSend{};
-    Step::Kind afterwards{Step::Kind::settle};  ///< when all is sent: an end of some kind
+    Step::Kind afterwards{Step::Kind::settle};  ///< how the client ends when everything is sent
     bool ended{false};
   };
 
@@ -72,8 +72,8 @@ class World {
   cli::fence_proxy::ClientTable table_;
   Service& service_;
   const Listening listening_;
-  std::vector<std::unique_ptr<Client>> clients_{};  ///< of all connections there were
-  std::array<Client*, mostClients + 1> current_{};  ///< of them, by the script's numbers
+  std::vector<std::unique_ptr<Client>> clients_{};  ///< of all connections of the run
+  std::array<Client*, mostClients + 1> current_{};  ///< the current ones among them, by the script's numbers
   std::vector<int> watched_{};
   const std::size_t heapBefore_;
 };

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/stores/dynamodb/golden/*.json anew: rows as other lock libraries write them, by those libraries.
+"""Makes tests/stores/dynamodb/golden/*.json again: rows of other lock libraries, written by those libraries.
 
     scripts/dynamodb_local -- python3 tests/interop/golden/make.py [--go CHECKOUT] [WRITER...]
 
-Each library writes to a table of its own in DynamoDB Local; the items are then read as they lie there. Not a test: the
-files are committed, and change only with a new version of a library. Go's needs `go` and a checkout of
+Each library writes to its own table in DynamoDB Local; then the items are read unchanged. This is not a test: the files
+are committed, and change only with a new version of a library. Go's needs `go` and a checkout of
 github.com/cirello-io/dynamolock at v5.0.0.
 """
 
@@ -68,7 +68,7 @@ def go(endpoint, options):
 
 
 def python(endpoint, _):
-    """In a virtual environment of its own, as these libraries are old and bring what they like."""
+    """In a separate virtual environment, because these libraries are old and install whatever they like."""
     home = ROOT / "build" / "golden-python"
     if not (home / "bin" / "python").exists():
         venv.create(home, with_pip=True)

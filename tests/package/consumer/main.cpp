@@ -1,4 +1,4 @@
-// The smallest real use: one candidate on a store in memory is elected, then stops.
+// The smallest real use: one candidate is elected on a store in memory, then stops.
 #include <chrono>
 #include <future>
 #include <iostream>

@@ -1,5 +1,5 @@
 // The library's public classes in virtual time, under a seed: electors, locks, lock tokens and sharded electors of
-// several processes over one table of the memory store, on parts that are late, fail and throw.
+// several processes over one table of the memory store. The parts around them are late, fail and throw.
 #pragma once
 
 #include <array>
@@ -12,34 +12,34 @@
 
 namespace tenure::test {
 
-/// Each has a random stream of its own, so that leaving one out does not shift the others. New ones come last.
+/// Each kind has its own random stream, so that leaving one out does not shift the others. New kinds come last.
 enum class Trouble : unsigned {
-  // Of each request to the store.
+  // Drawn for each request to the store.
   loseRequest,
   loseReply,
   late,
   refuse,
-  unsure,       ///< applied or not, and answered with neither
+  unsure,       ///< applied or not; the answer says neither
   silent,       ///< no answer at all instead of a time-out
-  throwBefore,  ///< the call throws, and nothing was done
-  throwAfter,   ///< the call throws, and it was done
-  inside,       ///< answered inside of the call
-  outage,       ///< of a process, for a while
-  // Of what runs in a process.
+  throwBefore,  ///< the call throws, and it had no effect
+  throwAfter,   ///< the call throws, and it had its effect
+  inside,       ///< answered before the call returns
+  outage,       ///< a process cannot reach the store for a while
+  // What runs in a process.
   lateLoop,      ///< a task or timer of the scheduler comes late
-  slowCallback,  ///< the executor takes its time: what a blocked callback or a long drain is to the library
-  hungCallback,  ///< longer than any drain may take
+  slowCallback,  ///< the executor is slow: to the library this is a blocked callback or a long drain
+  hungCallback,  ///< slower than any drain may be
   executorThrows,
   callbackThrows,
   pause,
   crash,
   jumpyClock,   ///< time passes at each reading of a clock (drawn for a run)
-  interrupted,  ///< a reader stands still before it reads the term
-  // Of what users do.
+  interrupted,  ///< a reader is stopped before it reads the term
+  // What users do.
   stepDown,
   stop,
   destroy,
-  insideCallback,  ///< any of these three in a callback
+  insideCallback,  ///< one of these three calls, made in a callback
   operatorStepDown,
   erase,
   staleToken,
@@ -58,24 +58,24 @@ using TroubleSet = std::bitset<troubles>;
 struct ClientOptions {
   std::uint64_t seed{1};
   TroubleSet allowed{TroubleSet{}.set()};
-  unsigned leases{40};  ///< how long there is trouble
+  unsigned leases{40};  ///< for how long there are faults
   bool canary{false};
   bool trace{false};
 };
 
 struct ClientReport {
-  std::string oracle{};  ///< which rule was broken, one word; empty: none
+  std::string oracle{};  ///< the rule that was broken, one word; empty: none
   std::string text{};
   std::string configuration{};
   std::string trace{};
-  std::uint64_t digest{0};  ///< of everything that was done: equal runs, equal digests
+  std::uint64_t digest{0};  ///< hash of everything that was done: equal runs have equal digests
   std::uint64_t events{0};
   double hours{0};
   std::map<std::string_view, std::uint64_t> points{};
 };
 
 [[nodiscard]] ClientReport simulateClients(const ClientOptions& options);
-/// Rare points that no run has met.
+/// Rare points that no run has reached.
 [[nodiscard]] std::string missedClientPoints(const std::map<std::string_view, std::uint64_t>& met);
 [[nodiscard]] std::string clientReplay(const ClientOptions& options);
 
@@ -83,14 +83,14 @@ struct ClientCampaign {
   std::uint64_t seeds{0}, events{0}, repeated{0};
   double hours{0};
   std::map<std::string_view, std::uint64_t> points{};
-  std::optional<ClientOptions> failed{};  ///< the first
+  std::optional<ClientOptions> failed{};  ///< the first run that failed
   ClientReport failure{};
 };
-/// Seeds from `first` to `last`, or until so many hours are simulated; each hundredth is run twice. Ends with the first
-/// that fails.
+/// Runs the seeds from `first` to `last`, or until so many hours are simulated. One seed in a hundred runs twice. Stops
+/// at the first run that fails.
 [[nodiscard]] ClientCampaign runClients(const ClientOptions& base, std::uint64_t first, std::uint64_t last,
                                         double hours, unsigned jobs);
-/// `shrinks`: besides with as few kinds of faults as it takes.
+/// `shrinks`: it also looks for the fewest kinds of faults that still fail.
 [[nodiscard]] std::string failureText(const ClientCampaign& campaign, bool shrinks = true);
 
 }  // namespace tenure::test

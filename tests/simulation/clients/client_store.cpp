@@ -1,4 +1,4 @@
-// The store of one process: a network that fails, and the shared table behind it.
+// The store of one process: a network with faults, and the shared table behind it.
 #include <stdexcept>
 
 #include <tenure/lockcore/store_checks.hpp>
@@ -59,7 +59,7 @@ class ClientStore final : public LeaseStore {
 
   template <class Outcome, class Apply, class Failed>
   void call(CallOptions options, std::function<void(Outcome)> handler, Apply apply, Failed failed) {
-    if (!life_.alive) return;  // what its threads may still ask goes nowhere
+    if (!life_.alive) return;  // requests that a dead process's threads may still make go nowhere
     if (world_.happens(Trouble::throwBefore)) throw std::runtime_error{"the store has no connection"};
     if (world_.happens(Trouble::throwAfter)) {
       world_.met("threwAfterItWasApplied");
@@ -79,7 +79,7 @@ class ClientStore final : public LeaseStore {
     const TrueTime there = world_.message(), back = world_.message();
     if (world_.happens(Trouble::refuse)) return answer(there + back, failed("busy", true));
     const bool unsure = world_.happens(Trouble::unsure), lost = world_.happens(Trouble::loseReply);
-    // In flight it arrives whatever becomes of its sender.
+    // A request in flight arrives, whatever happens to its sender.
     world_.at(there, [answer, apply, failed, back, unsure, lost, &world = world_] {
       Outcome outcome = apply();
       if (unsure) outcome = failed("a gateway lost the answer", false);

@@ -56,7 +56,7 @@ TEST(ClientsSimulation, listsOfFaultsAreReadBackAsWritten) {
   EXPECT_FALSE(troublesFrom("crash,typhoon"));
 }
 
-/// `regressions.txt`: seed, faults, leases in a line; whatever once broke a rule.
+/// Each line of `regressions.txt` has seed, faults and leases of a run that once broke a rule.
 TEST(ClientsSimulation, whatOnceBrokeARuleStaysMended) {
   std::ifstream file{TENURE_CLIENT_REGRESSIONS};
   ASSERT_TRUE(file);

@@ -47,18 +47,18 @@ class ElectorActor final : public Actor {
   [[nodiscard]] std::string leads() const override { return elector_ && elector_->isLeader() ? group_ : std::string{}; }
 
  private:
-  /// What callbacks know, which may come after the elector.
+  /// What callbacks know. It outlives the elector, because callbacks may come after the elector is gone.
   struct Seen {
     std::string candidate{};
-    bool dead{false};      ///< the process is
-    bool silenced{false};  ///< no callback may come
-    bool open{false};      ///< elected, not revoked
+    bool dead{false};      ///< the process is dead
+    bool silenced{false};  ///< no callback may come any more
+    bool open{false};      ///< elected, and not revoked yet
     std::uint64_t led{0}, ended{0};
     std::optional<Leadership> term{};
     std::shared_ptr<unsigned> callbacks{std::make_shared<unsigned>(0)};
   };
 
-  /// Left to expire would be wrong after all ended politely.
+  /// After all electors have stopped properly, no lease may be left to expire.
   [[nodiscard]] bool isHeld() const {
     const auto record = world_.recordOf({group_});
     return led_ && record && record->holder == seen_->candidate && !record->released && !record->vanished;
@@ -194,7 +194,7 @@ class ElectorActor final : public Actor {
     nestedBefore_ = world_.nested();
     return world_.now() + TrueTime{options.duration} * 2 + std::chrono::seconds{1};
   }
-  /// What the process stood still, and a lease for slow clocks; without a bound if it waited inside of another wait.
+  /// How long the process stood still, and one lease for slow clocks. Without a bound if it waited inside another wait.
   [[nodiscard]] TrueTime late() const {
     if (world_.nested() != nestedBefore_) return std::chrono::hours{24};
     return life_.paused + world_.stoodStill() - pausedBefore_ + TrueTime{world_.plan().lease};
@@ -204,11 +204,11 @@ class ElectorActor final : public Actor {
   World& world_;
   const std::string group_;
   std::shared_ptr<Seen> seen_{};
-  std::vector<std::shared_ptr<Seen>> gone_{};  ///< of electors that were destroyed in a callback
+  std::vector<std::shared_ptr<Seen>> gone_{};  ///< of electors that a callback destroyed
   std::shared_ptr<Loop> loop_{};
   std::unique_ptr<LeaderElector> elector_{};
   bool stopping_{false};
-  bool led_{false};  ///< when the end came
+  bool led_{false};  ///< it led when the end came
   TrueTime pausedBefore_{0};
   std::uint64_t nestedBefore_{0};
 };

@@ -57,7 +57,7 @@ void Loop::post(Task task) {
            [self = shared_from_this()] { self->runPosted(); });
 }
 
-/// One, in order of posting, whichever event brings it.
+/// Runs one task in the order of posting, no matter which event triggers it.
 void Loop::runPosted() {
   if (posted_.empty()) return;
   const Task task = std::move(posted_.front());

@@ -1,4 +1,5 @@
-// Users of LockClient: several clients of one process for few keys, and the rules of what they are told.
+// Users of LockClient: several clients of one process for a few keys, and the rules for what the library reports to
+// them.
 #include <algorithm>
 
 #include <tenure/lockcore/lock_client.hpp>
@@ -57,7 +58,7 @@ class LockActor final : public Actor {
         continue;
       }
       if (one->lock->isHeld()) world_.broke("release", "a lock is released that is held: " + one->key.name);
-      // Nobody has given it up but its client, which tells so first.
+      // If only its client has given it up, the client reports that before the release.
       if (one->closing && !one->result && one->lossTold == 0)
         world_.broke("release", "before onLost has returned: " + name_);
     }
@@ -92,7 +93,7 @@ class LockActor final : public Actor {
         Runtime{loop_, world_.executor(life_), std::make_unique<SeededRandom>(world_.process.next())});
   }
 
-  /// First come, first served, for at least as long as nobody competes from his place.
+  /// First come, first served, as long as the later one does not compete by itself instead of waiting in line.
   void checkLine(const Taking& mine, const LockActor& other) {
     for (const TakingPtr& one : other.takings_) {
       const bool waits = one->key == mine.key && one->inLine && one->told == 0 && !one->served && !one->cancelled;
@@ -151,7 +152,7 @@ class LockActor final : public Actor {
     if (world_.load.chance(0.2)) options.attributes["colour"] = "red";
     if (world_.load.chance(0.1)) options.mustExist = true;
     if (world_.load.chance(0.1)) options.deleteOnRelease = true;
-    if ((world_.plan().rateBound > 500e-6)) options.lease.reset();  // the guard is of the client's lease
+    if ((world_.plan().rateBound > 500e-6)) options.lease.reset();  // the guard fits the client's lease
   }
 
   void told(const TakingPtr& one, LockResult<Lock> result) {
@@ -176,7 +177,7 @@ class LockActor final : public Actor {
     one->lock = std::make_shared<Lock>(std::move(*result));
     world_.note(name_, "wins " + one->key.name + " with token " + toString(one->lock->fencingToken()));
     world_.met("lockWon");
-    one->lock->onLost([this, weak = std::weak_ptr{one}](const TermEnd& loss) {  // the lock keeps it
+    one->lock->onLost([this, weak = std::weak_ptr{one}](const TermEnd& loss) {  // the lock owns the callback
       if (const auto mine = weak.lock()) lost(*mine, loss);
     });
     const Handle handle = handleOf(one->lock);
@@ -234,7 +235,8 @@ class LockActor final : public Actor {
     if (world_.load.chance(0.05)) takeAgain(*one);
     if (world_.load.chance(world_.calm() ? 0.7 : one->kept ? 0.02 : 0.3)) release(*one);
   }
-  /// A lock that is still held was renewed meanwhile, with all that was asked for.
+  /// If a lock is still held, a renewal that was asked for was carried out meanwhile, with everything that it asked
+  /// for.
   void checkRenewal(const Taking& one) const {
     const bool open = one.renewals != one.renewalsTold && one.lock->isHeld() && !world_.draws(Trouble::hungCallback);
     if (open && world_.now() - still() - one.renewedAt > TrueTime{world_.plan().lease} * 4) {
@@ -385,12 +387,12 @@ class LockActor final : public Actor {
   World& world_;
   const std::string name_;
   unsigned generation_{0};
-  bool prepared_{false};  ///< it has won once, so its next acquisition stands in line at once
+  bool prepared_{false};  ///< it has won once, so its next acquisition joins the line at once
   std::shared_ptr<Loop> loop_{};
   std::unique_ptr<LockClient> client_{};
-  std::set<LeaseKey> lingering_{};  ///< where an acquisition may still be taken back
+  std::set<LeaseKey> lingering_{};  ///< keys for which an acquisition may still be taken back
   std::vector<TakingPtr> takings_{};
-  std::vector<TakingPtr> left_{};  ///< of clients that are closed
+  std::vector<TakingPtr> left_{};  ///< of closed clients
   std::vector<TakingPtr> all_{};
 };
 

@@ -10,25 +10,25 @@
 
 namespace tenure::test {
 
-/// From one call of an acquisition to the end of what it gave.
+/// One acquisition, from its call to the end of the lock that it gave.
 struct Taking {
   LeaseKey key;
-  unsigned client{0};  ///< which one of its user
+  unsigned client{0};  ///< the client of this actor, which makes a new one now and then
   AcquireOptions options;
   TrueTime called{0}, pausedBefore{0};
-  TrueTime renewedAt{0};  ///< the first renewal that is not told yet; of time in which anything ran
-  bool inLine{false};     ///< nothing keeps it from standing in line from the call on
+  TrueTime renewedAt{0};  ///< the first renewal that is not reported yet; in time in which anything ran
+  bool inLine{false};     ///< nothing keeps it from joining the line as soon as it is called
   bool cancelled{false};
-  bool kept{false};     ///< for long
-  bool closing{false};  ///< held as its client began to close
-  bool served{false};   ///< an acquisition of it was applied
+  bool kept{false};     ///< kept for a long time
+  bool closing{false};  ///< held when its client began to close
+  bool served{false};   ///< its acquisition was applied
   int told{0}, lossTold{0}, renewals{0}, renewalsTold{0};
   bool renewalFailed{false};  ///< whether it is in the record is not known
   RenewOptions lastAsked{};
   std::shared_ptr<Lock> lock{};
   std::shared_ptr<Lock> share{};
   std::optional<TermEnd> loss{};
-  std::optional<ReleaseResult> result{};  ///< asked for
+  std::optional<ReleaseResult> result{};  ///< of a release that was asked for
   ReleaseOptions left{};
   PendingAcquire pending{};
 

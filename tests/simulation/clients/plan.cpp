@@ -1,4 +1,4 @@
-// What a seed draws, the names of the troubles, and many seeds.
+// What a seed decides, the names of the faults, and running many seeds.
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -13,7 +13,7 @@ namespace {
 
 struct Kind {
   std::string_view name;
-  double most;  ///< the highest rate: of each request, task, callback, act or third of a lease
+  double most;  ///< the highest rate: for each request, task, callback, action or third of a lease
 };
 constexpr std::array<Kind, troubles> kinds{{
     {"loseRequest", 0.3},  {"loseReply", 0.4},      {"late", 0.2},           {"refuse", 0.3},
@@ -106,7 +106,8 @@ std::string toString(const TroubleSet& set) {
   return out.empty() ? "none" : out;
 }
 
-/// A subset of the troubles, each with a rate: what needs two kinds together is drowned where all others happen too.
+/// A random subset of the faults, each with a rate: a failure that needs two kinds together hardly occurs where all the
+/// others happen too.
 void World::drawPlan(const ClientOptions& options) {
   TroubleSet on;
   for (std::size_t i = 0; i < troubles; ++i) {
@@ -195,7 +196,7 @@ ClientCampaign runClients(const ClientOptions& base, std::uint64_t first, std::u
 
 std::string failureText(const ClientCampaign& campaign, bool shrinks) {
   if (!campaign.failed) return {};
-  ClientOptions small = *campaign.failed;  // without what it does not need
+  ClientOptions small = *campaign.failed;  // without the faults that the failure does not need
   for (std::size_t i = 0; i < troubles && shrinks; ++i) {
     ClientOptions fewer = small;
     fewer.allowed.reset(i);

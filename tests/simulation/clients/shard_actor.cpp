@@ -1,4 +1,4 @@
-// Users of ShardedElector, who come and go.
+// Users of ShardedElector that start and stop.
 #include <optional>
 
 #include <tenure/election/sharded_elector.hpp>
@@ -142,7 +142,7 @@ class ShardActor final : public Actor {
   std::shared_ptr<Loop> loop_{};
   std::unique_ptr<ShardedElector> elector_{};
   bool stopping_{false};
-  std::vector<LeaseKey> left_{};  ///< led when the end came
+  std::vector<LeaseKey> left_{};  ///< the keys that it led when the end came
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Users of LockTokens, whose calls block: each waits inside of the world, as a thread of its own would beside it.
-// Tokens go from hand to hand, and old ones are used again.
+// Users of LockTokens, whose calls block. Each call waits inside the world; in reality it would wait on its own thread.
+// Tokens pass from one user to another, and old ones are used again.
 #include <algorithm>
 
 #include <tenure/lockcore/lock_tokens.hpp>
@@ -17,7 +17,7 @@ class TokenActor final : public Actor {
   explicit TokenActor(Life& life) : life_{life}, world_{life.world} {}
 
   void act() override {
-    if (world_.depth() > 1) return;  // so many wait already
+    if (world_.depth() > 1) return;  // enough calls are waiting already
     const std::uint64_t draw = world_.load.below(10);
     const LeaseKey key{"token" + std::to_string(world_.load.below(2))};
     if (draw < 3 || world_.tokenTexts.empty()) return acquire(key);
@@ -106,7 +106,7 @@ class TokenActor final : public Actor {
     believe(*next);
   }
 
-  /// The versions over which the call that begins now may write: what the token left, and what it writes itself.
+  /// The versions that the call that begins now may replace: that of the token, and those that the call itself writes.
   std::shared_ptr<std::set<std::string>> begin(const LockToken& token) {
     return world_.frame = std::make_shared<std::set<std::string>>(std::set<std::string>{token.version().text()});
   }
@@ -116,7 +116,7 @@ class TokenActor final : public Actor {
     if (!world_.wasWritten(token.version())) world_.broke("answer", "a token names a version that was never written");
     world_.tokenTexts.push_back(token.text());
   }
-  /// Its bearer believes as long as the token says so, and he has neither renewed nor released it.
+  /// The token's bearer believes in it as long as the token says so and the bearer has neither renewed nor released it.
   void believe(const LockToken& token) {
     const auto valid = [this, token] {
       const World::Inside inside{world_, life_};

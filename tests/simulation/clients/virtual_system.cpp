@@ -1,5 +1,5 @@
-// Instead of clock.cpp, clock_domain.cpp, process_mark.cpp, thread.cpp, thread_pool.cpp, watchdog.cpp and
-// asio_scheduler.cpp. A world runs on one thread, so what those do by threads is done by its queue.
+// Replaces clock.cpp, clock_domain.cpp, process_mark.cpp, thread.cpp, thread_pool.cpp, watchdog.cpp and
+// asio_scheduler.cpp. A world runs on one thread, so its queue does what threads do in those files.
 #include "simulation/clients/virtual_system.hpp"
 
 #include <stdexcept>
@@ -36,7 +36,7 @@ bool passWhileWaiting(std::chrono::nanoseconds end) {
 
 namespace {
 
-/// Differs from every scheduler's, so that no watchdog is asked for.
+/// Differs from the clock of every scheduler, so that no watchdog is used.
 class NobodysClock final : public Clock {
  public:
   [[nodiscard]] Instant now() const noexcept override { return readClock(); }
@@ -45,7 +45,7 @@ class NobodysClock final : public Clock {
 }  // namespace
 }  // namespace tenure::test
 
-// What the library calls of the C library: SystemRandom draws, LockTokens pauses between two tries.
+// The functions of the C library that the library calls: SystemRandom draws, LockTokens pauses between two tries.
 extern "C" ssize_t getrandom(void* buffer, std::size_t length, unsigned flags) {
   tenure::test::VirtualSystem* system = tenure::test::VirtualSystem::current();
   if (system == nullptr) return syscall(SYS_getrandom, buffer, length, flags);
@@ -91,7 +91,8 @@ std::shared_ptr<TermWatch> watchTerm(WatchedTerm) { throw std::logic_error{"no t
 
 ProcessMark::ProcessMark() noexcept : generation_{1} {}
 
-/// Whoever reads a term asks this first, so an interruption here shows a reader that has read the clock before.
+/// A reader of a term calls this first. An interruption here simulates a reader that stood still before it read the
+/// clock.
 bool ProcessMark::isHere() const noexcept {
   if (VirtualSystem* system = VirtualSystem::current()) system->interruption();
   return generation_ == 1;
@@ -101,7 +102,7 @@ ThreadPool::ThreadPool(std::string name) : state_{std::make_shared<State>(std::m
 ThreadPool::~ThreadPool() = default;
 int ThreadPool::threads() const { return 1; }
 
-/// Stop tokens are not given to anybody, so firing one runs nobody's code and need not be put off.
+/// Users get no stop tokens here, so firing one runs no user code and need not be deferred.
 void ThreadPool::post(std::function<void()> task) {
   VirtualSystem* system = VirtualSystem::current();
   if (system == nullptr || state_->name == "stop") return task();

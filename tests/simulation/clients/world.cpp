@@ -1,4 +1,4 @@
-// What a world is to the library: queue, executor, clocks and waits.
+// What a world provides to the library: queue, executor, clocks and waits.
 #include "simulation/clients/world.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ void World::in(Life& life, TrueTime delay, const Loop* loop, std::function<void(
   });
 }
 
-/// Callbacks wait in the process, so that they can be run to an end after its death.
+/// Callbacks wait in the process, so that they can be run to their end after its death.
 Executor World::executor(Life& life, std::shared_ptr<unsigned> open) {
   return [this, &life, open](std::function<void()> task) {
     const bool throws = happens(Trouble::executorThrows);
@@ -154,14 +154,14 @@ TrueTime World::endOf(nanoseconds patience) {
   return now_ + (current_ == nullptr ? most : current_->clock.trueTimeFor(most));
 }
 
-/// On behalf of somebody who waits on a thread of its own.
+/// Runs one event for a caller that would wait on its own thread.
 bool World::passOne(TrueTime end) {
   Life* const life = current_;
   if (life != nullptr && !life->alive) return false;
   if (depth_ > 0) ++nested_;
   if (loop_ != nullptr) broke("thread", "a task of a scheduler waits");
   if (over_ || !queue_.hasBy(end)) {
-    // Where a rule is broken nothing happens any more but that time passes, so that whoever waits comes to an end.
+    // After a rule was broken only time passes, so that every waiting call ends.
     now_ = std::max(now_, end) + (over_ ? milliseconds{1} : milliseconds{0});
     return false;
   }

@@ -1,4 +1,4 @@
-// The world of one run: true time, processes, the table behind their stores, and who judges.
+// The world of one run: true time, processes, the table behind their stores, and the judge.
 #pragma once
 
 #include <deque>
@@ -24,20 +24,20 @@ namespace tenure::test {
 class World;
 class Loop;
 
-/// What one object of the library is used by.
+/// A user of one object of the library.
 class Actor {
  public:
   virtual ~Actor() = default;
-  virtual void act() = 0;                                     ///< something drawn, on a thread of the user's
-  virtual void leave() = 0;                                   ///< the end comes: politely
+  virtual void act() = 0;                                     ///< does something random, on a thread of the user
+  virtual void leave() = 0;                                   ///< the end comes: stop properly
   [[nodiscard]] virtual bool ended() const = 0;               ///< after leave(): nothing is under way any more
   virtual void drop() = 0;                                    ///< the process is gone
-  virtual void applied(const WriteRequest&, FencingToken) {}  ///< a write of this actor's process
+  virtual void applied(const WriteRequest&, FencingToken) {}  ///< a write of this actor's process was applied
   virtual void sent(const WriteRequest&) {}
-  [[nodiscard]] virtual std::string leads() const { return {}; }  ///< keys, for the balance and the liveness
+  [[nodiscard]] virtual std::string leads() const { return {}; }  ///< keys, for the checks of balance and liveness
 };
 
-/// A process from its start to its end.
+/// A process from its start to its death.
 class Life {
  public:
   Life(World& world, unsigned process, unsigned number);
@@ -48,7 +48,7 @@ class Life {
   SimClock clock;
   bool alive{true};
   TrueTime pausedUntil{0}, paused{0}, outageUntil{0};
-  std::chrono::nanoseconds beyond{0};  ///< what the clock of a dead process has run on
+  std::chrono::nanoseconds beyond{0};  ///< how far the clock of a dead process has run on
   std::shared_ptr<LeaseStore> store;
   std::vector<std::shared_ptr<Loop>> loops{};
   std::map<std::uint64_t, std::function<void()>> callbacks{};  ///< given to an executor
@@ -66,12 +66,12 @@ class Loop final : public Scheduler, public std::enable_shared_from_this<Loop> {
   void post(Task task) override;
   TimerId schedule(std::chrono::nanoseconds delay, Task task) override;
   void cancel(TimerId id) noexcept override { timers_.erase(id); }
-  /// In a dead process nobody waits for anything.
+  /// True in a dead process, where nobody may wait for anything.
   [[nodiscard]] bool isCurrent() const noexcept override;
 
-  /// Nothing may come any more: who it was given to is destroyed.
+  /// No task may come any more: its owner is destroyed.
   bool closed{false};
-  /// Of a dead process: one task, however far off; false: there is none.
+  /// Runs one task of a dead process, however late it is due; false: there is none.
   bool runOne();
   void clear() { posted_.clear(), timers_.clear(); }
 
@@ -91,7 +91,7 @@ class Loop final : public Scheduler, public std::enable_shared_from_this<Loop> {
   TimerId last_{0};
 };
 
-/// A term or a lock that somebody may believe in.
+/// A term or a lock in which its holder may believe.
 struct Handle {
   Life* life;
   LeaseKey key;
@@ -104,7 +104,7 @@ struct Handle {
 struct ClientPlan {
   std::chrono::milliseconds lease{1000};
   unsigned processes{2};
-  unsigned electors{0}, clients{0}, tokens{0}, sharded{0};  ///< of each process
+  unsigned electors{0}, clients{0}, tokens{0}, sharded{0};  ///< in each process
   TrueTime leastDelay{0}, mostDelay{0};
   double rateBound{500e-6};
   std::array<double, troubles> rates{};
@@ -122,7 +122,7 @@ class World final : public VirtualSystem {
   [[nodiscard]] const ClientPlan& plan() const noexcept { return plan_; }
   [[nodiscard]] LeaseOptions lease() const;
   [[nodiscard]] bool calm() const noexcept { return calm_; }
-  /// How much of the time nothing ran at all, because a reading took so long.
+  /// How long nothing at all ran, because a reading of a clock took so long.
   [[nodiscard]] TrueTime stoodStill() const noexcept { return stoodStill_; }
   [[nodiscard]] bool happens(Trouble trouble);
   [[nodiscard]] bool draws(Trouble trouble) const { return plan_.rates[static_cast<std::size_t>(trouble)] > 0; }
@@ -132,21 +132,21 @@ class World final : public VirtualSystem {
   }
   [[nodiscard]] TrueTime message();
   void at(TrueTime delay, std::function<void()> task) { queue_.push(now_ + delay, std::move(task)); }
-  /// In a process: later if it is paused, never if it is gone. `loop`: whose task it is.
+  /// Runs a task in a process: later if the process is paused, never if it is dead. `loop`: the scheduler of the task.
   void in(Life& life, TrueTime delay, const Loop* loop, std::function<void()> task);
   [[nodiscard]] Executor executor(Life& life, std::shared_ptr<unsigned> open = std::make_shared<unsigned>(0));
   [[nodiscard]] std::shared_ptr<Loop> makeLoop(Life& life);
   [[nodiscard]] bool onLoop() const noexcept { return loop_ != nullptr; }
   [[nodiscard]] const Loop* loop() const noexcept { return loop_; }
   [[nodiscard]] unsigned depth() const noexcept { return depth_; }
-  /// Changes while somebody waits inside of another's wait, whose return that puts off.
+  /// Changes when one call waits inside the wait of another, which delays the return of the outer one.
   [[nodiscard]] std::uint64_t nested() const noexcept { return nested_; }
   [[nodiscard]] Logger logger();
   WriteOutcome apply(Life& life, const WriteRequest& request, std::set<std::string>* allowed = nullptr);
   [[nodiscard]] MemoryTable& table() noexcept { return table_; }
   [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const { return table_.read(key); }
   void readTakesTime();
-  /// A reader stands still before it has read the term: how it answers then must hold afterwards.
+  /// A reader is stopped before it has read the term: its answer must still be true afterwards.
   void readInterrupted(const Handle& handle);
 
   void note(std::string_view who, const std::string& what);
@@ -155,11 +155,11 @@ class World final : public VirtualSystem {
   void believe(Handle handle) { handles_.push_back(std::move(handle)); }
   [[nodiscard]] bool wasWritten(const RecordVersion& version) const { return versions_.count(version.text()) != 0; }
 
-  /// By the same holder.
+  /// True if the same holder has written another version over it.
   [[nodiscard]] bool wasOverwritten(const RecordVersion& version) const {
     return overwritten_.count(version.text()) != 0;
   }
-  /// As if a thread of this process looked.
+  /// Code in its scope acts as a thread of this process.
   class Inside {
    public:
     Inside(World& world, Life& life) : world_{world}, before_{std::exchange(world.current_, &life)} {}
@@ -182,9 +182,9 @@ class World final : public VirtualSystem {
   [[nodiscard]] bool passOne(TrueTime end) override;
 
   SeededRandom load, network, process;
-  /// Over which versions the call that blocks just now may write; null: by rules that are judged elsewhere.
+  /// the versions that the blocking call of this moment may replace; null: other rules judge its writes
   std::shared_ptr<std::set<std::string>> frame{};
-  std::vector<std::string> tokenTexts{};  ///< lock tokens that went from hand to hand
+  std::vector<std::string> tokenTexts{};  ///< lock tokens that pass from one user to another
 
  private:
   void standStill(TrueTime d) noexcept;
@@ -209,7 +209,7 @@ class World final : public VirtualSystem {
   TrueTime now_{0};
   MemoryTable table_{};
   std::vector<std::unique_ptr<Life>> lives_{};
-  std::vector<Life*> present_{};  ///< by process
+  std::vector<Life*> present_{};  ///< one for each process
   std::vector<Handle> handles_{};
   std::map<LeaseKey, FencingToken> highest_{};
   std::set<std::string> versions_{}, overwritten_{};

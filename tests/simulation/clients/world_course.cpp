@@ -1,4 +1,4 @@
-// The course of a run: processes start, crash and stand still.
+// The course of a run: processes start, crash and pause.
 #include <algorithm>
 
 #include "simulation/clients/world.hpp"
@@ -79,8 +79,8 @@ void World::trouble() {
   }
 }
 
-/// From one moment to the next nothing of it acts any more. Its objects are run to an end in a world of their own, so
-/// that what they own is given back.
+/// From this moment on, nothing of the process acts any more. Its objects then run to their end in a world of their
+/// own, so that their resources are freed.
 void World::crash(Life& life) {
   note(life.name, "crashes");
   met("crashed");
@@ -106,7 +106,7 @@ void World::bury(Life& life) {
   loop_ = loop0;
 }
 
-/// What is under way ends, and processes are there again.
+/// Faults that are under way end, and processes are started again.
 void World::awaitCalm() {
   calm_ = true;
   for (Life* const life : present_) {

@@ -1,4 +1,4 @@
-// What is judged of all that happens; the rules of each kind of object are with its actor.
+// The rules that apply to everything that happens; each actor has the rules for its kind of object.
 #include <algorithm>
 
 #include "simulation/clients/world.hpp"
@@ -45,7 +45,7 @@ WriteOutcome World::apply(Life& life, const WriteRequest& request, std::set<std:
   return outcome;
 }
 
-/// After each event: whoever believes in a term is the only one, and the record is his.
+/// After each event: a holder that believes in a term is the only one, and the record belongs to it.
 void World::judge() {
   if (over_) return;
   judging_ = true;
@@ -61,7 +61,7 @@ void World::judge() {
                            " with token " + toString(other->second->token) + ", both valid, for " + handle.key.name);
     }
     const auto record = table_.read(handle.key);
-    const bool gone = !record || record->vanished;  // erased; nobody else can be in for a lease
+    const bool gone = !record || record->vanished;  // the record was erased; that gives nobody else the lease
     // A candidate whose work was told to stop, and has stopped, may take its own lease again before its validity ends.
     const bool again = record && record->holder == handle.holder && record->token > handle.token && !handle.leads();
     if (!gone && !again && (record->holder != handle.holder || record->token != handle.token || record->released)) {
@@ -73,7 +73,7 @@ void World::judge() {
   judging_ = false;
 }
 
-/// Somebody leads each group, and sharded electors have shared.
+/// Each group has one leader, and the sharded electors have distributed the shards evenly.
 void World::checkCalm() {
   if (over_) return;
   std::multiset<std::string> led;

@@ -60,7 +60,7 @@ const std::vector<ErrorCase> cases{
     {"InvalidClientTokenId", 403, credentials, false},
     {"OptInRequired", 403, credentials, false},
     {"RequestExpired", 400, credentials, false},
-    // Names that nobody has heard of yet, by their status.
+    // Names that nobody knows yet, classified by their status.
     {"BrandNewException", 400, misconfigured, false},
     {"BrandNewException", 403, credentials, false},
     {"BrandNewException", 429, throttled, false},
@@ -68,7 +68,7 @@ const std::vector<ErrorCase> cases{
     {"BrandNewException", 503, transient, true},
 };
 
-/// What the caller is told about a write.
+/// The report to the caller about a write.
 std::string told(const WriteOutcome& outcome) {
   if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
     return "rejected, " + std::string{toString(rejected->error.errorClass)};
@@ -112,7 +112,7 @@ TEST(DynamoDbErrors, ofEachWrite) {
   }
 }
 
-/// The service's words are cut to 400 bytes, and never within a character.
+/// The service's words are cut to 400 bytes, and never inside a character.
 TEST(DynamoDbErrors, aLongMessageIsCutBetweenCharacters) {
   ScriptedStore store;
   std::string words = std::string(399, 'x') + "\u00e9\u00e9";

@@ -1,4 +1,4 @@
-// Time limits, and stores that go while something is under way.
+// Time limits, and stores that are destroyed while something is under way.
 #include <gtest/gtest.h>
 
 #include "stores/dynamodb/scripted_client.hpp"

@@ -1,4 +1,4 @@
-// Small pure parts: JSON text, layout, token plan, table shape, options.
+// Small pure parts: JSON text, layout, token plan, table form, options.
 #include <stdexcept>
 
 #include <gtest/gtest.h>

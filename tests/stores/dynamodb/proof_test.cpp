@@ -1,4 +1,4 @@
-// What is taken for success: an answer counts if nobody but the table can have said it.
+// Which answers count as success: only an answer that nothing but the table can have given.
 #include <gtest/gtest.h>
 
 #include "stores/dynamodb/scripted_client.hpp"
@@ -20,7 +20,7 @@ std::string counter(int token, int openLease) {
 
 std::string found(const std::string& item) { return "{\"Item\":" + item + '}'; }
 
-/// Successes that something between here and the table can make up, and an error that came with HTTP 200.
+/// Successes that something between here and the table can invent, and an error that came with HTTP 200.
 const Names madeUp{"{}",
                    R"({"ConsumedCapacity":[]})",
                    R"({"ItemCollectionMetrics":{}})",
@@ -147,8 +147,8 @@ TEST(DynamoDbProof, aStepDownCountsIfTheItemShowsIt) {
   EXPECT_TRUE(isUnknown(store.stepDown({"billing"}, FencingToken{7}))) << "of another term";
 }
 
-/// `{}` is DynamoDB's own way to say that there is no item, and proves little; but it only lets a candidate try, and
-/// what it tries is conditioned and read back.
+/// `{}` is DynamoDB's own way to say that there is no item, and it proves little. But it only allows a candidate to
+/// try, and the attempt is conditioned and read back.
 TEST(DynamoDbProof, anAbsentItemIsBelievedWithTheCountersItem) {
   ScriptedStore store;
   store.ok("{}");
@@ -165,7 +165,8 @@ TEST(DynamoDbProof, anAbsentItemIsBelievedWithTheCountersItem) {
             (Names{"GetItem", "BatchGetItem", "GetItem", "BatchGetItem", "GetItem", "GetItem", "BatchGetItem"}));
 }
 
-/// The two items are not read at one moment: an acquisition in between shows its counter and not its lock item.
+/// The two items are not read at one moment: after an acquisition in between, the counter is shown and the lock item is
+/// not.
 TEST(DynamoDbProof, anAcquisitionBetweenTwoReadsIsNoVanishedRecord) {
   ScriptedStore store;
   store.ok("{}");

@@ -1,4 +1,4 @@
-// Items of all known writers: ours and Java's are understood, the others are named.
+// Items of all known writers: ours and Java's are understood, the others are reported by name.
 #include "lockcore/stores/dynamodb/src/record_codec.hpp"
 
 #include <algorithm>

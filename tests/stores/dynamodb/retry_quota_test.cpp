@@ -1,4 +1,4 @@
-// Retries over all leases of a store are limited; what keeps a lease is not.
+// Retries are limited over all leases of a store; requests that keep a lease are not.
 #include "lockcore/stores/dynamodb/src/retry_quota.hpp"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ const StoreError busy{ErrorClass::throttled, "busy"};
 Instant after(std::chrono::nanoseconds time) { return {time, time, time}; }
 LeaseKey lease(int number) { return {"lease-" + std::to_string(number)}; }
 
-/// How many of the leases may ask.
+/// How many of the leases may send a request.
 int mayAsk(RetryQuota& quota, int leases, const Instant& now) {
   int count = 0;
   for (int i = 0; i < leases; ++i) count += quota.refusalOf(lease(i), now) ? 0 : 1;
@@ -63,8 +63,8 @@ TEST(RetryQuota, theRefusalTellsWhatFailed) {
             "failure: busy");
 }
 
-/// A fifth more with each round that is served, up to a hundred at a time: ten thousand leases are through after less
-/// than a second where answers take five milliseconds.
+/// Each round that succeeds allows a fifth more, up to a hundred at a time: if answers take five milliseconds, ten
+/// thousand leases are served after less than a second.
 TEST(RetryQuota, aServiceThatIsBackIsAskedMoreAndMore) {
   RetryQuota quota;
   constexpr int leases = 10'000;
@@ -92,7 +92,7 @@ TEST(RetryQuota, errorsThatAreNoTroubleOfTheServiceDoNotCount) {
   EXPECT_EQ(mayAsk(quota, 500, after(seconds{0})), 500);
 }
 
-/// The store with the quota in it.
+/// The store with its quota.
 class QuotaOfAStore : public testing::Test {
  protected:
   ReadOutcome read(int number) {

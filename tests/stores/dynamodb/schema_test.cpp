@@ -1,4 +1,4 @@
-// ensureSchema(), and the look at the table before the first write.
+// ensureSchema(), and the check of the table before the first write.
 #include <algorithm>
 
 #include <boost/json/serialize.hpp>
@@ -55,12 +55,12 @@ TEST(DynamoDbSchema, candidatesOfOneProcessShareALookAtTheTable) {
 
 TEST(DynamoDbSchema, whoHasLessTimeThanTheLookUnderWayLooksHimself) {
   ScriptedStore store{{.table = "locks"}, false};
-  store.raw().ensureSchema({1min}, [](const StoreStatus&) {});  // stays without an answer
+  store.raw().ensureSchema({1min}, [](const StoreStatus&) {});  // gets no answer
   ASSERT_EQ(store.operations(), Names{"DescribeTable"});
   store.ok(tableDescription());
   store.ok(noTtl);
   EXPECT_TRUE(store.ensureSchema(1s).has_value());
-  store.close();  // answers the first, which else would keep itself
+  store.close();  // answers the first call, which would otherwise stay open
   store.scheduler().runReady();
 }
 
@@ -180,7 +180,7 @@ TEST(DynamoDbSchema, timeToLiveThatIsNotAsConfiguredIsWarnedOf) {
   EXPECT_TRUE(logged(notTold, "dynamodb:DescribeTimeToLive"));
 }
 
-/// What an acquisition of an absent lease finds when it looks whether it is there.
+/// What the read of an acquisition finds when it checks whether an absent lease was acquired.
 const std::string acquired = "{\"Item\":" + lockItem("new", "me", 1) + '}';
 
 TEST(DynamoDbFirstWrite, looksAtTheTableOnce) {

@@ -1,4 +1,4 @@
-// A DynamoDB that answers what the test wrote down, and a store over it whose time stands still.
+// A DynamoDB with the answers that the test defines, and a store that uses it, with a manual clock.
 #pragma once
 
 #include <chrono>
@@ -21,16 +21,16 @@
 
 namespace tenure::test {
 
-/// What the store sent.
+/// A request of the store.
 struct SentRequest {
   std::string operation;  ///< "UpdateItem"
   std::string body;
   std::chrono::nanoseconds timeout;
-  bool repeatedly{false};  ///< in copies
+  bool repeatedly{false};  ///< it was sent in copies
 };
 
-/// Answers request after request from the script, each time later and on the scheduler; without a script it does not
-/// answer until it is destroyed.
+/// Answers the requests in the order of the script, each a little later and on the scheduler. If the script is at its
+/// end, a request gets no answer until the client is destroyed.
 class ScriptedClient final : public aws::JsonClient {
  public:
   explicit ScriptedClient(std::shared_ptr<ManualScheduler> scheduler) : scheduler_{std::move(scheduler)} {}
@@ -59,7 +59,7 @@ class ScriptedClient final : public aws::JsonClient {
 /// A file of the golden folder as one line of JSON.
 [[nodiscard]] std::string golden(const std::string& name);
 
-/// The store under test. Calls run to their answer; one that is not answered throws, which fails the test.
+/// The store under test. A call runs until its answer; if there is none, it throws, which fails the test.
 class ScriptedStore {
  public:
   explicit ScriptedStore(DynamoDbStoreOptions options = {.table = "locks"}, bool tablePassed = true);
@@ -71,7 +71,7 @@ class ScriptedStore {
   ReadOutcome read(const LeaseKey& key, std::chrono::nanoseconds timeout = std::chrono::seconds{5});
   ListOutcome list(std::string prefix);
   WriteOutcome stepDown(const LeaseKey& key, FencingToken token);
-  /// Lets time pass until it is answered.
+  /// Lets time pass until there is an answer.
   StoreStatus ensureSchema(std::chrono::nanoseconds timeout = std::chrono::minutes{5});
 
   [[nodiscard]] ScriptedClient& client() { return *client_; }

@@ -1,4 +1,4 @@
-// Against a real DynamoDB: tables that are made, and what a Java client does to the two items of a lease.
+// With a real DynamoDB: creating tables, and what a Java client does to the two items of a lease.
 #include <atomic>
 #include <cstdlib>
 #include <future>
@@ -59,7 +59,7 @@ class DynamoDbServer : public testing::Test {
     return callNow(*hand_, operation, R"({"TableName":")" + options_.table + '"' + members + '}');
   }
 
-  /// As the Java client takes an item over: a PutItem, which erases what Java does not know.
+  /// Like the Java client when it takes an item over: a PutItem, which erases what Java does not know.
   void putAsJava(const std::string& name, const std::string& rvn) {
     call("PutItem", R"(,"Item":{"key":{"S":")" + name +
                         R"("},"ownerName":{"S":"java"},"leaseDuration":{"S":"20000"},"recordVersionNumber":{"S":")" +

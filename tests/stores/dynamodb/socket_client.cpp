@@ -30,7 +30,7 @@ struct Call {
   }
 };
 
-/// A blocking connection that is made when it is needed.
+/// A blocking connection that is opened when it is needed.
 class Connection {
  public:
   Connection(std::string host, std::string port) : host_{std::move(host)}, port_{std::move(port)} {}
@@ -122,7 +122,7 @@ class Connection {
   int descriptor_{-1};
 };
 
-/// Shared with the threads, which may outlive the client: the last handler may be the one that drops it.
+/// Shared with the threads, which may outlive the client: the last handler may destroy the client.
 struct Queue {
   std::mutex mutex;
   std::condition_variable changed;

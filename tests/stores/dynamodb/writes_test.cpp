@@ -1,4 +1,4 @@
-// What a write becomes, for each answer of the service.
+// The outcome of a write, for each answer of the service.
 #include <boost/json/serialize.hpp>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ std::string counterItem(int token, int openLease = 10'000) {
 
 std::string found(const std::string& item) { return "{\"Item\":" + item + '}'; }
 
-/// A foreign client's item, as if it had written it for this lease.
+/// A foreign client's item, as if that client had written it for this lease.
 std::string ofBilling(const std::string& row) {
   boost::json::object item = parsed(golden(row));
   item["key"] = parsed(R"({"S":"billing"})");
@@ -96,8 +96,8 @@ TEST(DynamoDbRenewal, conflictWithoutTheImageIsReadInsideTheSameTime) {
                                        "BatchGetItem", "GetItem", "UpdateItem", "BatchGetItem"}));
 }
 
-// A line that loses packets then costs a holder little of the time that he has. The answer to any copy tells what the
-// record is; those of other writes do not.
+// Then a network that loses packets costs a holder little of its time. The answer to any copy of a renewal or a read
+// shows the record; answers to other writes do not.
 TEST(DynamoDbRenewal, isSentInCopiesAndSoAreReadsAndNothingElse) {
   ScriptedStore store;
   store.ok(renewed("new"));
@@ -135,7 +135,7 @@ TEST(DynamoDbRenewal, whoseFirstCopyWasCarriedOutIsAConflictThatShowsIt) {
   EXPECT_EQ(currentOf(store.write(request(Purpose::renew, {"one"}))).version.text(), "new");
 }
 
-// Nobody sees whether a copy of the request was applied before the one that was answered.
+// Nobody can know whether a copy of the request was applied before the one that was answered.
 TEST(DynamoDbRenewal, aForeignItemIsCorruptAndSaidSoAndTheWriteUnknown) {
   ScriptedStore store;
   store.fails(serviceError("ConditionalCheckFailedException", 400, ",\"Item\":" + golden("go_dynamolock_v5")));
@@ -251,7 +251,7 @@ TEST(DynamoDbAcquire, whatATransactionIsCancelledFor) {
   EXPECT_TRUE(std::holds_alternative<Rejected>(acquireAgainst("", ""))) << "no reasons at all";
 }
 
-// The transaction that was in the way may be a copy of the very request, which the network made.
+// The conflicting transaction may be a copy of the same request, which the network made.
 TEST(DynamoDbAcquire, oneThatMetAnotherTransactionMayStillLand) {
   const std::string busy = R"({"Code":"TransactionConflict"})";
   for (const auto& reasons : {cancelled(busy, none), cancelled(none, busy)}) {

@@ -1,4 +1,4 @@
-// Another process that does what a test tells it, line by line; see sqlite_actor.cpp for what it understands.
+// Another process that follows a test's commands, line by line; sqlite_actor.cpp lists the commands.
 #pragma once
 
 #include <chrono>
@@ -18,18 +18,18 @@ class Actor {
   Actor(const Actor&) = delete;
   Actor& operator=(const Actor&) = delete;
 
-  /// Sends a command and gives its answer, one line; empty if the process ended.
+  /// Sends a command and returns its answer, one line; empty if the process ended.
   std::string ask(const std::string& command);
   void tell(const std::string& command);
   [[nodiscard]] std::string hear();
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
   void signal(int number) const;
-  /// Waits until it is stopped by SIGSTOP.
+  /// Waits until SIGSTOP has stopped it.
   void stop() const;
   /// SIGKILL, and waits for the end.
   void kill();
-  /// Ends its input and waits until it left by itself; the exit code.
+  /// Closes its input and waits until it has ended by itself; returns the exit code.
   int finish();
 
  private:

@@ -1,4 +1,4 @@
-// Orders in which only a race would show a fault: the test steps between two system calls.
+// Orders of events in which otherwise only a race would show a fault: the test acts between two system calls.
 #include <atomic>
 #include <filesystem>
 #include <fstream>
@@ -28,8 +28,8 @@ class SqliteOrder : public testing::Test {
   const std::string path_ = directory_.file("leases.db");
 };
 
-/// The other way round a challenger would have the lock on a beacon of the record's name: proof that a living process
-/// is dead.
+/// In the other order a challenger could lock the liveness file that the record names. That would be a proof that a
+/// living process is dead.
 TEST_F(SqliteOrder, aBeaconLosesItsNameWhileItIsLocked) {
   auto store = std::make_unique<Store>(path_);
   const Beacon beacon = store->raw().deathNotice()->beacon().value();
@@ -43,7 +43,7 @@ TEST_F(SqliteOrder, aBeaconLosesItsNameWhileItIsLocked) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
-/// What happens between a look and the arming of a watch is not told by either.
+/// Neither the check nor the watch reports what happens between them.
 TEST_F(SqliteOrder, aHolderThatDiesBeforeItIsWatchedIsSeenByTheFirstLook) {
   Actor holder{path_};
   ASSERT_EQ(holder.ask("beacon"), "ok");
@@ -77,7 +77,7 @@ TEST_F(SqliteOrder, aCommitBeforeTheWakeFileIsWatchedIsToldAfterIt) {
   const HookedCalls calls{{.beforeWatch = [&](const std::string& path) {
     if (path != wakeFile || committed) return;
     ASSERT_TRUE(contains(writer.ask("acquire lease a"), "applied"));
-    // It wakes others after its answer, and before the next write.
+    // It notifies others after its answer, and before the next write.
     ASSERT_TRUE(contains(writer.ask("acquire lease b"), "conflict"));
     committed = true;
   }}};

@@ -1,5 +1,5 @@
-// A beacon that cannot be written: nobody leads without having stated its lease, a leader goes on, and nobody takes
-// what is left for a proof of death.
+// A liveness file that cannot be written: no candidate leads without having stated its lease, a leader continues, and
+// nobody takes the remains for a proof of death.
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 class SqliteBeaconTrouble : public testing::Test {
  protected:
-  /// Follows the record while `happens`, and until the watch thread has proven the death of another.
+  /// Follows the record while `happens`, and until the watch thread has proven the death of another holder.
   template <class Event>
   void expectNoProof(Store& store, const LeaseRecord& record, Event happens) {
     Signal proven;

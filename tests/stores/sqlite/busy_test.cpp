@@ -1,4 +1,4 @@
-// What happens while somebody else holds the write lock.
+// What happens while another process holds the write lock.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -89,8 +89,8 @@ TEST_F(SqliteBusy, aLockThatIsLetGoIsTakenWithinMilliseconds) {
   }
   std::sort(bare.begin(), bare.end());
   std::sort(delays.begin(), delays.end());
-  // Beside the same commit without waiting. The medians, because single rounds depend on what else the machine does.
-  // SQLite's own waiting takes 25 to 100 ms.
+  // Compared with the same commit without a wait. The medians are compared, because single rounds depend on what else
+  // the machine does. SQLite's own waiting takes 25 to 100 ms.
   EXPECT_LT(delays[delays.size() / 2], bare[bare.size() / 2] + milliseconds{20});
 }
 
@@ -138,7 +138,7 @@ TEST_F(SqliteBusy, noWriterStarvesAmongSeveralProcesses) {
     const std::string name = "lease" + std::to_string(i);
     actors[static_cast<std::size_t>(i)]->tell("loop " + name + " a " + store->record({name}).version.text());
   }
-  // Each of them, and this process too, gets its turn again and again.
+  // Each of them, and this process too, gets the lock again and again.
   store->apply(acquire(key_, "mine"));
   for (int round = 0; round < 40; ++round) {
     store->apply(renew(key_, "mine", {store->record(key_).version}));

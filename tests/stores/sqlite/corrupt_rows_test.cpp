@@ -1,4 +1,5 @@
-// Rows that this library did not write: named, listed beside the good ones, never overwritten (invariant I11).
+// Rows that this library did not write: reported by name, listed beside the good ones, never overwritten (invariant
+// I11).
 #include <gtest/gtest.h>
 
 #include "sqlite_support.hpp"
@@ -67,7 +68,7 @@ TEST(SqliteCorruptRows, areListedBesideTheGoodOnes) {
   EXPECT_TRUE(listed[2].record.has_value());
 }
 
-// A program that made the tables itself, without STRICT, may have put anything into them.
+// A program that created the tables itself, without STRICT, may have written anything into them.
 TEST(SqliteCorruptRows, ofTheWrongTypeAreNotTakenForNumbers) {
   const test::TempDir directory;
   const std::string path = directory.file("leases.db");

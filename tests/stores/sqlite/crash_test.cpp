@@ -1,4 +1,5 @@
-// Processes killed while they write: nothing acknowledged is lost, and what was not acknowledged may be either.
+// Processes are killed while they write. Nothing acknowledged is lost; a write without an answer may or may not be
+// there.
 #include <gtest/gtest.h>
 
 #include "actor.hpp"
@@ -37,7 +38,7 @@ TEST(SqliteCrash, nothingAcknowledgedIsLostWhenTheWriterIsKilled) {
   EXPECT_EQ(Shell{path}.value("PRAGMA integrity_check"), "ok");
 }
 
-// The killed process was the only one: the next opener recovers the log.
+// The killed process was the only one: the next process that opens the file recovers the log.
 TEST(SqliteCrash, nothingAcknowledgedIsLostWhenTheOnlyUserIsKilled) {
   const test::TempDir directory;
   const std::string path = directory.file("leases.db");

@@ -1,4 +1,4 @@
-// Proof by the kernel that a holder is gone, and all that is no proof.
+// Proof by the kernel that a holder is dead, and everything that is no proof.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -24,7 +24,7 @@ namespace {
 
 class SqliteDeathNotice : public testing::Test {
  protected:
-  /// A holder in another process, with a record that names its beacon.
+  /// A holder in another process, with a record that names its liveness file.
   LeaseRecord holderIn(Actor& actor, const std::string& lease = "lease") {
     EXPECT_EQ(actor.ask("beacon"), "ok");
     const auto before = store_->read({lease});
@@ -40,7 +40,7 @@ class SqliteDeathNotice : public testing::Test {
     });
   }
 
-  /// Everything that the watch thread was given before has been looked at, and every retry is over.
+  /// After this, everything that the watch thread was given before is handled, and every retry is over.
   void settle() {
     Actor shortLived{path_};
     const LeaseRecord record = holderIn(shortLived, "settle");
@@ -265,7 +265,7 @@ TEST_F(SqliteDeathNotice, theOrderlyEndOfAStoreIsNoProof) {
   EXPECT_EQ(proven.count(), 0);
 }
 
-// Work that did not end in time may outlive the elector and its store: only the end of the process ends it.
+// Work that did not end in time may outlive the elector and its store: only the end of the process ends such work.
 TEST_F(SqliteDeathNotice, theEndOfAStoreWithATermThatWasNotReleasedIsNoProof) {
   auto other = std::make_unique<Store>(path_);
   const Beacon beacon = other->raw().deathNotice()->beacon().value();

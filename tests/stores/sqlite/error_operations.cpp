@@ -40,7 +40,7 @@ void holdAndRelease(const std::string& path) {
   store->apply(release(errorKey(), "b", {store->record(errorKey()).version}));
 }
 
-/// A file of a release that did not say in the counter's row whether a term is open.
+/// A file of a release that did not store in the counter's row whether a term is open.
 void holdAsOlderRelease(const std::string& path) {
   hold(path);
   Shell{path}.run("ALTER TABLE tenure_fence DROP COLUMN lease_ms");

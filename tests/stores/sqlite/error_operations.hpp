@@ -1,4 +1,4 @@
-// The calls of a store whose every step the tests let fail, and how their answers are held against what is stored.
+// The calls of a store whose every step the tests make fail, and how their answers are compared with the stored data.
 #pragma once
 
 #include <functional>
@@ -9,17 +9,17 @@
 
 namespace tenure::sqlite_test {
 
-/// What a call answered, in words that fit all calls.
+/// The answer of a call, in a form that fits all calls.
 struct Answer {
   enum class Kind { applied, conflict, rejected, unknown, told, error };
 
   Kind kind;
-  std::string text{};      ///< what a read told; for others and for errors: for people
-  std::string storedIf{};  ///< of writes: a query that gives 1 if the database has all of it
+  std::string text{};      ///< the result of a read; for other calls and for errors: a text for people
+  std::string storedIf{};  ///< for writes: a query that gives 1 if the database contains the whole write
   std::uint64_t token{0};  ///< of an applied acquisition
 };
 
-/// As the database is before the call, which is made on a copy of it.
+/// The database before the call; the call uses a copy of it.
 struct Before {
   RecordVersion version{};
   StoredTokens tokens{};
@@ -27,10 +27,10 @@ struct Before {
 
 struct ErrorOperation {
   std::string name;
-  std::string thread;                                 ///< that does the work
+  std::string thread;                                 ///< the thread that does the work
   std::function<void(const std::string&)> prepare{};  ///< makes the database of that path; empty: there is none
   std::function<Answer(Store&, const Before&)> call{};
-  std::string told{};  ///< of reads: a query for what they must tell, if they tell anything
+  std::string told{};  ///< for reads: a query for what they must report, if they report anything
   bool opens{true};    ///< false: the connection is open before the call
 };
 

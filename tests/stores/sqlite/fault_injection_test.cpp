@@ -1,4 +1,4 @@
-// Each script of writes with a failure injected at every step: what was answered must be true, now and after recovery.
+// Each script of writes with a failure at every step: the answers must be true, now and after recovery.
 #include <filesystem>
 #include <functional>
 #include <set>
@@ -14,7 +14,7 @@ namespace {
 
 using Fault = FaultyVfs::Fault;
 
-/// One write whose every step is made to fail, on a database that `prepare` made.
+/// One write, and every step of it fails in turn, on a database that `prepare` created.
 struct Script {
   std::string name;
   std::function<void(Store&)> prepare;
@@ -51,15 +51,15 @@ struct Case {
 
 class SqliteFaults : public testing::TestWithParam<Case> {
  protected:
-  /// What a reader finds: the stored version, or nothing.
+  /// The version that a reader finds, or nothing.
   static std::string storedVersion(const std::string& path) {
     Store store{path};
     const auto record = store->read(key);
     return record && !record->vanished ? record->version.text() : "";
   }
 
-  /// The files as a crash of the machine at this moment would leave them, as far as they were written at all: the next
-  /// opener has to recover them.
+  /// The files as a crash of the machine at this moment would leave them, if every write had reached the disk: the next
+  /// process that opens them has to recover them.
   static std::string copyFor(const std::string& path, const std::string& suffix) {
     std::string copy = path + suffix;
     std::error_code none;
@@ -74,7 +74,7 @@ class SqliteFaults : public testing::TestWithParam<Case> {
     EXPECT_FALSE(std::holds_alternative<Conflict>(outcome)) << when << ": " << describe(outcome);
   }
 
-  /// False when the write was over before step `nth`, so that nothing failed.
+  /// False when the write ended before step `nth`, so that nothing failed.
   bool failAt(int nth) {
     const test::TempDir directory;
     const std::string path = directory.file("leases.db");

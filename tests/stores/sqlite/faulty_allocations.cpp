@@ -24,7 +24,7 @@ void countAllocations() {
   layer.xMalloc = allocate;
   layer.xRealloc = reallocate;
   if (code == SQLITE_OK) code = sqlite3_config(SQLITE_CONFIG_MALLOC, &layer);
-  // Else most small allocations of a connection would not come by here.
+  // Otherwise most small allocations of a connection would bypass this layer.
   if (code == SQLITE_OK) code = sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
   if (code != SQLITE_OK) throw std::runtime_error{"SQLite's allocations cannot be counted"};
 }

@@ -1,5 +1,5 @@
-// A layer between the product and SQLite that lets the n-th statement fail (fault_plan.hpp): "prepare", "step", "exec".
-// The linker leads the calls through here (LINKER:--wrap), so the product has nothing for it.
+// A layer between the product and SQLite that makes the n-th statement fail (fault_plan.hpp): "prepare", "step",
+// "exec". The linker redirects the calls to this file (LINKER:--wrap), so the product contains nothing for it.
 #include <sqlite3.h>
 
 #include "fault_plan.hpp"

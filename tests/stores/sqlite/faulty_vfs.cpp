@@ -12,7 +12,7 @@
 namespace tenure::sqlite_test {
 namespace {
 
-std::mutex bookMutex;  // guards the next
+std::mutex bookMutex;  // guards unsyncedFiles
 std::set<std::string> unsyncedFiles;
 std::atomic<bool> syncsAreDone{true};
 
@@ -42,7 +42,7 @@ void noteSafe(const char* name) {
 const char* nameOf(sqlite3_file* file) { return reinterpret_cast<File*>(file)->name; }
 sqlite3_file* realOf(sqlite3_file* file) { return reinterpret_cast<File*>(file)->real; }
 
-/// Runs `operation` unless it is to fail, with `code` unless the plan has another.
+/// Runs `operation` unless it must fail. Then it returns `code`, unless the plan has another one.
 template <class Operation>
 int guarded(const char* name, int code, const Operation& operation) {
   const auto failure = failureOf(name, code);
@@ -104,7 +104,7 @@ int shmMap(sqlite3_file* file, int page, int size, int extend, void volatile** o
 }
 int shmLock(sqlite3_file* file, int offset, int count, int flags) {
   const auto lock = [&] { return realOf(file)->pMethods->xShmLock(realOf(file), offset, count, flags); };
-  // Letting go of a lock cannot fail, and "failed, but has the lock" would be a fault of this layer.
+  // Releasing a lock cannot fail, and "failed, but has the lock" would be a fault of this layer.
   if ((flags & SQLITE_SHM_UNLOCK) != 0) return lock();
   const auto failure = failureOf("shm lock", SQLITE_IOERR_SHMLOCK);
   return failure ? failure->code : lock();

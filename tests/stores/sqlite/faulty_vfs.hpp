@@ -1,4 +1,4 @@
-// A layer between SQLite and its files that lets the n-th operation fail.
+// A layer between SQLite and its files that makes the n-th operation fail.
 #pragma once
 
 #include <string>
@@ -7,15 +7,15 @@
 
 namespace tenure::sqlite_test {
 
-/// While an object lives, connections that are opened without naming a VFS go through the layer; "unix" names the one
-/// below. One at a time.
+/// While an object lives, connections that are opened without naming a VFS use the layer; "unix" names the VFS below
+/// it. One object at a time.
 class FaultyVfs {
  public:
   using Fault = FaultKind;
 
   enum class Syncs {
     done,
-    counted,  ///< nothing goes to the disk: fast, and unsynced() tells what a loss of power would have taken
+    counted,  ///< nothing goes to the disk: fast, and unsynced() shows what a power failure would have lost
   };
 
   explicit FaultyVfs(Syncs syncs = Syncs::done);
@@ -26,7 +26,7 @@ class FaultyVfs {
   /// From now on, operation number `nth` (from 1) of a store's writer thread fails, and if `sticky` all later ones.
   void arm(int nth, Fault fault, bool sticky);
   void arm(FaultPlan plan) { armFault(std::move(plan)); }
-  /// Nothing fails any more; whether anything did, and what that was.
+  /// Nothing fails any more. Returns which operation failed, if one did.
   [[nodiscard]] std::string disarm() { return disarmFault(); }
 
   /// The files that were written through the layer after they were last synced.

@@ -1,5 +1,5 @@
-// A database that is deleted or replaced under those who use it: noticed at the next call, never brought back to life
-// by a holder, and no write into a file that the path no longer names counts.
+// A database is deleted or replaced while processes use it. They notice at the next call, a holder never creates it
+// again, and a write into a file that the path no longer names does not count.
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ class SqliteFileIdentity : public testing::Test {
 
   RecordVersion version() { return store_->record(key_).version; }
 
-  /// As `rm NAME*` does it: in the order of names.
+  /// Deletes the files as `rm NAME*` does: in the order of names.
   void deleteDatabase() const {
     for (const char* suffix : {"", "-shm", "-wal"}) std::filesystem::remove(path_ + suffix);
   }
@@ -66,7 +66,7 @@ TEST_F(SqliteFileIdentity, aConflictTellsWhatIsInTheNewFile) {
   EXPECT_EQ(Shell{moved_}.value("SELECT holder FROM tenure_lease"), "a") << "the old file was left alone";
 }
 
-// The file is exchanged after the first check: the write waits for the lock meanwhile, and is committed to the old
+// The file is replaced after the first check. Meanwhile the write waits for the lock, and is then committed to the old
 // file.
 TEST_F(SqliteFileIdentity, aCommitIntoAFileThatIsNoLongerThereIsNotApplied) {
   const RecordVersion last = version();
@@ -114,7 +114,7 @@ TEST_F(SqliteFileIdentity, aRemovalOrARequestInAFileThatIsNoLongerThereIsNotAppl
       << "the test must have met the moment between check and commit";
 }
 
-// Without its log the database is as it was when the log was last written back: older, or even empty.
+// Without its log the database is as it was when the log was last copied into it: older, or even empty.
 TEST_F(SqliteFileIdentity, aDeletedLogIsNoticedAndDoesNotDamageTheDatabase) {
   for (const char* suffix : {"-wal", "-shm"}) {
     const RecordVersion last = version();

@@ -14,7 +14,7 @@
 namespace tenure::sqlite_store {
 namespace {
 
-// Magic numbers as in linux/magic.h, repeated here so that a slip in the table is seen.
+// Magic numbers as in linux/magic.h, repeated here so that a mistake in the table is noticed.
 TEST(NetworkFileSystem, areNamed) {
   EXPECT_EQ(detail::networkFileSystem(0x6969), "NFS");
   EXPECT_EQ(detail::networkFileSystem(0x517B), "SMB");
@@ -35,7 +35,7 @@ TEST(NetworkFileSystem, localOnesAreAllowed) {
   }
 }
 
-// The kernel before 5.8 does not say which mount a path goes through.
+// A kernel before 5.8 does not say to which mount a path belongs.
 TEST(MountInfo, mountPointsAreFoundByTheirWholePath) {
   const std::string text =
       "24 1 254:0 / / rw,relatime - ext4 /dev/vda1 rw\n"
@@ -51,7 +51,7 @@ TEST(MountInfo, mountPointsAreFoundByTheirWholePath) {
   EXPECT_FALSE(has("/srv/leases.db"));
 }
 
-// Candidates that start together look at the path while one of them makes the file.
+// Candidates that start at the same time check the path while one of them creates the file.
 TEST(CheckFiles, aFileThatComesOrGoesBetweenTwoLooksIsNoFault) {
   const test::TempDir directory;
   const std::string path = directory.file("leases.db");

@@ -1,4 +1,4 @@
-// Which call a worker does next: no clock, no thread.
+// Which call a worker handles next: no clock, no thread.
 #include "lockcore/stores/sqlite/src/job_queue.hpp"
 
 #include <string>
@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using sqlite_store::Job;
 using sqlite_store::JobQueue;
 
-/// Jobs with names, and what is taken as a line of them.
+/// Jobs with names; the test reads the taken ones as one line.
 class JobQueueTest : public testing::Test {
  protected:
   void push(const std::string& name, bool renewal) {

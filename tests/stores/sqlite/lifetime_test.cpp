@@ -1,4 +1,4 @@
-// Stores that end in inconvenient places: in their own handlers, and in forked children.
+// Stores that are destroyed in inconvenient places: in their own handlers, and in forked children.
 #include <filesystem>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -35,7 +35,8 @@ TEST_F(SqliteLifetime, theLastReferenceMayGoInAHandler) {
       held->reset();
       done.set();
     };
-    // The others are queued behind or run beside the one that drops the store; each must be answered all the same.
+    // The others are queued behind the call that destroys the store, or run beside it; each must be answered all the
+    // same.
     store.read({"x"}, options_, [&](const ReadOutcome&) { others.set(); });
     store.write(acquire({"x"}, "a"), options_, [&](const WriteOutcome&) { others.set(); });
     if (round % 2 == 0) {
@@ -43,13 +44,13 @@ TEST_F(SqliteLifetime, theLastReferenceMayGoInAHandler) {
     } else {
       store.write(acquire({"lease" + std::to_string(round)}, "a"), options_, [drop](const WriteOutcome&) { drop(); });
     }
-    held.reset();  // `drop` has the last one
+    held.reset();  // `drop` has the last reference
     ASSERT_TRUE(done.wait());
     EXPECT_TRUE(eventually([&] { return others.count() == 2; }));
   }
 }
 
-/// While it lives no thread can be started: there is no room for a stack of that size.
+/// While it lives no thread can be started: there is no memory for a stack of that size.
 class NoThreads {
  public:
   NoThreads() {
@@ -149,7 +150,7 @@ TEST_F(SqliteLifetime, aHandleMayOutliveItsStore) {
   notice.reset();
 }
 
-// In a forked child nothing of the store runs, and its end harms the parent in nothing.
+// In a forked child nothing of the store runs, and its destruction does not affect the parent.
 TEST_F(SqliteLifetime, aForkedChildHarmsNothing) {
   auto store = std::make_unique<Store>(path_);
   auto handle = store->raw().watch({"lease"}, [] {});

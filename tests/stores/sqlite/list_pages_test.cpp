@@ -1,4 +1,4 @@
-// A listing part by part: every row once, in order, also while rows come and go between the parts.
+// A listing in parts: every row once, in order, even while rows are added and deleted between the parts.
 #include <gtest/gtest.h>
 
 #include "sqlite_support.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 class SqliteListPages : public testing::Test {
  protected:
-  /// As many leases as that, in one transaction, with names that look like a place in a listing.
+  /// This many leases, in one transaction, with names that look like a position in a listing.
   void fill(int count) {
     store_->apply(acquire({"model"}, "a"));
     shell_.run("BEGIN");

@@ -1,6 +1,6 @@
-// Holders, newcomers and an operator who deletes the database again and again: no two believe at once. A belief begins
-// with the answer to the acquisition and ends with the lease of the last write that was applied, counted from before it
-// was sent, or when its holder gives up or is told.
+// Holders, newcomers and an operator who deletes the database again and again: there are never two beliefs at once. A
+// belief begins with the answer to the acquisition. It ends with the lease of the last write that was applied, counted
+// from before it was sent, or when its holder gives up or learns of the end.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -30,9 +30,9 @@ class SqliteMissingDatabaseRace : public testing::Test {
     Moment begin, end;
   };
 
-  /// Under contenders of one process. Between processes SQLite's lock on the -shm file keeps a newcomer from
-  /// truncating it under those who have it mapped; within one it does not. And what is removed after the database may
-  /// be the next one's, which nobody would repair here. So the database goes last.
+  /// For contenders of one process. Between processes SQLite's lock on the -shm file keeps a newcomer from truncating
+  /// the file while others have it mapped; within one process it does not. And a file that is removed after the
+  /// database may belong to the next database, which nobody here would repair. So the database is removed last.
   void deleteDatabaseOfThisProcess() const {
     for (const char* suffix : {"-shm", "-wal", ""}) std::filesystem::remove(path_ + suffix);
   }
@@ -50,7 +50,7 @@ class SqliteMissingDatabaseRace : public testing::Test {
     }
   }
 
-  /// The record, vanished or not, did not change for its lease.
+  /// The record, vanished or not, has not changed during its lease.
   bool isOver(Store& store, const LeaseRecord& seen) {
     const Moment until = steady_clock::now() + seen.leaseDuration;
     while (!over_) {
@@ -117,7 +117,7 @@ TEST_F(SqliteMissingDatabaseRace, noTwoBelieveAtOnce) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) contenders.emplace_back([this, seed] { contend(seed); });
   test::SeededRandom random{99};
   int next = 1;
-  // How many terms fit depends on what an fsync costs here: 2 ms, or 200 on a busy disk.
+  // The number of terms depends on the time of an fsync here: 2 ms, or 200 ms on a busy disk.
   static_cast<void>(eventually(
       [&] {
         if (terms() >= next) {

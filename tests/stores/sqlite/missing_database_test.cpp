@@ -1,5 +1,5 @@
-// A database that is deleted as a whole under a living holder: another is made once no lease in it can be held any
-// more.
+// The whole database is deleted while a holder lives: another one is created once no lease in the old one can be held
+// any more.
 #include <chrono>
 #include <fcntl.h>
 #include <filesystem>
@@ -26,19 +26,19 @@ using std::chrono::steady_clock;
 
 class SqliteMissingDatabase : public testing::Test {
  protected:
-  /// In the order of `rm NAME*`.
+  /// Deletes the files in the order of `rm NAME*`.
   void deleteDatabase() const {
     for (const char* suffix : {"", "-shm", "-wal"}) std::filesystem::remove(path_ + suffix);
   }
 
-  /// A holder in another process, of a lease of this length.
+  /// A holder in another process; its lease has this length.
   void lead(Actor& actor, milliseconds lease) {
     ASSERT_EQ(actor.ask("lease " + std::to_string(lease.count())), "ok");
     const std::string answer = actor.ask("acquire lease a");
     ASSERT_TRUE(contains(answer, "applied ")) << answer << actor.ask("error");
   }
 
-  /// The refusal of an acquisition for want of a database.
+  /// The error of an acquisition that is refused because there is no database.
   StoreError refusal(Store& store) {
     const auto begin = steady_clock::now();
     const WriteOutcome outcome = store->write(acquire(key_, "b"));
@@ -53,7 +53,7 @@ class SqliteMissingDatabase : public testing::Test {
     EXPECT_TRUE(eventually([&] { return std::holds_alternative<Applied>(store->write(acquire(key_, holder))); }));
   }
 
-  /// A locked file of a beacon's name with this text.
+  /// A locked file with a liveness file's name, with this text.
   [[nodiscard]] sqlite_store::UniqueFd livingBeacon(const std::string& text) const {
     std::filesystem::create_directories(sidecarOf(path_));
     const std::string file = sidecarOf(path_) + "/beacon-" + strangersId_;
@@ -170,7 +170,7 @@ TEST_F(SqliteMissingDatabase, anEmptyFileOrDroppedTablesAreAsNone) {
     EXPECT_EQ(newcomer->read(key_), std::nullopt) << why;
   };
   Shell{path_}.run("DROP TABLE tenure_fence");
-  static_cast<void>(newcomer->startRead(key_)->get());  // a session that had it open is told by an error, once
+  static_cast<void>(newcomer->startRead(key_)->get());  // a session that had the file open gets an error, once
   isRefused("no counters");
   Shell{path_}.run("DROP TABLE tenure_lease; DROP TABLE tenure_meta");
   isRefused("no tables");
@@ -187,7 +187,7 @@ TEST_F(SqliteMissingDatabase, anyDroppedTableIsMadeAgain) {
     const auto seen = store->read(key_);
     const auto expected = seen ? std::vector{seen->version} : std::vector<RecordVersion>{};
     WriteRequest first = acquire(key_, "a", expected);
-    first.record.leaseDuration = milliseconds{100};  // which the next one waits for
+    first.record.leaseDuration = milliseconds{100};  // the next acquisition waits for it
     const FencingToken before = store->apply(std::move(first)).token;
     store->apply(release(key_, "a", {store->record(key_).version}));
     Shell{path_}.run("DROP TABLE " + table);
@@ -234,7 +234,7 @@ TEST_F(SqliteMissingDatabase, aBeaconThatCannotBeLookedAtIsAnErrorAndNotADeadOne
   EXPECT_TRUE(contains(actor.ask("acquire lease b"), "applied")) << actor.ask("error");
 }
 
-// What is in the directory cannot be listed: that must not read as "no beacons".
+// The directory's contents cannot be listed: that must not mean "no liveness files".
 TEST_F(SqliteMissingDatabase, aSidecarThatCannotBeReadIsAnError) {
   std::filesystem::create_directories(sidecarOf(path_));
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0777});
@@ -252,7 +252,7 @@ TEST_F(SqliteMissingDatabase, oneThatCameAndWentBetweenTwoLooksBeginsTheWaitAnew
   Store slow{path_};
   const auto begin = steady_clock::now();
   static_cast<void>(refusal(slow));
-  // Another one is quicker, leads, and its database is deleted as well, all behind the slow one's back.
+  // Another process is quicker and leads, and its database is deleted as well; the slow one notices none of this.
   Actor quick{path_};
   ASSERT_EQ(quick.ask("lease 2500"), "ok");
   ASSERT_TRUE(eventually([&] { return contains(quick.ask("acquire lease c"), "applied"); }));

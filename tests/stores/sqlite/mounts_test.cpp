@@ -1,4 +1,4 @@
-// A database that is a mount of its own, in a private mount namespace.
+// A database file that is itself a mount, in a private mount namespace.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,8 +24,8 @@ class SqliteMounts : public testing::Test {
     GTEST_SKIP() << "only root may have mounts of its own";  // lint-allow(skipped-test): says so
   }
 
-  /// Runs `body` in a process with mounts of its own and gives what it wrote to `say`; "no mounts" if it may not have
-  /// any.
+  /// Runs `body` in a process with its own mounts and returns what it wrote to `say`; "no mounts" if the process may
+  /// not have any.
   std::string inOwnMounts(const std::function<void(std::ostream& say)>& body) {
     const std::string said = directory_.file("said");
     const pid_t child = fork();

@@ -1,4 +1,4 @@
-// The wait before a missing database is made again, with clocks of the test's own.
+// The wait before a missing database is created again, with the test's own clocks.
 #include "lockcore/stores/sqlite/src/new_database_rule.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST_F(NewDatabaseRuleTest, nobodyElseMeansNoWait) {
 
 TEST_F(NewDatabaseRuleTest, aDatabaseThatWasMadeMeanwhileBeginsTheWaitAnew) {
   rule_.sawNone(at(seconds{100}), "m");
-  rule_.sawNone(at(seconds{108}), "another");  // made, led in and deleted between two looks
+  rule_.sawNone(at(seconds{108}), "another");  // it was created, used by a leader and deleted between two checks
   EXPECT_EQ(rule_.left(at(seconds{109}), milliseconds{9000}), seconds{8});
 }
 
@@ -51,7 +51,7 @@ TEST_F(NewDatabaseRuleTest, aDatabaseThatWasSeenMeanwhileBeginsTheWaitAnew) {
   EXPECT_EQ(rule_.left(at(seconds{109}), milliseconds{9000}), seconds{8});
 }
 
-// A challenger's clock never counts more than what passed: neither a slewed clock nor a suspend shortens the wait.
+// A challenger's clock never counts more time than passed: neither a slewed clock nor a suspend shortens the wait.
 TEST_F(NewDatabaseRuleTest, isCountedByTheChallengersClock) {
   const Instant begin{seconds{50}, seconds{60}, seconds{100}};
   rule_.sawNone(begin, "m");

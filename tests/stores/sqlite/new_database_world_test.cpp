@@ -1,5 +1,5 @@
-// The rule for a missing database among processes whose clocks drift: no two of them may believe that they lead. The
-// order of steps is a seed's; tests/model/database.pml goes through all orders, with clocks that count in ticks.
+// The rule for a missing database, among processes whose clocks drift: no two of them may believe that they lead. A
+// seed decides the order of steps; tests/model/database.pml checks all orders, with clocks that count in ticks.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -26,10 +26,10 @@ constexpr int noFile = 0;
 struct World {
   SeededRandom random;
   TrueTime now{0};
-  int path{noFile};  // the file that it names
+  int path{noFile};  // the file that the path names
   int made{0};
   std::string mark{"none"};
-  const void* maker{nullptr};  // who has the lock for making a database
+  const void* maker{nullptr};  // the process that has the lock for creating a database
   bool waits{true};            // false: broken on purpose
   int madeAfterAWait{0};
   int terms{0};
@@ -51,7 +51,7 @@ class Process {
 
   [[nodiscard]] bool believes() const { return belief_ && lasts(*belief_); }
   [[nodiscard]] milliseconds stated() const { return stated_; }
-  /// A term of it in the file that the path names may last.
+  /// A term of this process, in the file that the path names, may still last.
   [[nodiscard]] bool blocks() const {
     if (file_ != world_->path) return false;
     return believes() || (write_ >= Write::committed && lasts({sentAt_, asked_}));
@@ -163,7 +163,7 @@ class Process {
   std::string sawMark_{};
 };
 
-/// The greatest number of processes that ever believed at the same time.
+/// The greatest number of processes that ever believed that they lead at the same time.
 std::size_t mostBelievers(World& world, int moves) {
   std::vector<Process> processes;
   processes.reserve(3);
@@ -171,7 +171,7 @@ std::size_t mostBelievers(World& world, int moves) {
   std::vector<Process*> all;
   for (Process& p : processes) all.push_back(&p);
   std::size_t most = 0;
-  // One may be stopped in the middle of a step for long, while the others go on.
+  // One process may be stopped in the middle of a step for a long time, while the others continue.
   Process* stopped = nullptr;
   for (int i = 0; i < moves; ++i) {
     world.now += TrueTime{static_cast<std::int64_t>(world.random.below(40'000'000))};

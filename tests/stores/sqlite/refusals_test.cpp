@@ -1,4 +1,4 @@
-// Faults of the environment: refused in plain words, and noticed when they are put right.
+// Faults of the environment: they are refused in plain words, and it is noticed when they are corrected.
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -89,7 +89,8 @@ TEST_F(SqliteRefusal, aLinkToNothing) {
   expectRefusal(store, {path_ + " is a symbolic link, and leads to nothing"});
 }
 
-// A deploy switches such a link under a leader, who goes on in the old file while another is elected in the new one.
+// A deployment changes such a link while a leader runs. The leader would continue in the old file, and another one
+// would be elected in the new one.
 TEST_F(SqliteRefusal, aSymbolicLinkInAnyComponent) {
   std::filesystem::create_directories(directory_.file("releases/1/data"));
   std::filesystem::create_directory_symlink(directory_.file("releases/1"), directory_.file("current"));
@@ -151,11 +152,11 @@ TEST_F(SqliteRefusal, aReadOnlyFile) {
   EXPECT_TRUE(contains(actor.ask("acquire lease a"), "applied 1 "));
 }
 
-// `tenure status` of a user who may only look.
+// `tenure status` for a user with read access only.
 TEST_F(SqliteRefusal, whoMayOnlyReadReadsAndMakesNothing) {
   auto writer = std::make_unique<Store>(path_);
   (*writer)->apply(acquire({"lease"}, "a"));
-  (*writer)->ensureSchema();  // behind the wake file, which is made after the answer
+  (*writer)->ensureSchema();  // it is served after the notification file was created, which happens after the answer
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0555});
   const auto look = [&](const std::string& when) {
     const auto before = filesIn(directory_.path());

@@ -20,7 +20,7 @@ using Fault = FaultyVfs::Fault;
 LeaseKey numberedLease(int lease) { return {"lease-" + std::to_string(lease)}; }
 
 /// Leases 0 to count - 1 of holder a. The store's writer is kept in the answer to another call until all renewals wait
-/// behind it, so they are done together; and a foreign program has the write lock when they begin.
+/// behind it, so they are written together. A foreign program has the write lock when they begin.
 class RenewalBatch : public testing::Test {
  protected:
   void open(int count) {
@@ -145,7 +145,7 @@ struct BatchFault {
 
 class RenewalBatchFaults : public RenewalBatch, public testing::WithParamInterface<BatchFault> {
  protected:
-  /// False when all was over before step `nth`, so that nothing failed.
+  /// False when everything ended before step `nth`, so that nothing failed.
   bool failAt(int nth) {
     for (const auto& entry : std::filesystem::directory_iterator{directory_.path()}) remove_all(entry.path());
     open(6);

@@ -1,4 +1,4 @@
-// The tables as people and other programs meet them.
+// The tables as people and other programs see them.
 #include <filesystem>
 #include <memory>
 

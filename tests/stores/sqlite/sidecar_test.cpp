@@ -7,7 +7,7 @@
 namespace tenure::sqlite_store {
 namespace {
 
-// Processes of different versions must agree on the names for ever.
+// Processes of different versions must always agree on the names.
 TEST(Sidecar, theNamesOfFilesNeverChange) {
   EXPECT_EQ(fileNameOf({"billing"}), "78e5356459c27254");
   EXPECT_EQ(fileNameOf({"billing", "eu"}), "d5e8b52eafc7a6c2");

@@ -1,20 +1,20 @@
-// A process of its own with a store: reads commands from standard input and answers each with one line.
+// A separate process with a store: reads commands from standard input and answers each with one line.
 //
 //   acquire KEY HOLDER [VERSION]   applied TOKEN VERSION | conflict HOLDER VERSION | conflict - - | rejected | unknown
 //   renew KEY HOLDER VERSION       the same
 //   release KEY HOLDER VERSION     the same
-//   lease MILLISECONDS             the lease of acquisitions and renewals from now on; ok
+//   lease MILLISECONDS             the lease of later acquisitions and renewals; ok
 //   read KEY                       HOLDER VERSION TOKEN | - | error MESSAGE
-//   beacon                         makes the beacon; ok
-//   child                          starts a process that inherits the beacon; its process id
+//   beacon                         creates the liveness file (beacon); ok
+//   child                          starts a process that inherits the liveness file; its process id
 //   lock | unlock                  takes the database's write lock with a plain connection; ok
 //   loop KEY HOLDER VERSION        renews without end, `sent V` before and `applied V` after each
-//   limit BYTES                    no file may grow beyond; ok
+//   limit BYTES                    no file may grow beyond this; ok
 //   nobody                         gives up root; ok
 //   error                          the message of the last rejected or unknown write
-//   no-inotify | no-watches        the kernel refuses instances or watches of inotify from now on, as at its limits; ok
+//   no-inotify | no-watches        from now on the kernel refuses instances or watches of inotify, as at its limits; ok
 //   watch KEY                      watches twice: none | a handle, and how many warnings were logged
-//   follow KEY                     ok, and the line `proven` when the holder is proven gone
+//   follow KEY                     ok, and the line `proven` when the holder's death is proven
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -161,7 +161,7 @@ class Player {
   std::string noInotify(const Words&) { return refuse(__NR_inotify_init1, EMFILE); }
   std::string noWatches(const Words&) { return refuse(__NR_inotify_add_watch, ENOSPC); }
 
-  /// A system call that fails from now on, for all threads.
+  /// From now on this system call fails, for all threads.
   static std::string refuse(long systemCall, int fault) {
     std::array<sock_filter, 4> program{{
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -1,5 +1,5 @@
-// Each call of the store with an error at each statement, system call and allocation of SQLite's, one at a time: what
-// is answered must be true of what is stored, and the store must go on afterwards.
+// Each call of the store with an error at each statement, system call and allocation of SQLite, one at a time. The
+// answer must be true for the stored data, and the store must continue afterwards.
 #include <filesystem>
 #include <map>
 #include <vector>
@@ -17,7 +17,7 @@ namespace {
 using Kind = Answer::Kind;
 using Faults = std::vector<FaultPlan>;
 
-/// Before anything else of this program uses SQLite.
+/// Done before anything else in this program uses SQLite.
 [[maybe_unused]] const bool allocationsAreCounted = [] {
   countAllocations();
   return true;
@@ -78,7 +78,7 @@ std::string textOf(const FaultPlan& plan) {
 
 std::size_t openDescriptors() { return filesIn("/proc/self/fd").size(); }
 
-/// The database as others see it.
+/// Reads the database as other programs see it.
 class Judge {
  public:
   explicit Judge(const std::string& path) {
@@ -100,7 +100,7 @@ class Judge {
   std::uint64_t counter() {
     return hasTables_ ? std::stoull(value("SELECT coalesce(max(token), 0) FROM tenure_fence")) : 0;
   }
-  /// Nothing that a call left behind is in the way of other writers.
+  /// Checks that nothing that a call left behind blocks other writers.
   void write() {
     if (shell_) shell_->run("BEGIN IMMEDIATE; ROLLBACK");
   }
@@ -125,7 +125,7 @@ class SqliteErrors : public testing::TestWithParam<ErrorOperation> {
 
   [[nodiscard]] static const ErrorOperation& operation() { return GetParam(); }
 
-  /// How often an error was met; each fault goes on until the call runs to its end without meeting it.
+  /// Returns how often an error was met; for each fault it continues until the call runs to its end without an error.
   int failEverywhere(const Faults& faults) {
     int points = 0;
     for (FaultPlan plan : faults) {
@@ -142,7 +142,7 @@ class SqliteErrors : public testing::TestWithParam<ErrorOperation> {
   std::map<std::string, int> met_;
 
  private:
-  /// False when the call was over before anything failed.
+  /// False when the call ended before anything failed.
   bool failAt(const FaultPlan& plan) {
     SCOPED_TRACE(operation().name + ": " + textOf(plan));
     const test::TempDir directory;
@@ -172,7 +172,7 @@ class SqliteErrors : public testing::TestWithParam<ErrorOperation> {
     return !failed.empty();
   }
 
-  /// The files as the end of the process at this moment would leave them.
+  /// The files as the end of the process would leave them at this moment.
   static std::string copyOf(const std::string& path) {
     const std::string copy = path + "-crash";
     for (const char* suffix : {"", "-wal", "-journal"}) {
@@ -202,7 +202,7 @@ class SqliteErrors : public testing::TestWithParam<ErrorOperation> {
     EXPECT_NE(answer.kind, Kind::conflict) << what << ": nobody else has written";
   }
 
-  /// The same store, without a fault: its read tells what is stored, and its acquisition gets a token of its own.
+  /// The same store, without a fault: its read shows the stored data, and its acquisition gets its own token.
   std::uint64_t goOn(Store& store, const std::string& path, const Answer& answer) const {
     const std::uint64_t counter = Judge{path}.counter();
     EXPECT_GE(counter, operation().prepare ? 1U : 0U) << "the counter went back";
@@ -225,7 +225,7 @@ class SqliteErrors : public testing::TestWithParam<ErrorOperation> {
     }
     EXPECT_GT(applied->token.value(), counter) << "a token for the second time";
     EXPECT_GT(applied->token.value(), answer.token) << "a token for the second time";
-    store->apply(release(errorKey(), "a", {request.record.version}));  // else its beacon stays open, on purpose
+    store->apply(release(errorKey(), "a", {request.record.version}));  // else its liveness file stays open, on purpose
     return applied->token.value();
   }
 
@@ -255,7 +255,7 @@ TEST_P(SqliteAllocationErrors, theAnswerIsTrue) {
   EXPECT_GE(failEverywhere({{.call = "allocation"}}), 10) << "the errors must have hit something";
 }
 
-/// Opening allocates by the thousand, so the calls that open are not among them.
+/// Opening a database makes thousands of allocations, so calls that open one are not included.
 std::vector<ErrorOperation> allocatingOperations() {
   std::vector<ErrorOperation> out;
   for (const ErrorOperation& operation : errorOperations()) {

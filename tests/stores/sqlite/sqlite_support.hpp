@@ -27,7 +27,7 @@ using contract::release;
 using contract::renew;
 using contract::StoreCalls;
 
-/// A store on `path` with calls that block and are counted.
+/// A store on `path` whose calls block and are counted.
 class Store {
  public:
   explicit Store(const std::string& path, bool deathNotice = true, Logger logger = {});
@@ -37,7 +37,7 @@ class Store {
 
   StoreCalls* operator->() { return &*calls_; }
   [[nodiscard]] LeaseStore& raw() { return calls_->raw(); }
-  /// Ends the store; every call made must have been answered once by then.
+  /// Ends the store; by then every call must have been answered once.
   void close();
 
  private:
@@ -45,7 +45,7 @@ class Store {
   std::optional<StoreCalls> calls_;
 };
 
-/// The sqlite3 shell's view: a connection that knows nothing of the store's code.
+/// The view of the sqlite3 shell: a connection that does not know the store's code.
 class Shell {
  public:
   explicit Shell(const std::string& path);
@@ -62,7 +62,7 @@ class Shell {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-/// Waits until it is true; false after `atMost`. For conditions that other processes bring about.
+/// Waits until the condition is true; false after `atMost`. For conditions that other processes cause.
 [[nodiscard]] bool eventually(const std::function<bool()>& condition,
                               std::chrono::milliseconds atMost = contract::patience);
 
@@ -74,7 +74,7 @@ class Shell {
 /// The names in a directory, sorted.
 [[nodiscard]] std::vector<std::string> filesIn(const std::string& directory);
 
-/// Where the store keeps its beacons.
+/// Where the store keeps its liveness files.
 [[nodiscard]] std::string sidecarOf(const std::string& database);
 
 /// A one-shot signal between threads.

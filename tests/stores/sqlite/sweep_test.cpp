@@ -1,4 +1,4 @@
-// Successors clear up behind the dead, and never touch what a living process holds.
+// Successors remove the files of dead processes, and never touch files that a living process holds.
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -39,7 +39,8 @@ TEST_F(SqliteSweep, theBeaconsOfTheDeadGoWithTheNextTerm) {
   EXPECT_EQ(count("beacon-"), 4U);
   for (const auto& actor : dead) actor->kill();
 
-  // Two leases are taken over by other processes; the third one's record still refers to its dead holder's beacon.
+  // Two leases are taken over by other processes; the third one's record still refers to its dead holder's liveness
+  // file.
   Actor successor{path_};
   Store store{path_};
   for (const char* name : {"lease0", "lease1"}) {
@@ -58,7 +59,7 @@ TEST_F(SqliteSweep, abandonedDraftsGoAndOthersFilesStay) {
   const std::string sidecar = sidecarOf(path_);
   std::filesystem::create_directories(sidecar);
   std::ofstream{sidecar + "/new-" + id} << id << '\n';
-  std::ofstream{sidecar + "/new-" + std::string(32, '0')} << "";  // empty: may be about to be locked
+  std::ofstream{sidecar + "/new-" + std::string(32, '0')} << "";  // empty: a process may be about to lock it
   std::ofstream{sidecar + "/beacon-README"} << "a stranger's";
   std::ofstream{sidecar + "/notes.txt"} << "a stranger's";
   Store store{path_};
@@ -82,7 +83,7 @@ TEST_F(SqliteSweep, theClaimsOfOlderReleasesGoOnceTheirProcessesHave) {
     ASSERT_EQ(flock(older.get(), LOCK_EX | LOCK_NB), 0);
     Store store{path_};
     store->ensureSchema();
-    std::ofstream{sidecarOf(path_) + "/new-" + id} << id;  // gone: the sweep was here
+    std::ofstream{sidecarOf(path_) + "/new-" + id} << id;  // it is removed: the sweep has run
     store->apply(acquire({"lease"}, "a"));
     EXPECT_TRUE(eventually([&] { return count("new-") == 0; }));
     EXPECT_TRUE(std::filesystem::exists(claims + "/00")) << "its process looks there";

@@ -1,5 +1,5 @@
-// System calls of the store's code that a test steps into. The linker leads them through here (LINKER:--wrap), so the
-// product has nothing for it.
+// System calls of the store's code in which a test can act. The linker redirects them to this file (LINKER:--wrap), so
+// the product contains nothing for it.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace tenure::sqlite_test {
 
-/// Each is called on the thread of the call, before it is made, with the path that it is about. Null: nothing.
+/// Each hook is called on the thread of the call, before the call is made, with the path of the call. Null: no hook.
 struct CallHooks {
   std::function<void(const std::string& path)> beforeUnlink{};
   std::function<void(const std::string& path)> beforeWatch{};
-  std::function<void()> beforeLook{};  ///< of a lock that is tried, as shared
-  /// How many bytes of a beacon, or of its draft, still find room on the disk; empty: all.
+  std::function<void()> beforeLook{};  ///< before a lock is tried, as shared
+  /// How many bytes of a liveness file, or of its draft, still fit on the disk; empty: all.
   std::optional<std::size_t> roomForBeacon{};
 };
 
-/// As long as this lives; one at a time. What it was given must outlive the store's threads.
+/// The hooks are active for as long as this lives; one at a time. What they use must outlive the store's threads.
 class HookedCalls {
  public:
   explicit HookedCalls(CallHooks hooks);

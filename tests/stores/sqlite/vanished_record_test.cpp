@@ -1,5 +1,4 @@
-// A row that is deleted under a living holder: the counter's row says that its term is open, in each version of the
-// file.
+// A row is deleted while its holder lives: the counter's row says that the term is open, in each version of the file.
 #include <chrono>
 #include <optional>
 #include <string>
@@ -21,7 +20,7 @@ class SqliteVanishedRecord : public testing::Test {
   }
   void deleteRow() const { Shell{path_}.run("DELETE FROM tenure_lease"); }
 
-  /// A file as the last release made it, with a row of the counter.
+  /// A file as the last release created it, with a row of the counter.
   void makeOlderFile() const {
     Shell{path_}.run(
         "PRAGMA journal_mode = WAL;"
@@ -37,7 +36,7 @@ class SqliteVanishedRecord : public testing::Test {
         " PRIMARY KEY(name, sort_key)) STRICT, WITHOUT ROWID;"
         "INSERT INTO tenure_meta VALUES('schema_version', '1'); INSERT INTO tenure_fence VALUES('lease', '', 41)");
   }
-  /// What the last release does when it acquires.
+  /// What the last release does in an acquisition.
   static constexpr const char* olderAcquisition =
       "INSERT INTO tenure_fence(name, sort_key, token) VALUES('lease', '', 77)"
       " ON CONFLICT(name, sort_key) DO UPDATE SET token = 77";
@@ -61,7 +60,7 @@ TEST_F(SqliteVanishedRecord, theCounterStatesTheLeaseUntilTheTermEnds) {
   EXPECT_EQ(counter(), "1|none");
 }
 
-// Claims beside the database said so before; they were a file at each acquisition, which a crash left half written.
+// In an earlier design, files beside the database said so, one for each acquisition; a crash left them half written.
 TEST_F(SqliteVanishedRecord, aNewcomerIsToldOfTheOpenTermWhoeverWroteIt) {
   Store holder{path_};
   holder->apply(acquire(key_, "a"));
@@ -93,7 +92,7 @@ TEST_F(SqliteVanishedRecord, pruneOfAHeldRecordLeavesItsTermOpen) {
   EXPECT_EQ(counter(), "1|10000");
 }
 
-// Its token is above that of the record: the record is an older one that somebody put back.
+// Its token is above that of the record: somebody has restored an older record.
 TEST_F(SqliteVanishedRecord, theEndOfAnOlderTermDoesNotEndALaterOne) {
   Store store{path_};
   store->apply(acquire(key_, "a"));

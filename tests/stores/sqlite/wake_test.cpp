@@ -15,7 +15,7 @@ namespace {
 
 class SqliteWake : public testing::Test {
  protected:
-  /// Waits until the watch is armed: that gives a hint of its own.
+  /// Waits until the watch works: it gives a first hint then.
   [[nodiscard]] std::shared_ptr<void> watch(Signal& hints) {
     auto handle = store_.raw().watch(key_, [&hints] { hints.set(); });
     EXPECT_NE(handle, nullptr);
@@ -47,7 +47,7 @@ TEST_F(SqliteWake, anotherProcesssCommitWakes) {
   }
 }
 
-/// A changed file is one more thing for the file system to write down beside each commit.
+/// If a file is changed, the file system has to write that change with each commit.
 TEST_F(SqliteWake, leavesTheFileAsItIs) {
   Signal hints;
   const auto handle = watch(hints);
@@ -64,7 +64,7 @@ TEST_F(SqliteWake, leavesTheFileAsItIs) {
 
 TEST_F(SqliteWake, aRefusedWriteWakesNobody) {
   store_->apply(acquire(key_, "a"));
-  // An acquisition wakes others after its answer, and before the next write.
+  // An acquisition notifies others after its answer, and before the next write.
   ASSERT_TRUE(std::holds_alternative<Conflict>(store_->write(acquire(key_, "c"))));
   Signal hints;
   const auto handle = watch(hints);

@@ -44,7 +44,7 @@ class LeaseView {
   }
   [[nodiscard]] bool isHeld() const noexcept { return state() == LeaseViewState::held; }
 
-  // Of the present or last holder; empty or zero if there is no record.
+  // These describe the present or last holder; empty or zero if there is no record.
   [[nodiscard]] std::string holder() const { return record_ ? record_->holder : std::string{}; }
   [[nodiscard]] std::uint64_t termNumber() const noexcept { return record_ ? record_->token.value() : 0; }
   /// The record version number, new at each heartbeat. It has no order and proves nothing.

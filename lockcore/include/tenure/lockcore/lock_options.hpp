@@ -27,7 +27,8 @@ struct LockClientOptions {
   Logger logger{};
 };
 
-/// Of one acquisition. `AcquireOptions{}` waits for ever, uses the client's timing and stores no data beside the lock.
+/// Options of one acquisition. `AcquireOptions{}` waits for ever, uses the client's timing and stores no data beside
+/// the lock.
 struct AcquireOptions {
   /// How long a silent holder of this lock keeps it; see LeaseOptions::duration. Unset: the client's.
   std::optional<std::chrono::milliseconds> lease{};
@@ -69,7 +70,8 @@ struct AcquireOptions {
   friend bool operator==(const AcquireOptions&, const AcquireOptions&) = default;
 };
 
-/// Of Lock::renew. Each field that is set is in the record once the call has succeeded, and later heartbeats keep it.
+/// Options of Lock::renew. Each field that is set is in the record once the call has succeeded, and later heartbeats
+/// keep it.
 struct RenewOptions {
   /// A new lease duration. If it is longer, it counts for this holder from the store's acknowledgement; if it is
   /// shorter, from the sending. Background heartbeats follow it: lease / 3.
@@ -80,7 +82,7 @@ struct RenewOptions {
   friend bool operator==(const RenewOptions&, const RenewOptions&) = default;
 };
 
-/// Of Lock::release.
+/// Options of Lock::release.
 struct ReleaseOptions {
   /// Bytes to be left beside the lock. Unset: the data in the record stays.
   std::optional<std::string> data{};

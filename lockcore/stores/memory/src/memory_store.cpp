@@ -11,8 +11,8 @@
 namespace tenure {
 namespace {
 
-/// A call takes effect inside the call, under the mutex, which makes reads linearizable; only the answer is posted.
-/// A posted answer owns all that it needs, so it comes also when the store is gone. Time limits never matter here.
+/// A call takes effect before it returns, under the mutex, which makes reads linearizable; only the answer is posted. A
+/// posted answer owns everything it needs, so it also comes when the store is gone. Time limits never matter here.
 class MemoryStore final : public LeaseStore {
  public:
   explicit MemoryStore(std::shared_ptr<Scheduler> scheduler)

@@ -7,7 +7,7 @@
 namespace tenure {
 namespace {
 
-/// What the row is to be: the request's state whole, but for the payload that it leaves in place.
+/// The row after the write: the request's whole state, except the payload that the request leaves as it is.
 LeaseRecord merged(const WriteRequest& request, const LeaseRecord* stored) {
   LeaseRecord next = request.record;
   next.data = mergedData(request.dataRule, request.record.data, stored == nullptr ? nullptr : &stored->data);
@@ -64,7 +64,7 @@ WriteOutcome MemoryTable::keepTerm(const WriteRequest& request, Row& row) {
   LeaseRecord next = merged(request, &*row.record);
   next.token = token;
   next.released = request.purpose == WriteRequest::Purpose::release;
-  // A lease that the counter states is never lowered by a renewal: one that is under way may have been longer.
+  // A renewal never lowers the lease that the counter states: a renewal that is under way may have stated a longer one.
   row.openLease = next.released ? std::chrono::milliseconds{0} : std::max(row.openLease, next.leaseDuration);
   row.record = std::move(next);
   if (row.record->released && request.removes) row.record.reset();
@@ -85,7 +85,7 @@ WriteOutcome MemoryTable::remove(const LeaseKey& key, const RecordVersion& versi
   if (found == rows_.end()) return Conflict{std::optional<LeaseRecord>{}};
   Row& row = found->second;
   if (!row.record || row.record->version != version) return Conflict{stateOf(row)};
-  // Its holder may live: newcomers wait as for the record.
+  // The holder may still live: newcomers wait as long as the record would have made them wait.
   row.openLease = row.record->released ? std::chrono::milliseconds{0} : row.record->leaseDuration;
   row.record.reset();
   return Applied{row.counter};

@@ -11,7 +11,7 @@
 
 namespace tenure {
 
-/// Not thread-safe. Keys and requests were checked before.
+/// Not thread-safe. The caller has checked keys and requests.
 class MemoryTable {
  public:
   [[nodiscard]] std::optional<LeaseRecord> read(const LeaseKey& key) const;
@@ -23,15 +23,15 @@ class MemoryTable {
   [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token);
 
  private:
-  /// The record, and the fencing counter, which outlives it.
+  /// The record, and the fencing counter, which outlives the record.
   struct Row {
     std::optional<LeaseRecord> record;
     FencingToken counter;
-    std::chrono::milliseconds openLease{0};  ///< of the last term, until it ended cleanly
+    std::chrono::milliseconds openLease{0};  ///< lease of the last term, until that term ended cleanly
     FencingToken stepDown;                   ///< the term that was asked to step down
   };
 
-  /// As read() tells it.
+  /// The state as read() reports it.
   [[nodiscard]] static std::optional<LeaseRecord> stateOf(const Row& row);
   [[nodiscard]] static bool holds(const WriteRequest& request, const Row& row);
   [[nodiscard]] static WriteOutcome acquire(const WriteRequest& request, Row& row);

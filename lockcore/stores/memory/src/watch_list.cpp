@@ -11,7 +11,7 @@ class WatchList::Watcher {
  public:
   explicit Watcher(std::function<void()> hint) : hint_{std::move(hint)} {}
 
-  /// True if the caller must see to it that run() is called.
+  /// True: the caller must make sure that run() is called.
   [[nodiscard]] bool claimRun() {
     const std::lock_guard lock{mutex_};
     return !closed_ && !std::exchange(pending_, true);
@@ -19,7 +19,7 @@ class WatchList::Watcher {
 
   void run() {
     std::unique_lock lock{mutex_};
-    pending_ = false;  // a change from here on needs another hint: this one may have looked already
+    pending_ = false;  // a later change needs another hint, because this one may already have read the record
     if (closed_) return;
     runner_ = std::this_thread::get_id();
     lock.unlock();

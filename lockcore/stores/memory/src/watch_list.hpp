@@ -1,4 +1,4 @@
-// Who wants to know that a lease changed.
+// The callers that want to know when a lease changes.
 #pragma once
 
 #include <functional>
@@ -11,12 +11,12 @@
 
 namespace tenure {
 
-/// Thread-safe. Hints run on the scheduler; several changes before a hint has run cost one hint.
+/// Thread-safe. Hints run on the scheduler; several changes before a hint runs cause one hint.
 class WatchList {
  public:
   explicit WatchList(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
 
-  /// Hints come until the handle is destroyed, which waits for a hint that runs on another thread.
+  /// Hints come until the handle is destroyed. Its destruction waits for a hint that runs on another thread.
   [[nodiscard]] static std::shared_ptr<void> add(const std::shared_ptr<WatchList>& list, const LeaseKey& key,
                                                  std::function<void()> hint);
   void changed(const LeaseKey& key);

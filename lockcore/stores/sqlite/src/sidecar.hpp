@@ -1,5 +1,6 @@
-// The directory beside the database, with notification files ("wake files" in the code), liveness files ("beacons") and
-// claims. It is hidden, so that `rm NAME*` does not remove it together with the database.
+// The directory beside the database, with notification files ("wake files" in the code) and liveness files ("beacons").
+// Older releases kept claims there too (sweep.cpp). It is hidden, so that `rm NAME*` does not remove it together with
+// the database.
 #pragma once
 
 #include <cstdint>
