@@ -107,7 +107,7 @@ TEST(AcquireAnswered, conflictThatShowsNothingIsReadBack) {
   EXPECT_EQ(told(m, Conflict{}), "candidate: read");
 }
 
-/// Pitfall 2: a write that the network delivered twice conflicts with itself, and only that answer arrives.
+/// A write that the network delivered twice conflicts with itself, and only that answer arrives.
 TEST(AcquireAnswered, conflictWithItselfIsATerm) {
   MachineHarness m;
   m.becomeAcquiring();
@@ -281,7 +281,7 @@ TEST(RenewAnswered, conflictThatShowsNothingIsReadBack) {
   EXPECT_EQ(told(m, std::optional{othersRecord()}), "candidate: publish(lost) revoked(lost) publish(none) leader(b#2)");
 }
 
-/// Pitfall 1: the write was delivered twice, or resent below the store's client. Its first copy makes the second
+/// The write was delivered twice, or resent below the store's client. Its first copy makes the second
 /// conflict.
 TEST(RenewAnswered, conflictWithItselfIsARenewal) {
   MachineHarness m;

@@ -41,7 +41,7 @@ TEST(I1AtMostOneValidLeader, foreignTimesDecideNothing) {
   }
 }
 
-/// Pitfall 17, 41: each write is conditional on what was seen. A renewal or a release never creates a record.
+/// Each write is conditional on what was seen. A renewal or a release never creates a record.
 TEST(I1AtMostOneValidLeader, everyWriteIsConditional) {
   MachineHarness m;
   m.becomeReading();
@@ -64,7 +64,7 @@ TEST(I1AtMostOneValidLeader, everyWriteIsConditional) {
   EXPECT_TRUE(m.write().record.released);
 }
 
-/// Pitfall 18: a takeover writes the complete ownership state.
+/// A takeover writes the complete ownership state.
 TEST(I1AtMostOneValidLeader, aTakeoverOfAReleasedRecordIsNotReleased) {
   MachineHarness m;
   m.becomeReading();
@@ -118,7 +118,7 @@ TEST(I2HoldersRight, anAcquisitionCountsFromBeforeItWasSent) {
   EXPECT_EQ(m.published().validFor, 9989ms);
 }
 
-/// Pitfall 22: a late reply does not move the end.
+/// A late reply does not move the end.
 TEST(I2HoldersRight, aSlowReplyDoesNotExtendIt) {
   MachineHarness m;
   m.becomeRenewing();
@@ -133,7 +133,7 @@ TEST(I2HoldersRight, aSlowReplyDoesNotExtendIt) {
   EXPECT_EQ(m.now, end) << "to the nanosecond, with a store that answers nothing any more";
 }
 
-/// Pitfall 21: only an acknowledged or proven write extends it.
+/// Only an acknowledged or proven write extends it.
 TEST(I2HoldersRight, failuresDoNotExtendIt) {
   for (const WriteOutcome& outcome :
        {WriteOutcome{Rejected{{ErrorClass::transient, "503"}}}, WriteOutcome{Unknown{transientError()}}}) {
@@ -187,7 +187,7 @@ TEST(I2HoldersRight, aProofExtendsItFromWhenTheProvenRenewalWasSent) {
 
 // ---- I3: a challenger's wait ----
 
-/// Pitfalls 5, 6: the observation outlives single attempts and failures.
+/// The observation outlives single attempts and failures.
 TEST(I3ChallengersWait, failingReadsDoNotStartItAnew) {
   MachineHarness m;
   m.becomeCandidate();
@@ -212,7 +212,7 @@ TEST(I3ChallengersWait, aRejectedAcquisitionDoesNotStartItAnew) {
   EXPECT_LE(elapsedForHolder(first, m.now), 1s);
 }
 
-/// Pitfall 7: the candidate still waits when the holder dies after a late heartbeat.
+/// The candidate still waits when the holder dies after a late heartbeat.
 TEST(I3ChallengersWait, aNewVersionStartsItAnew) {
   MachineHarness m;
   m.becomeCandidate();
@@ -224,7 +224,7 @@ TEST(I3ChallengersWait, aNewVersionStartsItAnew) {
   EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
 }
 
-/// Pitfall 25: the duration in the record counts, not the candidate's own.
+/// The duration in the record counts, not the candidate's own.
 TEST(I3ChallengersWait, theRecordSaysHowLong) {
   for (const auto duration : {1000ms, 30'000ms}) {
     MachineHarness m;
@@ -294,7 +294,7 @@ TEST(I3ChallengersWait, whatWasObservedBeforeTheOwnTermIsForgotten) {
 
 // ---- I4: deadlines by the clock, before any event ----
 
-/// Pitfalls 3, 36, 37: after a pause or a suspend, the end of the term comes before anything else.
+/// After a pause or a suspend, the end of the term comes before anything else.
 TEST(I4DeadlinesByTheClock, noEventComesBeforeTheDeadline) {
   const std::vector<LeaseEvent> events{event::Wakeup{},        event::StoreHint{}, event::WorkProgressed{},
                                        event::WorkFailed{"x"}, event::StepDown{},  event::Stop{},

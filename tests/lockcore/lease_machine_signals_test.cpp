@@ -64,7 +64,7 @@ TEST(Reasons, theDoubtTellsHowLongItLeadsOn) {
   EXPECT_EQ(doubt.remaining, 8989ms - 3500ms);
 }
 
-/// Pitfall 29: each request's time-out leaves time for another request before the deadline.
+/// Each request's time-out leaves time for another request before the deadline.
 TEST(Reasons, requestsAreShorterThanHalfOfWhatIsLeft) {
   MachineHarness m;
   m.becomeRenewing();

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 // ---- I9: order on stepping down ----
 
-/// Pitfalls 11, 27: stop signal, end of the work, the renewal's outcome, and then the release with the final version.
+/// Stop signal, end of the work, the renewal's outcome, and then the release with the final version.
 TEST(I9OrderOnSteppingDown, nothingIsReleasedBeforeTheWorkEnded) {
   MachineHarness m;
   m.becomeRenewing();
@@ -205,7 +205,7 @@ TEST(I9OrderOnSteppingDown, stopOfACandidateWhoseLastWorkStillRunsWaitsForItWith
 
 // ---- I10: only Stop ends the candidacy ----
 
-/// Pitfalls 8, 31, 49: errors of every kind, for as long as they last, and lost races.
+/// Errors of every kind, for as long as they last, and lost races.
 TEST(I10CompetesUntilStop, noErrorEndsTheCandidacy) {
   for (const ErrorClass errorClass : {ErrorClass::transient, ErrorClass::throttled, ErrorClass::credentials,
                                       ErrorClass::misconfigured, ErrorClass::corrupt}) {
@@ -245,7 +245,7 @@ TEST(I10CompetesUntilStop, afterALossItIsACandidateAgain) {
   EXPECT_LE(elapsedForChallenger(seen, m.now), 10s + 5ms);
 }
 
-/// Pitfall 16; fault T13: after the record vanished, its former holder leads again at once, with a higher token.
+/// Fault T13: After the record vanished, its former holder leads again at once, with a higher token.
 TEST(I10CompetesUntilStop, theFormerHolderOfAVanishedRecordTakesItAgain) {
   MachineHarness m;
   m.becomeLeading(4);
@@ -280,7 +280,6 @@ TEST(I10CompetesUntilStop, errorsAreShownAndAreNotStale) {
 
 // ---- I11: what is not understood is never success ----
 
-/// Pitfall 42.
 TEST(I11FailsClosed, noErrorOfAnyKindMakesATerm) {
   for (const ErrorClass errorClass : {ErrorClass::transient, ErrorClass::throttled, ErrorClass::credentials,
                                       ErrorClass::misconfigured, ErrorClass::corrupt}) {

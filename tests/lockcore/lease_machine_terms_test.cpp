@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 // ---- I5: Elected and Revoked alternate ----
 
-/// Pitfall 28: a candidate that never led is never revoked.
+/// A candidate that never led is never revoked.
 TEST(I5Alternation, noRevokedWithoutElected) {
   for (const auto enter :
        {&MachineHarness::becomeCandidate, &MachineHarness::becomeReading, &MachineHarness::becomeAcquiring}) {
@@ -28,7 +28,7 @@ TEST(I5Alternation, noRevokedWithoutElected) {
   }
 }
 
-/// Pitfall 39: each term is a new one, with a new token and its own callback.
+/// Each term is a new one, with a new token and its own callback.
 TEST(I5Alternation, hundredTermsOfOneMachine) {
   MachineHarness m;
   m.becomeLeading();
@@ -161,7 +161,7 @@ TEST(I7TokenRises, aResourceThatSawAHigherTokenEndsTheTerm) {
 
 // ---- I8: a write whose reply was lost is unknown ----
 
-/// Pitfalls 1, 30; fault T6: lost replies alone never cost the term.
+/// Fault T6: Lost replies alone never cost the term.
 TEST(I8LostReplies, twoOfThreeRenewalsWithoutAReplyCostNothing) {
   for (const bool arrives : {true, false}) {
     MachineHarness m;
