@@ -91,7 +91,8 @@ class LeaseMachine {
   [[nodiscard]] const std::optional<StoreError>& lastError() const noexcept;
   [[nodiscard]] std::optional<Instant> lastErrorAt() const noexcept;
   [[nodiscard]] std::uint64_t terms() const noexcept;
-  [[nodiscard]] const HeartbeatLag& heartbeatLag() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds heartbeatLag() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds worstHeartbeatLag() const noexcept;
 
  private:
   class Impl;
