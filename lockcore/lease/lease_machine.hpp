@@ -34,7 +34,7 @@ struct OneTerm {
 /// Constant for the life of a machine, but for `timing`, which Renew may change.
 struct MachineOptions {
   LeaseKey key;
-  std::string holder;  ///< the candidate's unique text (CandidateId::text)
+  std::string holder;  ///< the candidate's unique text (newCandidate)
   LeaseTiming timing;
   /// As in DNS SRV: lower numbers go first. Priority 50 waits one extra lease before taking a free one.
   unsigned priority{0};

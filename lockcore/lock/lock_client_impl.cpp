@@ -6,6 +6,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "lock_errors.hpp"
+#include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/patience.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"
@@ -58,7 +59,7 @@ std::shared_ptr<LockClient::Impl> LockClient::Impl::make(std::shared_ptr<LeaseSt
   if (!faults.empty()) throw_exception_from_error(faults, BOOST_CURRENT_LOCATION);
   if (!runtime.random) runtime.random = std::make_unique<SystemRandom>();
   std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
-  std::string candidate = CandidateId::make(options.candidate, *runtime.random).text();
+  std::string candidate = newCandidate(options.candidate, *runtime.random);
   const auto common = CandidateContext::make(std::move(store), scheduler, options.logger, candidate,
                                              std::move(runtime.executor), candidate);
   return std::make_shared<Impl>(std::move(options), common, std::move(scheduler), std::move(runtime.random));

@@ -107,8 +107,7 @@ LockTokenResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenA
   const std::string name = options.owner.empty() ? ownHostName() : options.owner;
   if (auto refused = refusalOf(key, name, options, *store_)) return *std::move(refused);
   SystemRandom random;
-  MachineOptions machine{key, CandidateId::make(name, random).text(),
-                         LeaseTiming::from({.duration = options.lease}).value()};
+  MachineOptions machine{key, newCandidate(name, random), LeaseTiming::from({.duration = options.lease}).value()};
   machine.data = options.data;
   machine.attributes = options.attributes;
   machine.displayClock = []() noexcept { return wallClockMillisForDisplay(); };
