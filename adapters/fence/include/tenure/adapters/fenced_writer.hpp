@@ -117,4 +117,10 @@ concept ReadableFence = requires(Writer& writer, const std::string& lease) {
   { writer.highestSeen(lease) } -> std::same_as<FenceResult<std::optional<TermStamp>>>;
 };
 
+/// A table of yours that a database itself keeps former leaders out of (postgresqlFenceSql, sqliteFenceSql).
+struct FencedTable {
+  std::string table;  ///< exists; one name, without a schema
+  std::string lease;  ///< as in TermStamp
+};
+
 }  // namespace tenure
