@@ -99,6 +99,8 @@ concept FenceAnswer = detail::isFenceResult<Result>;
 /// 4. **Reported in one vocabulary.** StaleToken for a lower token, ForeignTerm for an equal token of another holder;
 ///    both name the tokens. Everything else is WriteTrouble; bad stamps are `misconfigured` before anything is sent.
 ///
+/// (FencedFile keeps them in append() and replace().)
+///
 /// `write(term, what...)` is the same for callers that have a Leadership: TermOver, without a request, once it is not
 /// valid any more; and a stale token ends the term (underTerm).
 ///
