@@ -13,8 +13,8 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 bool CloseReport::clean() const noexcept {
-  return std::all_of(locks.begin(), locks.end(), [](const Entry& lock) {
-    return lock.result == ReleaseResult::released || lock.result == ReleaseResult::notHeld;
+  return std::all_of(locks.begin(), locks.end(), [](const auto& lock) {
+    return lock.second == ReleaseResult::released || lock.second == ReleaseResult::notHeld;
   });
 }
 

@@ -235,9 +235,7 @@ CloseReport LockClient::Impl::close() {
   const bool waits = !mustNotBlock(all);
   std::unique_lock lock{mutex_};
   if (waits) allEnded_.wait_for(lock, patience.left(), [this] { return sessions_.empty(); });
-  CloseReport report;
-  for (const auto& [key, result] : endings_) report.locks.push_back({key, result});
-  return report;
+  return {endings_};
 }
 
 void LockClient::Impl::abandon() {

@@ -589,7 +589,7 @@ TEST_F(LockHold, closeReleasesAllAndGoesOnAfterAnError) {
   for (std::size_t i = 1; i <= 1; ++i) world.store->failAt(world.store->calls() + i, Fault::throws);
   const CloseReport report = world.blocking([&] { return a->close(); });
   ASSERT_EQ(report.locks.size(), 3U);
-  for (const auto& entry : report.locks) EXPECT_EQ(entry.result, ReleaseResult::released) << entry.key.name;
+  for (const auto& [key, result] : report.locks) EXPECT_EQ(result, ReleaseResult::released) << key.name;
   EXPECT_TRUE(report.clean());
   EXPECT_EQ(told, (std::vector<RevokeReason>(3, RevokeReason::stopped))) << "S2-26";
   for (const char* key : {"one", "two", "three"}) EXPECT_TRUE(world.stored(key)->released);

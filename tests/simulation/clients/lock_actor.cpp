@@ -325,11 +325,11 @@ class LockActor final : public Actor {
     for (const TakingPtr& one : takings) {
       if (one->lock && (one->lock->isHeld())) world_.broke("leads", "a lock is held after its client closed: " + name_);
     }
-    for (const CloseReport::Entry& entry : report.locks) {
-      const auto record = world_.recordOf(entry.key);
+    for (const auto& [key, result] : report.locks) {
+      const auto record = world_.recordOf(key);
       const bool his = record && !record->vanished && !record->released && record->holder == client->candidate();
-      if (entry.result == ReleaseResult::released && his)
-        world_.broke("result", "close() told `released` of " + entry.key.name + ", which is held");
+      if (result == ReleaseResult::released && his)
+        world_.broke("result", "close() told `released` of " + key.name + ", which is held");
     }
     left_.insert(left_.end(), takings.begin(), takings.end());
   }

@@ -73,11 +73,7 @@ struct ListedView {
 
 /// What became of each lock when its client closed. No lock is left out, whatever went wrong with another one.
 struct CloseReport {
-  struct Entry {
-    LeaseKey key;
-    ReleaseResult result;
-  };
-  std::vector<Entry> locks{};  ///< those that were held, or being acquired, in the order of their keys
+  std::map<LeaseKey, ReleaseResult> locks{};  ///< those that were held, or being acquired
 
   /// Whether no lock was left behind that has to expire by itself.
   [[nodiscard]] bool clean() const noexcept;
