@@ -103,12 +103,12 @@ LockResult<LeaseView> LockClient::peek(const LeaseKey& key) {
   return impl_->peek(key);
 }
 
-LockResult<std::vector<ListedView>> LockClient::list(const std::string& prefix) {
+LockResult<std::vector<LeaseView>> LockClient::list(const std::string& prefix) {
   if (auto why = impl_->whyNotWait(LeaseKey{prefix})) return *std::move(why);
   return impl_->list(prefix);
 }
 
-LockResult<void> LockClient::scan(const std::string& prefix, const std::function<bool(const ListedView&)>& each) {
+LockResult<void> LockClient::scan(const std::string& prefix, const std::function<bool(const LeaseView&)>& each) {
   if (auto why = impl_->whyNotWait(LeaseKey{prefix})) return *std::move(why);
   return impl_->scan(prefix, each);
 }

@@ -526,8 +526,8 @@ TEST_F(LockHold, listShowsEachLeaseUnderAPrefix) {
   for (const char* key : {"shop/1", "shop/2", "shop/3", "bank/1"}) locks.push_back(world.acquireNow(*a, key));
   const auto all = world.blocking([&] { return b->list("shop/"); }).value();
   ASSERT_EQ(all.size(), 3U);
-  EXPECT_EQ(all[0].key.name, "shop/1");
-  EXPECT_TRUE(all[0].view->isHeld());
+  EXPECT_EQ(all[0].key().name, "shop/1");
+  EXPECT_TRUE(all[0].isHeld());
   EXPECT_EQ(world.blocking([&] { return b->list(""); })->size(), 4U);
   for (Lock& lock : locks) world.release(lock);
 }

@@ -35,7 +35,7 @@ int callAll(LockClient& client, Lock& lock, const PendingAcquire& pending, const
   pending.cancel();
   if (!forked(client.acquireAll({LeaseKey{"a"}, LeaseKey{"b"}})) || client.holds({"held"})) return 9;
   if (!client.held().empty() || !forked(client.peek({"held"})) || !forked(client.list(""))) return 10;
-  if (!forked(client.scan("", [](const ListedView&) { return true; })) || !forked(client.observe({"held"}))) return 11;
+  if (!forked(client.scan("", [](const LeaseView&) { return true; })) || !forked(client.observe({"held"}))) return 11;
   if (observer.holder() || !client.close().locks.empty()) return 12;
   return 0;
 }

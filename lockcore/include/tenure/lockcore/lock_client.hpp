@@ -26,6 +26,7 @@ enum class LeaseViewState {
   absent,    ///< there is no record
   released,  ///< the last holder gave it up
   held,      ///< a record says that somebody holds it; only new versions show whether the holder lives
+  corrupt,   ///< a record is there that is not understood; LeaseView::error() says why
 };
 
 /// A copy of what the store had at one moment. It has no power: it releases nothing and renews nothing. Its numbers are
@@ -33,18 +34,26 @@ enum class LeaseViewState {
 /// it would pose as the holder.
 class LeaseView {
  public:
-  LeaseView(LeaseKey key, std::optional<LeaseRecord> record) : key_{std::move(key)}, record_{std::move(record)} {
-    if (record_ && record_->vanished) record_.reset();
+  LeaseView(LeaseKey key, ReadOutcome stored) : key_{std::move(key)} {
+    if (stored.has_error()) {
+      error_ = stored.error();
+    } else if (*stored && !(*stored)->vanished) {
+      record_ = **std::move(stored);
+    }
   }
 
   [[nodiscard]] const LeaseKey& key() const noexcept { return key_; }
   [[nodiscard]] LeaseViewState state() const noexcept {
+    if (error_) return LeaseViewState::corrupt;
     if (!record_) return LeaseViewState::absent;
     return record_->released ? LeaseViewState::released : LeaseViewState::held;
   }
   [[nodiscard]] bool isHeld() const noexcept { return state() == LeaseViewState::held; }
 
-  // Of the present or last holder; empty or zero if there is no record.
+  /// For `corrupt`.
+  [[nodiscard]] const std::optional<StoreError>& error() const noexcept { return error_; }
+
+  // Of the present or last holder; empty or zero if there is no record, or none that is understood.
   [[nodiscard]] std::string holder() const { return record_ ? record_->holder : std::string{}; }
   [[nodiscard]] std::uint64_t termNumber() const noexcept { return record_ ? record_->token.value() : 0; }
   /// The record version number, new at each heartbeat. It has no order and proves nothing.
@@ -62,13 +71,8 @@ class LeaseView {
 
  private:
   LeaseKey key_;
-  std::optional<LeaseRecord> record_;
-};
-
-/// One entry of a listing. A record that is not understood is reported as an entry too, beside the good ones.
-struct ListedView {
-  LeaseKey key;
-  StoreResult<LeaseView> view;
+  std::optional<LeaseRecord> record_{};
+  std::optional<StoreError> error_{};
 };
 
 /// What became of each lock when its client closed. No lock is left out, whatever went wrong with another one.
@@ -161,15 +165,17 @@ class LockClient {
   /// The keys that it holds now, in order.
   [[nodiscard]] std::vector<LeaseKey> held() const;
 
-  /// What the store says of a key just now: one read. Blocks.
+  /// What the store says of a key just now: one read. LockErrc::recordCorrupt for a record that is not understood.
+  /// Blocks.
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key);
-  /// All leases whose name starts with `prefix`, in key order. Blocks.
-  [[nodiscard]] LockResult<std::vector<ListedView>> list(const std::string& prefix);
+  /// All leases whose name starts with `prefix`, in key order. A record that is not understood has a view too
+  /// (`corrupt`), beside the good ones. Blocks.
+  [[nodiscard]] LockResult<std::vector<LeaseView>> list(const std::string& prefix);
   /// As list, for more leases than fit well into memory. `each` is called in this thread for one lease after the other,
   /// and ends the scan by returning false. Needs one call of the store for each of its pages (1 MB on DynamoDB, 1,000
   /// leases on SQLite) and keeps one page at a time. The order is the store's own: by key on SQLite, none on DynamoDB.
   /// An error is returned after `each` was called for everything before it. Blocks.
-  [[nodiscard]] LockResult<void> scan(const std::string& prefix, const std::function<bool(const ListedView&)>& each);
+  [[nodiscard]] LockResult<void> scan(const std::string& prefix, const std::function<bool(const LeaseView&)>& each);
   /// Follows the key. Calls `changed` (which may be empty) when somebody else holds it, or nobody; the callback runs as
   /// Lock::onLost's does. Costs about one read in each heartbeat, or one for each change where the store sends
   /// notifications.
