@@ -2,8 +2,8 @@
 
 #include <tenure/lockcore/lock.hpp>
 
-#include "lock_errors.hpp"
 #include "lock_session.hpp"
+#include "lockcore/port/lock_errors.hpp"
 #include "lockcore/runtime/waiter.hpp"
 
 namespace tenure {

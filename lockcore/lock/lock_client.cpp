@@ -4,7 +4,7 @@
 #include <tenure/lockcore/lock_client.hpp>
 
 #include "lock_client_impl.hpp"
-#include "lock_errors.hpp"
+#include "lockcore/port/lock_errors.hpp"
 #include "lockcore/runtime/waiter.hpp"
 
 namespace tenure {

@@ -5,7 +5,7 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 
-#include "lock_errors.hpp"
+#include "lockcore/port/lock_errors.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/patience.hpp"
 #include "lockcore/runtime/system_random.hpp"

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "lock_client_impl.hpp"
-#include "lock_errors.hpp"
+#include "lockcore/port/lock_errors.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "lockcore/runtime/waiter.hpp"
 

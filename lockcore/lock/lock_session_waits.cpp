@@ -1,8 +1,8 @@
 // How the wait for an acquisition ends, whatever the store and the scheduler do.
 #include <utility>
 
-#include "lock_errors.hpp"
 #include "lock_session.hpp"
+#include "lockcore/port/lock_errors.hpp"
 
 namespace tenure {
 

@@ -247,9 +247,9 @@ TEST_F(LockBounds, theWaitOfALockTokenIsABoundToo) {
   for (const Hang kind : {Hang::reads, Hang::allFromAcquisition}) {
     store->hang = kind;
     const LeaseKey one{kind == Hang::reads ? "read" : "acquired"};
-    LockTokenTrouble trouble{};
-    expectWithin(50ms, timeOf([&] { trouble = tokens.acquire(one, options).error().trouble; }));
-    EXPECT_EQ(trouble, kind == Hang::reads ? LockTokenTrouble::store : LockTokenTrouble::unknown);
+    LockErrc code{};
+    expectWithin(50ms, timeOf([&] { code = tokens.acquire(one, options).error().code; }));
+    EXPECT_EQ(code, kind == Hang::reads ? LockErrc::storeUnavailable : LockErrc::unknown);
   }
   EXPECT_TRUE(store->wasAcquired({"acquired"})) << "it has landed";
   store->recover();
@@ -269,7 +269,7 @@ TEST_F(LockBounds, theEndOfTheWaitIsNotTheStoresTrouble) {
     EXPECT_TRUE(tokens.renew(held)) << "its hint makes the candidate look again";
   }};
   options.waitFor = 200ms;
-  EXPECT_EQ(tokens.acquire(key, options).error().trouble, LockTokenTrouble::held);
+  EXPECT_EQ(tokens.acquire(key, options).error().code, LockErrc::held);
   afterTheFirstLook.join();
 }
 
