@@ -18,10 +18,6 @@ bool CloseReport::clean() const noexcept {
   });
 }
 
-void PendingAcquire::cancel() const {
-  if (const auto session = session_.lock(); session && session->isHere()) session->cancel(LockErrc::cancelled);
-}
-
 LockClient::LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options, Runtime runtime)
     : impl_{Impl::make(std::move(store), std::move(options), std::move(runtime))} {}
 
@@ -59,13 +55,13 @@ LockResult<Lock> LockClient::tryAcquire(const LeaseKey& key, AcquireOptions opti
   return acquire(key, std::move(options));
 }
 
-PendingAcquire LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options,
-                                        std::function<void(LockResult<Lock>)> done) {
-  if (!impl_->isHere()) return {};  // a thread that does not exist in this process may hold the lane's lock
+void LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
+                              std::stop_token cancel) {
+  if (!impl_->isHere()) return;  // a thread that does not exist in this process may hold the lane's lock
   const std::shared_ptr<LockSession> session = impl_->acquire(key, std::move(options), impl_->onLane(std::move(done)));
-  if (!session) return {};
+  if (!session) return;
   if (const auto loop = impl_->scheduler()) session->limit(loop);
-  return PendingAcquire{session};
+  session->cancelOn(std::move(cancel));
 }
 
 LockResult<std::vector<Lock>> LockClient::acquireAll(std::vector<LeaseKey> keys, const AcquireOptions& options) {

@@ -25,6 +25,14 @@ void LockSession::cancel(LockErrc why) {
   tell(error(why, "was cancelled before it was decided"));
 }
 
+/// A stop that comes while the session is being destroyed finds nobody.
+void LockSession::cancelOn(std::stop_token stop) {
+  if (!stop.stop_possible()) return;
+  cancellation_.emplace(std::move(stop), [weak = weak_from_this()] {
+    if (const auto self = weak.lock(); self && self->isHere()) self->cancel(LockErrc::cancelled);
+  });
+}
+
 void LockSession::expire() {
   if (const Acquired tell = abandon(LockErrc::timeout)) tell(overdue(withdraw()));
 }

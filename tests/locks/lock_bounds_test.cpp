@@ -192,10 +192,11 @@ TEST_F(LockBounds, cancelIsABoundWhileAReleaseIsPending) {
   store->hang = Hang::releases;
   static_cast<void>(lock->release({.waitFor = 0ms}));
   std::promise<LockErrc> told;
-  const PendingAcquire pending =
-      client.acquireAsync(key, {}, [&](const LockResult<Lock>& result) { told.set_value(result.error().code); });
+  std::stop_source cancel;
+  client.acquireAsync(
+      key, {}, [&](const LockResult<Lock>& result) { told.set_value(result.error().code); }, cancel.get_token());
   auto code = told.get_future();
-  pending.cancel();
+  cancel.request_stop();
   ASSERT_EQ(code.wait_for(5s), std::future_status::ready);
   EXPECT_EQ(code.get(), LockErrc::cancelled);
   store->recover();

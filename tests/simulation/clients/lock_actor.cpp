@@ -28,7 +28,7 @@ struct Taking {
   std::shared_ptr<Lock> share{};
   std::optional<TermEnd> loss{};
   std::optional<ReleaseResult> result{};  ///< asked for
-  PendingAcquire pending{};
+  std::stop_source cancel{};
   [[nodiscard]] bool over() const {
     return told > 0 && (!lock || (result && *result != ReleaseResult::unknown && *result != ReleaseResult::shared));
   }
@@ -148,8 +148,9 @@ class LockActor final : public Actor {
                 "wants " + key.name +
                     (one->options.waitFor ? " within " + std::to_string(one->options.waitFor->count()) + " ms" : "") +
                     (one->inLine ? ", in line" : ""));
-    one->pending = client_->acquireAsync(key, one->options,
-                                         [this, one](LockResult<Lock> result) { told(one, std::move(result)); });
+    client_->acquireAsync(
+        key, one->options, [this, one](LockResult<Lock> result) { told(one, std::move(result)); },
+        one->cancel.get_token());
   }
   void draw(AcquireOptions& options) {
     const auto lease = world_.plan().lease;
@@ -231,7 +232,8 @@ class LockActor final : public Actor {
     if (one->told == 0) {
       if (!world_.happens(Trouble::cancel)) return;
       one->cancelled = true;
-      return one->pending.cancel();
+      static_cast<void>(one->cancel.request_stop());
+      return;
     }
     if (!one->lock) return;
     checkLoss(*one);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -83,19 +84,6 @@ struct CloseReport {
   [[nodiscard]] bool clean() const noexcept;
 };
 
-/// An acquisition under way. Dropping this object changes nothing. cancel() ends the acquisition with
-/// LockErrc::cancelled, unless it is already decided. A write that it has begun by then is undone by a release in the
-/// background.
-class PendingAcquire {
- public:
-  PendingAcquire() = default;
-  explicit PendingAcquire(std::weak_ptr<LockSession> session) : session_{std::move(session)} {}
-  void cancel() const;
-
- private:
-  std::weak_ptr<LockSession> session_{};
-};
-
 /// Follows one key without ever competing for it; ends with the handle.
 class LeaseObserver {
  public:
@@ -144,8 +132,11 @@ class LockClient {
   /// LockClientOptions::remembered), so a program that tries once a second wins the lock of a dead holder after about
   /// one lease. `options.waitFor` is ignored. It takes as long as the store takes, at most 5 s.
   [[nodiscard]] LockResult<Lock> tryAcquire(const LeaseKey& key, AcquireOptions options = {});
-  /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call.
-  PendingAcquire acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done);
+  /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call. A stop
+  /// of `cancel` ends the acquisition with LockErrc::cancelled, unless it is already decided. A write that it has begun
+  /// by then is undone by a release in the background.
+  void acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
+                    std::stop_token cancel = {});
 
   /// Acquires all of them or none, one after the other in the order of the keys. All programs share this order, so two
   /// programs that want the same locks never wait for each other in a circle. `options.waitFor` is for all together.
