@@ -70,7 +70,7 @@ std::optional<GroupConfig> withStore(LockStoreArguments words) {
   if (!store) return std::nullopt;
   GroupConfig config;
   config.options.lease.duration = std::chrono::seconds{30};
-  config.log.level = LogLevel::warn;  // as quiet as flock(1)
+  config.logLevel = LogLevel::warn;  // as quiet as flock(1)
   config.store = std::move(*store);
   return config;
 }

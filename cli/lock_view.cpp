@@ -84,7 +84,27 @@ std::string toJson(const LockToken& token) {
       jsonString(token.version().text()), jsonString(token.store()));
 }
 
-std::string toJson(const LockTokenError& error) {
+std::string_view wordOf(const LockError& error) {
+  switch (error.code) {
+    case LockErrc::invalidOptions:
+      return "misuse";
+    case LockErrc::timeout:
+      return "timed_out";
+    case LockErrc::notHeld:
+      return "released";
+    case LockErrc::lost:
+      return error.reason == RevokeReason::expired ? "expired" : "lost";
+    case LockErrc::storeUnavailable:
+    case LockErrc::accessDenied:
+    case LockErrc::storeMisconfigured:
+    case LockErrc::recordCorrupt:
+      return "store";
+    default:
+      return toString(error.code);
+  }
+}
+
+std::string toJson(const LockError& error) {
   std::string owner = "null", token = "null", acquired = "null";
   if (error.holder) {
     owner = jsonString(error.holder->holder);
@@ -93,7 +113,7 @@ std::string toJson(const LockTokenError& error) {
   }
   return fmt::format(R"({{"error":"{}","message":{},"holder":{},"fencing_token":{},"acquired_at":{}}})"
                      "\n",
-                     toString(error.trouble), jsonString(error.message), owner, token, acquired);
+                     wordOf(error), jsonString(error.message), owner, token, acquired);
 }
 
 std::string toJson(const LockWatch::Row& row, const std::string& store) {
@@ -133,7 +153,7 @@ std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std:
 std::string tokenTable(const LockToken& token, const TokenView& view) {
   std::vector<std::pair<std::string, std::string>> rows{
       {"lock", toString(token.key())},
-      {"token", view.active ? "active" : std::string{"not active: "}.append(toString(*view.why))},
+      {"token", view.active ? "active" : std::string{"not active: "}.append(wordOf(*view.why))},
       {"owner", token.owner()},
       {"fencing token", toString(token.fencingToken())},
       {"lease", durationText(token.lease())}};

@@ -12,7 +12,9 @@ namespace tenure::cli {
 
 /// One JSON object on a line; docs/reference/program.md lists the keys.
 [[nodiscard]] std::string toJson(const LockToken& token);
-[[nodiscard]] std::string toJson(const LockTokenError& error);
+/// What the program calls it, in JSON and in tables.
+[[nodiscard]] std::string_view wordOf(const LockError& error);
+[[nodiscard]] std::string toJson(const LockError& error);
 [[nodiscard]] std::string toJson(const LockWatch::Row& row, const std::string& store);
 
 /// For people.

@@ -61,8 +61,8 @@ std::string seconds(nanoseconds time) {
 Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const SignalState& signals)
     : terminates_{config.options.onLost == OnLost::terminate},
       options_{std::move(options)},
-      startupLog_{Logger::toStderr(config.log.level)},
-      logger_{prefixed(Logger::toStderr(config.log.level), config.options.group)},
+      startupLog_{Logger::toStderr(config.logLevel)},
+      logger_{prefixed(Logger::toStderr(config.logLevel), config.options.group)},
       group_{withoutTerminate(std::move(config), startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},

@@ -43,7 +43,7 @@ FLOORS = {
 # Public headers of other floors than the port.
 PUBLIC_FLOORS = {
     "runtime": ("asio",),
-    "lock": ("lock", "lock_asio", "lock_client", "lock_error", "lock_future", "lock_options"),
+    "lock": ("lock", "lock_asio", "lock_client", "lock_future", "lock_options"),
     "token": ("lock_tokens",),
 }
 

@@ -10,13 +10,13 @@
 #include <fmt/core.h>
 
 #include <tenure/election/leader_elector.hpp>
-#include <tenure/lockcore/candidate_id.hpp>
 
 #include "bare_post.hpp"
 #include "benches.hpp"
 #include "cpu_time.hpp"
 #include "fleet.hpp"
 #include "lockcore/driver/lease_driver.hpp"
+#include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "stats.hpp"
 #include "stub_server.hpp"
@@ -68,7 +68,7 @@ class Holders {
     const LeaseTiming timing = LeaseTiming::from(options).value();
     SystemRandom random;
     for (int i = 0; i < count; ++i) {
-      MachineOptions machine{{fmt::format("lease-{}", i)}, CandidateId::make("bench", random).text(), timing};
+      MachineOptions machine{{fmt::format("lease-{}", i)}, newCandidate("bench", random), timing};
       const auto onNotice = [this](const LeaseNotice& notice) {
         if (std::holds_alternative<action::Elected>(notice)) ++elected_;
         if (std::holds_alternative<action::Revoked>(notice)) ++revoked_;

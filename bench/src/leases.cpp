@@ -61,8 +61,9 @@ struct Lag {
 };
 
 Lag lagOf(const LeaderElector& elector) {
-  const HeartbeatLag lag = elector.status().lease.heartbeatLag;
-  return {static_cast<double>(lag.last.count()) / 1e6, static_cast<double>(lag.worst.count()) / 1e6};
+  const LeaseStatus lease = elector.status().lease;
+  return {static_cast<double>(lease.heartbeatLag.count()) / 1e6,
+          static_cast<double>(lease.worstHeartbeatLag.count()) / 1e6};
 }
 
 }  // namespace

@@ -17,12 +17,11 @@ int refuse(const std::string& message) {
 }
 
 std::string scriptFor(const FenceInstallSqlArguments& arguments) {
+  const FencedTable fenced{arguments.table, arguments.lease};
   if (arguments.dialect == "sqlite") {
-    return sqliteFenceSql({arguments.table, arguments.lease, arguments.tokenColumn});
+    return sqliteFenceSql(fenced, arguments.tokenColumn);
   }
-  PostgresqlFencedTable fenced{arguments.table, arguments.lease};
-  if (!arguments.schema.empty()) fenced.schema = arguments.schema;
-  return postgresqlFenceSql(fenced);
+  return arguments.schema.empty() ? postgresqlFenceSql(fenced) : postgresqlFenceSql(fenced, arguments.schema);
 }
 
 }  // namespace

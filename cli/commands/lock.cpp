@@ -34,35 +34,38 @@ constexpr milliseconds holderNamedAfter{1'000};
 /// A token is one line. If something else is piped in, the user must be told soon.
 constexpr std::size_t mostStdin = LockToken::maxTextBytes + 2;
 
-int codeOf(LockTokenTrouble trouble) {
-  switch (trouble) {
-    case LockTokenTrouble::malformed:
-    case LockTokenTrouble::misuse:
+int codeOf(const LockError& error) {
+  switch (error.code) {
+    case LockErrc::malformed:
+    case LockErrc::invalidOptions:
       return exitUsage;
-    case LockTokenTrouble::held:
+    case LockErrc::held:
       return exitBusy;
-    case LockTokenTrouble::timedOut:
+    case LockErrc::timeout:
       return exitNotYet;
-    case LockTokenTrouble::unknown:
+    case LockErrc::unknown:
       return exitUnknown;
-    case LockTokenTrouble::expired:
-    case LockTokenTrouble::released:
-    case LockTokenTrouble::superseded:
-    case LockTokenTrouble::lost:
+    case LockErrc::notHeld:
+    case LockErrc::superseded:
+    case LockErrc::lost:
       return exitLost;
-    case LockTokenTrouble::store:
+    case LockErrc::storeUnavailable:
+    case LockErrc::accessDenied:
+    case LockErrc::storeMisconfigured:
+    case LockErrc::recordCorrupt:
       return exitStore;
+    default:
+      return exitFailed;
   }
-  return exitFailed;
 }
 
 int answer(const std::string& text, int code = exitOk) { return say(text) ? code : exitFailed; }
 
 /// Reports on stderr for people, and with --json on stdout for programs.
-int failed(const LockArguments& arguments, const LockTokenError& error) {
+int failed(const LockArguments& arguments, const LockError& error) {
   const std::string age = error.holder ? ageText(error.holder->acquiredAtMillis) : std::string{};
   complain(error.message + (age.empty() ? "" : ", " + age));
-  return arguments.json ? answer(toJson(error), codeOf(error.trouble)) : codeOf(error.trouble);
+  return arguments.json ? answer(toJson(error), codeOf(error)) : codeOf(error);
 }
 
 int tellToken(const LockArguments& arguments, const LockToken& token) {
@@ -77,7 +80,7 @@ std::string tokenText(const std::string& target) {
 }
 
 /// The token to act on: the given one, or that of the lock's owner.
-LockTokenResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& tokens) {
+LockResult<LockToken> tokenOf(const LockArguments& arguments, LockTokens& tokens) {
   if (arguments.owner.empty()) return LockToken::from(tokenText(arguments.target));
   TokenRenewOptions options;
   options.lease = arguments.lease;
@@ -113,9 +116,9 @@ void nameHolder(LeaseStore& store, const LeaseKey& key) {
 }
 
 /// The wait is a bound whatever the store does. A short time more is allowed for taking back an unanswered attempt.
-LockTokenResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, const LeaseKey& key,
-                                         const TokenAcquireOptions& options) {
-  std::promise<LockTokenResult<LockToken>> promise;
+LockResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, const LeaseKey& key,
+                                    const TokenAcquireOptions& options) {
+  std::promise<LockResult<LockToken>> promise;
   auto answer = promise.get_future();
   std::thread{[tokens = std::move(tokens), key, options, promise = std::move(promise)]() mutable {
     promise.set_value(tokens.acquire(key, options));
@@ -129,10 +132,9 @@ LockTokenResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, c
   const milliseconds whole = wait.count() == 0 ? milliseconds{storePatience} : wait;
   const auto left = whole + unansweredTime - elapsedForHolder(began, readClock());
   if (answer.wait_for(left) == std::future_status::ready) return answer.get();
-  return LockTokenError{LockTokenTrouble::unknown,
-                        "lock " + toString(key) +
-                            " was not granted in time, and whether an attempt arrived is not known, as " +
-                            "the store has not answered; if it did, the lock ends with its lease"};
+  return LockError{LockErrc::unknown, "lock " + toString(key) +
+                                          " was not granted in time, and whether an attempt arrived is not known, as " +
+                                          "the store has not answered; if it did, the lock ends with its lease"};
 }
 
 int acquire(const LockArguments& arguments, const GroupConfig& config, const std::shared_ptr<LeaseStore>& store) {
@@ -142,7 +144,7 @@ int acquire(const LockArguments& arguments, const GroupConfig& config, const std
   for (const OptionFault& fault : faults) complain(fault.key + ": " + fault.message);
   if (!faults.empty()) return exitUsage;
   if (const auto fault = prepare(*store, arguments.wait)) {
-    return failed(arguments, {LockTokenTrouble::store, faultText(*store, *fault)});
+    return failed(arguments, {LockErrc::storeUnavailable, faultText(*store, *fault)});
   }
   TokenAcquireOptions options;
   options.lease = config.options.lease.duration;
@@ -155,7 +157,7 @@ int acquire(const LockArguments& arguments, const GroupConfig& config, const std
   if (!token) {
     const int code = failed(arguments, token.error());
     // The call that has not answered in time is still running.
-    if (token.error().trouble == LockTokenTrouble::unknown) std::_Exit(code);
+    if (token.error().code == LockErrc::unknown) std::_Exit(code);
     return code;
   }
   const int code = tellToken(arguments, *token);
@@ -182,20 +184,20 @@ int renew(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& sto
 int release(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
   LockTokens tokens{store};
   const auto token = tokenOf(arguments, tokens);
-  if (!token && token.error().trouble == LockTokenTrouble::released) return exitOk;  // owner released it: idempotent
+  if (!token && token.error().code == LockErrc::notHeld) return exitOk;  // owner released it: idempotent
   if (!token) return failed(arguments, token.error());
   const auto done = tokens.release(*token, arguments.wait.value_or(defaultBudget));
-  if (!done) return failed(arguments, done.error());
+  const bool lost = done.has_error() && done.error().code == LockErrc::lost;
+  if (done.has_error() && !lost) return failed(arguments, done.error());
   const std::string name = "lock " + toString(token->key());
-  const bool lost = *done == TokenRelease::lost;
   if (lost) complain(name + " was lost before: somebody else has taken it, whose lock was not touched");
-  const std::string result{toString(*done)};
-  const std::string text = name + (*done == TokenRelease::released ? " is released\n" : " was not held any more\n");
+  const bool released = done.has_value() && *done == ReleaseResult::released;
   if (arguments.json) {
+    const std::string result = lost ? "lost" : (released ? "released" : "not_held");
     return answer(R"({"lock":)" + jsonString(token->key().name) + R"(,"result":")" + result + "\"}\n",
                   lost ? exitLost : exitOk);
   }
-  return lost ? exitLost : answer(text);
+  return lost ? exitLost : answer(name + (released ? " is released\n" : " was not held any more\n"));
 }
 
 int showToken(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& store) {
@@ -208,7 +210,7 @@ int showToken(const LockArguments& arguments, const std::shared_ptr<LeaseStore>&
   std::string json = toJson(*token);
   json.resize(json.rfind('}'));
   json += std::string{R"(,"active":)"} + (view->active ? "true" : "false") + R"(,"why_not":)" +
-          (view->why ? "\"" + std::string{toString(*view->why)} + "\"" : "null") + "}\n";
+          (view->why ? "\"" + std::string{wordOf(*view->why)} + "\"" : "null") + "}\n";
   return answer(json, code);
 }
 
@@ -216,7 +218,7 @@ int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& stor
   if (arguments.target == "-" || arguments.target.starts_with(lockTokenPrefix)) return showToken(arguments, store);
   const LeaseKey key{arguments.target, arguments.sort};
   const StoreResult<LeaseLook> look = lookNow(*store, key);
-  if (!look) return failed(arguments, {LockTokenTrouble::store, faultText(*store, look.error())});
+  if (!look) return failed(arguments, {LockErrc::storeUnavailable, faultText(*store, look.error())});
   const std::optional<LeaseRecord>& found = look->record;
   if (!look->warning.empty()) complain("lock " + toString(key) + ": " + look->warning);
   if (!found || found->vanished) {

@@ -11,7 +11,7 @@ namespace tenure {
 bool operator==(const GroupConfig& a, const GroupConfig& b) {
   const auto parts = [](const GroupConfig& c) {
     return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store,
-                    c.log);
+                    c.logLevel);
   };
   return parts(a) == parts(b);
 }
@@ -38,7 +38,7 @@ boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config, 
 }
 
 boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config) {
-  return makeGroup(config, Logger::toStderr(config.log.level));
+  return makeGroup(config, Logger::toStderr(config.logLevel));
 }
 
 }  // namespace tenure

@@ -183,7 +183,7 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
   }
   out.push_back(keySpec<LogLevel>(
       {"log.level", "", "", "The least level of lines that are written to stderr."}, choiceCodec(std::move(levels)),
-      [](auto& config) -> auto& { return config.log.level; }));
+      [](auto& config) -> auto& { return config.logLevel; }));
 }
 
 /// The struct's default is the default: where it has one, the words and the example are made from it.

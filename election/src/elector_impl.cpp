@@ -7,6 +7,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 
 namespace tenure {
@@ -16,7 +17,7 @@ using std::chrono::nanoseconds;
 namespace {
 
 std::string candidateText(const ElectorPart& part, const Group& group, RandomSource& random) {
-  return part.candidate.empty() ? CandidateId::make(group.options().candidate.id, random).text() : part.candidate;
+  return part.candidate.empty() ? newCandidate(group.options().candidate.id, random) : part.candidate;
 }
 
 std::unique_ptr<RandomSource> orSystem(std::unique_ptr<RandomSource> random) {

@@ -5,8 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include <tenure/lockcore/candidate_id.hpp>
-
+#include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 
 namespace tenure {
@@ -44,7 +43,7 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
       clock_{scheduler->clock()},
       gate_{std::make_shared<SchedulerGate>(std::move(scheduler))},
       random_{orSystem(std::move(runtime.random))},
-      candidate_{CandidateId::make(group_.options().candidate.id, *random_).text()},
+      candidate_{newCandidate(group_.options().candidate.id, *random_)},
       interval_{intervalOf(group_)},
       watch_{group_.name(), names_, candidate_, 2 * interval_},
       balance_{{candidate_, 2 * interval_, group_.timing().duration()}} {

@@ -218,6 +218,7 @@ LeaseStatus LeaseDriver::Impl::status() const {
   status.terms = machine_.terms();
   status.clockRatePpm = gauge_.ppm();
   status.heartbeatLag = machine_.heartbeatLag();
+  status.worstHeartbeatLag = machine_.worstHeartbeatLag();
   return status;
 }
 

@@ -82,8 +82,9 @@ void HeldTerm::renew(MachineCore& core, const Instant& now, const UnansweredWrit
   unanswered.clear();
   if (!core.options.manualHeartbeat) {
     const nanoseconds late = -heartbeatDueIn(now, core.options.timing.heartbeat());
-    core.told.lag.last = std::max(late - std::exchange(overdueWhenWon_, nanoseconds{0}), nanoseconds{0});
-    core.told.lag.worst = std::max(core.told.lag.worst, core.told.lag.last);
+    const nanoseconds lag = std::max(late - std::exchange(overdueWhenWon_, nanoseconds{0}), nanoseconds{0});
+    core.told.heartbeatLag = lag;
+    core.told.worstHeartbeatLag = std::max(core.told.worstHeartbeatLag, lag);
   }
   right.anchor = proven.sentAt;
   right.validFor = proven.right.validFor;

@@ -175,6 +175,7 @@ std::optional<Instant> LeaseMachine::leaderSeenAt() const noexcept { return impl
 const std::optional<StoreError>& LeaseMachine::lastError() const noexcept { return impl_->core().told.error; }
 std::optional<Instant> LeaseMachine::lastErrorAt() const noexcept { return impl_->core().told.errorAt; }
 std::uint64_t LeaseMachine::terms() const noexcept { return impl_->core().told.terms; }
-const HeartbeatLag& LeaseMachine::heartbeatLag() const noexcept { return impl_->core().told.lag; }
+nanoseconds LeaseMachine::heartbeatLag() const noexcept { return impl_->core().told.heartbeatLag; }
+nanoseconds LeaseMachine::worstHeartbeatLag() const noexcept { return impl_->core().told.worstHeartbeatLag; }
 
 }  // namespace tenure

@@ -34,7 +34,7 @@ struct OneTerm {
 /// Constant during the life of a machine, except `timing`, which Renew may change.
 struct MachineOptions {
   LeaseKey key;
-  std::string holder;  ///< the candidate's unique text (CandidateId::text)
+  std::string holder;  ///< the candidate's unique text (newCandidate)
   LeaseTiming timing;
   /// As in DNS SRV: lower numbers go first. Priority 50 waits one extra lease before taking a free one.
   unsigned priority{0};
@@ -95,7 +95,8 @@ class LeaseMachine {
   [[nodiscard]] const std::optional<StoreError>& lastError() const noexcept;
   [[nodiscard]] std::optional<Instant> lastErrorAt() const noexcept;
   [[nodiscard]] std::uint64_t terms() const noexcept;
-  [[nodiscard]] const HeartbeatLag& heartbeatLag() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds heartbeatLag() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds worstHeartbeatLag() const noexcept;
 
  private:
   class Impl;

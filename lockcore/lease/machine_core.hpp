@@ -76,7 +76,8 @@ struct Told {
   std::optional<StoreError> error{};
   std::optional<Instant> errorAt{};
   std::uint64_t terms{0};
-  HeartbeatLag lag{};
+  std::chrono::nanoseconds heartbeatLag{0};
+  std::chrono::nanoseconds worstHeartbeatLag{0};
 };
 
 /// One role at a time works on it. State that only one role needs is not here.

@@ -2,8 +2,8 @@
 
 #include <tenure/lockcore/lock.hpp>
 
-#include "lock_errors.hpp"
 #include "lock_session.hpp"
+#include "lockcore/port/lock_errors.hpp"
 #include "lockcore/runtime/waiter.hpp"
 
 namespace tenure {
@@ -24,13 +24,17 @@ Lock::Lock(std::shared_ptr<LockSession> session) noexcept : session_{std::move(s
 
 Lock::~Lock() { letGo(); }
 
-Lock::Lock(Lock&& other) noexcept : session_{std::move(other.session_)}, given_{other.given_.load()} {}
+Lock::Lock(Lock&& other) noexcept
+    : session_{std::move(other.session_)},
+      released_{other.released_.load()},
+      leftToOthers_{other.leftToOthers_.load()} {}
 
 Lock& Lock::operator=(Lock&& other) noexcept {
   if (this == &other) return *this;
   letGo();
   session_ = std::move(other.session_);
-  given_.store(other.given_.load());
+  released_.store(other.released_.load());
+  leftToOthers_.store(other.leftToOthers_.load());
   return *this;
 }
 
@@ -152,14 +156,13 @@ LockResult<Lock> Lock::share() const {
 
 ReleaseResult Lock::release(const ReleaseOptions& options) noexcept {
   if (!session_ || !session_->isHere()) return ReleaseResult::notHeld;
-  if (const Given before = given_.exchange(Given::up); before != Given::no) {
-    if (before == Given::back) given_.store(before);
-    return before == Given::back ? ReleaseResult::shared : session_->result().value_or(ReleaseResult::unknown);
+  if (released_.exchange(true)) {
+    return leftToOthers_.load() ? ReleaseResult::shared : session_->result().value_or(ReleaseResult::unknown);
   }
   const auto waiter = std::make_shared<Waiter<ReleaseResult>>();
   const auto patience = options.waitFor.value_or(session_->timing().duration() + std::chrono::seconds{1});
   if (!session_->letGo(options, [waiter](ReleaseResult result) { waiter->tell(result); })) {
-    given_.store(Given::back);
+    leftToOthers_.store(true);
     return ReleaseResult::shared;
   }
   if (session_->isOnScheduler()) return session_->result().value_or(ReleaseResult::unknown);

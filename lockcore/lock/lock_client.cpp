@@ -4,7 +4,7 @@
 #include <tenure/lockcore/lock_client.hpp>
 
 #include "lock_client_impl.hpp"
-#include "lock_errors.hpp"
+#include "lockcore/port/lock_errors.hpp"
 #include "lockcore/runtime/waiter.hpp"
 
 namespace tenure {
@@ -13,13 +13,9 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 bool CloseReport::clean() const noexcept {
-  return std::all_of(locks.begin(), locks.end(), [](const Entry& lock) {
-    return lock.result == ReleaseResult::released || lock.result == ReleaseResult::notHeld;
+  return std::all_of(locks.begin(), locks.end(), [](const auto& lock) {
+    return lock.second == ReleaseResult::released || lock.second == ReleaseResult::notHeld;
   });
-}
-
-void PendingAcquire::cancel() const {
-  if (const auto session = session_.lock(); session && session->isHere()) session->cancel(LockErrc::cancelled);
 }
 
 LockClient::LockClient(std::shared_ptr<LeaseStore> store, LockClientOptions options, Runtime runtime)
@@ -59,13 +55,13 @@ LockResult<Lock> LockClient::tryAcquire(const LeaseKey& key, AcquireOptions opti
   return acquire(key, std::move(options));
 }
 
-PendingAcquire LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options,
-                                        std::function<void(LockResult<Lock>)> done) {
-  if (!impl_->isHere()) return {};  // a thread that does not exist in this process may hold the lane's lock
+void LockClient::acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
+                              std::stop_token cancel) {
+  if (!impl_->isHere()) return;  // a thread that does not exist in this process may hold the lane's lock
   const std::shared_ptr<LockSession> session = impl_->acquire(key, std::move(options), impl_->onLane(std::move(done)));
-  if (!session) return {};
+  if (!session) return;
   if (const auto loop = impl_->scheduler()) session->limit(loop);
-  return PendingAcquire{session};
+  session->cancelOn(std::move(cancel));
 }
 
 LockResult<std::vector<Lock>> LockClient::acquireAll(std::vector<LeaseKey> keys, const AcquireOptions& options) {
@@ -103,12 +99,12 @@ LockResult<LeaseView> LockClient::peek(const LeaseKey& key) {
   return impl_->peek(key);
 }
 
-LockResult<std::vector<ListedView>> LockClient::list(const std::string& prefix) {
+LockResult<std::vector<LeaseView>> LockClient::list(const std::string& prefix) {
   if (auto why = impl_->whyNotWait(LeaseKey{prefix})) return *std::move(why);
   return impl_->list(prefix);
 }
 
-LockResult<void> LockClient::scan(const std::string& prefix, const std::function<bool(const ListedView&)>& each) {
+LockResult<void> LockClient::scan(const std::string& prefix, const std::function<bool(const LeaseView&)>& each) {
   if (auto why = impl_->whyNotWait(LeaseKey{prefix})) return *std::move(why);
   return impl_->scan(prefix, each);
 }

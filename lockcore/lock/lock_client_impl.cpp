@@ -5,7 +5,8 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 
-#include "lock_errors.hpp"
+#include "lockcore/port/lock_errors.hpp"
+#include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/patience.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"
@@ -58,7 +59,7 @@ std::shared_ptr<LockClient::Impl> LockClient::Impl::make(std::shared_ptr<LeaseSt
   if (!faults.empty()) throw_exception_from_error(faults, BOOST_CURRENT_LOCATION);
   if (!runtime.random) runtime.random = std::make_unique<SystemRandom>();
   std::shared_ptr<Scheduler> scheduler = runtime.scheduler ? std::move(runtime.scheduler) : sharedScheduler();
-  std::string candidate = CandidateId::make(options.candidate, *runtime.random).text();
+  std::string candidate = newCandidate(options.candidate, *runtime.random);
   const auto common = CandidateContext::make(std::move(store), scheduler, options.logger, candidate,
                                              std::move(runtime.executor), candidate);
   return std::make_shared<Impl>(std::move(options), common, std::move(scheduler), std::move(runtime.random));
@@ -234,9 +235,7 @@ CloseReport LockClient::Impl::close() {
   const bool waits = !mustNotBlock(all);
   std::unique_lock lock{mutex_};
   if (waits) allEnded_.wait_for(lock, patience.left(), [this] { return sessions_.empty(); });
-  CloseReport report;
-  for (const auto& [key, result] : endings_) report.locks.push_back({key, result});
-  return report;
+  return {endings_};
 }
 
 void LockClient::Impl::abandon() {

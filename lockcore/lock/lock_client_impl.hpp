@@ -45,9 +45,9 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
 
   /// One read of the store; waits for the answer.
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key) const;
-  [[nodiscard]] LockResult<std::vector<ListedView>> list(const std::string& prefix) const;
+  [[nodiscard]] LockResult<std::vector<LeaseView>> list(const std::string& prefix) const;
   [[nodiscard]] LockResult<void> scan(const std::string& prefix,
-                                      const std::function<bool(const ListedView&)>& each) const;
+                                      const std::function<bool(const LeaseView&)>& each) const;
   [[nodiscard]] std::unique_ptr<RandomSource> randomness() const;
 
  private:

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "lock_client_impl.hpp"
-#include "lock_errors.hpp"
+#include "lockcore/port/lock_errors.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "lockcore/runtime/waiter.hpp"
 
@@ -27,9 +27,9 @@ Outcome awaited(milliseconds timeout, const Call& call) {
 
 LockError inChild() { return {LockErrc::forked, "this client belongs to the parent process; make one here"}; }
 
-ListedView viewOf(const ListedLease& lease) {
+LeaseView viewOf(const ListedLease& lease) {
   if (lease.record.has_error()) return {lease.key, lease.record.error()};
-  return {lease.key, LeaseView{lease.key, *lease.record}};
+  return {lease.key, *lease.record};
 }
 
 }  // namespace
@@ -43,19 +43,19 @@ LockResult<LeaseView> LockClient::Impl::peek(const LeaseKey& key) const {
   return LeaseView{key, *outcome};
 }
 
-LockResult<std::vector<ListedView>> LockClient::Impl::list(const std::string& prefix) const {
+LockResult<std::vector<LeaseView>> LockClient::Impl::list(const std::string& prefix) const {
   if (!isHere()) return inChild();
   const auto outcome = awaited<ListOutcome>(options_.lease.duration, [&](CallOptions call, ListHandler handler) {
     common_->store->list(prefix, call, std::move(handler));
   });
   if (outcome.has_error()) return storeError(LeaseKey{prefix + '*'}, outcome.error());
-  std::vector<ListedView> views;
+  std::vector<LeaseView> views;
   for (const ListedLease& lease : *outcome) views.push_back(viewOf(lease));
   return views;
 }
 
 LockResult<void> LockClient::Impl::scan(const std::string& prefix,
-                                        const std::function<bool(const ListedView&)>& each) const {
+                                        const std::function<bool(const LeaseView&)>& each) const {
   if (!isHere()) return inChild();
   std::string from;
   do {

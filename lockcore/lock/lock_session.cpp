@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lock_errors.hpp"
+#include "lockcore/port/lock_errors.hpp"
 
 namespace tenure {
 

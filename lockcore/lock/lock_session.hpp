@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   // These end the acquisition before it is decided, also before begin(): with `why`, or with the best known reason.
   void cancel(LockErrc why);
   void expire();
+  /// Call it once at most. A stop calls cancel() in the thread that asks for it, also inside this call.
+  void cancelOn(std::stop_token stop);
   /// The longest time that the caller waits for an answer; empty: for ever.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> patience() const noexcept;
   /// Has the scheduler call expire() after patience().
@@ -149,6 +152,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
 
   std::shared_ptr<TermWatch> watch_{};         ///< on the scheduler only: from the election to the end
   std::optional<Scheduler::TimerId> limit_{};  ///< on the scheduler only
+  std::optional<std::stop_callback<std::function<void()>>> cancellation_{};  ///< written by cancelOn(), read by nobody
   std::unique_ptr<const LockError> gaveUp_{};  ///< on the scheduler only: reported when the session has ended
 
   StopSignal stop_{};

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "lock_errors.hpp"
 #include "lock_session.hpp"
+#include "lockcore/port/lock_errors.hpp"
 #include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {

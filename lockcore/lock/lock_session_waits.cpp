@@ -1,8 +1,8 @@
 // How the wait for an acquisition ends, whatever the store and the scheduler do.
 #include <utility>
 
-#include "lock_errors.hpp"
 #include "lock_session.hpp"
+#include "lockcore/port/lock_errors.hpp"
 
 namespace tenure {
 
@@ -23,6 +23,14 @@ void LockSession::cancel(LockErrc why) {
   if (!tell) return;
   static_cast<void>(withdraw());  // what it leaves is released in the background
   tell(error(why, "was cancelled before it was decided"));
+}
+
+/// A stop that comes while the session is being destroyed finds nobody.
+void LockSession::cancelOn(std::stop_token stop) {
+  if (!stop.stop_possible()) return;
+  cancellation_.emplace(std::move(stop), [weak = weak_from_this()] {
+    if (const auto self = weak.lock(); self && self->isHere()) self->cancel(LockErrc::cancelled);
+  });
 }
 
 void LockSession::expire() {

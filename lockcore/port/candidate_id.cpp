@@ -1,17 +1,11 @@
 #include <algorithm>
 #include <array>
 #include <unistd.h>
-#include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/runtime.hpp>
-
-#include "random_draws.hpp"
 
 namespace tenure {
-
-CandidateId CandidateId::make(std::string name, RandomSource& random) { return {std::move(name), hex128(random)}; }
 
 std::string_view nameOf(std::string_view holderText) noexcept {
   const std::size_t at = holderText.rfind('#');

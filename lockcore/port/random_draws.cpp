@@ -43,4 +43,6 @@ std::string hex128(RandomSource& random) {
   return out;
 }
 
+std::string newCandidate(const std::string& name, RandomSource& random) { return name + '#' + hex128(random); }
+
 }  // namespace tenure

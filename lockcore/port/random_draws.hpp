@@ -17,4 +17,7 @@ namespace tenure {
 /// 128 random bits as 32 lower-case hex digits.
 [[nodiscard]] std::string hex128(RandomSource& random);
 
+/// The unique text of a new candidate of this name: `name#incarnation`.
+[[nodiscard]] std::string newCandidate(const std::string& name, RandomSource& random);
+
 }  // namespace tenure

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <ostream>
-#include <stdexcept>
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_options.hpp>
@@ -12,39 +10,7 @@ namespace tenure {
 
 using std::chrono::nanoseconds;
 
-std::string_view toString(LockTokenTrouble trouble) noexcept {
-  switch (trouble) {
-    case LockTokenTrouble::malformed:
-      return "malformed";
-    case LockTokenTrouble::misuse:
-      return "misuse";
-    case LockTokenTrouble::held:
-      return "held";
-    case LockTokenTrouble::timedOut:
-      return "timed_out";
-    case LockTokenTrouble::expired:
-      return "expired";
-    case LockTokenTrouble::released:
-      return "released";
-    case LockTokenTrouble::superseded:
-      return "superseded";
-    case LockTokenTrouble::lost:
-      return "lost";
-    case LockTokenTrouble::unknown:
-      return "unknown";
-    case LockTokenTrouble::store:
-      return "store";
-  }
-  return "invalid";
-}
-
-std::ostream& operator<<(std::ostream& out, LockTokenTrouble trouble) { return out << toString(trouble); }
-
-void throw_exception_from_error(const LockTokenError& error, const boost::source_location& /*where*/) {
-  throw std::runtime_error(error.message);
-}
-
-LockTokenResult<LockToken> LockToken::from(std::string_view text) {
+LockResult<LockToken> LockToken::from(std::string_view text) {
   auto parts = lockTokenFrom(text);
   if (!parts) return parts.error();
   return LockTokenAccess::make(std::move(*parts));

@@ -36,7 +36,7 @@ struct LockTokenAccess {
 };
 
 [[nodiscard]] std::string lockTokenText(const LockTokenParts& parts);
-[[nodiscard]] LockTokenResult<LockTokenParts> lockTokenFrom(std::string_view text);
+[[nodiscard]] LockResult<LockTokenParts> lockTokenFrom(std::string_view text);
 
 /// See LockToken::remaining. If `sentAt` is later than `now` on any clock, it is worthless: zero.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> remainingOf(const LockTokenParts& parts,

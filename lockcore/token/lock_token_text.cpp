@@ -63,9 +63,7 @@ std::string checksumOf(std::string_view text) {
   return out;
 }
 
-LockTokenError malformed(std::string what) {
-  return {LockTokenTrouble::malformed, "the lock token " + std::move(what)};
-}
+LockError malformed(std::string what) { return {LockErrc::malformed, "the lock token " + std::move(what)}; }
 
 /// Decimal digits without sign and leading zeros, up to `most`.
 std::optional<std::int64_t> decimalIn(std::string_view text, std::int64_t most) {
@@ -123,7 +121,7 @@ std::optional<Instant> instantIn(std::string_view text) {
 
 /// The body without tokenPrefix, version and sum. A fault is reported with the name of its field. The checksum is right
 /// at this point, so only a user who makes tokens by hand can see such a fault.
-LockTokenResult<LockTokenParts> partsIn(std::string_view body) {
+LockResult<LockTokenParts> partsIn(std::string_view body) {
   Fields fields{body};
   LockTokenParts parts;
   const auto bad = [](const char* name) { return malformed(std::string{"has no usable field "} + name); };
@@ -190,7 +188,7 @@ std::string lockTokenText(const LockTokenParts& parts) {
   return out.append(sumField) += sum;
 }
 
-LockTokenResult<LockTokenParts> lockTokenFrom(std::string_view text) {
+LockResult<LockTokenParts> lockTokenFrom(std::string_view text) {
   while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
   if (text.empty()) return malformed("is empty");
   if (text.size() > LockToken::maxTextBytes) {

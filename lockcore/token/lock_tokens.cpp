@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <ostream>
 #include <stdexcept>
 #include <thread>
 #include <unistd.h>
@@ -35,32 +34,36 @@ std::string ownHostName() {
   return name.data();
 }
 
-LockTokenError misuse(std::string message) { return {LockTokenTrouble::misuse, std::move(message)}; }
+/// The faults of an acquisition or renewal, as options have them; the sentences are whole.
+LockError misuse(OptionFaults faults) {
+  LockError out{LockErrc::invalidOptions, {}};
+  for (const OptionFault& fault : faults) out.message += (out.message.empty() ? "" : "; ") + fault.message;
+  out.faults = std::move(faults);
+  return out;
+}
 
-std::optional<LockTokenError> refusalOfLease(milliseconds lease) {
+std::optional<OptionFault> faultOfLease(milliseconds lease) {
   if (lease >= minLeaseDuration && lease <= maxLeaseDuration) return std::nullopt;
-  return misuse("the lease is " + std::to_string(lease.count()) + " ms; allowed is 100 ms to 24 h");
+  return OptionFault{"lease", "the lease is " + std::to_string(lease.count()) + " ms; allowed is 100 ms to 24 h"};
 }
 
 /// Everything that is wrong with an acquisition, found before anything is sent.
-std::optional<LockTokenError> refusalOf(const LeaseKey& key, const std::string& owner,
-                                        const TokenAcquireOptions& options, const LeaseStore& store) {
-  std::vector<std::string> faults;
-  for (const std::string& fault : faultsOf(key)) faults.push_back("the lock's name " + fault);
-  if (const auto fault = faultOfCandidateName(owner)) faults.push_back("the owner " + *fault);
-  if (const auto fault = refusalOfLease(options.lease)) faults.push_back(fault->message);
-  if (options.waitFor && options.waitFor->count() < 0) faults.emplace_back("the wait is negative");
+std::optional<LockError> refusalOf(const LeaseKey& key, const std::string& owner, const TokenAcquireOptions& options,
+                                   const LeaseStore& store) {
+  OptionFaults faults;
+  for (const std::string& fault : faultsOf(key)) faults.push_back({"key", "the lock's name " + fault});
+  if (const auto fault = faultOfCandidateName(owner)) faults.push_back({"owner", "the owner " + *fault});
+  if (auto fault = faultOfLease(options.lease)) faults.push_back(*std::move(fault));
+  if (options.waitFor && options.waitFor->count() < 0) faults.push_back({"waitFor", "the wait is negative"});
   for (const OptionFault& fault : store.faultsOfPayload(key, options.data, options.attributes)) {
-    faults.push_back("the " + fault.key + ": " + fault.message);
+    faults.push_back({fault.key, "the " + fault.key + ": " + fault.message});
   }
   if (faults.empty()) return std::nullopt;
-  std::string all = faults.front();
-  for (std::size_t i = 1; i < faults.size(); ++i) all += "; " + faults[i];
-  return misuse(std::move(all));
+  return misuse(std::move(faults));
 }
 
 /// Drives one TokenWrite within a budget.
-std::optional<LockTokenError> drive(LeaseStore& store, const LeaseKey& key, TokenWrite& write, nanoseconds budget) {
+std::optional<LockError> drive(LeaseStore& store, const LeaseKey& key, TokenWrite& write, nanoseconds budget) {
   const Instant began = readClock();
   SystemRandom random;
   nanoseconds pause = firstPause;
@@ -84,31 +87,16 @@ std::optional<LockTokenError> drive(LeaseStore& store, const LeaseKey& key, Toke
 
 }  // namespace
 
-std::string_view toString(TokenRelease release) noexcept {
-  switch (release) {
-    case TokenRelease::released:
-      return "released";
-    case TokenRelease::notHeld:
-      return "not_held";
-    case TokenRelease::lost:
-      return "lost";
-  }
-  return "invalid";
-}
-
-std::ostream& operator<<(std::ostream& out, TokenRelease release) { return out << toString(release); }
-
 LockTokens::LockTokens(std::shared_ptr<LeaseStore> store, Logger logger)
     : store_{std::move(store)}, logger_{std::move(logger)} {
   if (!store_) throw std::invalid_argument{"LockTokens: the store is missing"};
 }
 
-LockTokenResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquireOptions& options) {
+LockResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquireOptions& options) {
   const std::string name = options.owner.empty() ? ownHostName() : options.owner;
   if (auto refused = refusalOf(key, name, options, *store_)) return *std::move(refused);
   SystemRandom random;
-  MachineOptions machine{key, CandidateId::make(name, random).text(),
-                         LeaseTiming::from({.duration = options.lease}).value()};
+  MachineOptions machine{key, newCandidate(name, random), LeaseTiming::from({.duration = options.lease}).value()};
   machine.data = options.data;
   machine.attributes = options.attributes;
   machine.displayClock = []() noexcept { return wallClockMillisForDisplay(); };
@@ -118,14 +106,10 @@ LockTokenResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenA
                                 won->term.anchor, won->acquiredAtMillis, store_->describe()});
 }
 
-LockTokenResult<LockToken> LockTokens::renew(const LockToken& token, const TokenRenewOptions& options) {
+LockResult<LockToken> LockTokens::renew(const LockToken& token, const TokenRenewOptions& options) {
   const milliseconds lease = options.lease.value_or(token.lease());
-  if (auto refused = refusalOfLease(lease)) return *std::move(refused);
-  if (const auto left = token.remaining(); left && left->count() == 0) {
-    return LockTokenError{
-        LockTokenTrouble::expired,
-        "the lease of lock " + toString(token.key()) + " is over, and an expired lock never revives; acquire it anew"};
-  }
+  if (auto fault = faultOfLease(lease)) return misuse({*std::move(fault)});
+  if (const auto left = token.remaining(); left && left->count() == 0) return expiredError(token.key());
   SystemRandom random;
   TokenWrite write{LockTokenAccess::partsOf(token), TokenWrite::Kind::renew, lease, random};
   if (auto error = drive(*store_, token.key(), write, options.budget)) return *std::move(error);
@@ -135,14 +119,14 @@ LockTokenResult<LockToken> LockTokens::renew(const LockToken& token, const Token
   return LockTokenAccess::make(std::move(parts));
 }
 
-LockTokenResult<TokenRelease> LockTokens::release(const LockToken& token, milliseconds budget) {
+LockResult<ReleaseResult> LockTokens::release(const LockToken& token, milliseconds budget) {
   SystemRandom random;
   TokenWrite write{LockTokenAccess::partsOf(token), TokenWrite::Kind::release, token.lease(), random};
   if (auto error = drive(*store_, token.key(), write, budget)) return *std::move(error);
   return write.release();
 }
 
-LockTokenResult<TokenView> LockTokens::check(const LockToken& token) {
+LockResult<TokenView> LockTokens::check(const LockToken& token) {
   const ReadOutcome found = readAnswer(*store_, token.key(), tokenCallTimeout);
   if (!found) return storeTrouble(found.error());
   TokenView view;
@@ -150,33 +134,35 @@ LockTokenResult<TokenView> LockTokens::check(const LockToken& token) {
   if (*found && !(*found)->released && !(*found)->vanished) view.holder = holderIn(**found);
   const TokenStanding standing = standingOf(LockTokenAccess::partsOf(token), *found);
   if (standing != TokenStanding::current) {
-    view.why = powerless(LockTokenAccess::partsOf(token), standing, *found).trouble;
+    view.why = powerless(LockTokenAccess::partsOf(token), standing, *found);
   } else if (view.remaining && view.remaining->count() == 0) {
-    view.why = LockTokenTrouble::expired;
+    view.why = expiredError(token.key());
   }
   view.active = !view.why;
   return view;
 }
 
-LockTokenResult<bool> LockTokens::isActive(const LockToken& token) {
+LockResult<bool> LockTokens::isActive(const LockToken& token) {
   const auto view = check(token);
   if (!view) return view.error();
   return view->active;
 }
 
-LockTokenResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string& owner,
-                                              const TokenRenewOptions& options) {
-  if (const auto faults = faultsOf(key); !faults.empty()) return misuse("the lock's name " + faults.front());
+LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string& owner,
+                                         const TokenRenewOptions& options) {
+  if (const auto faults = faultsOf(key); !faults.empty()) {
+    return misuse({{"key", "the lock's name " + faults.front()}});
+  }
   const ReadOutcome found = readAnswer(*store_, key, std::min<milliseconds>(options.budget, tokenCallTimeout));
   if (!found) return storeTrouble(found.error());
   const std::string name = "lock " + toString(key);
   if (!*found || (*found)->released || (*found)->vanished) {
-    return LockTokenError{LockTokenTrouble::released, "nobody holds " + name + "; acquire it anew"};
+    return LockError{LockErrc::notHeld, "nobody holds " + name + "; acquire it anew"};
   }
   const LeaseRecord& record = **found;
   if (record.holder != owner) {
     const HolderInfo holder = holderIn(record);
-    return LockTokenError{LockTokenTrouble::lost, name + " " + holderText(holder) + ", not by " + owner, holder};
+    return lostError(RevokeReason::lost, name + " " + holderText(holder) + ", not by " + owner, holder);
   }
   // It is not known here when that was written, so no clock may judge it: the store's condition decides.
   return renew(LockTokenAccess::make({key,

@@ -77,7 +77,7 @@ TokenAcquirer::TokenAcquirer(std::shared_ptr<LeaseStore> store, MachineOptions o
 
 TokenAcquirer::~TokenAcquirer() = default;
 
-LockTokenResult<TokenAcquirer::Won> TokenAcquirer::run() {
+LockResult<TokenAcquirer::Won> TokenAcquirer::run() {
   callsEndIn_ = boundOfWait();
   hints_ = store_->watch(options_.key, [inbox = inbox_] { inbox->hint(); });
   pump(event::Start{});
@@ -89,7 +89,7 @@ LockTokenResult<TokenAcquirer::Won> TokenAcquirer::run() {
   const nanoseconds left = callsLeft(readClock());
   if (!machine_.acquisitionOpen() || left > nanoseconds{0}) takeBack(std::min<nanoseconds>(takeBackTime, left));
   trouble_ = trouble;
-  const LockTokenError why = whyNot();
+  const LockError why = whyNot();
   if (!stopped_) takeBackLater();
   return why;
 }
@@ -237,26 +237,26 @@ void TokenAcquirer::takeBackLater() {
   }
 }
 
-LockTokenError TokenAcquirer::whyNot() const {
+LockError TokenAcquirer::whyNot() const {
   const std::string name = "lock " + toString(options_.key);
   const bool open = !stopped_ || *stopped_ == ReleaseResult::unknown;
   if (open) {
-    return {LockTokenTrouble::unknown,
+    return {LockErrc::unknown,
             name + " was not granted in time, and whether a write of owner " + options_.holder +
                 " arrived is not known; if it did, it is released as long as this process lives, or ends "
                 "with its lease"};
   }
   if (trouble_) return storeTrouble(*trouble_);
   if (rival_ && rival_->vanished) {
-    return {LockTokenTrouble::held, name + " has no record any more, but its holder may still act (fencing token " +
-                                        toString(rival_->token) + "): it is free after the lease of that term, " +
-                                        std::to_string(rival_->leaseDuration.count()) + " ms"};
+    return {LockErrc::held, name + " has no record any more, but its holder may still act (fencing token " +
+                                toString(rival_->token) + "): it is free after the lease of that term, " +
+                                std::to_string(rival_->leaseDuration.count()) + " ms"};
   }
   if (rival_) {
     const HolderInfo holder = holderIn(*rival_, elapsedForHolder(rivalSince_, readClock()));
-    return {LockTokenTrouble::held, name + " " + holderText(holder), holder};
+    return {LockErrc::held, name + " " + holderText(holder), holder};
   }
-  return {LockTokenTrouble::timedOut, name + " was not granted in time; nobody was seen holding it at the end"};
+  return {LockErrc::timeout, name + " was not granted in time; nobody was seen holding it at the end"};
 }
 
 }  // namespace tenure

@@ -41,7 +41,7 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
     std::int64_t acquiredAtMillis{0};
   };
   /// Call it once. What it leaves unanswered is taken back afterwards, on a separate thread.
-  [[nodiscard]] LockTokenResult<Won> run();
+  [[nodiscard]] LockResult<Won> run();
 
  private:
   class Inbox;
@@ -62,7 +62,7 @@ class TokenAcquirer : public std::enable_shared_from_this<TokenAcquirer> {
   [[nodiscard]] std::chrono::nanoseconds limited(std::chrono::nanoseconds timeout) const;
   void takeBack(std::chrono::nanoseconds longest);
   void takeBackLater();
-  [[nodiscard]] LockTokenError whyNot() const;
+  [[nodiscard]] LockError whyNot() const;
 
   const std::shared_ptr<LeaseStore> store_;
   const MachineOptions options_;

@@ -5,6 +5,7 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 
+#include "lockcore/port/lock_errors.hpp"
 #include "lockcore/port/random_draws.hpp"
 
 namespace tenure {
@@ -27,31 +28,40 @@ std::string holderText(const HolderInfo& holder) {
   return "is held by " + std::string{nameOf(holder.holder)} + " (" + holder.holder + ") " + withToken(holder.token);
 }
 
-LockTokenError storeTrouble(const StoreError& error) {
-  return {LockTokenTrouble::store, error.message, std::nullopt, error.errorClass};
+LockError storeTrouble(const StoreError& error) {
+  return {lockErrcOf(error.errorClass), error.message, std::nullopt, error};
 }
 
-LockTokenError powerless(const LockTokenParts& token, TokenStanding standing,
-                         const std::optional<LeaseRecord>& record) {
+LockError lostError(RevokeReason reason, std::string message, std::optional<HolderInfo> holder) {
+  return {LockErrc::lost, std::move(message), std::move(holder), std::nullopt, {}, reason};
+}
+
+LockError expiredError(const LeaseKey& key) {
+  return lostError(RevokeReason::expired, "the lease of lock " + toString(key) +
+                                              " is over, and an expired lock never revives; acquire it anew");
+}
+
+LockError powerless(const LockTokenParts& token, TokenStanding standing, const std::optional<LeaseRecord>& record) {
   const std::string name = lockName(token);
   switch (standing) {
     case TokenStanding::superseded:
-      return {LockTokenTrouble::superseded,
+      return {LockErrc::superseded,
               name + " was renewed with this token before, so only the newer token counts; if that was lost, resume " +
                   "the lock by its owner " + token.owner,
               holderIn(*record)};
     case TokenStanding::released:
-      return {LockTokenTrouble::released, name + " was released; acquire it anew"};
+      return {LockErrc::notHeld, name + " was released; acquire it anew"};
     case TokenStanding::taken:
       if (record->released)
-        return {LockTokenTrouble::lost, name + " was taken over by " + record->holder + " and released since"};
-      return {LockTokenTrouble::lost, name + " was lost: it " + holderText(holderIn(*record)), holderIn(*record)};
+        return lostError(RevokeReason::lost, name + " was taken over by " + record->holder + " and released since");
+      return lostError(RevokeReason::lost, name + " was lost: it " + holderText(holderIn(*record)), holderIn(*record));
     case TokenStanding::missing:
     case TokenStanding::current:
       break;
   }
-  return {LockTokenTrouble::lost,
-          name + " has no record in this store; it was pruned, or the token is of another store (" + token.store + ")"};
+  return lostError(RevokeReason::recordMissing, name +
+                                                    " has no record in this store; it was pruned, or the token is of " +
+                                                    "another store (" + token.store + ")");
 }
 
 WriteRequest TokenWrite::nextWrite(const Instant& now, std::int64_t displayMillis) {
@@ -108,16 +118,15 @@ TokenWrite::Next TokenWrite::land(const Attempt& attempt) {
   token_.version = attempt.version;
   token_.sentAt = attempt.sentAt;
   token_.lease = lease_;
-  release_ = TokenRelease::released;
+  release_ = ReleaseResult::released;
   return Next::done;
 }
 
 TokenWrite::Next TokenWrite::gone(const std::optional<LeaseRecord>& record, TokenStanding standing) {
+  // With an unanswered release the lock may have been ours until then: it is given up all the same.
   const bool nothingLeft = standing == TokenStanding::released || standing == TokenStanding::missing;
-  // With an unanswered release the lock may have been ours until then: it is given up in both cases.
-  const bool taken = standing == TokenStanding::taken;
-  if (kind_ == Kind::release && (nothingLeft || taken)) {
-    release_ = taken ? TokenRelease::lost : TokenRelease::notHeld;
+  if (kind_ == Kind::release && nothingLeft) {
+    release_ = ReleaseResult::notHeld;
     return Next::done;
   }
   return fail(powerless(token_, standing, record));
@@ -129,20 +138,20 @@ TokenWrite::Next TokenWrite::trouble(const StoreError& error, Next otherwise) {
   return fail(attempts_.empty() ? storeTrouble(error) : giveUp());
 }
 
-TokenWrite::Next TokenWrite::fail(LockTokenError error) {
+TokenWrite::Next TokenWrite::fail(LockError error) {
   error_ = std::move(error);
   return Next::failed;
 }
 
-LockTokenError TokenWrite::giveUp() const {
+LockError TokenWrite::giveUp() const {
   const StoreError last = lastTrouble_.value_or(StoreError{ErrorClass::transient, "the record kept changing"});
   if (attempts_.empty()) return storeTrouble(last);
   const std::string what = kind_ == Kind::renew ? "renewal" : "release";
-  return {LockTokenTrouble::unknown,
+  return {LockErrc::unknown,
           "whether the " + what + " of " + lockName(token_) + " arrived is not known: " + last.message +
               "; the lock ends with its lease, or " +
               (kind_ == Kind::renew ? "resume it by its owner " + token_.owner : "release it once more"),
-          std::nullopt, last.errorClass};
+          std::nullopt, last};
 }
 
 }  // namespace tenure

@@ -36,11 +36,11 @@ class TokenWrite {
   /// After `done` of a renewal: the present token. Its time is counted from before the write that was applied was sent.
   [[nodiscard]] const LockTokenParts& landed() const noexcept { return token_; }
   /// After `done` of a release.
-  [[nodiscard]] TokenRelease release() const noexcept { return release_; }
-  [[nodiscard]] const LockTokenError& error() const noexcept { return error_; }
+  [[nodiscard]] ReleaseResult release() const noexcept { return release_; }
+  [[nodiscard]] const LockError& error() const noexcept { return error_; }
 
   /// For the case that the caller's time is over before there is a result.
-  [[nodiscard]] LockTokenError giveUp() const;
+  [[nodiscard]] LockError giveUp() const;
 
  private:
   /// A write that may have been applied.
@@ -52,7 +52,7 @@ class TokenWrite {
   [[nodiscard]] Next judge(const std::optional<LeaseRecord>& record);
   [[nodiscard]] Next land(const Attempt& attempt);
   [[nodiscard]] Next trouble(const StoreError& error, Next otherwise);
-  [[nodiscard]] Next fail(LockTokenError error);
+  [[nodiscard]] Next fail(LockError error);
   [[nodiscard]] Next gone(const std::optional<LeaseRecord>& record, TokenStanding standing);
 
   LockTokenParts token_;
@@ -61,16 +61,18 @@ class TokenWrite {
   RandomSource& random_;
   std::vector<Attempt> attempts_{};  ///< unanswered ones, and at the back the one under way
   std::optional<StoreError> lastTrouble_{};
-  TokenRelease release_{TokenRelease::released};
-  LockTokenError error_{};
+  ReleaseResult release_{ReleaseResult::released};
+  LockError error_{LockErrc::unknown, {}};
 };
 
 [[nodiscard]] HolderInfo holderIn(const LeaseRecord& record, std::chrono::nanoseconds unchangedFor = {});
 /// "is held by alice (alice#3f...) with fencing token 7"
 [[nodiscard]] std::string holderText(const HolderInfo& holder);
-[[nodiscard]] LockTokenError storeTrouble(const StoreError& error);
+[[nodiscard]] LockError storeTrouble(const StoreError& error);
+[[nodiscard]] LockError lostError(RevokeReason reason, std::string message, std::optional<HolderInfo> holder = {});
+[[nodiscard]] LockError expiredError(const LeaseKey& key);
 /// Why a token with this standing has no power. Not for `current`.
-[[nodiscard]] LockTokenError powerless(const LockTokenParts& token, TokenStanding standing,
-                                       const std::optional<LeaseRecord>& record);
+[[nodiscard]] LockError powerless(const LockTokenParts& token, TokenStanding standing,
+                                  const std::optional<LeaseRecord>& record);
 
 }  // namespace tenure

@@ -17,7 +17,7 @@ GroupConfig full() {
   config.options.lease = {12s, 3s, 20ms, 1500ms, 60s, 30s};
   config.options.onLost = OnLost::terminate;
   config.store = SqliteStoreOptions{"/var/lib/a b/$x.db", false};
-  config.log.level = LogLevel::off;
+  config.logLevel = LogLevel::off;
   return config;
 }
 
@@ -95,7 +95,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.lease.heartbeat.reset(); }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.onLost = OnLost::callback; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreConfig{}; }));
-  EXPECT_TRUE(differs([](GroupConfig& c) { c.log.level = LogLevel::info; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.logLevel = LogLevel::info; }));
 }
 
 TEST(GroupConfig, FaultsOfAPlainStructAreAllToldAndNothingIsMade) {

@@ -41,7 +41,7 @@ log: { level: debug }
   expected.options.lease = {12s, 3s, 20ms, 1500ms, 60s, 30s};
   expected.options.onLost = OnLost::terminate;
   expected.store = SqliteStoreOptions{"./billing.db", false};
-  expected.log.level = LogLevel::debug;
+  expected.logLevel = LogLevel::debug;
   EXPECT_EQ(config, expected);
 }
 
@@ -91,7 +91,7 @@ TEST(LoadGroup, VariablesAreReplacedInEveryKindOfValue) {
   EXPECT_EQ(config.options.candidate.priority, 5U);
   EXPECT_EQ(config.options.lease.duration, 20s);
   EXPECT_EQ(config.store, StoreConfig{MemoryStoreConfig{}});
-  EXPECT_EQ(config.log.level, LogLevel::warn);
+  EXPECT_EQ(config.logLevel, LogLevel::warn);
 }
 
 TEST(LoadGroup, VariablesCannotAddStructure) {

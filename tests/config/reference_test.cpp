@@ -74,7 +74,7 @@ TEST(Reference, LoadsAndHasTheDefaultsOfTheStructs) {
   const GroupConfig defaults;
   EXPECT_EQ(config->options.candidate.priority, defaults.options.candidate.priority);
   EXPECT_EQ(config->options.onLost, defaults.options.onLost);
-  EXPECT_EQ(config->log, defaults.log);
+  EXPECT_EQ(config->logLevel, defaults.logLevel);
   const auto& store = std::get<SqliteStoreOptions>(config->store);
   EXPECT_EQ(store.deathNotice, SqliteStoreOptions{}.deathNotice);
 }

@@ -37,7 +37,7 @@ TEST_P(StoreContract, whoDoesNotRenewLosesTheLockAfterItsLeaseAndNotBefore) {
   LockTokens inactive{fixture().open()}, waiting{fixture().open()};
   const LockToken token = shortened(inactive, inactive.acquire(key, patientOptions("inactive")).value());
   const Instant lastSign = readClock();
-  std::optional<LockTokenResult<LockToken>> taken;
+  std::optional<LockResult<LockToken>> taken;
   std::thread successor{[&] { taken.emplace(waiting.acquire(key, patientOptions("successor"))); }};
   bool active = true;
   while (active && token.remaining().value() > 0s) active = inactive.isActive(token).value();
@@ -47,8 +47,8 @@ TEST_P(StoreContract, whoDoesNotRenewLosesTheLockAfterItsLeaseAndNotBefore) {
   EXPECT_GE(elapsedForHolder(lastSign, readClock()), token.lease());
   ASSERT_TRUE(taken->has_value()) << taken->error().message;
   EXPECT_GT((*taken)->fencingToken(), token.fencingToken());
-  EXPECT_EQ(inactive.renew(token).error().trouble, LockTokenTrouble::expired);
-  EXPECT_EQ(inactive.release(token).value(), TokenRelease::lost);
+  EXPECT_EQ(inactive.renew(token).error().reason, RevokeReason::expired);
+  EXPECT_EQ(inactive.release(token).error().code, LockErrc::lost);
   EXPECT_TRUE(waiting.isActive(**taken).value()) << "its successor's lock was not touched";
 }
 
@@ -60,7 +60,7 @@ TEST_P(StoreContract, whoRenewsKeepsTheLockThroughAWaitThatIsLongerThanTheLease)
   LockToken token = active.renew(active.acquire(key, patientOptions("active")).value(), same).value();
   TokenAcquireOptions longer = patientOptions("waiting");
   longer.waitFor = 6s;
-  std::optional<LockTokenResult<LockToken>> refused;
+  std::optional<LockResult<LockToken>> refused;
   std::atomic<bool> isOver{false};
   std::thread challenger{[&] {
     refused.emplace(waiting.acquire(key, longer));
@@ -74,9 +74,9 @@ TEST_P(StoreContract, whoRenewsKeepsTheLockThroughAWaitThatIsLongerThanTheLease)
   }
   challenger.join();
   ASSERT_TRUE(refused->has_error());
-  EXPECT_EQ(refused->error().trouble, LockTokenTrouble::held);
+  EXPECT_EQ(refused->error().code, LockErrc::held);
   EXPECT_TRUE(active.isActive(token).value());
-  EXPECT_EQ(active.release(token).value(), TokenRelease::released);
+  EXPECT_EQ(active.release(token).value(), ReleaseResult::released);
 }
 
 }  // namespace tenure::contract

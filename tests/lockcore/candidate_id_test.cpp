@@ -13,16 +13,14 @@ namespace {
 TEST(CandidateIdTest, isTheNameWithAnIncarnation) {
   SeededRandom random{1};
   SeededRandom same{1};
-  const CandidateId id = CandidateId::make("host-1", random);
-  EXPECT_EQ(id.name, "host-1");
-  EXPECT_EQ(id.incarnation, hex128(same));
-  EXPECT_EQ(id.text(), "host-1#" + id.incarnation);
-  EXPECT_EQ(nameOf(id.text()), "host-1");
+  const std::string candidate = newCandidate("host-1", random);
+  EXPECT_EQ(candidate, "host-1#" + hex128(same));
+  EXPECT_EQ(nameOf(candidate), "host-1");
 }
 
 TEST(CandidateIdTest, oneNameTwiceIsTwoCandidates) {
   SystemRandom random;
-  EXPECT_NE(CandidateId::make("host-1", random), CandidateId::make("host-1", random));
+  EXPECT_NE(newCandidate("host-1", random), newCandidate("host-1", random));
 }
 
 TEST(CandidateIdTest, theNameIsAllBeforeTheLastHash) {

@@ -68,9 +68,9 @@ TEST_F(LockAcquire, whoIsToldThatItIsHeldMayAskAgainAtOnce) {
   std::vector<LockErrc> told;
   std::function<void(LockResult<Lock>)> again = [&](const LockResult<Lock>& result) {
     told.push_back(result.error().code);
-    if (told.size() < 3) (void)eager.acquireAsync({"orders"}, {.waitFor = 0ms}, again);
+    if (told.size() < 3) eager.acquireAsync({"orders"}, {.waitFor = 0ms}, again);
   };
-  (void)eager.acquireAsync({"orders"}, {.waitFor = 0ms}, again);
+  eager.acquireAsync({"orders"}, {.waitFor = 0ms}, again);
   world.settle();
   EXPECT_EQ(told, std::vector<LockErrc>(3, LockErrc::held));
 }
@@ -413,7 +413,7 @@ TEST_F(LockAcquire, acquisitionsCanBeCancelled) {
   const auto waiting = world.begin(*b, "orders");
   world.pass(1s);
   EXPECT_FALSE(*waiting);
-  world.pending.cancel();
+  world.pending.request_stop();
   world.settle();
   ASSERT_TRUE(*waiting);
   EXPECT_EQ((*waiting)->error().code, LockErrc::cancelled);
@@ -422,10 +422,33 @@ TEST_F(LockAcquire, acquisitionsCanBeCancelled) {
   EXPECT_EQ(world.store->calls(), before);
 }
 
+TEST_F(LockAcquire, anAcquisitionThatWasCancelledBeforeItBeganAcquiresNothing) {
+  std::stop_source cancel;
+  cancel.request_stop();
+  std::optional<LockErrc> code;
+  a->acquireAsync(
+      {"orders"}, {}, [&](const LockResult<Lock>& result) { code = result.error().code; }, cancel.get_token());
+  EXPECT_FALSE(code) << "never inside the call";
+  world.settle();
+  EXPECT_EQ(code, LockErrc::cancelled);
+  world.pass(1s);
+  EXPECT_FALSE(world.stored("orders"));
+}
+
+TEST_F(LockAcquire, aLockThatIsWonIsNotCancelledAnyMore) {
+  const auto won = world.begin(*a, "orders");
+  world.pass(1s);
+  ASSERT_TRUE(*won && (*won)->has_value());
+  world.pending.request_stop();
+  world.pass(1s);
+  EXPECT_TRUE((**won)->isHeld());
+  world.release(***won);
+}
+
 TEST_F(LockAcquire, aCancelledAcquisitionThatWonAllTheSameIsReleased) {
   world.store->failAt(2, Fault::neverApplied);  // the acquiring write
   const auto waiting = world.begin(*a, "orders");
-  world.pending.cancel();
+  world.pending.request_stop();
   world.settle();
   EXPECT_EQ((*waiting)->error().code, LockErrc::cancelled);
   world.pass(12s);

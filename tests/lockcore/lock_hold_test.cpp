@@ -526,8 +526,8 @@ TEST_F(LockHold, listShowsEachLeaseUnderAPrefix) {
   for (const char* key : {"shop/1", "shop/2", "shop/3", "bank/1"}) locks.push_back(world.acquireNow(*a, key));
   const auto all = world.blocking([&] { return b->list("shop/"); }).value();
   ASSERT_EQ(all.size(), 3U);
-  EXPECT_EQ(all[0].key.name, "shop/1");
-  EXPECT_TRUE(all[0].view->isHeld());
+  EXPECT_EQ(all[0].key().name, "shop/1");
+  EXPECT_TRUE(all[0].isHeld());
   EXPECT_EQ(world.blocking([&] { return b->list(""); })->size(), 4U);
   for (Lock& lock : locks) world.release(lock);
 }
@@ -589,7 +589,7 @@ TEST_F(LockHold, closeReleasesAllAndGoesOnAfterAnError) {
   for (std::size_t i = 1; i <= 1; ++i) world.store->failAt(world.store->calls() + i, Fault::throws);
   const CloseReport report = world.blocking([&] { return a->close(); });
   ASSERT_EQ(report.locks.size(), 3U);
-  for (const auto& entry : report.locks) EXPECT_EQ(entry.result, ReleaseResult::released) << entry.key.name;
+  for (const auto& [key, result] : report.locks) EXPECT_EQ(result, ReleaseResult::released) << key.name;
   EXPECT_TRUE(report.clean());
   EXPECT_EQ(told, (std::vector<RevokeReason>(3, RevokeReason::stopped))) << "S2-26";
   for (const char* key : {"one", "two", "three"}) EXPECT_TRUE(world.stored(key)->released);

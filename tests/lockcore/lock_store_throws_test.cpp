@@ -38,7 +38,7 @@ TEST_F(LockStoreThrows, anAcquisitionThatNobodyWantsAnyMoreIsReleased) {
   throwAt(2);
   world.store->failAt(world.store->calls() + 3, Fault::neverLost);  // the read that finds out what became of it
   const auto outcome = world.begin(*a, "orders");
-  world.pending.cancel();
+  world.pending.request_stop();
   world.pass(4s);  // the answer to the read is awaited for a heartbeat
   ASSERT_TRUE(*outcome);
   EXPECT_EQ((*outcome)->error().code, LockErrc::cancelled);

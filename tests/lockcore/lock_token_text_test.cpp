@@ -29,7 +29,7 @@ LockTokenParts sample() {
 std::string messageOf(const std::string& text) {
   const auto read = LockToken::from(text);
   if (read.has_value()) return "it was accepted";
-  EXPECT_EQ(read.error().trouble, LockTokenTrouble::malformed);
+  EXPECT_EQ(read.error().code, LockErrc::malformed);
   return read.error().message;
 }
 

@@ -96,7 +96,7 @@ TEST(LockTokensOverAnUnrulyStore, aTokenWhoseLeaseEndsDuringACheckIsNotActive) {
   const TokenView view = tokens.check(*token).value();
   EXPECT_TRUE(wasActive) << "this machine is too slow for the test to tell anything";
   EXPECT_FALSE(view.active);
-  EXPECT_EQ(view.why, LockTokenTrouble::expired);
+  EXPECT_EQ(view.why.value().reason, RevokeReason::expired);
   EXPECT_EQ(view.remaining, 0ns);
 }
 
@@ -114,11 +114,11 @@ TEST(LockTokensOverAnUnrulyStore, whatItAppliedBeforeItThrewIsFound) {
   const auto renewed = tokens.renew(*token, {.budget = 30s});
   ASSERT_TRUE(renewed.has_value()) << renewed.error().message;
   EXPECT_TRUE(tokens.isActive(*renewed).value());
-  EXPECT_EQ(tokens.renew(*token).error().trouble, LockTokenTrouble::superseded);
+  EXPECT_EQ(tokens.renew(*token).error().code, LockErrc::superseded);
 
   store->throwsOnceApplied = true;
-  EXPECT_EQ(tokens.release(*renewed, 30s).value(), TokenRelease::released);
-  EXPECT_EQ(tokens.check(*renewed)->why, LockTokenTrouble::released);
+  EXPECT_EQ(tokens.release(*renewed, 30s).value(), ReleaseResult::released);
+  EXPECT_EQ(tokens.check(*renewed)->why.value().code, LockErrc::notHeld);
   EXPECT_FALSE(store->throwsOnceApplied) << "each of the three writes was thrown out of";
 }
 
@@ -194,8 +194,8 @@ TEST(LockTokensWithoutATable, oneThatMayNotBeMadeEndsTheCallAndSaysSo) {
   const auto store = std::make_shared<TablelessStore>(TablelessStore::Making::refused);
   const auto token = LockTokens{store}.acquire({"orders"}, {.waitFor = 60s});
   ASSERT_TRUE(token.has_error());
-  EXPECT_EQ(token.error().trouble, LockTokenTrouble::store);
-  EXPECT_EQ(token.error().storeError, ErrorClass::misconfigured);
+  EXPECT_EQ(token.error().code, LockErrc::storeMisconfigured);
+  EXPECT_EQ(token.error().store.value().errorClass, ErrorClass::misconfigured);
   EXPECT_NE(token.error().message.find("the table may not be made"), std::string::npos) << token.error().message;
   EXPECT_EQ(store->asked(), 1);
 }

@@ -116,9 +116,15 @@ class LockTokensTest : public ::testing::Test {
 };
 
 template <class T>
-LockTokenTrouble troubleOf(const LockTokenResult<T>& result) {
+LockErrc codeOf(const LockResult<T>& result) {
   EXPECT_TRUE(result.has_error());
-  return result.has_error() ? result.error().trouble : LockTokenTrouble::misuse;
+  return result.has_error() ? result.error().code : LockErrc::closed;
+}
+
+/// Why it is `lost`; empty for all else.
+template <class T>
+std::optional<RevokeReason> reasonOf(const LockResult<T>& result) {
+  return codeOf(result) == LockErrc::lost ? result.error().reason : std::nullopt;
 }
 
 TEST_F(LockTokensTest, AcquireGivesATokenThatSaysWhatTheRecordSays) {
@@ -145,18 +151,18 @@ TEST_F(LockTokensTest, TheTextIsEnoughForAnotherProcess) {
   LockTokens other{open()};
   const LockToken renewed = other.renew(LockToken::from(text).value()).value();
   EXPECT_TRUE(LockTokens{open()}.isActive(renewed).value());
-  EXPECT_EQ(LockTokens{open()}.release(renewed).value(), TokenRelease::released);
+  EXPECT_EQ(LockTokens{open()}.release(renewed).value(), ReleaseResult::released);
   EXPECT_TRUE(record(key_).released);
 }
 
 TEST_F(LockTokensTest, AbsentReleasedAndHeldAndDeadAreFourOutcomes) {
   const LockToken first = tokens_.acquire(key_, patient(300ms)).value();  // absent
   const auto held = LockTokens{open()}.acquire(key_, lease(20s));
-  EXPECT_EQ(troubleOf(held), LockTokenTrouble::held);
+  EXPECT_EQ(codeOf(held), LockErrc::held);
   const Instant before = readClock();
   const LockToken second = LockTokens{open()}.acquire(key_, patient(20s)).value();  // dead: nobody renews it
   EXPECT_GE(elapsedForHolder(before, readClock()), 300ms) << "never before a whole lease was watched";
-  EXPECT_EQ(tokens_.release(second).value(), TokenRelease::released);
+  EXPECT_EQ(tokens_.release(second).value(), ReleaseResult::released);
   const LockToken third = tokens_.acquire(key_, lease(20s)).value();  // released: at once
   EXPECT_LT(first.fencingToken(), second.fencingToken());
   EXPECT_LT(second.fencingToken(), third.fencingToken());
@@ -165,7 +171,7 @@ TEST_F(LockTokensTest, AbsentReleasedAndHeldAndDeadAreFourOutcomes) {
 TEST_F(LockTokensTest, HeldNamesTheOwnerAndItsTerm) {
   const LockToken token = tokens_.acquire(key_, lease(20s, "alice")).value();
   const auto refused = LockTokens{open()}.acquire(key_, lease(20s, "bob"));
-  ASSERT_EQ(troubleOf(refused), LockTokenTrouble::held);
+  ASSERT_EQ(codeOf(refused), LockErrc::held);
   ASSERT_TRUE(refused.error().holder.has_value());
   EXPECT_EQ(refused.error().holder->holder, token.owner());
   EXPECT_EQ(refused.error().holder->token, token.fencingToken());
@@ -179,7 +185,7 @@ TEST_F(LockTokensTest, TheWaitEndsOnTimeWhileTheLockIsHeld) {
   TokenAcquireOptions options = lease(20s);
   options.waitFor = 300ms;
   const Instant before = readClock();
-  EXPECT_EQ(troubleOf(LockTokens{open()}.acquire(key_, options)), LockTokenTrouble::held);
+  EXPECT_EQ(codeOf(LockTokens{open()}.acquire(key_, options)), LockErrc::held);
   EXPECT_GE(elapsedForHolder(before, readClock()), 300ms);
   EXPECT_TRUE(tokens_.isActive(token).value()) << "its lock was not touched";
 }
@@ -187,7 +193,7 @@ TEST_F(LockTokensTest, TheWaitEndsOnTimeWhileTheLockIsHeld) {
 TEST_F(LockTokensTest, AHolderThatRenewsWhileItIsWatchedIsNotTakenOver) {
   LockToken token = tokens_.acquire(key_, lease(2s)).value();
   std::atomic<bool> waiting{true};
-  std::optional<LockTokenResult<LockToken>> taken;
+  std::optional<LockResult<LockToken>> taken;
   std::thread challenger{[&] {
     TokenAcquireOptions options = lease(2s);
     options.waitFor = 3s;  // longer than a lease
@@ -200,7 +206,7 @@ TEST_F(LockTokensTest, AHolderThatRenewsWhileItIsWatchedIsNotTakenOver) {
     token = *renewed;
   }
   challenger.join();
-  EXPECT_EQ(troubleOf(*taken), LockTokenTrouble::held);
+  EXPECT_EQ(codeOf(*taken), LockErrc::held);
 }
 
 TEST_F(LockTokensTest, FencingTokensRiseWithEveryAcquisition) {
@@ -210,7 +216,7 @@ TEST_F(LockTokensTest, FencingTokensRiseWithEveryAcquisition) {
     EXPECT_GT(token.fencingToken(), last);
     last = token.fencingToken();
     EXPECT_EQ(tokens_.renew(token).value().fencingToken(), last) << "a renewal is no new term";
-    EXPECT_EQ(LockTokens{open()}.release(tokens_.resume(key_, token.owner()).value()).value(), TokenRelease::released);
+    EXPECT_EQ(LockTokens{open()}.release(tokens_.resume(key_, token.owner()).value()).value(), ReleaseResult::released);
   }
 }
 
@@ -233,13 +239,13 @@ TEST_F(LockTokensTest, OfTwoThatRenewOneTokenOneWinsAndTheOtherIsTold) {
   LockToken token = tokens_.acquire(key_, lease(20s)).value();
   for (int round = 0; round < 20; ++round) {
     LockTokens a{open()}, b{open()};
-    std::optional<LockTokenResult<LockToken>> ofA, ofB;
+    std::optional<LockResult<LockToken>> ofA, ofB;
     std::thread other{[&] { ofB.emplace(b.renew(token)); }};
     ofA.emplace(a.renew(token));
     other.join();
     ASSERT_NE(ofA->has_value(), ofB->has_value());
     const auto& refused = ofA->has_value() ? *ofB : *ofA;
-    EXPECT_EQ(troubleOf(refused), LockTokenTrouble::superseded) << refused.error().message;
+    EXPECT_EQ(codeOf(refused), LockErrc::superseded) << refused.error().message;
     token = ofA->has_value() ? **ofA : **ofB;
     EXPECT_TRUE(a.isActive(token).value());
   }
@@ -249,24 +255,24 @@ TEST_F(LockTokensTest, AnExpiredTokenNeverRevivesEvenIfNobodyTookTheLock) {
   const LockToken token = tokens_.acquire(key_, patient(100ms)).value();
   while (token.remaining().value() > 0s) std::this_thread::yield();
   const int writes = store_->writes();
-  EXPECT_EQ(troubleOf(tokens_.renew(token)), LockTokenTrouble::expired);
+  EXPECT_EQ(reasonOf(tokens_.renew(token)), RevokeReason::expired);
   EXPECT_EQ(store_->writes(), writes) << "not even a request";
   const TokenView view = tokens_.check(token).value();
   EXPECT_FALSE(view.active);
-  EXPECT_EQ(view.why, LockTokenTrouble::expired);
+  EXPECT_EQ(view.why.value().reason, RevokeReason::expired);
 }
 
 TEST_F(LockTokensTest, AStaleHolderNeitherStealsTheLockBackNorReleasesTheSuccessors) {
   const LockToken stale = tokens_.acquire(key_, patient(200ms, "a")).value();
   const LockToken token = tokens_.acquire(key_, patient(20s, "b")).value();
-  EXPECT_EQ(troubleOf(tokens_.renew(stale)), LockTokenTrouble::expired);
+  EXPECT_EQ(reasonOf(tokens_.renew(stale)), RevokeReason::expired);
   // As another machine sees it, where no clock can decide.
   LockTokenParts elsewhere = LockTokenAccess::partsOf(stale);
   elsewhere.clockDomain = "another machine";
   const auto renewed = tokens_.renew(LockTokenAccess::make(elsewhere));
-  ASSERT_EQ(troubleOf(renewed), LockTokenTrouble::lost);
+  ASSERT_EQ(reasonOf(renewed), RevokeReason::lost);
   EXPECT_EQ(renewed.error().holder->holder, token.owner());
-  EXPECT_EQ(tokens_.release(stale).value(), TokenRelease::lost) << "S1-57, S3-34";
+  EXPECT_EQ(reasonOf(tokens_.release(stale)), RevokeReason::lost) << "S1-57, S3-34";
   EXPECT_EQ(record(key_).version, token.version());
   EXPECT_TRUE(tokens_.isActive(token).value());
 }
@@ -277,7 +283,7 @@ TEST_F(LockTokensTest, AHolderThatDoesNotRenewLosesTheLockAfterItsLeaseAndNotBef
   shorter.lease = 500ms;
   const LockToken token = tokens_.renew(tokens_.acquire(key_, lease(20s, "inactive")).value(), shorter).value();
   const Instant lastSign = readClock();
-  std::optional<LockTokenResult<LockToken>> taken;
+  std::optional<LockResult<LockToken>> taken;
   std::thread waiting{[&] { taken.emplace(LockTokens{open()}.acquire(key_, patient(20s, "successor"))); }};
   bool active = true;
   while (active && token.remaining().value() > 0s) active = tokens_.isActive(token).value();
@@ -287,9 +293,9 @@ TEST_F(LockTokensTest, AHolderThatDoesNotRenewLosesTheLockAfterItsLeaseAndNotBef
   EXPECT_GE(elapsedForHolder(lastSign, readClock()), 500ms);
   ASSERT_TRUE(taken->has_value()) << taken->error().message;
   EXPECT_GT((*taken)->fencingToken(), token.fencingToken());
-  EXPECT_EQ(troubleOf(tokens_.renew(token)), LockTokenTrouble::expired);
+  EXPECT_EQ(reasonOf(tokens_.renew(token)), RevokeReason::expired);
   EXPECT_EQ(tokens_.check(token).value().holder->holder, (*taken)->owner());
-  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::lost);
+  EXPECT_EQ(reasonOf(tokens_.release(token)), RevokeReason::lost);
   EXPECT_TRUE(tokens_.isActive(**taken).value()) << "its successor's lock was not touched";
 }
 
@@ -308,23 +314,23 @@ TEST_F(LockTokensTest, ATokenOfAnotherMachineIsJudgedByTheStoreOnly) {
 
 TEST_F(LockTokensTest, ReleaseIsIdempotent) {
   const LockToken token = tokens_.acquire(key_, lease(20s)).value();
-  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::released);
-  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::notHeld);
-  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::notHeld);
+  EXPECT_EQ(tokens_.release(token).value(), ReleaseResult::released);
+  EXPECT_EQ(tokens_.release(token).value(), ReleaseResult::notHeld);
+  EXPECT_EQ(tokens_.release(token).value(), ReleaseResult::notHeld);
 }
 
 TEST_F(LockTokensTest, RenewAfterReleaseIsRefused) {
   const LockToken token = tokens_.acquire(key_, lease(20s)).value();
   static_cast<void>(tokens_.release(token).value());
-  EXPECT_EQ(troubleOf(tokens_.renew(token)), LockTokenTrouble::released);
-  EXPECT_EQ(tokens_.check(token).value().why, LockTokenTrouble::released);
+  EXPECT_EQ(codeOf(tokens_.renew(token)), LockErrc::notHeld);
+  EXPECT_EQ(tokens_.check(token).value().why.value().code, LockErrc::notHeld);
 }
 
 TEST_F(LockTokensTest, AnOldTokenHasNoPowerOverTheNewer) {
   const LockToken old = tokens_.acquire(key_, lease(20s)).value();
   const LockToken token = tokens_.renew(old).value();
-  EXPECT_EQ(troubleOf(tokens_.release(old)), LockTokenTrouble::superseded);
-  EXPECT_EQ(tokens_.check(old).value().why, LockTokenTrouble::superseded);
+  EXPECT_EQ(codeOf(tokens_.release(old)), LockErrc::superseded);
+  EXPECT_EQ(tokens_.check(old).value().why.value().code, LockErrc::superseded);
   EXPECT_TRUE(tokens_.isActive(token).value());
 }
 
@@ -339,7 +345,7 @@ TEST_F(LockTokensTest, IsActiveIsTrueWhileTheTokenHoldsTheLockAndForNobodyElse) 
   EXPECT_EQ(tokens_.check(token).value().holder, std::nullopt) << "nobody";
   const LockToken next = tokens_.acquire(key_, lease(20s, "b")).value();
   EXPECT_FALSE(tokens_.isActive(token).value());
-  EXPECT_EQ(tokens_.check(token).value().why, LockTokenTrouble::lost);
+  EXPECT_EQ(tokens_.check(token).value().why.value().code, LockErrc::lost);
   EXPECT_EQ(tokens_.check(token).value().holder->holder, next.owner());
 }
 
@@ -347,12 +353,12 @@ TEST_F(LockTokensTest, ATokenOfAnotherStoreFindsNothingToTouch) {
   const LockToken token = LockTokens{makeSqliteStore({directory_.file("other.db")})}.acquire(key_, lease(20s)).value();
   static_cast<void>(tokens_.acquire({"another"}, lease(20s)).value());
   const auto renewed = tokens_.renew(token);
-  ASSERT_EQ(troubleOf(renewed), LockTokenTrouble::lost);
+  ASSERT_EQ(reasonOf(renewed), RevokeReason::recordMissing);
   EXPECT_NE(renewed.error().message.find("other.db"), std::string::npos) << renewed.error().message;
-  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::notHeld);
+  EXPECT_EQ(tokens_.release(token).value(), ReleaseResult::notHeld);
   const LockToken mine = tokens_.acquire(key_, lease(20s)).value();
-  EXPECT_EQ(troubleOf(tokens_.renew(token)), LockTokenTrouble::lost);
-  EXPECT_EQ(tokens_.release(token).value(), TokenRelease::lost);
+  EXPECT_EQ(codeOf(tokens_.renew(token)), LockErrc::lost);
+  EXPECT_EQ(reasonOf(tokens_.release(token)), RevokeReason::lost);
   EXPECT_TRUE(tokens_.isActive(mine).value());
 }
 
@@ -391,8 +397,8 @@ TEST_F(LockTokensTest, AnErrorIsNeverALock) {
   TokenAcquireOptions options = lease(10s);
   options.waitFor = 60s;
   const auto refused = tokens_.acquire(key_, options);
-  ASSERT_EQ(troubleOf(refused), LockTokenTrouble::store) << "told at once: waiting would not help";
-  EXPECT_EQ(refused.error().storeError, ErrorClass::credentials);
+  ASSERT_EQ(codeOf(refused), LockErrc::accessDenied) << "told at once: waiting would not help";
+  EXPECT_EQ(refused.error().store.value().errorClass, ErrorClass::credentials);
   EXPECT_NE(refused.error().message.find("access denied"), std::string::npos);
 }
 
@@ -417,19 +423,19 @@ TEST_F(LockTokensTest, LostRepliesOfRenewAndReleaseAreReadBack) {
   const LockToken again = tokens_.renew(renewed).value();
   EXPECT_EQ(record(key_).version, again.version());
   store_->plan({Mishap::lostReply});
-  EXPECT_EQ(tokens_.release(again).value(), TokenRelease::released);
+  EXPECT_EQ(tokens_.release(again).value(), ReleaseResult::released);
   EXPECT_TRUE(record(key_).released);
 }
 
 TEST_F(LockTokensTest, AReleaseThatDidNotArriveIsSentAgainAndNeverToldAsReleased) {
   const LockToken token = tokens_.acquire(key_, lease(60s)).value();
   store_->plan({Mishap::lostRequest, Mishap::lostRequest});
-  EXPECT_EQ(tokens_.release(token, 30s).value(), TokenRelease::released);
+  EXPECT_EQ(tokens_.release(token, 30s).value(), ReleaseResult::released);
   EXPECT_TRUE(record(key_).released);
 
   const LockToken stuck = tokens_.acquire(key_, lease(60s)).value();
   store_->plan(std::deque<Mishap>(10'000, Mishap::lostRequest));
-  EXPECT_EQ(troubleOf(tokens_.release(stuck, 100ms)), LockTokenTrouble::unknown);
+  EXPECT_EQ(codeOf(tokens_.release(stuck, 100ms)), LockErrc::unknown);
   EXPECT_FALSE(record(key_).released);
 }
 
@@ -437,24 +443,29 @@ TEST_F(LockTokensTest, ALostTokenIsResumedByItsOwnerText) {
   const LockToken lost = tokens_.acquire(key_, lease(20s)).value();
   const LockToken found = LockTokens{open()}.resume(key_, lost.owner()).value();
   EXPECT_EQ(found.fencingToken(), lost.fencingToken());
-  EXPECT_EQ(troubleOf(tokens_.renew(lost)), LockTokenTrouble::superseded);
-  EXPECT_EQ(troubleOf(tokens_.resume(key_, "tester")), LockTokenTrouble::lost)
-      << "J-05: the name alone is nobody's proof";
-  EXPECT_EQ(tokens_.release(found).value(), TokenRelease::released);
-  EXPECT_EQ(troubleOf(tokens_.resume(key_, lost.owner())), LockTokenTrouble::released);
+  EXPECT_EQ(codeOf(tokens_.renew(lost)), LockErrc::superseded);
+  EXPECT_EQ(codeOf(tokens_.resume(key_, "tester")), LockErrc::lost) << "J-05: the name alone is nobody's proof";
+  EXPECT_EQ(tokens_.release(found).value(), ReleaseResult::released);
+  EXPECT_EQ(codeOf(tokens_.resume(key_, lost.owner())), LockErrc::notHeld);
 }
 
 TEST_F(LockTokensTest, WrongOptionsAreRefusedBeforeAnyRequest) {
-  EXPECT_EQ(troubleOf(tokens_.acquire({""}, lease(20s))), LockTokenTrouble::misuse);
-  EXPECT_EQ(troubleOf(tokens_.acquire({std::string(3000, 'a')}, lease(20s))), LockTokenTrouble::misuse);
-  EXPECT_EQ(troubleOf(tokens_.acquire({"a#fence"}, lease(20s))), LockTokenTrouble::misuse);
+  EXPECT_EQ(codeOf(tokens_.acquire({""}, lease(20s))), LockErrc::invalidOptions);
+  EXPECT_EQ(codeOf(tokens_.acquire({std::string(3000, 'a')}, lease(20s))), LockErrc::invalidOptions);
+  EXPECT_EQ(codeOf(tokens_.acquire({"a#fence"}, lease(20s))), LockErrc::invalidOptions);
   for (const auto wrong : {0ms, -5ms, 99ms, std::chrono::milliseconds{24h} + 1ms}) {
-    EXPECT_EQ(troubleOf(tokens_.acquire(key_, lease(wrong))), LockTokenTrouble::misuse);
+    EXPECT_EQ(codeOf(tokens_.acquire(key_, lease(wrong))), LockErrc::invalidOptions);
   }
-  EXPECT_EQ(troubleOf(tokens_.acquire(key_, lease(20s, "a#b"))), LockTokenTrouble::misuse);
+  EXPECT_EQ(codeOf(tokens_.acquire(key_, lease(20s, "a#b"))), LockErrc::invalidOptions);
   TokenAcquireOptions negative = lease(20s);
   negative.waitFor = -1ms;
-  EXPECT_EQ(troubleOf(tokens_.acquire(key_, negative)), LockTokenTrouble::misuse);
+  const auto refused = tokens_.acquire({""}, negative);
+  ASSERT_EQ(codeOf(refused), LockErrc::invalidOptions);
+  const OptionFaults faults = refused.error().faults;
+  ASSERT_EQ(faults.size(), 2U) << "all of them";
+  EXPECT_EQ(faults[0].key, "key");
+  EXPECT_EQ(faults[1], (OptionFault{"waitFor", "the wait is negative"}));
+  EXPECT_EQ(refused.error().message, faults[0].message + "; " + faults[1].message);
   EXPECT_EQ(store_->writes() + store_->reads(), 0);
   EXPECT_THROW(LockTokens{nullptr}, std::invalid_argument);
 }
@@ -472,7 +483,7 @@ TEST_F(LockTokensTest, EightCallersNeverHoldOneLockAtOnce) {
         if (++inside != 1) ++overlaps;
         ++sections;
         --inside;
-        if (tokens.release(token).value() != TokenRelease::released) ++overlaps;
+        if (tokens.release(token).value() != ReleaseResult::released) ++overlaps;
       }
     });
   }
@@ -487,7 +498,7 @@ TEST(LockTokensInMemory, WorkOnAnyStore) {
   const LockToken token = tokens.acquire({"a", "b"}).value();
   EXPECT_EQ(token.key(), (LeaseKey{"a", "b"}));
   EXPECT_TRUE(tokens.acquire({"ab"}).has_value()) << "J-27: structured keys";
-  EXPECT_EQ(tokens.release(LockToken::from(token.text()).value()).value(), TokenRelease::released);
+  EXPECT_EQ(tokens.release(LockToken::from(token.text()).value()).value(), ReleaseResult::released);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ class Worker {
     client_ = std::make_unique<LockClient>(store, std::move(client), std::move(runtime));
   }
   ~Worker() {
-    pending_.cancel();
+    cancel_.request_stop();
     lock_.reset();
     world_->blocking([&] { return client_->close(); });
   }
@@ -62,12 +62,13 @@ class Worker {
 
   void come() {
     const Instant from = world_->scheduler->now();
-    pending_ = client_->acquireAsync({"hot"}, options_, [this, from](LockResult<Lock> won) {
+    const auto enter = [this, from](LockResult<Lock> won) {
       if (won.has_error()) return;
       waits.push_back(elapsedForHolder(from, world_->scheduler->now()));
       lock_.emplace(*std::move(won));
       world_->scheduler->post([this] { world_->scheduler->schedule(section, [this] { leave(); }); });
-    });
+    };
+    client_->acquireAsync({"hot"}, options_, enter, cancel_.get_token());
   }
   /// Without any wait that has ended, it is still waiting.
   [[nodiscard]] nanoseconds longestWait() const {
@@ -92,7 +93,7 @@ class Worker {
   LockWorld* const world_;
   const AcquireOptions options_;
   std::unique_ptr<LockClient> client_;
-  PendingAcquire pending_;
+  std::stop_source cancel_{};
   std::optional<Lock> lock_;
 };
 

@@ -82,9 +82,9 @@ TEST_F(LockWaits, whoWaitsForAReleaseOfOnesOwnCanBeCancelled) {
   hang(1, Fault::neverLost);
   static_cast<void>(lock.release({.waitFor = 0ms}));
   const auto first = world.begin(*a, "orders");
-  const PendingAcquire cancelled = world.pending;
+  std::stop_source cancelled = world.pending;
   const auto second = world.begin(*a, "orders");
-  cancelled.cancel();
+  cancelled.request_stop();
   world.settle();
   ASSERT_TRUE(*first);
   EXPECT_EQ((*first)->error().code, LockErrc::cancelled);
@@ -157,7 +157,7 @@ TEST_F(LockWaits, eachClientInTheLineOfTheProcessHasItsOwnBoundAndLook) {
 
 /// The store is asked in the time between the success of the acquisition and its report.
 TEST_F(LockWaits, whatIsWonInTheMomentOfACancellationIsReleasedAtOnce) {
-  world.store->onWatchLoss = [&] { world.pending.cancel(); };
+  world.store->onWatchLoss = [&] { world.pending.request_stop(); };
   const auto outcome = world.begin(*a, "orders");
   world.pass(20ms);
   ASSERT_TRUE(*outcome);
@@ -183,8 +183,10 @@ TEST_F(LockWaits, whoWasAnsweredAcquiresNothingAnyMore) {
   Lock lock = world.acquireNow(*a, "orders");  // what a client does only once
   world.release(lock);
   const std::size_t before = world.store->calls();
-  const PendingAcquire pending = a->acquireAsync({"fresh"}, {}, [](const LockResult<Lock>&) {});
-  pending.cancel();  // before the scheduler has run
+  std::stop_source cancel;
+  a->acquireAsync(
+      {"fresh"}, {}, [](const LockResult<Lock>&) {}, cancel.get_token());
+  cancel.request_stop();  // before the scheduler has run
   world.pass(1s);
   EXPECT_EQ(world.store->calls(), before);
 }

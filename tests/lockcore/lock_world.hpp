@@ -81,8 +81,10 @@ class LockWorld {
   using Outcome = std::shared_ptr<std::optional<LockResult<Lock>>>;
   [[nodiscard]] Outcome begin(LockClient& client, const std::string& key, AcquireOptions options = {}) {
     auto outcome = std::make_shared<std::optional<LockResult<Lock>>>();
-    pending = client.acquireAsync({key}, std::move(options),
-                                  [outcome](LockResult<Lock> result) { outcome->emplace(std::move(result)); });
+    pending = std::stop_source{};
+    client.acquireAsync(
+        {key}, std::move(options), [outcome](LockResult<Lock> result) { outcome->emplace(std::move(result)); },
+        pending.get_token());
     settle();
     return outcome;
   }
@@ -124,7 +126,7 @@ class LockWorld {
   std::shared_ptr<ManualScheduler> callbacks{std::make_shared<ManualScheduler>()};
   std::shared_ptr<FaultStore> store{std::make_shared<FaultStore>(scheduler)};
   std::vector<std::string> lines;
-  PendingAcquire pending;
+  std::stop_source pending{};  ///< of the last acquisition
 
  private:
   std::uint64_t seed_{100};

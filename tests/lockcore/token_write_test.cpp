@@ -100,10 +100,10 @@ TEST_F(TokenWriteTest, AnUnansweredReleaseThatIsNotThereYetIsWrittenAgain) {
   EXPECT_TRUE(second.record.released);
   EXPECT_EQ(second.expected, (std::vector{RecordVersion{"v0"}, first.record.version}));
   ASSERT_EQ(write.answered(conflictWith(stored())), Next::write) << "neither of the two has arrived";
-  EXPECT_EQ(write.giveUp().trouble, LockTokenTrouble::unknown);
+  EXPECT_EQ(write.giveUp().code, LockErrc::unknown);
   EXPECT_TRUE(write.nextWrite(t0_ + 2s, 0).record.released);
   ASSERT_EQ(write.answered(Applied{FencingToken{3}}), Next::done);
-  EXPECT_EQ(write.release(), TokenRelease::released);
+  EXPECT_EQ(write.release(), ReleaseResult::released);
 }
 
 /// Somebody marked it by hand and left the version unchanged.
@@ -113,24 +113,27 @@ TEST_F(TokenWriteTest, AnUnansweredRenewalThatIsMarkedAsReleasedIsNoRenewal) {
   marked.released = true;
   ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
   ASSERT_EQ(write.readBack(std::optional{marked}), Next::failed);
-  EXPECT_EQ(write.error().trouble, LockTokenTrouble::released);
+  EXPECT_EQ(write.error().code, LockErrc::notHeld);
 }
 
 TEST_F(TokenWriteTest, AConflictThatShowsTheRecordDecides) {
   struct Case {
     std::optional<LeaseRecord> record;
-    LockTokenTrouble trouble;
+    LockErrc code;
+    std::optional<RevokeReason> reason{};
   };
   LeaseRecord newer = stored(), released = stored();
   newer.version = RecordVersion{"v1"};
   released.version = RecordVersion{"v1"};
   released.released = true;
-  for (const Case& c : {Case{rivals(), LockTokenTrouble::lost}, Case{std::nullopt, LockTokenTrouble::lost},
-                        Case{newer, LockTokenTrouble::superseded}, Case{released, LockTokenTrouble::released}}) {
+  for (const Case& c : {Case{rivals(), LockErrc::lost, RevokeReason::lost},
+                        Case{std::nullopt, LockErrc::lost, RevokeReason::recordMissing},
+                        Case{newer, LockErrc::superseded}, Case{released, LockErrc::notHeld}}) {
     TokenWrite write = renewal();
     static_cast<void>(write.nextWrite(t0_, 0));
     ASSERT_EQ(write.answered(conflictWith(c.record)), Next::failed);
-    EXPECT_EQ(write.error().trouble, c.trouble) << write.error().message;
+    EXPECT_EQ(write.error().code, c.code) << write.error().message;
+    EXPECT_EQ(write.error().reason, c.reason) << write.error().message;
   }
 }
 
@@ -147,7 +150,7 @@ TEST_F(TokenWriteTest, ReleasedNotHeldAndLostAreThreeAnswers) {
     TokenWrite write = release();
     EXPECT_TRUE(write.nextWrite(t0_, 0).record.released);
     ASSERT_EQ(write.answered(Applied{FencingToken{3}}), Next::done);
-    EXPECT_EQ(write.release(), TokenRelease::released);
+    EXPECT_EQ(write.release(), ReleaseResult::released);
   }
   {
     LeaseRecord released = stored();
@@ -155,18 +158,18 @@ TEST_F(TokenWriteTest, ReleasedNotHeldAndLostAreThreeAnswers) {
     TokenWrite write = release();
     static_cast<void>(write.nextWrite(t0_, 0));
     ASSERT_EQ(write.answered(conflictWith(released)), Next::done);
-    EXPECT_EQ(write.release(), TokenRelease::notHeld);
+    EXPECT_EQ(write.release(), ReleaseResult::notHeld);
   }
   {
     TokenWrite write = release();
     static_cast<void>(write.nextWrite(t0_, 0));
     ASSERT_EQ(write.answered(conflictWith(std::nullopt)), Next::done);
-    EXPECT_EQ(write.release(), TokenRelease::notHeld);
+    EXPECT_EQ(write.release(), ReleaseResult::notHeld);
   }
   TokenWrite write = release();
   static_cast<void>(write.nextWrite(t0_, 0));
-  ASSERT_EQ(write.answered(conflictWith(rivals())), Next::done);
-  EXPECT_EQ(write.release(), TokenRelease::lost);
+  ASSERT_EQ(write.answered(conflictWith(rivals())), Next::failed);
+  EXPECT_EQ(write.error().code, LockErrc::lost);
 }
 
 TEST_F(TokenWriteTest, AReleaseWithAnOldTokenDoesNotTouchTheNewer) {
@@ -175,7 +178,7 @@ TEST_F(TokenWriteTest, AReleaseWithAnOldTokenDoesNotTouchTheNewer) {
   TokenWrite write = release();
   static_cast<void>(write.nextWrite(t0_, 0));
   ASSERT_EQ(write.answered(conflictWith(newer)), Next::failed);
-  EXPECT_EQ(write.error().trouble, LockTokenTrouble::superseded);
+  EXPECT_EQ(write.error().code, LockErrc::superseded);
 }
 
 TEST_F(TokenWriteTest, WhatMayPassIsTriedAgainAndWhatMayNotIsTold) {
@@ -184,14 +187,16 @@ TEST_F(TokenWriteTest, WhatMayPassIsTriedAgainAndWhatMayNotIsTold) {
     static_cast<void>(write.nextWrite(t0_, 0));
     ASSERT_EQ(write.answered(Rejected{trouble(passing)}), Next::write);
     EXPECT_EQ(write.nextWrite(t0_, 0).expected.size(), 1U) << "what was rejected cannot be in the record";
-    EXPECT_EQ(write.giveUp().trouble, LockTokenTrouble::unknown) << "one is under way";
+    EXPECT_EQ(write.giveUp().code, LockErrc::unknown) << "one is under way";
   }
-  for (const ErrorClass lasting : {ErrorClass::credentials, ErrorClass::misconfigured, ErrorClass::corrupt}) {
+  for (const auto& [lasting, code] : {std::pair{ErrorClass::credentials, LockErrc::accessDenied},
+                                      std::pair{ErrorClass::misconfigured, LockErrc::storeMisconfigured},
+                                      std::pair{ErrorClass::corrupt, LockErrc::recordCorrupt}}) {
     TokenWrite write = renewal();
     static_cast<void>(write.nextWrite(t0_, 0));
     ASSERT_EQ(write.answered(Rejected{trouble(lasting)}), Next::failed);
-    EXPECT_EQ(write.error().trouble, LockTokenTrouble::store);
-    EXPECT_EQ(write.error().storeError, lasting);
+    EXPECT_EQ(write.error().code, code);
+    EXPECT_EQ(write.error().store.value().errorClass, lasting);
   }
 }
 
@@ -199,11 +204,11 @@ TEST_F(TokenWriteTest, WhenTheTimeIsOverAnUnansweredWriteIsUnknownAndNeverASucce
   TokenWrite write = renewal();
   static_cast<void>(write.nextWrite(t0_, 0));
   ASSERT_EQ(write.answered(Unknown{trouble()}), Next::read);
-  const LockTokenError error = write.giveUp();
-  EXPECT_EQ(error.trouble, LockTokenTrouble::unknown);
+  const LockError error = write.giveUp();
+  EXPECT_EQ(error.code, LockErrc::unknown);
   EXPECT_NE(error.message.find("resume it by its owner a#1"), std::string::npos) << error.message;
   ASSERT_EQ(write.readBack(trouble(ErrorClass::credentials)), Next::failed);
-  EXPECT_EQ(write.error().trouble, LockTokenTrouble::unknown) << "an error of the read says nothing of the write";
+  EXPECT_EQ(write.error().code, LockErrc::unknown) << "an error of the read says nothing of the write";
 }
 
 }  // namespace

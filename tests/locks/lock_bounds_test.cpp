@@ -192,10 +192,11 @@ TEST_F(LockBounds, cancelIsABoundWhileAReleaseIsPending) {
   store->hang = Hang::releases;
   static_cast<void>(lock->release({.waitFor = 0ms}));
   std::promise<LockErrc> told;
-  const PendingAcquire pending =
-      client.acquireAsync(key, {}, [&](const LockResult<Lock>& result) { told.set_value(result.error().code); });
+  std::stop_source cancel;
+  client.acquireAsync(
+      key, {}, [&](const LockResult<Lock>& result) { told.set_value(result.error().code); }, cancel.get_token());
   auto code = told.get_future();
-  pending.cancel();
+  cancel.request_stop();
   ASSERT_EQ(code.wait_for(5s), std::future_status::ready);
   EXPECT_EQ(code.get(), LockErrc::cancelled);
   store->recover();
@@ -247,9 +248,9 @@ TEST_F(LockBounds, theWaitOfALockTokenIsABoundToo) {
   for (const Hang kind : {Hang::reads, Hang::allFromAcquisition}) {
     store->hang = kind;
     const LeaseKey one{kind == Hang::reads ? "read" : "acquired"};
-    LockTokenTrouble trouble{};
-    expectWithin(50ms, timeOf([&] { trouble = tokens.acquire(one, options).error().trouble; }));
-    EXPECT_EQ(trouble, kind == Hang::reads ? LockTokenTrouble::store : LockTokenTrouble::unknown);
+    LockErrc code{};
+    expectWithin(50ms, timeOf([&] { code = tokens.acquire(one, options).error().code; }));
+    EXPECT_EQ(code, kind == Hang::reads ? LockErrc::storeUnavailable : LockErrc::unknown);
   }
   EXPECT_TRUE(store->wasAcquired({"acquired"})) << "it has landed";
   store->recover();
@@ -269,7 +270,7 @@ TEST_F(LockBounds, theEndOfTheWaitIsNotTheStoresTrouble) {
     EXPECT_TRUE(tokens.renew(held)) << "its hint makes the candidate look again";
   }};
   options.waitFor = 200ms;
-  EXPECT_EQ(tokens.acquire(key, options).error().trouble, LockTokenTrouble::held);
+  EXPECT_EQ(tokens.acquire(key, options).error().code, LockErrc::held);
   afterTheFirstLook.join();
 }
 

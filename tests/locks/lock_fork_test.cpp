@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Makes every call of a lock and its client; none has an effect. Returns what went wrong; 0: nothing.
-int callAll(LockClient& client, Lock& lock, const PendingAcquire& pending, const LeaseObserver& observer) {
+int callAll(LockClient& client, Lock& lock, std::stop_source pending, const LeaseObserver& observer) {
   alarm(5);
   const auto forked = [](const auto& result) { return result.has_error() && result.error().code == LockErrc::forked; };
   if (!forked(lock.ensure(1ms)) || !forked(lock.ensure(1h))) return 1;
@@ -31,11 +31,12 @@ int callAll(LockClient& client, Lock& lock, const PendingAcquire& pending, const
   if (lock.loss() || !lock.data().empty() || lock.lease() != 10s || lock.leaseName() != "held") return 6;
   if (lock.release() != ReleaseResult::notHeld) return 7;
   if (!forked(client.acquire({"other"})) || !forked(client.tryAcquire({"other"}))) return 8;
-  client.acquireAsync({"other"}, {}, [](const LockResult<Lock>&) {}).cancel();
-  pending.cancel();
+  client.acquireAsync(
+      {"other"}, {}, [](const LockResult<Lock>&) {}, pending.get_token());
+  pending.request_stop();
   if (!forked(client.acquireAll({LeaseKey{"a"}, LeaseKey{"b"}})) || client.holds({"held"})) return 9;
   if (!client.held().empty() || !forked(client.peek({"held"})) || !forked(client.list(""))) return 10;
-  if (!forked(client.scan("", [](const ListedView&) { return true; })) || !forked(client.observe({"held"}))) return 11;
+  if (!forked(client.scan("", [](const LeaseView&) { return true; })) || !forked(client.observe({"held"}))) return 11;
   if (observer.holder() || !client.close().locks.empty()) return 12;
   return 0;
 }
@@ -43,7 +44,9 @@ int callAll(LockClient& client, Lock& lock, const PendingAcquire& pending, const
 TEST(LockFork, noCallOfAChildWaitsForWhatAThreadOfTheParentHolds) {
   LockClient client{makeMemoryStore()};
   Lock lock = client.acquire({"held"}).value();
-  const PendingAcquire pending = client.acquireAsync({"pending"}, {}, [](const LockResult<Lock>&) {});
+  const std::stop_source pending;
+  client.acquireAsync(
+      {"pending"}, {}, [](const LockResult<Lock>&) {}, pending.get_token());
   const LeaseObserver observer = client.observe({"held"}).value();
   std::atomic<bool> over{false};
   std::thread busy{[&] {
@@ -51,7 +54,7 @@ TEST(LockFork, noCallOfAChildWaitsForWhatAThreadOfTheParentHolds) {
       static_cast<void>(lock.data());
       static_cast<void>(client.held());
       static_cast<void>(observer.holder());
-      static_cast<void>(client.acquireAsync({"held"}, {}, [](const LockResult<Lock>&) {}));
+      client.acquireAsync({"held"}, {}, [](const LockResult<Lock>&) {});
     }
   }};
   for (int i = 0; i < 60; ++i) {

@@ -71,9 +71,9 @@ TEST_F(LockListing, threeThousandRowsInManyPagesAreListedInOrder) {
   ASSERT_TRUE(listed.has_value()) << listed.error().message;
   EXPECT_EQ(listed->size(), std::size_t{rows});
   for (std::size_t i = 0; i < listed->size(); ++i) {
-    ASSERT_EQ((*listed)[i].key.name, rowName("row-", static_cast<int>(i)));
-    ASSERT_TRUE((*listed)[i].view->isHeld());
-    ASSERT_EQ((*listed)[i].view->attributes().at("padding").size(), rowBytes);
+    ASSERT_EQ((*listed)[i].key().name, rowName("row-", static_cast<int>(i)));
+    ASSERT_TRUE((*listed)[i].isHeld());
+    ASSERT_EQ((*listed)[i].attributes().at("padding").size(), rowBytes);
   }
 }
 
@@ -82,8 +82,8 @@ TEST_F(LockListing, aScanSeesThemAllAndKeepsOnePageAtATime) {
   names.reserve(rows);
   std::int64_t most = 0;
   const std::int64_t before = bytesInUse();
-  const auto scanned = client_->scan("row-", [&](const ListedView& row) {
-    names.push_back(row.key.name);
+  const auto scanned = client_->scan("row-", [&](const LeaseView& row) {
+    names.push_back(row.key().name);
     if (names.size() % 50 == 0) most = std::max(most, bytesInUse() - before);
     return true;
   });
@@ -104,7 +104,7 @@ TEST_F(LockListing, aScanSeesThemAllAndKeepsOnePageAtATime) {
 
 TEST_F(LockListing, aScanThatEndsEarlyAsksForNoFurtherPage) {
   int seen = 0;
-  const auto scanned = client_->scan("row-", [&](const ListedView&) { return ++seen < 5; });
+  const auto scanned = client_->scan("row-", [&](const LeaseView&) { return ++seen < 5; });
   ASSERT_TRUE(scanned.has_value()) << scanned.error().message;
   EXPECT_EQ(seen, 5);
   EXPECT_EQ(counting_->scans(), 1);

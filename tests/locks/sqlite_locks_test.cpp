@@ -9,6 +9,7 @@
 #include <variant>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <tenure/lockcore/lock_client.hpp>
 #include <tenure/lockcore/runtime.hpp>
@@ -125,6 +126,33 @@ TEST_F(SqliteLocks, oddNamesDoNotCollide) {
   }
   EXPECT_EQ(client.held().size(), 10U);
   EXPECT_EQ(client.list("")->size(), 10U);
+}
+
+TEST_F(SqliteLocks, aListingShowsARecordThatIsNotUnderstoodBesideTheGoodOnes) {
+  LockClient client{store()};
+  EXPECT_EQ(client.acquire({"bad"})->release(), ReleaseResult::released);
+  const Lock good = client.acquire({"good"}).value();
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(directory.file("locks.db").c_str(), &database), SQLITE_OK);
+  sqlite3_busy_timeout(database, 10'000);
+  EXPECT_EQ(
+      sqlite3_exec(database, "UPDATE tenure_lease SET lease_ms = -5 WHERE name = 'bad'", nullptr, nullptr, nullptr),
+      SQLITE_OK);
+  sqlite3_close(database);
+
+  const auto listed = client.list("").value();
+  ASSERT_EQ(listed.size(), 2U);
+  EXPECT_EQ(listed[0].key().name, "bad");
+  EXPECT_EQ(listed[0].state(), LeaseViewState::corrupt);
+  EXPECT_FALSE(listed[0].isHeld());
+  EXPECT_EQ(listed[0].holder(), "");
+  ASSERT_TRUE(listed[0].error());
+  EXPECT_EQ(listed[0].error()->errorClass, ErrorClass::corrupt) << listed[0].error()->message;
+  EXPECT_EQ(listed[1].state(), LeaseViewState::held);
+  EXPECT_FALSE(listed[1].error());
+  const auto peeked = client.peek({"bad"});
+  ASSERT_TRUE(peeked.has_error());
+  EXPECT_EQ(peeked.error().code, LockErrc::recordCorrupt) << peeked.error().message;
 }
 
 TEST_F(SqliteLocks, whatCallsSaidIsInTheRow) {

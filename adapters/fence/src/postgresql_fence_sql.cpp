@@ -136,18 +136,18 @@ std::string postgresqlSetFenceSql(std::string_view schema, const TermStamp& memo
          literal(memory.holder) + ");\nCOMMIT;\n";
 }
 
-std::string postgresqlFenceSql(const PostgresqlFencedTable& fenced) {
+std::string postgresqlFenceSql(const FencedTable& fenced, std::string_view schema) {
   requireName("table", fenced.table);
-  requireName("schema", fenced.schema);
+  requireName("schema", schema);
   requireText("lease", fenced.lease);
   // In pieces, so that names in the inserted text are not replaced too.
   const std::size_t table = checkFunction.find("{table}");
   const std::size_t lease = checkFunction.find("{lease}");
   const auto piece = [&](std::size_t from, std::size_t to) {
-    return filled(checkFunction.substr(from, to - from), "{schema}", identifier(fenced.schema));
+    return filled(checkFunction.substr(from, to - from), "{schema}", identifier(schema));
   };
-  return "BEGIN;\nSET LOCAL client_min_messages = warning;\n" + postgresqlGuardTableSql(fenced.schema) +
-         piece(0, table) + identifier(fenced.table) + piece(table + 7, lease) + literal(fenced.lease) +
+  return "BEGIN;\nSET LOCAL client_min_messages = warning;\n" + postgresqlGuardTableSql(schema) + piece(0, table) +
+         identifier(fenced.table) + piece(table + 7, lease) + literal(fenced.lease) +
          piece(lease + 7, std::string_view::npos) + "COMMIT;\n";
 }
 

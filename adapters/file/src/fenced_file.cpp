@@ -40,11 +40,11 @@ FencedFile::~FencedFile() = default;
 FencedFile::FencedFile(FencedFile&&) noexcept = default;
 FencedFile& FencedFile::operator=(FencedFile&&) noexcept = default;
 
-FenceResult<void> FencedFile::write(const TermStamp& stamp, const FileAppend& what) {
-  return impl_->writer.append(stamp, what.bytes);
+FenceResult<void> FencedFile::append(const TermStamp& stamp, std::string_view bytes) {
+  return impl_->writer.append(stamp, bytes);
 }
-FenceResult<void> FencedFile::write(const TermStamp& stamp, const FileReplace& what) {
-  return impl_->writer.replace(stamp, what.bytes);
+FenceResult<void> FencedFile::replace(const TermStamp& stamp, std::string_view bytes) {
+  return impl_->writer.replace(stamp, bytes);
 }
 FenceResult<std::string> FencedFile::read() { return impl_->writer.read(); }
 FenceResult<std::optional<TermStamp>> FencedFile::highestSeen(const std::string& lease) {

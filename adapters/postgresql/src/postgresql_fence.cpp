@@ -27,7 +27,7 @@ bool isLook(const PGresult* result) {
 
 }  // namespace
 
-void PostgresqlResult::Clear::operator()(pg_result* result) const noexcept { PQclear(result); }
+PostgresqlResult::PostgresqlResult(pg_result* result) noexcept : result_{result, &PQclear} {}
 
 class PostgresqlFence::Impl {
  public:
@@ -35,14 +35,14 @@ class PostgresqlFence::Impl {
       : connection_{connection}, sql_{connection_, options, schema} {}
 
   [[nodiscard]] std::optional<FenceError> makeTable();
-  [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const std::function<Done(pg_conn*)>& work);
+  [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const std::function<Judged(pg_conn*)>& work);
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
  private:
   [[nodiscard]] FenceResult<Seen> seenIn(const PGresult* row, const std::string& lease) const;
   [[nodiscard]] std::optional<FenceError> admit(const TermStamp& stamp, bool own);
   [[nodiscard]] std::optional<FenceError> remember(const TermStamp& stamp);
-  [[nodiscard]] std::optional<FenceError> faultOfWork(const Done& done) const;
+  [[nodiscard]] std::optional<FenceError> faultOfWork(const Judged& judged) const;
   [[nodiscard]] std::optional<FenceError> finish(bool own);
   void rollBack(bool own) noexcept;
 
@@ -98,7 +98,7 @@ std::optional<FenceError> PostgresqlFence::Impl::remember(const TermStamp& stamp
   return connection_.misuse("the fence's table tenure_fence_guard has refused a token without having a higher one");
 }
 
-FenceResult<void> PostgresqlFence::Impl::write(const TermStamp& stamp, const std::function<Done(pg_conn*)>& work) {
+FenceResult<void> PostgresqlFence::Impl::write(const TermStamp& stamp, const std::function<Judged(pg_conn*)>& work) {
   if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
   const PGTransactionStatusType state = connection_.state();
   if (state == PQTRANS_INERROR || state == PQTRANS_ACTIVE) {
@@ -124,11 +124,12 @@ FenceResult<void> PostgresqlFence::Impl::write(const TermStamp& stamp, const std
   return *std::move(error);
 }
 
-std::optional<FenceError> PostgresqlFence::Impl::faultOfWork(const Done& done) const {
-  const PGresult* last = done.last.get();
-  if (done.hasLast && !isDone(last)) return connection_.trouble("the work of a fenced write", last);
+std::optional<FenceError> PostgresqlFence::Impl::faultOfWork(const Judged& judged) const {
+  const auto* last = std::get_if<PostgresqlResult>(&judged);
+  if (last != nullptr && !isDone(last->get())) return connection_.trouble("the work of a fenced write", last->get());
   if (PQstatus(connection_.raw()) == CONNECTION_BAD) return connection_.trouble("the work of a fenced write", nullptr);
-  if (!done.wanted) return connection_.misuse("the work of a fenced write has failed, by its own word");
+  if (last == nullptr && !std::get<bool>(judged))
+    return connection_.misuse("the work of a fenced write has failed, by its own word");
   if (connection_.state() == PQTRANS_INERROR) {
     return connection_.misuse(
         "a statement of the work of a fenced write has failed; let the work return it as PostgresqlResult, by which "
@@ -199,7 +200,7 @@ PostgresqlFence::~PostgresqlFence() = default;
 PostgresqlFence::PostgresqlFence(PostgresqlFence&&) noexcept = default;
 PostgresqlFence& PostgresqlFence::operator=(PostgresqlFence&&) noexcept = default;
 
-FenceResult<void> PostgresqlFence::writeJudged(const TermStamp& stamp, const std::function<Done(pg_conn*)>& work) {
+FenceResult<void> PostgresqlFence::writeJudged(const TermStamp& stamp, const std::function<Judged(pg_conn*)>& work) {
   return impl_->write(stamp, work);
 }
 

@@ -10,16 +10,9 @@
 namespace tenure {
 namespace {
 
-aws::Addressing addressingOf(S3Addressing addressing) {
-  switch (addressing) {
-    case S3Addressing::path:
-      return aws::Addressing::path;
-    case S3Addressing::virtualHost:
-      return aws::Addressing::virtualHost;
-    case S3Addressing::automatic:
-      break;
-  }
-  return aws::Addressing::automatic;
+aws::Addressing addressingOf(std::optional<bool> pathStyle) {
+  if (!pathStyle) return aws::Addressing::automatic;
+  return *pathStyle ? aws::Addressing::path : aws::Addressing::virtualHost;
 }
 
 std::shared_ptr<aws::ObjectClient> clientFor(const S3FenceOptions& options, Logger logger) {
@@ -29,7 +22,7 @@ std::shared_ptr<aws::ObjectClient> clientFor(const S3FenceOptions& options, Logg
   client.profile = options.profile;
   client.caFile = options.caFile;
   client.maxReply = options.maxObject + 2 * s3_fence::longestHead;
-  return aws::makeObjectClient(std::move(client), addressingOf(options.addressing), std::move(logger));
+  return aws::makeObjectClient(std::move(client), addressingOf(options.pathStyle), std::move(logger));
 }
 
 }  // namespace

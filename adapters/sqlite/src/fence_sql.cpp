@@ -41,7 +41,7 @@ bool isText(std::string_view text) { return isUtf8(text) && text.find('\0') == s
 /// Replaces each {name} of the templates below.
 class Template {
  public:
-  explicit Template(const FencedTable& fenced) : fenced_{fenced} {}
+  Template(const FencedTable& fenced, std::string_view tokenColumn) : fenced_{fenced}, column_{tokenColumn} {}
 
   [[nodiscard]] std::string fill(std::string_view text) const {
     std::string out;
@@ -59,14 +59,14 @@ class Template {
  private:
   [[nodiscard]] std::string value(std::string_view name) const {
     if (name == "table") return sqlQuoted(fenced_.table, '"');
-    if (name == "column") return sqlQuoted(fenced_.tokenColumn, '"');
+    if (name == "column") return sqlQuoted(column_, '"');
     if (name == "lease") return sqlQuoted(fenced_.lease, '\'');
     if (name == "ticket") return fill("(SELECT ticket FROM tenure_fence_guard WHERE lease = {lease})");
     const std::string fencedBy = "tenure: table " + fenced_.table + " is fenced by lease " + fenced_.lease;
     if (name == "unfenced") return sqlQuoted(fencedBy + ": write inside SqliteFence::write", '\'');
     if (name == "undeletable") return sqlQuoted(fencedBy + ": delete inside SqliteFence::write", '\'');
     if (name == "uncarried") {
-      return sqlQuoted(fencedBy + ": each INSERT and UPDATE must set " + fenced_.tokenColumn + " to its fencing token",
+      return sqlQuoted(fencedBy + ": each INSERT and UPDATE must set " + std::string{column_} + " to its fencing token",
                        '\'');
     }
     if (name == "damaged") {
@@ -82,6 +82,7 @@ class Template {
   }
 
   const FencedTable& fenced_;
+  std::string_view column_;
 };
 
 // A lease without a guard row refuses everything. NULL <> 1 is not true, hence the coalesce.
@@ -153,16 +154,16 @@ END;
 
 }  // namespace
 
-std::string sqliteFenceSql(const FencedTable& fenced) {
+std::string sqliteFenceSql(const FencedTable& fenced, std::string_view tokenColumn) {
   if (fenced.table.empty() || fenced.lease.empty()) {
     throw std::invalid_argument{"sqliteFenceSql: the table or the lease is empty"};
   }
-  if (!isText(fenced.table) || !isText(fenced.lease) || !isText(fenced.tokenColumn)) {
+  if (!isText(fenced.table) || !isText(fenced.lease) || !isText(tokenColumn)) {
     throw std::invalid_argument{"sqliteFenceSql: the table, lease or column is not UTF-8 text without NUL"};
   }
-  const Template filled{fenced};
+  const Template filled{fenced, tokenColumn};
   return sqlite_fence::guardTableSql + filled.fill(prologue) +
-         filled.fill(fenced.tokenColumn.empty() ? closedTable : tokenTable);
+         filled.fill(tokenColumn.empty() ? closedTable : tokenTable);
 }
 
 }  // namespace tenure

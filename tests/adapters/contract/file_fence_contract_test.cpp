@@ -16,8 +16,7 @@ namespace tenure::contract {
 namespace {
 
 using namespace std::chrono_literals;
-static_assert(FencedWriter<FencedFile, FileAppend> && FencedWriter<FencedFile, FileReplace> &&
-              ReadableFence<FencedFile>);
+static_assert(ReadableFence<FencedFile>);
 
 std::string bytesOf(const std::string& path) {
   std::ostringstream out;

@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Trigger, FenceFreezeContract, testing::Values(trigger),
 class PostgresqlFenceSql : public testing::Test {
  protected:
   void guard(const std::string& table, const std::string& lease) const {
-    database_.exec(postgresqlFenceSql({table, lease, schema_.name()}));
+    database_.exec(postgresqlFenceSql({table, lease}, schema_.name()));
   }
   [[nodiscard]] std::string under(const std::string& token, const std::string& sql) const {
     std::string state = database_.tryExec("BEGIN; SET LOCAL tenure.token = '" + token + "'; " + sql + "; COMMIT");
@@ -189,12 +189,12 @@ TEST_F(PostgresqlFenceSql, quotesWhateverNamesThereAre) {
 TEST_F(PostgresqlFenceSql, refusesNamesThatPostgresqlWouldCutOrNotTake) {
   const std::string longest(63, 'x');
   EXPECT_NO_THROW((void)postgresqlFenceSql({longest, "billing"}));
-  for (const PostgresqlFencedTable& bad :
-       {PostgresqlFencedTable{longest + 'x', "billing"}, PostgresqlFencedTable{"", "billing"},
-        PostgresqlFencedTable{"t", ""}, PostgresqlFencedTable{"t", "billing", ""}, PostgresqlFencedTable{"\xFF", "b"},
-        PostgresqlFencedTable{std::string{"t\0", 2}, "b"}}) {
+  for (const FencedTable& bad :
+       {FencedTable{longest + 'x', "billing"}, FencedTable{"", "billing"}, FencedTable{"t", ""},
+        FencedTable{"\xFF", "b"}, FencedTable{std::string{"t\0", 2}, "b"}}) {
     EXPECT_THROW((void)postgresqlFenceSql(bad), std::invalid_argument);
   }
+  EXPECT_THROW((void)postgresqlFenceSql({"t", "billing"}, ""), std::invalid_argument);
 }
 
 TEST_F(PostgresqlFenceSql, aWriterNeedsNoRightOnTheFencesTableAndCannotUseItsFunction) {

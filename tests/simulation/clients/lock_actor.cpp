@@ -136,8 +136,9 @@ class LockActor final : public Actor {
       if (life_.alive) told(one, std::move(result));
       return;
     }
-    one->pending = client_->acquireAsync(key, one->options,
-                                         [this, one](LockResult<Lock> result) { told(one, std::move(result)); });
+    client_->acquireAsync(
+        key, one->options, [this, one](LockResult<Lock> result) { told(one, std::move(result)); },
+        one->cancel.get_token());
   }
   void draw(AcquireOptions& options) {
     const auto lease = world_.plan().lease;
@@ -220,7 +221,8 @@ class LockActor final : public Actor {
     if (one->told == 0) {
       if (!world_.happens(Trouble::cancel)) return;
       one->cancelled = true;
-      return one->pending.cancel();
+      static_cast<void>(one->cancel.request_stop());
+      return;
     }
     if (!one->lock) return;
     checkLoss(*one);
@@ -374,11 +376,11 @@ class LockActor final : public Actor {
     for (const TakingPtr& one : takings) {
       if (one->lock && (one->lock->isHeld())) world_.broke("leads", "a lock is held after its client closed: " + name_);
     }
-    for (const CloseReport::Entry& entry : report.locks) {
-      const auto record = world_.recordOf(entry.key);
+    for (const auto& [key, result] : report.locks) {
+      const auto record = world_.recordOf(key);
       const bool his = record && !record->vanished && !record->released && record->holder == client->candidate();
-      if (entry.result == ReleaseResult::released && his)
-        world_.broke("result", "close() told `released` of " + entry.key.name + ", which is held");
+      if (result == ReleaseResult::released && his)
+        world_.broke("result", "close() told `released` of " + key.name + ", which is held");
     }
     left_.insert(left_.end(), takings.begin(), takings.end());
   }

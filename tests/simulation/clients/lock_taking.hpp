@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <stop_token>
 
 #include <tenure/lockcore/lock_client.hpp>
 
@@ -30,7 +31,7 @@ struct Taking {
   std::optional<TermEnd> loss{};
   std::optional<ReleaseResult> result{};  ///< of a release that was asked for
   ReleaseOptions left{};
-  PendingAcquire pending{};
+  std::stop_source cancel{};
 
   [[nodiscard]] bool over() const {
     return told > 0 && (!lock || (result && *result != ReleaseResult::unknown && *result != ReleaseResult::shared));

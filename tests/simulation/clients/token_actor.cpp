@@ -49,8 +49,8 @@ class TokenActor final : public Actor {
     const auto token = tokens.acquire(key, options);
     if (!life_.alive) return;
     if (token.has_error()) {
-      world_.met(token.error().trouble == LockTokenTrouble::unknown ? "tokenUnknown" : "tokenRefused");
-      return world_.note(life_.name, "gets no token: " + std::string{toString(token.error().trouble)});
+      world_.met(token.error().code == LockErrc::unknown ? "tokenUnknown" : "tokenRefused");
+      return world_.note(life_.name, "gets no token: " + std::string{toString(token.error().code)});
     }
     world_.met("tokenWon");
     keep(*token, "acquires");
@@ -73,7 +73,7 @@ class TokenActor final : public Actor {
         world_.broke("answer", "a renewal gave a version that it did not write");
       return believe(*next);
     }
-    judge(token, next.error().trouble, "renews");
+    judge(token, next.error(), "renews");
   }
   void release(const LockToken& token) {
     static_cast<void>(begin(token));
@@ -81,7 +81,7 @@ class TokenActor final : public Actor {
     const auto result = tokens.release(token, world_.plan().lease);
     world_.frame = nullptr;
     if (!life_.alive) return;
-    if (result.has_error()) return judge(token, result.error().trouble, "releases");
+    if (result.has_error()) return judge(token, result.error(), "releases");
     world_.met("tokenReleased");
     world_.note(token.owner(), "token released: " + std::string{toString(*result)});
     const auto record = world_.recordOf(token.key());
@@ -95,7 +95,7 @@ class TokenActor final : public Actor {
     const auto view = tokens.check(token);
     if (!life_.alive || view.has_error()) return;
     if (view->active != !view->why) world_.broke("answer", "a check tells both");
-    if (view->why == LockTokenTrouble::superseded) superseded(token, "a check");
+    if (view->why && view->why->code == LockErrc::superseded) superseded(token, "a check");
   }
   void resume(const LockToken& token) {
     LockTokens tokens{life_.store, world_.logger()};
@@ -129,22 +129,22 @@ class TokenActor final : public Actor {
     if (!world_.wasOverwritten(token.version()))
       world_.broke("answer", what + " tells `superseded` of the newest token");
   }
-  void judge(const LockToken& token, LockTokenTrouble trouble, const std::string& what) const {
-    world_.note(token.owner(), what + " by token: " + std::string{toString(trouble)});
+  void judge(const LockToken& token, const LockError& error, const std::string& what) const {
+    world_.note(token.owner(), what + " by token: " + std::string{toString(error.code)});
     const auto record = world_.recordOf(token.key());
     const bool his = record && !record->vanished && record->holder == token.owner();
-    if (trouble == LockTokenTrouble::superseded) {
+    if (error.code == LockErrc::superseded) {
       world_.met("tokenSuperseded");
       superseded(token, what);
-    } else if (trouble == LockTokenTrouble::expired) {
+    } else if (error.reason == RevokeReason::expired) {
       world_.met("tokenExpired");
       if (LockTokenAccess::partsOf(token).clockDomain != life_.name)
         world_.broke("answer", "a clock of another boot told `expired`");
-    } else if (trouble == LockTokenTrouble::lost) {
+    } else if (error.code == LockErrc::lost) {
       world_.met("tokenLost");
       if (his && !record->released && record->version == token.version())
         world_.broke("answer", "a token is told to be lost that holds its lock");
-    } else if (trouble == LockTokenTrouble::released) {
+    } else if (error.code == LockErrc::notHeld) {
       if (his && !record->released) world_.broke("answer", "a token is told to be released, and its record is not");
     }
   }

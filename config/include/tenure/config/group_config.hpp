@@ -22,18 +22,12 @@ struct MemoryStoreConfig {
 /// The store section; one alternative for each `store.type`.
 using StoreConfig = std::variant<MemoryStoreConfig, SqliteStoreOptions, DynamoDbStoreOptions>;
 
-struct LogConfig {
-  LogLevel level{LogLevel::info};
-
-  friend bool operator==(const LogConfig&, const LogConfig&) = default;
-};
-
 /// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
 /// from others (heartbeat, guard, ...) stay unset.
 struct GroupConfig {
   GroupOptions options{};
   StoreConfig store{SqliteStoreOptions{}};  ///< has no path yet, so it must be given
-  LogConfig log{};
+  LogLevel logLevel{LogLevel::info};        ///< `log.level`
 
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);
 };
@@ -45,7 +39,7 @@ struct GroupConfig {
 /// use. Each call makes a new object; candidates in one process should share one. The section must have no faults.
 [[nodiscard]] std::shared_ptr<LeaseStore> makeStore(const StoreConfig& store, Logger logger = {});
 
-/// A validated group with its store. Without a logger: lines of `log.level` and above go to stderr.
+/// A validated group with its store. Without a logger: lines of `logLevel` and above go to stderr.
 [[nodiscard]] boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config);
 [[nodiscard]] boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config, Logger logger);
 

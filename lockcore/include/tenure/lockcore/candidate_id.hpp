@@ -1,4 +1,6 @@
-// Who competes: a configured name made unique per process.
+// Who competes. Records hold a candidate's unique text, `name#incarnation`, and it is compared exactly. The name is
+// what people configured and recognise. The incarnation is 128 random bits (32 hex digits), drawn when the candidate is
+// made. So two processes with one name, a restarted process or a cloned machine never share a lease.
 #pragma once
 
 #include <optional>
@@ -6,23 +8,6 @@
 #include <string_view>
 
 namespace tenure {
-
-class RandomSource;
-
-/// `name` is what people configured and recognise. `incarnation` is 128 random bits (32 hex digits), drawn when the
-/// candidate is made. So two processes with one name, a restarted process or a cloned machine never share a lease
-/// (pitfalls: identity = host name, prefix compares).
-struct CandidateId {
-  std::string name;
-  std::string incarnation;
-
-  /// The text that is written into records and compared exactly: `name#incarnation`.
-  [[nodiscard]] std::string text() const { return name + '#' + incarnation; }
-
-  friend bool operator==(const CandidateId&, const CandidateId&) = default;
-
-  [[nodiscard]] static CandidateId make(std::string name, RandomSource& random);
-};
 
 /// Says in one sentence what is wrong with a name; empty if the name may be used. A name is 1..200 bytes of UTF-8
 /// without control characters and without '#'.

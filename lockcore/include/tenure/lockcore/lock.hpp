@@ -115,11 +115,11 @@ class Lock {
   explicit Lock(std::shared_ptr<LockSession> session) noexcept;
   void letGo() noexcept;
   /// Whether this handle was neither moved from nor released.
-  [[nodiscard]] bool isHandle() const noexcept { return session_ && given_.load() == Given::no; }
+  [[nodiscard]] bool isHandle() const noexcept { return session_ && !released_.load(); }
 
-  enum class Given : char { no, up, back };  ///< whether this handle was released; back: others still hold the lock
   std::shared_ptr<LockSession> session_;
-  std::atomic<Given> given_{Given::no};
+  std::atomic<bool> released_{false};      ///< this handle was released
+  std::atomic<bool> leftToOthers_{false};  ///< and others of the term held the lock then
 };
 
 }  // namespace tenure

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
@@ -16,40 +16,9 @@
 
 namespace tenure {
 
-namespace detail {
-
-/// An acquisition that may be cancelled before its PendingAcquire is known.
-class CancellableAcquire {
- public:
-  void begun(PendingAcquire pending) {
-    {
-      const std::lock_guard lock{mutex_};
-      pending_ = pending;
-      if (!cancelled_) return;
-    }
-    pending.cancel();
-  }
-  void cancel() {
-    PendingAcquire known;
-    {
-      const std::lock_guard lock{mutex_};
-      cancelled_ = true;
-      known = pending_;
-    }
-    known.cancel();
-  }
-
- private:
-  std::mutex mutex_;  ///< guards what follows
-  PendingAcquire pending_{};
-  bool cancelled_{false};
-};
-
-}  // namespace detail
-
 /// As LockClient::acquireAsync, but completes with `void(LockResult<Lock>)`. It completes on the executor that is
 /// associated with the token's handler, else on `executor`, which has outstanding work until then. Cancellation (of any
-/// type) calls PendingAcquire::cancel(): the operation completes with LockErrc::cancelled. There is no exception and no
+/// type) stops the acquisition: the operation completes with LockErrc::cancelled. There is no exception and no
 /// error_code: the result says it. A thread of the library posts the completion. Destroy the client before the
 /// execution context, so that this thread is done with it.
 ///
@@ -72,12 +41,12 @@ auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, Ac
         const auto work = std::make_shared<asio::executor_work_guard<std::decay_t<decltype(target)>>>(target);
         // The slot belongs to the handler's executor, and belongs to the handler again once the handler was called. So
         // it is assigned before anything can complete, and cleared before the handler is called.
-        const auto pending = std::make_shared<detail::CancellableAcquire>();
+        std::stop_source stop;
         if (slot.is_connected()) {
           auto free = slot;
-          free.assign([pending](asio::cancellation_type) { pending->cancel(); });
+          free.assign([stop](asio::cancellation_type) mutable { stop.request_stop(); });
         }
-        pending->begun(client.acquireAsync(wanted, how, [shared, work, target, slot](LockResult<Lock> result) {
+        const auto done = [shared, work, target, slot](LockResult<Lock> result) {
           const auto kept = std::make_shared<LockResult<Lock>>(std::move(result));
           asio::dispatch(target, [shared, work, kept, slot] {
             if (slot.is_connected()) {
@@ -88,7 +57,8 @@ auto asyncAcquire(LockClient& client, const Executor& executor, LeaseKey key, Ac
             work->reset();
             std::move(last)(std::move(*kept));
           });
-        }));
+        };
+        client.acquireAsync(wanted, how, done, stop.get_token());
       },
       token, std::move(key), std::move(options));
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -26,6 +27,7 @@ enum class LeaseViewState {
   absent,    ///< there is no record
   released,  ///< the last holder gave it up
   held,      ///< a record says that somebody holds it; only new versions show whether the holder lives
+  corrupt,   ///< a record is there that is not understood; LeaseView::error() says why
 };
 
 /// A copy of what the store had at one moment. It has no power: it releases nothing and renews nothing. Its numbers are
@@ -33,18 +35,26 @@ enum class LeaseViewState {
 /// it would pose as the holder.
 class LeaseView {
  public:
-  LeaseView(LeaseKey key, std::optional<LeaseRecord> record) : key_{std::move(key)}, record_{std::move(record)} {
-    if (record_ && record_->vanished) record_.reset();
+  LeaseView(LeaseKey key, ReadOutcome stored) : key_{std::move(key)} {
+    if (stored.has_error()) {
+      error_ = stored.error();
+    } else if (*stored && !(*stored)->vanished) {
+      record_ = **std::move(stored);
+    }
   }
 
   [[nodiscard]] const LeaseKey& key() const noexcept { return key_; }
   [[nodiscard]] LeaseViewState state() const noexcept {
+    if (error_) return LeaseViewState::corrupt;
     if (!record_) return LeaseViewState::absent;
     return record_->released ? LeaseViewState::released : LeaseViewState::held;
   }
   [[nodiscard]] bool isHeld() const noexcept { return state() == LeaseViewState::held; }
 
-  // These describe the present or last holder; empty or zero if there is no record.
+  /// For `corrupt`.
+  [[nodiscard]] const std::optional<StoreError>& error() const noexcept { return error_; }
+
+  // These describe the present or last holder; empty or zero if there is no record, or none that is understood.
   [[nodiscard]] std::string holder() const { return record_ ? record_->holder : std::string{}; }
   [[nodiscard]] std::uint64_t termNumber() const noexcept { return record_ ? record_->token.value() : 0; }
   /// The record version number, new at each heartbeat. It has no order and proves nothing.
@@ -62,38 +72,16 @@ class LeaseView {
 
  private:
   LeaseKey key_;
-  std::optional<LeaseRecord> record_;
-};
-
-/// One entry of a listing. A record that is not understood is reported as an entry too, beside the good ones.
-struct ListedView {
-  LeaseKey key;
-  StoreResult<LeaseView> view;
+  std::optional<LeaseRecord> record_{};
+  std::optional<StoreError> error_{};
 };
 
 /// What became of each lock when its client closed. No lock is left out, whatever went wrong with another one.
 struct CloseReport {
-  struct Entry {
-    LeaseKey key;
-    ReleaseResult result;
-  };
-  std::vector<Entry> locks{};  ///< those that were held, or being acquired, in the order of their keys
+  std::map<LeaseKey, ReleaseResult> locks{};  ///< those that were held, or being acquired
 
   /// Whether no lock was left behind that has to expire by itself.
   [[nodiscard]] bool clean() const noexcept;
-};
-
-/// An acquisition under way. Dropping this object changes nothing. cancel() ends the acquisition with
-/// LockErrc::cancelled, unless it is already decided. A write that it has begun by then is undone by a release in the
-/// background.
-class PendingAcquire {
- public:
-  PendingAcquire() = default;
-  explicit PendingAcquire(std::weak_ptr<LockSession> session) : session_{std::move(session)} {}
-  void cancel() const;
-
- private:
-  std::weak_ptr<LockSession> session_{};
 };
 
 /// Follows one key without ever competing for it; ends with the handle.
@@ -144,8 +132,11 @@ class LockClient {
   /// LockClientOptions::remembered), so a program that tries once a second wins the lock of a dead holder after about
   /// one lease. `options.waitFor` is ignored. It takes as long as the store takes, at most 5 s.
   [[nodiscard]] LockResult<Lock> tryAcquire(const LeaseKey& key, AcquireOptions options = {});
-  /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call.
-  PendingAcquire acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done);
+  /// As acquire, but without blocking. `done` is called once, on the callback executor, never inside this call. A stop
+  /// of `cancel` ends the acquisition with LockErrc::cancelled, unless it is already decided. A write that it has begun
+  /// by then is undone by a release in the background.
+  void acquireAsync(const LeaseKey& key, AcquireOptions options, std::function<void(LockResult<Lock>)> done,
+                    std::stop_token cancel = {});
 
   /// Acquires all of them or none, one after the other in the order of the keys. All programs share this order, so two
   /// programs that want the same locks never wait for each other in a circle. `options.waitFor` is for all together.
@@ -165,15 +156,17 @@ class LockClient {
   /// The keys that it holds now, in order.
   [[nodiscard]] std::vector<LeaseKey> held() const;
 
-  /// What the store says of a key just now: one read. Blocks.
+  /// What the store says of a key just now: one read. LockErrc::recordCorrupt for a record that is not understood.
+  /// Blocks.
   [[nodiscard]] LockResult<LeaseView> peek(const LeaseKey& key);
-  /// All leases whose name starts with `prefix`, in key order. Blocks.
-  [[nodiscard]] LockResult<std::vector<ListedView>> list(const std::string& prefix);
+  /// All leases whose name starts with `prefix`, in key order. A record that is not understood has a view too
+  /// (`corrupt`), beside the good ones. Blocks.
+  [[nodiscard]] LockResult<std::vector<LeaseView>> list(const std::string& prefix);
   /// As list, for more leases than fit well into memory. `each` is called in this thread for one lease after the other,
   /// and ends the scan by returning false. Needs one call of the store for each of its pages (1 MB on DynamoDB, 1,000
   /// leases on SQLite) and keeps one page at a time. The order is the store's own: by key on SQLite, none on DynamoDB.
   /// An error is returned after `each` was called for everything before it. Blocks.
-  [[nodiscard]] LockResult<void> scan(const std::string& prefix, const std::function<bool(const ListedView&)>& each);
+  [[nodiscard]] LockResult<void> scan(const std::string& prefix, const std::function<bool(const LeaseView&)>& each);
   /// Follows the key. Calls `changed` (which may be empty) when somebody else holds it, or nobody; the callback runs as
   /// Lock::onLost's does. Costs about one read in each heartbeat, or one for each change where the store sends
   /// notifications.

@@ -1,4 +1,4 @@
-// What a lock client answers when it could not do its work.
+// What a lock client, or LockTokens, answers when it could not do its work.
 #pragma once
 
 #include <iosfwd>
@@ -14,24 +14,29 @@
 namespace tenure {
 
 enum class LockErrc {
-  held,              ///< a single attempt (tryAcquire, waitFor 0): another candidate holds it
-  heldBySelf,        ///< this client holds, acquires or releases it just now; the store was not asked
-  timeout,           ///< waitFor is over, and another still holds it, or this client still releases it
+  held,        ///< another candidate holds it: a single attempt (tryAcquire, waitFor 0), and any of LockTokens
+  heldBySelf,  ///< this client holds, acquires or releases it just now; the store was not asked
+  /// waitFor is over, and another still holds it, or this client still releases it. Of LockTokens: nobody was seen
+  /// holding it.
+  timeout,
   missing,           ///< mustExist, and there is no record
   invalidOptions,    ///< bad key or options; nothing was done; all faults are named
   storeUnavailable,  ///< the store could not be asked in time: busy, throttling, connection, time-out
   /// waitFor is over, and an acquisition was sent whose outcome is not known. If it won, or still wins, it is released
-  /// in the background, within a lease. If this process ends before, the lock ends with its lease.
+  /// in the background, within a lease. If this process ends before, the lock ends with its lease. Of a token also: a
+  /// renewal or release was sent whose outcome is not known.
   unknown,
   accessDenied,        ///< the store does not let this process in
   storeMisconfigured,  ///< missing table, wrong schema, bad path
   recordCorrupt,       ///< the record is not understood, and was left alone
-  lost,                ///< the lock is over: expired, taken, gone, closed; Lock::loss() says why
-  notHeld,             ///< the handle was released or moved from
+  lost,                ///< the lock is over: expired, taken, gone, closed; `reason` and Lock::loss() say why
+  notHeld,             ///< the handle was released or moved from; the term of the token was released
   cancelled,           ///< the acquisition was cancelled, or its client closed, before it was decided
   closed,              ///< the client was closed before
   wouldBlock,          ///< called on a thread of the client's own scheduler, where waiting would wait for itself
   forked,              ///< this process is a forked child of the one that made the client
+  malformed,           ///< the text is no token: foreign, truncated, edited, or of another version; nothing was sent
+  superseded,          ///< the lock was renewed with this token elsewhere; only the newer token counts
 };
 
 /// The enumerator's name.
@@ -41,10 +46,12 @@ std::ostream& operator<<(std::ostream& out, LockErrc code);
 struct LockError {
   LockErrc code;
   std::string message;                   ///< what was wrong, with which lock, what to do; one sentence or two
-  std::optional<HolderInfo> holder{};    ///< who holds it: for held and timeout
+  std::optional<HolderInfo> holder{};    ///< who holds it, if that is known: for held, timeout, lost and superseded
   std::optional<StoreError> store{};     ///< what the store said
   OptionFaults faults{};                 ///< for invalidOptions: all of them
   std::optional<RevokeReason> reason{};  ///< for lost
+
+  friend bool operator==(const LockError&, const LockError&) = default;
 };
 
 /// Makes `result<T, LockError>::value()` throw std::runtime_error with the message.

@@ -9,54 +9,18 @@
 #include <string>
 #include <string_view>
 
-#include <boost/system/result.hpp>
-
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/lock_error.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/outcomes.hpp>
-#include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
 
 struct LockTokenParts;
-
-/// Why an operation with tokens did not do what was asked for.
-enum class LockTokenTrouble {
-  malformed,   ///< the text is no token: foreign, truncated, edited, or of another version; nothing was sent
-  misuse,      ///< options out of range, or an invalid key; nothing was sent
-  held,        ///< somebody else holds the lock, and the caller did not want to wait, or waited long enough
-  timedOut,    ///< the wait is over, and nobody else was seen holding the lock either
-  expired,     ///< the token's lease is over by this machine's clock; an expired lock never revives: acquire it again
-  released,    ///< this term of the lock was released
-  superseded,  ///< the lock was renewed with this token elsewhere; only the newer token counts
-  lost,        ///< somebody else has taken the lock, or its record is gone
-  unknown,     ///< a write was not answered, and the wait ended before a read could show whether it was applied
-  store,       ///< the store cannot be reached, refuses, or holds a record that is not understood
-};
-
-[[nodiscard]] std::string_view toString(LockTokenTrouble trouble) noexcept;
-std::ostream& operator<<(std::ostream& out, LockTokenTrouble trouble);
-
-struct LockTokenError {
-  LockTokenTrouble trouble{LockTokenTrouble::store};
-  std::string message;  ///< what was wrong, where, and what to do
-  /// With `held` and `lost`: who has the lock, if the record says so.
-  std::optional<HolderInfo> holder{};
-  /// With `store`: the class of the trouble.
-  std::optional<ErrorClass> storeError{};
-
-  friend bool operator==(const LockTokenError&, const LockTokenError&) = default;
-};
-
-/// Makes `result<T, LockTokenError>::value()` throw std::runtime_error with the message.
-[[noreturn]] void throw_exception_from_error(const LockTokenError& error, const boost::source_location& where);
-
-template <class T>
-using LockTokenResult = boost::system::result<T, LockTokenError>;
 
 /// What a token says about itself and its lock. Only LockTokens and `from` make one. It is cheap to copy and immutable,
 /// so any thread may read it. A renewal gives a new token; the old one has no power any more.
@@ -67,7 +31,7 @@ class LockToken {
  public:
   /// Reads what text() wrote. `malformed` says whether the text is no token at all, is cut off, was changed, or has
   /// another version. Text after the token is refused too, except line breaks at the end.
-  [[nodiscard]] static LockTokenResult<LockToken> from(std::string_view text);
+  [[nodiscard]] static LockResult<LockToken> from(std::string_view text);
 
   /// One word of printable ASCII that no shell treats specially, at most maxTextBytes long:
   /// `tenure-lock:1,key=...,owner=...,version=...,lease=30000ms,token=7,boot=...,clock=...,since=...,store=...,sum=...`
@@ -128,22 +92,12 @@ struct TokenRenewOptions {
   friend bool operator==(const TokenRenewOptions&, const TokenRenewOptions&) = default;
 };
 
-/// How a release ended. In all cases the caller holds nothing any more.
-enum class TokenRelease {
-  released,  ///< by this call
-  notHeld,   ///< it was released before, or its record is gone
-  lost,      ///< somebody else had taken it over; that lock was not touched
-};
-
-[[nodiscard]] std::string_view toString(TokenRelease release) noexcept;
-std::ostream& operator<<(std::ostream& out, TokenRelease release);
-
 /// What is known now about a token's lock.
 struct TokenView {
   /// True: the store has the record as this token left it, and the lease is not over as far as a clock here can tell.
   bool active{false};
-  /// Why it is not active: expired, released, superseded or lost.
-  std::optional<LockTokenTrouble> why{};
+  /// Why it is not active: `lost` (with the reason), `notHeld` if its term was released, or `superseded`.
+  std::optional<LockError> why{};
   /// LockToken::remaining(): empty if only the store can tell.
   std::optional<std::chrono::nanoseconds> remaining{};
   /// Who has the lock now, if anybody has (with `active`: this token's owner).
@@ -175,30 +129,30 @@ class LockTokens {
   /// errors end the call. `waitFor` is a bound whatever the store answers (its calls return at once, by its contract),
   /// and a single attempt (0) takes no longer than 5 s. `unknown` says that a write was not answered in that time. If
   /// it arrived, it is taken back in the background, as long as this process lives and for one lease.
-  [[nodiscard]] LockTokenResult<LockToken> acquire(const LeaseKey& key, const TokenAcquireOptions& options = {});
+  [[nodiscard]] LockResult<LockToken> acquire(const LeaseKey& key, const TokenAcquireOptions& options = {});
 
   /// The new token replaces the old one, which has no power from then on. If two callers renew with one token, one wins
-  /// and the other is told `superseded`. `expired`, without a request, if the lease is over by this machine's clock. A
-  /// token from another machine is judged by the store alone: if the record is still as the token left it, nobody can
-  /// have held the lock in between.
-  [[nodiscard]] LockTokenResult<LockToken> renew(const LockToken& token, const TokenRenewOptions& options = {});
+  /// and the other is told `superseded`. `lost` (reason `expired`), without a request, if the lease is over by this
+  /// machine's clock. A token from another machine is judged by the store alone: if the record is still as the token
+  /// left it, nobody can have held the lock in between.
+  [[nodiscard]] LockResult<LockToken> renew(const LockToken& token, const TokenRenewOptions& options = {});
 
-  /// Idempotent: a second call gives `notHeld`. Never touches the lock of somebody else, nor of a newer token
-  /// (`superseded`).
-  [[nodiscard]] LockTokenResult<TokenRelease> release(const LockToken& token,
-                                                      std::chrono::milliseconds budget = std::chrono::milliseconds{
-                                                          10'000});
+  /// `released` by this call, or `notHeld`: it was released before, or its record is gone. So a second call gives
+  /// `notHeld`. Never touches the lock of somebody else (the error `lost`), nor of a newer token (`superseded`). In all
+  /// these cases but the last the caller holds nothing any more.
+  [[nodiscard]] LockResult<ReleaseResult> release(const LockToken& token,
+                                                  std::chrono::milliseconds budget = std::chrono::milliseconds{10'000});
 
   /// One read. Only the store's errors are returned as errors.
-  [[nodiscard]] LockTokenResult<TokenView> check(const LockToken& token);
+  [[nodiscard]] LockResult<TokenView> check(const LockToken& token);
   /// check().active
-  [[nodiscard]] LockTokenResult<bool> isActive(const LockToken& token);
+  [[nodiscard]] LockResult<bool> isActive(const LockToken& token);
 
   /// For a token that was lost while its lock is still held: renews the lock whose record names exactly this owner text
   /// (`name#incarnation`), and gives a new token. The bearer of the old token is told `superseded`. `lost` if another
-  /// candidate holds the lock, `released` if nobody does.
-  [[nodiscard]] LockTokenResult<LockToken> resume(const LeaseKey& key, const std::string& owner,
-                                                  const TokenRenewOptions& options = {});
+  /// candidate holds the lock, `notHeld` if nobody does.
+  [[nodiscard]] LockResult<LockToken> resume(const LeaseKey& key, const std::string& owner,
+                                             const TokenRenewOptions& options = {});
 
  private:
   std::shared_ptr<LeaseStore> store_;

@@ -100,17 +100,6 @@ struct HolderInfo {
   friend bool operator==(const HolderInfo&, const HolderInfo&) = default;
 };
 
-/// How late heartbeats are: from when a heartbeat was due until the store acknowledged a renewal. So it contains the
-/// time that the process, the queue of the store and the store itself take. A heartbeat that was due before the term
-/// was won (because its acquisition waited that long) counts from when the term was won: nobody could have sent it
-/// earlier. A lease whose heartbeat would come too late is given up at its deadline, whatever this says.
-struct HeartbeatLag {
-  std::chrono::nanoseconds last{0};   ///< of the last acknowledged heartbeat; zero: none yet
-  std::chrono::nanoseconds worst{0};  ///< of all terms
-
-  friend bool operator==(const HeartbeatLag&, const HeartbeatLag&) = default;
-};
-
 /// A consistent picture of one candidate, for status displays.
 struct LeaseStatus {
   LeaseState state{LeaseState::idle};
@@ -130,7 +119,13 @@ struct LeaseStatus {
   /// own oscillator. Beyond 500 (with the default guard) only the fence keeps two leaders apart, and a warning is
   /// logged.
   std::optional<double> clockRatePpm{};
-  HeartbeatLag heartbeatLag{};
+  /// How late the last acknowledged heartbeat was: from when it was due until the store acknowledged a renewal. So it
+  /// contains the time that the process, the queue of the store and the store itself take. Zero: none yet. A heartbeat
+  /// that was due before the term was won (because its acquisition waited that long) counts from when the term was won:
+  /// nobody could have sent it earlier. A lease whose heartbeat would come too late is given up at its deadline,
+  /// whatever this says.
+  std::chrono::nanoseconds heartbeatLag{0};
+  std::chrono::nanoseconds worstHeartbeatLag{0};  ///< of all terms
 };
 
 }  // namespace tenure

@@ -99,6 +99,8 @@ concept FenceAnswer = detail::isFenceResult<Result>;
 /// 4. **Reported in one vocabulary.** StaleToken for a lower token, ForeignTerm for an equal token of another holder;
 ///    both name the tokens. Everything else is WriteTrouble; bad stamps are `misconfigured` before anything is sent.
 ///
+/// (FencedFile keeps them in append() and replace().)
+///
 /// `write(term, what...)` is the same for callers that have a Leadership: TermOver, without a request, once it is not
 /// valid any more; and a stale token ends the term (underTerm).
 ///
@@ -115,6 +117,12 @@ concept FencedWriter = requires(Writer& writer, const TermStamp& stamp, const Fe
 template <class Writer>
 concept ReadableFence = requires(Writer& writer, const std::string& lease) {
   { writer.highestSeen(lease) } -> std::same_as<FenceResult<std::optional<TermStamp>>>;
+};
+
+/// A table of yours that a database itself keeps former leaders out of (postgresqlFenceSql, sqliteFenceSql).
+struct FencedTable {
+  std::string table;  ///< exists; one name, without a schema
+  std::string lease;  ///< as in TermStamp
 };
 
 }  // namespace tenure

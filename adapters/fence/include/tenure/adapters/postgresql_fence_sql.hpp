@@ -4,15 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/adapters/fenced_writer.hpp>
 #include <tenure/lockcore/fence.hpp>
 
 namespace tenure {
-
-struct PostgresqlFencedTable {
-  std::string table;             ///< exists; one name, without the schema
-  std::string lease;             ///< as in TermStamp
-  std::string schema{"public"};  ///< of the table; the fence's own table and function are put there too
-};
 
 /// Codes of the errors that the script's trigger raises, besides those of PostgreSQL.
 inline constexpr std::string_view postgresqlUnfencedState = "TF001";  ///< no token, a bad one, or another lease's
@@ -21,8 +16,9 @@ inline constexpr std::string_view postgresqlForeignState = "TF003";   ///< an eq
 inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the remembered token is above every valid one
 
 /// A script for psql or a migration, for PostgreSQL 14 and later. The table's owner runs it. It contains a transaction
-/// of its own and may be run again. PostgreSQL itself then enforces the fence on every statement that inserts into,
-/// updates, deletes from or truncates the table, whoever sends it: old code, psql, other languages.
+/// of its own and may be run again. `schema` is the table's; the fence's own table and function are put there too.
+/// PostgreSQL itself then enforces the fence on every statement that inserts into, updates, deletes from or truncates
+/// the table, whoever sends it: old code, psql, other languages.
 ///
 /// A writer states its term in the transaction that writes, before the first statement on the table:
 ///
@@ -44,7 +40,7 @@ inline constexpr std::string_view postgresqlDamagedState = "TF004";   ///< the r
 ///
 /// Throws std::invalid_argument if a name is empty, is not UTF-8 or holds a NUL, or if the table or schema is longer
 /// than the 63 bytes that PostgreSQL keeps of a name.
-[[nodiscard]] std::string postgresqlFenceSql(const PostgresqlFencedTable& fenced);
+[[nodiscard]] std::string postgresqlFenceSql(const FencedTable& fenced, std::string_view schema = "public");
 
 /// Only the fence's table, with the rule that its tokens only rise, in this schema (not quoted yet). It is a part of
 /// the script above. PostgresqlFence::open runs it where the table is missing.

@@ -18,14 +18,6 @@ struct FencedFileOptions {
   std::chrono::milliseconds lockTimeout{1'000};
 };
 
-/// What to write.
-struct FileAppend {
-  std::string_view bytes;  ///< a line with its newline, a record; becomes part of the file whole or not at all
-};
-struct FileReplace {
-  std::string_view bytes;  ///< the whole new content
-};
-
 /// Keeps former leaders out of a file. Beside PATH it keeps `PATH.fence`. This file holds the highest token of each
 /// lease and its holder, and the length of the accepted content. One rename of it makes a write and its token valid
 /// together. Bytes after the accepted length come from a writer that was killed and were never accepted: read() does
@@ -62,25 +54,20 @@ class FencedFile {
   FencedFile(FencedFile&&) noexcept;
   FencedFile& operator=(FencedFile&&) noexcept;
 
-  /// Locks; checks the stamp; writes and syncs; makes the write valid together with its token. A refusal comes before
-  /// anything is written. WriteTrouble has `mayBeWritten` only for a fault after the step that makes the write valid:
-  /// then the write counts, unless the power fails too.
-  [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const FileAppend& what);
-  [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const FileReplace& what);
+  /// `bytes` becomes part of the file whole or not at all: a line with its newline, a record. Locks; checks the stamp;
+  /// writes and syncs; makes the write valid together with its token. A refusal comes before anything is written.
+  /// WriteTrouble has `mayBeWritten` only for a fault after the step that makes the write valid: then the write counts,
+  /// unless the power fails too.
+  [[nodiscard]] FenceResult<void> append(const TermStamp& stamp, std::string_view bytes);
+  /// The same, with `bytes` as the whole new content.
+  [[nodiscard]] FenceResult<void> replace(const TermStamp& stamp, std::string_view bytes);
 
   /// The same under a term: TermOver once the term is not valid any more; a stale token ends the term.
-  template <class What>
-  [[nodiscard]] FenceResult<void> write(const FencedTerm& term, const What& what) {
-    return underTerm(term, [&](const TermStamp& stamp) { return write(stamp, what); });
+  [[nodiscard]] FenceResult<void> append(const FencedTerm& term, std::string_view bytes) {
+    return underTerm(term, [&](const TermStamp& stamp) { return append(stamp, bytes); });
   }
-
-  template <class StampOrTerm>
-  [[nodiscard]] FenceResult<void> append(const StampOrTerm& as, std::string_view bytes) {
-    return write(as, FileAppend{bytes});
-  }
-  template <class StampOrTerm>
-  [[nodiscard]] FenceResult<void> replace(const StampOrTerm& as, std::string_view bytes) {
-    return write(as, FileReplace{bytes});
+  [[nodiscard]] FenceResult<void> replace(const FencedTerm& term, std::string_view bytes) {
+    return underTerm(term, [&](const TermStamp& stamp) { return replace(stamp, bytes); });
   }
 
   /// The accepted content. If a writer was killed before its call returned, its last write may or may not be part of

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <variant>
 
 #include <tenure/adapters/fenced_writer.hpp>
 #include <tenure/lockcore/fence.hpp>
@@ -37,14 +38,11 @@ struct PostgresqlFenceOptions {
 /// The result of a statement; owns the PGresult. If a work returns it, its error is classified by SQLSTATE.
 class PostgresqlResult {
  public:
-  explicit PostgresqlResult(pg_result* result) noexcept : result_{result} {}
+  explicit PostgresqlResult(pg_result* result) noexcept;
   [[nodiscard]] pg_result* get() const noexcept { return result_.get(); }
 
  private:
-  struct Clear {
-    void operator()(pg_result* result) const noexcept;
-  };
-  std::unique_ptr<pg_result, Clear> result_;
+  std::unique_ptr<pg_result, void (*)(pg_result*)> result_;
 };
 
 /// Keeps former leaders out of a database. Each write carries the stamp of its term; the fence remembers the highest
@@ -100,14 +98,10 @@ class PostgresqlFence {
     if constexpr (std::is_void_v<Result>) {
       return writeJudged(stamp, [&work](pg_conn* connection) {
         work(connection);
-        return Done{true, PostgresqlResult{nullptr}};
-      });
-    } else if constexpr (std::is_same_v<Result, bool>) {
-      return writeJudged(stamp, [&work](pg_conn* connection) {
-        return Done{work(connection), PostgresqlResult{nullptr}};
+        return true;
       });
     } else {
-      return writeJudged(stamp, [&work](pg_conn* connection) { return Done{true, work(connection), true}; });
+      return writeJudged(stamp, [&work](pg_conn* connection) { return work(connection); });
     }
   }
 
@@ -123,15 +117,11 @@ class PostgresqlFence {
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
  private:
-  /// What the work returned about itself.
-  struct Done {
-    bool wanted;
-    PostgresqlResult last;
-    bool hasLast{false};
-  };
+  /// What a work says of itself: whether the write is wanted, or the result of its last statement.
+  using Judged = std::variant<bool, PostgresqlResult>;
   class Impl;
   explicit PostgresqlFence(std::unique_ptr<Impl> impl) noexcept;
-  [[nodiscard]] FenceResult<void> writeJudged(const TermStamp& stamp, const std::function<Done(pg_conn*)>& work);
+  [[nodiscard]] FenceResult<void> writeJudged(const TermStamp& stamp, const std::function<Judged(pg_conn*)>& work);
 
   std::unique_ptr<Impl> impl_;
 };

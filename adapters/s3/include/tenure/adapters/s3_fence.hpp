@@ -18,19 +18,15 @@ namespace aws {
 class ObjectClient;
 }
 
-enum class S3Addressing {
-  automatic,    ///< by the host at AWS, unless the bucket's name has a dot in it; by the path at other endpoints
-  path,         ///< https://endpoint/bucket/key
-  virtualHost,  ///< https://bucket.endpoint/key
-};
-
 struct S3FenceOptions {
   std::string bucket{};    ///< required
   std::string region{};    ///< empty: as the SDKs find it
   std::string endpoint{};  ///< empty: as the SDKs find it
   std::string profile{};
   std::string caFile{};
-  S3Addressing addressing{S3Addressing::automatic};
+  /// True: https://endpoint/bucket/key. False: https://bucket.endpoint/key. Unset: false at AWS, unless the bucket's
+  /// name has a dot in it; true at other endpoints.
+  std::optional<bool> pathStyle{};
   /// A small object of the fence itself, with which it tests whether the server honours conditions at all.
   std::string probeKey{".tenure-fence-probe"};
   std::size_t maxObject{64U << 20U};                ///< bytes of one object; a write holds them twice in memory

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include <tenure/adapters/fenced_writer.hpp>
@@ -94,29 +95,23 @@ class SqliteFence {
   std::unique_ptr<Impl> impl_;
 };
 
-struct FencedTable {
-  std::string table;  ///< in the main database; exists
-  std::string lease;  ///< as in TermStamp
-  /// An integer column for the fencing token of the writer that wrote a row last. Empty: the table has no such column,
-  /// and only SqliteFence::write can change it.
-  std::string tokenColumn{};
-};
-
-/// A script of triggers for a migration or `sqlite3_exec`; run it in a transaction. It may be run again, also after
-/// the table has changed. SQLite itself then enforces the fence (RAISE(ABORT), SQLITE_CONSTRAINT_TRIGGER) on every
-/// writer: old code, the sqlite3 shell, programs in other languages that know nothing of this library.
+/// A script of triggers for a migration or `sqlite3_exec`, for a table of the main database; run it in a transaction.
+/// It may be run again, also after the table has changed. SQLite itself then enforces the fence (RAISE(ABORT),
+/// SQLITE_CONSTRAINT_TRIGGER) on every writer: old code, the sqlite3 shell, programs in other languages that know
+/// nothing of this library.
 ///
 /// - Inside SqliteFence::write for that lease everything is allowed: the fence has checked the term.
-/// - With a `tokenColumn` plain SQL may INSERT and UPDATE too, if each row carries the writer's token. A token lower
-///   than the highest seen is refused, a higher one is remembered. An UPDATE must *name* the column, so that a
-///   forgotten token is detected at once and not only at the next change of leaders. (Only the token is compared, not
-///   the holder.)
+/// - `tokenColumn` is an integer column for the fencing token of the writer that wrote a row last. Without it only
+///   SqliteFence::write can change the table. With it plain SQL may INSERT and UPDATE too, if each row carries the
+///   writer's token. A token lower than the highest seen is refused, a higher one is remembered. An UPDATE must *name*
+///   the column, so that a forgotten token is detected at once and not only at the next change of leaders. (Only the
+///   token is compared, not the holder.)
 /// - DELETE carries no token and is refused.
 ///
 /// What a trigger cannot see is not fenced: dropping the table or the triggers, the deletions of REPLACE and of foreign
 /// keys (`ON DELETE CASCADE`) into other tables. Undo it with `DROP TRIGGER`; the names start with `tenure_fence_`.
 ///
 /// Throws std::invalid_argument if the table or the lease is empty, or a text is not UTF-8 or holds a NUL.
-[[nodiscard]] std::string sqliteFenceSql(const FencedTable& fenced);
+[[nodiscard]] std::string sqliteFenceSql(const FencedTable& fenced, std::string_view tokenColumn = {});
 
 }  // namespace tenure

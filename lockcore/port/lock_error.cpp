@@ -11,7 +11,15 @@
 namespace tenure {
 namespace {
 
-LockErrc codeOf(ErrorClass errorClass) {
+/// The time in seconds, with tenths.
+std::string seconds(std::chrono::nanoseconds time) {
+  const auto tenths = time / std::chrono::milliseconds{100};
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
+}
+
+}  // namespace
+
+LockErrc lockErrcOf(ErrorClass errorClass) {
   switch (errorClass) {
     case ErrorClass::transient:
     case ErrorClass::throttled:
@@ -25,14 +33,6 @@ LockErrc codeOf(ErrorClass errorClass) {
   }
   return LockErrc::storeUnavailable;
 }
-
-/// The time in seconds, with tenths.
-std::string seconds(std::chrono::nanoseconds time) {
-  const auto tenths = time / std::chrono::milliseconds{100};
-  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
-}
-
-}  // namespace
 
 std::string_view toString(LockErrc code) noexcept {
   switch (code) {
@@ -68,6 +68,10 @@ std::string_view toString(LockErrc code) noexcept {
       return "wouldBlock";
     case LockErrc::forked:
       return "forked";
+    case LockErrc::malformed:
+      return "malformed";
+    case LockErrc::superseded:
+      return "superseded";
   }
   return "invalid";
 }
@@ -79,7 +83,7 @@ void throw_exception_from_error(const LockError& error, const boost::source_loca
 }
 
 LockError storeError(const LeaseKey& key, const StoreError& error) {
-  LockError out{codeOf(error.errorClass), "lock " + toString(key) + ": " + error.message};
+  LockError out{lockErrcOf(error.errorClass), "lock " + toString(key) + ": " + error.message};
   out.store = error;
   return out;
 }

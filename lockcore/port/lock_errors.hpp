@@ -1,4 +1,4 @@
-// The texts of a lock client's errors, all in one place.
+// What errors of locks and of lock tokens have in common.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 namespace tenure {
 
+[[nodiscard]] LockErrc lockErrcOf(ErrorClass errorClass);
 [[nodiscard]] LockError storeError(const LeaseKey& key, const StoreError& error);
 [[nodiscard]] LockError faultsError(const LeaseKey& key, OptionFaults faults);
 /// `web-1#6f... (term 41) for 12.3 s; its version has not changed for 1.2 s of its lease of 10 s`.
