@@ -6,6 +6,7 @@
 
 #include "cli/commands/config_file.hpp"
 #include "config/src/config_keys.hpp"
+#include "config/src/schema.hpp"
 #include "environment.hpp"
 #include "output.hpp"
 
@@ -101,7 +102,7 @@ void replaceAll(std::string& text, std::string_view what, std::string_view by) {
 
 /// A fault in terms of what the user typed: a user who typed --lease never saw lease.duration.
 std::string asGiven(const OptionFault& fault, const LockArguments& arguments) {
-  std::string text = (fault.key == "group" ? "the lock's name" : fault.key) + ": " + fault.message;
+  std::string text = (fault.field == "group" ? "the lock's name" : config::keyOf(fault.field)) + ": " + fault.message;
   const bool byWords = arguments.store.config.empty();
   if (byWords || arguments.lease) replaceAll(text, "lease.duration", "--lease");
   if (byWords || arguments.heartbeat) replaceAll(text, "lease.heartbeat", "--heartbeat");

@@ -17,7 +17,7 @@ struct StoreType {
   std::string about;  ///< when to use it, in a sentence
   StoreConfig defaults;
   std::vector<KeySpec> keys;  ///< besides `store.type`; only called while `defaults`' alternative is held
-  /// What is wrong with the values. Without side effects.
+  /// What the options' own check finds. Without side effects.
   std::function<OptionFaults(const StoreConfig& store)> faults;
   /// Makes relative paths relative to `directory`.
   std::function<void(StoreConfig& store, const std::filesystem::path& directory)> resolvePaths;

@@ -51,7 +51,7 @@ std::optional<LockTokenError> refusalOf(const LeaseKey& key, const std::string& 
   if (const auto fault = refusalOfLease(options.lease)) faults.push_back(fault->message);
   if (options.waitFor && options.waitFor->count() < 0) faults.emplace_back("the wait is negative");
   for (const OptionFault& fault : store.faultsOfPayload(key, options.data, options.attributes)) {
-    faults.push_back("the " + fault.key + ": " + fault.message);
+    faults.push_back("the " + fault.field + ": " + fault.message);
   }
   if (faults.empty()) return std::nullopt;
   std::string all = faults.front();

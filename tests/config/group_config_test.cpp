@@ -102,9 +102,9 @@ TEST(GroupConfig, FaultsOfAPlainStructAreAllToldAndNothingIsMade) {
   GroupConfig config;  // no group, no path
   config.options.candidate.priority = 51;
   config.options.lease.heartbeat = 9s;
-  std::vector<std::string> keys;
-  for (const OptionFault& fault : faultsOf(config)) keys.push_back(fault.key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"group", "candidate.priority", "lease.heartbeat", "store.path"}));
+  std::vector<std::string> fields;
+  for (const OptionFault& fault : faultsOf(config)) fields.push_back(fault.field);
+  EXPECT_EQ(fields, (std::vector<std::string>{"group", "candidate.priority", "lease.heartbeat", "store.path"}));
   const auto group = makeGroup(config);
   ASSERT_FALSE(group);
   EXPECT_EQ(group.error(), faultsOf(config));

@@ -49,7 +49,7 @@ std::string tagsText(const Tags& tags) {
 
 Codec<std::chrono::seconds> daysCodec() {
   using std::chrono::seconds;
-  const auto exact = durationCodec(std::chrono::hours{24 * 7}, std::chrono::hours{10'000});
+  const auto exact = durationCodec({DynamoDbRanges::ttl.least, DynamoDbRanges::ttl.most});
   const auto parse = [exact](std::string_view text) -> boost::system::result<seconds, ValueFault> {
     const auto value = exact.parse(text);
     if (!value) return value.error();
@@ -115,21 +115,22 @@ void addRecordKeys(std::vector<KeySpec>& keys) {
 
 void addTableKeys(std::vector<KeySpec>& keys) {
   keys.push_back(keySpec<bool>(
-      {"store.create_table", "", "", "Whether a missing table is created."}, boolCodec(),
+      {"store.create_table", "", "", "Whether a missing table is created.", "store.tableOptions.create"}, boolCodec(),
       [](auto& config) -> auto& { return optionsOf(config).tableOptions.create; }));
-  constexpr unsigned mostCapacity = 40'000;
   keys.push_back(keySpec<unsigned>(
-      {"store.read_capacity", "on demand", "5", "Provisioned read capacity of a table that is created."},
-      wholeNumberCodec(1, mostCapacity),
+      {"store.read_capacity", "on demand", "5", "Provisioned read capacity of a table that is created.",
+       "store.tableOptions.readCapacity"},
+      wholeNumberCodec(DynamoDbRanges::capacity),
       [](auto& config) -> auto& { return optionsOf(config).tableOptions.readCapacity; }));
   keys.back().derived = [](const GroupConfig&) { return "on demand"; };
   keys.push_back(keySpec<unsigned>(
-      {"store.write_capacity", "on demand", "5", "Provisioned write capacity of a table that is created."},
-      wholeNumberCodec(1, mostCapacity),
+      {"store.write_capacity", "on demand", "5", "Provisioned write capacity of a table that is created.",
+       "store.tableOptions.writeCapacity"},
+      wholeNumberCodec(DynamoDbRanges::capacity),
       [](auto& config) -> auto& { return optionsOf(config).tableOptions.writeCapacity; }));
   keys.back().derived = [](const GroupConfig&) { return "on demand"; };
   KeySpec tags = keySpec<Tags>(
-      {"store.tags", "none", "team=billing,env=prod", "Tags of a table that is created."},
+      {"store.tags", "none", "team=billing,env=prod", "Tags of a table that is created.", "store.tableOptions.tags"},
       {"text", "name=value, several with commas between", parseTags, tagsText},
       [](auto& config) -> auto& { return optionsOf(config).tableOptions.tags; });
   tags.get = [](const GroupConfig& config) -> std::optional<std::string> {
@@ -140,14 +141,9 @@ void addTableKeys(std::vector<KeySpec>& keys) {
   tags.derived = [](const GroupConfig&) { return "none"; };
   keys.push_back(std::move(tags));
   keys.push_back(keySpec<bool>(
-      {"store.point_in_time_recovery", "", "", "Whether a table that is created gets point-in-time recovery."},
+      {"store.point_in_time_recovery", "", "", "Whether a table that is created gets point-in-time recovery.",
+       "store.tableOptions.pointInTimeRecovery"},
       boolCodec(), [](auto& config) -> auto& { return optionsOf(config).tableOptions.pointInTimeRecovery; }));
-}
-
-OptionFaults faults(const StoreConfig& store) {
-  OptionFaults found = faultsOf(std::get<DynamoDbStoreOptions>(store));
-  for (OptionFault& fault : found) fault.key = "store." + fault.key;
-  return found;
 }
 
 void resolvePaths(StoreConfig& store, const std::filesystem::path& directory) {
@@ -169,7 +165,7 @@ StoreType dynamodbStoreType() {
   addPlaceKeys(type.keys);
   addRecordKeys(type.keys);
   addTableKeys(type.keys);
-  type.faults = faults;
+  type.faults = [](const StoreConfig& store) { return faultsOf(std::get<DynamoDbStoreOptions>(store)); };
   type.resolvePaths = resolvePaths;
   type.make = [](const StoreConfig& store, Logger logger) {
     return makeDynamoDbStore(std::get<DynamoDbStoreOptions>(store), std::move(logger));

@@ -32,7 +32,7 @@ std::string pathFault(const std::string& path) {
 OptionFaults faults(const StoreConfig& store) {
   std::string fault = pathFault(std::get<SqliteStoreOptions>(store).path);
   if (fault.empty()) return {};
-  return {{"store.path", std::move(fault)}};
+  return {{"path", std::move(fault)}};
 }
 
 void resolvePaths(StoreConfig& store, const std::filesystem::path& directory) {

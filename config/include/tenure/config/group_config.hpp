@@ -38,7 +38,8 @@ struct GroupConfig {
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);
 };
 
-/// Every fault of the values, with keys as in YAML; empty if makeGroup would succeed. It has no side effects.
+/// Every fault of the values, those of the store's with "store." before the field; empty if makeGroup would succeed. It
+/// has no side effects.
 [[nodiscard]] OptionFaults faultsOf(const GroupConfig& config);
 
 /// The store that the section describes. This makes no request and opens no file; that happens at the store's first
