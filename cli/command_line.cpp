@@ -13,7 +13,6 @@ namespace {
 
 using config::closest;
 using config::didYouMean;
-using config::inQuotes;
 using config::listed;
 
 /// The command that was typed, as far as it was recognised.

@@ -149,7 +149,7 @@ std::optional<std::string> LockParser::missing() const {
                        : "give the lock token (- reads it from stdin), or set TENURE_LOCK_TOKEN";
       }
       if (!byOwner && parsed_.target != "-" && !parsed_.target.starts_with(lockTokenPrefix)) {
-        return config::inQuotes(parsed_.target) +
+        return inQuotes(parsed_.target) +
                " is no lock token: give the one that tenure lock acquire printed (- reads it from stdin), or the "
                "lock's name with --owner OWNER";
       }

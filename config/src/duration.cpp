@@ -10,8 +10,6 @@
 namespace tenure {
 namespace {
 
-using config::inQuotes;
-
 struct Unit {
   std::string_view name;
   std::int64_t milliseconds;
