@@ -48,8 +48,10 @@ template <typename T>
 [[nodiscard]] const T* setValue(const std::optional<T>& field) {
   return field ? &*field : nullptr;
 }
-/// An empty text means "not set"; no key takes an empty text from YAML.
-[[nodiscard]] inline const std::string* setValue(const std::string& field) { return field.empty() ? nullptr : &field; }
+/// An empty text, list or map means "not set"; no key takes one from YAML.
+template <typename T>
+requires requires(const T& field) { field.empty(); }
+[[nodiscard]] const T* setValue(const T& field) { return field.empty() ? nullptr : &field; }
 
 /// `access` gives the field (a T or an optional<T>) of a GroupConfig, const or not.
 template <typename T, typename Access>

@@ -120,11 +120,6 @@ void addShardKeys(std::vector<KeySpec>& out) {
       {"shards.names", "off", "north, south", "The names of the shards, instead of a count."},
       {"text", "names with commas between", parseNames, namesText},
       [](auto& config) -> auto& { return config.options.shards.names; });
-  names.get = [](const GroupConfig& config) -> std::optional<std::string> {
-    const Names& set = config.options.shards.names;
-    if (set.empty()) return std::nullopt;
-    return namesText(set);
-  };
   names.derived = off;
   out.push_back(std::move(names));
   out.push_back(keySpec<unsigned>(
@@ -150,7 +145,8 @@ KeySpec storeTypeKey() {
   const Codec<std::size_t> codec = choiceCodec(std::move(choices));
   KeySpec spec;
   spec.field = "store.type";
-  spec.key = {"store.type", {}, codec.kind, codec.allowed, true, {}, "sqlite", "Which store holds the lease."};
+  spec.key = {
+      "store.type", {}, codec.kind, codec.allowed, true, {}, storeTypes().front().name, "Which store holds the lease."};
   for (const StoreType& type : storeTypes()) spec.key.about += "\n" + type.name + ": " + type.about;
   spec.set = [codec](std::string_view text, GroupConfig& config) -> std::optional<ValueFault> {
     const auto index = codec.parse(text);
@@ -186,6 +182,16 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
       [](auto& config) -> auto& { return config.log.level; }));
 }
 
+/// `{ type: sqlite, path: ./tenure.db }`
+std::string sampleStore() {
+  const StoreType& type = storeTypes().front();
+  std::string text = "{ type: " + type.name;
+  for (const KeySpec& spec : type.keys) {
+    if (spec.key.required) text += ", " + nameIn(spec.key.path) + ": " + spec.key.example;
+  }
+  return text + " }";
+}
+
 /// The struct's default is the default: where it has one, the words and the example are made from it.
 void fillInDefaults(std::vector<KeySpec>& specs) {
   for (KeySpec& spec : specs) {
@@ -208,7 +214,7 @@ const std::vector<SectionSpec>& sections() {
       {"shards", false, "{ count: 64 }",
        "A sharded election (ShardedElector): a lease for each shard, spread evenly over the candidates that are "
        "present."},
-      {"store", true, "{ type: sqlite, path: ./tenure.db }", "Where the lease is kept."},
+      {"store", true, sampleStore(), "Where the lease is kept."},
       {"log", false, "{ level: info }", "The lines that the library writes."},
   };
   return all;

@@ -24,7 +24,7 @@ GroupConfig full() {
 GroupConfig minimal() {
   GroupConfig config;
   config.options.group = "g";
-  config.store = MemoryStoreConfig{};
+  config.store = MemoryStoreOptions{};
   return config;
 }
 
@@ -94,7 +94,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.candidate.id = "x"; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.lease.heartbeat.reset(); }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.onLost = OnLost::callback; }));
-  EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreConfig{}; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreOptions{}; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.log.level = LogLevel::info; }));
 }
 
@@ -120,8 +120,8 @@ TEST(GroupConfig, MakesTheGroupWithTheGivenLogger) {
 }
 
 TEST(GroupConfig, EachStoreIsAnObjectOfItsOwn) {
-  const auto first = makeStore(MemoryStoreConfig{});
-  const auto second = makeStore(MemoryStoreConfig{});
+  const auto first = makeStore(MemoryStoreOptions{});
+  const auto second = makeStore(MemoryStoreOptions{});
   ASSERT_NE(first, nullptr);
   ASSERT_NE(second, nullptr);
   EXPECT_NE(first, second);

@@ -3,24 +3,14 @@
 
 #include <memory>
 #include <string>
-#include <variant>
 
 #include <boost/system/result.hpp>
 
+#include <tenure/config/store_config.hpp>
 #include <tenure/election/group.hpp>
 #include <tenure/lockcore/logger.hpp>
-#include <tenure/lockcore/stores/dynamodb_store.hpp>
-#include <tenure/lockcore/stores/sqlite_store.hpp>
 
 namespace tenure {
-
-/// `store: { type: memory }`; it has no options.
-struct MemoryStoreConfig {
-  friend bool operator==(const MemoryStoreConfig&, const MemoryStoreConfig&) = default;
-};
-
-/// The store section; one alternative for each `store.type`.
-using StoreConfig = std::variant<MemoryStoreConfig, SqliteStoreOptions, DynamoDbStoreOptions>;
 
 struct LogConfig {
   LogLevel level{LogLevel::info};
@@ -32,7 +22,7 @@ struct LogConfig {
 /// from others (heartbeat, guard, ...) stay unset.
 struct GroupConfig {
   GroupOptions options{};
-  StoreConfig store{SqliteStoreOptions{}};  ///< has no path yet, so it must be given
+  StoreConfig store{};  ///< has no path yet, so it must be given
   LogConfig log{};
 
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);
