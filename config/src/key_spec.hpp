@@ -26,6 +26,7 @@ struct KeySpec {
   std::function<std::optional<std::string>(const GroupConfig& config)> get;
   /// The value that is used if the key is not set, for people; empty function: it is always set.
   std::function<std::string(const GroupConfig& config)> derived{};
+  std::string word{};  ///< FILE of `tenure lock --path FILE`; empty: `tenure lock` has no such option
 };
 
 /// The texts of a key that cannot be derived from its type.

@@ -29,8 +29,10 @@ class StoreSection {
   }
 
   template <typename T, typename Access>
-  void requiredKey(KeyText text, Codec<T> codec, Access access) {
-    key(std::move(text), std::move(codec), access).key.required = true;
+  KeySpec& requiredKey(KeyText text, Codec<T> codec, Access access) {
+    KeySpec& spec = key(std::move(text), std::move(codec), access);
+    spec.key.required = true;
+    return spec;
   }
 
   /// `resolve` makes relative paths of Options relative to a directory.

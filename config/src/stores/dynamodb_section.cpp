@@ -54,10 +54,11 @@ Codec<std::chrono::seconds> daysCodec() {
 }
 
 void addTextKey(Section& section, KeyText text, const std::string& allowed, std::string DynamoDbStoreOptions::*field,
-                const std::string& derived) {
+                const std::string& derived, const std::string& word = {}) {
   KeySpec& spec = section.key(
       std::move(text), textCodec(allowed), [field](auto& options) -> auto& { return options.*field; });
   spec.derived = [derived](const GroupConfig&) { return derived; };
+  spec.word = word;
 }
 
 void addPlaceKeys(Section& section) {
@@ -65,17 +66,17 @@ void addPlaceKeys(Section& section) {
   addTextKey(section,
              {"store.region", "AWS_REGION or the profile's", "eu-central-1",
               "The region of the table. Without it AWS_REGION, AWS_DEFAULT_REGION, then the profile's."},
-             "the name of a region", &DynamoDbStoreOptions::region, environment);
+             "the name of a region", &DynamoDbStoreOptions::region, environment, "R");
   addTextKey(
       section,
       {"store.endpoint", "that of the region", "http://127.0.0.1:8000",
        "Where DynamoDB answers, if elsewhere, such as DynamoDB Local. Plain http only where this says so. Without it "
        "AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL and the profile are looked at first."},
-      "a URL", &DynamoDbStoreOptions::endpoint, environment);
+      "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
   addTextKey(section,
              {"store.profile", "AWS_PROFILE or \"default\"", "billing",
               "Which profile of the shared config and credentials files to use."},
-             "the name of a profile", &DynamoDbStoreOptions::profile, environment);
+             "the name of a profile", &DynamoDbStoreOptions::profile, environment, "P");
   addTextKey(
       section,
       {"store.ca_file", "the system's", "/etc/ssl/certs/proxy.pem",
@@ -87,10 +88,10 @@ void addPlaceKeys(Section& section) {
 void addRecordKeys(Section& section) {
   addTextKey(section,
              {"store.partition_key", "", "", "The name of the table's partition key, of type S. Java's default too."},
-             "the name of an attribute", &DynamoDbStoreOptions::partitionKey, {});
+             "the name of an attribute", &DynamoDbStoreOptions::partitionKey, {}, "NAME");
   addTextKey(section,
              {"store.sort_key", "none", "range", "The name of the table's sort key, of type S, if the table has one."},
-             "the name of an attribute", &DynamoDbStoreOptions::sortKey, "none");
+             "the name of an attribute", &DynamoDbStoreOptions::sortKey, "none", "NAME");
   addTextKey(section, {"store.sort_key_value", "", "", "What the lease has in the sort key, if the table has one."},
              "text", &DynamoDbStoreOptions::sortKeyValue, {});
   section.key(
@@ -143,9 +144,10 @@ void addTableKeys(Section& section) {
 template <>
 StoreType storeType<DynamoDbStoreOptions>() {
   Section section{"dynamodb", "a DynamoDB table, for any number of machines; AWS's Java lock client may share it."};
-  section.requiredKey(
+  KeySpec& table = section.requiredKey(
       {"store.table", "", "tenure-leases", "The table. It is created if it is missing."},
       textCodec("3 to 255 of a-z, A-Z, 0-9, '_', '-' and '.'"), [](auto& options) -> auto& { return options.table; });
+  table.word = "NAME";
   addPlaceKeys(section);
   addRecordKeys(section);
   addTableKeys(section);

@@ -8,11 +8,12 @@ template <>
 StoreType storeType<SqliteStoreOptions>() {
   StoreSection<SqliteStoreOptions> section{
       "sqlite", "an SQLite file on a local disk, for any number of processes on one machine; nothing to install."};
-  section.requiredKey(
+  KeySpec& file = section.requiredKey(
       {"store.path", "", "./tenure.db",
        "The database file, on a local file system. It is created if it is missing, its directory is not. A relative "
        "path starts at the directory of this file."},
       textCodec("the path of a file"), [](auto& options) -> auto& { return options.path; });
+  file.word = "FILE";
   section.key(
       {"store.death_notice", "", "",
        "Whether a crashed holder on this machine is succeeded at once, on the kernel's proof that it is gone, instead "
