@@ -3,14 +3,21 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 
 #include <boost/system/result.hpp>
 
-#include <tenure/config/store_config.hpp>
 #include <tenure/election/group.hpp>
 #include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/stores/dynamodb_store.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
+#include <tenure/lockcore/stores/sqlite_store.hpp>
 
 namespace tenure {
+
+/// The store section, and the list of stores: one alternative for each `store.type`, in the order in which texts and
+/// messages name them. The first one is that of the examples.
+using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, MemoryStoreOptions>;
 
 struct LogConfig {
   LogLevel level{LogLevel::info};
