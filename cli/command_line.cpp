@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,6 @@ namespace {
 
 using config::closest;
 using config::didYouMean;
-using config::inQuotes;
 using config::listed;
 
 /// The command that was typed, as far as it was recognised.
@@ -91,9 +91,9 @@ std::string mismatch(const CLI::App& command, const CLI::ParseError& fault) {
 
 }  // namespace
 
-void useHelp(CLI::App& app, const char* text) {
+void useHelp(CLI::App& app, std::string text) {
   app.set_help_flag("-h,--help");
-  app.formatter_fn([text](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string{text}; });
+  app.formatter_fn([text = std::move(text)](const CLI::App*, const std::string&, CLI::AppFormatMode) { return text; });
 }
 
 CLI::Validator oneOf(std::vector<std::string> words) {

@@ -10,7 +10,7 @@
 namespace tenure::cli {
 
 /// The texts are written by hand; a test compares them with the options.
-void useHelp(CLI::App& app, const char* text);
+void useHelp(CLI::App& app, std::string text);
 
 /// One of these words.
 [[nodiscard]] CLI::Validator oneOf(std::vector<std::string> words);

@@ -11,7 +11,7 @@ extern const char* const init;
 extern const char* const resign;
 extern const char* const fence;
 extern const char* const fenceInstallSql;
-extern const char* const lock;
+extern const char* const lock;  ///< with lockStoresUsage() in place of @STORES@
 extern const char* const lockAcquire;
 extern const char* const lockRenew;
 extern const char* const lockRelease;

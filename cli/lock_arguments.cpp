@@ -11,6 +11,7 @@
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "help_texts.hpp"
+#include "lock_words.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {
@@ -44,7 +45,9 @@ class LockParser {
  public:
   LockParser() {
     app_.require_subcommand(1);
-    useHelp(app_, help::lock);
+    std::string text = help::lock;
+    constexpr std::string_view stores = "@STORES@";
+    useHelp(app_, text.replace(text.find(stores), stores.size(), lockStoresUsage()));
     for (const Named& command : lockCommands()) add(command);
   }
   LockParser(const LockParser&) = delete;
@@ -88,13 +91,13 @@ class LockParser {
     LockStoreArguments& store = parsed_.store;
     command->add_option("-c,--config", store.config);
     addText(command, "--store", store.store);
-    addText(command, "--path", store.path);
-    addText(command, "--table", store.table);
-    addText(command, "--region", store.region);
-    addText(command, "--endpoint", store.endpoint);
-    addText(command, "--profile", store.profile);
-    addText(command, "--partition-key", store.partitionKey);
-    addText(command, "--sort-key", store.sortKey);
+    for (const config::StoreType* type : lockStores()) {
+      for (const config::KeySpec* key : keysWithWords(*type)) {
+        // Stores may have an option in common; the subcommands share the values.
+        if (command->get_option_no_throw(optionOf(*key)) != nullptr) continue;
+        addText(command, optionOf(*key), store.values[key->key.path]);
+      }
+    }
   }
 
   void addPayload(CLI::App* command) {
@@ -149,7 +152,7 @@ std::optional<std::string> LockParser::missing() const {
                        : "give the lock token (- reads it from stdin), or set TENURE_LOCK_TOKEN";
       }
       if (!byOwner && parsed_.target != "-" && !parsed_.target.starts_with(lockTokenPrefix)) {
-        return config::inQuotes(parsed_.target) +
+        return inQuotes(parsed_.target) +
                " is no lock token: give the one that tenure lock acquire printed (- reads it from stdin), or the "
                "lock's name with --owner OWNER";
       }

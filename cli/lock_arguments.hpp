@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,10 +17,9 @@ inline constexpr std::string_view lockTokenPrefix = "tenure-lock:";
 
 /// The store, as words and environment name it; lock_store.hpp says which of them counts.
 struct LockStoreArguments {
-  std::string config;
-  std::string store, path;                       ///< sqlite
-  std::string table, region, endpoint, profile;  ///< dynamodb
-  std::string partitionKey, sortKey;             ///< dynamodb: names of attributes
+  std::string config{};
+  std::string store{};
+  std::map<std::string, std::string, std::less<>> values{};  ///< by key, such as "store.path"; empty: not given
 };
 
 struct LockArguments {

@@ -18,10 +18,7 @@ Commands:
 
 The store, for every command:
   -c, --config FILE    that of a group's YAML file (or set TENURE_CONFIG)
-  --store sqlite --path FILE
-  --store dynamodb --table NAME [--region R] [--endpoint URL] [--profile P]
-                       [--partition-key NAME] [--sort-key NAME]
-  or in the environment: TENURE_LOCK_STORE, TENURE_LOCK_PATH, TENURE_LOCK_TABLE,
+@STORES@  or in the environment: TENURE_LOCK_STORE, TENURE_LOCK_PATH, TENURE_LOCK_TABLE,
   TENURE_LOCK_REGION, TENURE_LOCK_ENDPOINT, TENURE_LOCK_PROFILE, ...
 
 Exit codes:

@@ -13,9 +13,9 @@
 namespace tenure::cli {
 
 /// Where the store comes from; the first that is given counts: --store and its flags; --config; TENURE_LOCK_STORE;
-/// TENURE_CONFIG. A flag that is missing beside --store is taken from TENURE_LOCK_PATH, _TABLE, _REGION, _ENDPOINT,
-/// _PROFILE, _PARTITION_KEY, _SORT_KEY. A file gives the defaults for the candidate's name and the lease; the command
-/// gives the lock's name and timing. Empty if something is wrong; that was reported on stderr.
+/// TENURE_CONFIG. A flag that is missing beside --store is taken from its variable (lock_words.hpp). A file gives the
+/// defaults for the candidate's name and the lease; the command gives the lock's name and timing. Empty if something is
+/// wrong; that was reported on stderr.
 [[nodiscard]] std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments);
 
 /// Makes no request. Warnings of the store go to stderr.

@@ -37,7 +37,7 @@ FLOORS = {
     "aws": {"port", "runtime", "net"},
     "stores": {"port", "runtime", "net", "aws"},
     "election": {"port", "lease", "runtime", "driver"},
-    "config": {"port", "lease", "runtime", "stores"},
+    "config": {"port", "runtime", "stores"},
     "adapters": {"port", "runtime", "net", "aws"},
 }
 # Public headers of other floors than the port.

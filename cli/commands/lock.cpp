@@ -141,7 +141,7 @@ int acquire(const LockArguments& arguments, const GroupConfig& config, const std
   const Instant began = readClock();
   const LeaseKey key{arguments.target, arguments.sort};
   const OptionFaults faults = store->faultsOfPayload(key, arguments.data, arguments.attributes);
-  for (const OptionFault& fault : faults) complain(fault.key + ": " + fault.message);
+  for (const OptionFault& fault : faults) complain(fault.field + ": " + fault.message);
   if (!faults.empty()) return exitUsage;
   if (const auto fault = prepare(*store, arguments.wait)) {
     return failed(arguments, {LockErrc::storeUnavailable, faultText(*store, *fault)});

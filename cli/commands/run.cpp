@@ -1,10 +1,10 @@
 #include <filesystem>
-#include <variant>
 
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
 #include "cli/supervisor.hpp"
 #include "commands.hpp"
+#include "config/src/store_types.hpp"
 #include "config_file.hpp"
 
 namespace tenure::cli {
@@ -12,8 +12,9 @@ namespace tenure::cli {
 int runCommand(const RunArguments& arguments, const SignalState& signals) {
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
-  if (std::holds_alternative<MemoryStoreConfig>(config->store)) {
-    complain("warning: store.type memory is seen by this process only; another copy would lead at the same time");
+  if (const auto& store = config::typeOf(config->store); store.ofOneProcess) {
+    complain("warning: store.type " + store.name +
+             " is seen by this process only; another copy would lead at the same time");
   }
   SupervisorOptions options;
   options.command = arguments.command;

@@ -10,15 +10,13 @@
 namespace tenure {
 namespace {
 
-using config::inQuotes;
-
 struct Unit {
   std::string_view name;
   std::int64_t milliseconds;
 };
 
 constexpr std::array<Unit, 4> units{{{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}}};
-constexpr std::int64_t longest = 10'000 * units[0].milliseconds;
+constexpr std::int64_t longest = longestDuration.count();
 constexpr std::string_view unitNames = "units are ms, s, m and h";
 
 /// Spellings that other programs have, for suggestions only.

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -17,13 +16,11 @@ bool operator==(const GroupConfig& a, const GroupConfig& b) {
 }
 
 OptionFaults faultsOf(const GroupConfig& config) {
-  OptionFaults faults;
-  if (auto group = Group::make(config.options, nullptr); !group) faults = group.error();
-  // The configuration is not at fault for the store that does not exist yet.
-  faults.erase(std::remove_if(faults.begin(), faults.end(), [](const OptionFault& f) { return f.key == "store"; }),
-               faults.end());
-  OptionFaults ofStore = config::typeOf(config.store).faults(config.store);
-  faults.insert(faults.end(), ofStore.begin(), ofStore.end());
+  OptionFaults faults = faultsOf(config.options);
+  for (OptionFault& ofStore : config::typeOf(config.store).faults(config.store)) {
+    ofStore.field = "store." + ofStore.field;
+    faults.push_back(std::move(ofStore));
+  }
   return faults;
 }
 

@@ -83,7 +83,7 @@ void GroupReader::read(const YamlNode& root) {
   }
   for (const YamlNode* key : entries.unknownKeys) unknownKey(*key, "");
   missingKeys(entries, "", root.offset);
-  checkTogether();
+  checkValues();
 }
 
 /// Faults of the keys themselves are reported here: a key that is given twice, or that is not text.
@@ -218,10 +218,9 @@ void GroupReader::readValue(const KeySpec& spec, const YamlEntry& entry) {
   }
   const auto text = expanded(spec, value);
   if (!text) return;
-  if (auto wrong = spec.set(*text, config_)) {
-    if (*text != value.text) wrong->message += "; the file says " + inQuotes(value.text);
-    return fault(value.offset, path, std::move(wrong->message));
-  }
+  const std::string inFile = *text == value.text ? "" : "; the file says " + inQuotes(value.text);
+  if (auto wrong = spec.set(*text, config_)) return fault(value.offset, path, wrong->message + inFile);
+  outOfRange_[path] = outOfRange(*text, spec.key.allowed).message + inFile;
   if (path == "store.type") storeTypeKnown_ = true;
 }
 
@@ -238,12 +237,20 @@ std::optional<std::string> GroupReader::expanded(const KeySpec& spec, const Yaml
   return std::nullopt;
 }
 
-/// Faults that no single value shows: the rules of the engine and of the store. Each is reported at the key concerned.
-void GroupReader::checkTogether() {
+/// What the options' own checks find is reported at the key concerned. First come the values that are wrong whatever
+/// the others are, in the file's own spelling; then what is left to judge.
+void GroupReader::checkValues() {
   OptionFaults wrong = faultsOf(config_);
-  wrong.erase(std::remove_if(wrong.begin(), wrong.end(), [&](const OptionFault& f) { return !mayBeJudged(f.key); }),
-              wrong.end());
-  for (OptionFault& each : wrong) fault(offsetFor(each.key), each.key, std::move(each.message));
+  const auto others = std::stable_partition(wrong.begin(), wrong.end(), [&](OptionFault& each) {
+    each.field = keyOf(each.field);
+    return each.outOfOwnRange && outOfRange_.count(each.field) != 0;
+  });
+  for (auto each = wrong.begin(); each != others; ++each) {
+    fault(offsetFor(each->field), each->field, outOfRange_[each->field]);
+  }
+  const auto judged =
+      std::remove_if(others, wrong.end(), [&](const OptionFault& each) { return !mayBeJudged(each.field); });
+  for (auto each = others; each != judged; ++each) fault(offsetFor(each->field), each->field, each->message);
 }
 
 /// False if the key already has a fault, or if it is compared with a key that has one.

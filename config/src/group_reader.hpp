@@ -47,7 +47,7 @@ class GroupReader {
   void readValue(const KeySpec& spec, const YamlEntry& entry);
   void unknownKey(const YamlNode& key, const std::string& section);
   void missingKeys(const Entries& entries, const std::string& section, std::size_t offset);
-  void checkTogether();
+  void checkValues();
 
   [[nodiscard]] std::vector<std::string> allowedIn(const std::string& section) const;
   [[nodiscard]] std::optional<std::string> expanded(const KeySpec& spec, const YamlNode& value);
@@ -63,7 +63,8 @@ class GroupReader {
   GroupConfig config_;
   std::vector<ReaderFault> faults_;
   std::map<std::string, std::size_t, std::less<>> offsets_;  ///< of each key's value, by the key's path; "" is the file
-  std::set<std::string> suggested_;                          ///< paths for which an unknown key was probably meant
+  std::map<std::string, std::string, std::less<>> outOfRange_;  ///< what is said of each value if it is out of range
+  std::set<std::string> suggested_;                             ///< paths for which an unknown key was probably meant
   bool storeTypeKnown_{false};
 };
 

@@ -18,12 +18,15 @@ namespace tenure::config {
 
 struct KeySpec {
   ConfigKey key;
-  /// Stores the value; returns a fault if the text is not of the key's kind or is out of its range.
+  std::string field;  ///< what the faults of the options call it: "lease.stopMargin" for lease.stop_margin
+  /// Stores the value; returns a fault if the text is not of the key's kind. Whether the value is allowed is found out
+  /// by the options' own checks.
   std::function<std::optional<ValueFault>(std::string_view text, GroupConfig& config)> set;
   /// The value as YAML writes it; empty if it is not set.
   std::function<std::optional<std::string>(const GroupConfig& config)> get;
   /// The value that is used if the key is not set, for people; empty function: it is always set.
   std::function<std::string(const GroupConfig& config)> derived{};
+  std::string word{};  ///< FILE of `tenure lock --path FILE`; empty: `tenure lock` has no such option
 };
 
 /// The texts of a key that cannot be derived from its type.
@@ -32,7 +35,11 @@ struct KeyText {
   std::string fallback;  ///< the default in words if the struct's default is "not set"
   std::string example;   ///< if there is no default to show
   std::string about;
+  std::string field{};  ///< where it is not the path in camel case
 };
+
+/// "lease.stopMargin" for "lease.stop_margin".
+[[nodiscard]] std::string camelCase(std::string_view path);
 
 template <typename T>
 [[nodiscard]] const T* setValue(const T& field) {
@@ -42,13 +49,16 @@ template <typename T>
 [[nodiscard]] const T* setValue(const std::optional<T>& field) {
   return field ? &*field : nullptr;
 }
-/// An empty text means "not set"; no key takes an empty text from YAML.
-[[nodiscard]] inline const std::string* setValue(const std::string& field) { return field.empty() ? nullptr : &field; }
+/// An empty text, list or map means "not set"; no key takes one from YAML.
+template <typename T>
+requires requires(const T& field) { field.empty(); }
+[[nodiscard]] const T* setValue(const T& field) { return field.empty() ? nullptr : &field; }
 
 /// `access` gives the field (a T or an optional<T>) of a GroupConfig, const or not.
 template <typename T, typename Access>
 [[nodiscard]] KeySpec keySpec(KeyText text, Codec<T> codec, Access access) {
   KeySpec spec;
+  spec.field = text.field.empty() ? camelCase(text.path) : std::move(text.field);
   spec.key = {
       std::move(text.path), {}, codec.kind, codec.allowed, false, std::move(text.fallback), std::move(text.example),
       std::move(text.about)};

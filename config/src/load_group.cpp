@@ -50,7 +50,7 @@ result<Group, ConfigFaults> groupOf(const result<GroupConfig, ConfigFaults>& con
   auto group = makeGroup(*config);
   if (group) return *std::move(group);
   ConfigFaults faults;
-  for (const OptionFault& wrong : group.error()) add(faults, name, {}, wrong.key, wrong.message);
+  for (const OptionFault& wrong : group.error()) add(faults, name, {}, config::keyOf(wrong.field), wrong.message);
   return faults;
 }
 

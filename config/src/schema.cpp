@@ -1,11 +1,11 @@
 #include "schema.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "lockcore/lease/lease_machine.hpp"
 #include "store_types.hpp"
 
 namespace tenure::config {
@@ -17,7 +17,8 @@ KeySpec groupKey() {
   return requiredKeySpec<std::string>(
       {"group", "", "billing-scheduler",
        "The name of the lease. All candidates that give the same name in the same store compete for it."},
-      textCodec("1 to 2048 bytes"), [](auto& config) -> auto& { return config.options.group; });
+      textCodec("1 to " + std::to_string(maxLeaseNameBytes) + " bytes"),
+      [](auto& config) -> auto& { return config.options.group; });
 }
 
 void addCandidateKeys(std::vector<KeySpec>& out) {
@@ -32,7 +33,8 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
       {"candidate.priority", "", "",
        "Who goes first when the lease is free: lower numbers do. Priority 50 waits one extra lease. It never takes the "
        "lease from a living leader."},
-      wholeNumberCodec(0, maxPriority), [](auto& config) -> auto& { return config.options.candidate.priority; }));
+      wholeNumberCodec(GroupRanges::priority),
+      [](auto& config) -> auto& { return config.options.candidate.priority; }));
 }
 
 /// The value of a timing that is not set, if the other ones make sense together.
@@ -44,45 +46,43 @@ std::function<std::string(const GroupConfig&)> fromTiming(milliseconds (LeaseTim
 }
 
 void addLeaseKeys(std::vector<KeySpec>& out) {
-  constexpr milliseconds zero{0};
-  constexpr milliseconds minHeartbeat{10};
-  const auto add = [&](KeyText text, milliseconds low, milliseconds high, auto access) {
-    out.push_back(keySpec<milliseconds>(std::move(text), durationCodec(low, high), access));
+  const auto add = [&](KeyText text, const LeaseRanges::Range& range, auto access) {
+    out.push_back(keySpec<milliseconds>(std::move(text), durationCodec(range), access));
   };
   add(
       {"lease.duration", "", "",
        "How long a leader that has fallen silent keeps the lease, so the time to fail over after a freeze. It must "
        "hold two heartbeats, the guard and the stop margin together."},
-      minLeaseDuration, maxLeaseDuration, [](auto& config) -> auto& { return config.options.lease.duration; });
+      LeaseRanges::duration, [](auto& config) -> auto& { return config.options.lease.duration; });
   add(
       {"lease.heartbeat", "a third of lease.duration", "",
        "How often the leader renews the lease. Up to a 32nd earlier, so that near heartbeats of many leases share a "
        "wake-up."},
-      minHeartbeat, maxLeaseDuration, [](auto& config) -> auto& { return config.options.lease.heartbeat; });
+      LeaseRanges::heartbeat, [](auto& config) -> auto& { return config.options.lease.heartbeat; });
   out.back().derived = fromTiming(&LeaseTiming::heartbeat);
   add(
       {"lease.guard", "0.1 % of lease.duration and 1ms", "",
        "Safety margin for clocks that run at different rates: the leader's right ends this much before the lease does. "
        "At most half of lease.duration."},
-      zero, maxLeaseDuration / 2, [](auto& config) -> auto& { return config.options.lease.guard; });
+      LeaseRanges::guard, [](auto& config) -> auto& { return config.options.lease.guard; });
   out.back().derived = fromTiming(&LeaseTiming::guard);
   add(
       {"lease.stop_margin", "a tenth of lease.duration", "",
        "When renewals fail, the work is told to stop this long before the leader's right ends. At most half of "
        "lease.duration."},
-      zero, maxLeaseDuration / 2, [](auto& config) -> auto& { return config.options.lease.stopMargin; });
+      LeaseRanges::stopMargin, [](auto& config) -> auto& { return config.options.lease.stopMargin; });
   out.back().derived = fromTiming(&LeaseTiming::stopMargin);
   add(
       {"lease.drain_timeout", "lease.duration", "",
        "How long the work may take to end when leadership is given up politely. The lease is renewed meanwhile; after "
        "that it is left to expire."},
-      zero, maxLeaseDuration, [](auto& config) -> auto& { return config.options.lease.drainTimeout; });
+      LeaseRanges::drainTimeout, [](auto& config) -> auto& { return config.options.lease.drainTimeout; });
   out.back().derived = fromTiming(&LeaseTiming::drainTimeout);
   add(
       {"lease.progress_timeout", "off", "30s",
        "If set, the work must report progress at least this often, else the lease is not renewed. At least one "
        "heartbeat."},
-      minHeartbeat, maxLeaseDuration, [](auto& config) -> auto& { return config.options.lease.progressTimeout; });
+      LeaseRanges::progressTimeout, [](auto& config) -> auto& { return config.options.lease.progressTimeout; });
   out.back().derived = [](const GroupConfig&) { return "off"; };
 }
 
@@ -109,35 +109,29 @@ std::string namesText(const Names& names) {
 }
 
 void addShardKeys(std::vector<KeySpec>& out) {
-  constexpr unsigned mostShards = 10'000;
   const auto off = [](const GroupConfig&) { return "off"; };
   out.push_back(keySpec<unsigned>(
       {"shards.count", "", "",
        "How many shards there are, named 0, 1, ... The lease of each is group/NAME. 0: none, the group has one lease. "
        "All "
        "candidates must say the same."},
-      wholeNumberCodec(0, mostShards), [](auto& config) -> auto& { return config.options.shards.count; }));
+      wholeNumberCodec(GroupRanges::shards), [](auto& config) -> auto& { return config.options.shards.count; }));
   KeySpec names = keySpec<Names>(
       {"shards.names", "off", "north, south", "The names of the shards, instead of a count."},
       {"text", "names with commas between", parseNames, namesText},
       [](auto& config) -> auto& { return config.options.shards.names; });
-  names.get = [](const GroupConfig& config) -> std::optional<std::string> {
-    const Names& set = config.options.shards.names;
-    if (set.empty()) return std::nullopt;
-    return namesText(set);
-  };
   names.derived = off;
   out.push_back(std::move(names));
   out.push_back(keySpec<unsigned>(
       {"shards.max_leases", "off", "16", "The most shards that this candidate has at a time."},
-      wholeNumberCodec(1, mostShards), [](auto& config) -> auto& { return config.options.shards.maxLeases; }));
+      wholeNumberCodec(GroupRanges::maxLeases), [](auto& config) -> auto& { return config.options.shards.maxLeases; }));
   out.back().derived = off;
   out.push_back(keySpec<milliseconds>(
       {"shards.list_interval", "lease.heartbeat, at most 500ms", "",
        "How often this candidate lists the group's leases. The shards of a crashed candidate are taken at most this "
        "much "
        "later than a lease after its last renewal. At most half of lease.duration."},
-      durationCodec(milliseconds{10}, maxLeaseDuration / 2),
+      durationCodec(GroupRanges::listInterval),
       [](auto& config) -> auto& { return config.options.shards.listInterval; }));
   out.back().derived = [](const GroupConfig& config) {
     const auto timing = LeaseTiming::from(config.options.lease);
@@ -150,7 +144,9 @@ KeySpec storeTypeKey() {
   for (const StoreType& type : storeTypes()) choices.emplace_back(type.name, type.defaults.index());
   const Codec<std::size_t> codec = choiceCodec(std::move(choices));
   KeySpec spec;
-  spec.key = {"store.type", {}, codec.kind, codec.allowed, true, {}, "sqlite", "Which store holds the lease."};
+  spec.field = "store.type";
+  spec.key = {
+      "store.type", {}, codec.kind, codec.allowed, true, {}, storeTypes().front().name, "Which store holds the lease."};
   for (const StoreType& type : storeTypes()) spec.key.about += "\n" + type.name + ": " + type.about;
   spec.set = [codec](std::string_view text, GroupConfig& config) -> std::optional<ValueFault> {
     const auto index = codec.parse(text);
@@ -186,6 +182,16 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
       [](auto& config) -> auto& { return config.logLevel; }));
 }
 
+/// `{ type: sqlite, path: ./tenure.db }`
+std::string sampleStore() {
+  const StoreType& type = storeTypes().front();
+  std::string text = "{ type: " + type.name;
+  for (const KeySpec& spec : type.keys) {
+    if (spec.key.required) text += ", " + nameIn(spec.key.path) + ": " + spec.key.example;
+  }
+  return text + " }";
+}
+
 /// The struct's default is the default: where it has one, the words and the example are made from it.
 void fillInDefaults(std::vector<KeySpec>& specs) {
   for (KeySpec& spec : specs) {
@@ -208,7 +214,7 @@ const std::vector<SectionSpec>& sections() {
       {"shards", false, "{ count: 64 }",
        "A sharded election (ShardedElector): a lease for each shard, spread evenly over the candidates that are "
        "present."},
-      {"store", true, "{ type: sqlite, path: ./tenure.db }", "Where the lease is kept."},
+      {"store", true, sampleStore(), "Where the lease is kept."},
       {"log", false, "{ level: info }", "The lines that the library writes."},
   };
   return all;
@@ -226,6 +232,22 @@ const std::vector<KeySpec>& keySpecs() {
     return specs;
   }();
   return all;
+}
+
+std::string camelCase(std::string_view path) {
+  std::string out;
+  for (std::size_t i = 0; i < path.size(); ++i) {
+    const bool starts = path[i] == '_' && i + 1 < path.size();
+    if (starts) ++i;
+    out += starts ? static_cast<char>(std::toupper(static_cast<unsigned char>(path[i]))) : path[i];
+  }
+  return out;
+}
+
+std::string keyOf(const std::string& field) {
+  const auto& all = keySpecs();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const KeySpec& spec) { return spec.field == field; });
+  return found == all.end() ? field : found->key.path;
 }
 
 std::string sectionOf(std::string_view path) {

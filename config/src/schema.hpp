@@ -20,6 +20,9 @@ struct SectionSpec {
 [[nodiscard]] const std::vector<SectionSpec>& sections();
 [[nodiscard]] const std::vector<KeySpec>& keySpecs();
 
+/// The path of the key for a fault's field: "lease.stop_margin" for "lease.stopMargin". Without a key: the field.
+[[nodiscard]] std::string keyOf(const std::string& field);
+
 /// "lease" of "lease.heartbeat"; empty for a key of the top level.
 [[nodiscard]] std::string sectionOf(std::string_view path);
 /// "heartbeat" of "lease.heartbeat".

@@ -3,14 +3,21 @@
 #include <algorithm>
 
 namespace tenure::config {
+namespace {
+
+template <typename... Options>
+std::vector<StoreType> rowsOf(const std::variant<Options...>& /*list*/) {
+  std::vector<StoreType> rows{storeType<Options>()...};
+  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const StoreType& type) { return type.name.empty(); }),
+             rows.end());
+  return rows;
+}
+
+}  // namespace
 
 const std::vector<StoreType>& storeTypes() {
   static const std::vector<StoreType> types = [] {
-    std::vector<StoreType> rows{sqliteStoreType()};
-#ifdef TENURE_WITH_DYNAMODB
-    rows.push_back(dynamodbStoreType());
-#endif
-    rows.push_back(memoryStoreType());
+    std::vector<StoreType> rows = rowsOf(StoreConfig{});
     for (StoreType& type : rows) {
       for (KeySpec& spec : type.keys) spec.key.storeType = type.name;
     }

@@ -1,5 +1,4 @@
-// The table of store types. A new type needs an alternative of StoreConfig, a file under stores/, and a row in the
-// table.
+// What there is to know of each store: a row for each alternative of StoreConfig, from its file under stores/.
 #pragma once
 
 #include <filesystem>
@@ -13,25 +12,27 @@
 namespace tenure::config {
 
 struct StoreType {
-  std::string name;   ///< as in `store.type`
+  std::string name;   ///< as in `store.type`; empty: this build is without the store
   std::string about;  ///< when to use it, in a sentence
   StoreConfig defaults;
   std::vector<KeySpec> keys;  ///< besides `store.type`; only called while `defaults`' alternative is held
-  /// What is wrong with the values. Without side effects.
+  bool ofOneProcess{false};   ///< other processes do not see it, so they neither compete nor wait for a lock
+  /// What the options' own check finds. Without side effects.
   std::function<OptionFaults(const StoreConfig& store)> faults;
   /// Makes relative paths relative to `directory`.
-  std::function<void(StoreConfig& store, const std::filesystem::path& directory)> resolvePaths;
+  std::function<void(StoreConfig& store, const std::filesystem::path& directory)> resolvePaths =
+      [](StoreConfig&, const std::filesystem::path&) {};
   std::function<std::shared_ptr<LeaseStore>(const StoreConfig& store, Logger logger)> make;
 };
 
+/// Of the stores that this build has, in the order of StoreConfig.
 [[nodiscard]] const std::vector<StoreType>& storeTypes();
 
 /// The row for the alternative that `store` holds.
 [[nodiscard]] const StoreType& typeOf(const StoreConfig& store);
 
-// The rows.
-[[nodiscard]] StoreType memoryStoreType();
-[[nodiscard]] StoreType sqliteStoreType();
-[[nodiscard]] StoreType dynamodbStoreType();  ///< if it is built
+/// The row of the store with these options. Each file under stores/ has one.
+template <typename Options>
+[[nodiscard]] StoreType storeType();
 
 }  // namespace tenure::config

@@ -52,30 +52,31 @@ Codec<bool> boolCodec() {
   return {"true or false", "true or false", parse, [](const bool& value) { return value ? "true" : "false"; }};
 }
 
-Codec<unsigned> wholeNumberCodec(unsigned low, unsigned high) {
-  const std::string allowed = std::to_string(low) + " to " + std::to_string(high);
-  const auto parse = [low, high, allowed](std::string_view text) -> boost::system::result<unsigned, ValueFault> {
+ValueFault outOfRange(std::string_view text, const std::string& allowed) {
+  return {inQuotes(text) + " is out of range; allowed is " + allowed};
+}
+
+Codec<unsigned> wholeNumberCodec(const OptionRange<unsigned>& range) {
+  const std::string allowed = std::to_string(range.least) + " to " + std::to_string(range.most);
+  const auto parse = [allowed](std::string_view text) -> boost::system::result<unsigned, ValueFault> {
     const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
     const bool isNumber =
         !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (!isNumber) return ValueFault{inQuotes(text) + " is not a whole number; allowed is " + allowed};
     unsigned value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || value < low || value > high) {
-      return ValueFault{inQuotes(text) + " is out of range; allowed is " + allowed};
-    }
+    if (error != std::errc{}) return outOfRange(text, allowed);
     return value;
   };
   return {"whole number", allowed, parse, [](const unsigned& value) { return std::to_string(value); }};
 }
 
-Codec<std::chrono::milliseconds> durationCodec(std::chrono::milliseconds low, std::chrono::milliseconds high) {
+Codec<std::chrono::milliseconds> durationCodec(const OptionRange<std::chrono::milliseconds>& range) {
   using Result = boost::system::result<std::chrono::milliseconds, ValueFault>;
-  const std::string allowed = durationText(low) + " to " + durationText(high);
-  const auto parse = [low, high, allowed](std::string_view text) -> Result {
+  const std::string allowed = durationText(range.least) + " to " + durationText(std::min(range.most, longestDuration));
+  const auto parse = [allowed](std::string_view text) -> Result {
     auto value = parseDuration(text);
     if (!value) return ValueFault{value.error().message + "; allowed is " + allowed};
-    if (*value < low || *value > high) return ValueFault{inQuotes(text) + " is out of range; allowed is " + allowed};
     return value;
   };
   return {"duration", allowed, parse, [](const std::chrono::milliseconds& value) { return durationText(value); }};

@@ -10,6 +10,8 @@
 
 #include <boost/system/result.hpp>
 
+#include <tenure/lockcore/lease_options.hpp>
+
 #include "duration.hpp"
 #include "words.hpp"
 
@@ -23,16 +25,20 @@ struct Codec {
   std::function<std::string(const T& value)> write;  ///< as YAML writes it, quoted where needed
 };
 
-/// Any text that is not empty. faultsOf(GroupConfig) checks all other rules.
+// What is not of the kind at all is refused here. The ranges are only named: faultsOf(GroupConfig) checks them.
+
+/// Any text that is not empty.
 [[nodiscard]] Codec<std::string> textCodec(std::string allowed);
 
 [[nodiscard]] Codec<bool> boolCodec();
 
-/// Decimal digits only, low..high.
-[[nodiscard]] Codec<unsigned> wholeNumberCodec(unsigned low, unsigned high);
+/// Decimal digits only.
+[[nodiscard]] Codec<unsigned> wholeNumberCodec(const OptionRange<unsigned>& range);
 
-[[nodiscard]] Codec<std::chrono::milliseconds> durationCodec(std::chrono::milliseconds low,
-                                                             std::chrono::milliseconds high);
+[[nodiscard]] Codec<std::chrono::milliseconds> durationCodec(const OptionRange<std::chrono::milliseconds>& range);
+
+/// For a value that is not within what its key allows.
+[[nodiscard]] ValueFault outOfRange(std::string_view text, const std::string& allowed);
 
 /// The text as a YAML scalar that reads back the same: plain where that is safe, else in double quotes. Each `$` is
 /// doubled.

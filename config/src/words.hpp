@@ -1,4 +1,4 @@
-// Puts values and lists into messages.
+// Puts lists and suggestions into messages.
 #pragma once
 
 #include <optional>
@@ -6,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
-namespace tenure::config {
+#include "lockcore/port/quoted_text.hpp"
 
-/// The text in quotes, safe to print: control characters escaped, and shortened if it is long.
-[[nodiscard]] std::string inQuotes(std::string_view text);
+namespace tenure::config {
 
 /// "a", "a and b", "a, b and c" (with another last word if given).
 [[nodiscard]] std::string listed(const std::vector<std::string>& words, std::string_view last = "and");

@@ -49,8 +49,6 @@ struct MachineOptions {
   std::int64_t (*displayClock)() noexcept {nullptr};
 };
 
-inline constexpr unsigned maxPriority = 50;
-
 /// Follows the protocol of the AWS DynamoDB lock client: a holder changes the RVN at each heartbeat; a challenger
 /// takes over once it has seen one RVN for the whole lease duration written in the record, on its own clock. No
 /// I/O, no threads, no clock reads, no logging: time and randomness are arguments, work to do is returned.

@@ -11,11 +11,11 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t mostRemembered = 1'000'000;
 
-void checkRange(OptionFaults& faults, const char* key, std::optional<milliseconds> value, milliseconds low,
+void checkRange(OptionFaults& faults, const char* field, std::optional<milliseconds> value, milliseconds low,
                 milliseconds high) {
   if (!value || (*value >= low && *value <= high)) return;
-  faults.push_back({key, std::to_string(value->count()) + "ms is out of range; allowed is " +
-                             std::to_string(low.count()) + "ms to " + std::to_string(high.count()) + "ms"});
+  faults.push_back({field, std::to_string(value->count()) + "ms is out of range; allowed is " +
+                               std::to_string(low.count()) + "ms to " + std::to_string(high.count()) + "ms"});
 }
 
 void append(OptionFaults& faults, const boost::system::result<LeaseTiming, OptionFaults>& timing) {
@@ -32,7 +32,7 @@ OptionFaults faultsOf(const LockClientOptions& options) {
   append(faults, LeaseTiming::from(options.lease));
   if (options.lease.progressTimeout) {
     faults.push_back(
-        {"lease.progress_timeout", "is not for locks; a lock's work calls Lock::ensure() where it matters"});
+        {"lease.progressTimeout", "is not for locks; a lock's work calls Lock::ensure() where it matters"});
   }
   if (options.remembered > mostRemembered) {
     faults.push_back({"remembered", std::to_string(options.remembered) + " is out of range; allowed is 0 to " +

@@ -10,15 +10,20 @@ using std::chrono::milliseconds;
 
 std::string text(milliseconds value) { return std::to_string(value.count()) + "ms"; }
 
-constexpr milliseconds minHeartbeat{10};
-
 class Checker {
  public:
-  /// True if the value is in range, or unset.
-  bool range(const char* key, std::optional<milliseconds> value, milliseconds low, milliseconds high) {
-    if (!value || (*value >= low && *value <= high)) return true;
-    fault(key, text(*value) + " is out of range; allowed is " + text(low) + " to " + text(high));
+  using Range = LeaseRanges::Range;
+
+  /// True if the value is in range, or unset. `allowed`: what the other options leave of its own range.
+  bool range(const char* field, std::optional<milliseconds> value, const Range& own, const Range& allowed) {
+    if (!value || allowed.holds(*value)) return true;
+    faults_.push_back(
+        {field, text(*value) + " is out of range; allowed is " + text(allowed.least) + " to " + text(allowed.most),
+         !own.holds(*value)});
     return false;
+  }
+  bool range(const char* field, std::optional<milliseconds> value, const Range& own) {
+    return range(field, value, own, own);
   }
   /// One renewal may fail without ending leadership.
   void sum(const LeaseTiming& timing) {
@@ -26,14 +31,13 @@ class Checker {
     if (low < milliseconds{0} || high > maxLeaseDuration) return;  // reported already, and the sum might overflow
     const milliseconds least = 2 * timing.heartbeat() + timing.guard() + timing.stopMargin();
     if (timing.duration() >= least) return;
-    fault("lease.heartbeat", "two heartbeats of " + text(timing.heartbeat()) + ", the guard of " +
-                                 text(timing.guard()) + " and the stop margin of " + text(timing.stopMargin()) +
-                                 " make " + text(least) + ", more than the lease duration of " +
-                                 text(timing.duration()) +
-                                 ", so that one failed renewal would end leadership; shorten the heartbeat or "
-                                 "lengthen lease.duration");
+    faults_.push_back({"lease.heartbeat", "two heartbeats of " + text(timing.heartbeat()) + ", the guard of " +
+                                              text(timing.guard()) + " and the stop margin of " +
+                                              text(timing.stopMargin()) + " make " + text(least) +
+                                              ", more than the lease duration of " + text(timing.duration()) +
+                                              ", so that one failed renewal would end leadership; shorten the "
+                                              "heartbeat or lengthen lease.duration"});
   }
-  void fault(const char* key, std::string message) { faults_.push_back({key, std::move(message)}); }
   [[nodiscard]] OptionFaults take() { return std::move(faults_); }
   [[nodiscard]] bool clean() const { return faults_.empty(); }
 
@@ -47,7 +51,7 @@ void throw_exception_from_error(const OptionFaults& faults, const boost::source_
   std::string all;
   for (const OptionFault& fault : faults) {
     if (!all.empty()) all += '\n';
-    all += fault.key + ": " + fault.message;
+    all += fault.field + ": " + fault.message;
   }
   throw std::invalid_argument(all);
 }
@@ -55,7 +59,8 @@ void throw_exception_from_error(const OptionFaults& faults, const boost::source_
 boost::system::result<LeaseTiming, OptionFaults> LeaseTiming::from(const LeaseOptions& options) {
   Checker check;
   constexpr milliseconds zero{0};
-  const bool makesSense = check.range("lease.duration", options.duration, minLeaseDuration, maxLeaseDuration);
+  constexpr milliseconds minHeartbeat = LeaseRanges::heartbeat.least;
+  const bool makesSense = check.range("lease.duration", options.duration, LeaseRanges::duration);
   // If the duration itself is invalid, the options that depend on it are only checked against limits that hold for
   // every duration.
   const milliseconds duration = makesSense ? options.duration : maxLeaseDuration;
@@ -70,12 +75,12 @@ boost::system::result<LeaseTiming, OptionFaults> LeaseTiming::from(const LeaseOp
   timing.drainTimeout_ = options.drainTimeout.value_or(duration);
   timing.progressTimeout_ = options.progressTimeout;
 
-  const bool beats = check.range("lease.heartbeat", timing.heartbeat_, minHeartbeat, maxLeaseDuration);
-  check.range("lease.guard", timing.guard_, zero, duration / 2);
-  check.range("lease.stop_margin", timing.stopMargin_, zero, duration / 2);
-  check.range("lease.drain_timeout", timing.drainTimeout_, zero, maxLeaseDuration);
-  check.range("lease.progress_timeout", timing.progressTimeout_, beats ? timing.heartbeat_ : minHeartbeat,
-              maxLeaseDuration);
+  const bool beats = check.range("lease.heartbeat", timing.heartbeat_, LeaseRanges::heartbeat);
+  check.range("lease.guard", timing.guard_, LeaseRanges::guard, {zero, duration / 2});
+  check.range("lease.stopMargin", timing.stopMargin_, LeaseRanges::stopMargin, {zero, duration / 2});
+  check.range("lease.drainTimeout", timing.drainTimeout_, LeaseRanges::drainTimeout);
+  check.range("lease.progressTimeout", timing.progressTimeout_, LeaseRanges::progressTimeout,
+              {beats ? timing.heartbeat_ : minHeartbeat, maxLeaseDuration});
   if (makesSense && beats) check.sum(timing);
   if (!check.clean()) return check.take();
   return timing;

@@ -56,7 +56,7 @@ std::optional<LockError> refusalOf(const LeaseKey& key, const std::string& owner
   if (auto fault = faultOfLease(options.lease)) faults.push_back(*std::move(fault));
   if (options.waitFor && options.waitFor->count() < 0) faults.push_back({"waitFor", "the wait is negative"});
   for (const OptionFault& fault : store.faultsOfPayload(key, options.data, options.attributes)) {
-    faults.push_back({fault.key, "the " + fault.key + ": " + fault.message});
+    faults.push_back({fault.field, "the " + fault.field + ": " + fault.message});
   }
   if (faults.empty()) return std::nullopt;
   return misuse(std::move(faults));

@@ -24,7 +24,7 @@ GroupConfig full() {
 GroupConfig minimal() {
   GroupConfig config;
   config.options.group = "g";
-  config.store = MemoryStoreConfig{};
+  config.store = MemoryStoreOptions{};
   return config;
 }
 
@@ -94,7 +94,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.candidate.id = "x"; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.lease.heartbeat.reset(); }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.onLost = OnLost::callback; }));
-  EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreConfig{}; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreOptions{}; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.logLevel = LogLevel::info; }));
 }
 
@@ -102,9 +102,9 @@ TEST(GroupConfig, FaultsOfAPlainStructAreAllToldAndNothingIsMade) {
   GroupConfig config;  // no group, no path
   config.options.candidate.priority = 51;
   config.options.lease.heartbeat = 9s;
-  std::vector<std::string> keys;
-  for (const OptionFault& fault : faultsOf(config)) keys.push_back(fault.key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"group", "candidate.priority", "lease.heartbeat", "store.path"}));
+  std::vector<std::string> fields;
+  for (const OptionFault& fault : faultsOf(config)) fields.push_back(fault.field);
+  EXPECT_EQ(fields, (std::vector<std::string>{"group", "candidate.priority", "lease.heartbeat", "store.path"}));
   const auto group = makeGroup(config);
   ASSERT_FALSE(group);
   EXPECT_EQ(group.error(), faultsOf(config));
@@ -120,8 +120,8 @@ TEST(GroupConfig, MakesTheGroupWithTheGivenLogger) {
 }
 
 TEST(GroupConfig, EachStoreIsAnObjectOfItsOwn) {
-  const auto first = makeStore(MemoryStoreConfig{});
-  const auto second = makeStore(MemoryStoreConfig{});
+  const auto first = makeStore(MemoryStoreOptions{});
+  const auto second = makeStore(MemoryStoreOptions{});
   ASSERT_NE(first, nullptr);
   ASSERT_NE(second, nullptr);
   EXPECT_NE(first, second);

@@ -64,7 +64,7 @@ TEST(LoadGroup, ShardsByCountOrByName) {
 TEST(LoadGroup, WhatIsLeftOutHasTheDefaultsOfTheStructs) {
   GroupConfig expected;
   expected.options.group = "g";
-  expected.store = MemoryStoreConfig{};
+  expected.store = MemoryStoreOptions{};
   EXPECT_EQ(loaded("group: g\nstore: { type: memory }\n"), expected);
   EXPECT_EQ(loaded("group: g\nstore: { type: memory }\nlease: {}\ncandidate: {}\nlog: {}\n"), expected);
   expected.store = SqliteStoreOptions{"x.db", true};
@@ -90,7 +90,7 @@ TEST(LoadGroup, VariablesAreReplacedInEveryKindOfValue) {
   EXPECT_EQ(config.options.group, "g-x");
   EXPECT_EQ(config.options.candidate.priority, 5U);
   EXPECT_EQ(config.options.lease.duration, 20s);
-  EXPECT_EQ(config.store, StoreConfig{MemoryStoreConfig{}});
+  EXPECT_EQ(config.store, StoreConfig{MemoryStoreOptions{}});
   EXPECT_EQ(config.logLevel, LogLevel::warn);
 }
 

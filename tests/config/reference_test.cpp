@@ -12,6 +12,7 @@
 
 #include "config/src/config_keys.hpp"
 #include "config/src/duration.hpp"
+#include "config/src/schema.hpp"
 #include "config/src/store_types.hpp"
 #include "config/src/yaml_tree.hpp"
 #include "config/test_files.hpp"
@@ -124,7 +125,7 @@ bool outOfRange(const std::string& key, const LeaseOptions& options) {
   if (timing) return false;
   const OptionFaults faults = timing.error();
   return std::any_of(faults.begin(), faults.end(), [&](const OptionFault& fault) {
-    return fault.key == key && fault.message.find("out of range") != std::string::npos;
+    return config::keyOf(fault.field) == key && fault.outOfOwnRange;
   });
 }
 
@@ -154,6 +155,36 @@ TEST(Reference, RangesAreThoseOfTheEngine) {
     EXPECT_TRUE(outOfRange(path, with(low - 1ms))) << path;
     EXPECT_TRUE(outOfRange(path, with(high + 1ms))) << path;
   }
+}
+
+/// Every fault of a config in which nothing is right, by its key.
+std::set<std::string> keysAtFault(const GroupConfig& config) {
+  std::set<std::string> keys;
+  for (const OptionFault& fault : faultsOf(config)) keys.insert(config::keyOf(fault.field));
+  return keys;
+}
+
+TEST(Reference, FaultsOfTheOptionsHaveKeys) {
+  GroupConfig config;
+  config.options = {.candidate = {"#", 51}, .lease = {1ms, 1ms, -1ms, -1ms, -1ms, 1ms}};
+  config.options.shards = {10'001, {"a/b"}, 0, 1ms};
+  EXPECT_EQ(keysAtFault(config),
+            (std::set<std::string>{"group", "candidate.id", "candidate.priority", "lease.duration", "lease.heartbeat",
+                                   "lease.guard", "lease.stop_margin", "lease.drain_timeout", "lease.progress_timeout",
+                                   "shards.count", "shards.names", "shards.max_leases", "shards.list_interval",
+                                   "store.path"}));
+  DynamoDbStoreOptions table{.table = "", .partitionKey = "", .sortKey = "data", .sortKeyValue = "", .region = "A B"};
+  table.endpoint = "x";
+  table.ttlAttribute = "data";
+  table.ttl = 1s;
+  table.tableOptions = {.readCapacity = 0, .writeCapacity = 40'001, .tags = {{"aws:x", ""}}};
+  GroupConfig far;
+  far.options.group = "g";
+  far.store = table;
+  EXPECT_EQ(keysAtFault(far),
+            (std::set<std::string>{"store.table", "store.partition_key", "store.sort_key", "store.sort_key_value",
+                                   "store.region", "store.endpoint", "store.ttl_attribute", "store.ttl",
+                                   "store.read_capacity", "store.write_capacity", "store.tags"}));
 }
 
 TEST(Handbook, HasTheTableOfTheCode) {

@@ -37,16 +37,6 @@ TEST(Words, SuggestsNothingThatIsFarOff) {
   EXPECT_EQ(closest(std::string(100'000, 'd'), leaseKeys), std::nullopt);
 }
 
-TEST(Words, QuotesWhatMayNotBePrintedAsItIs) {
-  EXPECT_EQ(inQuotes("plain"), "\"plain\"");
-  EXPECT_EQ(inQuotes("a\nb\tc\x1B[1m\"\\"), "\"a\\nb\\tc\\x1b[1m\\\"\\\\\"");
-  EXPECT_EQ(inQuotes(std::string(61, 'a')), "\"" + std::string(60, 'a') + "...\"");
-  EXPECT_EQ(inQuotes("\xC3\xA9"), "\"\xC3\xA9\"");
-  EXPECT_EQ(inQuotes("a\xFF"), "\"a\\xff\"");
-  // Shortened between characters, never inside one.
-  EXPECT_EQ(inQuotes(std::string(59, 'a') + "\xC3\xA9tail"), "\"" + std::string(59, 'a') + "...\"");
-}
-
 TEST(Words, DidYouMean) {
   EXPECT_EQ(didYouMean("guard"), "; did you mean \"guard\"?");
   EXPECT_EQ(didYouMean(std::nullopt), "");

@@ -11,31 +11,31 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::vector<std::string> faultKeys(GroupOptions options, bool withStore = true) {
+std::vector<std::string> faultFields(GroupOptions options, bool withStore = true) {
   const auto store = withStore ? makeMemoryStore(std::make_shared<ManualScheduler>()) : nullptr;
   const auto group = Group::make(std::move(options), store);
-  std::vector<std::string> keys;
+  std::vector<std::string> fields;
   if (!group) {
     for (const OptionFault& fault : group.error()) {
       EXPECT_FALSE(fault.message.empty());
-      keys.push_back(fault.key);
+      fields.push_back(fault.field);
     }
   }
-  return keys;
+  return fields;
 }
 
-using Keys = std::vector<std::string>;
+using Fields = std::vector<std::string>;
 
-TEST(Group, needsAName) { EXPECT_EQ(faultKeys({}), Keys{"group"}); }
+TEST(Group, needsAName) { EXPECT_EQ(faultFields({}), Fields{"group"}); }
 
 TEST(Group, namesAllFaultsTogether) {
-  EXPECT_EQ(faultKeys({.group = "", .candidate = {.id = "a#b", .priority = 51}, .lease = {.duration = 1ms}}, false),
-            (Keys{"group", "candidate.id", "candidate.priority", "lease.duration", "store"}));
+  EXPECT_EQ(faultFields({.group = "", .candidate = {.id = "a#b", .priority = 51}, .lease = {.duration = 1ms}}, false),
+            (Fields{"group", "candidate.id", "candidate.priority", "lease.duration", "store"}));
 }
 
 TEST(Group, checksTheCandidatesName) {
   const auto accepted = [](const std::string& id) {
-    return faultKeys({.group = "g", .candidate = {.id = id}}).empty();
+    return faultFields({.group = "g", .candidate = {.id = id}}).empty();
   };
   EXPECT_TRUE(accepted("node-1.example"));
   EXPECT_TRUE(accepted("Zürich 3"));

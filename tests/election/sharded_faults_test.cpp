@@ -29,19 +29,22 @@ TEST_F(ShardedElectorLife, AGroupIsEitherForOneLeaderOrForShards) {
 }
 
 TEST_F(ShardedElectorLife, BadOptionsAreRefusedByName) {
-  const auto keyOf = [](const OptionFaults& faults) { return faults.size() == 1 ? faults.front().key : std::string{}; };
+  const auto fieldOf = [](const OptionFaults& faults) {
+    return faults.size() == 1 ? faults.front().field : std::string{};
+  };
   EXPECT_EQ(faultsOf([](auto&) {}), OptionFaults{});
-  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.count = 10'001; })), "shards.count");
-  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.names = {"a"}; })), "shards.names");
+  EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards.count = 10'001; })), "shards.count");
+  EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards.names = {"a"}; })), "shards.names");
   for (const char* name : {"", "a/b", "a#b", "a\nb"}) {
-    EXPECT_EQ(keyOf(faultsOf([&](auto& o) { o.shards = {.names = {"ok", name}}; })), "shards.names") << name;
+    EXPECT_EQ(fieldOf(faultsOf([&](auto& o) { o.shards = {.names = {"ok", name}}; })), "shards.names") << name;
   }
-  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards = {.names = {"a", "b", "a"}}; })), "shards.names");
-  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.maxLeases = 0; })), "shards.max_leases");
-  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards = {.maxLeases = 3}; })), "shards.count");
-  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.listInterval = 9ms; })), "shards.list_interval");
-  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.shards.listInterval = 5001ms; })), "shards.list_interval");
-  EXPECT_EQ(keyOf(faultsOf([](auto& o) { o.group = std::string(1900, 'g'); })), "group");
+  EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards = {.names = {"a", "b", "a"}}; })), "shards.names");
+  EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards.maxLeases = 0; })), "shards.maxLeases");
+  EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards = {.count = 4, .maxLeases = 10'001}; })), "shards.maxLeases");
+  EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards = {.maxLeases = 3}; })), "shards.count");
+  EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards.listInterval = 9ms; })), "shards.listInterval");
+  EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.shards.listInterval = 5001ms; })), "shards.listInterval");
+  EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.group = std::string(1900, 'g'); })), "group");
 }
 
 TEST_F(ShardedElectorLife, NamedShardsAreLeasesOfTheirNames) {

@@ -384,9 +384,9 @@ TEST_F(LockAcquire, badOptionsAreRefusedWholeBeforeAnyRequest) {
   const LockResult<Lock> refused = world.tryNow(
       *a, "", {.lease = 0ms, .heartbeat = 10h, .manualHeartbeat = true, .poll = 1ms, .attributes = {{"", "x"}}});
   ASSERT_EQ(refused.error().code, LockErrc::invalidOptions);
-  std::vector<std::string> keys;
-  for (const OptionFault& fault : refused.error().faults) keys.push_back(fault.key);
-  EXPECT_EQ(keys, (std::vector<std::string>{"key", "lease.duration", "poll", "heartbeat", "attributes"}));
+  std::vector<std::string> fields;
+  for (const OptionFault& fault : refused.error().faults) fields.push_back(fault.field);
+  EXPECT_EQ(fields, (std::vector<std::string>{"key", "lease.duration", "poll", "heartbeat", "attributes"}));
   for (const OptionFault& fault : refused.error().faults) {
     EXPECT_NE(refused.error().message.find(fault.message), std::string::npos);
   }

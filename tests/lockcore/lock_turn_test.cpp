@@ -212,8 +212,8 @@ TEST_F(LockTurn, IsCheckedWithTheOtherOptions) {
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().code, LockErrc::invalidOptions);
   ASSERT_EQ(refused.error().faults.size(), 2U);
-  EXPECT_EQ(refused.error().faults[0].key, "turn");
-  EXPECT_EQ(refused.error().faults[1].key, "rest");
+  EXPECT_EQ(refused.error().faults[0].field, "turn");
+  EXPECT_EQ(refused.error().faults[1].field, "rest");
   const auto alone = world.tryNow(*client, "hot", {.rest = 1s});
   ASSERT_TRUE(alone.has_error());
   EXPECT_NE(alone.error().message.find("without turn"), std::string::npos) << alone.error().message;

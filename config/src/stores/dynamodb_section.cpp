@@ -3,18 +3,13 @@
 #include <string>
 #include <utility>
 
-#include <tenure/lockcore/stores/dynamodb_store.hpp>
+#include "config/src/store_section.hpp"
 
-#include "config/src/store_types.hpp"
-
+#ifdef TENURE_HAS_STORE_DYNAMODB
 namespace tenure::config {
 namespace {
 
-template <typename Config>
-auto& optionsOf(Config& config) {
-  return std::get<DynamoDbStoreOptions>(config.store);
-}
-
+using Section = StoreSection<DynamoDbStoreOptions>;
 using Tags = std::map<std::string, std::string>;
 
 std::string trimmed(std::string_view text) {
@@ -49,7 +44,7 @@ std::string tagsText(const Tags& tags) {
 
 Codec<std::chrono::seconds> daysCodec() {
   using std::chrono::seconds;
-  const auto exact = durationCodec(std::chrono::hours{24 * 7}, std::chrono::hours{10'000});
+  const auto exact = durationCodec({DynamoDbRanges::ttl.least, DynamoDbRanges::ttl.most});
   const auto parse = [exact](std::string_view text) -> boost::system::result<seconds, ValueFault> {
     const auto value = exact.parse(text);
     if (!value) return value.error();
@@ -58,123 +53,115 @@ Codec<std::chrono::seconds> daysCodec() {
   return {exact.kind, exact.allowed, parse, [exact](const seconds& value) { return exact.write(value); }};
 }
 
-void addTextKey(std::vector<KeySpec>& keys, KeyText text, const std::string& allowed,
-                std::string DynamoDbStoreOptions::*field, const std::string& derived) {
-  keys.push_back(keySpec<std::string>(
-      std::move(text), textCodec(allowed), [field](auto& config) -> auto& { return optionsOf(config).*field; }));
-  keys.back().derived = [derived](const GroupConfig&) { return derived; };
+void addTextKey(Section& section, KeyText text, const std::string& allowed, std::string DynamoDbStoreOptions::*field,
+                const std::string& derived, const std::string& word = {}) {
+  KeySpec& spec = section.key(
+      std::move(text), textCodec(allowed), [field](auto& options) -> auto& { return options.*field; });
+  spec.derived = [derived](const GroupConfig&) { return derived; };
+  spec.word = word;
 }
 
-void addPlaceKeys(std::vector<KeySpec>& keys) {
-  addTextKey(keys,
+void addPlaceKeys(Section& section) {
+  const std::string environment = "as the environment says";
+  addTextKey(section,
              {"store.region", "AWS_REGION or the profile's", "eu-central-1",
               "The region of the table. Without it AWS_REGION, AWS_DEFAULT_REGION, then the profile's."},
-             "the name of a region", &DynamoDbStoreOptions::region, "as the environment says");
+             "the name of a region", &DynamoDbStoreOptions::region, environment, "R");
   addTextKey(
-      keys,
+      section,
       {"store.endpoint", "that of the region", "http://127.0.0.1:8000",
        "Where DynamoDB answers, if elsewhere, such as DynamoDB Local. Plain http only where this says so. Without it "
        "AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL and the profile are looked at first."},
-      "a URL", &DynamoDbStoreOptions::endpoint, "as the environment says");
-  addTextKey(keys,
+      "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
+  addTextKey(section,
              {"store.profile", "AWS_PROFILE or \"default\"", "billing",
               "Which profile of the shared config and credentials files to use."},
-             "the name of a profile", &DynamoDbStoreOptions::profile, "as the environment says");
+             "the name of a profile", &DynamoDbStoreOptions::profile, environment, "P");
   addTextKey(
-      keys,
+      section,
       {"store.ca_file", "the system's", "/etc/ssl/certs/proxy.pem",
        "A PEM file of the certificates to trust instead of the system's. A relative path starts at the directory "
        "of this file. Without it AWS_CA_BUNDLE and the profile's ca_bundle are looked at first."},
-      "the path of a file", &DynamoDbStoreOptions::caFile, "as the environment says");
+      "the path of a file", &DynamoDbStoreOptions::caFile, environment);
 }
 
-void addRecordKeys(std::vector<KeySpec>& keys) {
-  addTextKey(keys,
+void addRecordKeys(Section& section) {
+  addTextKey(section,
              {"store.partition_key", "", "", "The name of the table's partition key, of type S. Java's default too."},
-             "the name of an attribute", &DynamoDbStoreOptions::partitionKey, {});
-  keys.push_back(keySpec<std::string>(
-      {"store.sort_key", "none", "range", "The name of the table's sort key, of type S, if the table has one."},
-      textCodec("the name of an attribute"), [](auto& config) -> auto& { return optionsOf(config).sortKey; }));
-  keys.back().derived = [](const GroupConfig&) { return "none"; };
-  addTextKey(keys, {"store.sort_key_value", "", "", "What the lease has in the sort key, if the table has one."},
+             "the name of an attribute", &DynamoDbStoreOptions::partitionKey, {}, "NAME");
+  addTextKey(section,
+             {"store.sort_key", "none", "range", "The name of the table's sort key, of type S, if the table has one."},
+             "the name of an attribute", &DynamoDbStoreOptions::sortKey, "none", "NAME");
+  addTextKey(section, {"store.sort_key_value", "", "", "What the lease has in the sort key, if the table has one."},
              "text", &DynamoDbStoreOptions::sortKeyValue, {});
-  keys.push_back(keySpec<bool>(
+  section.key(
       {"store.delete_on_release", "", "",
        "Whether a release deletes the lease's item instead of marking it as released. The fencing counter stays."},
-      boolCodec(), [](auto& config) -> auto& { return optionsOf(config).deleteOnRelease; }));
-  addTextKey(keys,
+      boolCodec(), [](auto& options) -> auto& { return options.deleteOnRelease; });
+  addTextKey(section,
              {"store.ttl_attribute", "none", "expiresAt",
               "An attribute for DynamoDB's time to live, set at each write to now + store.ttl, so that abandoned items "
               "vanish in the end."},
              "the name of an attribute", &DynamoDbStoreOptions::ttlAttribute, "none");
-  keys.push_back(keySpec<std::chrono::seconds>(
+  section.key(
       {"store.ttl", "", "",
        "How long after the last write DynamoDB may delete an item. Only with store.ttl_attribute."},
-      daysCodec(), [](auto& config) -> auto& { return optionsOf(config).ttl; }));
+      daysCodec(), [](auto& options) -> auto& { return options.ttl; });
 }
 
-void addTableKeys(std::vector<KeySpec>& keys) {
-  keys.push_back(keySpec<bool>(
-      {"store.create_table", "", "", "Whether a missing table is created."}, boolCodec(),
-      [](auto& config) -> auto& { return optionsOf(config).tableOptions.create; }));
-  constexpr unsigned mostCapacity = 40'000;
-  keys.push_back(keySpec<unsigned>(
-      {"store.read_capacity", "on demand", "5", "Provisioned read capacity of a table that is created."},
-      wholeNumberCodec(1, mostCapacity),
-      [](auto& config) -> auto& { return optionsOf(config).tableOptions.readCapacity; }));
-  keys.back().derived = [](const GroupConfig&) { return "on demand"; };
-  keys.push_back(keySpec<unsigned>(
-      {"store.write_capacity", "on demand", "5", "Provisioned write capacity of a table that is created."},
-      wholeNumberCodec(1, mostCapacity),
-      [](auto& config) -> auto& { return optionsOf(config).tableOptions.writeCapacity; }));
-  keys.back().derived = [](const GroupConfig&) { return "on demand"; };
-  KeySpec tags = keySpec<Tags>(
-      {"store.tags", "none", "team=billing,env=prod", "Tags of a table that is created."},
-      {"text", "name=value, several with commas between", parseTags, tagsText},
-      [](auto& config) -> auto& { return optionsOf(config).tableOptions.tags; });
-  tags.get = [](const GroupConfig& config) -> std::optional<std::string> {
-    const Tags& set = optionsOf(config).tableOptions.tags;
-    if (set.empty()) return std::nullopt;
-    return tagsText(set);
-  };
+void addTableKeys(Section& section) {
+  section.key(
+      {"store.create_table", "", "", "Whether a missing table is created.", "store.tableOptions.create"}, boolCodec(),
+      [](auto& options) -> auto& { return options.tableOptions.create; });
+  const auto onDemand = [](const GroupConfig&) { return "on demand"; };
+  section
+      .key(
+          {"store.read_capacity", "on demand", "5", "Provisioned read capacity of a table that is created.",
+           "store.tableOptions.readCapacity"},
+          wholeNumberCodec(DynamoDbRanges::capacity),
+          [](auto& options) -> auto& { return options.tableOptions.readCapacity; })
+      .derived = onDemand;
+  section
+      .key(
+          {"store.write_capacity", "on demand", "5", "Provisioned write capacity of a table that is created.",
+           "store.tableOptions.writeCapacity"},
+          wholeNumberCodec(DynamoDbRanges::capacity),
+          [](auto& options) -> auto& { return options.tableOptions.writeCapacity; })
+      .derived = onDemand;
+  KeySpec& tags = section.key(
+      {"store.tags", "none", "team=billing,env=prod", "Tags of a table that is created.", "store.tableOptions.tags"},
+      Codec<Tags>{"text", "name=value, several with commas between", parseTags, tagsText},
+      [](auto& options) -> auto& { return options.tableOptions.tags; });
   tags.derived = [](const GroupConfig&) { return "none"; };
-  keys.push_back(std::move(tags));
-  keys.push_back(keySpec<bool>(
-      {"store.point_in_time_recovery", "", "", "Whether a table that is created gets point-in-time recovery."},
-      boolCodec(), [](auto& config) -> auto& { return optionsOf(config).tableOptions.pointInTimeRecovery; }));
-}
-
-OptionFaults faults(const StoreConfig& store) {
-  OptionFaults found = faultsOf(std::get<DynamoDbStoreOptions>(store));
-  for (OptionFault& fault : found) fault.key = "store." + fault.key;
-  return found;
-}
-
-void resolvePaths(StoreConfig& store, const std::filesystem::path& directory) {
-  std::string& path = std::get<DynamoDbStoreOptions>(store).caFile;
-  if (!path.empty()) path = (directory / path).lexically_normal().string();
+  section.key(
+      {"store.point_in_time_recovery", "", "", "Whether a table that is created gets point-in-time recovery.",
+       "store.tableOptions.pointInTimeRecovery"},
+      boolCodec(), [](auto& options) -> auto& { return options.tableOptions.pointInTimeRecovery; });
 }
 
 }  // namespace
 
-StoreType dynamodbStoreType() {
-  StoreType type;
-  type.name = "dynamodb";
-  type.about = "a DynamoDB table, for any number of machines; AWS's Java lock client may share it.";
-  type.defaults = DynamoDbStoreOptions{};
-  type.keys.push_back(requiredKeySpec<std::string>(
+template <>
+StoreType storeType<DynamoDbStoreOptions>() {
+  Section section{"dynamodb", "a DynamoDB table, for any number of machines; AWS's Java lock client may share it."};
+  KeySpec& table = section.requiredKey(
       {"store.table", "", "tenure-leases", "The table. It is created if it is missing."},
-      textCodec("3 to 255 of a-z, A-Z, 0-9, '_', '-' and '.'"),
-      [](auto& config) -> auto& { return optionsOf(config).table; }));
-  addPlaceKeys(type.keys);
-  addRecordKeys(type.keys);
-  addTableKeys(type.keys);
-  type.faults = faults;
-  type.resolvePaths = resolvePaths;
-  type.make = [](const StoreConfig& store, Logger logger) {
-    return makeDynamoDbStore(std::get<DynamoDbStoreOptions>(store), std::move(logger));
-  };
-  return type;
+      textCodec("3 to 255 of a-z, A-Z, 0-9, '_', '-' and '.'"), [](auto& options) -> auto& { return options.table; });
+  table.word = "NAME";
+  addPlaceKeys(section);
+  addRecordKeys(section);
+  addTableKeys(section);
+  section.pathsBy([](DynamoDbStoreOptions& options, const std::filesystem::path& directory) {
+    if (!options.caFile.empty()) options.caFile = (directory / options.caFile).lexically_normal().string();
+  });
+  return section.madeBy(
+      [](const DynamoDbStoreOptions& options, Logger logger) { return makeDynamoDbStore(options, std::move(logger)); });
 }
 
 }  // namespace tenure::config
+#else
+template <>
+tenure::config::StoreType tenure::config::storeType<tenure::DynamoDbStoreOptions>() {
+  return {};
+}
+#endif

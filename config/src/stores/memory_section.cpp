@@ -1,18 +1,13 @@
-#include <tenure/lockcore/stores/memory_store.hpp>
-
-#include "config/src/store_types.hpp"
+#include "config/src/store_section.hpp"
 
 namespace tenure::config {
 
-StoreType memoryStoreType() {
-  StoreType type;
-  type.name = "memory";
-  type.about = "in this process's memory, for development with one process; other processes do not see it.";
-  type.defaults = MemoryStoreConfig{};
-  type.faults = [](const StoreConfig&) { return OptionFaults{}; };
-  type.resolvePaths = [](StoreConfig&, const std::filesystem::path&) {};
-  type.make = [](const StoreConfig&, const Logger&) { return makeMemoryStore(); };
-  return type;
+template <>
+StoreType storeType<MemoryStoreOptions>() {
+  StoreSection<MemoryStoreOptions> section{
+      "memory", "in this process's memory, for development with one process; other processes do not see it."};
+  section.isOfOneProcess();
+  return section.madeBy([](const MemoryStoreOptions&, const Logger&) { return makeMemoryStore(); });
 }
 
 }  // namespace tenure::config

@@ -189,8 +189,8 @@ TEST(DynamoDbOptions, faultsAreToldTogetherAndByName) {
     FAIL() << "taken";
   } catch (const std::invalid_argument& fault) {
     const std::string text = fault.what();
-    for (const char* name : {"table is", "partition_key", "sort_key is \"data\"", "sort_key_value", "ttl_attribute",
-                             "ttl is", "read_capacity and write_capacity go together", "at least 1", "aws:x",
+    for (const char* name : {"table is", "partitionKey", "sortKey is \"data\"", "sortKeyValue", "ttlAttribute",
+                             "ttl is", "tableOptions.writeCapacity is missing", "it must be 1 to 40000", "aws:x",
                              "region is no name", "endpoint \"localhost:8000\" does not begin with https://"}) {
       EXPECT_NE(text.find(name), std::string::npos) << name << " in: " << text;
     }

@@ -10,29 +10,27 @@
 #include <tenure/election/group.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 namespace tenure {
 
-/// `store: { type: memory }`; it has no options.
-struct MemoryStoreConfig {
-  friend bool operator==(const MemoryStoreConfig&, const MemoryStoreConfig&) = default;
-};
-
-/// The store section; one alternative for each `store.type`.
-using StoreConfig = std::variant<MemoryStoreConfig, SqliteStoreOptions, DynamoDbStoreOptions>;
+/// The store section, and the list of stores: one alternative for each `store.type`, in the order in which texts and
+/// messages name them. The first one is that of the examples.
+using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, MemoryStoreOptions>;
 
 /// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
 /// from others (heartbeat, guard, ...) stay unset.
 struct GroupConfig {
   GroupOptions options{};
-  StoreConfig store{SqliteStoreOptions{}};  ///< has no path yet, so it must be given
-  LogLevel logLevel{LogLevel::info};        ///< `log.level`
+  StoreConfig store{};                ///< has no path yet, so it must be given
+  LogLevel logLevel{LogLevel::info};  ///< `log.level`
 
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);
 };
 
-/// Every fault of the values, with keys as in YAML; empty if makeGroup would succeed. It has no side effects.
+/// Every fault of the values, those of the store's with "store." before the field; empty if makeGroup would succeed. It
+/// has no side effects.
 [[nodiscard]] OptionFaults faultsOf(const GroupConfig& config);
 
 /// The store that the section describes. This makes no request and opens no file; that happens at the store's first

@@ -43,7 +43,7 @@ struct ShardOptions {
   unsigned count{0};
   /// Instead of `count`: names, each once, 1 to 200 bytes of UTF-8 without control characters, '/' and '#'.
   std::vector<std::string> names{};
-  /// The most shards that this candidate holds at a time. At least 1. Unset: no limit.
+  /// The most shards that this candidate holds at a time. 1..10'000. Unset: no limit.
   std::optional<unsigned> maxLeases{};
   /// How often this candidate lists the group's leases. It takes a crashed holder's shards at most this much later than
   /// one lease after the holder's last renewal. 10 ms .. lease.duration / 2. Unset: the heartbeat, but at most 500 ms.
@@ -55,6 +55,15 @@ struct ShardOptions {
   friend bool operator==(const ShardOptions&, const ShardOptions&) = default;
 };
 
+/// The range of each number in GroupOptions beside those of the lease (LeaseRanges).
+struct GroupRanges {
+  static constexpr OptionRange<unsigned> priority{0, maxPriority};
+  static constexpr OptionRange<unsigned> shards{0, 10'000};
+  static constexpr OptionRange<unsigned> maxLeases{1, shards.most};
+  static constexpr OptionRange<std::chrono::milliseconds> listInterval{std::chrono::milliseconds{10},
+                                                                       maxLeaseDuration / 2};
+};
+
 /// Options as the user gives them; see config/reference.yaml for the same keys in YAML.
 struct GroupOptions {
   std::string group{};  ///< the lease's name; required
@@ -63,6 +72,9 @@ struct GroupOptions {
   OnLost onLost{OnLost::callback};
   ShardOptions shards{};
 };
+
+/// Every fault of the options; none: `Group::make` needs only a store.
+[[nodiscard]] OptionFaults faultsOf(const GroupOptions& options);
 
 /// A validated group with its store. Only `make` (and loadGroup of tenure::config) makes one. Cheap to copy.
 class Group {

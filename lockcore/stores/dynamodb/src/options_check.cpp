@@ -33,37 +33,37 @@ void checkTable(const std::string& table, OptionFaults& faults) {
       {"table", "is \"" + table.substr(0, 80) + "\"; it must be 3 to 255 of a-z, A-Z, 0-9, \"_\", \"-\", \".\""});
 }
 
-void checkName(const std::string& option, const std::string& name, OptionFaults& faults) {
+void checkName(const char* field, const std::string& name, OptionFaults& faults) {
   if (name.empty() || name.size() > maxKeyNameBytes || !isText(name)) {
-    faults.push_back({option, "must be 1 to 255 bytes of text"});
+    faults.push_back({field, "must be 1 to 255 bytes of text"});
   } else if (isProtocolName(name)) {
-    faults.push_back({option, "is \"" + name + "\", which is the name of another attribute of a lock"});
+    faults.push_back({field, "is \"" + name + "\", which is the name of another attribute of a lock"});
   }
 }
 
 void checkKeys(const DynamoDbStoreOptions& options, OptionFaults& faults) {
-  checkName("partition_key", options.partitionKey, faults);
+  checkName("partitionKey", options.partitionKey, faults);
   if (!options.sortKey.empty()) {
-    checkName("sort_key", options.sortKey, faults);
-    if (options.sortKey == options.partitionKey) faults.push_back({"sort_key", "is the same as partition_key"});
+    checkName("sortKey", options.sortKey, faults);
+    if (options.sortKey == options.partitionKey) faults.push_back({"sortKey", "is the same as the partition key"});
   }
   const std::string& value = options.sortKeyValue;
   if (value.empty() || value.size() > maxSortKeyBytes || !isText(value)) {
-    faults.push_back({"sort_key_value", "must be 1 to " + std::to_string(maxSortKeyBytes) + " bytes of text"});
+    faults.push_back({"sortKeyValue", "must be 1 to " + std::to_string(maxSortKeyBytes) + " bytes of text"});
   }
 }
 
 void checkTtl(const DynamoDbStoreOptions& options, OptionFaults& faults) {
-  if (options.ttlAttribute.empty()) return;
-  checkName("ttl_attribute", options.ttlAttribute, faults);
-  if (options.ttlAttribute == options.partitionKey || options.ttlAttribute == options.sortKey) {
-    faults.push_back({"ttl_attribute", "is a key of the table"});
+  if (!DynamoDbRanges::ttl.holds(options.ttl)) {
+    faults.push_back({"ttl",
+                      "is " + std::to_string(options.ttl.count()) +
+                          " s; it must be 7 days to 10 years, so that it never takes a live lease away",
+                      true});
   }
-  constexpr std::chrono::seconds least = std::chrono::hours{24 * 7};
-  constexpr std::chrono::seconds most = std::chrono::hours{24 * 3'650};
-  if (options.ttl < least || options.ttl > most) {
-    faults.push_back({"ttl", "is " + std::to_string(options.ttl.count()) +
-                                 " s; it must be 7 days to 10 years, so that it never takes a live lease away"});
+  if (options.ttlAttribute.empty()) return;
+  checkName("ttlAttribute", options.ttlAttribute, faults);
+  if (options.ttlAttribute == options.partitionKey || options.ttlAttribute == options.sortKey) {
+    faults.push_back({"ttlAttribute", "is a key of the table"});
   }
 }
 
@@ -78,19 +78,29 @@ void checkPlace(const DynamoDbStoreOptions& options, OptionFaults& faults) {
   if (const auto url = net::parseUrl(options.endpoint); !url) faults.push_back({"endpoint", url.error().message});
 }
 
+void checkCapacity(const char* field, const std::optional<unsigned>& capacity, OptionFaults& faults) {
+  constexpr auto range = DynamoDbRanges::capacity;
+  if (!capacity || range.holds(*capacity)) return;
+  faults.push_back({field,
+                    "is " + std::to_string(*capacity) + "; it must be " + std::to_string(range.least) + " to " +
+                        std::to_string(range.most),
+                    true});
+}
+
 void checkTableOptions(const DynamoDbTableOptions& options, OptionFaults& faults) {
   if (options.readCapacity.has_value() != options.writeCapacity.has_value()) {
-    faults.push_back({options.readCapacity ? "write_capacity" : "read_capacity",
-                      "is missing; read_capacity and write_capacity go together: give both, or none for on-demand"});
+    faults.push_back({options.readCapacity ? "tableOptions.writeCapacity" : "tableOptions.readCapacity",
+                      "is missing; the read and the write capacity go together: give both, or none for on-demand"});
   }
-  if (options.readCapacity == 0U) faults.push_back({"read_capacity", "must be at least 1"});
-  if (options.writeCapacity == 0U) faults.push_back({"write_capacity", "must be at least 1"});
+  checkCapacity("tableOptions.readCapacity", options.readCapacity, faults);
+  checkCapacity("tableOptions.writeCapacity", options.writeCapacity, faults);
   for (const auto& [name, value] : options.tags) {
     const bool fits = !name.empty() && name.size() <= 128 && value.size() <= 256 && isText(name) && isText(value);
     if (!fits || name.starts_with("aws:")) {
       faults.push_back(
-          {"tags", "has \"" + name.substr(0, 80) +
-                       "\"; a tag has 1 to 128 characters, does not start with aws: and its value has at most 256"});
+          {"tableOptions.tags",
+           "has \"" + name.substr(0, 80) +
+               "\"; a tag has 1 to 128 characters, does not start with aws: and its value has at most 256"});
     }
   }
 }
@@ -112,7 +122,7 @@ void dynamodb_store::checkOptions(const DynamoDbStoreOptions& options) {
   if (faults.empty()) return;
   std::string message{"DynamoDB store: "};
   for (const OptionFault& fault : faults) {
-    message += (&fault == faults.data() ? "" : "; ") + fault.key + " " + fault.message;
+    message += (&fault == faults.data() ? "" : "; ") + fault.field + " " + fault.message;
   }
   throw std::invalid_argument{message};
 }

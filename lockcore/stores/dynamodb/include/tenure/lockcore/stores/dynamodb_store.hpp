@@ -43,7 +43,7 @@ struct DynamoDbStoreOptions {
   std::string caFile{};    ///< PEM; empty: AWS_CA_BUNDLE, the profile's ca_bundle, the system's
   bool deleteOnRelease{false};  ///< false: the record stays, marked as released
   /// The attribute that DynamoDB's time to live reads. Each write sets it to now + ttl (epoch seconds). Empty: none.
-  /// For clean-up only: ttl is at least 7 days, so that it never takes a live lease away.
+  /// For clean-up only: ttl is 7 days to 10 years, so that it never takes a live lease away.
   std::string ttlAttribute{};
   std::chrono::seconds ttl{std::chrono::hours{24 * 30}};
   DynamoDbTableOptions tableOptions{};
@@ -51,7 +51,13 @@ struct DynamoDbStoreOptions {
   friend bool operator==(const DynamoDbStoreOptions&, const DynamoDbStoreOptions&) = default;
 };
 
-/// Every fault of the options; keys as in YAML: `table`, `sort_key`, `ttl`.
+/// The range of each number among them.
+struct DynamoDbRanges {
+  static constexpr OptionRange<unsigned> capacity{1, 40'000};
+  static constexpr OptionRange<std::chrono::seconds> ttl{std::chrono::hours{24 * 7}, std::chrono::hours{24 * 3'650}};
+};
+
+/// Every fault of the options, such as of `table` and `tableOptions.tags`.
 [[nodiscard]] OptionFaults faultsOf(const DynamoDbStoreOptions& options);
 
 /// Makes the store without a request; the first request is made at the first call. Faults of the environment (no

@@ -3,10 +3,18 @@
 
 #include <memory>
 
+#include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 namespace tenure {
+
+/// It has no options. The type stands for the store where a configuration may be of any store.
+struct MemoryStoreOptions {
+  friend bool operator==(const MemoryStoreOptions&, const MemoryStoreOptions&) = default;
+};
+
+[[nodiscard]] inline OptionFaults faultsOf(const MemoryStoreOptions& /*options*/) { return {}; }
 
 /// All candidates that share the returned object compete with each other; other processes do not see it. Replies come
 /// on `scheduler` (null: sharedScheduler()). Thread-safe.

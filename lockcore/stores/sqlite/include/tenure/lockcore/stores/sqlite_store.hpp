@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include <tenure/lockcore/lease_options.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 
@@ -21,6 +22,9 @@ struct SqliteStoreOptions {
 
   friend bool operator==(const SqliteStoreOptions&, const SqliteStoreOptions&) = default;
 };
+
+/// Every fault of the options: a `path` that cannot be the name of a file. Nothing is looked up.
+[[nodiscard]] OptionFaults faultsOf(const SqliteStoreOptions& options);
 
 /// Makes the store without touching the file. The file is opened at the first call, off the caller's thread, and again
 /// after any trouble, so a file that is missing or broken now may be repaired later. Faults of the environment (network

@@ -1,0 +1,60 @@
+// Builds a row of the stores from parts that know the store's own options only.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "store_types.hpp"
+
+namespace tenure::config {
+
+template <typename Options>
+class StoreSection {
+ public:
+  StoreSection(std::string name, std::string about) {
+    row_.name = std::move(name);
+    row_.about = std::move(about);
+    row_.defaults = Options{};
+    row_.faults = [](const StoreConfig& store) { return faultsOf(std::get<Options>(store)); };
+  }
+
+  /// `access` gives the field (a T or an optional<T>) of Options, const or not.
+  template <typename T, typename Access>
+  KeySpec& key(KeyText text, Codec<T> codec, Access access) {
+    row_.keys.push_back(keySpec<T>(
+        std::move(text),
+        std::move(codec), [access](auto& config) -> auto& { return access(std::get<Options>(config.store)); }));
+    return row_.keys.back();
+  }
+
+  template <typename T, typename Access>
+  KeySpec& requiredKey(KeyText text, Codec<T> codec, Access access) {
+    KeySpec& spec = key(std::move(text), std::move(codec), access);
+    spec.key.required = true;
+    return spec;
+  }
+
+  /// `resolve` makes relative paths of Options relative to a directory.
+  template <typename Resolve>
+  void pathsBy(Resolve resolve) {
+    row_.resolvePaths = [resolve](StoreConfig& store, const std::filesystem::path& directory) {
+      resolve(std::get<Options>(store), directory);
+    };
+  }
+
+  template <typename Make>
+  [[nodiscard]] StoreType madeBy(Make make) {
+    row_.make = [make](const StoreConfig& store, Logger logger) {
+      return make(std::get<Options>(store), std::move(logger));
+    };
+    return std::move(row_);
+  }
+
+  void isOfOneProcess() { row_.ofOneProcess = true; }
+
+ private:
+  StoreType row_;
+};
+
+}  // namespace tenure::config

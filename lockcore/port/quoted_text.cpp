@@ -1,0 +1,42 @@
+#include "quoted_text.hpp"
+
+#include <tenure/lockcore/lease_key.hpp>
+
+namespace tenure {
+namespace {
+
+constexpr std::size_t longestShown = 60;
+
+void appendEscaped(std::string& out, char c, bool isText) {
+  static constexpr std::string_view digits{"0123456789abcdef"};
+  const auto byte = static_cast<unsigned char>(c);
+  if (c == '\n') {
+    out += "\\n";
+  } else if (c == '\t') {
+    out += "\\t";
+  } else if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !isText)) {
+    out.append("\\x").append(1, digits[byte >> 4U]).append(1, digits[byte & 0xFU]);
+  } else {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+}
+
+bool continuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+}  // namespace
+
+std::string inQuotes(std::string_view text) {
+  std::size_t end = text.size();
+  if (end > longestShown) {
+    end = longestShown;
+    while (end > 0 && continuesCharacter(text[end])) --end;
+  }
+  std::string out = "\"";
+  const bool isText = isUtf8(text);
+  for (const char c : text.substr(0, end)) appendEscaped(out, c, isText);
+  out += end < text.size() ? "...\"" : "\"";
+  return out;
+}
+
+}  // namespace tenure
