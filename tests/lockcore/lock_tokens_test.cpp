@@ -463,7 +463,7 @@ TEST_F(LockTokensTest, WrongOptionsAreRefusedBeforeAnyRequest) {
   ASSERT_EQ(codeOf(refused), LockErrc::invalidOptions);
   const OptionFaults faults = refused.error().faults;
   ASSERT_EQ(faults.size(), 2U) << "all of them";
-  EXPECT_EQ(faults[0].key, "key");
+  EXPECT_EQ(faults[0].field, "key");
   EXPECT_EQ(faults[1], (OptionFault{"waitFor", "the wait is negative"}));
   EXPECT_EQ(refused.error().message, faults[0].message + "; " + faults[1].message);
   EXPECT_EQ(store_->writes() + store_->reads(), 0);
