@@ -208,7 +208,7 @@ TEST_F(SqliteDeathNotice, aBeaconThatAStrangerLocksIsNoProof) {
   Signal proven;
   std::shared_ptr<void> handle;
   {
-    const sqlite_store::UniqueFd stranger{open(fileOf(record).c_str(), O_RDWR | O_CLOEXEC)};
+    const UniqueFd stranger{open(fileOf(record).c_str(), O_RDWR | O_CLOEXEC)};
     ASSERT_EQ(flock(stranger.get(), LOCK_EX | LOCK_NB), 0);
     handle = follow(record, proven);
     settle();
@@ -311,7 +311,7 @@ TEST_F(SqliteDeathNotice, thereIsOneBeaconPerStoreAndItIsReal) {
   ASSERT_EQ(fstat(notice->descriptor(), &opened), 0);
   EXPECT_EQ(opened.st_ino, beacon.inode);
   EXPECT_EQ(fcntl(notice->descriptor(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-  const sqlite_store::UniqueFd other{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  const UniqueFd other{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   EXPECT_NE(flock(other.get(), LOCK_SH | LOCK_NB), 0) << "it is locked";
 }
 

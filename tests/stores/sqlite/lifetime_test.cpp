@@ -171,7 +171,7 @@ TEST_F(SqliteLifetime, aForkedChildHarmsNothing) {
   (*store)->apply(renew({"lease"}, "a", {(*store)->record({"lease"}).version}));
   Store other{path_};
   EXPECT_EQ(other->record({"lease"}).holder, "a");
-  const sqlite_store::UniqueFd look = sqlite_store::openBeaconToLook(file);
+  const UniqueFd look = sqlite_store::openBeaconToLook(file);
   EXPECT_EQ(sqlite_store::probeBeacon(look), sqlite_store::LockState::held) << "still the parent's";
 }
 

@@ -17,7 +17,7 @@
 #include <tenure/lockcore/store_error.hpp>
 
 #include "lockcore/runtime/process_mark.hpp"
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::sqlite_store {
 

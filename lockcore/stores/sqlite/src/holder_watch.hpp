@@ -6,7 +6,7 @@
 
 #include <tenure/lockcore/lease_record.hpp>
 
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 #include "watch_thread.hpp"
 
 namespace tenure::sqlite_store {

@@ -6,7 +6,7 @@
 
 #include "busy_wait.hpp"
 #include "file_identity.hpp"
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::sqlite_store {
 

@@ -9,7 +9,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::sqlite_store {
 

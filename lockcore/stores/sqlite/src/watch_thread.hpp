@@ -14,7 +14,7 @@
 
 #include "call_gate.hpp"
 #include "lockcore/runtime/process_mark.hpp"
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::sqlite_store {
 
