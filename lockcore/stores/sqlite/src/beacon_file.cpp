@@ -16,9 +16,10 @@
 
 #include <tenure/lockcore/runtime.hpp>
 
-#include "errors.hpp"
 #include "filesystem_checks.hpp"
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "sidecar.hpp"
 

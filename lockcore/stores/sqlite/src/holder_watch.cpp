@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "beacon_file.hpp"
-#include "errors.hpp"
 #include "filesystem_checks.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

@@ -7,7 +7,7 @@
 #include <tenure/lockcore/lease_record.hpp>
 
 #include "lockcore/runtime/unique_fd.hpp"
-#include "watch_thread.hpp"
+#include "lockcore/runtime/watch_thread.hpp"
 
 namespace tenure::sqlite_store {
 

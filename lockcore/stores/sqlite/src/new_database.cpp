@@ -9,10 +9,10 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
-#include "directory_listing.hpp"
-#include "errors.hpp"
 #include "lock_holder.hpp"
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "sidecar.hpp"
 

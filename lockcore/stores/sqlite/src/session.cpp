@@ -10,6 +10,8 @@
 #include "filesystem_checks.hpp"
 #include "leftovers.hpp"
 #include "lock_holder.hpp"
+#include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "record_codec.hpp"
 #include "schema.hpp"
 #include "sidecar.hpp"

@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "errors.hpp"
-
 namespace tenure::sqlite_store {
 namespace {
 
@@ -17,22 +15,6 @@ void mix(std::uint64_t& hash, std::string_view text) {
 }
 
 }  // namespace
-
-StoreResult<void> makeDirectory(const std::string& store, const std::string& directory) {
-  if (mkdir(directory.c_str(), 0777) == 0) return {};
-  const int fault = errno;
-  struct stat found {};
-  if (fault != EEXIST || lstat(directory.c_str(), &found) != 0) {
-    return systemError(store, "making directory " + directory, fault);
-  }
-  if (S_ISDIR(found.st_mode)) return {};
-  // If somebody switched a link, processes that use the previous directory would not see those that use the new one.
-  return StoreError{ErrorClass::misconfigured,
-                    store + ": " + directory +
-                        (S_ISLNK(found.st_mode) ? " is a symbolic link, and candidates find each other in the "
-                                                  "directory itself; remove the link, and a directory is made"
-                                                : " is not a directory; move it away, and one is made")};
-}
 
 std::string fileNameOf(const LeaseKey& key) {
   std::uint64_t hash = 0xCBF29CE484222325ULL;

@@ -7,15 +7,10 @@
 #include <string_view>
 
 #include <tenure/lockcore/lease_key.hpp>
-#include <tenure/lockcore/store_error.hpp>
 
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::sqlite_store {
-
-/// Creates a directory in an existing one unless it exists. Refuses a symbolic link, because other users may be able to
-/// create one.
-[[nodiscard]] StoreResult<void> makeDirectory(const std::string& store, const std::string& directory);
 
 /// 16 hex digits for a file's name, the same in all processes and versions (FNV-1a, 64 bits). Two leases may have the
 /// same digits; code for which that matters checks the content of the file.

@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 
 #include "beacon_file.hpp"
-#include "directory_listing.hpp"
+#include "lockcore/runtime/directory.hpp"
 #include "sidecar.hpp"
 
 namespace tenure::sqlite_store {

@@ -4,8 +4,9 @@
 #include <chrono>
 #include <utility>
 
-#include "errors.hpp"
 #include "filesystem_checks.hpp"
+#include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "sidecar.hpp"
 
 namespace tenure::sqlite_store {

@@ -6,7 +6,7 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
-#include "watch_thread.hpp"
+#include "lockcore/runtime/watch_thread.hpp"
 
 namespace tenure::sqlite_store {
 
