@@ -11,7 +11,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "actor.hpp"
-#include "lockcore/stores/sqlite/src/beacon_file.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
 #include "lockcore/stores/sqlite/src/sidecar.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
@@ -20,7 +20,7 @@
 namespace tenure::sqlite_test {
 namespace {
 
-using sqlite_store::LockState;
+using liveness::LockState;
 
 class SqliteOrder : public testing::Test {
  protected:
@@ -33,10 +33,10 @@ class SqliteOrder : public testing::Test {
 TEST_F(SqliteOrder, aBeaconLosesItsNameWhileItIsLocked) {
   auto store = std::make_unique<Store>(path_);
   const Beacon beacon = store->raw().deathNotice()->beacon().value();
-  const std::string file = sqlite_store::beaconPath(sidecarOf(path_), beacon.id);
+  const std::string file = liveness::beaconPath(sidecarOf(path_), beacon.id);
   std::vector<LockState> seen;
   const HookedCalls calls{{.beforeUnlink = [&](const std::string& path) {
-    if (path == file) seen.push_back(sqlite_store::probeBeacon(sqlite_store::openBeaconToLook(path)));
+    if (path == file) seen.push_back(liveness::probeBeacon(liveness::openBeaconToLook(path)));
   }}};
   store.reset();
   EXPECT_EQ(seen, std::vector{LockState::held});

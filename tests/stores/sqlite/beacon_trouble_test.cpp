@@ -7,7 +7,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "actor.hpp"
-#include "lockcore/stores/sqlite/src/beacon_file.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 #include "system_calls.hpp"

@@ -15,7 +15,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "actor.hpp"
-#include "lockcore/stores/sqlite/src/beacon_file.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
@@ -59,7 +59,7 @@ class SqliteDeathNotice : public testing::Test {
   }
 
   [[nodiscard]] std::string fileOf(const LeaseRecord& record) const {
-    return sqlite_store::beaconPath(sidecarOf(path_), record.beacon->id);
+    return liveness::beaconPath(sidecarOf(path_), record.beacon->id);
   }
 
   test::TempDir directory_;
@@ -299,7 +299,7 @@ TEST_F(SqliteDeathNotice, thereIsOneBeaconPerStoreAndItIsReal) {
   EXPECT_EQ(notice->descriptor(), -1);
   const Beacon beacon = notice->beacon().value();
   EXPECT_EQ(store_.raw().deathNotice()->beacon().value(), beacon);
-  const std::string file = sqlite_store::beaconPath(sidecarOf(path_), beacon.id);
+  const std::string file = liveness::beaconPath(sidecarOf(path_), beacon.id);
   std::string line;
   std::getline(std::ifstream{file}, line);
   EXPECT_EQ(line, beacon.id);

@@ -14,7 +14,7 @@
 
 #include "actor.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
-#include "lockcore/stores/sqlite/src/beacon_file.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 

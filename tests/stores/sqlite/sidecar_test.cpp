@@ -21,13 +21,5 @@ TEST(Sidecar, differentLeasesHaveDifferentFiles) {
   for (const std::string& name : names) EXPECT_EQ(name.find_first_not_of("0123456789abcdef"), std::string::npos);
 }
 
-TEST(Sidecar, onlyIdsMayBecomePartOfAPath) {
-  EXPECT_TRUE(isBeaconId("0123456789abcdef0123456789abcdef"));
-  EXPECT_FALSE(isBeaconId("0123456789abcdef0123456789abcde"));
-  EXPECT_FALSE(isBeaconId("0123456789ABCDEF0123456789abcdef"));
-  EXPECT_FALSE(isBeaconId("../../../../../../../../etc/pass"));
-  EXPECT_FALSE(isBeaconId(""));
-}
-
 }  // namespace
 }  // namespace tenure::sqlite_store

@@ -14,10 +14,11 @@
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/system_random.hpp"
-#include "sidecar.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
+
+using namespace liveness;
 
 using std::chrono::milliseconds;
 

@@ -9,14 +9,17 @@
 
 #include <tenure/lockcore/store_error.hpp>
 
-#include "beacon_file.hpp"
 #include "busy_wait.hpp"
 #include "connection.hpp"
 #include "deadline.hpp"
 #include "file_identity.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
 #include "new_database.hpp"
 
 namespace tenure::sqlite_store {
+
+using liveness::OwnBeacon;
+using liveness::TermName;
 
 /// Statements that are prepared once and used at every call. Their parameters are described in session.cpp.
 struct Statements {

@@ -26,10 +26,6 @@ std::string fileNameOf(const LeaseKey& key) {
   return out;
 }
 
-bool isBeaconId(std::string_view text) noexcept {
-  return text.size() == 32 && text.find_first_not_of(hexDigits) == std::string_view::npos;
-}
-
 std::string wakeFilePath(const std::string& sidecar, const LeaseKey& key) {
   return sidecar + "/wake-" + fileNameOf(key);
 }

@@ -16,9 +16,6 @@ namespace tenure::sqlite_store {
 /// same digits; code for which that matters checks the content of the file.
 [[nodiscard]] std::string fileNameOf(const LeaseKey& key);
 
-/// 32 lower-case hex digits: no other text may become part of a path.
-[[nodiscard]] bool isBeaconId(std::string_view text) noexcept;
-
 [[nodiscard]] std::string wakeFilePath(const std::string& sidecar, const LeaseKey& key);
 
 /// Notifies those that watch the lease that something was committed. Never fails: a process that misses it polls.

@@ -12,8 +12,9 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
-#include "beacon_file.hpp"
-#include "holder_watch.hpp"
+#include "filesystem_checks.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/liveness/holder_watch.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/working_directory.hpp"
 #include "loss_watch.hpp"
@@ -33,6 +34,15 @@ using namespace sqlite_store;
 
 /// At most one sweep in this time, however many leases are acquired.
 constexpr std::chrono::seconds sweepInterval{10};
+
+/// Of the liveness files; the path is checked again at each use.
+liveness::BeaconPlace placeOf(const std::string& store, const std::string& path) {
+  return {store, [store, path]() -> StoreResult<std::string> {
+            StoreResult<CheckedFiles> checked = checkFiles(store, path);
+            if (checked.has_error()) return checked.error();
+            return std::move(checked->files.sidecar);
+          }};
+}
 
 /// Everything of a store that has threads or files. It has two connections: in WAL mode readers go on while a writer
 /// waits for another process's lock, so a candidate still sees who leads.
@@ -95,10 +105,10 @@ class BeaconDeathNotice final : public DeathNotice {
 
   [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record,
                                              std::function<void(RecordVersion)> proven) override {
-    if (!record.beacon || !isBeaconId(record.beacon->id)) return nullptr;
-    if (record.beacon->bootId.empty() || record.beacon->bootId != bootId()) return nullptr;
-    return parts_->watches.watch(std::make_shared<HolderWatch>(parts_->store, parts_->path, record, std::move(proven)),
-                                 WatchThread::Without::inotifyPossible);
+    if (!liveness::HolderWatch::isPossible(record)) return nullptr;
+    return parts_->watches.watch(
+        std::make_shared<liveness::HolderWatch>(placeOf(parts_->store, parts_->path), record, std::move(proven)),
+        WatchThread::Without::inotifyPossible);
   }
 
  private:
@@ -211,7 +221,7 @@ class SqliteStore final : public LeaseStore {
   }
 
   static Session::Options sessionOptions(const std::string& store, const std::string& path) {
-    return {.store = store, .path = path, .beacon = std::make_shared<OwnBeacon>(store, path)};
+    return {.store = store, .path = path, .beacon = std::make_shared<OwnBeacon>(placeOf(store, path))};
   }
 
   /// The working directory may change later (daemons change it); the path is meant relative to the present one.

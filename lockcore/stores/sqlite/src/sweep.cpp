@@ -2,26 +2,18 @@
 
 #include <filesystem>
 #include <string>
-#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <sqlite3.h>
 
-#include "beacon_file.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
 #include "lockcore/runtime/directory.hpp"
-#include "sidecar.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
 
-constexpr std::string_view draftPrefix = "new-";
-
-bool isDead(const std::string& sidecar, const std::string& id) {
-  const UniqueFd beacon = openBeaconToLook(beaconPath(sidecar, id));
-  if (beacon) return probeBeacon(beacon) == LockState::free;
-  return access(beaconPath(sidecar, id).c_str(), F_OK) != 0;
-}
+using namespace liveness;
 
 /// True also if it cannot be determined.
 bool isReferredTo(Session& session, const std::string& id) {
@@ -29,13 +21,6 @@ bool isReferredTo(Session& session, const std::string& id) {
   const StatementUse use{count};
   count.bind(1, id);
   return count.step() != SQLITE_ROW || count.integer(0) != 0;
-}
-
-/// A locked draft belongs to a process that is about to name it. An empty draft may not be locked yet.
-bool isAbandonedDraft(const std::string& path) {
-  const UniqueFd draft = openBeaconToLook(path);
-  struct stat found {};
-  return draft && fstat(draft.get(), &found) == 0 && found.st_size > 0 && probeBeacon(draft) == LockState::free;
 }
 
 /// Older releases wrote each term into a file below this directory, and read these files as long as they run.
@@ -58,13 +43,7 @@ void sweepSidecar(Session& session) {
   if (ready.has_error() || !*ready) return;
   const std::string sidecar = session.files().sidecar;
   removeClaimsOfOlderReleases(sidecar);
-  for (const std::string& name : namesIn(sidecar, beaconPrefix)) {
-    const std::string id = name.substr(beaconPrefix.size());
-    if (isBeaconId(id) && isDead(sidecar, id) && !isReferredTo(session, id)) unlink((sidecar + '/' + name).c_str());
-  }
-  for (const std::string& name : namesIn(sidecar, draftPrefix)) {
-    if (isAbandonedDraft(sidecar + '/' + name)) unlink((sidecar + '/' + name).c_str());
-  }
+  removeDeadBeacons(sidecar, [&](const std::string& id) { return isReferredTo(session, id); });
 }
 
 }  // namespace tenure::sqlite_store

@@ -9,7 +9,7 @@
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "beacon_file.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "sidecar.hpp"
@@ -18,6 +18,7 @@
 namespace tenure::sqlite_store {
 namespace {
 
+using namespace liveness;
 using std::chrono::milliseconds;
 
 // Read as texts, because a token may be too great to be one. In a file of an older release the counter's row has no
