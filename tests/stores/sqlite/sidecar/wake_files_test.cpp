@@ -1,4 +1,4 @@
-#include "lockcore/stores/sqlite/src/sidecar.hpp"
+#include "lockcore/stores/sqlite/src/sidecar/wake_files.hpp"
 
 #include <set>
 
@@ -8,13 +8,13 @@ namespace tenure::sqlite_store {
 namespace {
 
 // Processes of different versions must agree on the names for ever.
-TEST(Sidecar, theNamesOfFilesNeverChange) {
+TEST(WakeFiles, theNamesOfFilesNeverChange) {
   EXPECT_EQ(fileNameOf({"billing"}), "78e5356459c27254");
   EXPECT_EQ(fileNameOf({"billing", "eu"}), "d5e8b52eafc7a6c2");
   EXPECT_EQ(wakeFilePath("/dir/.db.tenure", {"billing"}), "/dir/.db.tenure/wake-78e5356459c27254");
 }
 
-TEST(Sidecar, differentLeasesHaveDifferentFiles) {
+TEST(WakeFiles, differentLeasesHaveDifferentFiles) {
   const std::set<std::string> names{fileNameOf({"ab", "c"}), fileNameOf({"a", "bc"}), fileNameOf({"abc"}),
                                     fileNameOf({"ABC"}),     fileNameOf({"a/b"}),     fileNameOf({"../../etc/passwd"})};
   EXPECT_EQ(names.size(), 6U);

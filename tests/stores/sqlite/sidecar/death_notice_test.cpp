@@ -14,9 +14,9 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "actor.hpp"
 #include "lockcore/liveness/beacon_file.hpp"
-#include "sqlite_support.hpp"
+#include "stores/sqlite/actor.hpp"
+#include "stores/sqlite/sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::sqlite_test {

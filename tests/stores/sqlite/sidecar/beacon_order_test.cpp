@@ -10,12 +10,12 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "actor.hpp"
 #include "lockcore/liveness/beacon_file.hpp"
-#include "lockcore/stores/sqlite/src/sidecar.hpp"
-#include "sqlite_support.hpp"
+#include "lockcore/stores/sqlite/src/sidecar/wake_files.hpp"
+#include "stores/sqlite/actor.hpp"
+#include "stores/sqlite/sqlite_support.hpp"
+#include "stores/sqlite/system_calls.hpp"
 #include "support/temp_dir.hpp"
-#include "system_calls.hpp"
 
 namespace tenure::sqlite_test {
 namespace {

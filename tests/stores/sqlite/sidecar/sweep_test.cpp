@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "actor.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
-#include "sqlite_support.hpp"
+#include "stores/sqlite/actor.hpp"
+#include "stores/sqlite/sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::sqlite_test {
