@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "lockcore/driver/term_cell.hpp"
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
 

@@ -12,8 +12,8 @@
 
 #include "guard_channel.hpp"
 #include "guard_protocol.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 #include "process.hpp"
-#include "unique_fd.hpp"
 
 namespace tenure::cli {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <sys/types.h>
 
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
 

@@ -7,9 +7,9 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "lockcore/runtime/unique_fd.hpp"
 #include "process.hpp"
 #include "signals.hpp"
-#include "unique_fd.hpp"
 
 namespace tenure::cli {
 

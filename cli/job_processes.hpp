@@ -5,8 +5,8 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "lockcore/runtime/unique_fd.hpp"
 #include "process.hpp"
-#include "unique_fd.hpp"
 
 namespace tenure::cli {
 

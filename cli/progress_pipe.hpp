@@ -1,7 +1,7 @@
 // How a job reports progress if lease.progress_timeout is set: by writing to a pipe.
 #pragma once
 
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
 

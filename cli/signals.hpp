@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
 

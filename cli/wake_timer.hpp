@@ -4,7 +4,7 @@
 #include <chrono>
 #include <optional>
 
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
 

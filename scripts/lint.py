@@ -30,12 +30,13 @@ FLOORS = {
     "port": set(),
     "lease": {"port"},
     "runtime": {"port"},
+    "liveness": {"port", "runtime"},
     "driver": {"port", "lease", "runtime"},
     "lock": {"port", "lease", "runtime", "driver"},
     "token": {"port", "lease", "runtime"},
     "net": {"port", "runtime"},
     "aws": {"port", "runtime", "net"},
-    "stores": {"port", "runtime", "net", "aws"},
+    "stores": {"port", "runtime", "liveness", "net", "aws"},
     "election": {"port", "lease", "runtime", "driver"},
     "config": {"port", "runtime", "stores"},
     "adapters": {"port", "runtime", "net", "aws"},
@@ -46,6 +47,9 @@ PUBLIC_FLOORS = {
     "lock": ("lock", "lock_asio", "lock_client", "lock_future", "lock_options"),
     "token": ("lock_tokens",),
 }
+
+# Folders with one header for the rest of the product.
+DOORS = {"lockcore/stores/sqlite/src/sidecar/": "sidecar.hpp"}
 
 # Headers that take seconds in each translation unit, and the files that may include them.
 HEAVY = {
@@ -215,6 +219,15 @@ def check_floors(tree, findings):
                                f"{', '.join(sorted(FLOORS[floor])) or 'nothing'})", line)
 
 
+def check_doors(tree, findings):
+    for name in cpp_files(tree, under=tuple(f"{component}/" for component in COMPONENTS)):
+        for number, bracket, header, line in includes(tree, name):
+            full = header if header.split("/")[0] in COMPONENTS else posixpath.join(posixpath.dirname(name), header)
+            for folder, door in DOORS.items():
+                if bracket == '"' and full.startswith(folder) and not name.startswith(folder) and full != folder + door:
+                    findings.error("door", name, number, f"includes {header}; the way into {folder} is {door}", line)
+
+
 def check_public_headers(tree, findings):
     """A program that includes lockcore or election compiles std, Boost.System and nothing heavier."""
     roots = [n for n in tree.named(".hpp") if "/include/tenure/" in n]
@@ -288,8 +301,8 @@ def check_scripts(tree, findings):
                 findings.error("python", name, fault.lineno, fault.msg)
 
 
-CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_public_headers, check_heavy_headers, check_text,
-          check_scripts)
+CHECKS = (check_code_patterns, check_cloexec, check_layers, check_floors, check_doors, check_public_headers,
+          check_heavy_headers, check_text, check_scripts)
 
 
 def tracked(root):

@@ -4,9 +4,9 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
-#include "cli/unique_fd.hpp"
 #include "commands.hpp"
 #include "config/src/config_keys.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "cli/unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli::fence_proxy {
 

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "lockcore/runtime/unique_fd.hpp"
 #include "text.hpp"
 
 namespace tenure::aws {
@@ -96,29 +97,14 @@ class Parser {
   IniValue* value_{nullptr};
 };
 
-/// Closes at the end of the scope.
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path) : fd_{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)} {}
-  ~OpenFile() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  [[nodiscard]] int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 StoreError cannotRead(const std::string& path, int systemErrno) {
   return {ErrorClass::credentials, path + ": " + std::generic_category().message(systemErrno)};
 }
 
 /// Non-blocking, so that a pipe without a writer does not block the search.
 StoreResult<std::string> readAll(const std::string& path, bool missingIsEmpty) {
-  const OpenFile file{path};
-  if (file.fd() < 0) {
+  const UniqueFd file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (!file) {
     if (missingIsEmpty && (errno == ENOENT || errno == ENOTDIR)) return std::string{};
     return cannotRead(path, errno);
   }
@@ -126,7 +112,7 @@ StoreResult<std::string> readAll(const std::string& path, bool missingIsEmpty) {
   for (;;) {
     const std::size_t had = out.size();
     out.resize(had + 4096);
-    const ssize_t got = read(file.fd(), out.data() + had, 4096);
+    const ssize_t got = read(file.get(), out.data() + had, 4096);
     out.resize(had + static_cast<std::size_t>(got < 0 ? 0 : got));
     if (got == 0) return out;
     if (got < 0 && errno != EINTR) return cannotRead(path, errno);

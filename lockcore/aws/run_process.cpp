@@ -11,46 +11,29 @@
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
+
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::aws {
 namespace {
 
 constexpr std::size_t mostOutput = 64U << 10U;
 
-class Fd {
- public:
-  explicit Fd(int fd = -1) noexcept : fd_{fd} {}
-  Fd(Fd&& other) noexcept : fd_{std::exchange(other.fd_, -1)} {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() { reset(); }
-  void reset() noexcept {
-    if (fd_ >= 0) close(std::exchange(fd_, -1));
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
-
 StoreError systemFault(const std::string& what, int systemErrno) {
   return {ErrorClass::credentials, what + ": " + std::generic_category().message(systemErrno)};
 }
 
 struct Pipe {
-  Fd read{};
-  Fd write{};
+  UniqueFd read{};
+  UniqueFd write{};
   [[nodiscard]] bool make() {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    read = Fd{ends[0]};
-    write = Fd{ends[1]};
+    read = UniqueFd{ends[0]};
+    write = UniqueFd{ends[1]};
     return true;
   }
 };
@@ -97,7 +80,7 @@ class SpawnSettings {
 };
 
 /// False at the end of the output.
-bool drain(const Fd& from, std::string& into) {
+bool drain(const UniqueFd& from, std::string& into) {
   std::array<char, 4096> buffer{};
   const ssize_t got = read(from.get(), buffer.data(), buffer.size());
   if (got < 0) return errno == EINTR;
@@ -109,7 +92,7 @@ bool drain(const Fd& from, std::string& into) {
 enum class End { finished, timeOver, stopped };
 
 /// Reads both outputs until they are closed, which happens when a command ends.
-End collect(Pipe& out, Pipe& err, ProcessOutput& output, std::chrono::milliseconds timeout, const Fd& stopped) {
+End collect(Pipe& out, Pipe& err, ProcessOutput& output, std::chrono::milliseconds timeout, const UniqueFd& stopped) {
   const Instant begin = readClock();
   while (out.read.get() >= 0 || err.read.get() >= 0) {
     const auto left = timeout - elapsedForHolder(begin, readClock());
@@ -135,7 +118,7 @@ void reap(pid_t child, ProcessOutput& output) {
 }
 
 /// Waits for the end of the child itself, until the time is over.
-bool endsInTime(pid_t child, std::chrono::milliseconds timeout, const Fd& stopped) {
+bool endsInTime(pid_t child, std::chrono::milliseconds timeout, const UniqueFd& stopped) {
   const Instant begin = readClock();
   for (;;) {
     siginfo_t info{};
@@ -154,7 +137,7 @@ StoreResult<ProcessOutput> runShellCommand(const std::string& command,
                                            std::chrono::milliseconds timeout, const std::stop_token& stop) {
   Pipe out;
   Pipe err;
-  const Fd stopped{eventfd(0, EFD_CLOEXEC)};
+  const UniqueFd stopped{eventfd(0, EFD_CLOEXEC)};
   if (!out.make() || !err.make() || stopped.get() < 0) return systemFault("could not make a pipe", errno);
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + '=' + value);

@@ -8,7 +8,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
-#include "cli/unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::test {
 namespace {
@@ -32,7 +32,7 @@ class FenceProxyCommand : public GroupFixture {
 };
 
 TEST_F(FenceProxyCommand, APortThatIsTakenIsNamed) {
-  const cli::UniqueFd taken{socket(AF_INET, SOCK_STREAM, 0)};
+  const UniqueFd taken{socket(AF_INET, SOCK_STREAM, 0)};
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

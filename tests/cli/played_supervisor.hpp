@@ -38,8 +38,8 @@ class PlayedSupervisor {
 
  private:
   Subprocess life_;
-  cli::UniqueFd pidfd_;
-  cli::UniqueFd ours_, theirs_;
+  UniqueFd pidfd_;
+  UniqueFd ours_, theirs_;
   pid_t guard_{-1};
 };
 

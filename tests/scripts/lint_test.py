@@ -93,6 +93,15 @@ class Rules(unittest.TestCase):
         self.accepts("lockcore/driver/a.cpp", '#include "lockcore/lease/observation.hpp"\n')
         self.accepts("lockcore/lease/a.cpp", "#include <tenure/lockcore/clock.hpp>\n")
         self.accepts("cli/a.cpp", '#include "lockcore/driver/watchdog.hpp"\n')
+        self.finds("floors", "lockcore/liveness/a.cpp", '#include "lockcore/stores/sqlite/src/errors.hpp"\n')
+
+    def test_door(self):
+        folder = "lockcore/stores/sqlite/src"
+        self.finds("door", f"{folder}/a.cpp", '#include "sidecar/wake_files.hpp"\n')
+        self.finds("door", f"{folder}/a.cpp", f'#include "{folder}/sidecar/loss_watch.hpp"\n')
+        self.accepts(f"{folder}/a.cpp", '#include "sidecar/sidecar.hpp"\n')
+        self.accepts(f"{folder}/sidecar/a.cpp", '#include "loss_watch.hpp"\n')
+        self.accepts("tests/stores/sqlite/a.cpp", f'#include "{folder}/sidecar/wake_files.hpp"\n')
 
     def test_public_header(self):
         header = "lockcore/include/tenure/lockcore/a.hpp"

@@ -6,7 +6,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 
 #include "adapters/fence/src/fence_text.hpp"
 #include "lockcore/runtime/thread.hpp"
@@ -108,12 +107,12 @@ std::optional<StoreError> TokenMemory::replace(const TermStamp& memory) const {
 }
 
 std::optional<StoreError> TokenMemory::lock() {
-  lockFile_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+  lockFile_ = UniqueFd{::open(file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)};
   const std::string name = "the fence's memory " + file_;
   const auto refused = [&](const std::string& why) { return StoreError{ErrorClass::misconfigured, name + why}; };
-  if (lockFile_ < 0 && errno == ELOOP) return refused(" is a symbolic link; give the path of the file itself");
-  if (lockFile_ < 0) return refused(" cannot be opened: " + std::error_code{errno, std::generic_category()}.message());
-  if (flock(lockFile_, LOCK_EX | LOCK_NB) != 0) {
+  if (!lockFile_ && errno == ELOOP) return refused(" is a symbolic link; give the path of the file itself");
+  if (!lockFile_) return refused(" cannot be opened: " + std::error_code{errno, std::generic_category()}.message());
+  if (flock(lockFile_.get(), LOCK_EX | LOCK_NB) != 0) {
     return refused(errno == EWOULDBLOCK
                        ? " is in use by another process; one service has one fence"
                        : " cannot be locked: " + std::error_code{errno, std::generic_category()}.message());
@@ -125,7 +124,7 @@ std::optional<StoreError> TokenMemory::identityTrouble() const {
   struct stat locked {};
   struct stat named {};
   const std::string name = "the fence's memory " + file_;
-  if (fstat(lockFile_, &locked) != 0 || lstat(file_.c_str(), &named) != 0 || locked.st_dev != named.st_dev ||
+  if (fstat(lockFile_.get(), &locked) != 0 || lstat(file_.c_str(), &named) != 0 || locked.st_dev != named.st_dev ||
       locked.st_ino != named.st_ino) {
     return StoreError{ErrorClass::misconfigured,
                       name + " was removed or replaced; put it back, and start the fence again"};
@@ -268,9 +267,6 @@ void TokenMemory::close(bool clean) {
   database_.reset();
 }
 
-TokenMemory::~TokenMemory() {
-  close(false);
-  if (lockFile_ >= 0) ::close(lockFile_);
-}
+TokenMemory::~TokenMemory() { close(false); }
 
 }  // namespace tenure::http_fence

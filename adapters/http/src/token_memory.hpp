@@ -16,6 +16,8 @@
 #include <tenure/lockcore/fence.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "lockcore/runtime/unique_fd.hpp"
+
 namespace tenure::http_fence {
 
 /// One SQLite file, held by one process at a time (by a flock on the file itself, which the kernel drops with the
@@ -76,7 +78,7 @@ class TokenMemory {
   void writeAll(const std::map<std::string, TermStamp>& stamps);
 
   const std::string file_;
-  int lockFile_{-1};  ///< open before the database and closed after it: closing it would drop SQLite's own locks
+  UniqueFd lockFile_;  ///< open before the database and closed after it: closing it would drop SQLite's own locks
   std::unique_ptr<sqlite3, CloseDatabase> database_{};
   std::map<std::string, TermStamp> known_{};
   bool clean_{false};

@@ -9,7 +9,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "actor.hpp"
-#include "lockcore/stores/sqlite/src/beacon_file.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
@@ -156,7 +156,7 @@ TEST_F(SqliteLifetime, aForkedChildHarmsNothing) {
   auto handle = store->raw().watch({"lease"}, [] {});
   const Beacon beacon = store->raw().deathNotice()->beacon().value();
   (*store)->apply(acquire({"lease"}, "a"));
-  const std::string file = sqlite_store::beaconPath(sidecarOf(path_), beacon.id);
+  const std::string file = liveness::beaconPath(sidecarOf(path_), beacon.id);
   const pid_t child = fork();
   if (child == 0) {
     handle.reset();
@@ -172,8 +172,8 @@ TEST_F(SqliteLifetime, aForkedChildHarmsNothing) {
   (*store)->apply(renew({"lease"}, "a", {(*store)->record({"lease"}).version}));
   Store other{path_};
   EXPECT_EQ(other->record({"lease"}).holder, "a");
-  const sqlite_store::UniqueFd look = sqlite_store::openBeaconToLook(file);
-  EXPECT_EQ(sqlite_store::probeBeacon(look), sqlite_store::LockState::held) << "still the parent's";
+  const UniqueFd look = liveness::openBeaconToLook(file);
+  EXPECT_EQ(liveness::probeBeacon(look), liveness::LockState::held) << "still the parent's";
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "actor.hpp"
-#include "lockcore/stores/sqlite/src/beacon_file.hpp"
-#include "lockcore/stores/sqlite/src/unique_fd.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
@@ -54,11 +54,11 @@ class SqliteMissingDatabase : public testing::Test {
   }
 
   /// A locked file with a liveness file's name, with this text.
-  [[nodiscard]] sqlite_store::UniqueFd livingBeacon(const std::string& text) const {
+  [[nodiscard]] UniqueFd livingBeacon(const std::string& text) const {
     std::filesystem::create_directories(sidecarOf(path_));
     const std::string file = sidecarOf(path_) + "/beacon-" + strangersId_;
     std::ofstream{file} << text;
-    sqlite_store::UniqueFd fd{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+    UniqueFd fd{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
     EXPECT_EQ(flock(fd.get(), LOCK_EX | LOCK_NB), 0);
     return fd;
   }
@@ -209,7 +209,7 @@ TEST_F(SqliteMissingDatabase, aLivingBeaconThatDoesNotSayHowLongIsARefusal) {
        {strangersId_ + '\n', std::string{}, strangersId_ + "\nlongest_lease_ms 000000000009 00000000",
         strangersId_ + "\nlongest_lease_ms 000000000009 000000000008\n",
         strangersId_ + "\nlongest_lease_ms 00000000000x 00000000000x\n"}) {
-    const sqlite_store::UniqueFd older = livingBeacon(text);
+    const UniqueFd older = livingBeacon(text);
     Store store{path_};
     const std::string message = refusal(store).message;
     EXPECT_TRUE(contains(message, "beacon-" + strangersId_)) << message;
@@ -220,7 +220,7 @@ TEST_F(SqliteMissingDatabase, aLivingBeaconThatDoesNotSayHowLongIsARefusal) {
 }
 
 TEST_F(SqliteMissingDatabase, aBeaconThatCannotBeLookedAtIsAnErrorAndNotADeadOne) {
-  const sqlite_store::UniqueFd living = livingBeacon(strangersId_ + "\nlongest_lease_ms 000000000000 000000000000\n");
+  const UniqueFd living = livingBeacon(strangersId_ + "\nlongest_lease_ms 000000000000 000000000000\n");
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0777});
   std::filesystem::permissions(sidecarOf(path_), std::filesystem::perms{0777});
   std::filesystem::permissions(sidecarOf(path_) + "/beacon-" + strangersId_, std::filesystem::perms{0600});

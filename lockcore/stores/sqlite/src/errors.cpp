@@ -1,24 +1,16 @@
 #include "errors.hpp"
 
-#include <cerrno>
-#include <system_error>
+#include <utility>
 
 #include <sqlite3.h>
 
 #include "connection.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
 
 int primary(int code) noexcept { return code & 0xFF; }
-
-bool meansFull(int systemErrno) noexcept {
-  return systemErrno == ENOSPC || systemErrno == EDQUOT || systemErrno == EFBIG;
-}
-
-bool meansNoResources(int systemErrno) noexcept {
-  return systemErrno == EMFILE || systemErrno == ENFILE || systemErrno == ENOMEM || systemErrno == EINTR;
-}
 
 /// The file or the tables belong to another program. No candidate can repair that (but a candidate does create a
 /// missing table).
@@ -28,12 +20,10 @@ bool isAnothers(int code, const std::string& message) {
                                            message.find("has no column named") != std::string::npos);
 }
 
-constexpr const char* isFull = "the disk (or a quota or file size limit) is full; free space";
-
 /// What an operator can do; empty if the code itself says enough.
 std::string adviceFor(int code, int systemErrno) {
   if (primary(code) == SQLITE_FULL || meansFull(systemErrno)) {
-    return isFull;
+    return adviceOnFullDisk;
   }
   switch (primary(code)) {
     case SQLITE_READONLY:
@@ -98,17 +88,5 @@ StoreError sqliteError(const std::string& store, const std::string& what, int co
   if (const std::string advice = adviceFor(code, systemErrno); !advice.empty()) message += "; " + advice;
   return {classOf(code, systemErrno), std::move(message), isAnothers(code, connection.lastMessage())};
 }
-
-StoreError systemError(const std::string& store, const std::string& what, int systemErrno) {
-  std::string message = store + ": " + what + ": " + errnoText(systemErrno);
-  if (meansFull(systemErrno)) message += std::string{"; "} + isFull;
-  if (systemErrno == EACCES || systemErrno == EPERM) message += "; let this user read and write it and its directory";
-  if (meansFull(systemErrno) || meansNoResources(systemErrno) || systemErrno == EIO || systemErrno == EAGAIN) {
-    return {ErrorClass::transient, std::move(message)};
-  }
-  return {ErrorClass::misconfigured, std::move(message)};
-}
-
-std::string errnoText(int systemErrno) { return std::generic_category().message(systemErrno); }
 
 }  // namespace tenure::sqlite_store

@@ -18,10 +18,4 @@ class Connection;
 [[nodiscard]] StoreError sqliteError(const std::string& store, const std::string& what, int code,
                                      const Connection& connection);
 
-/// For failed system calls of our own.
-[[nodiscard]] StoreError systemError(const std::string& store, const std::string& what, int systemErrno);
-
-/// "No space left on device", thread-safe.
-[[nodiscard]] std::string errnoText(int systemErrno);
-
 }  // namespace tenure::sqlite_store

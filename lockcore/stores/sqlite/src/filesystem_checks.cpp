@@ -11,8 +11,8 @@
 
 #include <climits>
 
-#include "errors.hpp"
 #include "lockcore/runtime/network_file_system.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

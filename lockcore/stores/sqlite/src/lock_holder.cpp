@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include <sys/types.h>
 
-#include "directory_listing.hpp"
+#include "lockcore/runtime/directory.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

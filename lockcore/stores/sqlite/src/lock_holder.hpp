@@ -4,7 +4,7 @@
 #include <string>
 
 #include "file_identity.hpp"
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::sqlite_store {
 

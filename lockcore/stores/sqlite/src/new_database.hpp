@@ -7,18 +7,17 @@
 
 #include <tenure/lockcore/store_error.hpp>
 
-#include "beacon_file.hpp"
 #include "file_identity.hpp"
-#include "leftovers.hpp"
 #include "new_database_rule.hpp"
+#include "sidecar/sidecar.hpp"
 
 namespace tenure::sqlite_store {
 
 /// The view of one session. Not thread-safe.
 class NewDatabase {
  public:
-  NewDatabase(std::string store, std::shared_ptr<OwnBeacon> beacon)
-      : store_{std::move(store)}, beacon_{std::move(beacon)} {}
+  NewDatabase(std::string store, std::shared_ptr<const Sidecar> sidecar)
+      : store_{std::move(store)}, sidecar_{std::move(sidecar)} {}
 
   /// To be called with the lock held, right after a look that found no database. No error: the caller creates a
   /// database before it releases the lock. Otherwise a transient error that says which holder is waited for and how
@@ -29,7 +28,7 @@ class NewDatabase {
 
  private:
   const std::string store_;
-  const std::shared_ptr<OwnBeacon> beacon_;
+  const std::shared_ptr<const Sidecar> sidecar_;
   NewDatabaseRule rule_;
 };
 

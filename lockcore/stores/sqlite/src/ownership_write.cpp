@@ -9,7 +9,6 @@
 
 #include "attributes_json.hpp"
 #include "record_codec.hpp"
-#include "sidecar.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
@@ -51,12 +50,12 @@ WriteOutcome OwnershipWrite::conclude(WriteOutcome outcome) {
   noteEnd(outcome);
   applied_ = std::holds_alternative<Applied>(outcome);
   // On a release, the candidates that wait for the lease are notified before the releasing holder gets its answer.
-  if (applied_ && releases()) touchWakeFile(session_.files().sidecar, request_.key);
+  if (applied_ && releases()) Sidecar::notify(session_.files(), request_.key);
   return outcome;
 }
 
 void OwnershipWrite::afterAnswer() {
-  if (applied_ && !releases()) touchWakeFile(session_.files().sidecar, request_.key);
+  if (applied_ && !releases()) Sidecar::notify(session_.files(), request_.key);
 }
 
 WriteOutcome OwnershipWrite::concludeCommitted(bool filesUnchanged) {
@@ -137,7 +136,7 @@ OwnershipWrite::Trouble OwnershipWrite::change() {
 /// To be called before anything of the write can be committed.
 OwnershipWrite::Trouble OwnershipWrite::openTerm() {
   if (releases()) return std::nullopt;
-  const StoreResult<bool> isNew = session_.beacon().openTerm(term_, request_.record.leaseDuration);
+  const StoreResult<bool> isNew = session_.sidecar().openTerm(term_, request_.record.leaseDuration);
   if (isNew.has_error()) return Rejected{isNew.error()};
   opensTerm_ = *isNew;
   return std::nullopt;
@@ -222,7 +221,7 @@ void OwnershipWrite::noteEnd(const WriteOutcome& outcome) {
   const bool isOwn = tells && (*lost->current)->holder == holder && !(*lost->current)->released;
   const bool released = releases() && std::holds_alternative<Applied>(outcome);
   const bool neverBegan = opensTerm_ && std::holds_alternative<Rejected>(outcome);
-  if (released || neverBegan || (lost != nullptr && !isOwn)) session_.beacon().endTerm(term_);
+  if (released || neverBegan || (lost != nullptr && !isOwn)) session_.sidecar().endTerm(term_);
 }
 
 WriteOutcome OwnershipWrite::stateOfNewFile() {

@@ -1,7 +1,6 @@
 #include "session.hpp"
 
 #include <array>
-#include <cerrno>
 #include <utility>
 
 #include <sqlite3.h>
@@ -12,7 +11,6 @@
 #include "lock_holder.hpp"
 #include "record_codec.hpp"
 #include "schema.hpp"
-#include "sidecar.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
@@ -77,7 +75,7 @@ Session::Session(Options options, const std::atomic<bool>& cancelled, std::funct
     : options_{std::move(options)},
       busyWait_{cancelled},
       onFilesChanged_{std::move(onFilesChanged)},
-      newDatabase_{options_.store, options_.beacon} {}
+      newDatabase_{options_.store, options_.sidecar} {}
 
 StoreResult<bool> Session::open(Need need, const TermName* asker) {
   const bool replaced = opened_ && !filesUnchanged();
@@ -134,20 +132,14 @@ StoreResult<bool> Session::openOnce(Need need, const TermName* asker) {
 /// No file, or none of our tables in it: other processes may find out the same now, and somebody may still lead in the
 /// database that was there before.
 StoreResult<bool> Session::makeDatabase(const TermName* asker) {
-  if (auto made = makeDirectory(options_.store, files_.sidecar); made.has_error()) return made.error();
-  CreationLock lock;
-  const int fault = lock.take(files_, busyWait_);
-  if (fault == EWOULDBLOCK) {
-    return error(ErrorClass::transient,
-                 "the lock for making the database, " + lock.path() + ", was not to be had in the call's time");
-  }
-  if (fault != 0) return systemError(options_.store, "taking the lock for making the database, " + lock.path(), fault);
+  StoreResult<CreationLock> lock = options_.sidecar->lockCreation(files_, busyWait_);
+  if (lock.has_error()) return lock.error();
   if (identityOf(files_.database)) {
     StoreResult<bool> found = openFile(Need::existing);
     if (found.has_error() || *found) return found;
     close();
   }
-  if (auto refused = newDatabase_.refusal(files_, lock, asker)) return std::move(*refused);
+  if (auto refused = newDatabase_.refusal(files_, *lock, asker)) return std::move(*refused);
   removeLogOfMissingDatabase(files_);
   return openFile(Need::create);
 }

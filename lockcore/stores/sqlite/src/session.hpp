@@ -9,12 +9,12 @@
 
 #include <tenure/lockcore/store_error.hpp>
 
-#include "beacon_file.hpp"
 #include "busy_wait.hpp"
 #include "connection.hpp"
 #include "deadline.hpp"
 #include "file_identity.hpp"
 #include "new_database.hpp"
+#include "sidecar/sidecar.hpp"
 
 namespace tenure::sqlite_store {
 
@@ -31,7 +31,7 @@ class Session {
     std::string store;  ///< LeaseStore::describe(), the start of every message
     std::string path;   ///< absolute
     bool readsOnly{false};
-    std::shared_ptr<OwnBeacon> beacon{};  ///< not null
+    std::shared_ptr<Sidecar> sidecar{};  ///< not null
   };
 
   /// `cancelled` ends waits for locks; it must outlive the object. `onFilesChanged` is called when the open files are
@@ -77,7 +77,7 @@ class Session {
   [[nodiscard]] Connection& connection() noexcept { return connection_; }
   [[nodiscard]] Statements& statements() noexcept { return statements_; }
   [[nodiscard]] const std::string& store() const noexcept { return options_.store; }
-  [[nodiscard]] OwnBeacon& beacon() noexcept { return *options_.beacon; }
+  [[nodiscard]] Sidecar& sidecar() noexcept { return *options_.sidecar; }
   /// Valid after open() returned a value.
   [[nodiscard]] const StoreFiles& files() const noexcept { return files_; }
 

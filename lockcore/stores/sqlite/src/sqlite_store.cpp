@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -12,18 +11,13 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
-#include "beacon_file.hpp"
-#include "holder_watch.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/working_directory.hpp"
-#include "loss_watch.hpp"
 #include "ownership_write.hpp"
 #include "renewal_batch.hpp"
-#include "sidecar.hpp"
-#include "sweep.hpp"
+#include "sidecar/sidecar.hpp"
 #include "token_recovery.hpp"
 #include "transactions.hpp"
-#include "wake_watch.hpp"
 #include "worker.hpp"
 
 namespace tenure {
@@ -38,30 +32,14 @@ constexpr std::chrono::seconds sweepInterval{10};
 /// waits for another process's lock, so a candidate still sees who leads.
 struct Parts {
   Parts(const Session::Options& options, const Logger& logger)
-      : store{options.store},
-        path{options.path},
-        beacon{options.beacon},
-        losses{std::make_shared<LossWatch>(options.store, options.path)},
-        logLosses{std::make_shared<LossWatch>(options.store, options.path + "-wal")},
-        watches{logger},
+      : sidecar{options.sidecar},
         writer{"tenure-sqlite-w", options, logger, renewTogether},
         reader{"tenure-sqlite-r", readingOnly(options), logger} {
     Worker::makePeers(writer, reader);
   }
 
-  /// One watch of each file for all holders, so that adding a holder costs no system call. The log is watched too:
-  /// without its log the database is an older copy of itself.
-  std::shared_ptr<void> watchLoss(const std::function<void()>& hint) {
-    using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
-    const std::lock_guard lock{lossMutex};
-    if (!lossWatching) lossWatching = watches.watch(losses, WatchThread::Without::inotifyUseless);
-    if (!logLossWatching) logLossWatching = watches.watch(logLosses, WatchThread::Without::inotifyUseless);
-    if (!lossWatching || !logLossWatching) return nullptr;
-    return std::make_shared<Both>(losses->add(hint), logLosses->add(hint));
-  }
-
   void stop() {
-    watches.stop();
+    sidecar->stop();
     writer.stop();
     reader.stop();
   }
@@ -71,38 +49,11 @@ struct Parts {
     return options;
   }
 
-  const std::string store;
-  const std::string path;
-  const std::shared_ptr<OwnBeacon> beacon;
-  const std::shared_ptr<LossWatch> losses;
-  const std::shared_ptr<LossWatch> logLosses;
-  std::mutex lossMutex;
-  std::shared_ptr<void> lossWatching;  ///< guarded by lossMutex, as the next; set once a holder asks
-  std::shared_ptr<void> logLossWatching;
-  WatchThread watches;
+  const std::shared_ptr<Sidecar> sidecar;
   Worker writer;
   Worker reader;
   std::atomic<std::int64_t> sweptAt{-1};  ///< nanoseconds of CLOCK_BOOTTIME; negative: never
   std::shared_ptr<Parts> keptForEver{};   ///< itself, in a forked child; see ~SqliteStore
-};
-
-class BeaconDeathNotice final : public DeathNotice {
- public:
-  explicit BeaconDeathNotice(std::shared_ptr<Parts> parts) : parts_{std::move(parts)} {}
-
-  [[nodiscard]] StoreResult<Beacon> beacon() override { return parts_->beacon->get(); }
-  [[nodiscard]] int descriptor() const noexcept override { return parts_->beacon->descriptor(); }
-
-  [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record,
-                                             std::function<void(RecordVersion)> proven) override {
-    if (!record.beacon || !isBeaconId(record.beacon->id)) return nullptr;
-    if (record.beacon->bootId.empty() || record.beacon->bootId != bootId()) return nullptr;
-    return parts_->watches.watch(std::make_shared<HolderWatch>(parts_->store, parts_->path, record, std::move(proven)),
-                                 WatchThread::Without::inotifyPossible);
-  }
-
- private:
-  const std::shared_ptr<Parts> parts_;
 };
 
 class SqliteStore final : public LeaseStore {
@@ -110,7 +61,7 @@ class SqliteStore final : public LeaseStore {
   SqliteStore(SqliteStoreOptions options, const Logger& logger)
       : options_{std::move(options)},
         describe_{"sqlite " + options_.path},
-        parts_{std::make_shared<Parts>(sessionOptions(describe_, absolute(options_.path)), logger)} {}
+        parts_{std::make_shared<Parts>(sessionOptions(describe_, absolute(options_.path), logger), logger)} {}
 
   ~SqliteStore() override {
     if (mark_.isHere()) {
@@ -182,20 +133,21 @@ class SqliteStore final : public LeaseStore {
   void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
                  WriteHandler handler) override {
     submit(parts_->writer, options, std::move(handler),
-           [parts = parts_, key, expected = std::move(expected), token](Session& session, const Deadline& deadline) {
-             return sqlite_store::setTokens(session, key, expected, token, parts->beacon->id(), deadline);
+           [key, expected = std::move(expected), token](Session& session, const Deadline& deadline) {
+             return sqlite_store::setTokens(session, key, expected, token, deadline);
            });
   }
 
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
-    return parts_->watches.watch(std::make_shared<WakeWatch>(parts_->store, parts_->path, key, std::move(hint)),
-                                 WatchThread::Without::inotifyUseless);
+    return parts_->sidecar->watch(key, std::move(hint));
   }
 
-  [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override { return parts_->watchLoss(hint); }
+  [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override {
+    return parts_->sidecar->watchLoss(hint);
+  }
 
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
-    return options_.deathNotice ? std::make_shared<BeaconDeathNotice>(parts_) : nullptr;
+    return options_.deathNotice ? parts_->sidecar : nullptr;
   }
 
  private:
@@ -210,8 +162,8 @@ class SqliteStore final : public LeaseStore {
                           .refuse = [](const StoreError&) {}});
   }
 
-  static Session::Options sessionOptions(const std::string& store, const std::string& path) {
-    return {.store = store, .path = path, .beacon = std::make_shared<OwnBeacon>(store, path)};
+  static Session::Options sessionOptions(const std::string& store, const std::string& path, const Logger& logger) {
+    return {.store = store, .path = path, .sidecar = std::make_shared<Sidecar>(store, path, logger)};
   }
 
   /// The working directory may change later (daemons change it); the path is meant relative to the present one.
@@ -238,7 +190,7 @@ class SqliteStore final : public LeaseStore {
     job.answer = [renewal, handle](Session& session, WriteOutcome outcome) {
       const bool applied = std::holds_alternative<Applied>(outcome);
       (*handle)(std::move(outcome));
-      if (applied) touchWakeFile(session.files().sidecar, renewal->key);
+      if (applied) Sidecar::notify(session.files(), renewal->key);
     };
   }
 

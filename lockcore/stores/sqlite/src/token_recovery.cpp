@@ -1,18 +1,15 @@
 #include "token_recovery.hpp"
 
-#include <cerrno>
-#include <filesystem>
-#include <system_error>
+#include <optional>
+#include <string>
 
 #include <sqlite3.h>
 
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "beacon_file.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
-#include "sidecar.hpp"
 #include "transaction.hpp"
 
 namespace tenure::sqlite_store {
@@ -76,24 +73,6 @@ int set(Session& session, const LeaseKey& key, FencingToken token) {
   return SQLITE_OK;
 }
 
-/// A liveness file that another process holds, or that cannot be checked; empty if there is none. A directory that
-/// cannot be read is no proof that no process lives.
-StoreResult<std::string> livingBeacon(Session& session, const std::string& own) {
-  const std::string& sidecar = session.files().sidecar;
-  std::error_code fault;
-  std::filesystem::directory_iterator names{sidecar, fault};
-  if (fault == std::errc::no_such_file_or_directory) return std::string{};
-  for (; !fault && names != std::filesystem::directory_iterator{}; names.increment(fault)) {
-    const std::string name = names->path().filename().string();
-    if (!name.starts_with(beaconPrefix) || name.substr(beaconPrefix.size()) == own) continue;
-    const UniqueFd beacon = openBeaconToLook(names->path().string());
-    if (!beacon && errno == ENOENT) continue;
-    if (!beacon || probeBeacon(beacon) == LockState::held) return names->path().string();
-  }
-  if (fault) return session.error(ErrorClass::transient, "looking into " + sidecar + ": " + fault.message());
-  return std::string{};
-}
-
 }  // namespace
 
 StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key) {
@@ -106,7 +85,7 @@ StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key) {
 }
 
 WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens& expected, FencingToken token,
-                       const std::string& ownBeacon, const Deadline& deadline) {
+                       const Deadline& deadline) {
   if (auto refused = refusalOfRecovery(key, token)) return Rejected{std::move(*refused)};
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error()) return Rejected{ready.error()};
@@ -117,7 +96,7 @@ WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens
   const auto found = select(session, key, transaction.what());
   if (found.has_error()) return Rejected{found.error()};
   if (*found != expected) return Conflict{};
-  const auto living = livingBeacon(session, ownBeacon);
+  const auto living = session.sidecar().livingOther(session.files());
   if (living.has_error()) return Rejected{living.error()};
   if (!living->empty()) {
     return Rejected{session.error(ErrorClass::misconfigured,
@@ -127,7 +106,7 @@ WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens
   if (const int code = set(session, key, token); code != SQLITE_OK) return Rejected{transaction.failed(code)};
   if (auto trouble = transaction.commit()) return std::move(*trouble);
   if (!session.filesUnchanged()) return Conflict{};  // set in a file that nobody reads any more
-  touchWakeFile(session.files().sidecar, key);
+  Sidecar::notify(session.files(), key);
   return Applied{token};
 }
 

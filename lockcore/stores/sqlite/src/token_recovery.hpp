@@ -12,6 +12,6 @@ namespace tenure::sqlite_store {
 
 /// `Rejected` while another process holds a liveness file: it uses the store, and may be a holder.
 [[nodiscard]] WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens& expected,
-                                     FencingToken token, const std::string& ownBeacon, const Deadline& deadline);
+                                     FencingToken token, const Deadline& deadline);
 
 }  // namespace tenure::sqlite_store

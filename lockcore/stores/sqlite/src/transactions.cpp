@@ -11,7 +11,6 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "sidecar.hpp"
 #include "transaction.hpp"
 
 namespace tenure::sqlite_store {
@@ -174,8 +173,26 @@ WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVers
   }
   if (auto trouble = transaction.commit()) return std::move(*trouble);
   if (!session.filesUnchanged()) return Conflict{};  // removed from a file that nobody reads any more
-  touchWakeFile(session.files().sidecar, key);
+  Sidecar::notify(session.files(), key);
   return Applied{current.token};
+}
+
+namespace {
+
+/// Whether a record that is held names this liveness file. True also if it cannot be determined.
+bool isReferredTo(Session& session, const std::string& beaconId) {
+  Statement& count = session.statements().countBeaconUses;
+  const StatementUse use{count};
+  count.bind(1, beaconId);
+  return count.step() != SQLITE_ROW || count.integer(0) != 0;
+}
+
+}  // namespace
+
+void sweepSidecar(Session& session) {
+  const StoreResult<bool> ready = session.open(Session::Need::existing);
+  if (ready.has_error() || !*ready) return;
+  Sidecar::sweep(session.files(), [&](const std::string& beaconId) { return isReferredTo(session, beaconId); });
 }
 
 }  // namespace tenure::sqlite_store

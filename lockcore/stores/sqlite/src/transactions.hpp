@@ -1,4 +1,5 @@
-// What the store does on a connection. Each function is one call of LeaseStore from start to end, on its own thread.
+// What the store does on a connection. Each function is one call of LeaseStore from start to end, or the
+// sweep, on the thread of the session.
 #pragma once
 
 #include <string>
@@ -21,5 +22,8 @@ inline constexpr std::size_t leasesOfAPage = 1'000;
                                        const Deadline& deadline);
 [[nodiscard]] WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,
                                        const Deadline& deadline);
+
+/// Removes what dead processes left beside the database. What cannot be checked is left for the next time.
+void sweepSidecar(Session& session);
 
 }  // namespace tenure::sqlite_store

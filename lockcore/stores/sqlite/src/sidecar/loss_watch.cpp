@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "errors.hpp"
 #include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "actor.hpp"
-#include "lockcore/stores/sqlite/src/sidecar.hpp"
-#include "sqlite_support.hpp"
+#include "lockcore/stores/sqlite/src/sidecar/wake_files.hpp"
+#include "stores/sqlite/actor.hpp"
+#include "stores/sqlite/sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::sqlite_test {

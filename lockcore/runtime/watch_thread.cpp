@@ -13,9 +13,9 @@
 
 #include <tenure/lockcore/clock.hpp>
 
-#include "lockcore/runtime/thread.hpp"
+#include "thread.hpp"
 
-namespace tenure::sqlite_store {
+namespace tenure {
 namespace {
 
 std::chrono::nanoseconds now() { return readClock().boottime; }
@@ -228,4 +228,4 @@ void WatchThread::stop() {
   detail::leaveThread(ending);
 }
 
-}  // namespace tenure::sqlite_store
+}  // namespace tenure

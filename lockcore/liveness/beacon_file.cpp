@@ -16,13 +16,12 @@
 
 #include <tenure/lockcore/runtime.hpp>
 
-#include "errors.hpp"
-#include "filesystem_checks.hpp"
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/system_random.hpp"
-#include "sidecar.hpp"
 
-namespace tenure::sqlite_store {
+namespace tenure::liveness {
 
 namespace {
 
@@ -32,6 +31,9 @@ using std::chrono::milliseconds;
 constexpr std::size_t idLineSize = 33;
 constexpr std::size_t digits = 12;
 constexpr std::string_view label = "longest_lease_ms ";
+
+/// Of a liveness file that has no name yet.
+constexpr std::string_view draftPrefix = "new-";
 
 /// The line states the number twice, at fixed places: a process that reads while another writes sees two different
 /// numbers.
@@ -47,6 +49,19 @@ bool putWhole(const UniqueFd& file, const std::string& text, std::size_t at) noe
   if (written == static_cast<ssize_t>(text.size())) return true;
   if (written >= 0) errno = ENOSPC;
   return false;
+}
+
+bool isDead(const std::string& directory, const std::string& id) {
+  const UniqueFd beacon = openBeaconToLook(beaconPath(directory, id));
+  if (beacon) return probeBeacon(beacon) == LockState::free;
+  return access(beaconPath(directory, id).c_str(), F_OK) != 0;
+}
+
+/// A locked draft belongs to a process that is about to name it. An empty draft may not be locked yet.
+bool isAbandonedDraft(const std::string& path) {
+  const UniqueFd draft = openBeaconToLook(path);
+  struct stat found {};
+  return draft && fstat(draft.get(), &found) == 0 && found.st_size > 0 && probeBeacon(draft) == LockState::free;
 }
 
 }  // namespace
@@ -85,8 +100,12 @@ const std::string& bootId() {
   return *id;
 }
 
-std::string beaconPath(const std::string& sidecar, std::string_view id) {
-  return sidecar + '/' + std::string{beaconPrefix} + std::string{id};
+bool isBeaconId(std::string_view text) noexcept {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string beaconPath(const std::string& directory, std::string_view id) {
+  return directory + '/' + std::string{beaconPrefix} + std::string{id};
 }
 
 UniqueFd openBeaconToLook(const std::string& path) noexcept {
@@ -106,7 +125,17 @@ LockState probeBeacon(const UniqueFd& beacon) noexcept {
   return LockState::free;
 }
 
-OwnBeacon::OwnBeacon(std::string store, std::string path) : store_{std::move(store)}, path_{std::move(path)} {}
+void removeDeadBeacons(const std::string& directory, const std::function<bool(const std::string& id)>& isReferredTo) {
+  for (const std::string& name : namesIn(directory, beaconPrefix)) {
+    const std::string id = name.substr(beaconPrefix.size());
+    if (isBeaconId(id) && isDead(directory, id) && !isReferredTo(id)) unlink((directory + '/' + name).c_str());
+  }
+  for (const std::string& name : namesIn(directory, draftPrefix)) {
+    if (isAbandonedDraft(directory + '/' + name)) unlink((directory + '/' + name).c_str());
+  }
+}
+
+OwnBeacon::OwnBeacon(BeaconPlace place) : place_{std::move(place)} {}
 
 OwnBeacon::~OwnBeacon() {
   if (!fd_ || !mark_.isHere()) {
@@ -163,31 +192,30 @@ milliseconds OwnBeacon::longestOpen(const TermName* except) const {
 /// Not flushed to the disk, because only processes of this boot read it. It is overwritten in place: a longer line than
 /// before, or another file, could not be read while it is being written.
 std::optional<StoreError> OwnBeacon::state(milliseconds lease) {
-  if (!putWhole(fd_, statement(lease), idLineSize)) return systemError(store_, "writing " + file_, errno);
+  if (!putWhole(fd_, statement(lease), idLineSize)) return systemError(place_.store, "writing " + file_, errno);
   stated_ = lease;
   return std::nullopt;
 }
 
 StoreResult<Beacon> OwnBeacon::make() {
-  const StoreResult<CheckedFiles> checked = checkFiles(store_, path_);
-  if (checked.has_error()) return checked.error();
-  const std::string& sidecar = checked->files.sidecar;
-  if (const auto made = makeDirectory(store_, sidecar); made.has_error()) return made.error();
+  const StoreResult<std::string> directory = place_.directory();
+  if (directory.has_error()) return directory.error();
+  if (const auto made = makeDirectory(place_.store, *directory); made.has_error()) return made.error();
 
   SystemRandom random;
   Beacon beacon{.id = hex128(random), .bootId = bootId()};
   // It gets its name only when it is locked and filled: a liveness file that can be found and is not locked counts as
   // that of a dead process.
-  const std::string draft = sidecar + "/new-" + beacon.id;
+  const std::string draft = *directory + '/' + std::string{draftPrefix} + beacon.id;
   UniqueFd fd{open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)};
-  if (!fd) return systemError(store_, "making " + draft, errno);
+  if (!fd) return systemError(place_.store, "making " + draft, errno);
   const std::string line = beacon.id + '\n' + statement(milliseconds{0});
   struct stat found {};
-  file_ = beaconPath(sidecar, beacon.id);
+  file_ = beaconPath(*directory, beacon.id);
   const bool done = flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && putWhole(fd, line, 0) && fstat(fd.get(), &found) == 0 &&
                     std::rename(draft.c_str(), file_.c_str()) == 0;
   if (!done) {
-    StoreError error = systemError(store_, "making " + file_, errno);
+    StoreError error = systemError(place_.store, "making " + file_, errno);
     unlink(draft.c_str());
     return error;
   }
@@ -199,4 +227,4 @@ StoreResult<Beacon> OwnBeacon::make() {
   return beacon;
 }
 
-}  // namespace tenure::sqlite_store
+}  // namespace tenure::liveness

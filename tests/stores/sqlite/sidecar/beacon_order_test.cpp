@@ -10,17 +10,17 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "actor.hpp"
-#include "lockcore/stores/sqlite/src/beacon_file.hpp"
-#include "lockcore/stores/sqlite/src/sidecar.hpp"
-#include "sqlite_support.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/stores/sqlite/src/sidecar/wake_files.hpp"
+#include "stores/sqlite/actor.hpp"
+#include "stores/sqlite/sqlite_support.hpp"
+#include "stores/sqlite/system_calls.hpp"
 #include "support/temp_dir.hpp"
-#include "system_calls.hpp"
 
 namespace tenure::sqlite_test {
 namespace {
 
-using sqlite_store::LockState;
+using liveness::LockState;
 
 class SqliteOrder : public testing::Test {
  protected:
@@ -33,10 +33,10 @@ class SqliteOrder : public testing::Test {
 TEST_F(SqliteOrder, aBeaconLosesItsNameWhileItIsLocked) {
   auto store = std::make_unique<Store>(path_);
   const Beacon beacon = store->raw().deathNotice()->beacon().value();
-  const std::string file = sqlite_store::beaconPath(sidecarOf(path_), beacon.id);
+  const std::string file = liveness::beaconPath(sidecarOf(path_), beacon.id);
   std::vector<LockState> seen;
   const HookedCalls calls{{.beforeUnlink = [&](const std::string& path) {
-    if (path == file) seen.push_back(sqlite_store::probeBeacon(sqlite_store::openBeaconToLook(path)));
+    if (path == file) seen.push_back(liveness::probeBeacon(liveness::openBeaconToLook(path)));
   }}};
   store.reset();
   EXPECT_EQ(seen, std::vector{LockState::held});

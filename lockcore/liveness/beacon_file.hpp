@@ -1,10 +1,11 @@
-// This process's liveness file ("beacon" in the code). It is locked for as long as the process lives, and states the
-// longest lease that the process may hold.
+// Liveness files ("beacons" in the code). A process keeps its own locked for as long as it lives, and states in it the
+// longest lease that it may hold. The kernel drops the lock with the process, so whoever gets it has proof of the end.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <compare>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,16 +18,27 @@
 #include <tenure/lockcore/store_error.hpp>
 
 #include "lockcore/runtime/process_mark.hpp"
-#include "unique_fd.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
-namespace tenure::sqlite_store {
+namespace tenure::liveness {
+
+/// Where the liveness files of a store are. All processes that use the store must reach the same directory, on a local
+/// file system.
+struct BeaconPlace {
+  std::string store;  ///< LeaseStore::describe(), the start of every message
+  /// The directory, which may be missing while its parent exists; or why there can be none. Called on any thread.
+  std::function<StoreResult<std::string>()> directory;
+};
 
 /// /proc/sys/kernel/random/boot_id; empty if it cannot be read. Cached.
 [[nodiscard]] const std::string& bootId();
 
 inline constexpr std::string_view beaconPrefix = "beacon-";
 
-[[nodiscard]] std::string beaconPath(const std::string& sidecar, std::string_view id);
+/// 32 lower-case hex digits: no other text may become part of a path.
+[[nodiscard]] bool isBeaconId(std::string_view text) noexcept;
+
+[[nodiscard]] std::string beaconPath(const std::string& directory, std::string_view id);
 
 /// Opens a liveness file of another process for reading. It is never opened for writing, so that closing it wakes
 /// nobody that waits for its end; never through a link; and never in a way that blocks on a pipe. Empty, with errno
@@ -42,6 +54,11 @@ enum class LockState { held, free };
 /// the file does not say it: an older release wrote no such line. `systemErrno` is set if the file cannot be read.
 [[nodiscard]] std::optional<std::chrono::milliseconds> statedLease(const UniqueFd& beacon, int& systemErrno) noexcept;
 
+/// Removes unlocked liveness files to which no record refers, and what is left of unfinished ones. (If the record of
+/// another lease refers to the same dead process, its candidates still need the file as proof.) Never touches what a
+/// living process locks. A file that cannot be checked is left for the next time.
+void removeDeadBeacons(const std::string& directory, const std::function<bool(const std::string& id)>& isReferredTo);
+
 /// The candidate and the lease of one term.
 struct TermName {
   LeaseKey key;
@@ -53,7 +70,7 @@ struct TermName {
 /// The one liveness file of a store, created when it is first needed. Thread-safe.
 class OwnBeacon {
  public:
-  OwnBeacon(std::string store, std::string path);
+  explicit OwnBeacon(BeaconPlace place);
   /// Removes the file and unlocks it, unless there are open terms: their work may still be running, so the lock stays
   /// until the process ends.
   ~OwnBeacon();
@@ -66,8 +83,8 @@ class OwnBeacon {
   /// Empty until get() has given one.
   [[nodiscard]] std::string id() const;
 
-  /// To be called before a write of this term with this lease is committed: step H1 of NewDatabaseRule. Writes to the
-  /// file only if the file states a shorter lease. True: the term was not open.
+  /// To be called before a write of this term with this lease is committed. Writes to the file only if the file states
+  /// a shorter lease. True: the term was not open.
   [[nodiscard]] StoreResult<bool> openTerm(const TermName& term, std::chrono::milliseconds lease);
   /// The term is over or has never begun.
   void endTerm(const TermName& term) noexcept;
@@ -80,8 +97,7 @@ class OwnBeacon {
   [[nodiscard]] std::optional<StoreError> state(std::chrono::milliseconds lease);
 
   const ProcessMark mark_{};
-  const std::string store_;
-  const std::string path_;  ///< of the database
+  const BeaconPlace place_;
   mutable std::mutex mutex_;
   std::optional<Beacon> beacon_;  // guarded by mutex_, as the next four
   std::string file_;
@@ -91,4 +107,4 @@ class OwnBeacon {
   std::atomic<int> descriptor_{-1};
 };
 
-}  // namespace tenure::sqlite_store
+}  // namespace tenure::liveness

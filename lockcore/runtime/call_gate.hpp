@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-namespace tenure::sqlite_store {
+namespace tenure {
 
 /// One thread calls the function through the gate. Another thread may close the gate; after that the function is not
 /// running and will not run again. No lock is held while it runs.
@@ -39,4 +39,4 @@ class CallGate {
   bool closed_{false};
 };
 
-}  // namespace tenure::sqlite_store
+}  // namespace tenure

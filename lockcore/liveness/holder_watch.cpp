@@ -7,11 +7,9 @@
 #include <unistd.h>
 #include <utility>
 
-#include "beacon_file.hpp"
-#include "errors.hpp"
-#include "filesystem_checks.hpp"
+#include "lockcore/runtime/system_error.hpp"
 
-namespace tenure::sqlite_store {
+namespace tenure::liveness {
 namespace {
 
 using std::chrono::microseconds;
@@ -25,15 +23,19 @@ constexpr microseconds retryDelay(int retry) { return microseconds{25} * (1 << r
 /// Without a watch (limits of inotify) the lock is tried at this interval: a system call each time.
 constexpr milliseconds pollDelay{50};
 
+bool isFileOf(const Beacon& beacon, const struct stat& found) {
+  return found.st_dev == beacon.device && found.st_ino == beacon.inode;
+}
+
 }  // namespace
 
-HolderWatch::HolderWatch(std::string store, std::string path, const LeaseRecord& record,
-                         std::function<void(RecordVersion)> proven)
-    : store_{std::move(store)},
-      path_{std::move(path)},
-      beacon_{*record.beacon},
-      version_{record.version},
-      proven_{std::move(proven)} {}
+bool HolderWatch::isPossible(const LeaseRecord& record) {
+  if (!record.beacon || !isBeaconId(record.beacon->id)) return false;
+  return !record.beacon->bootId.empty() && record.beacon->bootId == bootId();
+}
+
+HolderWatch::HolderWatch(BeaconPlace place, const LeaseRecord& record, std::function<void(RecordVersion)> proven)
+    : place_{std::move(place)}, beacon_{*record.beacon}, version_{record.version}, proven_{std::move(proven)} {}
 
 void HolderWatch::begin(WatchLoop& loop) {
   if (!openBeacon()) {
@@ -42,7 +44,7 @@ void HolderWatch::begin(WatchLoop& loop) {
   }
   hasWatch_ = loop.arm(*this, file_);
   if (!hasWatch_) {
-    loop.warnOnce(store_ + ": inotify cannot watch " + file_ + ": " + errnoText(errno) +
+    loop.warnOnce(place_.store + ": inotify cannot watch " + file_ + ": " + errnoText(errno) +
                   " (see fs.inotify.max_user_watches); it is looked at every " + std::to_string(pollDelay.count()) +
                   " ms instead");
   }
@@ -80,21 +82,20 @@ void HolderWatch::look(WatchLoop& loop) {
 }
 
 bool HolderWatch::namesOurs() const {
-  const auto named = identityOf(file_);
-  return named && *named == FileIdentity{beacon_.device, beacon_.inode};
+  struct stat named {};
+  return stat(file_.c_str(), &named) == 0 && isFileOf(beacon_, named);
 }
 
 bool HolderWatch::openBeacon() {
-  const StoreResult<CheckedFiles> checked = checkFiles(store_, path_);
-  if (checked.has_error()) return false;
-  file_ = beaconPath(checked->files.sidecar, beacon_.id);
+  const StoreResult<std::string> directory = place_.directory();
+  if (directory.has_error()) return false;
+  file_ = beaconPath(*directory, beacon_.id);
   fd_ = openBeaconToLook(file_);
   struct stat found {};
-  if (!fd_ || fstat(fd_.get(), &found) != 0) return false;
-  if (FileIdentity{found.st_dev, found.st_ino} != FileIdentity{beacon_.device, beacon_.inode}) return false;
+  if (!fd_ || fstat(fd_.get(), &found) != 0 || !isFileOf(beacon_, found)) return false;
   std::array<char, 33> text{};  // the id and its line break
   if (pread(fd_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return false;
   return std::string_view{text.data(), text.size()} == beacon_.id + '\n';
 }
 
-}  // namespace tenure::sqlite_store
+}  // namespace tenure::liveness

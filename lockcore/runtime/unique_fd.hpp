@@ -4,11 +4,11 @@
 #include <unistd.h>
 #include <utility>
 
-namespace tenure::cli {
+namespace tenure {
 
 class UniqueFd {
  public:
-  UniqueFd() = default;
+  UniqueFd() noexcept = default;
   explicit UniqueFd(int fd) noexcept : fd_{fd} {}
   UniqueFd(UniqueFd&& other) noexcept : fd_{other.release()} {}
   UniqueFd& operator=(UniqueFd&& other) noexcept {
@@ -19,9 +19,10 @@ class UniqueFd {
 
   /// -1 if empty; poll(2) ignores such an entry.
   [[nodiscard]] int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
+  [[nodiscard]] explicit operator bool() const noexcept { return fd_ >= 0; }
 
-  int release() noexcept { return std::exchange(fd_, -1); }
+  /// Gives the descriptor away without closing it.
+  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
   void reset(int fd = -1) noexcept {
     if (fd_ >= 0) ::close(fd_);
     fd_ = fd;
@@ -31,4 +32,4 @@ class UniqueFd {
   int fd_{-1};
 };
 
-}  // namespace tenure::cli
+}  // namespace tenure

@@ -1,4 +1,4 @@
-// One thread that waits for changes of files: notification files and liveness files.
+// One thread that waits for changes of files.
 #pragma once
 
 #include <chrono>
@@ -13,10 +13,10 @@
 #include <tenure/lockcore/logger.hpp>
 
 #include "call_gate.hpp"
-#include "lockcore/runtime/process_mark.hpp"
+#include "process_mark.hpp"
 #include "unique_fd.hpp"
 
-namespace tenure::sqlite_store {
+namespace tenure {
 
 class WatchLoop;
 
@@ -123,4 +123,4 @@ class WatchThread {
   std::thread thread_;
 };
 
-}  // namespace tenure::sqlite_store
+}  // namespace tenure

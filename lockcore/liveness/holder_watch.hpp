@@ -6,18 +6,21 @@
 
 #include <tenure/lockcore/lease_record.hpp>
 
-#include "unique_fd.hpp"
-#include "watch_thread.hpp"
+#include "beacon_file.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
+#include "lockcore/runtime/watch_thread.hpp"
 
-namespace tenure::sqlite_store {
+namespace tenure::liveness {
 
 /// Follows one liveness file. Proof is the lock on the very file of the record (device, inode, id inside, and still
 /// under its name when the lock is obtained). Everything else proves nothing, and then the lease decides.
 class HolderWatch final : public Watched {
  public:
-  /// The liveness file of `record` must be of this boot.
-  HolderWatch(std::string store, std::string path, const LeaseRecord& record,
-              std::function<void(RecordVersion)> proven);
+  /// Whether the record names a liveness file of this boot. Others can prove nothing here.
+  [[nodiscard]] static bool isPossible(const LeaseRecord& record);
+
+  /// isPossible(record). `proven` is called at most once.
+  HolderWatch(BeaconPlace place, const LeaseRecord& record, std::function<void(RecordVersion)> proven);
 
   void begin(WatchLoop& loop) override;
   void changed(WatchLoop& loop, bool lost) override;
@@ -28,8 +31,7 @@ class HolderWatch final : public Watched {
   [[nodiscard]] bool namesOurs() const;
   void look(WatchLoop& loop);
 
-  const std::string store_;
-  const std::string path_;  ///< of the database
+  const BeaconPlace place_;
   const Beacon beacon_;
   const RecordVersion version_;
   const std::function<void(RecordVersion)> proven_;
@@ -39,4 +41,4 @@ class HolderWatch final : public Watched {
   int retries_{0};
 };
 
-}  // namespace tenure::sqlite_store
+}  // namespace tenure::liveness

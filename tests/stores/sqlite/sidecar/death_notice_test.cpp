@@ -14,9 +14,9 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "actor.hpp"
-#include "lockcore/stores/sqlite/src/beacon_file.hpp"
-#include "sqlite_support.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
+#include "stores/sqlite/actor.hpp"
+#include "stores/sqlite/sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::sqlite_test {
@@ -59,7 +59,7 @@ class SqliteDeathNotice : public testing::Test {
   }
 
   [[nodiscard]] std::string fileOf(const LeaseRecord& record) const {
-    return sqlite_store::beaconPath(sidecarOf(path_), record.beacon->id);
+    return liveness::beaconPath(sidecarOf(path_), record.beacon->id);
   }
 
   test::TempDir directory_;
@@ -208,7 +208,7 @@ TEST_F(SqliteDeathNotice, aBeaconThatAStrangerLocksIsNoProof) {
   Signal proven;
   std::shared_ptr<void> handle;
   {
-    const sqlite_store::UniqueFd stranger{open(fileOf(record).c_str(), O_RDWR | O_CLOEXEC)};
+    const UniqueFd stranger{open(fileOf(record).c_str(), O_RDWR | O_CLOEXEC)};
     ASSERT_EQ(flock(stranger.get(), LOCK_EX | LOCK_NB), 0);
     handle = follow(record, proven);
     settle();
@@ -299,7 +299,7 @@ TEST_F(SqliteDeathNotice, thereIsOneBeaconPerStoreAndItIsReal) {
   EXPECT_EQ(notice->descriptor(), -1);
   const Beacon beacon = notice->beacon().value();
   EXPECT_EQ(store_.raw().deathNotice()->beacon().value(), beacon);
-  const std::string file = sqlite_store::beaconPath(sidecarOf(path_), beacon.id);
+  const std::string file = liveness::beaconPath(sidecarOf(path_), beacon.id);
   std::string line;
   std::getline(std::ifstream{file}, line);
   EXPECT_EQ(line, beacon.id);
@@ -311,7 +311,7 @@ TEST_F(SqliteDeathNotice, thereIsOneBeaconPerStoreAndItIsReal) {
   ASSERT_EQ(fstat(notice->descriptor(), &opened), 0);
   EXPECT_EQ(opened.st_ino, beacon.inode);
   EXPECT_EQ(fcntl(notice->descriptor(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-  const sqlite_store::UniqueFd other{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  const UniqueFd other{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   EXPECT_NE(flock(other.get(), LOCK_SH | LOCK_NB), 0) << "it is locked";
 }
 

@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "call_gate.hpp"
-#include "file_identity.hpp"
-#include "watch_thread.hpp"
+#include "lockcore/runtime/call_gate.hpp"
+#include "lockcore/runtime/watch_thread.hpp"
+#include "lockcore/stores/sqlite/src/file_identity.hpp"
 
 namespace tenure::sqlite_store {
 

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "actor.hpp"
-#include "lockcore/stores/sqlite/src/unique_fd.hpp"
-#include "sqlite_support.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
+#include "stores/sqlite/actor.hpp"
+#include "stores/sqlite/sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::sqlite_test {
@@ -79,7 +79,7 @@ TEST_F(SqliteSweep, theClaimsOfOlderReleasesGoOnceTheirProcessesHave) {
   const std::string beacon = sidecarOf(path_) + "/beacon-" + id;
   std::ofstream{beacon} << id << '\n';
   {
-    const sqlite_store::UniqueFd older{open(beacon.c_str(), O_RDONLY | O_CLOEXEC)};
+    const UniqueFd older{open(beacon.c_str(), O_RDONLY | O_CLOEXEC)};
     ASSERT_EQ(flock(older.get(), LOCK_EX | LOCK_NB), 0);
     Store store{path_};
     store->ensureSchema();

@@ -6,11 +6,11 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "actor.hpp"
-#include "lockcore/stores/sqlite/src/beacon_file.hpp"
-#include "sqlite_support.hpp"
+#include "lockcore/liveness/beacon_file.hpp"
+#include "stores/sqlite/actor.hpp"
+#include "stores/sqlite/sqlite_support.hpp"
+#include "stores/sqlite/system_calls.hpp"
 #include "support/temp_dir.hpp"
-#include "system_calls.hpp"
 
 namespace tenure::sqlite_test {
 namespace {

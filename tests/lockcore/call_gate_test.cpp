@@ -1,14 +1,16 @@
-#include "lockcore/stores/sqlite/src/call_gate.hpp"
+#include "lockcore/runtime/call_gate.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-#include "sqlite_support.hpp"
-
-namespace tenure::sqlite_store {
+namespace tenure {
 namespace {
+
+constexpr std::chrono::seconds longEnough{30};
 
 TEST(CallGate, nothingRunsAfterItWasClosed) {
   CallGate gate;
@@ -21,19 +23,19 @@ TEST(CallGate, nothingRunsAfterItWasClosed) {
 
 TEST(CallGate, closingWaitsForTheCallThatIsRunning) {
   CallGate gate;
-  sqlite_test::Signal inside;
-  sqlite_test::Signal closing;
+  std::promise<void> inside;
+  std::promise<void> closing;
   std::atomic<bool> ended{false};
   std::thread caller{[&] {
     gate.call([&] {
-      inside.set();
-      EXPECT_TRUE(closing.wait());
+      inside.set_value();
+      EXPECT_EQ(closing.get_future().wait_for(longEnough), std::future_status::ready);
       ended = true;
     });
   }};
-  ASSERT_TRUE(inside.wait());
+  ASSERT_EQ(inside.get_future().wait_for(longEnough), std::future_status::ready);
   std::thread closer{[&] {
-    closing.set();
+    closing.set_value();
     gate.close();
     EXPECT_TRUE(ended);
   }};
@@ -50,4 +52,4 @@ TEST(CallGate, aCallMayCloseItsOwnGate) {
 }
 
 }  // namespace
-}  // namespace tenure::sqlite_store
+}  // namespace tenure

@@ -1,0 +1,219 @@
+#include "sidecar.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <fcntl.h>
+#include <filesystem>
+#include <optional>
+#include <sys/file.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "lockcore/liveness/holder_watch.hpp"
+#include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/system_error.hpp"
+#include "lockcore/stores/sqlite/src/filesystem_checks.hpp"
+#include "lockcore/stores/sqlite/src/lock_holder.hpp"
+#include "loss_watch.hpp"
+#include "wake_files.hpp"
+
+namespace tenure::sqlite_store {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// The path is checked again at each use.
+liveness::BeaconPlace placeBeside(const std::string& store, const std::string& path) {
+  return {store, [store, path]() -> StoreResult<std::string> {
+            StoreResult<CheckedFiles> checked = checkFiles(store, path);
+            if (checked.has_error()) return checked.error();
+            return std::move(checked->files.sidecar);
+          }};
+}
+
+/// The liveness files of living processes except this store's own, and the longest lease among them.
+class OthersBeacons {
+ public:
+  OthersBeacons(const std::string& store, std::string directory, std::string ownId)
+      : store_{store}, directory_{std::move(directory)}, ownId_{std::move(ownId)} {}
+
+  [[nodiscard]] StoreResult<LongestLease> longest() {
+    std::vector<std::string> names;
+    // A file that cannot be checked may belong to a living holder.
+    if (const int fault = namesIn(directory_, liveness::beaconPrefix, names); fault != 0 && fault != ENOENT) {
+      return systemError(store_, "looking for living processes in " + directory_, fault);
+    }
+    for (const std::string& name : names) {
+      const std::string id = name.substr(liveness::beaconPrefix.size());
+      if (!liveness::isBeaconId(id) || id == ownId_) continue;
+      if (auto fault = look(directory_ + '/' + name)) return std::move(*fault);
+    }
+    return longest_;
+  }
+
+ private:
+  std::optional<StoreError> look(const std::string& path) {
+    const UniqueFd beacon = liveness::openBeaconToLook(path);
+    const int fault = beacon ? 0 : errno;
+    // Its store has ended in an orderly way, or the sweep removed it; or it is no liveness file but something else of
+    // that name.
+    if (fault == ENOENT || fault == ELOOP || fault == EINVAL) return std::nullopt;
+    if (fault != 0) return systemError(store_, "looking whether the process of beacon " + path + " lives", fault);
+    if (liveness::probeBeacon(beacon) == liveness::LockState::free) return std::nullopt;
+    int readFault = 0;
+    const std::optional<milliseconds> lease = liveness::statedLease(beacon, readFault);
+    const std::string process = describeFlockHolder(beacon);
+    if (readFault != 0) return systemError(store_, "reading beacon " + path + " of " + process, readFault);
+    if (!lease) return unstated(path, process);
+    if (*lease > longest_.lease) longest_ = {*lease, process};
+    return std::nullopt;
+  }
+
+  [[nodiscard]] StoreError unstated(const std::string& path, const std::string& process) const {
+    return {ErrorClass::transient,
+            store_ + ": there is no database (or its tables were dropped), and another is not made while " + process +
+                " lives: its beacon " + path +
+                " does not say how long a lease it may hold, as an older release of tenure writes none. End the "
+                "processes of "
+                "the older release that use this database; then one is made"};
+  }
+
+  const std::string& store_;
+  const std::string directory_;
+  const std::string ownId_;
+  LongestLease longest_;
+};
+
+/// A liveness file that another process holds, or that cannot be checked; empty if there is none. A directory that
+/// cannot be read is no proof that no process lives.
+StoreResult<std::string> livingBeaconOfOthers(const std::string& store, const std::string& directory,
+                                              const std::string& ownId) {
+  std::vector<std::string> names;
+  const int fault = namesIn(directory, liveness::beaconPrefix, names);
+  if (fault == ENOENT) return std::string{};
+  for (const std::string& name : names) {
+    if (name.substr(liveness::beaconPrefix.size()) == ownId) continue;
+    const std::string path = directory + '/' + name;
+    const UniqueFd beacon = liveness::openBeaconToLook(path);
+    if (!beacon && errno == ENOENT) continue;
+    if (!beacon || liveness::probeBeacon(beacon) == liveness::LockState::held) return path;
+  }
+  if (fault != 0) {
+    return StoreError{ErrorClass::transient, store + ": looking into " + directory + ": " + errnoText(fault)};
+  }
+  return std::string{};
+}
+
+/// Whether a process lives whose liveness file states no lease.
+bool olderReleaseLives(const std::string& directory) {
+  for (const std::string& name : namesIn(directory, liveness::beaconPrefix)) {
+    const UniqueFd beacon = liveness::openBeaconToLook(directory + '/' + name);
+    int fault = 0;
+    if (beacon && liveness::probeBeacon(beacon) == liveness::LockState::held && !liveness::statedLease(beacon, fault))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int CreationLock::take(const StoreFiles& files, BusyWait& wait) {
+  path_ = files.sidecar + "/creation-lock";
+  fd_ = UniqueFd{open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666)};
+  if (!fd_) return errno;
+  for (int round = 0; flock(fd_.get(), LOCK_EX | LOCK_NB) != 0; ++round) {
+    const int fault = errno;
+    if (fault != EWOULDBLOCK || !wait.step(round)) return fault;
+  }
+  return 0;
+}
+
+int CreationLock::readMark(std::string& mark) const {
+  std::array<char, 64> text{};
+  const ssize_t size = pread(fd_.get(), text.data(), text.size(), 0);
+  if (size < 0) return errno;
+  mark.assign(text.data(), static_cast<std::size_t>(size));
+  return 0;
+}
+
+int CreationLock::writeMark(const std::string& mark) const {
+  const ssize_t size = pwrite(fd_.get(), mark.data(), mark.size(), 0);
+  if (size == static_cast<ssize_t>(mark.size())) return 0;
+  return size < 0 ? errno : ENOSPC;
+}
+
+Sidecar::Sidecar(std::string store, std::string path, Logger logger)
+    : store_{std::move(store)},
+      place_{placeBeside(store_, path)},
+      beacon_{place_},
+      losses_{std::make_shared<LossWatch>(store_, path)},
+      logLosses_{std::make_shared<LossWatch>(store_, path + "-wal")},
+      watches_{std::move(logger)} {}
+
+Sidecar::~Sidecar() = default;
+
+std::shared_ptr<void> Sidecar::follow(const LeaseRecord& record, std::function<void(RecordVersion)> proven) {
+  if (!liveness::HolderWatch::isPossible(record)) return nullptr;
+  return watches_.watch(std::make_shared<liveness::HolderWatch>(place_, record, std::move(proven)),
+                        WatchThread::Without::inotifyPossible);
+}
+
+std::shared_ptr<void> Sidecar::watch(const LeaseKey& key, std::function<void()> hint) {
+  return watches_.watch(std::make_shared<WakeWatch>(place_, key, std::move(hint)),
+                        WatchThread::Without::inotifyUseless);
+}
+
+/// One watch of each file for all holders, so that adding a holder costs no system call. The log is watched too:
+/// without its log the database is an older copy of itself.
+std::shared_ptr<void> Sidecar::watchLoss(const std::function<void()>& hint) {
+  using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+  const std::lock_guard lock{lossMutex_};
+  if (!lossWatching_) lossWatching_ = watches_.watch(losses_, WatchThread::Without::inotifyUseless);
+  if (!logLossWatching_) logLossWatching_ = watches_.watch(logLosses_, WatchThread::Without::inotifyUseless);
+  if (!lossWatching_ || !logLossWatching_) return nullptr;
+  return std::make_shared<Both>(losses_->add(hint), logLosses_->add(hint));
+}
+
+void Sidecar::stop() { watches_.stop(); }
+
+void Sidecar::notify(const StoreFiles& files, const LeaseKey& key) noexcept { touchWakeFile(files.sidecar, key); }
+
+StoreResult<CreationLock> Sidecar::lockCreation(const StoreFiles& files, BusyWait& wait) const {
+  if (auto made = makeDirectory(store_, files.sidecar); made.has_error()) return made.error();
+  CreationLock lock;
+  const int fault = lock.take(files, wait);
+  if (fault == 0) return lock;
+  if (fault != EWOULDBLOCK) {
+    return systemError(store_, "taking the lock for making the database, " + lock.path(), fault);
+  }
+  return StoreError{ErrorClass::transient, store_ + ": the lock for making the database, " + lock.path() +
+                                               ", was not to be had in the call's time"};
+}
+
+StoreResult<LongestLease> Sidecar::longestLease(const StoreFiles& files, const TermName* asker) const {
+  StoreResult<LongestLease> longest = OthersBeacons{store_, files.sidecar, beacon_.id()}.longest();
+  if (longest.has_error()) return longest;
+  if (const auto own = beacon_.longestOpen(asker); own > longest->lease) {
+    *longest = {own, "another candidate of this process"};
+  }
+  return longest;
+}
+
+StoreResult<std::string> Sidecar::livingOther(const StoreFiles& files) const {
+  return livingBeaconOfOthers(store_, files.sidecar, beacon_.id());
+}
+
+void Sidecar::sweep(const StoreFiles& files, const std::function<bool(const std::string& beaconId)>& isReferredTo) {
+  // Older releases wrote each term into a file below this directory, and read these files as long as they run.
+  const std::string claims = files.sidecar + "/claims";
+  if (access(claims.c_str(), F_OK) == 0 && !olderReleaseLives(files.sidecar)) {
+    std::error_code ignored;
+    std::filesystem::remove_all(claims, ignored);
+  }
+  liveness::removeDeadBeacons(files.sidecar, isReferredTo);
+}
+
+}  // namespace tenure::sqlite_store

@@ -1,0 +1,125 @@
+// The files that the store keeps beside its database: the only header of this folder that the rest of the store
+// includes.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_record.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
+#include "lockcore/runtime/watch_thread.hpp"
+#include "lockcore/stores/sqlite/src/busy_wait.hpp"
+#include "lockcore/stores/sqlite/src/file_identity.hpp"
+
+namespace tenure::sqlite_store {
+
+class LossWatch;
+using liveness::TermName;
+
+/// Held while a database is created or leftovers are removed, so that nobody takes a fresh log for a leftover. It is a
+/// flock on a file in the directory, and ends with the object or the process. Belongs to one thread.
+class CreationLock {
+ public:
+  /// Waits as a call waits for the database's lock. Returns 0 or an errno; EWOULDBLOCK: the call's time is over.
+  [[nodiscard]] int take(const StoreFiles& files, BusyWait& wait);
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  // Only after take(). Return 0 or an errno.
+
+  /// The mark of the last creation (NewDatabaseRule); empty if there was none.
+  [[nodiscard]] int readMark(std::string& mark) const;
+  [[nodiscard]] int writeMark(const std::string& mark) const;
+
+ private:
+  std::string path_;
+  UniqueFd fd_;
+};
+
+/// The longest lease that somebody may hold, and who that is, for people; 0: nobody may hold one.
+struct LongestLease {
+  std::chrono::milliseconds lease{0};
+  std::string of{};
+};
+
+/// One store's part in the directory beside the database (StoreFiles::sidecar), which all processes of the host share:
+/// liveness files ("beacons" in the code), notification files, the lock for creating a database. The directory is
+/// hidden, so that `rm NAME*` does not remove it together with the database. It is made when it is first needed, and no
+/// record is in it. A process whose liveness file was deleted is not proven dead any more, and nobody waits for it if
+/// the database is deleted too.
+///
+/// It also watches the database's own files, because one thread ("tenure-watch") watches for all. The functions are
+/// thread-safe; they are grouped by who asks. `files` are those of the caller's Session::files().
+class Sidecar final : public DeathNotice {
+ public:
+  /// Does nothing yet. `path`: of the database, absolute.
+  Sidecar(std::string store, std::string path, Logger logger);
+  ~Sidecar() override;
+  Sidecar(const Sidecar&) = delete;
+  Sidecar& operator=(const Sidecar&) = delete;
+
+  // Users and electors, on any thread. Only beacon() blocks, for some file operations at its first call. descriptor()
+  // is one load. The others leave their work to the watch thread, which calls the functions that they were given.
+
+  [[nodiscard]] StoreResult<Beacon> beacon() override { return beacon_.get(); }
+  [[nodiscard]] int descriptor() const noexcept override { return beacon_.descriptor(); }
+  [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record,
+                                             std::function<void(RecordVersion)> proven) override;
+  /// LeaseStore::watch().
+  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint);
+  /// LeaseStore::watchLoss(). The first call arms two watches; after that a call costs no system call.
+  [[nodiscard]] std::shared_ptr<void> watchLoss(const std::function<void()>& hint);
+  /// The end of the watch thread; see WatchThread::stop(). To be called before the object is destroyed.
+  void stop();
+
+  // The writer, for each write.
+
+  /// Step H1 of NewDatabaseRule, to be called before a write of this term with this lease is committed. A system call
+  /// only if the liveness file states a shorter lease, or does not exist yet. True: the term was not open.
+  [[nodiscard]] StoreResult<bool> openTerm(const TermName& term, std::chrono::milliseconds lease) {
+    return beacon_.openTerm(term, lease);
+  }
+  /// The term is over or has never begun.
+  void endTerm(const TermName& term) noexcept { beacon_.endTerm(term); }
+  /// Tells all processes that a change of the lease was committed. Opens and closes one file. Never fails: whoever
+  /// misses it polls.
+  static void notify(const StoreFiles& files, const LeaseKey& key) noexcept;
+
+  // The writer, where there is no database, or for an operator. These go through all liveness files: three or four
+  // system calls for each.
+
+  /// Makes the directory if it is missing, and waits for the lock as a call waits for the database's lock.
+  [[nodiscard]] StoreResult<CreationLock> lockCreation(const StoreFiles& files, BusyWait& wait) const;
+  /// Step N3 of NewDatabaseRule: of the other living processes, and of this store's terms except `asker` (null: of all
+  /// of them). An error: it cannot be determined.
+  [[nodiscard]] StoreResult<LongestLease> longestLease(const StoreFiles& files, const TermName* asker) const;
+  /// The liveness file of another store that lives, or that cannot be checked; empty if there is none.
+  [[nodiscard]] StoreResult<std::string> livingOther(const StoreFiles& files) const;
+
+  // The reader, at most once in some seconds.
+
+  /// Removes what dead processes left, except the liveness files to which a record refers.
+  static void sweep(const StoreFiles& files, const std::function<bool(const std::string& beaconId)>& isReferredTo);
+
+ private:
+  const std::string store_;
+  const liveness::BeaconPlace place_;
+  liveness::OwnBeacon beacon_;
+  const std::shared_ptr<LossWatch> losses_;
+  const std::shared_ptr<LossWatch> logLosses_;
+  std::mutex lossMutex_;
+  std::shared_ptr<void> lossWatching_;  ///< guarded by lossMutex_, as the next; set once a holder asks
+  std::shared_ptr<void> logLossWatching_;
+  WatchThread watches_;
+};
+
+}  // namespace tenure::sqlite_store

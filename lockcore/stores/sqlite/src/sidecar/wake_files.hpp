@@ -1,0 +1,43 @@
+// Notification files ("wake files" in the code). There is one for each lease, and whoever has committed a change of the
+// lease touches it, so that others need not wait for their next poll.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <tenure/lockcore/lease_key.hpp>
+
+#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/runtime/watch_thread.hpp"
+
+namespace tenure::sqlite_store {
+
+/// 16 hex digits for a file's name, the same in all processes and versions (FNV-1a, 64 bits). Two leases may have the
+/// same digits; then a change of one is a needless hint for the other.
+[[nodiscard]] std::string fileNameOf(const LeaseKey& key);
+
+[[nodiscard]] std::string wakeFilePath(const std::string& directory, const LeaseKey& key);
+
+/// Notifies those that watch the lease that something was committed. Never fails: a process that misses it polls.
+void touchWakeFile(const std::string& directory, const LeaseKey& key) noexcept;
+
+/// Hints after each touch of the lease's notification file. A missing file is created, and a removed one is created
+/// again. After each (re)arming there is one hint, because what happened before was not seen.
+class WakeWatch final : public Watched {
+ public:
+  WakeWatch(liveness::BeaconPlace place, LeaseKey key, std::function<void()> hint);
+
+  void begin(WatchLoop& loop) override;
+  void changed(WatchLoop& loop, bool lost) override;
+  void timeOver(WatchLoop& loop) override;
+
+ private:
+  /// Empty: armed; else the reason why it is not.
+  [[nodiscard]] std::string tryToArm(WatchLoop& loop);
+
+  const liveness::BeaconPlace place_;
+  const LeaseKey key_;
+  const std::function<void()> hint_;
+};
+
+}  // namespace tenure::sqlite_store
