@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <ostream>
 #include <stdexcept>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
@@ -28,12 +26,6 @@ using std::chrono::nanoseconds;
 constexpr milliseconds tokenCallTimeout{5'000};
 constexpr milliseconds firstPause{10};
 constexpr milliseconds longestPause{500};
-
-std::string ownHostName() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  return name.data();
-}
 
 LockTokenError misuse(std::string message) { return {LockTokenTrouble::misuse, std::move(message)}; }
 
@@ -104,7 +96,7 @@ LockTokens::LockTokens(std::shared_ptr<LeaseStore> store, Logger logger)
 }
 
 LockTokenResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquireOptions& options) {
-  const std::string name = options.owner.empty() ? ownHostName() : options.owner;
+  const std::string name = options.owner.empty() ? hostNameAsCandidate() : options.owner;
   if (auto refused = refusalOf(key, name, options, *store_)) return *std::move(refused);
   SystemRandom random;
   MachineOptions machine{key, CandidateId::make(name, random).text(),
