@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "exec_image.hpp"
+#include "exit_codes.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -27,7 +28,7 @@ constexpr char goAhead = 'g';
   if (spec.beacon >= 0) fcntl(spec.beacon, F_SETFD, 0);
   const int error = image.execute();
   [[maybe_unused]] const ssize_t sent = write(gate, &error, sizeof error);
-  _exit(error == ENOENT ? 127 : 126);
+  _exit(error == ENOENT ? exitNotFound : exitNotExecutable);
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
@@ -27,12 +25,6 @@ using std::chrono::nanoseconds;
 constexpr milliseconds tokenCallTimeout{5'000};
 constexpr milliseconds firstPause{10};
 constexpr milliseconds longestPause{500};
-
-std::string ownHostName() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  return name.data();
-}
 
 /// The faults of an acquisition or renewal, as options have them; the sentences are whole.
 LockError misuse(OptionFaults faults) {
@@ -93,7 +85,7 @@ LockTokens::LockTokens(std::shared_ptr<LeaseStore> store, Logger logger)
 }
 
 LockResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquireOptions& options) {
-  const std::string name = options.owner.empty() ? ownHostName() : options.owner;
+  const std::string name = options.owner.empty() ? hostNameAsCandidate() : options.owner;
   if (auto refused = refusalOf(key, name, options, *store_)) return *std::move(refused);
   SystemRandom random;
   MachineOptions machine{key, newCandidate(name, random), LeaseTiming::from({.duration = options.lease}).value()};

@@ -125,6 +125,16 @@ TEST(FenceState, comesBackFromItsText) {
             "tenure-fence 1\ncontent 1 2 appended\nlease billing 7 a%2");
 }
 
+TEST(FenceState, namesStandInTheFileAsPeopleWriteThem) {
+  const auto lineOf = [](const std::string& lease) {
+    const std::string text = toText({1, 2, false, {{lease, {FencingToken{7}, "a"}}}});
+    const std::size_t begin = text.find("lease ");
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(lineOf("azAZ09-_."), "lease azAZ09-_. 7 a");
+  EXPECT_EQ(lineOf("`{@[/:"), "lease %60%7b%40%5b%2f%3a 7 a");
+}
+
 TEST(FenceState, noCutAndNoChangedByteIsTaken) {
   const std::string text = toText({12, 3456, true, {{"billing", {FencingToken{7}, "host-7#ab"}}}});
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -1,6 +1,7 @@
 #include "lockcore/aws/credential_cache.hpp"
 
 #include <future>
+#include <sys/resource.h>
 #include <thread>
 
 #include "aws_world.hpp"
@@ -60,6 +61,16 @@ class CacheTest : public AwsTest {
   std::mutex mutex_{};
   StoreResult<Credentials> next_{keys("one")};
 };
+
+/// CPU time of this process (RUSAGE_SELF) or of the calling thread (RUSAGE_THREAD).
+Clock::duration cpuTime(int whose) {
+  rusage used{};
+  getrusage(whose, &used);
+  const auto length = [](const timeval& time) {
+    return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
+  };
+  return length(used.ru_utime) + length(used.ru_stime);
+}
 
 TEST_F(CacheTest, isEmptyUntilSomebodyAsks) {
   const auto cache = make();
@@ -127,6 +138,17 @@ TEST_F(CacheTest, refreshesInTheBackground) {
     EXPECT_NE(now, nullptr);
     return now == nullptr || now->keys.accessKeyId == "two";
   }));
+}
+
+TEST_F(CacheTest, itsThreadSleepsUntilThereIsSomethingToDo) {
+  setNext(keys("one", 1h));
+  const auto cache = make();
+  ASSERT_TRUE(wait(*cache).get());
+  const auto all = cpuTime(RUSAGE_SELF);
+  const auto own = cpuTime(RUSAGE_THREAD);
+  ASSERT_TRUE(eventually([&] { return cpuTime(RUSAGE_THREAD) - own > 100ms; }));
+  const auto others = (cpuTime(RUSAGE_SELF) - all) - (cpuTime(RUSAGE_THREAD) - own);
+  EXPECT_LT(others, 20ms) << "a thread that wakes again and again uses as much as this one, 100 ms";
 }
 
 TEST_F(CacheTest, oldOnesServeOnWhileTheRefreshFails) {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/environment.hpp"
 #include "cli/exec_image.hpp"
 #include "cli/job_processes.hpp"
 #include "cli/subprocess.hpp"
@@ -65,6 +66,7 @@ TEST_F(JobTest, TellsHowItEnded) {
 TEST_F(JobTest, TellsWhyACommandCannotBeExecuted) {
   Job missing = start({"no-such-command-anywhere"});
   EXPECT_EQ(execError(missing), ENOENT);
+  EXPECT_EQ(end(missing).shellCode(), 127);
   directory_.write("plain.txt", "x");
   Job plain = start({directory_.file("plain.txt")});
   EXPECT_EQ(execError(plain), EACCES);
@@ -78,6 +80,19 @@ TEST_F(JobTest, AScriptWithoutAnInterpreterLineIsGivenToTheShell) {
   EXPECT_EQ(execError(job), 0);
   EXPECT_EQ(end(job).shellCode(), 0);
   EXPECT_EQ(contentOf(directory_.file("said")), "hello\n");
+}
+
+TEST_F(JobTest, AScriptWithoutAnInterpreterLineThatPathHasIsGivenToTheShellByItsWholePath) {
+  directory_.write("its-name", "echo \"$0 $1\" > " + directory_.file("said") + "\n");
+  std::filesystem::permissions(directory_.file("its-name"), std::filesystem::perms::owner_all);
+  const std::string before = environmentText("PATH");
+  const std::string path = directory_.file("none") + ':' + directory_.path() + ':' + before;
+  setenv("PATH", path.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
+  Job job = start({"its-name", "hello"});
+  EXPECT_EQ(execError(job), 0);
+  EXPECT_EQ(end(job).shellCode(), 0);
+  EXPECT_EQ(contentOf(directory_.file("said")), directory_.file("its-name") + " hello\n");
+  setenv("PATH", before.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
 }
 
 TEST_F(JobTest, GetsTheSignalStateThatThisProcessWasStartedWith) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include "cli/group_fixture.hpp"
 
@@ -57,6 +58,21 @@ TEST_F(ToldWhileWaiting, thatASecondSignalKillsAStubbornJob) {
   EXPECT_TRUE(contains(stubborn.errors(), "and by a second one at once\n")) << stubborn.errors();
   stubborn.signal(SIGINT);
   EXPECT_EQ(stubborn.wait(), 128 + SIGKILL) << stubborn.errors();
+}
+
+TEST_F(ToldWhileWaiting, nothingOfAJobThatEndedWhenTheStoreKeepsTheCommandWaiting) {
+  Subprocess holder{hold({"sh", "-c", "echo ready; exec sleep 60"}), as("alice")};
+  ASSERT_TRUE(holder.lineAfter("ready"));
+  sqlite3* blocker = nullptr;
+  ASSERT_EQ(sqlite3_open(database().c_str(), &blocker), SQLITE_OK);
+  sqlite3_busy_timeout(blocker, 5000);
+  ASSERT_EQ(sqlite3_exec(blocker, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(blocker);
+  holder.signal(SIGTERM);
+  EXPECT_FALSE(holder.saysOnStderr("has not ended yet", milliseconds{1500})) << holder.errors();
+  EXPECT_TRUE(holder.running()) << "it waits for the release; else this proves nothing";
+  EXPECT_EQ(sqlite3_exec(blocker, "ROLLBACK", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(blocker);
+  EXPECT_EQ(holder.wait(), 128 + SIGTERM) << holder.errors();
 }
 
 /// A command with its own terminal, started like a foreground command of a shell.

@@ -231,6 +231,10 @@ TEST_F(LockHold, ensureRenewsWhenLessIsLeftAndNeverChangesTheLease) {
   EXPECT_TRUE(world.blocking([&] { return lock.ensure(1s); }).has_value());
   EXPECT_GE(lock.remaining(), 1s);
   EXPECT_EQ(world.store->calls(), before + 1);
+  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(lock.remaining());
+  world.pass(1s);
+  EXPECT_TRUE(world.blocking([&] { return lock.ensure(most); }).has_value()) << "just as much is enough";
+  EXPECT_EQ(lock.remaining(), most);
   EXPECT_EQ(lock.ensure(9s).error().code, LockErrc::invalidOptions);
   EXPECT_EQ(lock.lease(), 10s);
   world.scheduler->moveClocks({20s, 20s, 20s});

@@ -92,6 +92,22 @@ TEST(DynamoDbAnswers, theServicesOwnAnswersAreSuccesses) {
   EXPECT_EQ(over(many).transact(stamp, {put}).value(), DynamoDbWritten::done);
 }
 
+TEST(DynamoDbAnswers, anUpdateKeepsItsExpressionAroundTheTerm) {
+  const auto service = std::make_shared<LyingService>(200, "{}");
+  const auto sent = [&](const std::string& expression) {
+    DynamoDbWrite write = update;
+    write.update = expression;
+    EXPECT_TRUE(over(service).write(stamp, write).has_error()) << "a lie is no answer";
+    const std::string name = R"("UpdateExpression":")";
+    const std::size_t begin = service->asked().find(name) + name.size();
+    return service->asked().substr(begin, service->asked().find('"', begin) - begin);
+  };
+  EXPECT_EQ(sent("SET n = :n"), "SET #tenureFence = :tenureTerm, n = :n");
+  EXPECT_EQ(sent("REMOVE gone SET n = :n"), "REMOVE gone SET #tenureFence = :tenureTerm, n = :n");
+  EXPECT_EQ(sent("REMOVE gone set n = :n"), "REMOVE gone set #tenureFence = :tenureTerm, n = :n");
+  EXPECT_EQ(sent("ADD ASSET :n"), "SET #tenureFence = :tenureTerm ADD ASSET :n");
+}
+
 TEST(DynamoDbAnswers, aRefusalIsBelievedOnlyAsAnError) {
   const std::string stale =
       R"({"__type":"x#ConditionalCheckFailedException","Item":{"tenure_fence:billing":{"M":{"token":{"N":"9"},)"

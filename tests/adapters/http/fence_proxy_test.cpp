@@ -108,6 +108,21 @@ TEST_F(FenceProxy, anUnmodifiedServiceIsFenced) {
   EXPECT_EQ(service_.bodies(), (std::vector<std::string>{"one", "two"}));
 }
 
+TEST_F(FenceProxy, theCommandLineSaysWhatPassesWithoutAToken) {
+  using Statuses = std::pair<int, int>;
+  const auto ofReadAndWrite = [&](const std::vector<std::string>& options) {
+    start(options);
+    const int read = send({"GET", "/", ""}).status;
+    return Statuses{read, send({"POST", "/", "one"}).status};
+  };
+  EXPECT_EQ(ofReadAndWrite({}), Statuses(200, 428));
+  EXPECT_EQ(ofReadAndWrite({"--without-token", "refuse-writes"}), Statuses(200, 428));
+  EXPECT_EQ(ofReadAndWrite({"--without-token", "refuse"}), Statuses(428, 428));
+  EXPECT_EQ(service_.bodies(), std::vector<std::string>{});
+  EXPECT_EQ(ofReadAndWrite({"--without-token", "pass"}), Statuses(200, 200));
+  EXPECT_EQ(service_.bodies(), std::vector<std::string>{"one"});
+}
+
 TEST_F(FenceProxy, remembersWhenItIsKilled) {
   start();
   EXPECT_TRUE(post(stamp(5), "one"));

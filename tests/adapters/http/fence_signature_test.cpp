@@ -69,6 +69,10 @@ TEST(FenceSignature, aKeyIsReadFromItsLine) {
   for (const char* bad : {"", "k", "k ", " AAEC", "k AAE", "k AAEC AAEC", "k! AAEC", "k AAE\n"}) {
     EXPECT_FALSE(parseFenceKey(bad)) << bad;
   }
+  EXPECT_EQ(parseFenceKey("AZaz09._- AAEC").value().id, "AZaz09._-");
+  for (const char* beside : {"@ AAEC", "[ AAEC", "` AAEC", "{ AAEC", "/ AAEC", ": AAEC"}) {
+    EXPECT_FALSE(parseFenceKey(beside)) << beside;
+  }
 }
 
 TEST(FenceSignature, theDigestIsOfTheBody) {

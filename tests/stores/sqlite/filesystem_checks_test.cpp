@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -49,6 +50,27 @@ TEST(MountInfo, mountPointsAreFoundByTheirWholePath) {
   EXPECT_FALSE(has("/app/my data"));
   EXPECT_FALSE(has("/app/my data/leases.db-wal"));
   EXPECT_FALSE(has("/srv/leases.db"));
+}
+
+// Somebody deletes the files one after the other: what is left of them says nothing about the store.
+TEST(OpenedFiles, areNoneWhileOneOfThemIsMissing) {
+  const test::TempDir parent;
+  StoreFiles files;
+  files.directory = parent.file("store");
+  files.database = files.directory + "/leases.db";
+  files.wal = files.database + "-wal";
+  files.shm = files.database + "-shm";
+  std::filesystem::create_directory(files.directory);
+  for (const std::string& file : {files.database, files.wal, files.shm}) std::ofstream{file} << "x";
+  const auto all = OpenedFiles::look(files);
+  ASSERT_TRUE(all && all->sameAs(files));
+  for (const std::string& file : {files.directory, files.database, files.wal, files.shm}) {
+    std::filesystem::rename(file, parent.file("aside"));
+    EXPECT_FALSE(OpenedFiles::look(files)) << file;
+    EXPECT_FALSE(all->leftItsLogBehind(files)) << file;
+    std::filesystem::rename(parent.file("aside"), file);
+    EXPECT_TRUE(all->sameAs(files)) << file;
+  }
 }
 
 // Candidates that start at the same time check the path while one of them creates the file.

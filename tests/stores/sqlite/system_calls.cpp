@@ -7,6 +7,7 @@
 #include <mutex>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 #include <utility>
 
@@ -68,6 +69,13 @@ int __wrap_flock(int fd, int operation) {
   const auto hooks = tenure::sqlite_test::hooks();
   if ((operation & LOCK_SH) != 0 && hooks->beforeLook) hooks->beforeLook();
   return __real_flock(fd, operation);
+}
+
+int __real_statfs(const char* path, struct statfs* told);
+int __wrap_statfs(const char* path, struct statfs* told) {
+  const int result = __real_statfs(path, told);
+  if (const auto hooks = tenure::sqlite_test::hooks(); hooks->fileSystemType) told->f_type = *hooks->fileSystemType;
+  return result;
 }
 
 ssize_t __real_pwrite(int fd, const void* data, std::size_t size, off_t at);

@@ -16,6 +16,8 @@ struct CallHooks {
   std::function<void()> beforeLook{};  ///< before a lock is tried, as shared
   /// How many bytes of a liveness file, or of its draft, still fit on the disk; empty: all.
   std::optional<std::size_t> roomForBeacon{};
+  /// The type of the file system that statfs(2) tells, as in linux/magic.h; empty: the true one.
+  std::optional<long> fileSystemType{};
 };
 
 /// The hooks are active for as long as this lives; one at a time. What they use must outlive the store's threads.

@@ -2,6 +2,8 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
@@ -134,6 +136,30 @@ TEST_F(SqliteWake, severalWatchersOfOneLeaseAreAllToldAndEndAlone) {
   store_->apply(acquire(key_, "a"));
   EXPECT_TRUE(eventually([&] { return second.count() > secondBefore; }));
   EXPECT_EQ(first.count(), firstBefore);
+}
+
+/// Whether the kernel watches this file for any descriptor of this process.
+bool isWatched(const std::string& file) {
+  struct stat found {};
+  EXPECT_EQ(stat(file.c_str(), &found), 0) << file;
+  std::ostringstream entry;
+  entry << " ino:" << std::hex << found.st_ino << ' ';
+  for (const auto& descriptor : std::filesystem::directory_iterator{"/proc/self/fdinfo"}) {
+    std::ifstream lines{descriptor.path()};
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("inotify ") && contains(line, entry.str())) return true;
+    }
+  }
+  return false;
+}
+
+/// A user may have only so many watches (fs.inotify.max_user_watches).
+TEST_F(SqliteWake, theKernelWatchesNoFileThatNobodyFollows) {
+  Signal hints;
+  auto handle = watch(hints);
+  EXPECT_TRUE(isWatched(wakeFile()));
+  handle.reset();
+  EXPECT_TRUE(eventually([&] { return !isWatched(wakeFile()); }));
 }
 
 TEST_F(SqliteWake, withoutInotifyThereIsNoWatchAndOneWarning) {
