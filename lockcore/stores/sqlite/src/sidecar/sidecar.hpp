@@ -54,15 +54,15 @@ struct LongestLease {
 /// One store's part in the directory beside the database (StoreFiles::sidecar), which all processes of the host share:
 /// liveness files ("beacons" in the code), notification files, the lock for creating a database. The directory is
 /// hidden, so that `rm NAME*` does not remove it together with the database. It is made when it is first needed, and no
-/// record is in it. A process whose liveness file was deleted is not proven dead any more, and nobody waits for it if the
-/// database is deleted too.
+/// record is in it. A process whose liveness file was deleted is not proven dead any more, and nobody waits for it if
+/// the database is deleted too.
 ///
 /// It also watches the database's own files, because one thread ("tenure-watch") watches for all. The functions are
 /// thread-safe; they are grouped by who asks. `files` are those of the caller's Session::files().
 class Sidecar final : public DeathNotice {
  public:
   /// Does nothing yet. `path`: of the database, absolute.
-  Sidecar(std::string store, std::string path, Logger logger);
+  Sidecar(std::string store, const std::string& path, Logger logger);
   ~Sidecar() override;
   Sidecar(const Sidecar&) = delete;
   Sidecar& operator=(const Sidecar&) = delete;
