@@ -286,7 +286,7 @@ class LockActor final : public Actor {
     const bool alone = one->renewals == one->renewalsTold && !one->renewalFailed;
     const std::uint64_t form = world_.load.below(mayChangeLease() ? 4 : 3);
     if (form == 0) return renewalTold(*one, lock->renew(asked(*one)));
-    if (form == 1) return refused(lock->extend(milliseconds{0})), refused(lock->ensure(before * 2));
+    if (form == 1) return refused(lock->extend(milliseconds{0})), refused(lock->ensure(std::chrono::hours{25}));
     if (one->renewals++ == one->renewalsTold) one->renewedAt = world_.now() - still();
     one->lastAsked = {};
     const milliseconds least = before / 2;
@@ -310,7 +310,7 @@ class LockActor final : public Actor {
       if (left > before || left <= std::chrono::nanoseconds{0}) world_.broke("expiring", "told too early: " + name_);
     }));
     refused(one.lock->onExpiring(milliseconds{0}, {}));
-    refused(one.lock->onExpiring(one.lock->lease(), {}));
+    refused(one.lock->onExpiring(std::chrono::hours{25}, {}));
   }
   /// Of the same client, while it holds it.
   void takeAgain(const Taking& one) {
