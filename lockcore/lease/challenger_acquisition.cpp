@@ -110,10 +110,12 @@ NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, Fencing
   core_.known.openCreations -= won.creates ? 1 : 0;
   unanswered_.clear();
   if (core_.options.oneTerm) core_.candidacy.beginTurn(*core_.options.oneTerm, now, token);
+  // Known also of a term that is released at once: the next candidacy of this client asks what is in the record.
+  auto payload = core_.options.oneTerm ? takePayload() : nullptr;
   if (core_.stopping) return {next::Release{std::move(term)}};
   if (!term.right.leadsAt(now)) return winTooLate(now, token);
   follow(std::nullopt);
-  return {next::Lead{std::move(term), core_.options.oneTerm ? takePayload() : nullptr}};
+  return {next::Lead{std::move(term), std::move(payload)}};
 }
 
 /// An answer that comes after the end of the right starts no term. The lease has run out, so anybody may take it.

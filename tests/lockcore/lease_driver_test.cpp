@@ -54,7 +54,7 @@ TEST(LeaseDriverThrows, aStoreThatAlwaysThrowsKeepsTheCandidacyGoing) {
     ASSERT_TRUE(status.lastError.has_value());
     EXPECT_EQ(status.lastError->message, fault == Fault::throws
                                              ? "the store threw: injected"
-                                             : "the store threw something that is no std::exception");
+                                             : "the store threw: something that is no std::exception");
     world.pass(10s);
     EXPECT_TRUE(world.leads()) << "it throws no more";
     EXPECT_EQ(world.driver->status().terms, 1U);

@@ -82,6 +82,24 @@ TEST(LeaseMachineOneTerm, whatAnUnansweredAcquisitionMayHaveLeftIsLookedAtByTheN
   EXPECT_EQ(m.step(event::Start{}), "read");
 }
 
+/// The acquisition was answered only after the candidacy was stopped, and nobody was told of its term.
+TEST(LeaseMachineOneTerm, whatATermForNobodyLeftIsLookedAtByTheNextOfItsProcess) {
+  MachineHarness first{tenSecondLease(), patient(std::nullopt)};
+  first.step(event::Start{});
+  LeaseRecord free = releasedRecord();
+  free.data = "data";
+  ASSERT_EQ(first.answerRead(std::optional{free}), "leader(none) acquire");
+  first.step(event::Stop{});
+  ASSERT_EQ(first.answerWrite(Applied{FencingToken{6}}), "publish(none) release");
+  first.answerWrite(Applied{FencingToken{6}});
+  ASSERT_EQ(first.state(), LeaseState::stopped);
+  OneTerm second = patient(0ns);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  EXPECT_EQ(m.step(event::Start{}), "read");
+}
+
 TEST(LeaseMachineOneTerm, theTimeOfTheAcquisitionIsWhatTheAcquiringWriteSaid) {
   MachineHarness m{tenSecondLease(), patient(std::nullopt)};
   MachineHarness::displayedMillis = 1000;

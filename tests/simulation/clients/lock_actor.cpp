@@ -1,6 +1,7 @@
 // Users of LockClient: several clients of one process for a few keys, and the rules for what the library reports to
 // them.
 #include <algorithm>
+#include <condition_variable>
 
 #include <tenure/lockcore/lock_client.hpp>
 
@@ -53,7 +54,9 @@ class LockActor final : public Actor {
           one->lock->fencingToken() != request.record.token)
         continue;
       if (request.purpose == WriteRequest::Purpose::renew) {
-        if (one->options.manualHeartbeat && one->renewals == one->renewalsTold && !one->closing)
+        // A renewal that was asked for right before the release is told as lost, and may be sent all the same.
+        const bool ends = one->closing || one->result;
+        if (one->options.manualHeartbeat && one->renewals == one->renewalsTold && !ends)
           world_.broke("heartbeat", "it is manual, and nobody asked for a renewal: " + name_);
         continue;
       }
@@ -88,7 +91,7 @@ class LockActor final : public Actor {
     options.lease = world_.lease();
     options.logger = world_.logger();
     loop_ = world_.makeLoop(life_);
-    client_ = std::make_unique<LockClient>(
+    client_ = std::make_shared<LockClient>(
         life_.store, options,
         Runtime{loop_, world_.executor(life_), std::make_unique<SeededRandom>(world_.process.next())});
   }
@@ -119,6 +122,7 @@ class LockActor final : public Actor {
     one->key = key;
     one->client = generation_;
     draw(one->options);
+    one->longest = one->options.lease.value_or(world_.plan().lease);
     one->called = world_.now();
     one->kept = world_.load.chance(0.2);
     one->pausedBefore = still();
@@ -132,13 +136,22 @@ class LockActor final : public Actor {
                     (one->inLine ? ", in line" : ""));
     if (one->options.waitFor && mayBlock() && world_.load.chance(0.2)) {
       world_.met("acquiredAndWaited");
-      LockResult<Lock> result = client_->acquire(key, one->options);
-      if (life_.alive) told(one, std::move(result));
-      return;
+      return acquireAndWait(one);
     }
     client_->acquireAsync(
         key, one->options, [this, one](LockResult<Lock> result) { told(one, std::move(result)); },
         one->cancel.get_token());
+  }
+  void acquireAndWait(const TakingPtr& one) {
+    const auto client = client_;
+    const std::uint64_t before = world_.nested();
+    try {
+      LockResult<Lock> result = client->acquire(one->key, one->options);
+      one->putOff = world_.nested() != before;
+      if (life_.alive) told(one, std::move(result));
+    } catch (const NeverTold&) {
+      world_.broke("bound", "an acquisition of " + name_ + " never ended");
+    }
   }
   void draw(AcquireOptions& options) {
     const auto lease = world_.plan().lease;
@@ -193,7 +206,7 @@ class LockActor final : public Actor {
             [lock] { return lock->isHeld(); }};
   }
   void checkBound(const Taking& one) const {
-    if (!one.options.waitFor || world_.draws(Trouble::hungCallback)) return;
+    if (!one.options.waitFor || one.putOff || world_.draws(Trouble::hungCallback)) return;
     const auto wait = *one.options.waitFor == milliseconds{0} ? milliseconds{5'000} : *one.options.waitFor;
     const TrueTime most = TrueTime{wait} * 11 / 10 + TrueTime{world_.plan().lease} * 2 + milliseconds{30} +
                           TrueTime{world_.plan().mostDelay} * 8;
@@ -241,7 +254,7 @@ class LockActor final : public Actor {
   /// for.
   void checkRenewal(const Taking& one) const {
     const bool open = one.renewals != one.renewalsTold && one.lock->isHeld() && !world_.draws(Trouble::hungCallback);
-    if (open && world_.now() - still() - one.renewedAt > TrueTime{world_.plan().lease} * 4) {
+    if (open && world_.now() - still() - one.renewedAt > TrueTime{one.longest} * 4) {
       world_.broke("bound", "a renewal of " + name_ + " is not told, and the lock is held");
     }
   }
@@ -262,6 +275,7 @@ class LockActor final : public Actor {
     if (!options.data && world_.load.chance(0.1)) options.clearData = true;
     if (mayChangeLease() && world_.load.chance(0.3))
       options.lease = world_.plan().lease * (1 + static_cast<int>(world_.load.below(2)));
+    one.longest = std::max(one.longest, options.lease.value_or(one.longest));
     one.lastAsked = options;
     return options;
   }
@@ -290,6 +304,7 @@ class LockActor final : public Actor {
     if (one->renewals++ == one->renewalsTold) one->renewedAt = world_.now() - still();
     one->lastAsked = {};
     const milliseconds least = before / 2;
+    if (form == 3) one->longest += before;
     const LockResult<void> result = form == 2 ? lock->ensure(least) : lock->extend(before);
     if (form == 2 && result && clockIsSteady() && lock->remaining() < least)
       world_.broke("ensure", "less is left than was asked for: " + name_);
@@ -368,7 +383,7 @@ class LockActor final : public Actor {
   void close() {
     for (const TakingPtr& one : takings_) one->cancelled = true, one->closing = one->lock && one->lock->isHeld();
     const auto loop = loop_;
-    const auto client = std::shared_ptr<LockClient>{std::move(client_)};
+    const auto client = std::exchange(client_, nullptr);
     const auto takings = takings_;
     const CloseReport report = client->close();
     if (!life_.alive) return;
@@ -391,8 +406,8 @@ class LockActor final : public Actor {
   unsigned generation_{0};
   bool prepared_{false};  ///< it has won once, so its next acquisition joins the line at once
   std::shared_ptr<Loop> loop_{};
-  std::unique_ptr<LockClient> client_{};
-  std::set<LeaseKey> lingering_{};  ///< keys for which an acquisition may still be taken back
+  std::shared_ptr<LockClient> client_{};  ///< a call that waits keeps it
+  std::set<LeaseKey> lingering_{};        ///< keys for which an acquisition may still be taken back
   std::vector<TakingPtr> takings_{};
   std::vector<TakingPtr> left_{};  ///< of closed clients
   std::vector<TakingPtr> all_{};

@@ -20,11 +20,13 @@ struct Taking {
   TrueTime renewedAt{0};  ///< the first renewal that is not reported yet; in time in which anything ran
   bool inLine{false};     ///< nothing keeps it from joining the line as soon as it is called
   bool cancelled{false};
+  bool putOff{false};   ///< its call returned late, because another one waited inside of it
   bool kept{false};     ///< kept for a long time
   bool closing{false};  ///< held when its client began to close
   bool served{false};   ///< its acquisition was applied
   int told{0}, lossTold{0}, renewals{0}, renewalsTold{0};
-  bool renewalFailed{false};  ///< whether it is in the record is not known
+  std::chrono::milliseconds longest{0};  ///< the longest lease that was asked for
+  bool renewalFailed{false};             ///< whether it is in the record is not known
   RenewOptions lastAsked{};
   std::shared_ptr<Lock> lock{};
   std::shared_ptr<Lock> share{};
