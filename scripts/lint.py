@@ -31,15 +31,16 @@ FLOORS = {
     "lease": {"port"},
     "runtime": {"port"},
     "liveness": {"port", "runtime"},
+    "sqlite": set(),
     "driver": {"port", "lease", "runtime"},
     "lock": {"port", "lease", "runtime", "driver"},
     "token": {"port", "lease", "runtime"},
     "net": {"port", "runtime"},
     "aws": {"port", "runtime", "net"},
-    "stores": {"port", "runtime", "liveness", "net", "aws"},
+    "stores": {"port", "runtime", "liveness", "sqlite", "net", "aws"},
     "election": {"port", "lease", "runtime", "driver"},
     "config": {"port", "runtime", "stores"},
-    "adapters": {"port", "runtime", "net", "aws"},
+    "adapters": {"port", "runtime", "sqlite", "net", "aws"},
 }
 # Public headers of other floors than the port.
 PUBLIC_FLOORS = {
@@ -62,7 +63,7 @@ HEAVY = {
     "CLI/": ("cli/", "bench/", "tests/simulation/"),
     "hiredis/": ("adapters/redis/src/", "tests/", "bench/", "examples/"),
     "libpq-fe.h": ("adapters/postgresql/", "tests/", "bench/", "examples/"),
-    "sqlite3.h": ("lockcore/stores/sqlite/", "adapters/sqlite/", "adapters/http/src/", "tests/", "bench/", "examples/"),
+    "sqlite3.h": ("lockcore/sqlite/", "lockcore/stores/sqlite/", "adapters/sqlite/", "adapters/http/src/", "tests/", "bench/", "examples/"),
 }
 # Public headers that use a type of Asio, for users with an executor of their own. No other header may include them.
 OPT_IN_HEADERS = {

@@ -97,6 +97,14 @@ TEST_F(ShardWatchTest, I11_AnUnreadableShardIsNotFree) {
   EXPECT_EQ(holders(), (Holders{"?", ""}));
 }
 
+TEST_F(ShardWatchTest, I11_AShardIsNotFreeOnceItsRecordCannotBeReadWhateverWasSeenBefore) {
+  see({{{"g/0"}, record("you", "v1")}});
+  const StoreError unreadable{ErrorClass::corrupt, "what is this"};
+  see({{{"g/0"}, unreadable}, {{"g/1"}, unreadable}});
+  now = now + 1h;
+  EXPECT_EQ(holders(), (Holders{"?", "?"}));
+}
+
 TEST_F(ShardWatchTest, AShardThatVanishedUnderItsHolderIsNotFreeForALease) {
   see({{{"g/0"}, record("you", "v1")}});
   see({});

@@ -25,7 +25,7 @@ Connection& database() {
   return *open;
 }
 
-void bindOne(Statement& row, int parameter, std::uint8_t kind, std::string_view text) {
+Statement& bindOne(Statement& row, int parameter, std::uint8_t kind, std::string_view text) {
   switch (kind % 5) {
     case 0:
       return row.bindNull(parameter);

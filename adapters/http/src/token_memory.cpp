@@ -9,9 +9,12 @@
 
 #include "adapters/fence/src/fence_text.hpp"
 #include "lockcore/runtime/thread.hpp"
+#include "lockcore/sqlite/statement.hpp"
 
 namespace tenure::http_fence {
 namespace {
+
+using sqlite::Statement;
 
 // The trigger protects against people who repair the file by hand: not even then does a token fall by mistake.
 constexpr const char* schema = R"sql(
@@ -32,34 +35,12 @@ CREATE TABLE IF NOT EXISTS tenure_fence_state(
 ) STRICT;
 )sql";
 
-class Statement {
- public:
-  Statement(sqlite3* database, const char* sql) {
-    if (sqlite3_prepare_v2(database, sql, -1, &raw_, nullptr) != SQLITE_OK) raw_ = nullptr;
-  }
-  ~Statement() { sqlite3_finalize(raw_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  Statement& bind(int parameter, const std::string& text) {
-    sqlite3_bind_text(raw_, parameter, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
-    return *this;
-  }
-  Statement& bind(int parameter, std::int64_t value) {
-    sqlite3_bind_int64(raw_, parameter, value);
-    return *this;
-  }
-  [[nodiscard]] int step() { return raw_ == nullptr ? SQLITE_ERROR : sqlite3_step(raw_); }
-  [[nodiscard]] std::int64_t integer(int column) const { return sqlite3_column_int64(raw_, column); }
-  [[nodiscard]] std::string text(int column) const {
-    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(raw_, column));
-    if (bytes == nullptr) return {};
-    return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(raw_, column))};
-  }
-
- private:
-  sqlite3_stmt* raw_{nullptr};
-};
+/// What is wrong with it shows at its first step.
+Statement prepare(sqlite3* database, const char* sql) {
+  sqlite3_stmt* raw = nullptr;
+  sqlite3_prepare_v2(database, sql, -1, &raw, nullptr);  // null after an error
+  return Statement{raw};
+}
 
 }  // namespace
 
@@ -89,16 +70,16 @@ StoreResult<std::unique_ptr<TokenMemory>> TokenMemory::openToRecover(const std::
 }
 
 StoreResult<std::string> TokenMemory::stored(const std::string& lease) const {
-  Statement row{database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1"};
+  Statement row = prepare(database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1");
   const int code = row.bind(1, lease).step();
   if (code == SQLITE_DONE) return std::string{};
   if (code != SQLITE_ROW) return trouble("reading it");
-  return row.text(0) == "0" ? std::string{} : row.text(0);
+  return row.bytes(0) == "0" ? std::string{} : row.bytes(0);
 }
 
 std::optional<StoreError> TokenMemory::replace(const TermStamp& memory) const {
   if (!exec("BEGIN IMMEDIATE")) return trouble("locking it");
-  Statement row{database_.get(), "DELETE FROM tenure_fence_guard WHERE lease = ?1"};
+  Statement row = prepare(database_.get(), "DELETE FROM tenure_fence_guard WHERE lease = ?1");
   if (row.bind(1, memory.lease).step() == SQLITE_DONE && write(memory) == Written::yes && exec("COMMIT"))
     return std::nullopt;
   StoreError error = trouble("setting a token");
@@ -152,16 +133,16 @@ std::optional<StoreError> TokenMemory::openDatabase() {
 }
 
 std::optional<StoreError> TokenMemory::load() {
-  Statement rows{database_.get(), "SELECT lease, token, holder FROM tenure_fence_guard WHERE token <> 0"};
+  Statement rows = prepare(database_.get(), "SELECT lease, token, holder FROM tenure_fence_guard WHERE token <> 0");
   int code = rows.step();
   for (; code == SQLITE_ROW; code = rows.step()) {
-    const std::string lease = rows.text(0);
-    const auto token = parseFencingToken(rows.text(1));
-    if (!token) return damagedFence("the fence's memory " + file_, lease, rows.text(1)).trouble()->error;
-    known_[lease] = {lease, *token, rows.text(2)};
+    const std::string lease = rows.bytes(0);
+    const auto token = parseFencingToken(rows.bytes(1));
+    if (!token) return damagedFence("the fence's memory " + file_, lease, rows.bytes(1)).trouble()->error;
+    known_[lease] = {lease, *token, rows.bytes(2)};
   }
   if (code != SQLITE_DONE) return trouble("reading it");
-  Statement state{database_.get(), "SELECT clean FROM tenure_fence_state"};
+  Statement state = prepare(database_.get(), "SELECT clean FROM tenure_fence_state");
   code = state.step();
   // A new file has no row: nothing can have been left under way.
   clean_ = code == SQLITE_DONE || (code == SQLITE_ROW && state.integer(0) == 1);
@@ -216,17 +197,18 @@ void TokenMemory::run() {
 
 TokenMemory::Written TokenMemory::write(const TermStamp& stamp) const {
   // Here too tokens only rise: whoever else may have written, the file never forgets.
-  Statement row{database_.get(),
-                "INSERT INTO tenure_fence_guard(lease, token, holder, since) VALUES(?1, ?2, ?3, ?4) "
-                "ON CONFLICT(lease) DO UPDATE SET since = iif(excluded.token > token, excluded.since, since), "
-                "token = excluded.token, holder = excluded.holder "
-                "WHERE excluded.token > token OR (excluded.token = token AND holder = '')"};
+  Statement row =
+      prepare(database_.get(),
+              "INSERT INTO tenure_fence_guard(lease, token, holder, since) VALUES(?1, ?2, ?3, ?4) "
+              "ON CONFLICT(lease) DO UPDATE SET since = iif(excluded.token > token, excluded.since, since), "
+              "token = excluded.token, holder = excluded.holder "
+              "WHERE excluded.token > token OR (excluded.token = token AND holder = '')");
   const std::string since = wallClockTextForDisplay(wallClockMillisForDisplay());
   const auto token = static_cast<std::int64_t>(stamp.token.value());
   if (row.bind(1, stamp.lease).bind(2, token).bind(3, stamp.holder).bind(4, since).step() != SQLITE_DONE)
     return Written::no;
   // Somebody may have written a later token by hand: a term that the file knows to be over must not pass.
-  Statement now{database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1"};
+  Statement now = prepare(database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1");
   if (now.bind(1, stamp.lease).step() != SQLITE_ROW) return Written::no;
   return now.integer(0) == token ? Written::yes : Written::later;
 }

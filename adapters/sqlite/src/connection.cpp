@@ -43,31 +43,6 @@ ErrorClass classOf(int code) {
 
 }  // namespace
 
-Statement& Statement::bind(int parameter, std::int64_t value) {
-  sqlite3_bind_int64(statement_.get(), parameter, value);
-  return *this;
-}
-
-Statement& Statement::bind(int parameter, const std::string& text) {
-  // A failure (out of memory) leaves NULL, which the NOT NULL columns and the comparisons refuse.
-  sqlite3_bind_text(statement_.get(), parameter, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
-  return *this;
-}
-
-int Statement::run() {
-  int code = SQLITE_ROW;
-  while (code == SQLITE_ROW) code = step();
-  reset();
-  sqlite3_clear_bindings(statement_.get());
-  return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-std::string Statement::text(int column) const {
-  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
-  if (bytes == nullptr) return {};
-  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
-}
-
 int Connection::prepare(std::string_view sql, Statement& out) {
   sqlite3_stmt* raw = nullptr;
   const int code =

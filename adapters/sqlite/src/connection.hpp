@@ -2,9 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -13,31 +11,11 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/fence.hpp>
 
+#include "lockcore/sqlite/statement.hpp"
+
 namespace tenure::sqlite_fence {
 
-/// A prepared statement; each use ends with reset(), so that no snapshot is held between calls.
-class Statement {
- public:
-  Statement() = default;
-  explicit Statement(sqlite3_stmt* statement) noexcept : statement_{statement} {}
-
-  Statement& bind(int parameter, std::int64_t value);
-  /// The text must live until reset().
-  Statement& bind(int parameter, const std::string& text);
-  [[nodiscard]] int step() { return sqlite3_step(statement_.get()); }
-  void reset() noexcept { sqlite3_reset(statement_.get()); }
-  /// Steps to the end of a statement without rows: SQLITE_OK or an error code.
-  [[nodiscard]] int run();
-
-  [[nodiscard]] std::int64_t integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-  [[nodiscard]] std::string text(int column) const;
-
- private:
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
-  };
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
-};
+using sqlite::Statement;
 
 class Connection {
  public:

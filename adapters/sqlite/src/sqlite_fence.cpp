@@ -84,13 +84,13 @@ std::optional<FenceError> SqliteFence::Impl::makeTable() {
 int SqliteFence::Impl::look(const std::string& lease, Seen& seen) {
   const int code = select_.bind(1, lease).step();
   if (code == SQLITE_ROW) {
-    const std::string text = select_.text(0);
+    const std::string text = select_.bytes(0);
     if (text.empty()) {  // the column is NOT NULL, so there was no memory for its text
       select_.reset();
       return SQLITE_NOMEM;
     }
     const auto token = parseFencingToken(text);
-    if (token) seen.term = TermStamp{lease, *token, select_.text(1)};
+    if (token) seen.term = TermStamp{lease, *token, select_.bytes(1)};
     if (!token && text != "0") seen.damage = text;
     seen.ticket = select_.integer(2);
   }

@@ -33,7 +33,7 @@ class SqliteFenceMemory final : public FenceMemory {
     std::string token;
     code = connection_.patiently(readClock(), [&] {
       const int stepped = select.bind(1, lease).step();
-      if (stepped == SQLITE_ROW) token = select.text(0);
+      if (stepped == SQLITE_ROW) token = select.bytes(0);
       select.reset();
       return stepped;
     });

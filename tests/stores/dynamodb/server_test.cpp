@@ -104,7 +104,8 @@ TEST_F(DynamoDbServer, lockTokensSayHowATableThatTheyMayNotMakeIsMade) {
   options_.tableOptions.create = false;
   const auto refused = LockTokens{open()}.acquire({"orders"}, {.waitFor = std::chrono::seconds{30}});
   ASSERT_TRUE(refused.has_error());
-  EXPECT_EQ(refused.error().storeError, ErrorClass::misconfigured);
+  ASSERT_TRUE(refused.error().store);
+  EXPECT_EQ(refused.error().store->errorClass, ErrorClass::misconfigured);
   EXPECT_NE(refused.error().message.find(options_.table), std::string::npos) << refused.error().message;
   EXPECT_NE(refused.error().message.find("create the table"), std::string::npos) << refused.error().message;
   options_.tableOptions.create = true;

@@ -7,60 +7,6 @@
 
 namespace tenure::sqlite_store {
 
-// A parameter that could not be bound (too big, out of memory) would silently be NULL, so the statement must not run.
-void Statement::note(int bindResult) noexcept {
-  if (bindFailure_ == SQLITE_OK) bindFailure_ = bindResult;
-}
-
-void Statement::bind(int parameter, std::int64_t value) {
-  note(sqlite3_bind_int64(statement_.get(), parameter, value));
-}
-
-void Statement::bind(int parameter, std::string_view text) {
-  // A null pointer would bind NULL.
-  const char* data = text.data() == nullptr ? "" : text.data();
-  note(sqlite3_bind_text64(statement_.get(), parameter, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
-}
-
-void Statement::bindBlob(int parameter, std::string_view bytes) {
-  const char* data = bytes.data() == nullptr ? "" : bytes.data();
-  note(sqlite3_bind_blob64(statement_.get(), parameter, data, bytes.size(), SQLITE_STATIC));
-}
-
-void Statement::bindNull(int parameter) { note(sqlite3_bind_null(statement_.get(), parameter)); }
-
-int Statement::step() { return bindFailure_ != SQLITE_OK ? bindFailure_ : sqlite3_step(statement_.get()); }
-
-int Statement::run() {
-  int code = SQLITE_ROW;
-  while (code == SQLITE_ROW) code = step();
-  reset();
-  return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-void Statement::reset() noexcept {
-  if (!statement_) return;  // its connection was dropped after an error
-  sqlite3_reset(statement_.get());
-  sqlite3_clear_bindings(statement_.get());
-  bindFailure_ = SQLITE_OK;
-}
-
-bool Statement::isNull(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
-bool Statement::isInteger(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER; }
-bool Statement::isText(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_TEXT; }
-bool Statement::isBlob(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_BLOB; }
-std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-
-std::string Statement::bytes(int column) const {
-  // Requested as text, it comes in UTF-8 whatever the database's encoding is.
-  const void* data = isText(column) ? static_cast<const void*>(sqlite3_column_text(statement_.get(), column))
-                                    : sqlite3_column_blob(statement_.get(), column);
-  const int size = sqlite3_column_bytes(statement_.get(), column);
-  return data == nullptr ? std::string{} : std::string(static_cast<const char*>(data), static_cast<std::size_t>(size));
-}
-
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const noexcept { sqlite3_finalize(statement); }
-
 int Connection::open(const std::string& path, bool mayCreate) {
   // NOMUTEX: each connection is used by one thread. EXRESCODE: results are extended codes.
   const int flags =

@@ -1,64 +1,16 @@
-// Thin owners of SQLite's handles.
+// A thin owner of a connection.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
-struct sqlite3;
-struct sqlite3_stmt;
+#include "lockcore/sqlite/statement.hpp"
 
 namespace tenure::sqlite_store {
 
-/// A prepared statement. Parameters and columns are numbered as SQLite numbers them: from 1 and from 0. Bound text
-/// must live until the next reset().
-class Statement {
- public:
-  Statement() noexcept = default;
-  explicit Statement(sqlite3_stmt* statement) noexcept : statement_{statement} {}
-
-  void bind(int parameter, std::int64_t value);
-  void bind(int parameter, std::string_view text);
-  void bindBlob(int parameter, std::string_view bytes);
-  void bindNull(int parameter);
-
-  /// SQLITE_ROW, SQLITE_DONE or an extended error code.
-  [[nodiscard]] int step();
-  /// Steps to the end, then resets: SQLITE_OK or an extended error code. For statements without rows.
-  [[nodiscard]] int run();
-  /// Makes it ready for the next use; releases the read snapshot and the bound values.
-  void reset() noexcept;
-
-  [[nodiscard]] bool isNull(int column) const;
-  [[nodiscard]] bool isInteger(int column) const;
-  [[nodiscard]] bool isText(int column) const;
-  [[nodiscard]] bool isBlob(int column) const;
-  [[nodiscard]] std::int64_t integer(int column) const;
-  [[nodiscard]] std::string bytes(int column) const;
-
- private:
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const noexcept;
-  };
-  void note(int bindResult) noexcept;
-
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
-  int bindFailure_{0};  ///< the first one since the last reset; step() reports it
-};
-
-/// Resets a statement when a use of it ends, however it ends.
-class StatementUse {
- public:
-  explicit StatementUse(Statement& statement) noexcept : statement_{statement} {}
-  ~StatementUse() { statement_.reset(); }
-  StatementUse(const StatementUse&) = delete;
-  StatementUse& operator=(const StatementUse&) = delete;
-
- private:
-  Statement& statement_;
-};
+using sqlite::Statement;
+using sqlite::StatementUse;
 
 /// One connection, used by one thread. Functions return SQLITE_OK or an extended error code.
 class Connection {

@@ -9,9 +9,11 @@
 #include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "lockcore/sqlite/statement.hpp"
+
 namespace tenure::sqlite_store {
 
-class Statement;
+using sqlite::Statement;
 
 /// The columns that `recordFrom` expects, in its order, from a tenure_lease with the alias `lease`.
 inline constexpr const char* recordColumns =

@@ -145,7 +145,7 @@ int CreationLock::writeMark(const std::string& mark) const {
   return size < 0 ? errno : ENOSPC;
 }
 
-Sidecar::Sidecar(std::string store, std::string path, Logger logger)
+Sidecar::Sidecar(std::string store, const std::string& path, Logger logger)
     : store_{std::move(store)},
       place_{placeBeside(store_, path)},
       beacon_{place_},

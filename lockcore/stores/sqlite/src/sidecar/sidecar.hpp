@@ -62,7 +62,7 @@ struct LongestLease {
 class Sidecar final : public DeathNotice {
  public:
   /// Does nothing yet. `path`: of the database, absolute.
-  Sidecar(std::string store, std::string path, Logger logger);
+  Sidecar(std::string store, const std::string& path, Logger logger);
   ~Sidecar() override;
   Sidecar(const Sidecar&) = delete;
   Sidecar& operator=(const Sidecar&) = delete;
