@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "election/src/group_ranges.hpp"
 #include "store_types.hpp"
 
 namespace tenure::config {

@@ -10,9 +10,8 @@
 
 #include <boost/system/result.hpp>
 
-#include <tenure/lockcore/lease_options.hpp>
-
 #include "duration.hpp"
+#include "lockcore/port/option_ranges.hpp"
 #include "words.hpp"
 
 namespace tenure::config {

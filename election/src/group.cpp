@@ -6,6 +6,8 @@
 #include <tenure/election/group.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
+#include "group_ranges.hpp"
+
 namespace tenure {
 namespace {
 

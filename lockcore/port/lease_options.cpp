@@ -3,6 +3,8 @@
 
 #include <tenure/lockcore/lease_options.hpp>
 
+#include "option_ranges.hpp"
+
 namespace tenure {
 namespace {
 

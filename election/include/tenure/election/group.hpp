@@ -55,15 +55,6 @@ struct ShardOptions {
   friend bool operator==(const ShardOptions&, const ShardOptions&) = default;
 };
 
-/// The range of each number in GroupOptions beside those of the lease (LeaseRanges).
-struct GroupRanges {
-  static constexpr OptionRange<unsigned> priority{0, maxPriority};
-  static constexpr OptionRange<unsigned> shards{0, 10'000};
-  static constexpr OptionRange<unsigned> maxLeases{1, shards.most};
-  static constexpr OptionRange<std::chrono::milliseconds> listInterval{std::chrono::milliseconds{10},
-                                                                       maxLeaseDuration / 2};
-};
-
 /// Options as the user gives them; see config/reference.yaml for the same keys in YAML.
 struct GroupOptions {
   std::string group{};  ///< the lease's name; required

@@ -14,7 +14,7 @@ namespace tenure {
 struct OptionFault {
   std::string field;    ///< its path in the options struct, such as "lease.stopMargin"
   std::string message;  ///< a sentence with what is allowed
-  /// The value is outside of the option's own OptionRange, so it would be refused whatever the other options say.
+  /// The value is outside of the option's own range, so it would be refused whatever the other options say.
   bool outOfOwnRange{false};
 
   friend bool operator==(const OptionFault&, const OptionFault&) = default;
@@ -25,15 +25,6 @@ using OptionFaults = std::vector<OptionFault>;
 
 /// Makes `result<T, OptionFaults>::value()` throw std::invalid_argument with all messages.
 [[noreturn]] void throw_exception_from_error(const OptionFaults& faults, const boost::source_location& where);
-
-/// What an option may be by itself, both ends included. The other options may narrow it further.
-template <typename T>
-struct OptionRange {
-  T least;
-  T most;
-
-  [[nodiscard]] constexpr bool holds(const T& value) const { return value >= least && value <= most; }
-};
 
 inline constexpr std::chrono::milliseconds minLeaseDuration{100};
 inline constexpr std::chrono::milliseconds maxLeaseDuration = std::chrono::hours{24};
@@ -67,17 +58,6 @@ struct LeaseOptions {
   std::optional<std::chrono::milliseconds> progressTimeout{};
 
   friend bool operator==(const LeaseOptions&, const LeaseOptions&) = default;
-};
-
-/// The range of each option of LeaseOptions; LeaseTiming::from knows how they narrow each other.
-struct LeaseRanges {
-  using Range = OptionRange<std::chrono::milliseconds>;
-  static constexpr Range duration{minLeaseDuration, maxLeaseDuration};
-  static constexpr Range heartbeat{std::chrono::milliseconds{10}, maxLeaseDuration};
-  static constexpr Range guard{std::chrono::milliseconds{0}, maxLeaseDuration / 2};
-  static constexpr Range stopMargin{std::chrono::milliseconds{0}, maxLeaseDuration / 2};
-  static constexpr Range drainTimeout{std::chrono::milliseconds{0}, maxLeaseDuration};
-  static constexpr Range progressTimeout{heartbeat.least, maxLeaseDuration};
 };
 
 /// Validated timing, all values filled in. Only `from` makes one.

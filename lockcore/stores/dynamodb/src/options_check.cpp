@@ -8,6 +8,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "lockcore/net/http_client.hpp"
+#include "option_ranges.hpp"
 
 namespace tenure {
 namespace {

@@ -51,12 +51,6 @@ struct DynamoDbStoreOptions {
   friend bool operator==(const DynamoDbStoreOptions&, const DynamoDbStoreOptions&) = default;
 };
 
-/// The range of each number among them.
-struct DynamoDbRanges {
-  static constexpr OptionRange<unsigned> capacity{1, 40'000};
-  static constexpr OptionRange<std::chrono::seconds> ttl{std::chrono::hours{24 * 7}, std::chrono::hours{24 * 3'650}};
-};
-
 /// Every fault of the options, such as of `table` and `tableOptions.tags`.
 [[nodiscard]] OptionFaults faultsOf(const DynamoDbStoreOptions& options);
 
