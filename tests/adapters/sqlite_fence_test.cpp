@@ -60,6 +60,18 @@ TEST_P(SqliteFenceTest, admitsTheFirstWriteAndRemembersItsTerm) {
   EXPECT_EQ(fence_->highestSeen("billing").value(), stamp(5));
 }
 
+TEST(SqliteFenceEncoding, aDatabaseOfUtf16RemembersTheHolder) {
+  const test::TempDir directory;
+  const test::TestDatabase database{directory.file("user.db")};
+  database.exec("PRAGMA encoding = 'UTF-16'");
+  SqliteFence fence = SqliteFence::open(database.raw(), {}).value();
+  ASSERT_EQ(database.text("PRAGMA encoding").substr(0, 6), "UTF-16");
+  for (int write = 0; write < 2; ++write) {
+    EXPECT_TRUE(fence.write(stamp(5), [](sqlite3*) {}).has_value()) << "taken for a term of another holder";
+    EXPECT_EQ(fence.highestSeen("billing").value(), stamp(5));
+  }
+}
+
 TEST_P(SqliteFenceTest, admitsMoreWritesOfOneTermAndLaterTerms) {
   EXPECT_TRUE(write(stamp(5), "one").has_value());
   EXPECT_TRUE(write(stamp(5), "two").has_value());
