@@ -8,22 +8,10 @@
 #include <unistd.h>
 #include <utility>
 
+#include "lockcore/runtime/unique_fd.hpp"
+
 namespace tenure::config {
 namespace {
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) noexcept : fd_{fd} {}
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -37,7 +25,7 @@ ValueFault cannotOpen(int error) {
 
 boost::system::result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file) {
   // Without O_NONBLOCK, opening a pipe would wait for its writer.
-  const FileDescriptor fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  const UniqueFd fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
   if (fd.get() < 0) return cannotOpen(errno);
   struct stat about {};
   if (::fstat(fd.get(), &about) != 0) return ValueFault{"the file cannot be examined: " + reason(errno)};

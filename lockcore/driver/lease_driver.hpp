@@ -35,15 +35,15 @@ class LeaseDriver {
 
   LeaseDriver(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
               std::unique_ptr<RandomSource> random);
-  /// Ends the driver without releasing the lease. Replies that are still under way have no effect. Do not call it in
-  /// tasks of the scheduler other than onNotice's.
+  /// Ends the driver without releasing the lease. Replies that are still under way have no effect. On the scheduler,
+  /// destroy it only inside onNotice.
   ~LeaseDriver();
   LeaseDriver(const LeaseDriver&) = delete;
   LeaseDriver& operator=(const LeaseDriver&) = delete;
 
-  /// Does what the destructor does, which other owners of the driver may delay. Once it has returned, the driver has
-  /// released the scheduler, and nothing that still comes from a store or a user uses it. Only a task of the driver
-  /// that runs on the scheduler at that moment may hold it, until that task ends.
+  /// Ends the driver as the destructor does, but now, even if others still own it. Afterwards nothing that comes from a
+  /// store or a user reaches the scheduler. Only a task of the driver that is running on the scheduler at that moment
+  /// keeps the scheduler alive, until that task ends.
   void close() noexcept;
 
   /// Whether the calling thread belongs to the scheduler; false after close().
@@ -52,12 +52,12 @@ class LeaseDriver {
   /// Passes an event to the machine: Start, StepDown, Stop, Release, Renew, WorkEnded, WorkFailed, TokenSeen.
   void submit(LeaseEvent event);
 
-  /// Stop, before every event that the machine has not taken yet: no acquisition begins after this call. True: an
-  /// acquisition with an open outcome was begun before; if it won, it is released in the background.
+  /// Stops as the event Stop does, but overtakes the events that the machine has not taken yet: no acquisition begins
+  /// after this call. True: an acquisition is still unanswered; if it won, it is released in the background.
   [[nodiscard]] bool withdraw();
 
-  /// The work of term `token` was told to stop at its deadline. If the machine still leads that term, because a renewal
-  /// was acknowledged at that very moment, the term ends all the same. No effect on another term.
+  /// Ends term `token`, whose work was told to stop at its deadline, even if a renewal was acknowledged at that very
+  /// moment. No effect on another term.
   void endTerm(FencingToken token);
 
   /// The work is alive. Lock-free; it counts at the next heartbeat.

@@ -1,4 +1,4 @@
-// Answers of hiredis.
+// Calls of Redis through hiredis, and what their replies say.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -20,10 +20,11 @@ using Reply = std::unique_ptr<redisReply, FreeReply>;
 [[nodiscard]] Reply call(redisContext* connection, const std::vector<std::string>& words);
 
 [[nodiscard]] std::string textOf(const redisReply& reply);
-/// An element of an array; empty for nil, for an element that is no text, and beyond the end.
+/// An element of an array; empty if it is nil or not a string, or if the array is shorter.
 [[nodiscard]] std::optional<std::string> elementOf(const redisReply& reply, std::size_t index);
 
-/// What `ERROR_CODE message` means. `where` names the server.
+/// The error that Redis's reply `ERROR_CODE message` stands for. `where` names the server. `mayBeWritten`: the caller
+/// cannot tell whether the command ran.
 [[nodiscard]] FenceError troubleOf(const std::string& where, const std::string& message, bool mayBeWritten);
 
 }  // namespace tenure::redis_fence
