@@ -1,15 +1,14 @@
 // A table of the test's own, accessed without the adapter.
 #pragma once
 
-#include <atomic>
 #include <future>
 #include <stdexcept>
 #include <string>
-#include <unistd.h>
 
 #include <boost/json.hpp>
 
 #include "lockcore/aws/make_json_client.hpp"
+#include "lockcore/runtime/system_random.hpp"
 
 namespace tenure::test {
 
@@ -26,10 +25,8 @@ class BareTable {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
-  [[nodiscard]] static std::string freshName() {
-    static std::atomic<int> made{0};
-    return "fence-" + std::to_string(getpid()) + '-' + std::to_string(++made);
-  }
+  /// Random, because processes of two namespaces can have the same number.
+  [[nodiscard]] static std::string freshName() { return "fence-" + std::to_string(SystemRandom{}.next()); }
 
   void create() {
     (void)ask("CreateTable",

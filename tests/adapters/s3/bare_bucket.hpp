@@ -1,16 +1,15 @@
 // A bucket of the test's own, accessed without the adapter.
 #pragma once
 
-#include <atomic>
 #include <cstdlib>
 #include <future>
 #include <stdexcept>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include "lockcore/aws/object_client.hpp"
+#include "lockcore/runtime/system_random.hpp"
 
 namespace tenure::test {
 
@@ -24,10 +23,8 @@ class BareBucket {
   explicit BareBucket(std::string name) : name_{std::move(name)} {}
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  [[nodiscard]] static std::string freshName() {
-    static std::atomic<int> made{0};
-    return "fence-" + std::to_string(getpid()) + '-' + std::to_string(++made);
-  }
+  /// Random, because processes of two namespaces can have the same number.
+  [[nodiscard]] static std::string freshName() { return "fence-" + std::to_string(SystemRandom{}.next()); }
 
   void create() { (void)done("PUT", {}, {}, {}); }
   void keepVersions() {
