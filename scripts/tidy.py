@@ -2,8 +2,8 @@
 """Runs clang-tidy over our .cpp files, fast: in parallel, only what changed, and several files at a time.
 
 Most of clang-tidy's time goes into the headers. So files with the same flags are put into one batch, which reads the
-headers once. Some files cannot share a batch, such as two anonymous namespaces with one name. A pass without checks finds
-them, and they go into another batch. A clean file is checked again only when the file, one of its headers (as ninja knows
+headers once. Some files cannot share a batch, for example if both have a function of one name in an anonymous namespace.
+The errors of the batch name them, and they go into another batch. A clean file is checked again only when the file, one of its headers (as ninja knows
 them), its flags or .clang-tidy have changed.
 """
 
@@ -164,24 +164,21 @@ class Runner:
         return done.returncode, [l for l in done.stdout.splitlines() if l.strip()], done.stderr
 
     def run(self, batch):
-        """Checks a batch; returns its findings. Files that clash with others of the batch are checked afterwards."""
-        rest = []
-        if len(batch) > 1:
-            _, lines, _ = self.tidy(batch, checks="-*,clang-diagnostic-*")
-            clashing = {match["file"] for match in map(FINDING.match, lines) if match}
-            rest = [unit for unit in batch[1:] if unit.path in clashing]
-            batch = [unit for unit in batch if unit not in rest]
+        """Checks a batch; returns its findings."""
         code, lines, stderr = self.tidy(batch)
-        if code and len(batch) > 1 and any("clang-diagnostic-error" in line for line in lines):
-            # Something that only happens together; one by one tells what is true.
-            return [finding for unit in batch + rest for finding in self.run([unit])]
+        errors = [match["file"] for line in lines if "clang-diagnostic-error" in line and (match := FINDING.match(line))]
+        if len(batch) > 1 and errors:
+            later = [unit for unit in batch[1:] if unit.path in errors]
+            if not later:  # the errors are elsewhere; one by one tells what is true
+                return [finding for unit in batch for finding in self.run([unit])]
+            return self.run([unit for unit in batch if unit not in later]) + self.run(later)
         if code == 0:
             for unit in batch:
                 if unit.key:
                     (self.cache / unit.key).touch()
         elif not lines:
             lines = [f"{batch[0].name}: {TOOL} failed: {stderr.strip()}"]
-        return (lines if code else []) + (self.run(rest) if rest else [])
+        return lines if code else []
 
 
 def paragraphs(lines):
