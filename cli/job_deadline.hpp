@@ -1,6 +1,7 @@
 // When a job must be gone: one rule for both supervisor and guard.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -13,8 +14,13 @@ namespace tenure::cli {
 ///
 /// A job whose SIGKILL is due gets no SIGTERM before it. The SIGCONT that goes with a SIGTERM would wake stopped
 /// processes, and they would act after their time.
-[[nodiscard]] std::chrono::nanoseconds untilKill(const Instant& now, const TermState& term,
-                                                 const std::optional<Instant>& toldToStopAt,
-                                                 std::chrono::nanoseconds drainTimeout) noexcept;
+[[nodiscard]] inline std::chrono::nanoseconds untilKill(const Instant& now, const TermState& term,
+                                                        const std::optional<Instant>& toldToStopAt,
+                                                        std::chrono::nanoseconds drainTimeout) noexcept {
+  if (term.token.isNone()) return std::chrono::nanoseconds{0};
+  const std::chrono::nanoseconds valid = term.validFor - elapsedForHolder(term.anchor, now);
+  if (!toldToStopAt) return valid;
+  return std::min(valid, drainTimeout - elapsedForHolder(*toldToStopAt, now));
+}
 
 }  // namespace tenure::cli

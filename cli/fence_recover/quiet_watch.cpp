@@ -6,7 +6,7 @@
 #include <tenure/lockcore/clock.hpp>
 
 #include "cli/store_calls.hpp"
-#include "cli/wake_timer.hpp"
+#include "cli/wakeups.hpp"
 
 namespace tenure::cli {
 namespace {
