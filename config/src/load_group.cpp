@@ -15,8 +15,8 @@
 
 #include "duration.hpp"
 #include "group_reader.hpp"
+#include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
-#include "lockcore/runtime/working_directory.hpp"
 #include "source_text.hpp"
 #include "store_types.hpp"
 #include "yaml_tree.hpp"
