@@ -4,10 +4,6 @@
 
 #include <tenure/adapters/postgresql_fence_sql.hpp>
 
-#include "adapters/fence/src/fence_memory.hpp"
-#ifdef TENURE_HAS_HTTP_FENCE
-#endif
-
 namespace tenure::cli {
 namespace {
 
