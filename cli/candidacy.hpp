@@ -9,7 +9,7 @@
 
 #include <tenure/election/leader_elector.hpp>
 
-#include "term_publisher.hpp"
+#include "job_deadline.hpp"
 #include "wakeups.hpp"
 
 namespace tenure::cli {

@@ -15,11 +15,11 @@
 #include "first_contact.hpp"
 #include "guard_channel.hpp"
 #include "guard_keeper.hpp"
+#include "job_deadline.hpp"
 #include "job_run.hpp"
 #include "signals.hpp"
 #include "startup_log.hpp"
 #include "supervisor_waits.hpp"
-#include "term_publisher.hpp"
 #include "wakeups.hpp"
 
 namespace tenure::cli {

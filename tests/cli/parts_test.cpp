@@ -2,12 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "cli/first_contact.hpp"
+#include "cli/job_deadline.hpp"
 #include "cli/lease_view.hpp"
 #include "cli/lock_view.hpp"
 #include "cli/output.hpp"
 #include "cli/startup_log.hpp"
 #include "cli/supervisor_waits.hpp"
-#include "cli/term_publisher.hpp"
 #include "cli/wakeups.hpp"
 
 namespace tenure::cli {
