@@ -38,7 +38,7 @@ inline constexpr const char* recoveredHolder = "tenure fence recover";
 
 /// The memory of an HttpFence, and so of `tenure fence proxy`. Locks the file as the fence does. Trouble while a fence
 /// has it open (a fence keeps what it knows in memory), and if there is no such file.
-[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& file);
+[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& path);
 
 /// What SqliteFence and the triggers of sqliteFenceSql remember, in a database's file. `misconfigured` trouble if there
 /// is no such file, or if it has no table tenure_fence_guard. Waits up to five seconds for other writers.
