@@ -72,6 +72,7 @@ class FencedFileMemory final : public FenceMemory {
 
 FenceResult<std::unique_ptr<FenceMemory>> openFencedFileMemory(const std::string& path) {
   auto memory = std::make_unique<FencedFileMemory>(path);
+  // Asked about any lease at all, it says whether there is a fence that can be read.
   if (const auto readable = memory->stored("-"); !readable) return readable.error();
   return std::unique_ptr<FenceMemory>{std::move(memory)};
 }
