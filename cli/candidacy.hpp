@@ -9,8 +9,8 @@
 
 #include <tenure/election/leader_elector.hpp>
 
-#include "main_tasks.hpp"
-#include "term_publisher.hpp"
+#include "job_deadline.hpp"
+#include "wakeups.hpp"
 
 namespace tenure::cli {
 

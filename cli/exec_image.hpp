@@ -1,12 +1,14 @@
-// Everything execve(2) needs, laid out before the fork: a forked child of a threaded process may not allocate.
+// The execution of a command: what execve(2) needs, and whether it can succeed at all.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tenure::cli {
 
+/// Everything execve(2) needs, laid out before the fork: a forked child of a threaded process may not allocate.
 class ExecImage {
  public:
   /// `command` is not empty. A name without a slash is looked up in PATH, as execvp(3) does.
@@ -29,5 +31,14 @@ class ExecImage {
   std::vector<char*> shellArgv_;  ///< /bin/sh, a slot for the candidate, the arguments
   std::vector<char*> envp_;
 };
+
+struct CommandFault {
+  std::string message;  ///< names the file, what is wrong with it and what to do
+  int exitCode{};       ///< exitNotFound or exitNotExecutable
+};
+
+/// A fault that would certainly prevent its execution now; a later execve may find more. `name`: as in
+/// JobSpec::command, not empty.
+[[nodiscard]] std::optional<CommandFault> faultOfCommand(const std::string& name);
 
 }  // namespace tenure::cli

@@ -22,7 +22,7 @@
 #include "guard_protocol.hpp"
 #include "job_deadline.hpp"
 #include "job_processes.hpp"
-#include "wake_timer.hpp"
+#include "wakeups.hpp"
 
 namespace tenure::cli {
 namespace {

@@ -11,7 +11,7 @@
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "help_texts.hpp"
-#include "lock_words.hpp"
+#include "lock_store.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {

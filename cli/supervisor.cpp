@@ -12,8 +12,8 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "command_check.hpp"
 #include "config/src/duration.hpp"
+#include "exec_image.hpp"
 #include "output.hpp"
 #include "store_calls.hpp"
 

@@ -11,20 +11,16 @@
 #include <tenure/election/group.hpp>
 
 #include "candidacy.hpp"
-#include "delayed_note.hpp"
 #include "exit_codes.hpp"
 #include "first_contact.hpp"
 #include "guard_channel.hpp"
 #include "guard_keeper.hpp"
+#include "job_deadline.hpp"
 #include "job_run.hpp"
-#include "main_tasks.hpp"
-#include "progress_pipe.hpp"
-#include "restart_delay.hpp"
 #include "signals.hpp"
 #include "startup_log.hpp"
-#include "term_publisher.hpp"
-#include "wait_limit.hpp"
-#include "wake_timer.hpp"
+#include "supervisor_waits.hpp"
+#include "wakeups.hpp"
 
 namespace tenure::cli {
 

@@ -1,6 +1,8 @@
 // The commands of the program. Each returns the exit code of the program and reports its errors on stderr.
 #pragma once
 
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "cli/arguments.hpp"
 #include "cli/signals.hpp"
 
@@ -12,8 +14,12 @@ namespace tenure::cli {
 [[nodiscard]] int initCommand(const InitArguments& arguments);
 [[nodiscard]] int resignCommand(const ResignArguments& arguments);
 [[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
-[[nodiscard]] int lockCommand(const LockArguments& arguments, const SignalState& signals);
 [[nodiscard]] int fenceRecoverCommand(const FenceRecoverArguments& arguments);
 [[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments);
+
+[[nodiscard]] int lockCommand(const LockArguments& arguments, const SignalState& signals);
+/// Parts of it: `tenure lock list` and `tenure lock prune`.
+[[nodiscard]] int listLocks(const LockArguments& arguments, LeaseStore& store);
+[[nodiscard]] int pruneLocks(const LockArguments& arguments, LeaseStore& store);
 
 }  // namespace tenure::cli

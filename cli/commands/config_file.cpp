@@ -1,10 +1,25 @@
+// The group's file: reading it for every command; `tenure check` and `tenure init`.
 #include "config_file.hpp"
 
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <fcntl.h>
+#include <system_error>
 
+#include <fmt/format.h>
+
+#include <tenure/config/group_config.hpp>
 #include <tenure/config/load_group.hpp>
+#include <tenure/lockcore/lease_options.hpp>
 
+#include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
+#include "cli/store_calls.hpp"
+#include "commands.hpp"
+#include "config/src/config_keys.hpp"
+#include "config/src/duration.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
 
@@ -30,6 +45,64 @@ std::optional<GroupConfig> loadUnshardedOrComplain(const std::string& file) {
 
 LeaseOfGroup leaseOf(const GroupConfig& config) {
   return {LeaseKey{config.options.group}, makeStore(config.store, Logger::toStderr(LogLevel::warn))};
+}
+
+namespace {
+
+int connect(const LeaseOfGroup& lease) {
+  if (const StoreStatus ready = ensureSchemaNow(*lease.store); !ready) {
+    complain(faultText(*lease.store, ready.error()));
+    return exitStore;
+  }
+  if (const ReadOutcome record = readNow(*lease.store, lease.key); !record) {
+    complain(faultText(*lease.store, record.error()));
+    return exitStore;
+  }
+  return exitOk;
+}
+
+}  // namespace
+
+int checkCommand(const CheckArguments& arguments) {
+  const auto config = loadOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const LeaseOfGroup lease = leaseOf(*config);
+  if (arguments.connect) {
+    if (const int code = connect(lease); code != exitOk) return code;
+  }
+  if (arguments.effective) return say(effectiveYaml(*config)) ? exitOk : exitFailed;
+  const LeaseTiming timing = LeaseTiming::from(config->options.lease).value();
+  const std::string line =
+      fmt::format("{}: OK: group {}, lease {}, heartbeat {}, store {}{}\n", arguments.config, config->options.group,
+                  durationText(timing.duration()), durationText(timing.heartbeat()), lease.store->describe(),
+                  arguments.connect ? ", which is reached and ready" : "");
+  return say(line) ? exitOk : exitFailed;
+}
+
+namespace {
+
+int cannotWrite(const std::string& file) {
+  const int error = errno;
+  const bool exists = error == EEXIST;
+  complain(file + ": " +
+           (exists ? "is there already; give another name, or --force to replace it"
+                   : "cannot be written: " + std::generic_category().message(error)));
+  return exitFailed;
+}
+
+}  // namespace
+
+int initCommand(const InitArguments& arguments) {
+  const std::string sample = sampleGroupYaml();
+  if (arguments.file == "-") return say(sample) ? exitOk : exitFailed;
+  const int how = arguments.force ? O_TRUNC : O_EXCL;
+  const UniqueFd file{open(arguments.file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644)};
+  if (!file) return cannotWrite(arguments.file);
+  const ssize_t written = write(file.get(), sample.data(), sample.size());
+  if (written >= 0 && static_cast<std::size_t>(written) < sample.size()) errno = ENOSPC;  // a part of it was written
+  if (written != static_cast<ssize_t>(sample.size()) || fsync(file.get()) != 0) return cannotWrite(arguments.file);
+  return say("wrote " + arguments.file + "; next: tenure check --config " + arguments.file + '\n') ? exitOk
+                                                                                                   : exitFailed;
 }
 
 }  // namespace tenure::cli

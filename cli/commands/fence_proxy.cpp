@@ -1,16 +1,25 @@
+#include <cerrno>
 #include <charconv>
+#include <fcntl.h>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
 
+#include <tenure/adapters/fence_header.hpp>
 #include <tenure/adapters/http_fence.hpp>
+#include <tenure/lockcore/store_error.hpp>
 
 #include "cli/exit_codes.hpp"
-#include "cli/fence_proxy/key_file.hpp"
-#include "cli/fence_proxy/listener.hpp"
 #include "cli/fence_proxy/proxy.hpp"
 #include "cli/output.hpp"
 #include "commands.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -38,6 +47,56 @@ std::optional<Address> upstreamOf(std::string_view text) {
   auto out = addressOf(text);
   const bool good = out && out->port != 0 && out->host.find_first_of(" @/?#\t") == std::string::npos;
   return good ? out : std::nullopt;
+}
+
+/// An error says what is wrong, with file and line, and without any secret.
+using Keys = StoreResult<std::vector<FenceKey>>;
+
+StoreError keysFault(std::string message) { return {ErrorClass::misconfigured, std::move(message)}; }
+
+/// Parses lines of `ID SECRET`, the secret in base64. Empty lines and lines that begin with # are ignored. At least one
+/// key.
+Keys parseKeys(const std::string& file, std::string_view text) {
+  std::vector<FenceKey> keys;
+  std::istringstream lines{std::string{text}};
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
+    if (line.empty() || line.front() == '#') continue;
+    auto key = parseFenceKey(line);
+    if (!key) return keysFault(file + ':' + std::to_string(number) + ": a line is ID SECRET, the secret in base64");
+    keys.push_back(*std::move(key));
+  }
+  if (keys.empty()) return keysFault(file + ": there is no key in it");
+  if (const auto faults = faultsOf(keys); !faults.empty()) return keysFault(file + ": " + faults.front());
+  return keys;
+}
+
+/// Refuses a file that users besides its owner and group may read.
+Keys readKeys(const std::string& file) {
+  struct stat status {};
+  const UniqueFd opened{open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};  // a FIFO would wait for a writer
+  if (!opened || fstat(opened.get(), &status) != 0) {
+    return keysFault(file + ": " + std::error_code{errno, std::generic_category()}.message());
+  }
+  if (!S_ISREG(status.st_mode)) return keysFault(file + ": is no regular file; give the file with the keys");
+  if (status.st_uid != geteuid() && status.st_uid != 0) {
+    return keysFault(file + ": belongs to another user, who may put keys in; chown it to the proxy's user or to root");
+  }
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    return keysFault(file + ": others than its owner may put keys of theirs in; chmod go-w it, and look what it holds");
+  }
+  if ((status.st_mode & S_IROTH) != 0) {
+    return keysFault(file + ": everybody may read these keys; chmod o-r it, and make new keys");
+  }
+  constexpr off_t largest = 1 << 20;
+  if (status.st_size > largest) return keysFault(file + ": is larger than 1 MiB, so it holds something else than keys");
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  const ssize_t got = read(opened.get(), text.data(), text.size());
+  if (got < 0) return keysFault(file + ": " + std::error_code{errno, std::generic_category()}.message());
+  text.resize(static_cast<std::size_t>(got));
+  return parseKeys(file, text);
 }
 
 WithoutToken withoutTokenOf(const std::string& word) {
@@ -95,7 +154,7 @@ int fenceProxyCommand(const FenceProxyArguments& arguments) {
   settings.limits.drain = arguments.drainTimeout;
   HttpFenceOptions options = optionsOf(arguments);
   if (!arguments.keys.empty()) {
-    auto keys = fence_proxy::readKeys(arguments.keys);
+    auto keys = readKeys(arguments.keys);
     if (!keys) return usage(keys.error().message);
     options.keys = *std::move(keys);
     settings.readsBodies = true;

@@ -1,18 +1,23 @@
 // `tenure fence recover`: the only command that may lower tokens.
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <optional>
+#include <poll.h>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
 #include <utility>
 #include <vector>
 
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+
 #include "cli/exit_codes.hpp"
-#include "cli/fence_recover/quiet_watch.hpp"
 #include "cli/fence_recover/resources.hpp"
 #include "cli/output.hpp"
 #include "cli/store_calls.hpp"
+#include "cli/wakeups.hpp"
 #include "commands.hpp"
 #include "config/src/duration.hpp"
 #include "config_file.hpp"
@@ -21,6 +26,46 @@ namespace tenure::cli {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr milliseconds shortestLook{50};
+constexpr milliseconds longestLook{1'000};
+constexpr int looksInALease = 20;
+
+/// The lease and its guard, because clocks may differ a little.
+nanoseconds timeToWatch(milliseconds lease) { return lease + lease / 500 + milliseconds{2}; }
+
+std::string writerOf(const StoredTokens& now) {
+  if (now.hasRecord() && !now.released) return now.holder + " leads, or has just led";
+  return "somebody has changed it";
+}
+
+/// What the watch saw that was not quiet.
+struct Unrest {
+  bool moved{false};  ///< false: the store could not be asked
+  std::string message;
+};
+
+/// The challenger's rule: nobody holds the lease if its stored state has not changed for as long as a lease lasts,
+/// counted from after it was first read. Nobody competes either, because a candidate would have taken the lease by
+/// then. `seen` is what was read, `lease` the longest lease that somebody may have. Empty: all was quiet. Blocks.
+std::optional<Unrest> watchForLife(LeaseStore& store, const LeaseKey& key, const StoredTokens& seen,
+                                   milliseconds lease) {
+  WakeTimer timer;
+  const Instant began = readClock();
+  const milliseconds step = std::clamp(lease / looksInALease, shortestLook, longestLook);
+  for (;;) {
+    const nanoseconds left = timeToWatch(lease) - elapsedForChallenger(began, readClock());
+    const auto now = readTokensNow(store, key);
+    if (!now) return Unrest{false, faultText(store, now.error())};
+    if (*now != seen) return Unrest{true, "lease " + toString(key) + " is in use: " + writerOf(*now)};
+    if (left.count() <= 0) return std::nullopt;
+    timer.arm(std::min<nanoseconds>(left, step));
+    pollfd entry{timer.descriptor(), POLLIN, 0};
+    poll(&entry, 1, -1);
+    timer.drain();
+  }
+}
 
 struct Plan {
   LeaseKey key;

@@ -21,7 +21,6 @@
 #include "cli/supervisor.hpp"
 #include "commands.hpp"
 #include "config/src/duration.hpp"
-#include "lock_listing.hpp"
 
 namespace tenure::cli {
 namespace {

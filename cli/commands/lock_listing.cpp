@@ -1,5 +1,3 @@
-#include "lock_listing.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <poll.h>
@@ -12,7 +10,8 @@
 #include "cli/lock_watch.hpp"
 #include "cli/output.hpp"
 #include "cli/store_calls.hpp"
-#include "cli/wake_timer.hpp"
+#include "cli/wakeups.hpp"
+#include "commands.hpp"
 #include "config/src/duration.hpp"
 
 namespace tenure::cli {

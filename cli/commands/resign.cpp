@@ -8,10 +8,9 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/lease_view.hpp"
-#include "cli/main_tasks.hpp"
 #include "cli/output.hpp"
 #include "cli/store_calls.hpp"
-#include "cli/wake_timer.hpp"
+#include "cli/wakeups.hpp"
 #include "commands.hpp"
 #include "config/src/duration.hpp"
 #include "config_file.hpp"

@@ -12,7 +12,7 @@
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
 #include "cli/store_calls.hpp"
-#include "cli/wake_timer.hpp"
+#include "cli/wakeups.hpp"
 #include "commands.hpp"
 #include "config_file.hpp"
 

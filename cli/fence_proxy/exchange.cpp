@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sys/socket.h>
 
-#include "request_rules.hpp"
+#include "forwarding.hpp"
 
 namespace tenure::cli::fence_proxy {
 

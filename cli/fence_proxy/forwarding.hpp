@@ -1,6 +1,7 @@
-// Which headers are forwarded to the other side. Pure.
+// Which requests are forwarded, and which of the headers on both sides. Pure.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include <tenure/adapters/http_fence.hpp>
@@ -23,5 +24,13 @@ void removeHopByHop(http::fields& fields);
 
 /// Whether an answer with this status to this method has no body, whatever its headers say.
 [[nodiscard]] bool hasNoBody(http::verb method, unsigned status) noexcept;
+
+/// The rules are the table "Which requests are forwarded" in docs/fencing/http.md, in its order. The parser has already
+/// refused anything that is not HTTP/1.0 or 1.1, and repeated headers that may come only once.
+[[nodiscard]] std::optional<HttpRefusal> refusalOfShape(const RequestHead& request);
+
+/// Changes a target that names its authority (which equals Host, by the rules) into one of path and query (RFC 9112,
+/// section 3.2.1).
+void useOriginForm(RequestHead& request);
 
 }  // namespace tenure::cli::fence_proxy

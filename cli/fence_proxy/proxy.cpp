@@ -1,5 +1,6 @@
 #include "proxy.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <sys/resource.h>
 
@@ -9,11 +10,46 @@
 
 #include "client_table.hpp"
 #include "io.hpp"
-#include "listener.hpp"
 #include "session.hpp"
 
 namespace tenure::cli::fence_proxy {
 namespace {
+
+using Acceptor = asio::basic_socket_acceptor<tcp, Executor>;
+
+/// `127.0.0.1:8080`, `[::1]:8080`.
+std::string textOf(const tcp::endpoint& endpoint) {
+  const std::string host = endpoint.address().to_string();
+  return (endpoint.address().is_v6() ? '[' + host + ']' : host) + ':' + std::to_string(endpoint.port());
+}
+
+std::string reasonOf(const error_code& error, const tcp::endpoint& endpoint) {
+  const std::string where = textOf(endpoint);
+  if (error == asio::error::address_in_use) {
+    return "port " + std::to_string(endpoint.port()) + " is taken: another process listens on " + where +
+           " (ss -ltnp tells which); give --listen another port";
+  }
+  if (error == asio::error::access_denied) {
+    return "this user may not listen on " + where +
+           "; ports below 1024 need CAP_NET_BIND_SERVICE, or give --listen a higher one";
+  }
+  if (error == error_code{EADDRNOTAVAIL, boost::system::system_category()}) {
+    return "this machine has no address " + endpoint.address().to_string() +
+           "; give --listen one that it has, or 0.0.0.0";
+  }
+  return "cannot listen on " + where + ": " + error.message();
+}
+
+/// Empty if it listens; else why not, and what to do.
+std::string listenOn(Acceptor& acceptor, const Address& address) {
+  error_code error;
+  const tcp::endpoint endpoint{asio::ip::make_address(address.host, error), address.port};
+  if (!error) acceptor.open(endpoint.protocol(), error);
+  if (!error) acceptor.set_option(tcp::acceptor::reuse_address{true}, error);
+  if (!error) acceptor.bind(endpoint, error);
+  if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+  return error ? reasonOf(error, endpoint) : std::string{};
+}
 
 /// The number of clients for which there are file descriptors: two for each, and some for the files.
 std::size_t mostClients(std::size_t wanted, const Logger& logger) {
@@ -133,6 +169,12 @@ class Proxy {
 };
 
 }  // namespace
+
+bool isAddress(const std::string& host) {
+  error_code error;
+  (void)asio::ip::make_address(host, error);
+  return !error;
+}
 
 ProxyEnd runProxy(const Settings& settings, HttpFence& fence, const Logger& logger,
                   const std::function<void(const std::string& address)>& listening) {

@@ -11,6 +11,9 @@
 
 namespace tenure::cli::fence_proxy {
 
+/// An address in digits, not a name: only there can a proxy listen.
+[[nodiscard]] bool isAddress(const std::string& host);
+
 enum class ProxyEnd {
   clean,         ///< no request was under way any more
   cutOff,        ///< requests under way were cut off

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <tenure/adapters/http_fence.hpp>
 #include <tenure/lockcore/clock.hpp>
@@ -21,9 +22,31 @@ class RefusalLog {
   /// The line to log, if it is time for one of this kind: `answered a request of 10.0.0.7:4711 with 409 stale-token
   /// (and 41 more since the last such line)`.
   [[nodiscard]] std::optional<std::string> note(const Instant& now, const HttpRefusal& refusal,
-                                                const std::string& client);
+                                                const std::string& client) {
+    const std::string kind = kindOf(refusal);
+    const auto [at, isFirst] = kinds_.try_emplace(kind);
+    Kind& state = at->second;
+    if (!isFirst && elapsedForHolder(state.told, now) < period) {
+      ++state.untold;
+      return std::nullopt;
+    }
+    std::string line = "answered a request of " + client + " with " + kind;
+    if (state.untold > 0) line += " (and " + std::to_string(state.untold) + " more since the last such line)";
+    state = {now, 0};
+    return line;
+  }
 
  private:
+  /// `409 stale-token`: the kind is the end of the problem's type, which begins its body.
+  [[nodiscard]] static std::string kindOf(const HttpRefusal& refusal) {
+    constexpr std::string_view start = "{\"type\":\"urn:tenure:fence:";
+    std::string kind = std::to_string(refusal.status);
+    const std::string_view body{refusal.body};
+    if (body.starts_with(start))
+      kind.append(" ").append(body.substr(start.size(), body.find('"', start.size()) - start.size()));
+    return kind;
+  }
+
   struct Kind {
     Instant told{};
     std::uint64_t untold{0};

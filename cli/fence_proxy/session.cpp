@@ -5,7 +5,7 @@
 
 #include <tenure/adapters/http_beast.hpp>
 
-#include "request_rules.hpp"
+#include "forwarding.hpp"
 
 namespace tenure::cli::fence_proxy {
 namespace {

@@ -4,12 +4,6 @@
 
 #include <tenure/adapters/postgresql_fence_sql.hpp>
 
-#include "adapters/file/src/fenced_file_memory.hpp"
-#include "adapters/sqlite/src/sqlite_fence_memory.hpp"
-#ifdef TENURE_HAS_HTTP_FENCE
-#include "adapters/http/src/http_fence_memory.hpp"
-#endif
-
 namespace tenure::cli {
 namespace {
 

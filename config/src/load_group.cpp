@@ -1,11 +1,22 @@
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <fcntl.h>
+#include <ostream>
+#include <stdexcept>
+#include <string>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
 #include <utility>
 
 #include <tenure/config/load_group.hpp>
 
+#include "duration.hpp"
 #include "group_reader.hpp"
-#include "lockcore/runtime/working_directory.hpp"
-#include "read_file.hpp"
+#include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
 #include "source_text.hpp"
 #include "store_types.hpp"
 #include "yaml_tree.hpp"
@@ -14,6 +25,37 @@ namespace tenure {
 namespace {
 
 using boost::system::result;
+
+constexpr std::size_t maxFileBytes = std::size_t{1} << 20U;
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+ValueFault cannotOpen(int error) {
+  if (error == ENOENT) return {"there is no such file; check the path, or write one with tenure init"};
+  if (error == EACCES) return {"this process may not read the file (" + reason(error) + ")"};
+  return {"the file cannot be opened: " + reason(error)};
+}
+
+/// Reads only regular files (nothing that could block or never end), of at most maxFileBytes.
+result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file) {
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  const UniqueFd fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+  if (fd.get() < 0) return cannotOpen(errno);
+  struct stat about {};
+  if (::fstat(fd.get(), &about) != 0) return ValueFault{"the file cannot be examined: " + reason(errno)};
+  if (S_ISDIR(about.st_mode)) return ValueFault{"this is a directory; give the YAML file in it"};
+  if (!S_ISREG(about.st_mode)) return ValueFault{"this is not a regular file (a pipe or a device); give a YAML file"};
+  std::string text;
+  std::array<char, 16384> chunk{};
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
+    if (n == 0) return {boost::system::in_place_value, std::move(text)};
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ValueFault{"the file cannot be read: " + reason(errno)};
+    text.append(chunk.data(), static_cast<std::size_t>(n));
+    if (text.size() > maxFileBytes) return ValueFault{"the file is larger than 1 MiB; is it the right one?"};
+  }
+}
 
 void add(ConfigFaults& faults, const std::string& name, config::Place place, std::string key, std::string message) {
   faults.push_back({name, place.line, place.column, std::move(key), std::move(message)});
@@ -58,7 +100,7 @@ result<Group, ConfigFaults> groupOf(const result<GroupConfig, ConfigFaults>& con
 
 result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text, const std::string& name,
                                                           const VariableSource& variables) {
-  if (text.size() > config::maxFileBytes) {
+  if (text.size() > maxFileBytes) {
     return ConfigFaults{{name, 0, 0, "", "the text is larger than 1 MiB; is it the right one?"}};
   }
   const config::SourceText source{text};
@@ -69,7 +111,7 @@ result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text,
 }
 
 result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& file) {
-  auto text = config::readSmallFile(file);
+  auto text = readSmallFile(file);
   if (!text) return ConfigFaults{{file.string(), 0, 0, "", text.error().message}};
   auto config = loadGroupConfigFromText(*text, file.string());
   if (!config) return config;
@@ -87,6 +129,33 @@ result<Group, ConfigFaults> loadGroup(const std::filesystem::path& file) {
 result<Group, ConfigFaults> loadGroupFromText(std::string_view text, const std::string& name,
                                               const VariableSource& variables) {
   return groupOf(loadGroupConfigFromText(text, name, variables), name);
+}
+
+std::string toString(const ConfigFault& fault) {
+  std::string out = fault.file;
+  if (fault.line > 0) out += ":" + std::to_string(fault.line);
+  if (fault.line > 0 && fault.column > 0) out += ":" + std::to_string(fault.column);
+  if (!out.empty()) out += ": ";
+  if (!fault.key.empty()) out += fault.key + ": ";
+  return out += fault.message;
+}
+
+std::ostream& operator<<(std::ostream& out, const ConfigFault& fault) { return out << toString(fault); }
+
+std::string toString(const ConfigFaults& faults) {
+  // A wrong file has hundreds of faults; the first lines, which show that it is the wrong file, must not scroll away.
+  constexpr std::size_t mostShown = 20;
+  std::string out;
+  for (std::size_t i = 0; i < faults.size() && i < mostShown; ++i) {
+    if (!out.empty()) out += '\n';
+    out += toString(faults[i]);
+  }
+  if (faults.size() > mostShown) out += "\nand " + std::to_string(faults.size() - mostShown) + " more";
+  return out;
+}
+
+void throw_exception_from_error(const ConfigFaults& faults, const boost::source_location& /*where*/) {
+  throw std::runtime_error(toString(faults));
 }
 
 }  // namespace tenure

@@ -6,7 +6,6 @@
 
 #include <tenure/lockcore/store_error.hpp>
 
-#include "aws_environment.hpp"
 #include "lockcore/net/http_client.hpp"
 #include "shared_config.hpp"
 

@@ -10,7 +10,6 @@
 
 #include <tenure/lockcore/logger.hpp>
 
-#include "aws_environment.hpp"
 #include "credentials.hpp"
 #include "lockcore/net/http_client.hpp"
 #include "shared_config.hpp"

@@ -5,7 +5,7 @@
 #include <openssl/evp.h>
 #include <stdexcept>
 
-#include "lockcore/net/openssl_at_exit.hpp"
+#include "lockcore/net/tls.hpp"
 
 namespace tenure::aws {
 namespace {

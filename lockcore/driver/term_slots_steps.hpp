@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "term_cell.hpp"
-#include "term_slots.hpp"
 
 namespace tenure::detail {
 

@@ -15,7 +15,6 @@
 #include <unistd.h>
 #include <utility>
 
-#include "lockcore/runtime/per_process.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/thread.hpp"
 

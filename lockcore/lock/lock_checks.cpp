@@ -1,8 +1,8 @@
-#include "lock_checks.hpp"
-
 #include <string>
 
 #include <tenure/lockcore/candidate_id.hpp>
+
+#include "lock_client_impl.hpp"
 
 namespace tenure {
 namespace {

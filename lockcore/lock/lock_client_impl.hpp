@@ -9,13 +9,34 @@
 #include <mutex>
 #include <unordered_map>
 
-#include <tenure/lockcore/lock_client.hpp>
+#include <boost/system/result.hpp>
 
-#include "lock_checks.hpp"
+#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/lock_client.hpp>
+#include <tenure/lockcore/lock_options.hpp>
+
 #include "lock_memories.hpp"
 #include "lock_session.hpp"
 
 namespace tenure {
+
+/// The options of an acquisition, checked.
+struct CheckedAcquire {
+  LeaseOptions lease;
+  LeaseTiming timing;
+};
+
+// Checks of options (lock_checks.cpp) are complete: all faults are reported together, before anything is done.
+
+/// An empty `candidate` must have been filled in before.
+[[nodiscard]] OptionFaults faultsOf(const LockClientOptions& options);
+
+/// `client`: its timing fills in what the call leaves unset. `store`: the store that is to keep the lock.
+[[nodiscard]] boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key,
+                                                                          const AcquireOptions& options,
+                                                                          const LeaseOptions& client,
+                                                                          const LeaseStore& store);
 
 class LockClient::Impl : public std::enable_shared_from_this<Impl> {
  public:

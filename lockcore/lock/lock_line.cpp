@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "lockcore/runtime/per_process.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 
 namespace tenure {
 

@@ -14,7 +14,7 @@
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "pool.hpp"
-#include "tcp_transport.hpp"
+#include "transport.hpp"
 
 namespace tenure::net {
 namespace {

@@ -1,5 +1,3 @@
-#include "tcp_transport.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -10,6 +8,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
+
+#include "transport.hpp"
 
 namespace tenure::net {
 namespace {

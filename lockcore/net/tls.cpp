@@ -1,6 +1,7 @@
 #include "tls.hpp"
 
 #include <map>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -10,9 +11,14 @@
 #include <utility>
 
 #include "ip_address.hpp"
-#include "openssl_at_exit.hpp"
 
 namespace tenure::net {
+
+void leaveOpenSslAtExit() noexcept {
+  static const int once = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+  static_cast<void>(once);  // if this failed, every use of OpenSSL fails too, and reports it
+}
+
 namespace {
 
 template <auto F>

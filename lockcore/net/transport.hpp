@@ -1,4 +1,4 @@
-// Internal: bytes over TCP, as the connections see it. tcp_transport.cpp has the implementation with Asio.
+// Internal: bytes over TCP, as the connections see it. Only tcp_transport.cpp and http_client.cpp know Asio.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,10 @@
 #include <string_view>
 
 #include "ip_address.hpp"
+
+namespace boost::asio {
+class io_context;
+}
 
 namespace tenure::net {
 
@@ -50,5 +54,8 @@ class Dialer {
   [[nodiscard]] virtual std::shared_ptr<Wire> dial(const IpAddress& address, std::uint16_t port,
                                                    WireListener& listener) = 0;
 };
+
+/// Dials by Asio (tcp_transport.cpp). The loop must outlive the dialer and its wires, and run on one thread only.
+[[nodiscard]] std::unique_ptr<Dialer> makeTcpDialer(boost::asio::io_context& loop);
 
 }  // namespace tenure::net

@@ -6,7 +6,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "plain_text.hpp"
+#include "quoted_text.hpp"
 
 namespace tenure {
 namespace {

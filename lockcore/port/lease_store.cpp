@@ -3,7 +3,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
-#include "plain_text.hpp"
+#include "quoted_text.hpp"
 
 namespace tenure {
 

@@ -4,7 +4,7 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "plain_text.hpp"
+#include "quoted_text.hpp"
 
 namespace tenure {
 namespace {

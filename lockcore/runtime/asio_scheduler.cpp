@@ -15,7 +15,7 @@
 
 #include <tenure/lockcore/asio.hpp>
 
-#include "per_process.hpp"
+#include "process_mark.hpp"
 #include "thread.hpp"
 
 namespace tenure {

@@ -1,8 +1,10 @@
-// Directories: the names in one, and making one.
+// Directories: the names in one, making one, and the one to which relative paths refer.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <tenure/lockcore/store_error.hpp>
@@ -20,3 +22,12 @@ namespace tenure {
 [[nodiscard]] StoreResult<void> makeDirectory(const std::string& store, const std::string& directory);
 
 }  // namespace tenure
+
+namespace tenure::detail {
+
+/// The working directory under the name that the caller of the process used ($PWD), if that names the present
+/// directory; else under the kernel's name. The kernel's name has no links. So a link on the way (a deploy's
+/// `current`), which must not lead to a database, is visible only in $PWD.
+[[nodiscard]] std::filesystem::path workingDirectory(std::error_code& fault);
+
+}  // namespace tenure::detail

@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "per_process.hpp"
+#include "process_mark.hpp"
 #include "thread.hpp"
 
 namespace tenure {

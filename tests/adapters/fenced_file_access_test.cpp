@@ -18,7 +18,7 @@
 
 #include <tenure/adapters/fenced_file.hpp>
 
-#include "adapters/file/src/fenced_file_memory.hpp"
+#include "adapters/fence/src/fence_memory.hpp"
 #include "adapters/file/src/files.hpp"
 #include "support/temp_dir.hpp"
 

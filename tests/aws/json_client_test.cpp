@@ -1,7 +1,7 @@
 #include <stdexcept>
 
 #include "client_fixture.hpp"
-#include "lockcore/aws/service_error.hpp"
+#include "lockcore/aws/signed_calls.hpp"
 
 namespace tenure::aws::test {
 namespace {

@@ -11,7 +11,7 @@
 #include "cli/guard.hpp"
 #include "cli/guard_protocol.hpp"
 #include "cli/job_run.hpp"
-#include "cli/wake_timer.hpp"
+#include "cli/wakeups.hpp"
 
 namespace {
 

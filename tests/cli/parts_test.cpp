@@ -2,14 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "cli/first_contact.hpp"
+#include "cli/job_deadline.hpp"
 #include "cli/lease_view.hpp"
 #include "cli/lock_view.hpp"
 #include "cli/output.hpp"
-#include "cli/restart_delay.hpp"
 #include "cli/startup_log.hpp"
-#include "cli/term_publisher.hpp"
-#include "cli/wait_limit.hpp"
-#include "cli/wake_timer.hpp"
+#include "cli/supervisor_waits.hpp"
+#include "cli/wakeups.hpp"
 
 namespace tenure::cli {
 namespace {

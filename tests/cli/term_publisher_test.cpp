@@ -1,12 +1,11 @@
 // What is sent on the guard channel when states of a term overtake each other. A separate program: the linker redirects
 // its calls of pthread_mutex_lock to this file.
-#include "cli/term_publisher.hpp"
-
 #include <functional>
 #include <pthread.h>
 
 #include <gtest/gtest.h>
 
+#include "cli/job_deadline.hpp"
 #include "election/src/term_handle.hpp"
 
 namespace {

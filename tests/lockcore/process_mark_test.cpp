@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "lockcore/child_process.hpp"
-#include "lockcore/runtime/per_process.hpp"
 
 namespace tenure::test {
 namespace {

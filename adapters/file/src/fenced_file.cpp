@@ -4,6 +4,7 @@
 
 #include <tenure/adapters/fenced_file.hpp>
 
+#include "adapters/fence/src/fence_memory.hpp"
 #include "file_writer.hpp"
 #include "lockcore/runtime/network_file_system.hpp"
 
@@ -49,6 +50,31 @@ FenceResult<void> FencedFile::replace(const TermStamp& stamp, std::string_view b
 FenceResult<std::string> FencedFile::read() { return impl_->writer.read(); }
 FenceResult<std::optional<TermStamp>> FencedFile::highestSeen(const std::string& lease) {
   return impl_->writer.highestSeen(lease);
+}
+
+namespace {
+
+class FencedFileMemory final : public FenceMemory {
+ public:
+  explicit FencedFileMemory(const std::string& path)
+      : path_{path}, writer_{file_fence::systemFiles(), path, FencedFileOptions{}} {}
+
+  [[nodiscard]] std::string describe() const override { return "the fence of file " + path_; }
+  [[nodiscard]] FenceResult<std::string> stored(const std::string& lease) override { return writer_.stored(lease); }
+  [[nodiscard]] FenceResult<void> set(const TermStamp& memory) override { return writer_.setMemory(memory); }
+
+ private:
+  const std::string path_;
+  file_fence::FileWriter writer_;
+};
+
+}  // namespace
+
+FenceResult<std::unique_ptr<FenceMemory>> openFencedFileMemory(const std::string& path) {
+  auto memory = std::make_unique<FencedFileMemory>(path);
+  // Asked about any lease at all, it says whether there is a fence that can be read.
+  if (const auto readable = memory->stored("-"); !readable) return readable.error();
+  return std::unique_ptr<FenceMemory>{std::move(memory)};
 }
 
 }  // namespace tenure

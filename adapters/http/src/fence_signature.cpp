@@ -4,7 +4,6 @@
 #include <openssl/evp.h>
 #include <stdexcept>
 
-#include "base64.hpp"
 #include "fence_claims.hpp"
 #include "structured_field.hpp"
 

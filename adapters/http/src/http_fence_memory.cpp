@@ -1,9 +1,8 @@
-#include "http_fence_memory.hpp"
-
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "adapters/fence/src/fence_memory.hpp"
 #include "token_memory.hpp"
 
 namespace tenure {

@@ -1,5 +1,8 @@
 #include "refusals.hpp"
 
+#include <tenure/adapters/http_fence.hpp>
+#include <tenure/adapters/http_fence_client.hpp>
+
 #include "fence_claims.hpp"
 
 namespace tenure {
@@ -66,6 +69,17 @@ std::optional<FenceError> httpFenceError(const TermStamp& mine, int status, std:
   const auto claims = parseFenceHeader(tokenHeader);
   if (!claims || claims->size() != 1 || claims->front().stamp.lease != mine.lease) return std::nullopt;
   return fenceRefusal(mine, claims->front().stamp);
+}
+
+FenceResult<HttpReply> HttpFenceClient::write(const TermStamp& stamp, const HttpCall& call) const {
+  if (auto refusal = refusalOf(stamp)) return *std::move(refusal);
+  const HeaderLines headers = fenceHeaders(stamp, call.method, call.target, call.body, signer_ ? &*signer_ : nullptr);
+  auto reply = send_(call, headers);
+  if (!reply) return reply;
+  if (auto refused = httpFenceError(stamp, reply->status, reply->contentType, reply->fencingToken)) {
+    return *std::move(refused);
+  }
+  return reply;
 }
 
 }  // namespace tenure

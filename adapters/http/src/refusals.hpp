@@ -1,4 +1,5 @@
-// What the fence answers instead of the service.
+// What the fence answers instead of the service. refusals.cpp also has the side of clients: httpFenceError and
+// HttpFenceClient.
 #pragma once
 
 #include <string>

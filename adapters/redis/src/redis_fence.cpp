@@ -8,8 +8,6 @@
 #include "answers.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
-#include "reply.hpp"
-#include "script.hpp"
 
 namespace tenure {
 
@@ -20,6 +18,44 @@ using redis_fence::textOf;
 namespace {
 
 constexpr std::size_t mostWords = 4'000;  // Lua's stack takes somewhat less than 8,000
+
+/// KEYS: the token's hash, then the data's keys. ARGV: token, holder, lease, the call's mark, the number of commands;
+/// then for each command the number of its words, and the words. The answer is a word, the mark, and what belongs to
+/// the word: stale, foreign (token, holder), damaged (text), failed (the number of the command, Redis's message), done
+/// (one reply for each command).
+///
+/// Tokens are compared as decimal texts, of which a longer one is greater. This also works for a token that is too
+/// great to be one, which Lua's numbers could not distinguish from others. Each reply has the call's own mark in its
+/// second place, by which it is distinguished from the reply to another command.
+const char* const script = R"lua(
+local function less(a, b) return #a < #b or (#a == #b and a < b) end
+local mine, holder, mark = ARGV[1], ARGV[2], ARGV[4]
+local seen = redis.call('HMGET', KEYS[1], 'token', 'holder')
+local token, owner = seen[1], seen[2] or ''
+if token then
+  if not string.match(token, '^[1-9]%d*$') or less('9007199254740991', token) then return {'damaged', mark, token} end
+  if less(mine, token) then return {'stale', mark, token, owner} end
+  if mine == token and owner ~= '' and owner ~= holder then return {'foreign', mark, token, owner} end
+end
+if token ~= mine or owner ~= holder then
+  redis.call('HSET', KEYS[1], 'lease', ARGV[3], 'token', mine, 'holder', holder)
+end
+local out = {'done', mark}
+local at = 6
+for i = 1, tonumber(ARGV[5]) do
+  local words = tonumber(ARGV[at])
+  local reply = redis.pcall(unpack(ARGV, at + 1, at + words))
+  at = at + words + 1
+  if type(reply) == 'table' then
+    if reply.err then return {'failed', mark, tostring(i), reply.err} end
+    reply = reply.ok or cjson.encode(reply)
+  elseif type(reply) == 'number' then
+    reply = string.format('%.0f', reply)
+  end
+  out[#out + 1] = reply
+end
+return out
+)lua";
 
 /// A line `name:value` of INFO.
 std::string infoValue(const std::string& info, std::string_view name) {
@@ -104,7 +140,7 @@ std::optional<FenceError> RedisFence::Impl::checkServer() {
 }
 
 std::optional<FenceError> RedisFence::Impl::loadScript() {
-  const Reply loaded = call(connection_, {"SCRIPT", "LOAD", redis_fence::script});
+  const Reply loaded = call(connection_, {"SCRIPT", "LOAD", script});
   if (!loaded) return broken(false);
   if (loaded->type != REDIS_REPLY_STRING) return redis_fence::troubleOf(where_, textOf(*loaded), false);
   sha_ = textOf(*loaded);
@@ -124,7 +160,7 @@ Reply RedisFence::Impl::run(const TermStamp& stamp, const RedisWrite& what, cons
   if (reply && reply->type == REDIS_REPLY_ERROR && textOf(*reply).starts_with("NOSCRIPT")) {
     // Nothing ran: the server was restarted, or somebody deleted its scripts.
     words[0] = "EVAL";
-    words[1] = redis_fence::script;
+    words[1] = script;
     reply = call(connection_, words);
   }
   return reply;

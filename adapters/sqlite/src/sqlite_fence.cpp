@@ -6,7 +6,6 @@
 #include "adapters/fence/src/fence_text.hpp"
 #include "connection.hpp"
 #include "fence_sql.hpp"
-#include "transaction.hpp"
 
 namespace tenure {
 

@@ -1,9 +1,8 @@
-#include "sqlite_fence_memory.hpp"
-
 #include <utility>
 
 #include <tenure/lockcore/clock.hpp>
 
+#include "adapters/fence/src/fence_memory.hpp"
 #include "connection.hpp"
 
 namespace tenure {

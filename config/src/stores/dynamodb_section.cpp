@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "config/src/store_section.hpp"
-#include "lockcore/stores/dynamodb/src/option_ranges.hpp"
+#include "lockcore/stores/dynamodb/src/options_check.hpp"
 
 #ifdef TENURE_HAS_STORE_DYNAMODB
 namespace tenure::config {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 
-#include "lockcore/aws/json_credentials.hpp"
 #include "lockcore/aws/text.hpp"
 #include "providers.hpp"
 

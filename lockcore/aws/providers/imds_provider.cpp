@@ -1,5 +1,4 @@
 // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/configuring-instance-metadata-service.html
-#include "lockcore/aws/json_credentials.hpp"
 #include "lockcore/aws/text.hpp"
 #include "providers.hpp"
 

@@ -16,9 +16,6 @@ namespace tenure::aws {
 /// `web_identity_token_file`), keys, `credential_process`. `mustExist`: the program or AWS_PROFILE named it.
 [[nodiscard]] ProviderResult fromProfile(FetchContext& context, const std::string& name, bool mustExist);
 
-/// `credential_process` of a profile.
-[[nodiscard]] ProviderResult fromProcess(FetchContext& context, const Profile& profile);
-
 /// AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (ECS, EKS Pod Identity).
 [[nodiscard]] ProviderResult fromContainer(FetchContext& context);
 
@@ -27,6 +24,19 @@ namespace tenure::aws {
 
 /// The region in which the instance runs; empty (with the reason in `why`) if there is no answer.
 [[nodiscard]] std::string regionOfInstance(FetchContext& context, std::string& why);
+
+// For the links that get keys as JSON: credential_process, containers, EC2.
+
+/// The names that differ between the issuers.
+struct JsonKeyNames {
+  const char* sessionToken;
+  bool versionOne;  ///< "Version": 1 is required
+};
+
+/// An error begins with `source` and says what is missing. It contains no part of the JSON.
+[[nodiscard]] StoreResult<Credentials> credentialsFromJson(const FetchContext& context, const std::string& source,
+                                                           std::string_view json, JsonKeyNames names,
+                                                           std::string_view dateHeader);
 
 struct ChainWishes {
   std::optional<Keys> explicitKeys{};

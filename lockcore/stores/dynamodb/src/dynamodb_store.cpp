@@ -11,7 +11,6 @@
 #include "shared_schema.hpp"
 #include "store.hpp"
 #include "table_check.hpp"
-#include "token_recovery.hpp"
 
 namespace tenure {
 namespace dynamodb_store {

@@ -1,11 +1,11 @@
-#include "foreign_rows.hpp"
-
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include <boost/json/string.hpp>
 #include <boost/json/value.hpp>
+
+#include "record_codec.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {

@@ -51,4 +51,10 @@ void removeLease(const LeaseCallPtr& call, RecordVersion version);
 /// write() for all three purposes.
 void writeLease(const LeaseCallPtr& call, WriteRequest request);
 
+/// An operator's correction of a lease's tokens (token_recovery.cpp).
+void readTokens(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, TokensHandler handler);
+
+/// One transaction on the condition that both items are as `expected`; `Applied` once a read shows what it set.
+void setTokens(const LeaseCallPtr& call, const StoredTokens& expected, FencingToken token);
+
 }  // namespace tenure::dynamodb_store

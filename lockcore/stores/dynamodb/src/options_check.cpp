@@ -8,7 +8,6 @@
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "lockcore/net/http_client.hpp"
-#include "option_ranges.hpp"
 
 namespace tenure {
 namespace {

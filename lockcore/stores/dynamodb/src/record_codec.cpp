@@ -8,7 +8,6 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "foreign_rows.hpp"
 #include "json_text.hpp"
 
 namespace tenure::dynamodb_store {

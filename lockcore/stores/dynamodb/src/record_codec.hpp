@@ -46,4 +46,8 @@ struct Companion {
 /// `device inode bootId id`
 [[nodiscard]] std::string textOf(const Beacon& beacon);
 
+/// For an item that is no lock of ours (foreign_rows.cpp): who probably wrote it. A sentence for people: which client
+/// writes items like this one, and what to do. Never empty.
+[[nodiscard]] std::string likelyWriterOf(const Layout& layout, const boost::json::object& item);
+
 }  // namespace tenure::dynamodb_store

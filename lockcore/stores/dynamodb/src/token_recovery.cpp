@@ -1,5 +1,3 @@
-#include "token_recovery.hpp"
-
 #include <algorithm>
 #include <charconv>
 
@@ -10,6 +8,7 @@
 
 #include <tenure/lockcore/runtime.hpp>
 
+#include "lease_call.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "requests.hpp"

@@ -9,7 +9,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
-#include "deadline.hpp"
+#include "busy_wait.hpp"
 #include "renewal_batch.hpp"
 #include "session.hpp"
 

@@ -1,6 +1,7 @@
 #include "new_database.hpp"
 
 #include <chrono>
+#include <unistd.h>
 
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/runtime.hpp>
@@ -8,6 +9,7 @@
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/runtime/system_random.hpp"
+#include "sidecar/sidecar.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
@@ -43,6 +45,25 @@ std::optional<StoreError> NewDatabase::refusal(const StoreFiles& files, Creation
     return systemError(store_, "writing " + lock.path(), fault);
   }
   return std::nullopt;
+}
+
+namespace {
+
+void removeLog(const StoreFiles& files) {
+  unlink(files.wal.c_str());
+  unlink(files.shm.c_str());
+}
+
+}  // namespace
+
+void removeLogOfMissingDatabase(const StoreFiles& files) {
+  if (!identityOf(files.database)) removeLog(files);
+}
+
+void removeLogOfReplacedDatabase(const StoreFiles& files, const OpenedFiles& before, BusyWait& wait) {
+  if (!before.leftItsLogBehind(files)) return;
+  CreationLock lock;
+  if (lock.take(files, wait) == 0 && before.leftItsLogBehind(files)) removeLog(files);
 }
 
 }  // namespace tenure::sqlite_store

@@ -1,4 +1,5 @@
-// Whether a database may be created where there is none: the steps N1 to N5 of NewDatabaseRule, done on the files.
+// A database where there is none: whether it may be created (the steps N1 to N5 of NewDatabaseRule, done on the files),
+// and what a former one left behind.
 #pragma once
 
 #include <memory>
@@ -7,6 +8,7 @@
 
 #include <tenure/lockcore/store_error.hpp>
 
+#include "busy_wait.hpp"
 #include "file_identity.hpp"
 #include "new_database_rule.hpp"
 #include "sidecar/sidecar.hpp"
@@ -31,5 +33,16 @@ class NewDatabase {
   const std::shared_ptr<const Sidecar> sidecar_;
   NewDatabaseRule rule_;
 };
+
+// The -wal and -shm files of a database that is gone. SQLite would take them for those of the database that now has
+// this name: it would apply the old log to it, and share or truncate memory that others still have mapped.
+
+/// To be called under a CreationLock, before a missing database is created: any log that exists belongs to a deleted
+/// database. Does nothing if there is a database.
+void removeLogOfMissingDatabase(const StoreFiles& files);
+
+/// To be called after the database was replaced: removes the log that belongs to the database that this process had
+/// open.
+void removeLogOfReplacedDatabase(const StoreFiles& files, const OpenedFiles& before, BusyWait& wait);
 
 }  // namespace tenure::sqlite_store

@@ -7,7 +7,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "deadline.hpp"
+#include "busy_wait.hpp"
 #include "session.hpp"
 #include "transaction.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "deadline.hpp"
+#include "busy_wait.hpp"
 #include "session.hpp"
 
 namespace tenure::sqlite_store {

@@ -7,8 +7,8 @@
 
 #include "errors.hpp"
 #include "filesystem_checks.hpp"
-#include "leftovers.hpp"
 #include "lock_holder.hpp"
+#include "new_database.hpp"
 #include "record_codec.hpp"
 #include "schema.hpp"
 

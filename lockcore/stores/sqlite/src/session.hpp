@@ -11,7 +11,6 @@
 
 #include "busy_wait.hpp"
 #include "connection.hpp"
-#include "deadline.hpp"
 #include "file_identity.hpp"
 #include "new_database.hpp"
 #include "sidecar/sidecar.hpp"

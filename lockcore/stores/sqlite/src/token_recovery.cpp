@@ -1,5 +1,3 @@
-#include "token_recovery.hpp"
-
 #include <optional>
 #include <string>
 
@@ -11,6 +9,7 @@
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "transaction.hpp"
+#include "transactions.hpp"
 
 namespace tenure::sqlite_store {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "deadline.hpp"
+#include "busy_wait.hpp"
 #include "record_codec.hpp"
 #include "session.hpp"
 

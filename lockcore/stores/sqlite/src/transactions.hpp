@@ -6,7 +6,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "deadline.hpp"
+#include "busy_wait.hpp"
 #include "session.hpp"
 
 namespace tenure::sqlite_store {
@@ -22,6 +22,13 @@ inline constexpr std::size_t leasesOfAPage = 1'000;
                                        const Deadline& deadline);
 [[nodiscard]] WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVersion& version,
                                        const Deadline& deadline);
+
+/// For an operator who corrects a lease's tokens (token_recovery.cpp).
+[[nodiscard]] StoreResult<StoredTokens> readTokens(Session& session, const LeaseKey& key);
+
+/// `Rejected` while another process holds a liveness file: it uses the store, and may be a holder.
+[[nodiscard]] WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens& expected,
+                                     FencingToken token, const Deadline& deadline);
 
 /// Removes what dead processes left beside the database. What cannot be checked is left for the next time.
 void sweepSidecar(Session& session);

@@ -1,6 +1,6 @@
-#include "json_credentials.hpp"
-
 #include <boost/json.hpp>
+
+#include "providers.hpp"
 
 namespace tenure::aws {
 namespace {

@@ -1,4 +1,4 @@
-#include "wait_limit.hpp"
+#include "supervisor_waits.hpp"
 
 namespace tenure::cli {
 namespace {
