@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS tenure_lease(
   step_down_token INTEGER,           -- the term that was asked to step down
   acquired_at_ms  INTEGER NOT NULL DEFAULT 0,
   renewed_at_ms   INTEGER NOT NULL DEFAULT 0,
-  beacon_id       TEXT,              -- the holder's death notice
+  beacon_id       TEXT,              -- the holder's liveness file
   beacon_device   INTEGER,
   beacon_inode    INTEGER,
   boot_id         TEXT,
