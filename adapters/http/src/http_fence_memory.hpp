@@ -10,6 +10,6 @@ namespace tenure {
 
 /// Locks the file as the fence does. Trouble while a fence has it open (a fence keeps what it knows in memory), and if
 /// there is no such file.
-[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& file);
+[[nodiscard]] FenceResult<std::unique_ptr<FenceMemory>> openHttpFenceMemory(const std::string& path);
 
 }  // namespace tenure
