@@ -1,5 +1,7 @@
 #include "aws_environment.hpp"
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <unistd.h>
 

@@ -20,7 +20,7 @@ struct AwsEnvironment {
   [[nodiscard]] std::string get(const std::string& name) const;
   /// "true" in any case of letters.
   [[nodiscard]] bool isTrue(const std::string& name) const;
-  /// `path`, with a leading "~/" replaced by HOME.
+  /// `path`, with the "~" of "~" or of a leading "~/" replaced by HOME.
   [[nodiscard]] std::string expandHome(const std::string& path) const;
 };
 

@@ -1,5 +1,7 @@
 #include "fenced_file_memory.hpp"
 
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "file_writer.hpp"
@@ -25,6 +27,7 @@ class FencedFileMemory final : public FenceMemory {
 
 FenceResult<std::unique_ptr<FenceMemory>> openFencedFileMemory(const std::string& path) {
   auto memory = std::make_unique<FencedFileMemory>(path);
+  // Asked about any lease at all, it says whether there is a fence that can be read.
   if (const auto readable = memory->stored("-"); !readable) return readable.error();
   return std::unique_ptr<FenceMemory>{std::move(memory)};
 }

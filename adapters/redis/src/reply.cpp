@@ -8,11 +8,12 @@ namespace tenure::redis_fence {
 namespace {
 
 struct Rule {
-  std::string_view begin;
+  std::string_view begin;  ///< of the error's text
   ErrorClass errorClass;
   std::string_view advice;
 };
 
+/// The first that fits counts. Errors that are not here (a wrong type, an unknown command) are mistakes of the program.
 constexpr std::array rules{
     Rule{"LOADING", ErrorClass::transient, ""},
     Rule{"BUSY", ErrorClass::transient, ""},

@@ -19,7 +19,7 @@ ProviderResult fromProcess(FetchContext& context, const Profile& profile) {
     const std::string said = forPeople(ran->err, 300);
     return wrong(how + (said.empty() ? " and said nothing on stderr" : "; it said: " + said));
   }
-  auto read = credentialsFromJson(context, who, ran->out, {"SessionToken", true}, {});
+  auto read = credentialsFromJson(context, who, ran->out, {.sessionToken = "SessionToken", .versionOne = true}, {});
   if (!read) return read.error();
   return *std::move(read);
 }
