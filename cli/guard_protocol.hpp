@@ -28,7 +28,7 @@ struct GuardMessage {
   char identity[33]{};
 };
 
-/// The descriptors that go with `watch`; `beacon` is -1 where the store has no death notice.
+/// The descriptors that go with `watch`; `beacon` is -1 where the store keeps no liveness file.
 struct JobDescriptors {
   int leader{-1};  ///< pidfd of the job's first process
   int beacon{-1};  ///< the liveness file; as long as any process holds it, the lease's holder counts as alive

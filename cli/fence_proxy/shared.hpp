@@ -1,12 +1,14 @@
-// What the connections of a proxy share. Used on the one thread only.
+// What the connections of a proxy share. Used on the proxy's one thread only.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <tenure/adapters/http_fence.hpp>
+#include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/logger.hpp>
 
 #include "io.hpp"
@@ -17,8 +19,8 @@
 namespace tenure::cli::fence_proxy {
 
 struct Shared {
-  Shared(const Executor& executor, const Settings& all, HttpFence& of, Logger to)
-      : settings{all}, fence{of}, logger{std::move(to)}, upstream{executor, all} {}
+  Shared(const Executor& executor, const Settings& theSettings, HttpFence& theFence, Logger theLogger)
+      : settings{theSettings}, fence{theFence}, logger{std::move(theLogger)}, upstream{executor, theSettings} {}
 
   /// The limit for all bodies together that are read to check their digests. A client that can replay a signed header
   /// must not get memory for it on each of a thousand connections.
@@ -34,11 +36,11 @@ struct Shared {
   const Logger logger;
   Upstream upstream;
   RefusalLog refusals{};
-  /// The present number of these bytes. It is owned by coroutines too, which may end after this object.
+  /// How many bytes of such bodies are in memory now. It is owned by coroutines too, which may end after this object.
   std::shared_ptr<std::size_t> bodyBytes{std::make_shared<std::size_t>(0)};
 };
 
-/// A part of Shared::bodyBytes.
+/// The bytes of one such body: a part of Shared::bodyBytes for as long as this object lives.
 class HeldBytes {
  public:
   explicit HeldBytes(const Shared& shared) : all_{shared.bodyBytes}, most_{shared.mostBodyBytes()} {}

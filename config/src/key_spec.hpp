@@ -32,9 +32,9 @@ struct KeySpec {
 /// The texts of a key that cannot be derived from its type.
 struct KeyText {
   std::string path;
-  std::string fallback;  ///< the default in words if the struct's default is "not set"
-  std::string example;   ///< if there is no default to show
-  std::string about;
+  std::string fallback{};  ///< the default in words if the struct's default is "not set"
+  std::string example{};   ///< if there is no default to show
+  std::string about{};
   std::string field{};  ///< where it is not the path in camel case
 };
 
@@ -59,9 +59,14 @@ template <typename T, typename Access>
 [[nodiscard]] KeySpec keySpec(KeyText text, Codec<T> codec, Access access) {
   KeySpec spec;
   spec.field = text.field.empty() ? camelCase(text.path) : std::move(text.field);
-  spec.key = {
-      std::move(text.path), {}, codec.kind, codec.allowed, false, std::move(text.fallback), std::move(text.example),
-      std::move(text.about)};
+  spec.key = ConfigKey{.path = std::move(text.path),
+                       .storeType = {},
+                       .kind = codec.kind,
+                       .allowed = codec.allowed,
+                       .required = false,
+                       .fallback = std::move(text.fallback),
+                       .example = std::move(text.example),
+                       .about = std::move(text.about)};
   spec.set = [codec, access](std::string_view value, GroupConfig& config) -> std::optional<ValueFault> {
     auto parsed = codec.parse(value);
     if (!parsed) return parsed.error();

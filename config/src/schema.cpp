@@ -16,29 +16,32 @@ using std::chrono::milliseconds;
 
 KeySpec groupKey() {
   return requiredKeySpec<std::string>(
-      {"group", "", "billing-scheduler",
-       "The name of the lease. All candidates that give the same name in the same store compete for it."},
+      {.path = "group",
+       .example = "billing-scheduler",
+       .about = "The name of the lease. All candidates that give the same name in the same store compete for it."},
       textCodec("1 to " + std::to_string(maxLeaseNameBytes) + " bytes"),
       [](auto& config) -> auto& { return config.options.group; });
 }
 
 void addCandidateKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<std::string>(
-      {"candidate.id", "the host name", "\"${HOSTNAME}\"",
-       "A name by which people recognise this candidate. Each process adds random bits of its own, so several may "
-       "share one name."},
+      {.path = "candidate.id",
+       .fallback = "the host name",
+       .example = "\"${HOSTNAME}\"",
+       .about = "A name by which people recognise this candidate. Each process adds random bits of its own, so several "
+                "may share one name."},
       textCodec("1 to 200 bytes without control characters and '#'"),
       [](auto& config) -> auto& { return config.options.candidate.id; }));
   out.back().derived = [](const GroupConfig&) { return "the host name"; };
   out.push_back(keySpec<unsigned>(
-      {"candidate.priority", "", "",
-       "Who goes first when the lease is free: lower numbers do. Priority 50 waits one extra lease. It never takes the "
-       "lease from a living leader."},
+      {.path = "candidate.priority",
+       .about = "Who goes first when the lease is free: lower numbers do. Priority 50 waits one extra lease. It never "
+                "takes the lease from a living leader."},
       wholeNumberCodec(GroupRanges::priority),
       [](auto& config) -> auto& { return config.options.candidate.priority; }));
 }
 
-/// The value of a timing that is not set, if the other ones make sense together.
+/// Computes a key of `lease` that is not set from the ones that are; "not known" if those contradict each other.
 std::function<std::string(const GroupConfig&)> fromTiming(milliseconds (LeaseTiming::*value)() const noexcept) {
   return [value](const GroupConfig& config) {
     const auto timing = LeaseTiming::from(config.options.lease);
@@ -51,38 +54,44 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
     out.push_back(keySpec<milliseconds>(std::move(text), durationCodec(range), access));
   };
   add(
-      {"lease.duration", "", "",
-       "How long a leader that has fallen silent keeps the lease, so the time to fail over after a freeze. It must "
-       "hold two heartbeats, the guard and the stop margin together."},
+      {.path = "lease.duration",
+       .about = "How long a leader that has fallen silent keeps the lease, so the time to fail over after a freeze. It "
+                "must hold two heartbeats, the guard and the stop margin together."},
       LeaseRanges::duration, [](auto& config) -> auto& { return config.options.lease.duration; });
   add(
-      {"lease.heartbeat", "a third of lease.duration", "",
-       "How often the leader renews the lease. Up to a 32nd earlier, so that near heartbeats of many leases share a "
-       "wake-up."},
+      {.path = "lease.heartbeat",
+       .fallback = "a third of lease.duration",
+       .about = "How often the leader renews the lease. Up to a 32nd earlier, so that near heartbeats of many leases "
+                "share a wake-up."},
       LeaseRanges::heartbeat, [](auto& config) -> auto& { return config.options.lease.heartbeat; });
   out.back().derived = fromTiming(&LeaseTiming::heartbeat);
   add(
-      {"lease.guard", "0.1 % of lease.duration and 1ms", "",
-       "Safety margin for clocks that run at different rates: the leader's right ends this much before the lease does. "
-       "At most half of lease.duration."},
+      {.path = "lease.guard",
+       .fallback = "0.1 % of lease.duration and 1ms",
+       .about = "Safety margin for clocks that run at different rates: the leader's right ends this much before the "
+                "lease does. At most half of lease.duration."},
       LeaseRanges::guard, [](auto& config) -> auto& { return config.options.lease.guard; });
   out.back().derived = fromTiming(&LeaseTiming::guard);
   add(
-      {"lease.stop_margin", "a tenth of lease.duration", "",
-       "When renewals fail, the work is told to stop this long before the leader's right ends. At most half of "
-       "lease.duration."},
+      {.path = "lease.stop_margin",
+       .fallback = "a tenth of lease.duration",
+       .about = "When renewals fail, the work is told to stop this long before the leader's right ends. At most half "
+                "of lease.duration."},
       LeaseRanges::stopMargin, [](auto& config) -> auto& { return config.options.lease.stopMargin; });
   out.back().derived = fromTiming(&LeaseTiming::stopMargin);
   add(
-      {"lease.drain_timeout", "lease.duration", "",
-       "How long the work may take to end when leadership is given up politely. The lease is renewed meanwhile; after "
-       "that it is left to expire."},
+      {.path = "lease.drain_timeout",
+       .fallback = "lease.duration",
+       .about = "How long the work may take to end when leadership is given up politely. The lease is renewed "
+                "meanwhile; after that it is left to expire."},
       LeaseRanges::drainTimeout, [](auto& config) -> auto& { return config.options.lease.drainTimeout; });
   out.back().derived = fromTiming(&LeaseTiming::drainTimeout);
   add(
-      {"lease.progress_timeout", "off", "30s",
-       "If set, the work must report progress at least this often, else the lease is not renewed. At least one "
-       "heartbeat."},
+      {.path = "lease.progress_timeout",
+       .fallback = "off",
+       .example = "30s",
+       .about = "If set, the work must report progress at least this often, else the lease is not renewed. At least "
+                "one heartbeat."},
       LeaseRanges::progressTimeout, [](auto& config) -> auto& { return config.options.lease.progressTimeout; });
   out.back().derived = [](const GroupConfig&) { return "off"; };
 }
@@ -112,26 +121,31 @@ std::string namesText(const Names& names) {
 void addShardKeys(std::vector<KeySpec>& out) {
   const auto off = [](const GroupConfig&) { return "off"; };
   out.push_back(keySpec<unsigned>(
-      {"shards.count", "", "",
-       "How many shards there are, named 0, 1, ... The lease of each is group/NAME. 0: none, the group has one lease. "
-       "All "
-       "candidates must say the same."},
+      {.path = "shards.count",
+       .about = "How many shards there are, named 0, 1, ... The lease of each is group/NAME. 0: none, the group has "
+                "one lease. All candidates must say the same."},
       wholeNumberCodec(GroupRanges::shards), [](auto& config) -> auto& { return config.options.shards.count; }));
   KeySpec names = keySpec<Names>(
-      {"shards.names", "off", "north, south", "The names of the shards, instead of a count."},
+      {.path = "shards.names",
+       .fallback = "off",
+       .example = "north, south",
+       .about = "The names of the shards, instead of a count."},
       {"text", "names with commas between", parseNames, namesText},
       [](auto& config) -> auto& { return config.options.shards.names; });
   names.derived = off;
   out.push_back(std::move(names));
   out.push_back(keySpec<unsigned>(
-      {"shards.max_leases", "off", "16", "The most shards that this candidate has at a time."},
+      {.path = "shards.max_leases",
+       .fallback = "off",
+       .example = "16",
+       .about = "The most shards that this candidate has at a time."},
       wholeNumberCodec(GroupRanges::maxLeases), [](auto& config) -> auto& { return config.options.shards.maxLeases; }));
   out.back().derived = off;
   out.push_back(keySpec<milliseconds>(
-      {"shards.list_interval", "lease.heartbeat, at most 500ms", "",
-       "How often this candidate lists the group's leases. The shards of a crashed candidate are taken at most this "
-       "much "
-       "later than a lease after its last renewal. At most half of lease.duration."},
+      {.path = "shards.list_interval",
+       .fallback = "lease.heartbeat, at most 500ms",
+       .about = "How often this candidate lists the group's leases. The shards of a crashed candidate are taken at "
+                "most this much later than a lease after its last renewal. At most half of lease.duration."},
       durationCodec(GroupRanges::listInterval),
       [](auto& config) -> auto& { return config.options.shards.listInterval; }));
   out.back().derived = [](const GroupConfig& config) {
@@ -146,8 +160,14 @@ KeySpec storeTypeKey() {
   const Codec<std::size_t> codec = choiceCodec(std::move(choices));
   KeySpec spec;
   spec.field = "store.type";
-  spec.key = {
-      "store.type", {}, codec.kind, codec.allowed, true, {}, storeTypes().front().name, "Which store holds the lease."};
+  spec.key = ConfigKey{.path = "store.type",
+                       .storeType = {},
+                       .kind = codec.kind,
+                       .allowed = codec.allowed,
+                       .required = true,
+                       .fallback = {},
+                       .example = storeTypes().front().name,
+                       .about = "Which store holds the lease."};
   for (const StoreType& type : storeTypes()) spec.key.about += "\n" + type.name + ": " + type.about;
   spec.set = [codec](std::string_view text, GroupConfig& config) -> std::optional<ValueFault> {
     const auto index = codec.parse(text);
@@ -168,9 +188,9 @@ void addStoreKeys(std::vector<KeySpec>& out) {
 
 void addRemainingKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<OnLost>(
-      {"on_lost", "", "",
-       "What happens when leadership is lost and the work does not end in time: callback tells the work and no more; "
-       "terminate besides ends the process (exit code 80), for work that cannot be fenced."},
+      {.path = "on_lost",
+       .about = "What happens when leadership is lost and the work does not end in time: callback tells the work and "
+                "no more; terminate besides ends the process (exit code 80), for work that cannot be fenced."},
       choiceCodec<OnLost>({{"callback", OnLost::callback}, {"terminate", OnLost::terminate}}),
       [](auto& config) -> auto& { return config.options.onLost; }));
   std::vector<std::pair<std::string, LogLevel>> levels;
@@ -179,8 +199,8 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
     levels.emplace_back(toString(level), level);
   }
   out.push_back(keySpec<LogLevel>(
-      {"log.level", "", "", "The least level of lines that are written to stderr."}, choiceCodec(std::move(levels)),
-      [](auto& config) -> auto& { return config.logLevel; }));
+      {.path = "log.level", .about = "The least level of lines that are written to stderr."},
+      choiceCodec(std::move(levels)), [](auto& config) -> auto& { return config.logLevel; }));
 }
 
 /// `{ type: sqlite, path: ./tenure.db }`
@@ -210,13 +230,15 @@ void fillInDefaults(std::vector<KeySpec>& specs) {
 
 const std::vector<SectionSpec>& sections() {
   static const std::vector<SectionSpec> all{
-      {"candidate", false, "{ id: \"${HOSTNAME}\" }", "This process as one of those who compete."},
-      {"lease", false, "{ duration: 10s }", "The timing of the lease."},
-      {"shards", false, "{ count: 64 }",
-       "A sharded election (ShardedElector): a lease for each shard, spread evenly over the candidates that are "
-       "present."},
-      {"store", true, sampleStore(), "Where the lease is kept."},
-      {"log", false, "{ level: info }", "The lines that the library writes."},
+      {.name = "candidate", .example = "{ id: \"${HOSTNAME}\" }", .about = "This process as one of those who compete."},
+      {.name = "lease", .example = "{ duration: 10s }", .about = "The timing of the lease."},
+      {.name = "shards",
+       .example = "{ count: 64 }",
+       .about =
+           "A sharded election (ShardedElector): a lease for each shard, spread evenly over the candidates that are "
+           "present."},
+      {.name = "store", .required = true, .example = sampleStore(), .about = "Where the lease is kept."},
+      {.name = "log", .example = "{ level: info }", .about = "The lines that the library writes."},
   };
   return all;
 }

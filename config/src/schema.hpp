@@ -13,8 +13,8 @@ namespace tenure::config {
 struct SectionSpec {
   std::string name;
   bool required{false};
-  std::string example;  ///< for a message: `{ type: sqlite, path: ./tenure.db }`
-  std::string about;
+  std::string example{};  ///< for a message: `{ type: sqlite, path: ./tenure.db }`
+  std::string about{};
 };
 
 [[nodiscard]] const std::vector<SectionSpec>& sections();

@@ -1,11 +1,10 @@
 #include "variables.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <unistd.h>
 #include <utility>
 
+#include "lockcore/port/host_name.hpp"
 #include "words.hpp"
 
 namespace tenure::config {
@@ -81,12 +80,6 @@ class Expander {
   Expansion out_;
 };
 
-std::optional<std::string> hostName() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return std::nullopt;
-  return std::string{name.data()};
-}
-
 }  // namespace
 
 Expansion expandVariables(std::string_view text, const VariableSource& variables) {
@@ -102,7 +95,7 @@ VariableSource environmentVariables() {
     // Unsafe only together with setenv; the contract of this function forbids that to the caller.
     const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
     if (value != nullptr) return std::string{value};
-    if (name == "HOSTNAME") return config::hostName();
+    if (name == "HOSTNAME") return hostName();  // Bash has it as a variable, but does not export it
     return std::nullopt;
   };
 }

@@ -74,7 +74,7 @@ void ShardedElector::Impl::listed(std::uint64_t listing, const ListOutcome& outc
 /// Nothing is given up and nothing is taken because of an older listing. Shards that are led are renewed as usual.
 void ShardedElector::Impl::lookFailed(const StoreError& error) {
   log(std::exchange(watched_, false) ? LogLevel::warn : LogLevel::debug,
-      "cannot see who holds which shard" + std::string{tillWhen(error)} + error.message);
+      "cannot see who holds which shard" + std::string{whatHappensNext(error)} + error.message);
   const std::lock_guard lock{mutex_};
   lastError_ = error;
 }

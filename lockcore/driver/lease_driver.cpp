@@ -87,8 +87,8 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
     return;
   }
   const StoreError& error = status.error();
-  logger_.log(news ? LogLevel::warn : LogLevel::debug,
-              toString(machine_.key()) + ": the store is not ready" + std::string{tillWhen(error)} + error.message);
+  logger_.log(news ? LogLevel::warn : LogLevel::debug, toString(machine_.key()) + ": the store is not ready" +
+                                                           std::string{whatHappensNext(error)} + error.message);
   constexpr std::chrono::seconds longest{15};
   const bool passes = error.errorClass == ErrorClass::transient || error.errorClass == ErrorClass::throttled;
   // In a long outage these checks must not add much to the polls.
@@ -169,8 +169,9 @@ void LeaseDriver::Impl::tellTrouble() {
   if (!isNew || (state != LeaseState::candidate && state != LeaseState::acquiring)) return;
   const StoreError& error = *machine_.lastError();
   if (awaitsTables()) return;
-  logger_.log(trouble_.isNews(*at, error) ? LogLevel::warn : LogLevel::debug,
-              toString(machine_.key()) + ": cannot compete just now" + std::string{tillWhen(error)} + error.message);
+  logger_.log(
+      trouble_.isNews(*at, error) ? LogLevel::warn : LogLevel::debug,
+      toString(machine_.key()) + ": cannot compete just now" + std::string{whatHappensNext(error)} + error.message);
 }
 
 void LeaseDriver::Impl::gaugeClocks(const Instant& now) {

@@ -11,16 +11,15 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-/// No step is shorter than the jitter of timers on a loaded machine.
+/// A fraction of the period, but no shorter than the jitter of timers on a loaded machine.
 nanoseconds part(nanoseconds period, int divisor) { return std::max<nanoseconds>(period / divisor, milliseconds{2}); }
 
-/// A single heartbeat that comes later than expected changes the estimate of the period by this fraction of the
-/// difference.
-constexpr int gain = 16;
+/// A heartbeat that comes a little later than expected lengthens the estimate of the period by a 16th of that.
+constexpr int damping = 16;
 /// After this many heartbeats in a row that come much later than expected, the holder has another rhythm.
-constexpr int lateForAReason = 3;
+constexpr int lateForNewRhythm = 3;
 /// After this many heartbeats in a row that came as expected, one extra read checks whether there are more in between.
-constexpr int settledForADoubt = 8;
+constexpr int seenForExtraRead = 8;
 
 }  // namespace
 
@@ -59,8 +58,8 @@ void PollSchedule::postpone(const Instant& now, nanoseconds delay) noexcept {
 void PollSchedule::seekPhase() noexcept {
   step_ = period_ / 2;
   ahead_ = nanoseconds{0};
-  empty_ = false;
-  doubting_ = false;
+  foundNothing_ = false;
+  extraRead_ = false;
   lateInARow_ = 0;
   seenInARow_ = 0;
 }
@@ -76,10 +75,11 @@ void PollSchedule::answered(const Instant& now, bool news, bool hinted) noexcept
   const bool due = untilDue(now) <= nanoseconds{0};
   // A hint without news (the store also notifies of other leases) says nothing about the holder: the plan stays.
   if (!news && hinted && !due) return;
-  const bool doubted = std::exchange(doubting_, false);
-  if (!news) return doubted ? next(now, elapsedForHolder(now, planned_)) : cameEarly(now);
+  const bool wasExtra = std::exchange(extraRead_, false);
+  if (!news && wasExtra) return next(now, elapsedForHolder(now, planned_));  // no heartbeat in between: the plan stays
+  if (!news) return cameEarly(now);
   if (hinted) return toldOf(now);
-  if (doubted) {
+  if (wasExtra) {
     // The extra read has met a heartbeat between two expected ones: what looked like one period was several.
     learnPeriod(elapsedForHolder(lastNews_, now));
     postpone(now, nanoseconds{0});
@@ -87,33 +87,35 @@ void PollSchedule::answered(const Instant& now, bool news, bool hinted) noexcept
   if (!due) postpone(now, nanoseconds{0});  // nobody expected it: a lost race showed it
   // Counts from the first read that was planned for it, and not from the answer. So neither a slow nor a lost answer
   // moves the later reads.
-  const Instant looked = empty_ ? now : planned_;
-  const nanoseconds ahead = empty_ ? aheadAfterEarly(looked) : aheadAfterSuccess();
+  const Instant looked = foundNothing_ ? now : planned_;
+  const nanoseconds ahead = foundNothing_ ? aheadAfterEarly(looked) : aheadAfterSuccess();
   lastNews_ = now;
   sawNews_ = true;
   planNext(now, looked, ahead);
 }
 
 void PollSchedule::planNext(const Instant& now, const Instant& looked, nanoseconds ahead) noexcept {
-  empty_ = false;
+  foundNothing_ = false;
   ahead_ = ahead;
   planned_ = looked + (period_ - ahead);
   const nanoseconds late = elapsedForHolder(planned_, now);
+  // After a slow answer the next heartbeats may be over already; they are not read.
   if (late >= nanoseconds{0}) planned_ = planned_ + period_ * (late / period_ + 1);
+  // If the period is longer than configured, each read may be meeting every second heartbeat.
   const bool slow = period_ > configured_ + configured_ / 4;
   seenInARow_ = slow && step_ <= finestStep() ? seenInARow_ + 1 : 0;
-  doubting_ = seenInARow_ >= settledForADoubt;
-  if (doubting_) seenInARow_ = 0;
-  next(now, elapsedForHolder(now, planned_) - (doubting_ ? period_ - configured_ : nanoseconds{0}));
+  extraRead_ = seenInARow_ >= seenForExtraRead;
+  if (extraRead_) seenInARow_ = 0;
+  next(now, elapsedForHolder(now, planned_) - (extraRead_ ? period_ - configured_ : nanoseconds{0}));
 }
 
 /// Reads again soon, and then at growing intervals, so that a silent holder costs a few reads and not a stream of them.
 /// A read that came much too early is followed by a longer first wait.
 void PollSchedule::cameEarly(const Instant& now) noexcept {
-  wait_ = empty_ ? wait_ * 2 : std::max(ahead_ / 2, part(period_, 32));
+  wait_ = foundNothing_ ? wait_ * 2 : std::max(ahead_ / 2, part(period_, 32));
   wait_ = std::min(wait_, period_);
-  if (!empty_) emptyFrom_ = now;
-  empty_ = true;
+  if (!foundNothing_) nothingSince_ = now;
+  foundNothing_ = true;
   next(now, wait_);
 }
 
@@ -139,7 +141,7 @@ void PollSchedule::learnPeriod(nanoseconds period) noexcept {
 /// an estimate that is too long would make each read later than the one before, and nothing would show it.
 nanoseconds PollSchedule::aheadAfterSuccess() noexcept {
   lateInARow_ = 0;
-  if (step_ <= finestStep()) learnPeriod(period_ - finestStep() / (4 * gain));
+  if (step_ <= finestStep()) learnPeriod(period_ - finestStep() / (4 * damping));
   return std::exchange(step_, std::max(step_ / 2, finestStep()));
 }
 
@@ -147,19 +149,19 @@ nanoseconds PollSchedule::aheadAfterSuccess() noexcept {
 /// taken for a single delay, and the next read makes up for little of it: a holder that keeps to a grid is back on it
 /// by then.
 nanoseconds PollSchedule::aheadAfterEarly(const Instant& looked) noexcept {
-  const nanoseconds late = elapsedForHolder(emptyFrom_, looked);
+  const nanoseconds late = elapsedForHolder(nothingSince_, looked);
   const nanoseconds trusted = period_ / 16;
   const nanoseconds interval = sawNews_ ? elapsedForHolder(lastNews_, looked) : lease_;
   const bool settled = step_ <= finestStep();
   if (late <= trusted) {
     lateInARow_ = 0;
-    learnPeriod(period_ + late / gain);
+    learnPeriod(period_ + late / damping);
     return nanoseconds{0};
   }
   const bool again = interval >= lease_;  // the holder was silent, and has started again
   lateInARow_ = again ? 0 : lateInARow_ + 1;
   if (lateInARow_ == 1 && settled) return late - trusted;
-  if (lateInARow_ >= lateForAReason) learnPeriod((period_ + interval) / 2);
+  if (lateInARow_ >= lateForNewRhythm) learnPeriod((period_ + interval) / 2);
   step_ = std::max(wait_ / 4, finestStep());
   return wait_ / 2;
 }

@@ -32,6 +32,7 @@ class PollSchedule {
  public:
   PollSchedule(std::chrono::nanoseconds heartbeat, std::chrono::nanoseconds lease) noexcept;
 
+  /// Until the next read; not positive: now.
   [[nodiscard]] std::chrono::nanoseconds untilDue(const Instant& now) const noexcept;
 
   /// Read after `delay`, whatever was planned.
@@ -64,9 +65,9 @@ class PollSchedule {
   std::chrono::nanoseconds ahead_{0};  ///< how much earlier the planned read is than one period after the last one
   std::chrono::nanoseconds wait_{0};   ///< the wait after the last read that found nothing
   Instant planned_{};                  ///< the planned read for this heartbeat, whatever became of it
-  Instant emptyFrom_{};                ///< the first read since the news that found nothing
-  bool empty_{false};                  ///< there was such a read
-  bool doubting_{false};               ///< the next read is an extra one between two heartbeats
+  bool foundNothing_{false};           ///< a read since the last news came too early
+  Instant nothingSince_{};             ///< the first such read
+  bool extraRead_{false};              ///< the next read is an extra one between two heartbeats
   Instant lastNews_{};
   bool sawNews_{false};
   int lateInARow_{0};  ///< heartbeats that were seen much later than expected

@@ -112,8 +112,8 @@ LockResult<void> Lock::extend(milliseconds by) {
   if (!isHandle()) return movedFrom();
   if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
   if (by <= milliseconds{0} || by > maxLeaseDuration) {
-    return faultsError(key(), {{"by", std::to_string(by.count()) + "ms is out of range; allowed is 1ms to " +
-                                          std::to_string(maxLeaseDuration.count()) + "ms"}});
+    return invalidOptionsError(key(), {{"by", std::to_string(by.count()) + "ms is out of range; allowed is 1ms to " +
+                                                  std::to_string(maxLeaseDuration.count()) + "ms"}});
   }
   return renew({.lease = session_->timing().duration() + by});
 }
@@ -123,7 +123,7 @@ LockResult<void> Lock::ensure(milliseconds least) {
   if (!session_->isHere()) return session_->error(LockErrc::forked, "belongs to the parent process");
   const milliseconds most = session_->timing().leadsFor();
   if (least > most) {
-    return faultsError(
+    return invalidOptionsError(
         key(), {{"least", std::to_string(least.count()) + "ms is more than the " + std::to_string(most.count()) +
                               "ms that a lease of this length can give; extend() it"}});
   }

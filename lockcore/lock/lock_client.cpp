@@ -68,7 +68,7 @@ LockResult<std::vector<Lock>> LockClient::acquireAll(std::vector<LeaseKey> keys,
   std::vector<LeaseKey> sorted = keys;
   std::sort(sorted.begin(), sorted.end());
   if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end()) {
-    return faultsError(*twice, {{"keys", "name this key twice; name each once"}});
+    return invalidOptionsError(*twice, {{"keys", "name this key twice; name each once"}});
   }
   const Instant from = impl_->common().clock->now();
   std::vector<Lock> won;  // released from the last to the first if one fails

@@ -81,7 +81,7 @@ LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, Acqu
   }
   const auto timing = checked(key, options, options_.lease, *common_->store);
   if (timing.has_error()) {
-    acquired(faultsError(key, timing.error()));
+    acquired(invalidOptionsError(key, timing.error()));
     return nullptr;
   }
   LockSession::Request request{key, std::move(options), timing->lease, timing->timing};

@@ -51,8 +51,8 @@ void LockClient::Impl::schemaAnswered(const StoreStatus& status) {
     schema_ = status.has_value() ? Schema::good : Schema::bad;
   }
   if (status.has_error()) {
-    common_->logger.log(LogLevel::warn,
-                        "the store is not ready" + std::string{tillWhen(status.error())} + status.error().message);
+    common_->logger.log(LogLevel::warn, "the store is not ready" + std::string{whatHappensNext(status.error())} +
+                                            status.error().message);
   }
   startIfPrepared();
 }

@@ -127,7 +127,7 @@ std::optional<LeaderInfo> LeaseObserver::holder() const { return impl_ ? impl_->
 LockResult<LeaseObserver> LockClient::observe(const LeaseKey& key, LeaseObserver::Callback changed) {
   if (!impl_->isHere()) return inChild();
   const auto timing = checked(key, AcquireOptions{}, impl_->options().lease, *impl_->common().store);
-  if (timing.has_error()) return faultsError(key, timing.error());
+  if (timing.has_error()) return invalidOptionsError(key, timing.error());
   const std::shared_ptr<Scheduler> scheduler = impl_->scheduler();
   auto lane = std::make_shared<CallbackLane>(impl_->common().executor);
   auto observer = std::make_shared<LeaseObserver::Impl>(std::move(lane), impl_->options().logger, std::move(changed));

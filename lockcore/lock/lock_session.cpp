@@ -206,7 +206,7 @@ void LockSession::renew(RenewOptions options, Renewed done) {
   const bool over = over_.load() || loss_ || result_;
   if (!faults.empty() || over) {
     lock.unlock();
-    return done(faults.empty() ? LockResult<void>{lostError()} : LockResult<void>{faultsError(key(), faults)});
+    return done(faults.empty() ? LockResult<void>{lostError()} : LockResult<void>{invalidOptionsError(key(), faults)});
   }
   event::Renew change{++lastTicket_};
   if (options.lease) {

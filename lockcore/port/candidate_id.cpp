@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <array>
-#include <unistd.h>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_key.hpp>
+
+#include "host_name.hpp"
 
 namespace tenure {
 
@@ -33,10 +33,6 @@ std::optional<std::string> faultOfCandidateName(std::string_view name) {
   return "must be 1 to " + std::to_string(maxBytes) + " bytes of UTF-8 text without control characters and without '#'";
 }
 
-std::string hostNameAsCandidate() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') return "localhost";
-  return name.data();
-}
+std::string hostNameAsCandidate() { return hostName().value_or("localhost"); }
 
 }  // namespace tenure

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include <tenure/lockcore/lease_options.hpp>
 
@@ -16,19 +19,20 @@ class Checker {
  public:
   using Range = LeaseRanges::Range;
 
-  /// True if the value is in range, or unset. `allowed`: what the other options leave of its own range.
+  /// True if the value is unset or in the range `allowed`, which is what the other options leave of the range `own`.
   bool range(const char* field, std::optional<milliseconds> value, const Range& own, const Range& allowed) {
     if (!value || allowed.holds(*value)) return true;
     faults_.push_back(
-        {field, text(*value) + " is out of range; allowed is " + text(allowed.least) + " to " + text(allowed.most),
-         !own.holds(*value)});
+        {.field = field,
+         .message = text(*value) + " is out of range; allowed is " + text(allowed.least) + " to " + text(allowed.most),
+         .outOfOwnRange = !own.holds(*value)});
     return false;
   }
   bool range(const char* field, std::optional<milliseconds> value, const Range& own) {
     return range(field, value, own, own);
   }
-  /// One renewal may fail without ending leadership.
-  void sum(const LeaseTiming& timing) {
+  /// Whether the lease has room for a renewal that fails: a second one must come before leadership ends.
+  void roomForAFailure(const LeaseTiming& timing) {
     const auto [low, high] = std::minmax({timing.guard(), timing.stopMargin()});
     if (low < milliseconds{0} || high > maxLeaseDuration) return;  // reported already, and the sum might overflow
     const milliseconds least = 2 * timing.heartbeat() + timing.guard() + timing.stopMargin();
@@ -70,7 +74,7 @@ boost::system::result<LeaseTiming, OptionFaults> LeaseTiming::from(const LeaseOp
   LeaseTiming timing;
   timing.duration_ = duration;
   timing.heartbeat_ = options.heartbeat.value_or(makesSense ? std::max(duration / 3, minHeartbeat) : minHeartbeat);
-  // Rates of two clocks that differ by 500 ppm each way need 0.1 % (docs/protocol: wait >= L (1+e)/(1-e)); the
+  // Rates of two clocks that differ by 500 ppm each way need 0.1 % (docs/protocol.md: wait >= L (1+e)/(1-e)); the
   // millisecond covers rounding.
   timing.guard_ = options.guard.value_or((duration + milliseconds{999}) / 1000 + milliseconds{1});
   timing.stopMargin_ = options.stopMargin.value_or(duration / 10);
@@ -83,7 +87,7 @@ boost::system::result<LeaseTiming, OptionFaults> LeaseTiming::from(const LeaseOp
   check.range("lease.drainTimeout", timing.drainTimeout_, LeaseRanges::drainTimeout);
   check.range("lease.progressTimeout", timing.progressTimeout_, LeaseRanges::progressTimeout,
               {beats ? timing.heartbeat_ : minHeartbeat, maxLeaseDuration});
-  if (makesSense && beats) check.sum(timing);
+  if (makesSense && beats) check.roomForAFailure(timing);
   if (!check.clean()) return check.take();
   return timing;
 }

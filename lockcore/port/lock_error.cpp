@@ -88,7 +88,7 @@ LockError storeError(const LeaseKey& key, const StoreError& error) {
   return out;
 }
 
-LockError faultsError(const LeaseKey& key, OptionFaults faults) {
+LockError invalidOptionsError(const LeaseKey& key, OptionFaults faults) {
   LockError out{LockErrc::invalidOptions, "lock " + toString(key) + " was not asked for"};
   for (const OptionFault& fault : faults) out.message += "; " + fault.field + ": " + fault.message;
   out.faults = std::move(faults);

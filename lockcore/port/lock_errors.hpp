@@ -10,7 +10,8 @@ namespace tenure {
 
 [[nodiscard]] LockErrc lockErrcOf(ErrorClass errorClass);
 [[nodiscard]] LockError storeError(const LeaseKey& key, const StoreError& error);
-[[nodiscard]] LockError faultsError(const LeaseKey& key, OptionFaults faults);
+/// LockErrc::invalidOptions. The message says that the store was not asked, and names every fault.
+[[nodiscard]] LockError invalidOptionsError(const LeaseKey& key, OptionFaults faults);
 /// `web-1#6f... (term 41) for 12.3 s; its version has not changed for 1.2 s of its lease of 10 s`.
 [[nodiscard]] std::string describe(const HolderInfo& holder);
 

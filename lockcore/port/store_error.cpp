@@ -28,7 +28,7 @@ bool mayPass(const StoreError& error) noexcept {
   return error.errorClass == ErrorClass::transient || error.errorClass == ErrorClass::throttled;
 }
 
-std::string_view tillWhen(const StoreError& error) noexcept {
+std::string_view whatHappensNext(const StoreError& error) noexcept {
   if (mayPass(error)) return ", which is tried again: ";
   return error.permanent ? ", and no waiting mends it: " : ", until somebody mends it: ";
 }

@@ -5,6 +5,8 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "lockcore/port/quoted_text.hpp"
+
 namespace tenure {
 
 std::optional<FencingToken> parseFencingToken(std::string_view text) noexcept {
@@ -18,11 +20,9 @@ std::optional<FencingToken> parseFencingToken(std::string_view text) noexcept {
 }
 
 FenceError damagedFence(const std::string& where, const std::string& lease, std::string_view stored) {
-  constexpr std::size_t mostShown = 40;
-  const std::string shown = toString(LeaseKey{std::string{stored.substr(0, mostShown)}});
   return fenceTrouble({ErrorClass::corrupt,
-                       where + ": the fence of lease \"" + toString(LeaseKey{lease}) + "\" remembers \"" + shown +
-                           "\", which is no fencing token (1 to " + toString(maxFencingToken) +
+                       where + ": the fence of lease \"" + toString(LeaseKey{lease}) + "\" remembers " +
+                           inQuotes(stored) + ", which is no fencing token (1 to " + toString(maxFencingToken) +
                            "); nothing was written. Find out who wrote that, then set it right: tenure fence recover"});
 }
 

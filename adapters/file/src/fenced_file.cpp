@@ -1,4 +1,8 @@
-#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <sys/statfs.h>
 #include <utility>
 
@@ -22,6 +26,8 @@ FenceResult<FencedFile> FencedFile::open(const std::string& path, FencedFileOpti
   }
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  // statfs fails above all where the directory is missing or may not be searched. Then the writer's open() below fails
+  // there too, and its message says why.
   struct statfs system {};
   if (statfs(directory.c_str(), &system) == 0) {
     if (const auto name = detail::networkFileSystem(static_cast<std::uint32_t>(system.f_type))) {

@@ -21,7 +21,8 @@ auto uninterrupted(Call&& call) -> decltype(call()) {
   }
 }
 
-/// A lock of the open file description, so that it behaves like flock with threads and forks.
+/// An "open file description lock": like flock's it belongs to what open() made, and not to the process. A lock of the
+/// process (F_SETLK) would let two threads of one process in, and would end when any descriptor of the file is closed.
 int setRecordLock(int fd, short kind) noexcept {
   struct flock whole {};
   whole.l_type = kind;
@@ -50,11 +51,11 @@ class SystemFiles final : public Files {
  public:
   int open(const std::string& path, Kind kind) override {
     // Without O_NONBLOCK the open would wait if a pipe were in the file's place.
-    const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | makingFlags(kind);
+    const int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | creationFlags(kind);
     const mode_t mode = kind == Kind::newContent ? 0666 : ownMode;
     const int fd = uninterrupted([&] { return ::open(path.c_str(), flags, mode); });
-    if (fd < 0) return kind == Kind::content ? fd : -causeOf(-fd, path);
-    const int fault = settle(fd, kind);
+    if (fd < 0) return kind == Kind::content ? fd : orNotOurs(fd, path);
+    const int fault = verifyOpened(fd, kind);
     if (fault == 0) return fd;
     ::close(fd);
     return fault;
@@ -101,7 +102,7 @@ class SystemFiles final : public Files {
     return uninterrupted([&] { return fdatasync(fd); });
   }
   int rename(const std::string& from, const std::string& to) override {
-    // The name may exist although no write has made it: any user who may create files in the directory can guess it.
+    // What is called `from` may be another user's file: whoever may create files in the directory can guess the name.
     struct stat made {};
     struct stat old {};
     if (lstat(from.c_str(), &made) != 0) return -errno;
@@ -111,7 +112,7 @@ class SystemFiles final : public Files {
     if (made.st_uid != geteuid() && !(replaces && made.st_uid == old.st_uid)) return -notOurs;
     return uninterrupted([&] { return ::rename(from.c_str(), to.c_str()); });
   }
-  int remove(const std::string& path) override { return ::unlink(path.c_str()) == 0 ? 0 : -causeOf(errno, path); }
+  int remove(const std::string& path) override { return ::unlink(path.c_str()) == 0 ? 0 : orNotOurs(-errno, path); }
   int syncDirectory(const std::string& path) override {
     const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return -errno;
@@ -137,23 +138,25 @@ class SystemFiles final : public Files {
  private:
   static constexpr mode_t ownMode = 0600;
 
-  static int makingFlags(Kind kind) {
+  static int creationFlags(Kind kind) {
     if (kind == Kind::lock) return O_CREAT;
     return kind == Kind::newContent || kind == Kind::newBeside ? O_CREAT | O_EXCL : 0;
   }
-  /// The cause if a call on a name beside PATH was not permitted: most often the file with this name belongs to another
-  /// user.
-  static int causeOf(int code, const std::string& path) {
+  /// `result` is -errno of a call on `path`. If the call was not permitted and the file is another user's, that is most
+  /// often why, and -notOurs is returned instead.
+  static int orNotOurs(int result, const std::string& path) {
     struct stat found {};
-    if ((code != EACCES && code != EPERM) || lstat(path.c_str(), &found) != 0) return code;
-    return found.st_uid == geteuid() ? code : notOurs;
+    const bool forbidden = result == -EACCES || result == -EPERM;
+    if (!forbidden || lstat(path.c_str(), &found) != 0) return result;
+    return found.st_uid == geteuid() ? result : -notOurs;
   }
-  static int settle(int fd, Kind kind) {
+  /// Refuses an open file that is not of its kind; takes from others what rights they have on our lock.
+  static int verifyOpened(int fd, Kind kind) {
     struct stat found {};
     if (fstat(fd, &found) != 0) return -errno;
     if (!S_ISREG(found.st_mode)) return -notRegular;
-    // Not "other than one": a fence that is read without the lock may have been replaced since it was opened, and then
-    // has no name.
+    // A file without any name is accepted. A fence is also read without the lock; if it was replaced after it was
+    // opened, its last name is gone.
     if (found.st_nlink > 1) return -manyNames;
     const bool ours = found.st_uid == geteuid();
     if (!ours && (kind == Kind::beside || kind == Kind::lock)) return -notOurs;

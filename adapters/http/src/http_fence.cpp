@@ -55,9 +55,10 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(HttpFenceOptions options, std::unique_ptr<TokenMemory> memory, Logger logger)
       : options_{std::move(options)}, memory_{std::move(memory)}, logger_{std::move(logger)} {
+    const auto& known = memory_->found().highest;
     for (const std::string& lease : options_.leases) {
-      const auto known = memory_->known().find(lease);
-      const auto stored = known == memory_->known().end() ? std::nullopt : std::optional{known->second};
+      const auto at = known.find(lease);
+      const auto stored = at == known.end() ? std::nullopt : std::optional{at->second};
       gates_.emplace(lease, LeaseGate{stored, options_.maxWaiting});
     }
   }
@@ -85,7 +86,7 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] std::optional<HttpRefusal> unsignedRefusal(const FenceClaim& claim, const FencedRequest& request) const;
   void take(const std::string& lease, LeaseGate::Effects&& effects, Calls& calls);
   void refuse(const LeaseGate::Refused& refused, const std::optional<TermStamp>& seen, Calls& calls);
-  void stored(const TermStamp& stamp, const std::optional<FenceError>& error);
+  void onWritten(const TermStamp& stamp, const std::optional<FenceError>& error);
   void logTrouble(const std::string& line);
   [[nodiscard]] FencePass passOf(const std::string& lease, Ticket ticket) {
     alive_.insert(ticket);
@@ -110,7 +111,7 @@ class HttpFence::Impl : public std::enable_shared_from_this<Impl> {
 
 void HttpFence::Impl::start() {
   std::vector<std::pair<std::string, Ticket>> supposed;
-  const bool crashed = !memory_->wasClosedCleanly() && options_.afterCrash.count() > 0;
+  const bool crashed = !memory_->found().wasClosedCleanly && options_.afterCrash.count() > 0;
   if (crashed) {
     for (auto& [lease, gate] : gates_) {
       gate.suppose(++lastTicket_);
@@ -118,13 +119,13 @@ void HttpFence::Impl::start() {
       supposed.emplace_back(lease, lastTicket_);
     }
   }
-  if (crashed && !memory_->known().empty()) {
+  if (crashed && !memory_->found().highest.empty()) {
     logger_.log(LogLevel::warn,
                 "the fence before this one was killed: what it had passed may be under way, so requests "
                 "of later terms wait for " +
                     std::to_string(options_.afterCrash.count()) + " ms");
   }
-  memory_->start([this](const TermStamp& stamp, const auto& error) { stored(stamp, error); }, options_.afterCrash,
+  memory_->start([this](const TermStamp& stamp, const auto& error) { onWritten(stamp, error); }, options_.afterCrash,
                  [this, supposed] {
                    for (const auto& [lease, ticket] : supposed) end(lease, ticket);
                  });
@@ -244,7 +245,7 @@ void HttpFence::Impl::refuse(const LeaseGate::Refused& refused, const std::optio
 
 void HttpFence::Impl::take(const std::string& lease, LeaseGate::Effects&& effects, Calls& calls) {
   const LeaseGate& gate = gates_.find(lease)->second;
-  if (effects.store) memory_->store(*effects.store);
+  if (effects.store) memory_->remember(*effects.store);
   for (const LeaseGate::Refused& one : effects.refused) refuse(one, gate.highest(), calls);
   for (const Ticket ticket : effects.passed) {
     const auto at = waiting_.find(ticket);
@@ -263,7 +264,7 @@ void HttpFence::Impl::take(const std::string& lease, LeaseGate::Effects&& effect
   }
 }
 
-void HttpFence::Impl::stored(const TermStamp& stamp, const std::optional<FenceError>& error) {
+void HttpFence::Impl::onWritten(const TermStamp& stamp, const std::optional<FenceError>& error) {
   Calls calls;
   {
     const std::lock_guard lock{mutex_};

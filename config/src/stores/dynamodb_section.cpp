@@ -65,78 +65,107 @@ void addTextKey(Section& section, KeyText text, const std::string& allowed, std:
 void addPlaceKeys(Section& section) {
   const std::string environment = "as the environment says";
   addTextKey(section,
-             {"store.region", "AWS_REGION or the profile's", "eu-central-1",
-              "The region of the table. Without it AWS_REGION, AWS_DEFAULT_REGION, then the profile's."},
+             {.path = "store.region",
+              .fallback = "AWS_REGION or the profile's",
+              .example = "eu-central-1",
+              .about = "The region of the table. Without it AWS_REGION, AWS_DEFAULT_REGION, then the profile's."},
              "the name of a region", &DynamoDbStoreOptions::region, environment, "R");
   addTextKey(
       section,
-      {"store.endpoint", "that of the region", "http://127.0.0.1:8000",
-       "Where DynamoDB answers, if elsewhere, such as DynamoDB Local. Plain http only where this says so. Without it "
-       "AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL and the profile are looked at first."},
+      {.path = "store.endpoint",
+       .fallback = "that of the region",
+       .example = "http://127.0.0.1:8000",
+       .about = "Where DynamoDB answers, if elsewhere, such as DynamoDB Local. Plain http only where this says so. "
+                "Without it AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL and the profile are looked at first."},
       "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
   addTextKey(section,
-             {"store.profile", "AWS_PROFILE or \"default\"", "billing",
-              "Which profile of the shared config and credentials files to use."},
+             {.path = "store.profile",
+              .fallback = "AWS_PROFILE or \"default\"",
+              .example = "billing",
+              .about = "Which profile of the shared config and credentials files to use."},
              "the name of a profile", &DynamoDbStoreOptions::profile, environment, "P");
   addTextKey(
       section,
-      {"store.ca_file", "the system's", "/etc/ssl/certs/proxy.pem",
-       "A PEM file of the certificates to trust instead of the system's. A relative path starts at the directory "
-       "of this file. Without it AWS_CA_BUNDLE and the profile's ca_bundle are looked at first."},
+      {.path = "store.ca_file",
+       .fallback = "the system's",
+       .example = "/etc/ssl/certs/proxy.pem",
+       .about = "A PEM file of the certificates to trust instead of the system's. A relative path starts at the "
+                "directory of this file. Without it AWS_CA_BUNDLE and the profile's ca_bundle are looked at first."},
       "the path of a file", &DynamoDbStoreOptions::caFile, environment);
 }
 
 void addRecordKeys(Section& section) {
+  addTextKey(
+      section,
+      {.path = "store.partition_key", .about = "The name of the table's partition key, of type S. Java's default too."},
+      "the name of an attribute", &DynamoDbStoreOptions::partitionKey, {}, "NAME");
   addTextKey(section,
-             {"store.partition_key", "", "", "The name of the table's partition key, of type S. Java's default too."},
-             "the name of an attribute", &DynamoDbStoreOptions::partitionKey, {}, "NAME");
-  addTextKey(section,
-             {"store.sort_key", "none", "range", "The name of the table's sort key, of type S, if the table has one."},
+             {.path = "store.sort_key",
+              .fallback = "none",
+              .example = "range",
+              .about = "The name of the table's sort key, of type S, if the table has one."},
              "the name of an attribute", &DynamoDbStoreOptions::sortKey, "none", "NAME");
-  addTextKey(section, {"store.sort_key_value", "", "", "What the lease has in the sort key, if the table has one."},
+  addTextKey(section,
+             {.path = "store.sort_key_value", .about = "What the lease has in the sort key, if the table has one."},
              "text", &DynamoDbStoreOptions::sortKeyValue, {});
   section.key(
-      {"store.delete_on_release", "", "",
-       "Whether a release deletes the lease's item instead of marking it as released. The fencing counter stays."},
+      {.path = "store.delete_on_release",
+       .about =
+           "Whether a release deletes the lease's item instead of marking it as released. The fencing counter stays."},
       boolCodec(), [](auto& options) -> auto& { return options.deleteOnRelease; });
   addTextKey(section,
-             {"store.ttl_attribute", "none", "expiresAt",
-              "An attribute for DynamoDB's time to live, set at each write to now + store.ttl, so that abandoned items "
-              "vanish in the end."},
+             {.path = "store.ttl_attribute",
+              .fallback = "none",
+              .example = "expiresAt",
+              .about = "An attribute for DynamoDB's time to live, set at each write to now + store.ttl, so that "
+                       "abandoned items vanish in the end."},
              "the name of an attribute", &DynamoDbStoreOptions::ttlAttribute, "none");
   section.key(
-      {"store.ttl", "", "",
-       "How long after the last write DynamoDB may delete an item. Only with store.ttl_attribute."},
+      {.path = "store.ttl",
+       .about = "How long after the last write DynamoDB may delete an item. Only with store.ttl_attribute."},
       daysCodec(), [](auto& options) -> auto& { return options.ttl; });
 }
 
 void addTableKeys(Section& section) {
   section.key(
-      {"store.create_table", "", "", "Whether a missing table is created.", "store.tableOptions.create"}, boolCodec(),
-      [](auto& options) -> auto& { return options.tableOptions.create; });
+      {.path = "store.create_table",
+       .about = "Whether a missing table is created.",
+       .field = "store.tableOptions.create"},
+      boolCodec(), [](auto& options) -> auto& { return options.tableOptions.create; });
   const auto onDemand = [](const GroupConfig&) { return "on demand"; };
   section
       .key(
-          {"store.read_capacity", "on demand", "5", "Provisioned read capacity of a table that is created.",
-           "store.tableOptions.readCapacity"},
+          {.path = "store.read_capacity",
+           .fallback = "on demand",
+           .example = "5",
+           .about = "Provisioned read capacity of a table that is created.",
+           .field = "store.tableOptions.readCapacity"},
           wholeNumberCodec(DynamoDbRanges::capacity),
           [](auto& options) -> auto& { return options.tableOptions.readCapacity; })
       .derived = onDemand;
   section
       .key(
-          {"store.write_capacity", "on demand", "5", "Provisioned write capacity of a table that is created.",
-           "store.tableOptions.writeCapacity"},
+          {.path = "store.write_capacity",
+           .fallback = "on demand",
+           .example = "5",
+           .about = "Provisioned write capacity of a table that is created.",
+           .field = "store.tableOptions.writeCapacity"},
           wholeNumberCodec(DynamoDbRanges::capacity),
           [](auto& options) -> auto& { return options.tableOptions.writeCapacity; })
       .derived = onDemand;
   KeySpec& tags = section.key(
-      {"store.tags", "none", "team=billing,env=prod", "Tags of a table that is created.", "store.tableOptions.tags"},
+      {.path = "store.tags",
+       .fallback = "none",
+       .example = "team=billing,env=prod",
+       .about = "Tags of a table that is created.",
+       .field = "store.tableOptions.tags"},
       Codec<Tags>{"text", "name=value, several with commas between", parseTags, tagsText},
       [](auto& options) -> auto& { return options.tableOptions.tags; });
   tags.derived = [](const GroupConfig&) { return "none"; };
   section.key(
-      {"store.point_in_time_recovery", "", "", "Whether a table that is created gets point-in-time recovery.",
-       "store.tableOptions.pointInTimeRecovery"},
+      {.path = "store.point_in_time_recovery",
+       .about = "Whether a table that is created gets point-in-time recovery.",
+       .field = "store.tableOptions.pointInTimeRecovery"},
       boolCodec(), [](auto& options) -> auto& { return options.tableOptions.pointInTimeRecovery; });
 }
 
@@ -146,7 +175,7 @@ template <>
 StoreType storeType<DynamoDbStoreOptions>() {
   Section section{"dynamodb", "a DynamoDB table, for any number of machines; AWS's Java lock client may share it."};
   KeySpec& table = section.requiredKey(
-      {"store.table", "", "tenure-leases", "The table. It is created if it is missing."},
+      {.path = "store.table", .example = "tenure-leases", .about = "The table. It is created if it is missing."},
       textCodec("3 to 255 of a-z, A-Z, 0-9, '_', '-' and '.'"), [](auto& options) -> auto& { return options.table; });
   table.word = "NAME";
   addPlaceKeys(section);

@@ -9,15 +9,16 @@ StoreType storeType<SqliteStoreOptions>() {
   StoreSection<SqliteStoreOptions> section{
       "sqlite", "an SQLite file on a local disk, for any number of processes on one machine; nothing to install."};
   KeySpec& file = section.requiredKey(
-      {"store.path", "", "./tenure.db",
-       "The database file, on a local file system. It is created if it is missing, its directory is not. A relative "
-       "path starts at the directory of this file."},
+      {.path = "store.path",
+       .example = "./tenure.db",
+       .about = "The database file, on a local file system. It is created if it is missing, its directory is not. A "
+                "relative path starts at the directory of this file."},
       textCodec("the path of a file"), [](auto& options) -> auto& { return options.path; });
   file.word = "FILE";
   section.key(
-      {"store.death_notice", "", "",
-       "Whether a crashed holder on this machine is succeeded at once, on the kernel's proof that it is gone, instead "
-       "of after a lease."},
+      {.path = "store.death_notice",
+       .about = "Whether a crashed holder on this machine is succeeded at once, on the kernel's proof that it is gone, "
+                "instead of after a lease."},
       boolCodec(), [](auto& options) -> auto& { return options.deathNotice; });
   section.pathsBy([](SqliteStoreOptions& options, const std::filesystem::path& directory) {
     const std::filesystem::path path = directory / options.path;

@@ -1,6 +1,9 @@
 // https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html
 #include <algorithm>
 #include <array>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "lockcore/aws/text.hpp"
 #include "providers.hpp"
@@ -21,6 +24,7 @@ bool mayBePlain(const std::string& host) {
 StoreResult<net::Url> endpoint(const AwsEnvironment& environment) {
   const std::string relative = environment.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
   const std::string full = environment.get("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  // The relative one comes first, as in AWS's SDKs; it is below the address of ECS.
   const char* variable =
       relative.empty() ? "AWS_CONTAINER_CREDENTIALS_FULL_URI" : "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI";
   if (!relative.empty() && relative.front() != '/') return fault(std::string{variable} + " does not begin with /");
@@ -68,8 +72,8 @@ ProviderResult fromContainer(FetchContext& context) {
     return fault(where + " answered with HTTP status " + std::to_string(reply->status) +
                  (reply->status == 401 || reply->status == 403 ? "; is the authorization token right?" : ""));
   }
-  auto read = credentialsFromJson(context, "container credentials: " + where, reply->body, {"Token", false},
-                                  reply->header("Date"));
+  auto read = credentialsFromJson(context, "container credentials: " + where, reply->body,
+                                  {.sessionToken = "Token", .versionOne = false}, reply->header("Date"));
   if (!read) return read.error();
   return *std::move(read);
 }

@@ -76,7 +76,7 @@ ProviderResult fromInstanceMetadata(FetchContext& context) {
     return refused(metadata, "the credentials of role " + forPeople(role, 80), reply);
   }
   auto read = credentialsFromJson(context, metadata.where() + ", role " + forPeople(role, 80), reply->body,
-                                  {"Token", false}, reply->header("Date"));
+                                  {.sessionToken = "Token", .versionOne = false}, reply->header("Date"));
   if (!read) return read.error();
   return *std::move(read);
 }

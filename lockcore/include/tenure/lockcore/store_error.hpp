@@ -38,7 +38,7 @@ struct StoreError {
 [[nodiscard]] bool mayPass(const StoreError& error) noexcept;
 
 /// Text for a log line, between what failed and the message: that it is tried again, or that somebody has to act.
-[[nodiscard]] std::string_view tillWhen(const StoreError& error) noexcept;
+[[nodiscard]] std::string_view whatHappensNext(const StoreError& error) noexcept;
 
 /// Makes `result<T, StoreError>::value()` throw std::runtime_error with the message.
 [[noreturn]] void throw_exception_from_error(const StoreError& error, const boost::source_location& where);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "attributes_json.hpp"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr auto greatestToken = static_cast<std::int64_t>(maxFencingToken.value());
 
+/// In the order of recordColumns.
 enum Column {
   state,
   holder,
@@ -110,11 +113,9 @@ StoreError corruptCounter(const std::string& store, const LeaseKey& key, const s
   return {ErrorClass::corrupt,
           store + ": lease " + toString(key) + ": " + fault +
               " in its row of table tenure_fence, the fencing counter. tenure writes no such row: it was probably "
-              "edited by "
-              "hand or by another program. Nobody can take the lease until it is put right (the highest token that was "
-              "ever handed out, and in lease_ms the lease of a holder that may live, or NULL); for a token that is too "
-              "high "
-              "there is `tenure fence recover`"};
+              "edited by hand or by another program. Nobody can take the lease until it is put right (the highest "
+              "token that was ever handed out, and in lease_ms the lease of a holder that may live, or NULL); for a "
+              "token that is too high there is `tenure fence recover`"};
 }
 
 std::string outOfRange(const char* column, std::int64_t value) {
@@ -150,14 +151,15 @@ StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& k
 
 StoreResult<std::optional<StoredCounter>> counterFrom(const std::string& store, const LeaseKey& key,
                                                       const Statement& row, int firstColumn) {
+  const int existsColumn = firstColumn;
   const int tokenColumn = firstColumn + 1;
   const int leaseColumn = firstColumn + 2;
-  if (row.integer(firstColumn) == 0) return std::optional<StoredCounter>{};
+  if (row.integer(existsColumn) == 0) return std::optional<StoredCounter>{};
   if (!row.isInteger(tokenColumn)) return corruptCounter(store, key, "column token is not an integer");
   const std::int64_t value = row.integer(tokenColumn);
   if (value > greatestToken) return corruptCounter(store, key, outOfRange("token", value));
   StoredCounter counter;
-  // If somebody has set the counter back, to whatever value, the next acquisition restores it.
+  // A counter that somebody has set back is not refused, not even a negative one: the next acquisition restores it.
   counter.token = FencingToken{static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0))};
   if (row.isNull(leaseColumn)) return std::optional{counter};
   if (!row.isInteger(leaseColumn)) return corruptCounter(store, key, "column lease_ms is not an integer");

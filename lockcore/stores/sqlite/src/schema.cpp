@@ -1,7 +1,10 @@
 #include "schema.hpp"
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <system_error>
 
 #include <sqlite3.h>
 
@@ -32,7 +35,7 @@ CREATE TABLE IF NOT EXISTS tenure_lease(
   step_down_token INTEGER,           -- the term that was asked to step down
   acquired_at_ms  INTEGER NOT NULL DEFAULT 0,
   renewed_at_ms   INTEGER NOT NULL DEFAULT 0,
-  beacon_id       TEXT,              -- the holder's death notice
+  beacon_id       TEXT,              -- the holder's liveness file
   beacon_device   INTEGER,
   beacon_inode    INTEGER,
   boot_id         TEXT,
@@ -105,6 +108,15 @@ StoreResult<bool> hasTable(const std::string& store, Connection& connection, con
   return found.has_value();
 }
 
+/// Looks whether tenure_fence has the column lease_ms, which the first releases did not create. Returns a code of
+/// SQLite.
+int lookForLeaseColumn(Connection& connection, bool& exists) {
+  std::optional<std::string> row;
+  const int code = connection.queryText("SELECT 1 FROM pragma_table_info('tenure_fence') WHERE name = 'lease_ms'", row);
+  exists = row.has_value();
+  return code;
+}
+
 }  // namespace
 
 StoreResult<Schema> lookAtSchema(const std::string& store, Connection& connection) {
@@ -118,24 +130,24 @@ StoreResult<Schema> lookAtSchema(const std::string& store, Connection& connectio
   if (leases.has_error()) return leases.error();
   const StoreResult<bool> fence = hasTable(store, connection, "fence", "name, sort_key, token");
   if (fence.has_error()) return fence.error();
-  std::optional<std::string> column;
-  const int code =
-      connection.queryText("SELECT 1 FROM pragma_table_info('tenure_fence') WHERE name = 'lease_ms'", column);
-  if (code != SQLITE_OK) return sqliteError(store, "reading the schema", code, connection);
+  bool hasLeaseColumn = false;
+  if (const int code = lookForLeaseColumn(connection, hasLeaseColumn); code != SQLITE_OK) {
+    return sqliteError(store, "reading the schema", code, connection);
+  }
   const bool complete = *meta && *leases && *fence;
-  return Schema{complete, !complete && (*meta || *leases || *fence), column.has_value()};
+  const bool partial = !complete && (*meta || *leases || *fence);
+  return Schema{.complete = complete, .partial = partial, .hasOpenLease = hasLeaseColumn};
 }
 
 StoreResult<void> createSchema(const std::string& store, Connection& connection) {
   int code = connection.run("BEGIN IMMEDIATE");
   if (code == SQLITE_OK) code = connection.run(tables);
-  std::optional<std::string> column;
-  if (code == SQLITE_OK) {
-    code = connection.queryText("SELECT 1 FROM pragma_table_info('tenure_fence') WHERE name = 'lease_ms'", column);
-  }
+  bool hasLeaseColumn = false;
+  if (code == SQLITE_OK) code = lookForLeaseColumn(connection, hasLeaseColumn);
   // For a file that an older release created. That release still works with it, because its statements name their
   // columns.
-  if (code == SQLITE_OK && !column) code = connection.run("ALTER TABLE tenure_fence ADD COLUMN lease_ms INTEGER");
+  if (code == SQLITE_OK && !hasLeaseColumn)
+    code = connection.run("ALTER TABLE tenure_fence ADD COLUMN lease_ms INTEGER");
   if (code == SQLITE_OK) code = connection.run("COMMIT");
   if (code == SQLITE_OK) return {};
   return sqliteError(store, "creating the tables", code, connection);  // the caller closes, which rolls back

@@ -34,8 +34,9 @@ class FencedTerm {
       : FencedTerm{TermStamp::of(term), [term] { return static_cast<bool>(term.isValid()); },
                    [term](FencingToken seen) { term.reportStaleToken(seen); }} {}
 
-  /// For terms of other programs. `isValid` may be empty: then the term never counts as over here, only at the
-  /// resource. `reportStaleToken` may be empty: then stale tokens are not reported. Neither may throw.
+  /// For a term that comes from elsewhere than this library. Without `isValid` (an empty function) the term never
+  /// counts as over on this side, and only the resource can refuse a write. Without `reportStaleToken` nobody is told
+  /// of a stale token. Neither may throw.
   FencedTerm(TermStamp stamp, std::function<bool()> isValid, std::function<void(FencingToken)> reportStaleToken)
       : stamp_{std::move(stamp)}, isValid_{std::move(isValid)}, reportStaleToken_{std::move(reportStaleToken)} {}
 
@@ -99,7 +100,7 @@ concept FenceAnswer = detail::isFenceResult<Result>;
 /// 4. **Reported in one vocabulary.** StaleToken for a lower token, ForeignTerm for an equal token of another holder;
 ///    both name the tokens. Everything else is WriteTrouble; bad stamps are `misconfigured` before anything is sent.
 ///
-/// (FencedFile keeps them in append() and replace().)
+/// FencedFile has no write(); its append() and replace() keep the same promises.
 ///
 /// `write(term, what...)` is the same for callers that have a Leadership: TermOver, without a request, once it is not
 /// valid any more; and a stale token ends the term (underTerm).
@@ -119,7 +120,8 @@ concept ReadableFence = requires(Writer& writer, const std::string& lease) {
   { writer.highestSeen(lease) } -> std::same_as<FenceResult<std::optional<TermStamp>>>;
 };
 
-/// A table of yours that a database itself keeps former leaders out of (postgresqlFenceSql, sqliteFenceSql).
+/// A table of yours that takes no writes of former leaders: the database refuses them by triggers, which
+/// postgresqlFenceSql and sqliteFenceSql write.
 struct FencedTable {
   std::string table;  ///< exists; one name, without a schema
   std::string lease;  ///< as in TermStamp

@@ -88,8 +88,8 @@ class PostgresqlFence {
   ///
   /// Inside a transaction of the caller, the write joins it by a savepoint, under the caller's isolation level and time
   /// limits: the write and the remembered token become durable, or vanish, with the caller's COMMIT or ROLLBACK. A
-  /// write that is refused or fails leaves the caller's transaction as it was. What the caller has written in it before
-  /// is *not* fenced, unless the caller then rolls it back.
+  /// write that is refused or fails leaves the caller's transaction as it was. So what the caller has written in it
+  /// before is *not* fenced: after such a write the caller must roll it back.
   template <class Work>
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, Work&& work) {
     using Result = std::invoke_result_t<Work&, pg_conn*>;

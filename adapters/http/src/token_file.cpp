@@ -1,0 +1,211 @@
+#include "token_file.hpp"
+
+#include <cerrno>
+#include <cstdint>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <utility>
+
+#include <tenure/lockcore/clock.hpp>
+
+#include "adapters/fence/src/fence_text.hpp"
+#include "lockcore/sqlite/statement.hpp"
+
+namespace tenure::http_fence {
+namespace {
+
+using sqlite::Statement;
+
+// The trigger protects against people who repair the file by hand: not even then does a token fall by mistake. A row
+// with token 0 counts as no row. The fence writes none; somebody may, to name a lease before its first token.
+constexpr const char* schema = R"sql(
+CREATE TABLE IF NOT EXISTS tenure_fence_guard(
+  lease  TEXT NOT NULL PRIMARY KEY,
+  token  INTEGER NOT NULL CHECK(token BETWEEN 0 AND 9007199254740991),  -- the highest seen; lower ones are refused
+  holder TEXT NOT NULL,                       -- whose term it is; empty if it gave no name
+  since  TEXT NOT NULL                        -- when the token was first seen; for people
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER IF NOT EXISTS tenure_fence_guard_rises BEFORE UPDATE OF token ON tenure_fence_guard
+WHEN NEW.token < OLD.token
+BEGIN
+  SELECT RAISE(ABORT, 'tenure: the token of a fence only rises');
+END;
+CREATE TABLE IF NOT EXISTS tenure_fence_state(
+  id    INTEGER NOT NULL PRIMARY KEY CHECK(id = 1),
+  clean INTEGER NOT NULL  -- 1: whoever had the file last left no request under way
+) STRICT;
+)sql";
+
+/// What is wrong with it shows at its first step.
+Statement prepare(sqlite3* database, const char* sql) {
+  sqlite3_stmt* raw = nullptr;
+  sqlite3_prepare_v2(database, sql, -1, &raw, nullptr);  // null after an error
+  return Statement{raw};
+}
+
+}  // namespace
+
+StoreResult<std::unique_ptr<TokenFile>> TokenFile::open(const std::string& path) {
+  std::unique_ptr<TokenFile> file{new TokenFile{path}};  // lint-allow(raw-new): the constructor is private
+  if (auto error = file->lock()) return *std::move(error);
+  if (auto error = file->openDatabase()) return *std::move(error);
+  return file;
+}
+
+std::optional<StoreError> TokenFile::lock() {
+  lockFile_ = UniqueFd{::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600)};
+  const auto refused = [&](const std::string& why) { return StoreError{ErrorClass::misconfigured, name_ + why}; };
+  if (!lockFile_ && errno == ELOOP) return refused(" is a symbolic link; give the path of the file itself");
+  if (!lockFile_) return refused(" cannot be opened: " + std::error_code{errno, std::generic_category()}.message());
+  if (flock(lockFile_.get(), LOCK_EX | LOCK_NB) != 0) {
+    return refused(errno == EWOULDBLOCK
+                       ? " is in use by another process; one service has one fence"
+                       : " cannot be locked: " + std::error_code{errno, std::generic_category()}.message());
+  }
+  return identityTrouble();
+}
+
+std::optional<StoreError> TokenFile::identityTrouble() const {
+  const auto refused = [&](const std::string& why) { return StoreError{ErrorClass::misconfigured, name_ + why}; };
+  struct stat locked {};
+  struct stat named {};
+  if (fstat(lockFile_.get(), &locked) != 0 || lstat(path_.c_str(), &named) != 0 || locked.st_dev != named.st_dev ||
+      locked.st_ino != named.st_ino) {
+    return refused(" was removed or replaced; put it back, and start the fence again");
+  }
+  if (!S_ISREG(locked.st_mode)) return refused(" is no regular file");
+  if (locked.st_nlink != 1) {
+    return refused(" has " + std::to_string(locked.st_nlink) + " names (hard links); remove the others");
+  }
+  return std::nullopt;
+}
+
+std::optional<StoreError> TokenFile::openDatabase() {
+  sqlite3* raw = nullptr;
+  const int code =
+      sqlite3_open_v2(path_.c_str(), &raw, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  database_.reset(raw);
+  if (code != SQLITE_OK) return trouble(ErrorClass::misconfigured, "opening it");
+  sqlite3_busy_timeout(raw, 5'000);  // for people who read the file
+  // Tokens that were reported as stored are in the file itself, and not in a log beside it that somebody may remove.
+  if (!exec("PRAGMA journal_mode = DELETE") || !exec("PRAGMA synchronous = EXTRA") || !exec(schema)) {
+    return trouble(ErrorClass::misconfigured, "preparing it");
+  }
+  return std::nullopt;
+}
+
+StoreResult<TokenFile::Content> TokenFile::takeOver() const {
+  auto tokens = readTokens();
+  if (tokens.has_error()) return tokens.error();
+  const StoreResult<bool> mark = readMark();
+  if (mark.has_error()) return mark.error();
+  if (!exec("INSERT INTO tenure_fence_state VALUES(1, 0) ON CONFLICT DO UPDATE SET clean = 0")) {
+    return trouble(ErrorClass::misconfigured, "marking it as in use");
+  }
+  return Content{.highest = *std::move(tokens), .wasClosedCleanly = *mark};
+}
+
+StoreResult<TokenFile::Stamps> TokenFile::readTokens() const {
+  Stamps highest;
+  Statement rows = prepare(database_.get(), "SELECT lease, token, holder FROM tenure_fence_guard WHERE token <> 0");
+  int code = rows.step();
+  for (; code == SQLITE_ROW; code = rows.step()) {
+    const std::string lease = rows.bytes(0);
+    const auto token = parseFencingToken(rows.bytes(1));
+    if (!token) return damagedFence(name_, lease, rows.bytes(1)).trouble()->error;
+    highest[lease] = {lease, *token, rows.bytes(2)};
+  }
+  if (code != SQLITE_DONE) return trouble(ErrorClass::misconfigured, "reading it");
+  return highest;
+}
+
+StoreResult<bool> TokenFile::readMark() const {
+  Statement state = prepare(database_.get(), "SELECT clean FROM tenure_fence_state");
+  const int code = state.step();
+  if (code == SQLITE_DONE) return true;  // a new file: nothing can have been left under way
+  if (code != SQLITE_ROW) return trouble(ErrorClass::misconfigured, "reading it");
+  return state.integer(0) == 1;
+}
+
+std::optional<StoreError> TokenFile::raise(const Stamps& stamps) const {
+  const Outcome outcome = raiseAll(stamps);
+  // The file's identity comes first. If the file was moved, that is why a write failed; and a write that succeeded is
+  // not in the file that the next fence will find.
+  std::optional<StoreError> error = identityTrouble();
+  if (!error && outcome == Outcome::failed) error = trouble(ErrorClass::transient, "writing a token");
+  if (!error && outcome == Outcome::laterThere) {
+    error = StoreError{ErrorClass::transient, name_ +
+                                                  " holds a later token, which another program wrote; start the fence "
+                                                  "again, so that it knows of it"};
+  }
+  // Only now: a ROLLBACK replaces SQLite's message about the failure by its own.
+  if (sqlite3_get_autocommit(database_.get()) == 0) (void)exec("ROLLBACK");
+  return error;
+}
+
+/// In one transaction, which stays open after anything but `done`.
+TokenFile::Outcome TokenFile::raiseAll(const Stamps& stamps) const {
+  if (!exec("BEGIN IMMEDIATE")) return Outcome::failed;
+  for (const auto& [lease, stamp] : stamps) {
+    if (const Outcome outcome = raiseOne(stamp); outcome != Outcome::done) return outcome;
+  }
+  return exec("COMMIT") ? Outcome::done : Outcome::failed;
+}
+
+TokenFile::Outcome TokenFile::raiseOne(const TermStamp& stamp) const {
+  const auto token = static_cast<std::int64_t>(stamp.token.value());
+  {
+    // Here too tokens only rise: whoever else may have written, the file never forgets.
+    Statement row =
+        prepare(database_.get(),
+                "INSERT INTO tenure_fence_guard(lease, token, holder, since) VALUES(?1, ?2, ?3, ?4) "
+                "ON CONFLICT(lease) DO UPDATE SET since = iif(excluded.token > token, excluded.since, since), "
+                "token = excluded.token, holder = excluded.holder "
+                "WHERE excluded.token > token OR (excluded.token = token AND holder = '')");
+    const std::string since = wallClockTextForDisplay(wallClockMillisForDisplay());
+    row.bind(1, stamp.lease).bind(2, token).bind(3, stamp.holder).bind(4, since);
+    if (row.step() != SQLITE_DONE) return Outcome::failed;
+  }
+  // Somebody may have written a later token by hand: a term that the file knows to be over must not pass.
+  Statement now = prepare(database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1");
+  if (now.bind(1, stamp.lease).step() != SQLITE_ROW) return Outcome::failed;
+  return now.integer(0) == token ? Outcome::done : Outcome::laterThere;
+}
+
+void TokenFile::close(bool clean) {
+  if (clean && database_) (void)exec("UPDATE tenure_fence_state SET clean = 1");
+  database_.reset();
+}
+
+StoreResult<std::string> TokenFile::tokenOf(const std::string& lease) const {
+  Statement row = prepare(database_.get(), "SELECT token FROM tenure_fence_guard WHERE lease = ?1");
+  const int code = row.bind(1, lease).step();
+  if (code == SQLITE_DONE) return std::string{};
+  if (code != SQLITE_ROW) return trouble(ErrorClass::misconfigured, "reading it");
+  return row.bytes(0) == "0" ? std::string{} : row.bytes(0);
+}
+
+std::optional<StoreError> TokenFile::replace(const TermStamp& memory) const {
+  if (!exec("BEGIN IMMEDIATE")) return trouble(ErrorClass::misconfigured, "locking it");
+  // The trigger would not let the token of a row fall.
+  Statement old = prepare(database_.get(), "DELETE FROM tenure_fence_guard WHERE lease = ?1");
+  const bool isGone = old.bind(1, memory.lease).step() == SQLITE_DONE;
+  if (isGone && raiseOne(memory) == Outcome::done && exec("COMMIT")) return std::nullopt;
+  StoreError error = trouble(ErrorClass::misconfigured, "setting a token");
+  (void)exec("ROLLBACK");  // only now, as in raise()
+  return error;
+}
+
+bool TokenFile::exec(const char* sql) const {
+  return sqlite3_exec(database_.get(), sql, nullptr, nullptr, nullptr) == SQLITE_OK;
+}
+
+StoreError TokenFile::trouble(ErrorClass errorClass, const std::string& doing) const {
+  const std::string cause = database_ ? sqlite3_errmsg(database_.get()) : "out of memory";
+  return {errorClass, name_ + ": " + doing + " failed: " + cause +
+                          "; no request that needs a token passes until it can be written"};
+}
+
+}  // namespace tenure::http_fence
