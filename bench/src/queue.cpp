@@ -209,15 +209,15 @@ bool benchQueue(const Options& options) {
   // A store that does not notify waiters of a release has to be polled.
   const bool polls = options.store == "dynamodb";
   const AcquireOptions plain = polls ? AcquireOptions{.poll = 200ms} : AcquireOptions{};
-  const AcquireOptions inTurns =
-      polls ? AcquireOptions{.poll = 200ms, .turn = 2s} : AcquireOptions{.turn = 500ms, .rest = 50ms};
-  for (const bool turns : {false, true}) {
-    fmt::print("queue: {} candidates in each process want one lock on {} for 10 ms, {} turns, {} s each\n",
-               candidatesOfAProcess, options.store, turns ? "with" : "without", options.rounds);
+  const AcquireOptions yielding = polls ? AcquireOptions{.poll = 200ms, .maxConsecutiveHold = 2s}
+                                        : AcquireOptions{.maxConsecutiveHold = 500ms, .yieldFor = 50ms};
+  for (const bool yields : {false, true}) {
+    fmt::print("queue: {} candidates in each process want one lock on {} for 10 ms, {} yielding, {} s each\n",
+               candidatesOfAProcess, options.store, yields ? "with" : "without", options.rounds);
     for (const int processes : {1, 2, 5, 10}) {
       const Scratch scratch;
       SharedTally tally;
-      runCrowd(processes, storesOf(options, scratch), turns ? inTurns : plain, length, tally);
+      runCrowd(processes, storesOf(options, scratch), yields ? yielding : plain, length, tally);
       reportHandOvers(processes, length, *tally);
     }
   }

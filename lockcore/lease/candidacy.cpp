@@ -32,13 +32,13 @@ bool Candidacy::waitIsOver(const OneTerm& rules, const Instant& now) const {
 }
 
 void Candidacy::joinTurn(const OneTerm& rules, const LeaseMemory& memory) {
-  if (!rules.turn || !memory.turn) return;
+  if (!rules.maxConsecutiveHold || !memory.turn) return;
   if (!turn_ || memory.turn->token > turn_->token) turn_ = memory.turn;
 }
 
 void Candidacy::beginTurn(const OneTerm& rules, const Instant& now, FencingToken token) {
-  if (!rules.turn) return;
-  const bool goesOn = turn_ && turn_->token.next() == token && elapsedForHolder(turn_->left, now) < rules.rest;
+  if (!rules.maxConsecutiveHold) return;
+  const bool goesOn = turn_ && turn_->token.next() == token && elapsedForHolder(turn_->left, now) < rules.yieldFor;
   turn_ = std::make_shared<const LeaseTurn>(LeaseTurn{goesOn ? turn_->began : now, now, token});
 }
 
@@ -48,9 +48,9 @@ void Candidacy::endTurn(const Instant& now, FencingToken token) {
   }
 }
 
-nanoseconds Candidacy::restOwed(const OneTerm& rules, const Instant& now) const {
-  if (!turn_ || elapsedForHolder(turn_->began, turn_->left) < *rules.turn) return nanoseconds{0};
-  const nanoseconds left = rules.rest - elapsedForHolder(turn_->left, now);
+nanoseconds Candidacy::yieldOwed(const OneTerm& rules, const Instant& now) const {
+  if (!turn_ || elapsedForHolder(turn_->began, turn_->left) < *rules.maxConsecutiveHold) return nanoseconds{0};
+  const nanoseconds left = rules.yieldFor - elapsedForHolder(turn_->left, now);
   return rules.patience ? std::min(left, patienceLeft(rules, now)) : left;
 }
 

@@ -33,10 +33,10 @@ class Candidacy {
   void beginTurn(const OneTerm& rules, const Instant& now, FencingToken token);
   /// The term with this token is over.
   void endTurn(const Instant& now, FencingToken token);
-  /// After a turn, this process leaves the lease to others for a while (OneTerm::rest). This is what is left of that
-  /// time, counted from the end of its last term; a process that comes back later than that owes nothing. It is never
-  /// so long that a candidate with a bounded wait misses its only chance.
-  [[nodiscard]] std::chrono::nanoseconds restOwed(const OneTerm& rules, const Instant& now) const;
+  /// After a turn of OneTerm::maxConsecutiveHold, this process leaves the lease to others for OneTerm::yieldFor. This
+  /// is what is left of that time, counted from the end of its last term; a process that comes back later than that
+  /// owes nothing. It is never so long that a candidate with a bounded wait misses its only chance.
+  [[nodiscard]] std::chrono::nanoseconds yieldOwed(const OneTerm& rules, const Instant& now) const;
   [[nodiscard]] const std::shared_ptr<const LeaseTurn>& turn() const noexcept { return turn_; }
 
  private:

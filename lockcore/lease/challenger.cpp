@@ -16,7 +16,7 @@ void Challenger::start(const Instant& now, const event::Start& event) {
     OneTerm& rules = *core_.options.oneTerm;
     if (rules.memory) recall(*std::exchange(rules.memory, nullptr));
     if (event.predecessor) succeed(now, *event.predecessor);
-    if (const nanoseconds owed = core_.candidacy.restOwed(rules, now); owed > nanoseconds{0}) rest(now, owed);
+    if (const nanoseconds owed = core_.candidacy.yieldOwed(rules, now); owed > nanoseconds{0}) rest(now, owed);
   }
   if (!event.sighting) return;
   const std::optional<LeaseRecord>& record = event.sighting->record;

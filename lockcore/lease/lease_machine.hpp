@@ -26,9 +26,9 @@ struct OneTerm {
   std::optional<std::chrono::nanoseconds> patience{};
   bool mustExist{false};                        ///< never creates a record
   std::shared_ptr<const LeaseMemory> memory{};  ///< of an earlier machine of the same key and holder; may be null
-  /// How long a row of terms of this process may last before it leaves the lease to others; unset: for ever.
-  std::optional<std::chrono::nanoseconds> turn{};
-  std::chrono::nanoseconds rest{0};  ///< how long it then leaves the lease to others, from the end of the last term on
+  /// For how long terms of this process may follow each other before it leaves the lease to others; unset: for ever.
+  std::optional<std::chrono::nanoseconds> maxConsecutiveHold{};
+  std::chrono::nanoseconds yieldFor{0};  ///< how long it then leaves the lease to others, from the end of the last term
 };
 
 /// Constant during the life of a machine, except `timing`, which Renew may change.

@@ -55,10 +55,11 @@ boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key,
   append(faults, timing);
   checkRange(faults, "waitFor", options.waitFor, milliseconds{0}, maxLeaseDuration);
   checkRange(faults, "poll", options.poll, milliseconds{10}, maxLeaseDuration);
-  checkRange(faults, "turn", options.turn, milliseconds{0}, maxLeaseDuration);
-  checkRange(faults, "rest", options.rest, milliseconds{0}, maxLeaseDuration);
-  if (options.rest && !options.turn) {
-    faults.push_back({"rest", "is given without turn; give how long this process may keep the lock to itself"});
+  checkRange(faults, "maxConsecutiveHold", options.maxConsecutiveHold, milliseconds{0}, maxLeaseDuration);
+  checkRange(faults, "yieldFor", options.yieldFor, milliseconds{0}, maxLeaseDuration);
+  if (options.yieldFor && !options.maxConsecutiveHold) {
+    faults.push_back(
+        {"yieldFor", "is given without maxConsecutiveHold; give how long this process may keep the lock to itself"});
   }
   if (options.manualHeartbeat && options.heartbeat) {
     faults.push_back({"heartbeat", "is given together with manualHeartbeat; give one of them"});

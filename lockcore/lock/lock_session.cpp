@@ -13,10 +13,10 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-/// The rest's length if the options do not set it. A waiting client learns how often a lock is renewed, and then polls
+/// How long to yield if the options do not say it. A waiting client learns how often a lock is renewed, and then polls
 /// at intervals of up to four times its `poll`, but not longer than its holders' heartbeat.
-nanoseconds restOf(const LockSession::Request& request) {
-  if (request.options.rest) return *request.options.rest;
+nanoseconds yieldOf(const LockSession::Request& request) {
+  if (request.options.yieldFor) return *request.options.yieldFor;
   const nanoseconds heartbeat = request.timing.heartbeat();
   const nanoseconds seldom =
       request.options.poll ? std::min<nanoseconds>(*request.options.poll * 4, heartbeat) : heartbeat;
@@ -49,7 +49,8 @@ void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<co
   } else if (wanted.data) {
     machine.dataRule = DataRule::replace;
   }
-  machine.oneTerm = OneTerm{wanted.waitFor, wanted.mustExist, std::move(memory), wanted.turn, restOf(request_)};
+  machine.oneTerm =
+      OneTerm{wanted.waitFor, wanted.mustExist, std::move(memory), wanted.maxConsecutiveHold, yieldOf(request_)};
   machine.manualHeartbeat = wanted.manualHeartbeat;
   machine.poll = wanted.poll;
   machine.displayClock = &wallClockMillisForDisplay;

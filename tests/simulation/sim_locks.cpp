@@ -42,8 +42,8 @@ OneTerm SimWorld::oneTermOf(const SimLock& lock, SimLockClient& client) {
   OneTerm options{.patience = lock.patience, .mustExist = lock.mustExist};
   options.memory = std::exchange(client.memory, nullptr);
   if (random.chance(0.2)) {
-    options.turn = upTo(random, 2 * lease_);
-    options.rest = upTo(random, lease_ / 2);
+    options.maxConsecutiveHold = upTo(random, 2 * lease_);
+    options.yieldFor = upTo(random, lease_ / 2);
   }
   return options;
 }

@@ -161,7 +161,7 @@ class LockActor final : public Actor {
                                                                      3 * static_cast<std::uint64_t>(lease.count())))};
     if (world_.load.chance(0.2)) options.lease = lease * 2;
     if (world_.load.chance(0.2)) options.manualHeartbeat = true;
-    if (world_.load.chance(0.2)) options.turn = lease / 2;
+    if (world_.load.chance(0.2)) options.maxConsecutiveHold = lease / 2;
     if (world_.load.chance(0.3)) options.data = "data", options.replaceData = world_.load.chance(0.7);
     if (world_.load.chance(0.2)) options.attributes["colour"] = "red";
     if (world_.load.chance(0.1)) options.mustExist = true;

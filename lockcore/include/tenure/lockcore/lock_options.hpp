@@ -43,16 +43,15 @@ struct AcquireOptions {
   /// interval of the first polls; the client then learns the real interval by itself. 10 ms .. 24 h.
   std::optional<std::chrono::milliseconds> poll{};
 
-  /// A turn: how long the clients of this process that share a store object may keep the lock among themselves, by
-  /// releasing it and acquiring it again. When the turn is over, the next acquisition begins with a rest: it waits
-  /// before it competes, so that other processes get the lock. Other processes poll (or are notified and then read).
-  /// Without a rest they get a lock that is free for an instant only by luck. Unset: no rest. 0: a rest after each
-  /// release. At most 24 h. No rest lasts longer than `waitFor`, so a single attempt never rests.
-  std::optional<std::chrono::milliseconds> turn{};
-  /// How long that rest is, counted from the release. Unset: as long as others with these options may take until their
-  /// next read: 5/4 of the heartbeat, or of four polls if that is less. 50 ms is enough where the store sends
-  /// notifications. At most 24 h.
-  std::optional<std::chrono::milliseconds> rest{};
+  /// How long the clients of this process that share a store object may keep the lock among themselves, by releasing
+  /// it and acquiring it again. After that, the process yields: its next acquisition waits for `yieldFor` before it
+  /// competes, so that other processes, which poll or must first be notified, get the lock. Unset: it never yields.
+  /// 0: after each release. At most 24 h. It never yields for longer than `waitFor`, so a single attempt never does.
+  std::optional<std::chrono::milliseconds> maxConsecutiveHold{};
+  /// How long the process then yields, counted from its last release. Unset: as long as others with these options may
+  /// take until their next read: 5/4 of the heartbeat, or of four polls if that is less. 50 ms is enough where the
+  /// store sends notifications. At most 24 h.
+  std::optional<std::chrono::milliseconds> yieldFor{};
 
   /// Bytes to be kept beside the lock. Unset: the data in the record stays.
   std::optional<std::string> data{};

@@ -1,5 +1,5 @@
-// Turns, on a manual clock: a process that takes a lock again and again leaves it to other processes in between, which
-// only poll. A turn is the time for which it may do so; the rest is the pause after it.
+// maxConsecutiveHold and yieldFor, on a manual clock: a process that takes a lock again and again leaves it to other
+// processes in between, which only poll.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -97,14 +97,14 @@ class Worker {
   std::optional<Lock> lock_;
 };
 
-class LockTurn : public testing::Test {
+class LockYield : public testing::Test {
  protected:
   LockWorld world;
   const std::shared_ptr<LeaseStore> elsewhere{std::make_shared<OtherProcess>(world.store)};
 };
 
-/// Why turns exist: without one, another process gets the lock only by luck.
-TEST_F(LockTurn, WithoutOneWhoComesBackAtOnceKeepsTheLockFromThoseWhoPoll) {
+/// Why these options exist: without them another process gets the lock only by luck.
+TEST_F(LockYield, withoutItAProcessThatComesBackAtOnceKeepsTheLockFromThoseThatPoll) {
   Worker a{world, world.store, "a", {.poll = 200ms}};
   Worker b{world, elsewhere, "b", {.poll = 200ms}};
   a.come();
@@ -115,8 +115,8 @@ TEST_F(LockTurn, WithoutOneWhoComesBackAtOnceKeepsTheLockFromThoseWhoPoll) {
   EXPECT_LT(b.sections, 40);
 }
 
-TEST_F(LockTurn, LetsAnotherProcessInAndBothGetTheirShare) {
-  const AcquireOptions options{.poll = 200ms, .turn = 2s};  // so the rest is a second
+TEST_F(LockYield, letsAnotherProcessInAndBothGetTheirShare) {
+  const AcquireOptions options{.poll = 200ms, .maxConsecutiveHold = 2s};  // so it yields for a second
   Worker a{world, world.store, "a", options};
   Worker b{world, elsewhere, "b", options};
   a.come();
@@ -132,8 +132,8 @@ TEST_F(LockTurn, LetsAnotherProcessInAndBothGetTheirShare) {
   EXPECT_GE(all, 120s / Worker::section * 3 / 4) << "and little of the time is lost";
 }
 
-TEST_F(LockTurn, IsOfAllClientsOfTheProcessTogether) {
-  const AcquireOptions options{.poll = 200ms, .turn = 2s};
+TEST_F(LockYield, countsAllClientsOfTheProcessTogether) {
+  const AcquireOptions options{.poll = 200ms, .maxConsecutiveHold = 2s};
   std::vector<std::unique_ptr<Worker>> crowd;
   for (const char* name : {"a", "b", "c", "d"}) {
     crowd.push_back(std::make_unique<Worker>(world, world.store, name, options));
@@ -152,18 +152,18 @@ TEST_F(LockTurn, IsOfAllClientsOfTheProcessTogether) {
   EXPECT_LE(single.longestWait(), 1s + 2s + Worker::section + 1s);
 }
 
-TEST_F(LockTurn, CostsWhoIsAloneTheRestsAndNoMore) {
-  Worker a{world, world.store, "a", {.poll = 200ms, .turn = 2s}};
+TEST_F(LockYield, costsAProcessThatIsAloneTheseTimesAndNoMore) {
+  Worker a{world, world.store, "a", {.poll = 200ms, .maxConsecutiveHold = 2s}};
   a.come();
   world.pass(61s);
-  const auto rests = std::count_if(a.waits.begin(), a.waits.end(), [](nanoseconds wait) { return wait >= 900ms; });
-  EXPECT_GE(rests, 18) << "one in three seconds";
-  EXPECT_LE(rests, 21);
+  const auto yields = std::count_if(a.waits.begin(), a.waits.end(), [](nanoseconds wait) { return wait >= 900ms; });
+  EXPECT_GE(yields, 18) << "one in three seconds";
+  EXPECT_LE(yields, 21);
   EXPECT_GE(a.sections, 61s / Worker::section * 3 / 5);
 }
 
-TEST_F(LockTurn, OfNothingRestsAfterEachReleaseCountedFromIt) {
-  Worker a{world, world.store, "a", {.turn = 0ms, .rest = 500ms}};
+TEST_F(LockYield, afterEachReleaseCountsFromIt) {
+  Worker a{world, world.store, "a", {.maxConsecutiveHold = 0ms, .yieldFor = 500ms}};
   a.again = false;
   a.come();
   world.pass(100ms);
@@ -180,8 +180,8 @@ TEST_F(LockTurn, OfNothingRestsAfterEachReleaseCountedFromIt) {
   EXPECT_EQ(a.waits.size(), 3U) << "it was away for long enough";
 }
 
-TEST_F(LockTurn, LastsAsLongAsItSaysWhereOthersHadTheLockInBetween) {
-  const AcquireOptions options{.turn = 100ms, .rest = 5s};
+TEST_F(LockYield, aHoldIsCountedAnewAfterOthersHadTheLock) {
+  const AcquireOptions options{.maxConsecutiveHold = 100ms, .yieldFor = 5s};
   Worker a{world, world.store, "a", options};
   Worker b{world, elsewhere, "b", {}};
   a.again = b.again = false;
@@ -193,8 +193,8 @@ TEST_F(LockTurn, LastsAsLongAsItSaysWhereOthersHadTheLockInBetween) {
   EXPECT_EQ(b.sections, 2);
 }
 
-TEST_F(LockTurn, NeverMakesABoundedWaitFail) {
-  const AcquireOptions options{.waitFor = 300ms, .turn = 0ms, .rest = 5s};
+TEST_F(LockYield, neverMakesABoundedWaitFail) {
+  const AcquireOptions options{.waitFor = 300ms, .maxConsecutiveHold = 0ms, .yieldFor = 5s};
   Worker a{world, world.store, "a", options};
   a.again = false;
   for (int i = 0; i < 2; ++i) {
@@ -202,21 +202,21 @@ TEST_F(LockTurn, NeverMakesABoundedWaitFail) {
     world.pass(400ms);
   }
   EXPECT_EQ(a.sections, 2);
-  EXPECT_GE(a.longestWait(), 200ms) << "it rested as long as it could";
+  EXPECT_GE(a.longestWait(), 200ms) << "it yielded as long as it could";
   EXPECT_TRUE(world.tryNow(a.client(), "hot", options).has_value());
 }
 
-TEST_F(LockTurn, IsCheckedWithTheOtherOptions) {
+TEST_F(LockYield, isCheckedWithTheOtherOptions) {
   const auto client = world.makeClient("a");
-  const auto refused = world.tryNow(*client, "hot", {.turn = -1ms, .rest = 25h});
+  const auto refused = world.tryNow(*client, "hot", {.maxConsecutiveHold = -1ms, .yieldFor = 25h});
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error().code, LockErrc::invalidOptions);
   ASSERT_EQ(refused.error().faults.size(), 2U);
-  EXPECT_EQ(refused.error().faults[0].field, "turn");
-  EXPECT_EQ(refused.error().faults[1].field, "rest");
-  const auto alone = world.tryNow(*client, "hot", {.rest = 1s});
+  EXPECT_EQ(refused.error().faults[0].field, "maxConsecutiveHold");
+  EXPECT_EQ(refused.error().faults[1].field, "yieldFor");
+  const auto alone = world.tryNow(*client, "hot", {.yieldFor = 1s});
   ASSERT_TRUE(alone.has_error());
-  EXPECT_NE(alone.error().message.find("without turn"), std::string::npos) << alone.error().message;
+  EXPECT_NE(alone.error().message.find("without maxConsecutiveHold"), std::string::npos) << alone.error().message;
   world.blocking([&] { return client->close(); });
 }
 
