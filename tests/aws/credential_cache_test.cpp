@@ -48,6 +48,7 @@ class CacheTest : public AwsTest {
     cache.replace(std::move(refused), timeout, [promise](Result result) { promise->set_value(std::move(result)); });
     return promise->get_future();
   }
+  /// Not as support/eventually.hpp: a thread that waits here computes, and one test compares others with it.
   template <class Condition>
   static bool eventually(Condition condition) {
     const auto end = Clock::now() + 20s;

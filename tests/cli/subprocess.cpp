@@ -9,14 +9,11 @@
 #include <stdexcept>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
 namespace tenure::test {
 namespace {
-
-using std::chrono::steady_clock;
 
 [[noreturn]] void becomeChild(const std::vector<std::string>& command, const SubprocessOptions& options, int out,
                               int err) {
@@ -41,15 +38,6 @@ void takeAvailable(int fd, std::string& into) {
 }
 
 }  // namespace
-
-bool eventually(const std::function<bool()>& condition, milliseconds bound) {
-  const auto end = steady_clock::now() + bound;
-  while (!condition()) {
-    if (steady_clock::now() >= end) return false;
-    std::this_thread::sleep_for(milliseconds{1});  // between looks
-  }
-  return true;
-}
 
 Subprocess::Subprocess(const std::vector<std::string>& command, const SubprocessOptions& options) {
   int out[2], err[2];

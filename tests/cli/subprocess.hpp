@@ -2,12 +2,13 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
+
+#include "support/eventually.hpp"
 
 namespace tenure::test {
 
@@ -16,8 +17,7 @@ using std::chrono::milliseconds;
 /// Generous: only a process that hangs reaches it.
 inline constexpr milliseconds patience{20'000};
 
-/// Checks repeatedly until `condition` holds; false if it did not hold in time.
-[[nodiscard]] bool eventually(const std::function<bool()>& condition, milliseconds bound = patience);
+inline constexpr Eventually eventually{patience};
 
 struct SubprocessOptions {
   std::map<std::string, std::string> environment{};  ///< added

@@ -16,6 +16,7 @@
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
+#include "support/eventually.hpp"
 #include "support/forwarding_store.hpp"
 #include "support/lateness_probe.hpp"
 
@@ -106,11 +107,7 @@ nanoseconds timeOf(const Call& call) {
   return elapsedForHolder(from, readClock());
 }
 
-bool eventually(const std::function<bool()>& done) {
-  const auto giveUp = std::chrono::steady_clock::now() + 30s;
-  while (!done() && std::chrono::steady_clock::now() < giveUp) std::this_thread::yield();
-  return done();
-}
+constexpr Eventually eventually{30s};
 
 class LockBounds : public testing::Test {
  protected:

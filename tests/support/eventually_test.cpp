@@ -1,0 +1,49 @@
+#include "support/eventually.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+constexpr Eventually eventually{20ms};
+
+TEST(Eventually, looksOnceAtLeastAndNoMoreOnceTheConditionHolds) {
+  int looks = 0;
+  EXPECT_TRUE(eventually([&] { return ++looks == 1; }, 0ms));
+  EXPECT_EQ(looks, 1);
+  EXPECT_FALSE(eventually([&] { return ++looks == 0; }, 0ms));
+  EXPECT_EQ(looks, 2);
+}
+
+TEST(Eventually, isTrueWhenAnotherThreadMakesItSo) {
+  for (const std::chrono::milliseconds after : {0ms, 30ms}) {  // while it looks all the time, and later
+    std::atomic<bool> done{false};
+    std::thread other{[&] {
+      const auto from = steady_clock::now();
+      while (steady_clock::now() - from < after) std::this_thread::yield();
+      done = true;
+    }};
+    EXPECT_TRUE(eventually([&] { return done.load(); }, 30s));
+    other.join();
+  }
+}
+
+TEST(Eventually, isFalseAfterTheBoundAndNotBefore) {
+  const auto never = [] { return false; };
+  const auto from = steady_clock::now();
+  EXPECT_FALSE(eventually(never));
+  EXPECT_GE(steady_clock::now() - from, 20ms) << "the usual one";
+  const auto second = steady_clock::now();
+  EXPECT_FALSE(eventually(never, 40ms));
+  EXPECT_GE(steady_clock::now() - second, 40ms) << "the given one";
+}
+
+}  // namespace
+}  // namespace tenure::test
