@@ -111,14 +111,14 @@ TEST_F(RevokeReasons, recordMissing) {
 TEST_F(RevokeReasons, storeUnreachableByErrors) {
   const Candidate a = stage_.leader("a");
   a.store->setError({ErrorClass::credentials, "access denied to table leases"});
-  a.store->setAll(Fault::fail);
+  a.store->setAll(Fault::rejected);
   expectRevoked(a, RevokeReason::storeUnreachable, "access denied to table leases");
   expectNextTerm(a);
 }
 
 TEST_F(RevokeReasons, storeUnreachableByAStoreThatHangs) {
   const Candidate a = stage_.leader("a");
-  a.store->setAll(Fault::hangBefore);
+  a.store->setAll(Fault::neverLost);
   expectRevoked(a, RevokeReason::storeUnreachable, "did not answer");
   expectNextTerm(a);
 }

@@ -12,8 +12,8 @@
 
 #include <tenure/election/leader_elector.hpp>
 
-#include "election/fault_store.hpp"
 #include "support/eventually.hpp"
+#include "support/fault_store.hpp"
 #include "support/manual_scheduler.hpp"
 
 namespace tenure::test {

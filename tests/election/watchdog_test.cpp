@@ -10,7 +10,6 @@
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "election/fault_store.hpp"
 #include "election/stage.hpp"
 #include "lockcore/child_process.hpp"
 #include "support/forwarding_store.hpp"
@@ -157,7 +156,7 @@ TEST(Watchdog, aBlockedLogSinkTakesNoStopTokenAway) {
                                                      if (armed) gate.wait();
                                                    }}};
     armed = true;
-    store->setAll(Fault::fail);  // a doubt is logged
+    store->setAll(Fault::rejected);  // a doubt is logged
     EXPECT_TRUE(eventually([&] { return gate.entered(); }));
     const auto late = leader.latenessAfter(leader.term().state());
     EXPECT_FALSE(leader.term().leads());
