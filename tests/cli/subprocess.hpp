@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/eventually.hpp"
+#include "support/launched_process.hpp"
 
 namespace tenure::test {
 
@@ -30,11 +31,11 @@ class Subprocess {
   explicit Subprocess(const std::vector<std::string>& command, const SubprocessOptions& options = {});
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
-  /// SIGCONT and SIGKILL if it still runs.
+  /// SIGKILL if it still runs.
   ~Subprocess();
 
-  [[nodiscard]] pid_t id() const noexcept { return id_; }
-  void signal(int signal) const;
+  [[nodiscard]] pid_t id() const noexcept { return process_->id(); }
+  void signal(int signal) const { process_->signal(signal); }
 
   /// Its output so far.
   [[nodiscard]] const std::string& output();
@@ -51,10 +52,9 @@ class Subprocess {
  private:
   void drain();
 
-  pid_t id_{-1};
+  std::optional<LaunchedProcess> process_{};
   int out_{-1}, err_{-1};
   std::string output_, errors_;
-  std::optional<int> result_;
 };
 
 /// The result of a finished program.
