@@ -107,7 +107,7 @@ nanoseconds timeOf(const Call& call) {
   return elapsedForHolder(from, readClock());
 }
 
-constexpr Eventually eventually{30s};
+constexpr Eventually eventually{30s, 0s};
 
 class LockBounds : public testing::Test {
  protected:

@@ -50,7 +50,7 @@ struct AddressBookTest : testing::Test {
     const std::lock_guard lock{shared->mutex};
     return shared->running.size();
   }
-  static constexpr test::Eventually eventually{10s};
+  static constexpr test::Eventually eventually{10s, 0s};
   void find() {
     scheduler->post([this] { book.find("a.test", [this](const LookupResult& result) { found.push_back(result); }); });
     scheduler->runReady();

@@ -46,6 +46,6 @@ inline net::Origin tlsAt(std::uint16_t port, std::string host = "127.0.0.1") { r
 
 inline net::IpAddress ip(const std::string& text) { return net::parseIpAddress(text).value(); }
 
-inline constexpr Eventually eventually{10s};
+inline constexpr Eventually eventually{10s, 0s};
 
 }  // namespace tenure::test

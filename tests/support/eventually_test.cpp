@@ -23,16 +23,22 @@ TEST(Eventually, looksOnceAtLeastAndNoMoreOnceTheConditionHolds) {
 }
 
 TEST(Eventually, isTrueWhenAnotherThreadMakesItSo) {
-  for (const std::chrono::milliseconds after : {0ms, 30ms}) {  // while it looks all the time, and later
+  for (const auto between : {0ms, 1ms}) {
+    std::atomic<int> looks{0};
     std::atomic<bool> done{false};
     std::thread other{[&] {
-      const auto from = steady_clock::now();
-      while (steady_clock::now() - from < after) std::this_thread::yield();
+      while (looks < 3) std::this_thread::yield();
       done = true;
     }};
-    EXPECT_TRUE(eventually([&] { return done.load(); }, 30s));
+    EXPECT_TRUE((Eventually{30s, between}([&] { return ++looks, done.load(); })));
     other.join();
   }
+}
+
+TEST(Eventually, sleepsBetweenItsLooks) {
+  int looks = 0;
+  EXPECT_FALSE((Eventually{20ms, 10ms}([&] { return ++looks == 0; })));
+  EXPECT_LE(looks, 3);
 }
 
 TEST(Eventually, isFalseAfterTheBoundAndNotBefore) {
