@@ -1,42 +1,15 @@
 """The acts of `scripts/demo --zombie`: a leader is frozen between its check and its write, and wakes after the takeover."""
 
 import os
-import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
-import time
 
 import demo_run
+import redis_server
 
 RESOURCES = ("SQLite", "file", "Redis")
 UNFENCED = "unfenced file"
-
-
-class Redis:
-    """A server of the demo's own, on a socket in its directory."""
-
-    def __init__(self, directory):
-        self.socket = os.path.join(directory, "redis.sock")
-        # Debian's redis-tools has no redis-server, but redis-check-rdb is the same program. argv[0] decides what it does.
-        self._process = subprocess.Popen(
-            ["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", directory, "--save", "", "--appendonly",
-             "yes", "--appendfsync", "always", "--loglevel", "warning"],
-            executable=shutil.which("redis-check-rdb"), stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
-        while self.ask("PING") != ["PONG"]:
-            if time.monotonic() > deadline:
-                raise TimeoutError("waited for Redis")
-            time.sleep(0.02)
-
-    def ask(self, *words):
-        done = subprocess.run(["redis-cli", "-s", self.socket, *words], capture_output=True, text=True, check=False)
-        return done.stdout.splitlines()
-
-    def end(self):
-        self._process.kill()
-        self._process.wait()
 
 
 class Zombie(demo_run.Demo):
@@ -46,7 +19,7 @@ class Zombie(demo_run.Demo):
     PATIENCE_S = 60
 
     def __init__(self, options, directory):
-        self.redis = Redis(directory)
+        self.redis = redis_server.RedisServer(directory)
         super().__init__(options, directory)
         self.zombie, self.token_of_zombie = None, 0
         self.contents = {}

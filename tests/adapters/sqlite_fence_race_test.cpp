@@ -3,11 +3,10 @@
 #include <barrier>
 #include <csignal>
 #include <cstdlib>
-#include <spawn.h>
+#include <memory>
 #include <string>
-#include <sys/wait.h>
 #include <thread>
-#include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,6 +14,7 @@
 #include <tenure/lockcore/clock.hpp>
 
 #include "adapters/ledger.hpp"
+#include "support/launched_process.hpp"
 #include "support/seeded_random.hpp"
 #include "support/temp_dir.hpp"
 
@@ -100,30 +100,11 @@ TEST_F(SqliteFenceRace, noStaleWriteIsAcceptedWhenTwoThreadsRace) {
   RecordProperty("stale", stale);
 }
 
-/// A process of the helper program; it is killed when the object is destroyed.
-class Writer {
- public:
-  Writer(const std::string& file, const std::string& tokens, const std::string& holder) {
-    std::string arguments[] = {TENURE_FENCE_WRITER, file, tokens, holder};
-    char* argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), arguments[3].data(), nullptr};
-    if (posix_spawn(&pid_, argv[0], nullptr, nullptr, argv, environ) != 0) throw std::runtime_error{"posix_spawn"};
-  }
-  ~Writer() { kill(); }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-
-  /// SIGKILL. True if that ended it: it had no error of its own.
-  bool kill() {
-    if (pid_ < 0) return true;
-    ::kill(pid_, SIGKILL);
-    int status = 0;
-    waitpid(std::exchange(pid_, -1), &status, 0);
-    return WIFSIGNALED(status);
-  }
-
- private:
-  pid_t pid_{-1};
-};
+/// True if that ended it: it had no error of its own.
+bool killed(test::LaunchedProcess& writer) {
+  writer.signal(SIGKILL);
+  return writer.wait() == 128 + SIGKILL;
+}
 
 class SqliteFenceCrash : public SqliteFenceRace {
  protected:
@@ -131,8 +112,10 @@ class SqliteFenceCrash : public SqliteFenceRace {
     tokens_.exec(
         "PRAGMA journal_mode = WAL; CREATE TABLE counter(token INTEGER NOT NULL); INSERT INTO counter VALUES(0)");
   }
-  [[nodiscard]] std::unique_ptr<Writer> start(const std::string& holder) const {
-    return std::make_unique<Writer>(file_, directory_.file("tokens.db"), holder);
+  /// A process of the helper program.
+  [[nodiscard]] std::unique_ptr<test::LaunchedProcess> start(const std::string& holder) const {
+    const std::vector<std::string> command{TENURE_FENCE_WRITER, file_, directory_.file("tokens.db"), holder};
+    return std::make_unique<test::LaunchedProcess>(command);
   }
   [[nodiscard]] bool waitForRows(std::int64_t more) const {
     const std::int64_t wanted = rows() + more;
@@ -148,15 +131,15 @@ class SqliteFenceCrash : public SqliteFenceRace {
 
 TEST_F(SqliteFenceCrash, theLedgerStaysSoundWhenWritersAreKilledInTheMiddle) {
   test::SeededRandom random{20261121};
-  std::unique_ptr<Writer> writers[] = {start("a-0"), start("b-0")};
+  std::unique_ptr<test::LaunchedProcess> writers[] = {start("a-0"), start("b-0")};
   for (int round = 1; round <= 40; ++round) {
     ASSERT_TRUE(waitForRows(static_cast<std::int64_t>(1 + random.below(30)))) << "round " << round;
     const std::size_t victim = random.below(2);
-    ASSERT_TRUE(writers[victim]->kill()) << "round " << round << ": the writer ended by itself";
+    ASSERT_TRUE(killed(*writers[victim])) << "round " << round << ": the writer ended by itself";
     ASSERT_EQ(test::faultsOfLedger(reader_), std::vector<std::string>{}) << "round " << round;
     writers[victim] = start((victim == 0 ? "a-" : "b-") + std::to_string(round));
   }
-  for (auto& writer : writers) EXPECT_TRUE(writer->kill());
+  for (auto& writer : writers) EXPECT_TRUE(killed(*writer));
   EXPECT_EQ(test::faultsOfLedger(reader_), std::vector<std::string>{});
   EXPECT_GT(reader_.number("SELECT count(DISTINCT holder) FROM ledger"), 10);
 }

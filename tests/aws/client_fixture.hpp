@@ -8,6 +8,7 @@
 #include "lockcore/aws/make_json_client.hpp"
 #include "lockcore/aws/service_access.hpp"
 #include "stub_dynamodb.hpp"
+#include "support/eventually.hpp"
 
 namespace tenure::aws::test {
 
@@ -46,16 +47,7 @@ class ClientTest : public AwsTest {
     return start(client, timeout).get();
   }
 
-  /// True as soon as `done`; false if it was not done within a bound that only a broken program reaches.
-  template <class Condition>
-  static bool eventually(Condition done) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
-    while (std::chrono::steady_clock::now() < end) {
-      if (done()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds{1});  // between looks
-    }
-    return false;
-  }
+  static constexpr tenure::test::Eventually eventually{std::chrono::seconds{30}};
 
   std::atomic<std::int64_t> serverWall_{noon};
   StubDynamoDb dynamo_{[this] { return serverWall_.load(); }};

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "aws_world.hpp"
+#include "support/eventually.hpp"
 
 namespace tenure::aws::test {
 namespace {
@@ -48,12 +49,8 @@ class CacheTest : public AwsTest {
     cache.replace(std::move(refused), timeout, [promise](Result result) { promise->set_value(std::move(result)); });
     return promise->get_future();
   }
-  template <class Condition>
-  static bool eventually(Condition condition) {
-    const auto end = Clock::now() + 20s;
-    while (!condition() && Clock::now() < end) std::this_thread::yield();
-    return condition();
-  }
+  /// A thread that waits here computes, and one test compares others with it.
+  static constexpr tenure::test::Eventually eventually{20s, 0s};
 
   std::atomic<int> fetches_{0};
   std::atomic<int> warnings_{0};

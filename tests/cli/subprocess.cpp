@@ -8,18 +8,14 @@
 #include <poll.h>
 #include <stdexcept>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
 namespace tenure::test {
 namespace {
 
-using std::chrono::steady_clock;
-
-[[noreturn]] void becomeChild(const std::vector<std::string>& command, const SubprocessOptions& options, int out,
-                              int err) {
+/// In the child.
+void prepare(const SubprocessOptions& options, int out, int err) {
   const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(null, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
@@ -27,12 +23,6 @@ using std::chrono::steady_clock;
   for (const auto& [name, value] : options.environment)
     setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): after fork
   if (!options.workingDirectory.empty() && chdir(options.workingDirectory.c_str()) != 0) _exit(99);
-  std::vector<char*> argv;
-  argv.reserve(command.size() + 1);
-  for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  execvp(argv[0], argv.data());
-  _exit(99);
 }
 
 void takeAvailable(int fd, std::string& into) {
@@ -42,15 +32,6 @@ void takeAvailable(int fd, std::string& into) {
 
 }  // namespace
 
-bool eventually(const std::function<bool()>& condition, milliseconds bound) {
-  const auto end = steady_clock::now() + bound;
-  while (!condition()) {
-    if (steady_clock::now() >= end) return false;
-    std::this_thread::sleep_for(milliseconds{1});  // between looks
-  }
-  return true;
-}
-
 Subprocess::Subprocess(const std::vector<std::string>& command, const SubprocessOptions& options) {
   int out[2], err[2];
   if (pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 || pipe2(err, O_CLOEXEC | O_NONBLOCK) != 0) {
@@ -59,27 +40,17 @@ Subprocess::Subprocess(const std::vector<std::string>& command, const Subprocess
   // Only our ends are non-blocking: each end has its own file description, and the flag belongs to that.
   fcntl(out[1], F_SETFL, 0);
   fcntl(err[1], F_SETFL, 0);
-  id_ = fork();
-  if (id_ == 0) becomeChild(command, options, out[1], err[1]);
+  process_.emplace(command, [&] { prepare(options, out[1], err[1]); });
   close(out[1]);
   close(err[1]);
   out_ = out[0];
   err_ = err[0];
-  if (id_ < 0) throw std::runtime_error("fork failed");  // so no other member function ever signals "process -1"
 }
 
 Subprocess::~Subprocess() {
-  if (!result_) {
-    kill(id_, SIGCONT);
-    kill(id_, SIGKILL);
-    waitpid(id_, nullptr, 0);
-  }
+  process_.reset();
   close(out_);
   close(err_);
-}
-
-void Subprocess::signal(int signal) const {
-  if (!result_ && id_ > 1) kill(id_, signal);
 }
 
 void Subprocess::drain() {
@@ -118,17 +89,14 @@ bool Subprocess::saysOnStderr(const std::string& text, milliseconds bound) {
 
 int Subprocess::wait(milliseconds bound) {
   static_cast<void>(eventually([this] { return !running(); }, bound));
+  const int code = process_->result().value_or(-1);
   drain();
-  return result_.value_or(-1);
+  return code;
 }
 
 bool Subprocess::running() {
   drain();  // a full pipe would block the process
-  int status = 0;
-  if (!result_ && waitpid(id_, &status, WNOHANG) == id_) {
-    result_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-  return !result_;
+  return !process_->result();
 }
 
 Finished runToEnd(const std::vector<std::string>& command, const SubprocessOptions& options, milliseconds bound) {

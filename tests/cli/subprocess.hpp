@@ -2,12 +2,14 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
+
+#include "support/eventually.hpp"
+#include "support/launched_process.hpp"
 
 namespace tenure::test {
 
@@ -16,8 +18,7 @@ using std::chrono::milliseconds;
 /// Generous: only a process that hangs reaches it.
 inline constexpr milliseconds patience{20'000};
 
-/// Checks repeatedly until `condition` holds; false if it did not hold in time.
-[[nodiscard]] bool eventually(const std::function<bool()>& condition, milliseconds bound = patience);
+inline constexpr Eventually eventually{patience};
 
 struct SubprocessOptions {
   std::map<std::string, std::string> environment{};  ///< added
@@ -30,11 +31,11 @@ class Subprocess {
   explicit Subprocess(const std::vector<std::string>& command, const SubprocessOptions& options = {});
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
-  /// SIGCONT and SIGKILL if it still runs.
+  /// SIGKILL if it still runs.
   ~Subprocess();
 
-  [[nodiscard]] pid_t id() const noexcept { return id_; }
-  void signal(int signal) const;
+  [[nodiscard]] pid_t id() const noexcept { return process_->id(); }
+  void signal(int signal) const { process_->signal(signal); }
 
   /// Its output so far.
   [[nodiscard]] const std::string& output();
@@ -51,10 +52,9 @@ class Subprocess {
  private:
   void drain();
 
-  pid_t id_{-1};
+  std::optional<LaunchedProcess> process_{};
   int out_{-1}, err_{-1};
   std::string output_, errors_;
-  std::optional<int> result_;
 };
 
 /// The result of a finished program.

@@ -48,7 +48,7 @@ class InEachCallback : public testing::TestWithParam<Moment> {
   void provoke(const Candidate& a) {
     a->start();
     (void)stage_.advanceUntil([&] { return done_ || record_.count("elected") == 1; });
-    a.store->set(Operation::renew, Fault::fail);
+    a.store->set(Operation::renew, Fault::rejected);
     (void)stage_.advanceUntil([&] { return done_.load(); }, 1'500ms);
     a.store->set(Operation::renew, Fault::none);
     (void)stage_.advanceUntil([&] { return done_.load(); }, 2s);
@@ -241,15 +241,15 @@ TEST_F(Callbacks, aStoreThatThrowsInItsSideJobsIsCompetedOnAllTheSame) {
     std::shared_ptr<void> follow(const LeaseRecord&, std::function<void(RecordVersion)>) override { return nullptr; }
   };
   const Candidate a = stage_.candidate("a");
-  a.store->throwInWatch();
-  a.store->setDeathNotice([]() -> std::shared_ptr<DeathNotice> { throw std::runtime_error{"thrown by deathNotice"}; });
+  a.store->onWatch = [](const auto&) -> std::shared_ptr<void> { throw std::runtime_error{"thrown by watch"}; };
+  a.store->onDeathNotice = []() -> std::shared_ptr<DeathNotice> { throw std::runtime_error{"thrown by deathNotice"}; };
   a->start();
   EXPECT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }));
   EXPECT_TRUE(stage_.logged("thrown by deathNotice"));
   EXPECT_TRUE(stage_.logged("thrown by watch"));
 
   const Candidate b = stage_.candidate("b", [](GroupOptions& options) { options.group = "other"; });
-  b.store->setDeathNotice([] { return std::make_shared<Beacons>(); });
+  b.store->onDeathNotice = [] { return std::make_shared<Beacons>(); };
   b->start();
   EXPECT_TRUE(eventually([&] { return stage_.logged("thrown by beacon"); }));
   EXPECT_TRUE(eventually([&] {

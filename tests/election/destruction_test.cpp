@@ -28,7 +28,7 @@ TEST_F(Destruction, withoutStartAsksNothingOfTheStore) {
   const auto store = a.store;
   a.elector.reset();
   stage_.settle();
-  EXPECT_EQ(store->calls(), 0);
+  EXPECT_EQ(store->calls(), 0U);
 }
 
 TEST_F(Destruction, waitsForACallbackThatIsRunning) {
@@ -183,7 +183,7 @@ TEST_F(Destruction, tellsNoSecondEndWhileTheReleaseHangs) {
   Candidate a = stage_.threaded("a", record.terms(), brief);
   a->start();
   ASSERT_TRUE(stage_.advanceUntil([&] { return record.count("elected") == 1; }));
-  a.store->set(Operation::release, Fault::hangBefore);
+  a.store->set(Operation::release, Fault::neverLost);
   a->requestStop();
   ASSERT_TRUE(eventually([&] {
     stage_.settle();
@@ -219,7 +219,7 @@ TEST_F(Destruction, leavesNoTimerAndAsksNothingMore) {
   const auto store = a.store;
   a.elector.reset();
   stage_.settle();
-  const int calls = store->calls();
+  const auto calls = store->calls();
   stage_.advance(60s);
   EXPECT_EQ(store->calls(), calls);
   EXPECT_EQ(stage_.clock->timers(), 0U);

@@ -76,7 +76,7 @@ TEST_F(DynamoDbElection, ACandidateThatIsCutOffIsFollowedWhenItsLeaseIsOver) {
   ASSERT_TRUE(led(first));
   Member& second = add("second");
   ASSERT_TRUE(eventually([&] { return second.elector->status().lease.leader.has_value(); }));
-  cut->setAll(Fault::hangBefore);
+  cut->setAll(Fault::neverLost);
   const Instant silent = readClock();
   ASSERT_TRUE(eventually([&] { return second.elector->isLeader(); }));
   const auto took = elapsedForHolder(silent, readClock());
@@ -134,7 +134,7 @@ TEST_F(DynamoDbElection, ACandidateThatComesAfterTheDeletionNeverLeadsBesideTheL
   const auto cut = std::make_shared<FaultStore>(store(), sharedScheduler());
   Member& first = add("first", cut);
   ASSERT_TRUE(led(first));
-  cut->setAll(Fault::hangBefore);
+  cut->setAll(Fault::neverLost);
   erase("elected");
   const Instant erased = readClock();
   Member& second = add("second");

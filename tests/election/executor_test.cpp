@@ -136,7 +136,7 @@ TEST(Executors, aSlowOneGetsTheStopTokenBeforeOnElected) {
   a->start();
   for (int i = 0; i < 100 && !a->isLeader(); ++i) stage.clock->advance(10ms);
   ASSERT_TRUE(a->isLeader());
-  a.store->setAll(Fault::fail);
+  a.store->setAll(Fault::rejected);
   stage.clock->advance(5s);  // the whole term passes before the executor runs it
   ASSERT_FALSE(a->isLeader());
   a->requestStop();

@@ -10,7 +10,6 @@
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "election/fault_store.hpp"
 #include "election/stage.hpp"
 
 namespace tenure::test {
@@ -44,7 +43,7 @@ class Fork : public testing::Test {
 
   void expectParentUnaffected() {
     EXPECT_TRUE(elector_->isLeader());
-    const int renewals = store_->calls(Operation::renew);
+    const auto renewals = store_->calls(Operation::renew);
     EXPECT_TRUE(eventually([&] { return store_->calls(Operation::renew) > renewals; })) << "renewed no more";
     EXPECT_EQ(record_.lines(), std::vector<std::string>{"elected 1"});
     EXPECT_EQ(elector_->stop(), ReleaseResult::released);

@@ -54,9 +54,9 @@ TEST_F(Notices, aStandbyIsToldOfTheLeaderAndItsEnd) {
 
 TEST_F(Notices, aDoubtIsToldOnceAndThenItsEnd) {
   const Candidate a = watchedLeader("a");
-  a.store->set(Operation::renew, Fault::fail);
+  a.store->set(Operation::renew, Fault::rejected);
   stage_.advance(2s);
-  EXPECT_GT(a.store->calls(Operation::renew), 3);
+  EXPECT_GT(a.store->calls(Operation::renew), 3U);
   EXPECT_EQ(record_.count("in doubt"), 1);
   EXPECT_TRUE(a->status().lease.inDoubt);
   EXPECT_TRUE(a->isLeader());
@@ -78,7 +78,7 @@ TEST_F(Notices, aDoubtSaysWhatIsWrongAndHowLongIsLeft) {
   a = stage_.candidateWith("a", std::move(listener));
   a->start();
   ASSERT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }));
-  a.store->set(Operation::renew, Fault::fail);
+  a.store->set(Operation::renew, Fault::rejected);
   ASSERT_TRUE(stage_.advanceUntil([&] { return told.has_value(); }));
   EXPECT_EQ(told->error.message, "injected fault");
   EXPECT_EQ(told->remaining, left);
@@ -88,7 +88,7 @@ TEST_F(Notices, aDoubtSaysWhatIsWrongAndHowLongIsLeft) {
 TEST_F(Notices, renewalsDuringABlockedCallAreToldOnce) {
   const Candidate a = watchedLeader("a");
   advanceBlocked(10s);
-  EXPECT_GE(a.store->calls(Operation::renew), 9);
+  EXPECT_GE(a.store->calls(Operation::renew), 9U);
   stage_.settle();
   EXPECT_EQ(record_.count("renewed"), 1);
 }
@@ -96,7 +96,7 @@ TEST_F(Notices, renewalsDuringABlockedCallAreToldOnce) {
 TEST_F(Notices, aDoubtDuringABlockedCallIsToldBeforeTheRenewalThatEndedIt) {
   const Candidate a = watchedLeader("a");
   advanceBlocked(1'500ms);  // a renewal waits to be reported
-  a.store->set(Operation::renew, Fault::fail);
+  a.store->set(Operation::renew, Fault::rejected);
   advanceBlocked(1'000ms);
   a.store->set(Operation::renew, Fault::none);
   advanceBlocked(3'000ms);
@@ -107,7 +107,7 @@ TEST_F(Notices, aDoubtDuringABlockedCallIsToldBeforeTheRenewalThatEndedIt) {
 TEST_F(Notices, aCallThatNeverReturnsDoesNotPileThemUp) {
   const Candidate a = watchedLeader("a");
   for (int doubt = 0; doubt < 500; ++doubt) {
-    a.store->set(Operation::renew, Fault::fail);
+    a.store->set(Operation::renew, Fault::rejected);
     advanceBlocked(1'100ms);
     a.store->set(Operation::renew, Fault::none);
     advanceBlocked(500ms);
@@ -147,7 +147,7 @@ TEST_F(Notices, statusTellsTheStandbyWhoLeads) {
 
   b->start();
   stage_.advance(1'010ms);
-  b.store->set(Operation::read, Fault::fail);
+  b.store->set(Operation::read, Fault::rejected);
   stage_.advance(1'500ms);
   status = b->status();
   EXPECT_EQ(status.group, "stage");

@@ -40,7 +40,7 @@ TEST_F(RealTime, aStoreThatHangsCostsTheTermOnTime) {
   auto a = elector("a", record);
   ASSERT_TRUE(eventually([&] { return record.count("elected") == 1; }));
   const Leadership term = record.term();
-  store_->setAll(Fault::hangBefore);
+  store_->setAll(Fault::neverLost);
   const Instant hung = readClock();
   ASSERT_TRUE(eventually([&] { return record.count("revoked") == 1; }));
   EXPECT_FALSE(term.leads());
@@ -55,7 +55,7 @@ TEST_F(RealTime, stopTakesNoLongerThanItSays) {
   Record record;
   auto a = elector("a", record);
   ASSERT_TRUE(eventually([&] { return record.count("elected") == 1; }));
-  store_->setAll(Fault::hangBefore);
+  store_->setAll(Fault::neverLost);
   const Instant asked = readClock();
   EXPECT_EQ(a->stop(), ReleaseResult::unknown);
   EXPECT_LT(elapsedForHolder(asked, readClock()), 1s + 1s + 1s + 2s) << "drain, lease, a second; two for the machine";

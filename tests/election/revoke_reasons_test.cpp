@@ -79,33 +79,19 @@ TEST_F(RevokeReasons, lostByAReportedToken) {
 }
 
 /// A store whose records vanish: the memory store never loses one.
-class Amnesia final : public LeaseStore {
+class Amnesia final : public PolledStore {
  public:
-  explicit Amnesia(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Scheduler> scheduler)
-      : behind_{std::move(behind)}, scheduler_{std::move(scheduler)} {}
+  Amnesia(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Scheduler> scheduler)
+      : PolledStore{std::move(behind)}, scheduler_{std::move(scheduler)} {}
 
-  [[nodiscard]] std::string describe() const override { return "amnesia"; }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    behind_->ensureSchema(options, std::move(handler));
-  }
-  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    behind_->read(key, options, std::move(handler));
-  }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     if (!std::exchange(forgetful, false)) return behind_->write(std::move(request), options, std::move(handler));
     scheduler_->post([handler = std::move(handler)] { handler(Conflict{std::optional<LeaseRecord>{}}); });
-  }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    behind_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    behind_->requestStepDown(key, token, options, std::move(handler));
   }
 
   bool forgetful{false};
 
  private:
-  const std::shared_ptr<LeaseStore> behind_;
   const std::shared_ptr<Scheduler> scheduler_;
 };
 
@@ -125,14 +111,14 @@ TEST_F(RevokeReasons, recordMissing) {
 TEST_F(RevokeReasons, storeUnreachableByErrors) {
   const Candidate a = stage_.leader("a");
   a.store->setError({ErrorClass::credentials, "access denied to table leases"});
-  a.store->setAll(Fault::fail);
+  a.store->setAll(Fault::rejected);
   expectRevoked(a, RevokeReason::storeUnreachable, "access denied to table leases");
   expectNextTerm(a);
 }
 
 TEST_F(RevokeReasons, storeUnreachableByAStoreThatHangs) {
   const Candidate a = stage_.leader("a");
-  a.store->setAll(Fault::hangBefore);
+  a.store->setAll(Fault::neverLost);
   expectRevoked(a, RevokeReason::storeUnreachable, "did not answer");
   expectNextTerm(a);
 }

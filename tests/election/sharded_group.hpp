@@ -14,15 +14,16 @@
 #include <tenure/election/sharded_elector.hpp>
 
 #include "election/stage.hpp"
+#include "support/forwarding_store.hpp"
 #include "support/manual_scheduler.hpp"
 
 namespace tenure::test {
 
 /// One candidate's connection to the store: it counts the calls, and can be cut.
-class Link final : public LeaseStore {
+class Link final : public PolledStore {
  public:
   Link(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Scheduler> scheduler)
-      : behind_{std::move(behind)}, scheduler_{std::move(scheduler)} {}
+      : PolledStore{std::move(behind)}, scheduler_{std::move(scheduler)} {}
 
   std::atomic<bool> cut{false};           ///< calls and answers are lost: "no connection"
   std::atomic<bool> refusesTakes{false};  ///< acquisitions of shards fail; everything else works
@@ -31,19 +32,11 @@ class Link final : public LeaseStore {
   std::atomic<bool> holdsSlotReleases{false};  ///< they are made; `late` delivers the answers
   std::function<void()> late{};
 
-  [[nodiscard]] std::string describe() const override { return behind_->describe(); }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    behind_->ensureSchema(options, std::move(handler));
-  }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override;
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override;
   void list(std::string prefix, CallOptions options, ListHandler handler) override;
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    behind_->requestStepDown(key, token, options, std::move(handler));
-  }
 
  private:
-  const std::shared_ptr<LeaseStore> behind_;
   const std::shared_ptr<Scheduler> scheduler_;
 };
 

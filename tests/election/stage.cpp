@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <thread>
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
@@ -13,15 +12,6 @@ namespace tenure::test {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-bool eventually(const std::function<bool()>& done, milliseconds bound) {
-  const Instant from = readClock();
-  while (!done()) {
-    if (elapsedForHolder(from, readClock()) > bound) return false;
-    std::this_thread::sleep_for(milliseconds{1});
-  }
-  return true;
-}
 
 void ManualExecutor::post(std::function<void()> task) {
   const std::lock_guard lock{mutex_};

@@ -12,15 +12,13 @@
 
 #include <tenure/election/leader_elector.hpp>
 
-#include "election/fault_store.hpp"
+#include "support/eventually.hpp"
+#include "support/fault_store.hpp"
 #include "support/manual_scheduler.hpp"
 
 namespace tenure::test {
 
-/// Waits for other threads: true as soon as `done`; false if it was not done within a bound that only a broken program
-/// reaches.
-[[nodiscard]] bool eventually(const std::function<bool()>& done,
-                              std::chrono::milliseconds bound = std::chrono::seconds{30});
+inline constexpr Eventually eventually{std::chrono::seconds{30}};
 
 /// Runs callbacks on the thread of the test, when the test asks for it.
 class ManualExecutor {

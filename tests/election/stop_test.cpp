@@ -21,7 +21,7 @@ TEST_F(Stop, nothingIsAskedOfTheStoreBeforeStart) {
   stage_.advance(10s);
   a->stepDown();
   stage_.settle();
-  EXPECT_EQ(a.store->calls(), 0);
+  EXPECT_EQ(a.store->calls(), 0U);
   EXPECT_EQ(a->status().lease.state, LeaseState::idle);
 }
 
@@ -31,7 +31,7 @@ TEST_F(Stop, withoutStart) {
   EXPECT_EQ(a->stop(), ReleaseResult::notHeld);
   EXPECT_THROW(a->start(), std::logic_error);
   EXPECT_THROW(a->addListener({}), std::logic_error);
-  EXPECT_EQ(a.store->calls(), 0);
+  EXPECT_EQ(a.store->calls(), 0U);
 }
 
 TEST_F(Stop, startingTwiceIsStartingOnce) {
@@ -61,7 +61,7 @@ TEST_F(Stop, ofAStandbyHasNothingToRelease) {
   stage_.advance(1s);
   EXPECT_EQ(stage_.stop(b), ReleaseResult::notHeld);
   EXPECT_TRUE(b.record->lines().empty()) << "never elected, never revoked";
-  const int calls = b.store->calls();
+  const auto calls = b.store->calls();
   stage_.advance(60s);
   EXPECT_EQ(b.store->calls(), calls);
   EXPECT_TRUE(a->isLeader());
@@ -82,23 +82,23 @@ TEST_F(Stop, doesNotReleaseUnderWorkThatDoesNotEnd) {
   while (result.wait_for(1ms) != std::future_status::ready) stage_.clock->advance(50ms);  // the executor is stuck
   EXPECT_GE(elapsedForHolder(asked, stage_.clock->now()), 3s);
   EXPECT_EQ(a->stop(), ReleaseResult::notDrained);
-  EXPECT_EQ(a.store->calls(Operation::release), 0);
+  EXPECT_EQ(a.store->calls(Operation::release), 0U);
   EXPECT_FALSE(stage_.stored()->released);
 }
 
 TEST_F(Stop, isUnknownIfTheReleaseIsNotAnswered) {
   const Candidate a = stage_.leader("a");
-  a.store->set(Operation::release, Fault::hangBefore);
+  a.store->set(Operation::release, Fault::neverLost);
   EXPECT_EQ(stage_.stop(a, 50ms), ReleaseResult::unknown);
   EXPECT_FALSE(a->isLeader());
 }
 
 TEST_F(Stop, findsThatAReleaseWithoutAnAnswerLanded) {
   const Candidate a = stage_.leader("a");
-  a.store->set(Operation::release, Fault::dropReply);
+  a.store->set(Operation::release, Fault::unknownApplied);
   a->requestStop();
   stage_.settle();
-  EXPECT_EQ(a.store->calls(Operation::release), 1);
+  EXPECT_EQ(a.store->calls(Operation::release), 1U);
   EXPECT_EQ(a->status().lease.state, LeaseState::releasing);
   a.store->set(Operation::release, Fault::none);
   EXPECT_EQ(stage_.stop(a, 10ms), ReleaseResult::released);
@@ -107,7 +107,8 @@ TEST_F(Stop, findsThatAReleaseWithoutAnAnswerLanded) {
 /// Whatever hangs, and in any state: stopping takes no longer than the drain timeout and a lease.
 TEST_F(Stop, isBoundedWithAStoreThatHangs) {
   for (const bool leading : {false, true}) {
-    for (const Fault fault : {Fault::hang, Fault::hangBefore, Fault::throwing, Fault::fail, Fault::dropRequest}) {
+    for (const Fault fault :
+         {Fault::neverApplied, Fault::neverLost, Fault::throws, Fault::rejected, Fault::unknownLost}) {
       for (const auto headStart : {0ms, 1ms, 900ms, 1'001ms, 2'000ms}) {
         SCOPED_TRACE(testing::Message() << leading << ' ' << static_cast<int>(fault) << ' ' << headStart.count());
         Stage stage;
@@ -142,7 +143,7 @@ TEST_F(Stop, calledByManyThreadsGivesAllTheSameResult) {
 TEST_F(Stop, duringAnAcquisitionReleasesWhatItWins) {
   const Candidate a = stage_.candidate("a");
   a.store->delayBy(500ms);
-  a.store->set(Operation::acquire, Fault::delay);
+  a.store->set(Operation::acquire, Fault::answeredLate);
   a->start();
   ASSERT_TRUE(stage_.advanceUntil([&] { return a.store->calls(Operation::acquire) == 1; }));
   EXPECT_EQ(stage_.stop(a, 10ms), ReleaseResult::released);
@@ -154,8 +155,8 @@ TEST_F(Stop, duringAnAcquisitionReleasesWhatItWins) {
 TEST_F(Stop, neverRevivesARecordThatItReleased) {
   const Candidate a = stage_.leader("a");
   a.store->delayBy(500ms);
-  a.store->set(Operation::renew, Fault::delay);
-  const int renewals = a.store->calls(Operation::renew);
+  a.store->set(Operation::renew, Fault::answeredLate);
+  const auto renewals = a.store->calls(Operation::renew);
   ASSERT_TRUE(stage_.advanceUntil([&] { return a.store->calls(Operation::renew) > renewals; }));
   EXPECT_EQ(stage_.stop(a, 10ms), ReleaseResult::released);
   stage_.advance(60s);

@@ -7,7 +7,6 @@
 #include <tenure/election/leader_elector.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "election/fault_store.hpp"
 #include "election/stage.hpp"
 
 namespace tenure::test {
@@ -79,7 +78,7 @@ constexpr LeaseOptions lasting{.duration = 60s, .heartbeat = 100ms, .drainTimeou
 
 void loseTheStore(Program::Work work, const LeaseOptions& lease) {
   Program program{work, lease};
-  program.store->setAll(Fault::hang);
+  program.store->setAll(Fault::neverApplied);
   program.survive(1'500ms);
 }
 

@@ -23,7 +23,7 @@ void removeRecord(Stage& stage) {
 TEST(VanishedRecord, aCandidateThatComesAfterTheDeletionNeverLeadsBesideTheLeader) {
   Stage stage;
   const Candidate leader = stage.leader("a");
-  leader.store->setAll(Fault::hangBefore);  // it does not notice this before its lease is over
+  leader.store->setAll(Fault::neverLost);  // it does not notice this before its lease is over
   removeRecord(stage);
   const Candidate newcomer = stage.candidate("b");
   newcomer->start();

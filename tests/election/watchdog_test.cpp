@@ -10,9 +10,9 @@
 #include <tenure/lockcore/asio.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
-#include "election/fault_store.hpp"
 #include "election/stage.hpp"
 #include "lockcore/child_process.hpp"
+#include "support/forwarding_store.hpp"
 #include "support/users_loop.hpp"
 
 namespace tenure::test {
@@ -26,30 +26,16 @@ constexpr nanoseconds tolerance = 100ms;
 constexpr int tries = 10;
 
 /// Its writes block while a gate is set.
-class BlockingStore final : public LeaseStore {
+class BlockingStore final : public PolledStore {
  public:
+  BlockingStore() : PolledStore{makeMemoryStore()} {}
+
   std::atomic<Gate*> gate{nullptr};
 
-  [[nodiscard]] std::string describe() const override { return "blocking"; }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    inner_->ensureSchema(options, std::move(handler));
-  }
-  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    inner_->read(key, options, std::move(handler));
-  }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     if (Gate* const closed = gate.load()) closed->wait();
-    inner_->write(std::move(request), options, std::move(handler));
+    behind_->write(std::move(request), options, std::move(handler));
   }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
-  }
-
- private:
-  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
 };
 
 /// A leader that records when its stop token fired.
@@ -170,7 +156,7 @@ TEST(Watchdog, aBlockedLogSinkTakesNoStopTokenAway) {
                                                      if (armed) gate.wait();
                                                    }}};
     armed = true;
-    store->setAll(Fault::fail);  // a doubt is logged
+    store->setAll(Fault::rejected);  // a doubt is logged
     EXPECT_TRUE(eventually([&] { return gate.entered(); }));
     const auto late = leader.latenessAfter(leader.term().state());
     EXPECT_FALSE(leader.term().leads());

@@ -1,41 +1,19 @@
 import contextlib
 import fcntl
 import os
-import shutil
+import pathlib
 import sqlite3
-import subprocess
-import time
+import sys
 import unittest
 import urllib.request
 import xml.etree.ElementTree
 
 from program import PATIENCE, ExampleTest, first_to_print
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import redis_server
+
 WROTE = r"(row|line|entry|object) (\d+) (\S+) (\d+)"
-
-
-class Redis:
-    """A server for this test. Debian's redis-tools has it under another name; the program looks at the name of its
-    start."""
-
-    def __init__(self, directory):
-        self.socket = directory / "redis.sock"
-        arguments = ["redis-server", "--port", "0", "--unixsocket", str(self.socket), "--dir", str(directory), "--save", "",
-                     "--appendonly", "yes", "--appendfsync", "always", "--loglevel", "warning"]
-        self._process = subprocess.Popen(arguments, executable=shutil.which("redis-check-rdb"), stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + PATIENCE
-        while self.ask("PING", check=False) != "PONG":
-            if time.monotonic() > deadline:
-                raise AssertionError("Redis did not come up")
-            time.sleep(0.01)
-
-    def ask(self, *words, check=True):
-        done = subprocess.run(["redis-cli", "-s", str(self.socket), *words], capture_output=True, text=True, check=check)
-        return done.stdout.rstrip("\n")
-
-    def end(self):
-        self._process.kill()
-        self._process.wait()
 
 
 class Bucket:
@@ -70,7 +48,7 @@ class FencedPipeline(ExampleTest):
 
     def setUp(self):
         super().setUp()
-        self.redis = Redis(self.directory)
+        self.redis = redis_server.RedisServer(self.directory)
         self.addCleanup(self.redis.end)
         self.bucket = None
         self.programs = []
@@ -104,7 +82,7 @@ class FencedPipeline(ExampleTest):
         with contextlib.closing(sqlite3.connect(self.directory / "orders.db")) as database:
             rows = [line for line, in database.execute("SELECT line FROM orders ORDER BY rowid")]
         lines = (self.directory / "orders.log").read_text(encoding="utf-8").splitlines()
-        found = {"row": rows, "line": lines, "entry": self.redis.ask("LRANGE", "orders", "0", "-1").splitlines()}
+        found = {"row": rows, "line": lines, "entry": self.redis.ask("LRANGE", "orders", "0", "-1")}
         if self.bucket:
             found["object"] = self.bucket.history("last-order")
         return found

@@ -6,15 +6,15 @@
 #include <vector>
 
 #include "lockcore/driver/lease_driver.hpp"
-#include "lockcore/fault_store.hpp"
 #include "lockcore/machine_harness.hpp"
+#include "lockcore/store_world.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {
 
 /// The lease is tenSecondLease() unless stated. Work ends as soon as it is told to, unless the test wants something
 /// else.
-class DriverWorld {
+class DriverWorld : public StoreWorld {
  public:
   explicit DriverWorld(std::uint64_t seed = 1, const LeaseOptions& lease = tenSecondLease()) {
     LeaseDriver::Options options{MachineOptions{key, selfName, LeaseTiming::from(lease).value()}};
@@ -26,7 +26,7 @@ class DriverWorld {
   void start() { driver->submit(event::Start{}); }
   void pass(std::chrono::nanoseconds d) { scheduler->advance(d); }
   [[nodiscard]] bool leads() const { return driver->term()->load().leadsAt(scheduler->now()); }
-  [[nodiscard]] std::optional<LeaseRecord> stored() { return store->readNow(key).value(); }
+  [[nodiscard]] std::optional<LeaseRecord> stored() { return StoreWorld::stored(key); }
 
   /// Puts a record of another candidate, which is dead, into the store.
   void putOther(bool released = false) {
@@ -40,8 +40,6 @@ class DriverWorld {
   }
 
   const LeaseKey key{"lease"};
-  std::shared_ptr<ManualScheduler> scheduler{std::make_shared<ManualScheduler>()};
-  std::shared_ptr<FaultStore> store{std::make_shared<FaultStore>(scheduler)};
   std::vector<std::string> lines;
   std::vector<std::string> notices;  // as describe() returns them
   std::vector<FencingToken> tokens;  // one for each Elected

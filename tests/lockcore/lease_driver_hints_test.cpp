@@ -81,11 +81,13 @@ TEST(LeaseDriverWatch, isAskedForOnceWhereThereIsNone) {
 TEST(LeaseDriverWatch, isInPlaceBeforeTheFirstRead) {
   DriverWorld world;
   std::size_t readsBefore = 99;
-  world.store->onWatch = [&](const std::function<void()>&) { return readsBefore = world.store->reads(), nullptr; };
+  world.store->onWatch = [&](const std::function<void()>&) {
+    return readsBefore = world.store->calls(Operation::read), nullptr;
+  };
   world.start();
   world.pass(1s);
   EXPECT_EQ(readsBefore, 0U);
-  EXPECT_GE(world.store->reads(), 1U);
+  EXPECT_GE(world.store->calls(Operation::read), 1U);
 }
 
 TEST(LeaseDriverWatch, aHintLeadsToARead) {
@@ -95,10 +97,10 @@ TEST(LeaseDriverWatch, aHintLeadsToARead) {
   world.start();
   world.pass(5s);
   world.scheduler->runReady();
-  const std::size_t reads = world.store->reads();
+  const std::size_t reads = world.store->calls(Operation::read);
   std::thread{watches.hint}.join();
   world.scheduler->runReady();
-  EXPECT_EQ(world.store->reads(), reads + 1);
+  EXPECT_EQ(world.store->calls(Operation::read), reads + 1);
   EXPECT_EQ(world.driver->status().leaderSeenAgo, 0ns);
 }
 

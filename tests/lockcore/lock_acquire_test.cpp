@@ -475,14 +475,14 @@ TEST_F(LockAcquire, afterALossTheKeyMayBeAcquiredAnewWithAHigherToken) {
 TEST_F(LockAcquire, uncontendedAcquireAndReleaseCostAReadAndTwoWritesThenTwoWrites) {
   Lock lock = world.acquireNow(*a, "orders");
   EXPECT_EQ(world.store->calls(), 2U);
-  EXPECT_EQ(world.store->reads(), 1U);
+  EXPECT_EQ(world.store->calls(Operation::read), 1U);
   world.release(lock);
   EXPECT_EQ(world.store->calls(), 3U);
   Lock again = world.acquireNow(*a, "orders");
   EXPECT_EQ(world.store->calls(), 4U) << "what this client released it takes without a look";
   world.release(again);
   EXPECT_EQ(world.store->calls(), 5U);
-  EXPECT_EQ(world.store->reads(), 1U);
+  EXPECT_EQ(world.store->calls(Operation::read), 1U);
 }
 
 TEST_F(LockAcquire, aHandOverWithinAProcessCostsTwoWritesHoweverManyWait) {
@@ -504,7 +504,7 @@ TEST_F(LockAcquire, aHandOverWithinAProcessCostsTwoWritesHoweverManyWait) {
     EXPECT_EQ(world.store->calls() - before, 2U) << "its release and the next one's acquisition, turn " << turn;
     outcome = world.begin(*clients.at(turn % clients.size()), "orders");
   }
-  EXPECT_EQ(world.store->reads(), 1U) << "the first one's, when it came";
+  EXPECT_EQ(world.store->calls(Operation::read), 1U) << "the first one's, when it came";
   EXPECT_EQ(watches, 1) << "whoever acquires without a look has nothing to be woken for";
   for (auto& client : clients) world.blocking([&] { client->close(); });
 }

@@ -8,30 +8,18 @@
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
+#include "support/forwarding_store.hpp"
+
 namespace tenure::test {
 namespace {
 
 using namespace std::chrono_literals;
 
 /// Sends hundreds of hints and then proves the death, before the caller can handle either.
-class NoisyStore final : public LeaseStore, public DeathNotice, public std::enable_shared_from_this<NoisyStore> {
+class NoisyStore final : public ForwardingStore, public DeathNotice, public std::enable_shared_from_this<NoisyStore> {
  public:
-  [[nodiscard]] std::string describe() const override { return "noisy"; }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    inner_->ensureSchema(options, std::move(handler));
-  }
-  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    inner_->read(key, options, std::move(handler));
-  }
-  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    inner_->write(std::move(request), options, std::move(handler));
-  }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
-  }
+  NoisyStore() : ForwardingStore{makeMemoryStore()} {}
+
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> hint) override {
     hint_ = std::move(hint);
     return std::make_shared<int>(0);
@@ -50,7 +38,6 @@ class NoisyStore final : public LeaseStore, public DeathNotice, public std::enab
   }
 
  private:
-  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
   std::function<void()> hint_{};
 };
 

@@ -10,38 +10,32 @@
 #include <tenure/lockcore/runtime.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
+#include "support/forwarding_store.hpp"
+
 namespace tenure::test {
 namespace {
 
 using namespace std::chrono_literals;
 
-class UnrulyStore final : public LeaseStore {
+class UnrulyStore final : public PolledStore {
  public:
+  UnrulyStore() : PolledStore{makeMemoryStore()} {}
+
   enum class Manner { keepsItsContract, throws, answersTwice };
   Manner manner{Manner::keepsItsContract};
   std::function<void()> whileItReads{};
   std::atomic<bool> throwsOnceApplied{false};  ///< the next write throws, and is applied all the same
 
-  [[nodiscard]] std::string describe() const override { return "unruly"; }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    inner_->ensureSchema(options, std::move(handler));
-  }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    inner_->read(key, options, misbehaving(std::move(handler)));
+    behind_->read(key, options, misbehaving(std::move(handler)));
     if (whileItReads) whileItReads();
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     if (!throwsOnceApplied.exchange(false)) {
-      return inner_->write(std::move(request), options, misbehaving(std::move(handler)));
+      return behind_->write(std::move(request), options, misbehaving(std::move(handler)));
     }
-    inner_->write(std::move(request), options, [](const WriteOutcome&) {});
+    behind_->write(std::move(request), options, [](const WriteOutcome&) {});
     throw std::runtime_error{"a fault of the store's"};
-  }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
   }
 
  private:
@@ -54,8 +48,6 @@ class UnrulyStore final : public LeaseStore {
       handler(outcome);
     };
   }
-
-  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
 };
 
 TEST(LockTokensOverAnUnrulyStore, aSecondAnswerChangesNothing) {
@@ -123,16 +115,15 @@ TEST(LockTokensOverAnUnrulyStore, whatItAppliedBeforeItThrewIsFound) {
 }
 
 /// As DynamoDB without the table: each call is refused until ensureSchema() has created it.
-class TablelessStore final : public LeaseStore {
+class TablelessStore final : public PolledStore {
  public:
   enum class Making { allowed, refused, takesThreeCalls };
-  explicit TablelessStore(Making making) : making_{making} {}
+  explicit TablelessStore(Making making) : PolledStore{makeMemoryStore()}, making_{making} {}
 
   /// Somebody deletes the table.
   void drop() { isThere_ = false; }
   [[nodiscard]] int asked() const { return asked_; }
 
-  [[nodiscard]] std::string describe() const override { return "tableless"; }
   void ensureSchema(CallOptions options, StatusHandler handler) override {
     const int nth = ++asked_;
     if (making_ == Making::refused) {
@@ -143,21 +134,15 @@ class TablelessStore final : public LeaseStore {
                   StoreStatus{StoreError{ErrorClass::transient, "the table is still being created"}});
     }
     isThere_ = true;
-    inner_->ensureSchema(options, std::move(handler));
+    behind_->ensureSchema(options, std::move(handler));
   }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     if (!isThere_) return tell(std::move(handler), ReadOutcome{noTable()});
-    inner_->read(key, options, std::move(handler));
+    behind_->read(key, options, std::move(handler));
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     if (!isThere_) return tell(std::move(handler), WriteOutcome{Rejected{noTable()}});
-    inner_->write(std::move(request), options, std::move(handler));
-  }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
+    behind_->write(std::move(request), options, std::move(handler));
   }
 
  private:
@@ -168,7 +153,6 @@ class TablelessStore final : public LeaseStore {
   }
 
   const Making making_;
-  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
   std::atomic<bool> isThere_{false};
   std::atomic<int> asked_{0};
 };

@@ -14,6 +14,7 @@
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "lockcore/token/lock_token_parts.hpp"
+#include "support/forwarding_store.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::test {
@@ -24,9 +25,9 @@ using namespace std::chrono_literals;
 enum class Mishap { none, lostRequest, lostReply, throttled, denied };
 
 /// Wraps a store: the next writes fail as planned, in order. Thread-safe.
-class MishapStore final : public LeaseStore {
+class MishapStore final : public PolledStore {
  public:
-  explicit MishapStore(std::shared_ptr<LeaseStore> behind) : behind_{std::move(behind)} {}
+  using PolledStore::PolledStore;
 
   void plan(std::deque<Mishap> mishaps) {
     const std::lock_guard lock{mutex_};
@@ -35,10 +36,6 @@ class MishapStore final : public LeaseStore {
   [[nodiscard]] int writes() const { return writes_; }
   [[nodiscard]] int reads() const { return reads_; }
 
-  [[nodiscard]] std::string describe() const override { return behind_->describe(); }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    behind_->ensureSchema(options, std::move(handler));
-  }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     ++reads_;
     behind_->read(key, options, std::move(handler));
@@ -60,12 +57,6 @@ class MishapStore final : public LeaseStore {
         return tell(std::move(handler), Rejected{{ErrorClass::credentials, "access denied"}});
     }
   }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    behind_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    behind_->requestStepDown(key, token, options, std::move(handler));
-  }
 
  private:
   Mishap next() {
@@ -79,7 +70,6 @@ class MishapStore final : public LeaseStore {
     sharedScheduler()->post([handler = std::move(handler), outcome = std::move(outcome)] { handler(outcome); });
   }
 
-  const std::shared_ptr<LeaseStore> behind_;
   std::mutex mutex_;
   std::deque<Mishap> planned_;  // guarded by mutex_
   std::atomic<int> writes_{0}, reads_{0};

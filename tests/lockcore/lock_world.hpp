@@ -13,8 +13,8 @@
 
 #include <tenure/lockcore/lock_client.hpp>
 
-#include "lockcore/fault_store.hpp"
 #include "lockcore/machine_harness.hpp"
+#include "lockcore/store_world.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {
@@ -46,7 +46,7 @@ class TestersLoop final : public Scheduler {
   const std::thread::id tester_{std::this_thread::get_id()};
 };
 
-class LockWorld {
+class LockWorld : public StoreWorld {
  public:
   [[nodiscard]] std::unique_ptr<LockClient> makeClient(const std::string& name = "a",
                                                        LeaseOptions lease = lockLease()) {
@@ -119,12 +119,10 @@ class LockWorld {
     settle();
     return lock.release();
   }
-  [[nodiscard]] std::optional<LeaseRecord> stored(const std::string& key) { return store->readNow({key}).value(); }
+  [[nodiscard]] std::optional<LeaseRecord> stored(const std::string& key) { return StoreWorld::stored({key}); }
 
-  std::shared_ptr<ManualScheduler> scheduler{std::make_shared<ManualScheduler>()};
   std::shared_ptr<Scheduler> loop{std::make_shared<TestersLoop>(scheduler)};
   std::shared_ptr<ManualScheduler> callbacks{std::make_shared<ManualScheduler>()};
-  std::shared_ptr<FaultStore> store{std::make_shared<FaultStore>(scheduler)};
   std::vector<std::string> lines;
   std::stop_source pending{};  ///< of the last acquisition
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "lockcore/lock_world.hpp"
+#include "support/forwarding_store.hpp"
 
 namespace tenure::test {
 namespace {
@@ -14,28 +15,9 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 /// The same store as another process sees it: clients of another store object have another line.
-class OtherProcess final : public LeaseStore {
+class OtherProcess final : public PolledStore {
  public:
-  explicit OtherProcess(std::shared_ptr<LeaseStore> behind) : behind_{std::move(behind)} {}
-  [[nodiscard]] std::string describe() const override { return behind_->describe(); }
-  void ensureSchema(CallOptions options, StatusHandler handler) override {
-    behind_->ensureSchema(options, std::move(handler));
-  }
-  void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    behind_->read(key, options, std::move(handler));
-  }
-  void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
-    behind_->write(std::move(request), options, std::move(handler));
-  }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    behind_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    behind_->requestStepDown(key, token, options, std::move(handler));
-  }
-
- private:
-  const std::shared_ptr<LeaseStore> behind_;
+  using PolledStore::PolledStore;
 };
 
 /// Takes the lock, holds it for a while, releases it, and comes again at once.

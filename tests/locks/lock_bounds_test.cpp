@@ -16,6 +16,8 @@
 #include <tenure/lockcore/lock_tokens.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
+#include "support/eventually.hpp"
+#include "support/forwarding_store.hpp"
 #include "support/lateness_probe.hpp"
 
 namespace tenure::test {
@@ -30,8 +32,10 @@ constexpr milliseconds allowedExcess{100};
 enum class Hang { nothing, schema, reads, acquisitions, releases, allFromAcquisition };
 
 /// Carries out calls of the given kinds but does not answer them; it answers when it is destroyed.
-class HangingStore final : public LeaseStore {
+class HangingStore final : public ForwardingStore {
  public:
+  HangingStore() : ForwardingStore{makeMemoryStore()} {}
+
   std::atomic<Hang> hang{Hang::nothing};
   std::atomic<int> reads{0};  ///< those that were answered
 
@@ -47,31 +51,22 @@ class HangingStore final : public LeaseStore {
     for (const auto& answer : answers) answer();
   }
 
-  [[nodiscard]] std::string describe() const override { return "hanging"; }
   void ensureSchema(CallOptions options, StatusHandler handler) override {
-    inner_->ensureSchema(options, answering<StoreStatus>(Hang::schema, std::move(handler)));
+    behind_->ensureSchema(options, answering<StoreStatus>(Hang::schema, std::move(handler)));
   }
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
-    inner_->read(key, options, answering<ReadOutcome>(Hang::reads, [this, handler](const ReadOutcome& found) {
-                   handler(found);
-                   ++reads;
-                 }));
+    behind_->read(key, options, answering<ReadOutcome>(Hang::reads, [this, handler](const ReadOutcome& found) {
+                    handler(found);
+                    ++reads;
+                  }));
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
     const bool releases = request.purpose == WriteRequest::Purpose::release;
     const Hang kind = acquires ? Hang::acquisitions : releases ? Hang::releases : Hang::nothing;
-    inner_->write(std::move(request), options, answering<WriteOutcome>(kind, std::move(handler)));
+    behind_->write(std::move(request), options, answering<WriteOutcome>(kind, std::move(handler)));
   }
-  void list(std::string prefix, CallOptions options, ListHandler handler) override {
-    inner_->list(std::move(prefix), options, std::move(handler));
-  }
-  void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
-    inner_->requestStepDown(key, token, options, std::move(handler));
-  }
-  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
-    return inner_->watch(key, std::move(hint));
-  }
+
   /// Whether somebody holds the lock; this read never hangs.
   [[nodiscard]] bool isHeld(const LeaseKey& key) {
     const auto record = recordOf(key);
@@ -83,7 +78,7 @@ class HangingStore final : public LeaseStore {
  private:
   [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) {
     std::promise<std::optional<LeaseRecord>> record;
-    inner_->read(key, {10s}, [&](const ReadOutcome& found) { record.set_value(*found); });
+    behind_->read(key, {10s}, [&](const ReadOutcome& found) { record.set_value(*found); });
     return record.get_future().get();
   }
   [[nodiscard]] bool hangs(Hang kind) {
@@ -103,7 +98,6 @@ class HangingStore final : public LeaseStore {
   std::atomic<bool> stuck_{false};
   std::mutex mutex_;
   std::vector<std::function<void()>> kept_{};  // guarded by mutex_
-  const std::shared_ptr<LeaseStore> inner_{makeMemoryStore()};
 };
 
 template <class Call>
@@ -113,11 +107,7 @@ nanoseconds timeOf(const Call& call) {
   return elapsedForHolder(from, readClock());
 }
 
-bool eventually(const std::function<bool()>& done) {
-  const auto giveUp = std::chrono::steady_clock::now() + 30s;
-  while (!done() && std::chrono::steady_clock::now() < giveUp) std::this_thread::yield();
-  return done();
-}
+constexpr Eventually eventually{30s, 0s};
 
 class LockBounds : public testing::Test {
  protected:

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/eventually.hpp"
 #include "support/manual_scheduler.hpp"
 
 namespace tenure::net {
@@ -49,15 +50,7 @@ struct AddressBookTest : testing::Test {
     const std::lock_guard lock{shared->mutex};
     return shared->running.size();
   }
-  template <class Condition>
-  [[nodiscard]] static bool eventually(const Condition& condition) {
-    const auto end = std::chrono::steady_clock::now() + 10s;
-    while (!condition()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      std::this_thread::yield();
-    }
-    return true;
-  }
+  static constexpr test::Eventually eventually{10s, 0s};
   void find() {
     scheduler->post([this] { book.find("a.test", [this](const LookupResult& result) { found.push_back(result); }); });
     scheduler->runReady();

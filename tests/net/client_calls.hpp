@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lockcore/net/client_hooks.hpp"
+#include "support/eventually.hpp"
 
 namespace tenure::test {
 
@@ -45,15 +46,6 @@ inline net::Origin tlsAt(std::uint16_t port, std::string host = "127.0.0.1") { r
 
 inline net::IpAddress ip(const std::string& text) { return net::parseIpAddress(text).value(); }
 
-/// Waits for something that another thread does.
-template <class Condition>
-[[nodiscard]] bool eventually(const Condition& condition, std::chrono::milliseconds bound = 10s) {
-  const auto end = std::chrono::steady_clock::now() + bound;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
+inline constexpr Eventually eventually{10s, 0s};
 
 }  // namespace tenure::test

@@ -1,13 +1,9 @@
 #include "adapters/redis/redis_server.hpp"
 
-#include <csignal>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdexcept>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
-#include <utility>
 
 namespace tenure::test {
 
@@ -46,7 +42,11 @@ std::vector<std::string> askRedis(redisContext& connection, const std::vector<st
 }
 
 void RedisServer::start() {
-  std::vector<std::string> words{"redis-server",
+  // Debian's redis-tools contain the server's program under this name; it looks at the name by which it was started.
+  std::vector<std::string> words{"bash",
+                                 "-c",
+                                 "exec -a redis-server redis-check-rdb \"$@\"",
+                                 "bash",
                                  "--port",
                                  "0",
                                  "--unixsocket",
@@ -63,20 +63,7 @@ void RedisServer::start() {
                                  "no",
                                  "--loglevel",
                                  "warning"};
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const pid_t parent = getpid();
-  pid_ = fork();
-  if (pid_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(127);
-    const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(null, STDOUT_FILENO);
-    // Debian's redis-tools contain the server's program under this name; it looks at the name by which it was started.
-    execvp("redis-check-rdb", argv.data());
-    _exit(127);
-  }
+  process_.emplace(words, [] { dup2(::open("/dev/null", O_WRONLY | O_CLOEXEC), STDOUT_FILENO); });
   for (int tries = 0; tries < 3'000; ++tries) {
     const RedisConnection connection{redisConnectUnix(socket().c_str())};
     if (connection && connection->err == 0) {
@@ -91,9 +78,7 @@ void RedisServer::start() {
 }
 
 void RedisServer::kill() {
-  if (pid_ < 0) return;
-  ::kill(pid_, SIGKILL);
-  waitpid(std::exchange(pid_, -1), nullptr, 0);
+  process_.reset();
   ::unlink(socket().c_str());
 }
 

@@ -3,10 +3,11 @@
 
 #include <hiredis/hiredis.h>
 #include <memory>
+#include <optional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
+#include "support/launched_process.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tenure::test {
@@ -37,7 +38,7 @@ class RedisServer {
 
  private:
   const TempDir directory_;
-  pid_t pid_{-1};
+  std::optional<LaunchedProcess> process_{};
 };
 
 }  // namespace tenure::test

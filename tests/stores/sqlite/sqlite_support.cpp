@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
-#include <thread>
 
 namespace tenure::sqlite_test {
 
@@ -50,15 +49,6 @@ std::vector<std::string> Shell::rows(const std::string& sql) {
 std::string Shell::value(const std::string& sql) {
   const std::vector<std::string> all = rows(sql);
   return all.empty() ? "(no row)" : all.front();
-}
-
-bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds atMost) {
-  const auto end = std::chrono::steady_clock::now() + atMost;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});
-  }
-  return true;
 }
 
 StoreError errorOf(const WriteOutcome& outcome) {

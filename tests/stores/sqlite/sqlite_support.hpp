@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 #include "contract/store_calls.hpp"
+#include "support/eventually.hpp"
 
 namespace tenure::sqlite_test {
 
@@ -62,9 +62,7 @@ class Shell {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-/// Waits until the condition is true; false after `atMost`. For conditions that other processes cause.
-[[nodiscard]] bool eventually(const std::function<bool()>& condition,
-                              std::chrono::milliseconds atMost = contract::patience);
+inline constexpr test::Eventually eventually{contract::patience};
 
 /// The error of an outcome that must be Rejected or Unknown; a test failure otherwise.
 [[nodiscard]] StoreError errorOf(const WriteOutcome& outcome);
