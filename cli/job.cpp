@@ -17,17 +17,18 @@ namespace {
 constexpr char goAhead = 'g';
 
 /// All of it is async-signal-safe, because this is the child of a threaded process.
-[[noreturn]] void becomeJob(ExecImage& image, const JobSpec& spec, const SignalState& signals, int gate, pid_t parent) {
+[[noreturn]] void becomeJob(ExecImage& image, const JobSpec& spec, const SignalState& signals, int barrier,
+                            pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(0);  // the parent died before the kernel knew about the death signal
   signals.restore();
   char go = 0;
-  if (read(gate, &go, 1) != 1 || go != goAhead) _exit(0);
+  if (read(barrier, &go, 1) != 1 || go != goAhead) _exit(0);
   for (const int fd : spec.inherited) fcntl(fd, F_SETFD, 0);
   if (spec.beacon >= 0) fcntl(spec.beacon, F_SETFD, 0);
   const int error = image.execute();
-  [[maybe_unused]] const ssize_t sent = write(gate, &error, sizeof error);
+  [[maybe_unused]] const ssize_t sent = write(barrier, &error, sizeof error);
   _exit(error == ENOENT ? exitNotFound : exitNotExecutable);
 }
 
@@ -42,7 +43,7 @@ Job Job::start(const JobSpec& spec, const SignalState& signals) {
   const pid_t parent = getpid();
   const pid_t child = forkFor("the job's process");
   if (child == 0) {
-    ours.reset();  // otherwise this process's death would not end the wait at the gate
+    ours.reset();  // otherwise this process's death would not end the wait at the barrier
     becomeJob(image, spec, signals, theirs.get(), parent);
   }
   setpgid(child, child);  // the child does it too: whichever is first, the group exists from then on
@@ -55,8 +56,8 @@ Job Job::start(const JobSpec& spec, const SignalState& signals) {
   }
 }
 
-Job::Job(pid_t id, UniqueFd pidfd, UniqueFd gate) noexcept
-    : id_{id}, pidfd_{std::move(pidfd)}, gate_{std::move(gate)} {}
+Job::Job(pid_t id, UniqueFd pidfd, UniqueFd barrier) noexcept
+    : id_{id}, pidfd_{std::move(pidfd)}, barrier_{std::move(barrier)} {}
 
 Job::~Job() {
   if (!pidfd_) return;  // moved from
@@ -82,12 +83,14 @@ std::optional<int> Job::takeStop() const noexcept {
   return info.si_status;
 }
 
-void Job::openGate() noexcept { [[maybe_unused]] const ssize_t sent = send(gate_.get(), &goAhead, 1, MSG_NOSIGNAL); }
+void Job::openBarrier() noexcept {
+  [[maybe_unused]] const ssize_t sent = send(barrier_.get(), &goAhead, 1, MSG_NOSIGNAL);
+}
 
 int Job::takeExecResult() noexcept {
   int error = 0;
-  const ssize_t got = read(gate_.get(), &error, sizeof error);
-  gate_.reset();
+  const ssize_t got = read(barrier_.get(), &error, sizeof error);
+  barrier_.reset();
   return got == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 

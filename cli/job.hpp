@@ -1,4 +1,4 @@
-// The command that runs while this copy leads: a child process that waits at a gate until its guard knows it.
+// The command that runs while this copy leads: a child process that waits at a barrier until its guard knows it.
 #pragma once
 
 #include <map>
@@ -20,9 +20,9 @@ struct JobSpec {
   int beacon{-1};  ///< one more: of the liveness file; the guard holds it as well; -1: none
 };
 
-/// The job leads a process group of its own. After the fork it waits at a gate, and executes the command only when the
-/// gate is opened. If this process dies meanwhile, the child just exits. So no job ever runs that the guard does not
-/// know.
+/// The job leads a process group of its own. After the fork it waits at a barrier, and executes the command only when
+/// the barrier is opened. If this process dies meanwhile, the child just exits. So no job ever runs that the guard does
+/// not know.
 ///
 /// The kernel sends it SIGTERM when the *thread* that called `start` ends (PR_SET_PDEATHSIG), so start jobs only from
 /// the main thread. The leader is reaped last, when the object is destroyed: until then its group's number is not
@@ -47,18 +47,18 @@ class Job {
   /// The signal that has stopped the leader since the last call, if any has.
   [[nodiscard]] std::optional<int> takeStop() const noexcept;
 
-  void openGate() noexcept;
+  void openBarrier() noexcept;
   /// Readable when the command was executed, or when that failed; -1 afterwards.
-  [[nodiscard]] int execDescriptor() const noexcept { return gate_.get(); }
+  [[nodiscard]] int execDescriptor() const noexcept { return barrier_.get(); }
   /// To be called when it is readable. Zero: the command runs; else the errno of exec.
   [[nodiscard]] int takeExecResult() noexcept;
 
  private:
-  Job(pid_t id, UniqueFd pidfd, UniqueFd gate) noexcept;
+  Job(pid_t id, UniqueFd pidfd, UniqueFd barrier) noexcept;
 
   pid_t id_{-1};
   UniqueFd pidfd_;
-  UniqueFd gate_;
+  UniqueFd barrier_;
 };
 
 }  // namespace tenure::cli

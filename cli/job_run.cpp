@@ -58,7 +58,7 @@ void JobRun::stop(const std::string& why) {
 }
 
 void JobRun::forward(int signal) const noexcept {
-  if (gateOpen_) signalProcess(job_.pidfd(), signal);
+  if (barrierOpen_) signalProcess(job_.pidfd(), signal);
 }
 
 void JobRun::noteStops() {
@@ -75,7 +75,7 @@ void JobRun::noteStops() {
 std::vector<pollfd> JobRun::descriptors() const {
   const int leader = status_ ? -1 : job_.pidfd();  // it stays readable once the leader has ended
   const int rest = status_ ? processes_.descriptor() : -1;
-  return {{leader, POLLIN, 0}, {rest, POLLIN, 0}, {gateOpen_ ? job_.execDescriptor() : -1, POLLIN, 0}};
+  return {{leader, POLLIN, 0}, {rest, POLLIN, 0}, {barrierOpen_ ? job_.execDescriptor() : -1, POLLIN, 0}};
 }
 
 nanoseconds JobRun::untilKill(const Instant& now) const {
@@ -90,7 +90,7 @@ std::optional<nanoseconds> JobRun::untilWake(const Instant& now) const {
 
 void JobRun::act(const Instant& now) {
   if (over_) return;
-  passGate(now);
+  passBarrier(now);
   noteEnding();
   if (over_) return;
   if (!terminatedAt_) {
@@ -110,16 +110,16 @@ void JobRun::act(const Instant& now) {
 }
 
 /// A process that was stopped for a while may find its guard's answer and the end of its term at the same time.
-void JobRun::passGate(const Instant& now) {
-  if (!gateOpen_ && guard_.isWatching() && !stopWhy_ && channel_.term().remainingAt(now).count() > 0) {
-    gateOpen_ = true;
-    job_.openGate();
+void JobRun::passBarrier(const Instant& now) {
+  if (!barrierOpen_ && guard_.isWatching() && !stopWhy_ && channel_.term().remainingAt(now).count() > 0) {
+    barrierOpen_ = true;
+    job_.openBarrier();
   }
   takeExecResult();
 }
 
 void JobRun::takeExecResult() {
-  pollfd answer{gateOpen_ ? job_.execDescriptor() : -1, POLLIN, 0};
+  pollfd answer{barrierOpen_ ? job_.execDescriptor() : -1, POLLIN, 0};
   if (poll(&answer, 1, 0) == 1) execError_ = job_.takeExecResult();
 }
 
@@ -138,7 +138,7 @@ void JobRun::terminate(const Instant& now, const std::string& why) {
   const bool tooLate = untilKill(now).count() <= 0;
   terminatedAt_ = now;
   const bool isFirst = channel_.claimTermination();
-  if (!gateOpen_) return kill("it had not begun, and " + why);
+  if (!barrierOpen_) return kill("it had not begun, and " + why);
   if (tooLate) return kill("its time is over");
   logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is told to stop: " + why);
   if (!isFirst) return;  // the guard did it, because this process was late

@@ -1,4 +1,4 @@
-// The life of one job in one term: from the gate at which it waits (job.hpp) to the end of its last process.
+// The life of one job in one term: from the barrier at which it waits (job.hpp) to the end of its last process.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ namespace tenure::cli {
 /// as if leadership had been given up.
 class JobRun {
  public:
-  /// Starts the job behind its gate and hands it to the guard. The term must have been published. Throws
+  /// Starts the job behind its barrier and hands it to the guard. The term must have been published. Throws
   /// std::system_error if no process can be started.
   JobRun(const JobSpec& spec, std::chrono::nanoseconds drainTimeout, GuardChannel& channel, GuardKeeper& guard,
          const SignalState& signals, Logger logger);
@@ -61,7 +61,7 @@ class JobRun {
   [[nodiscard]] bool wasStopped() const noexcept { return stopped_; }
 
  private:
-  void passGate(const Instant& now);
+  void passBarrier(const Instant& now);
   void takeExecResult();
   void noteEnding();
   void terminate(const Instant& now, const std::string& why);
@@ -75,7 +75,7 @@ class JobRun {
   std::chrono::nanoseconds drainTimeout_;
   Job job_;
   JobProcesses processes_;
-  bool gateOpen_{false};
+  bool barrierOpen_{false};
   int execError_{0};
   std::optional<std::string> stopWhy_;
   bool hurried_{false};

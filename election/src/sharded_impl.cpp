@@ -41,7 +41,7 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
       listener_{std::make_shared<const ShardListener>(std::move(listener))},
       executor_{std::move(runtime.executor)},
       clock_{scheduler->clock()},
-      gate_{std::make_shared<SchedulerGate>(std::move(scheduler))},
+      link_{std::make_shared<SchedulerLink>(std::move(scheduler))},
       random_{orSystem(std::move(runtime.random))},
       candidate_{newCandidate(group_.options().candidate.id, *random_)},
       interval_{intervalOf(group_)},
@@ -82,7 +82,7 @@ void ShardedElector::Impl::start() {
   }
   log(LogLevel::info,
       candidate_ + " competes for " + std::to_string(names_.size()) + " shards on " + group_.store()->describe());
-  gate_->post([weak = weak_from_this()] {
+  link_->post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->look();
   });
 }
@@ -94,7 +94,7 @@ void ShardedElector::Impl::requestStop() {
     if (before == Phase::fresh) result_ = ReleaseResult::notHeld;  // nothing was begun
     if (before != Phase::started) return;
   }
-  gate_->post([weak = weak_from_this()] {
+  link_->post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->beginStop();
   });
 }
@@ -127,9 +127,9 @@ void ShardedElector::Impl::checkEnded() {
 
 /// This runs on the scheduler, where nothing waits for callbacks, and not inside an elector's own notice.
 void ShardedElector::Impl::letGo() {
-  gate_->post([self = shared_from_this()] {
+  link_->post([self = shared_from_this()] {
     for (const SeatPtr& seat : self->seats()) seat->elector->abandon();
-    self->gate_->close();
+    self->link_->close();
     const std::lock_guard lock{self->mutex_};
     self->keepAlive_.reset();  // this task holds a reference
   });
@@ -158,7 +158,7 @@ std::vector<ShardedElector::Impl::SeatPtr> ShardedElector::Impl::seats() const {
 
 /// True where waiting would wait for the caller itself.
 bool ShardedElector::Impl::isInside() const {
-  if (gate_->isCurrent()) return true;
+  if (link_->isCurrent()) return true;
   const std::vector<SeatPtr> all = seats();
   return std::any_of(all.begin(), all.end(), [](const SeatPtr& seat) { return seat->elector->mustNotBlock(); });
 }
@@ -177,7 +177,7 @@ void ShardedElector::Impl::abandon() {
   requestStop();
   static_cast<void>(awaitEnd(patience));  // if the scheduler stands still, each elector ends its own term below
   for (const SeatPtr& seat : seats()) seat->elector->abandon(patience);
-  gate_->close();
+  link_->close();
 }
 
 bool ShardedElector::Impl::owns(std::size_t shard) const {

@@ -10,7 +10,7 @@
 
 #include "elector_impl.hpp"
 #include "lockcore/runtime/process_mark.hpp"
-#include "scheduler_gate.hpp"
+#include "scheduler_link.hpp"
 #include "shard_balance.hpp"
 #include "shard_watch.hpp"
 
@@ -88,7 +88,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<const ShardListener> listener_;
   const Executor executor_;
   const std::shared_ptr<const Clock> clock_;
-  const std::shared_ptr<SchedulerGate> gate_;
+  const std::shared_ptr<SchedulerLink> link_;
   const std::shared_ptr<RandomSource> random_;  ///< used only on the scheduler, once the construction is done
   const std::string candidate_;
   const std::chrono::nanoseconds interval_;

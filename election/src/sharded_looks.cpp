@@ -30,7 +30,7 @@ void ShardedElector::Impl::look() {
     const std::lock_guard lock{mutex_};
     if (phase_ != Phase::started) return;
   }
-  const std::shared_ptr<Scheduler> scheduler = gate_->scheduler();
+  const std::shared_ptr<Scheduler> scheduler = link_->scheduler();
   if (!scheduler) return;
   sweep();
   // Candidates that started together must not list together for ever.
@@ -48,8 +48,8 @@ void ShardedElector::Impl::list() {
   if (!slot_) keepSlot(clock_->now());  // its elector creates the schema, which a listing needs
   if (underWay) return;
   listingSince_ = clock_->now();
-  const auto answer = [gate = gate_, weak = weak_from_this(), listing = ++listing_](ListOutcome outcome) {
-    gate->post([weak, listing, outcome = std::move(outcome)] {
+  const auto answer = [link = link_, weak = weak_from_this(), listing = ++listing_](ListOutcome outcome) {
+    link->post([weak, listing, outcome = std::move(outcome)] {
       if (const auto self = weak.lock()) self->listed(listing, outcome);
     });
   };
@@ -142,7 +142,7 @@ ShardedElector::Impl::SeatPtr ShardedElector::Impl::sit(const LeaseKey& key, Lis
                      const auto of = weakSeat.lock();
                      if (self && of) self->told(of, notice);
                    }};
-  Runtime runtime{gate_->scheduler(), executor_, std::make_unique<SharedRandom>(random_)};
+  Runtime runtime{link_->scheduler(), executor_, std::make_unique<SharedRandom>(random_)};
   seat->elector = Elector::make(groupOf(key), std::move(listener), std::move(runtime), std::move(part));
   return seat;
 }
@@ -261,8 +261,8 @@ void ShardedElector::Impl::followBeacons(const Instant& now) {
 }
 
 void ShardedElector::Impl::follow(DeathNotice& notice, const std::string& beacon, const LeaseRecord& record) {
-  followed_[beacon] = notice.follow(record, [gate = gate_, weak = weak_from_this(), beacon](const RecordVersion&) {
-    gate->post([weak, beacon] {
+  followed_[beacon] = notice.follow(record, [link = link_, weak = weak_from_this(), beacon](const RecordVersion&) {
+    link->post([weak, beacon] {
       const auto self = weak.lock();
       if (!self) return;
       self->watch_.provenDead(beacon);

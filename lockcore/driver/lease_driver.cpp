@@ -22,7 +22,7 @@ void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (closed_.load()) return;
   const Instant now = scheduler_->now();
   if (checksSchema_ && std::holds_alternative<event::Start>(event)) ensureSchema();
-  if (gate_->takeProgress()) take(step(now, event::WorkProgressed{}));
+  if (link_->takeProgress()) take(step(now, event::WorkProgressed{}));
   take(step(now, event));
   tellTrouble();
   gaugeClocks(now);
@@ -68,7 +68,7 @@ void LeaseDriver::Impl::take(LeaseActions actions) {
 /// reads report that until it is.
 void LeaseDriver::Impl::ensureSchema() {
   constexpr std::chrono::minutes patience{1};  // the creation of a table may take that long
-  const auto answer = [gate = gate_](StoreStatus status) { gate->schemaAnswered(std::move(status)); };
+  const auto answer = [link = link_](StoreStatus status) { link->schemaAnswered(std::move(status)); };
   const auto error = storeErrorOf([&] { store_->ensureSchema({patience}, answer); });
   if (error) answer(*error);
 }
@@ -100,16 +100,16 @@ void LeaseDriver::Impl::takeSchema(const StoreStatus& status) {
 
 /// A store is the user's code: what it throws is an answer like any other.
 void LeaseDriver::Impl::perform(const action::SendRead& send) {
-  const auto answer = [gate = gate_, attempt = send.attempt](ReadOutcome outcome) {
-    gate->submit(event::ReadReply{attempt, std::move(outcome)});
+  const auto answer = [link = link_, attempt = send.attempt](ReadOutcome outcome) {
+    link->submit(event::ReadReply{attempt, std::move(outcome)});
   };
   const auto error = storeErrorOf([&] { store_->read(machine_.key(), {send.timeout}, answer); });
   if (error) answer(*error);
 }
 
 void LeaseDriver::Impl::perform(action::SendWrite&& send) {
-  const auto answer = [gate = gate_, attempt = send.attempt](WriteOutcome outcome) {
-    gate->submit(event::WriteReply{attempt, std::move(outcome)});
+  const auto answer = [link = link_, attempt = send.attempt](WriteOutcome outcome) {
+    link->submit(event::WriteReply{attempt, std::move(outcome)});
   };
   const auto error = storeErrorOf([&] { store_->write(std::move(send.request), {send.timeout}, answer); });
   if (error) answer(Unknown{*error});

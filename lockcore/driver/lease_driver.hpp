@@ -71,8 +71,8 @@ class LeaseDriver {
 
  private:
   class Impl;
-  class Gate;
-  std::shared_ptr<Gate> gate_;
+  class Link;
+  std::shared_ptr<Link> link_;
   std::shared_ptr<const TermCell> term_;
 };
 

@@ -1,4 +1,4 @@
-// The inside of LeaseDriver. lease_driver.cpp: what happens on the scheduler. lease_driver_gate.cpp: how other threads
+// The inside of LeaseDriver. lease_driver.cpp: what happens on the scheduler. lease_driver_link.cpp: how other threads
 // get there.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace tenure {
 /// The only way by which other threads reach the driver and its scheduler. The scheduler may run on a loop of the user
 /// that is destroyed right after the elector. So a store that answers late must not hold the driver for even a moment,
 /// because it could then be the last owner of both.
-class LeaseDriver::Gate {
+class LeaseDriver::Link {
  public:
   void open(std::shared_ptr<Impl> impl);
   void submit(LeaseEvent event);
@@ -44,8 +44,8 @@ class LeaseDriver::Gate {
 class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
-       std::unique_ptr<RandomSource> random, std::shared_ptr<Gate> gate)
-      : gate_{std::move(gate)},
+       std::unique_ptr<RandomSource> random, std::shared_ptr<Link> link)
+      : link_{std::move(link)},
         logger_{std::move(options.logger)},
         onNotice_{std::move(options.onNotice)},
         checksSchema_{options.checksSchema},
@@ -102,11 +102,11 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   /// Watchers of a record report from any thread; this posts their news to the scheduler.
   template <class Event>
   [[nodiscard]] std::function<void()> teller(Event event) {
-    return [gate = gate_, event = std::move(event)] { gate->submit(event); };
+    return [link = link_, event = std::move(event)] { link->submit(event); };
   }
 
   // Constant after construction.
-  const std::shared_ptr<Gate> gate_;
+  const std::shared_ptr<Link> link_;
   const Logger logger_;
   const std::function<void(const LeaseNotice&)> onNotice_;
   const bool checksSchema_;

@@ -78,7 +78,7 @@ void HolderWatch::look(WatchLoop& loop) {
   // process may live on.
   const bool proof = namesOurs();
   fd_ = {};
-  if (proof) gate.call([this] { proven_(version_); });
+  if (proof) permit.call([this] { proven_(version_); });
 }
 
 bool HolderWatch::namesOurs() const {

@@ -211,8 +211,8 @@ std::shared_ptr<void> WatchThread::watch(const std::shared_ptr<Watched>& watched
   if (!loop) return nullptr;
   loop->add(watched);
   return {watched.get(), [loop, watched, mark = mark_](void*) {
-            if (!mark.isHere()) return;  // the thread that could open the gate exists only in the parent
-            watched->gate.close();
+            if (!mark.isHere()) return;  // the thread that could end the call exists only in the parent
+            watched->permit.revoke();
             loop->remove(watched.get());
           }};
 }

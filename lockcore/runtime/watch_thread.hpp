@@ -12,7 +12,7 @@
 
 #include <tenure/lockcore/logger.hpp>
 
-#include "call_gate.hpp"
+#include "call_permit.hpp"
 #include "process_mark.hpp"
 #include "unique_fd.hpp"
 
@@ -34,8 +34,8 @@ class Watched {
   /// The time asked for with WatchLoop::wakeAfter is over.
   virtual void timeOver(WatchLoop& loop) = 0;
 
-  /// The user's function is called through this gate.
-  CallGate gate;
+  /// The user's function is called with this permit.
+  CallPermit permit;
 };
 
 /// The loop itself. Apart from the constructor, add, remove, stop and the thread's body, its functions are for Watched
@@ -104,8 +104,8 @@ class WatchThread {
 
   enum class Without { inotifyUseless, inotifyPossible };
 
-  /// Watches until the handle is destroyed; CallGate says what that means. Null after stop(), if there is no thread or
-  /// descriptor (the next call tries again), and if there is no inotify and `watched` is useless without it.
+  /// Watches until the handle is destroyed; CallPermit says what that means. Null after stop(), if there is no thread
+  /// or descriptor (the next call tries again), and if there is no inotify and `watched` is useless without it.
   [[nodiscard]] std::shared_ptr<void> watch(const std::shared_ptr<Watched>& watched, Without without);
 
   /// Returns when the thread has ended; see detail::leaveThread().

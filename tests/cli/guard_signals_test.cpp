@@ -29,7 +29,7 @@ class GuardSignalsTest : public ::testing::Test {
     const std::string script = "trap 'exit " + std::to_string(tidyExit) + "' TERM; echo begun > " +
                                directory_.file("begun") + "; while :; do :; done";
     cli::Job job = cli::Job::start({{"sh", "-c", script}, {{cli::jobVariable, identity_}}, {}}, signals_);
-    job.openGate();
+    job.openBarrier();
     EXPECT_TRUE(eventually([&] { return contentOf(directory_.file("begun")) == "begun\n"; }));
     return job;
   }

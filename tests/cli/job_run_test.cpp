@@ -1,4 +1,4 @@
-// The supervisor's part of a job's life: the gate before its exec, and the signals of its end.
+// The supervisor's part of a job's life: the barrier before its exec, and the signals of its end.
 #include "cli/job_run.hpp"
 
 #include <algorithm>
@@ -91,9 +91,9 @@ TEST_F(JobRunTest, JobWhoseTimeIsOverIsKilledAndNotWokenBefore) {
 }
 
 /// With a guard that answers when the test wants it to.
-class GateTest : public JobRunTest {
+class BarrierTest : public JobRunTest {
  protected:
-  GateTest() : JobRunTest{SLOW_GUARD} {}
+  BarrierTest() : JobRunTest{SLOW_GUARD} {}
 
   /// Waits until the guard has read a watch and has not answered it.
   void awaitGuardsStop() const {
@@ -107,33 +107,33 @@ class GateTest : public JobRunTest {
     ASSERT_EQ(poll(&answer, 1, static_cast<int>(test::patience.count())), 1);
     guard_.takeAnswers();
   }
-  /// If the gate is open, the run waits for one thing more: the result of exec.
-  [[nodiscard]] bool isGateOpen() const { return run_->descriptors().back().fd >= 0 || hasBegun(); }
+  /// If the barrier is open, the run waits for one thing more: the result of exec.
+  [[nodiscard]] bool isBarrierOpen() const { return run_->descriptors().back().fd >= 0 || hasBegun(); }
 };
 
-TEST_F(GateTest, IsShutUntilTheGuardWatchesTheJob) {
+TEST_F(BarrierTest, IsShutUntilTheGuardWatchesTheJob) {
   JobRun& run = startTidyJob();
   awaitGuardsStop();
   guard_.takeAnswers();
   run.act(began_);
-  EXPECT_FALSE(isGateOpen()) << "nobody would end the job if this process died now";
+  EXPECT_FALSE(isBarrierOpen()) << "nobody would end the job if this process died now";
   letGuardAnswer();
   run.act(began_);
   EXPECT_TRUE(eventually([&] { return hasBegun(); }));
 }
 
-TEST_F(GateTest, StaysShutWhenTheAnswerComesAfterTheEndOfLeadership) {
+TEST_F(BarrierTest, StaysShutWhenTheAnswerComesAfterTheEndOfLeadership) {
   channel_.publish({began_, aMinute, 3 * aMinute, FencingToken{1}});
   JobRun& run = startTidyJob();
   awaitGuardsStop();
   letGuardAnswer();
   run.act(began_ + 2 * aMinute);
-  EXPECT_FALSE(isGateOpen()) << "work would begin when leadership is over";
+  EXPECT_FALSE(isBarrierOpen()) << "work would begin when leadership is over";
   EXPECT_EQ(endOf(run, began_ + 2 * aMinute), 128 + SIGKILL);
   EXPECT_FALSE(hasBegun());
 }
 
-TEST_F(GateTest, IsNotOpenedByTheAnswerAboutTheJobBefore) {
+TEST_F(BarrierTest, IsNotOpenedByTheAnswerAboutTheJobBefore) {
   startTidyJob();
   awaitGuardsStop();
   run_.reset();
@@ -141,13 +141,13 @@ TEST_F(GateTest, IsNotOpenedByTheAnswerAboutTheJobBefore) {
   letGuardAnswer();
   awaitGuardsStop();
   run.act(began_);
-  EXPECT_FALSE(isGateOpen()) << "the guard has not read of this job yet";
+  EXPECT_FALSE(isBarrierOpen()) << "the guard has not read of this job yet";
   letGuardAnswer();
   run.act(began_);
   EXPECT_TRUE(eventually([&] { return hasBegun(); }));
 }
 
-TEST_F(GateTest, IsShutAgainForAGuardThatReplacesADeadOne) {
+TEST_F(BarrierTest, IsShutAgainForAGuardThatReplacesADeadOne) {
   JobRun& run = startTidyJob();
   awaitGuardsStop();
   letGuardAnswer();
@@ -155,7 +155,7 @@ TEST_F(GateTest, IsShutAgainForAGuardThatReplacesADeadOne) {
   std::string why;
   ASSERT_TRUE(guard_.replace(why)) << why;
   run.act(began_);
-  EXPECT_FALSE(isGateOpen()) << "the one that had answered is dead";
+  EXPECT_FALSE(isBarrierOpen()) << "the one that had answered is dead";
   awaitGuardsStop();
   letGuardAnswer();
   run.act(began_);

@@ -32,7 +32,7 @@ class JobTest : public ::testing::Test {
     return job.status().value_or(ExitStatus{});
   }
   int execError(Job& job) {
-    job.openGate();
+    job.openBarrier();
     pollfd answer{job.execDescriptor(), POLLIN, 0};
     EXPECT_EQ(poll(&answer, 1, static_cast<int>(test::patience.count())), 1);
     return job.takeExecResult();
@@ -42,7 +42,7 @@ class JobTest : public ::testing::Test {
   SignalState signals_{SignalState::takeOver()};
 };
 
-TEST_F(JobTest, NothingIsExecutedBeforeTheGateIsOpened) {
+TEST_F(JobTest, NothingIsExecutedBeforeTheBarrierIsOpened) {
   Job job = start({"/bin/sh", "-c", "echo ran > " + directory_.file("mark")});
   EXPECT_FALSE(job.status().has_value());
   EXPECT_EQ(getpgid(job.id()), job.id()) << "it leads its own group from the beginning";
@@ -54,11 +54,11 @@ TEST_F(JobTest, NothingIsExecutedBeforeTheGateIsOpened) {
 
 TEST_F(JobTest, TellsHowItEnded) {
   Job coded = start({"sh", "-c", "exit 3"});
-  coded.openGate();
+  coded.openBarrier();
   EXPECT_EQ(end(coded).shellCode(), 3);
   EXPECT_EQ(end(coded).text(), "ended with exit code 3");
   Job killed = start({"sh", "-c", "kill -9 $$"});
-  killed.openGate();
+  killed.openBarrier();
   EXPECT_EQ(end(killed).shellCode(), 137);
   EXPECT_EQ(end(killed).text(), "was ended by signal 9 (Killed)");
 }
@@ -98,7 +98,7 @@ TEST_F(JobTest, AScriptWithoutAnInterpreterLineThatPathHasIsGivenToTheShellByIts
 TEST_F(JobTest, GetsTheSignalStateThatThisProcessWasStartedWith) {
   const SignalEvents blocked{{SIGTERM, SIGINT}};
   Job job = start({"sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status > " + directory_.file("signals")});
-  job.openGate();
+  job.openBarrier();
   end(job);
   // takeOver() ignores SIGPIPE (bit 12) and this test blocks two more; the job must see neither.
   EXPECT_NE(contentOf(directory_.file("signals")).find("SigBlk:\t0000000000000000"), std::string::npos)
@@ -110,7 +110,7 @@ TEST_F(JobTest, InheritsOnlyTheDescriptorsThatItIsGiven) {
   const UniqueFd given{open("/dev/null", O_RDONLY | O_CLOEXEC)};
   const UniqueFd kept{open("/dev/null", O_RDONLY | O_CLOEXEC)};
   Job job = Job::start({{"sh", "-c", "ls /proc/$$/fd > " + directory_.file("fds")}, {}, {given.get()}}, signals_);
-  job.openGate();
+  job.openBarrier();
   end(job);
   const std::string fds = '\n' + contentOf(directory_.file("fds"));
   EXPECT_NE(fds.find('\n' + std::to_string(given.get()) + '\n'), std::string::npos) << fds;
@@ -122,13 +122,13 @@ TEST_F(JobTest, EnvironmentIsAddedAndReplaced) {
   setenv("TENURE_TEST_OLD", "old", 1);  // NOLINT(concurrency-mt-unsafe): one thread
   Job job = start({"sh", "-c", "echo \"$TENURE_TEST_OLD $TENURE_TEST_NEW\" > " + directory_.file("env")},
                   {{"TENURE_TEST_OLD", "replaced"}, {"TENURE_TEST_NEW", "new"}});
-  job.openGate();
+  job.openBarrier();
   end(job);
   EXPECT_EQ(contentOf(directory_.file("env")), "replaced new\n");
   unsetenv("TENURE_TEST_OLD");  // NOLINT(concurrency-mt-unsafe): one thread
 }
 
-TEST_F(JobTest, DestructionKillsAJobAtItsGate) {
+TEST_F(JobTest, DestructionKillsAJobAtItsBarrier) {
   std::optional<pid_t> id;
   {
     Job job = start({"sh", "-c", "echo ran > " + directory_.file("mark")});
@@ -143,7 +143,7 @@ const std::string identity = std::string(24, 'a') + std::to_string(100'000'000 +
 
 TEST_F(JobTest, ProcessesOfTheGroupAndStraysAreFound) {
   Job job = start({TICKER, directory_.file("acts"), "children", "stray"}, {{jobVariable, "outer:" + identity}});
-  job.openGate();
+  job.openBarrier();
   JobProcesses processes{job.group(), identity};
   EXPECT_TRUE(eventually([&] {
     processes.refresh();
@@ -163,7 +163,7 @@ TEST_F(JobTest, ProcessesOfTheGroupAndStraysAreFound) {
 TEST_F(JobTest, ProcessesOfOthersAreNotFound) {
   Job job = start({"sleep", "60"}, {{jobVariable, std::string(32, 'b')}});
   Job other = start({"sleep", "60"}, {{"NOT_" + std::string{jobVariable}, identity}});
-  job.openGate();
+  job.openBarrier();
   EXPECT_EQ(execError(other), 0);
   JobProcesses processes{job.group(), identity};
   EXPECT_TRUE(eventually([&] {
@@ -179,7 +179,7 @@ TEST_F(JobTest, ForksDoNotEscapeAKill) {
   // Each process of the chain starts the next one and ends: a fork bomb of width one, inside the group and outside it.
   const std::string chain = "f() { (f &); }; f; sleep 60";
   Job job = start({"sh", "-c", chain}, {{jobVariable, identity}});
-  job.openGate();
+  job.openBarrier();
   JobProcesses processes{job.group(), identity};
   EXPECT_TRUE(eventually([&] {
     processes.refresh();

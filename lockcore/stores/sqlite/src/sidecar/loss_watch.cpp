@@ -31,8 +31,8 @@ std::shared_ptr<void> LossWatch::add(std::function<void()> hint) {
     hints_->push_back(entry);
   }
   return {entry.get(), [entry, mutex = mutex_, hints = hints_, mark = ProcessMark{}](void*) {
-            if (!mark.isHere()) return;  // the thread that could open the gate exists only in the parent
-            entry->gate.close();
+            if (!mark.isHere()) return;  // the thread that could end the call exists only in the parent
+            entry->permit.revoke();
             const std::lock_guard lock{*mutex};
             hints->remove(entry);
           }};
@@ -64,7 +64,7 @@ void LossWatch::hintAll() {
     const std::lock_guard lock{*mutex_};
     all.assign(hints_->begin(), hints_->end());
   }
-  for (const auto& hint : all) hint->gate.call(hint->call);
+  for (const auto& hint : all) hint->permit.call(hint->call);
 }
 
 }  // namespace tenure::sqlite_store

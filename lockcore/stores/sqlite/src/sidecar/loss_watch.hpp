@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "lockcore/runtime/call_gate.hpp"
+#include "lockcore/runtime/call_permit.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
 #include "lockcore/stores/sqlite/src/file_identity.hpp"
 
@@ -29,7 +29,7 @@ class LossWatch final : public Watched {
 
  private:
   struct Hint {
-    CallGate gate;
+    CallPermit permit;
     std::function<void()> call;
   };
   using Hints = std::list<std::shared_ptr<Hint>>;

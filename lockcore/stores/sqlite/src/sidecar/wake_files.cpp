@@ -61,14 +61,14 @@ void WakeWatch::begin(WatchLoop& loop) {
     loop.wakeAfter(*this, retryDelay);
     return;
   }
-  gate.call(hint_);
+  permit.call(hint_);
 }
 
 void WakeWatch::changed(WatchLoop& loop, bool lost) {
   if (lost) {
     begin(loop);
   } else {
-    gate.call(hint_);
+    permit.call(hint_);
   }
 }
 

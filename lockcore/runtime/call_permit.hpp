@@ -7,15 +7,15 @@
 
 namespace tenure {
 
-/// One thread calls the function through the gate. Another thread may close the gate; after that the function is not
+/// One thread calls the function with the permit. Another thread may revoke the permit; after that the function is not
 /// running and will not run again. No lock is held while it runs.
-class CallGate {
+class CallPermit {
  public:
   template <class Function>
   void call(const Function& function) {
     {
       const std::lock_guard lock{mutex_};
-      if (closed_) return;
+      if (revoked_) return;
       runner_ = std::this_thread::get_id();
     }
     function();
@@ -25,9 +25,9 @@ class CallGate {
   }
 
   /// Waits for a running call, unless that call runs on the caller's own thread.
-  void close() {
+  void revoke() {
     std::unique_lock lock{mutex_};
-    closed_ = true;
+    revoked_ = true;
     if (runner_ == std::this_thread::get_id()) return;
     idle_.wait(lock, [this] { return runner_ == std::thread::id{}; });
   }
@@ -36,7 +36,7 @@ class CallGate {
   std::mutex mutex_;
   std::condition_variable idle_;
   std::thread::id runner_{};
-  bool closed_{false};
+  bool revoked_{false};
 };
 
 }  // namespace tenure

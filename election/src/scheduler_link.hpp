@@ -13,9 +13,9 @@ namespace tenure {
 
 /// The scheduler may run on a loop of the user that is destroyed right after the elector. A store that answers late
 /// must not hold the scheduler for even a moment, because it could then be the last owner.
-class SchedulerGate {
+class SchedulerLink {
  public:
-  explicit SchedulerGate(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
+  explicit SchedulerLink(std::shared_ptr<Scheduler> scheduler) : scheduler_{std::move(scheduler)} {}
 
   /// No effect once it is closed, and in a forked child. Any thread.
   void post(Scheduler::Task task) {

@@ -2,14 +2,14 @@
 
 namespace tenure {
 
-void LeaseDriver::Gate::open(std::shared_ptr<Impl> impl) {
+void LeaseDriver::Link::open(std::shared_ptr<Impl> impl) {
   const std::lock_guard lock{mutex_};
   impl_ = std::move(impl);
 }
 
 /// In a forked child a thread that does not exist there may hold the lock, and the driver is the parent's.
 template <class Call>
-auto LeaseDriver::Gate::ask(const Call& call) const {
+auto LeaseDriver::Link::ask(const Call& call) const {
   using Answer = decltype(call(*impl_));
   if (!mark_.isHere()) return Answer();
   const std::lock_guard lock{mutex_};
@@ -17,27 +17,27 @@ auto LeaseDriver::Gate::ask(const Call& call) const {
 }
 
 // These post, so they run nothing under the lock.
-void LeaseDriver::Gate::submit(LeaseEvent event) {
+void LeaseDriver::Link::submit(LeaseEvent event) {
   ask([&](Impl& impl) { impl.submit(std::move(event)); });
 }
-bool LeaseDriver::Gate::withdraw() {
+bool LeaseDriver::Link::withdraw() {
   return ask([](Impl& impl) { return impl.withdraw(); });
 }
-void LeaseDriver::Gate::endTerm(FencingToken token) {
+void LeaseDriver::Link::endTerm(FencingToken token) {
   ask([&](Impl& impl) { impl.endTerm(token); });
 }
-void LeaseDriver::Gate::schemaAnswered(StoreStatus status) {
+void LeaseDriver::Link::schemaAnswered(StoreStatus status) {
   ask([&](Impl& impl) { impl.schemaAnswered(std::move(status)); });
 }
 
-LeaseStatus LeaseDriver::Gate::status() const {
+LeaseStatus LeaseDriver::Link::status() const {
   return ask([](const Impl& impl) { return impl.status(); });
 }
-bool LeaseDriver::Gate::isOnScheduler() const {
+bool LeaseDriver::Link::isOnScheduler() const {
   return ask([](const Impl& impl) { return impl.isOnScheduler(); });
 }
 
-void LeaseDriver::Gate::close() noexcept {
+void LeaseDriver::Link::close() noexcept {
   if (!mark_.isHere()) return;
   std::shared_ptr<Impl> last;  // destroyed after the lock is released: it releases the store and more
   const std::lock_guard lock{mutex_};
@@ -47,22 +47,22 @@ void LeaseDriver::Gate::close() noexcept {
 
 LeaseDriver::LeaseDriver(Options options, std::shared_ptr<LeaseStore> store, std::shared_ptr<Scheduler> scheduler,
                          std::unique_ptr<RandomSource> random)
-    : gate_{std::make_shared<Gate>()} {
+    : link_{std::make_shared<Link>()} {
   auto impl =
-      std::make_shared<Impl>(std::move(options), std::move(store), std::move(scheduler), std::move(random), gate_);
+      std::make_shared<Impl>(std::move(options), std::move(store), std::move(scheduler), std::move(random), link_);
   term_ = impl->term();
-  gate_->open(std::move(impl));
+  link_->open(std::move(impl));
 }
 
 LeaseDriver::~LeaseDriver() { close(); }
 
-void LeaseDriver::close() noexcept { gate_->close(); }
-void LeaseDriver::submit(LeaseEvent event) { gate_->submit(std::move(event)); }
-bool LeaseDriver::withdraw() { return gate_->withdraw(); }
-void LeaseDriver::endTerm(FencingToken token) { gate_->endTerm(token); }
-void LeaseDriver::reportProgress() noexcept { gate_->reportProgress(); }
-bool LeaseDriver::isOnScheduler() const { return gate_->isOnScheduler(); }
+void LeaseDriver::close() noexcept { link_->close(); }
+void LeaseDriver::submit(LeaseEvent event) { link_->submit(std::move(event)); }
+bool LeaseDriver::withdraw() { return link_->withdraw(); }
+void LeaseDriver::endTerm(FencingToken token) { link_->endTerm(token); }
+void LeaseDriver::reportProgress() noexcept { link_->reportProgress(); }
+bool LeaseDriver::isOnScheduler() const { return link_->isOnScheduler(); }
 const std::shared_ptr<const TermCell>& LeaseDriver::term() const noexcept { return term_; }
-LeaseStatus LeaseDriver::status() const { return gate_->status(); }
+LeaseStatus LeaseDriver::status() const { return link_->status(); }
 
 }  // namespace tenure

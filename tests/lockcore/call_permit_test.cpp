@@ -1,4 +1,4 @@
-#include "lockcore/runtime/call_gate.hpp"
+#include "lockcore/runtime/call_permit.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -12,22 +12,22 @@ namespace {
 
 constexpr std::chrono::seconds longEnough{30};
 
-TEST(CallGate, nothingRunsAfterItWasClosed) {
-  CallGate gate;
+TEST(CallPermit, nothingRunsAfterItWasRevoked) {
+  CallPermit permit;
   int calls = 0;
-  gate.call([&] { ++calls; });
-  gate.close();
-  gate.call([&] { ++calls; });
+  permit.call([&] { ++calls; });
+  permit.revoke();
+  permit.call([&] { ++calls; });
   EXPECT_EQ(calls, 1);
 }
 
-TEST(CallGate, closingWaitsForTheCallThatIsRunning) {
-  CallGate gate;
+TEST(CallPermit, revokingWaitsForTheCallThatIsRunning) {
+  CallPermit permit;
   std::promise<void> inside;
   std::promise<void> closing;
   std::atomic<bool> ended{false};
   std::thread caller{[&] {
-    gate.call([&] {
+    permit.call([&] {
       inside.set_value();
       EXPECT_EQ(closing.get_future().wait_for(longEnough), std::future_status::ready);
       ended = true;
@@ -36,18 +36,18 @@ TEST(CallGate, closingWaitsForTheCallThatIsRunning) {
   ASSERT_EQ(inside.get_future().wait_for(longEnough), std::future_status::ready);
   std::thread closer{[&] {
     closing.set_value();
-    gate.close();
+    permit.revoke();
     EXPECT_TRUE(ended);
   }};
   closer.join();
   caller.join();
 }
 
-TEST(CallGate, aCallMayCloseItsOwnGate) {
-  CallGate gate;
-  gate.call([&] { gate.close(); });
+TEST(CallPermit, aCallMayRevokeItsOwnPermit) {
+  CallPermit permit;
+  permit.call([&] { permit.revoke(); });
   bool called = false;
-  gate.call([&] { called = true; });
+  permit.call([&] { called = true; });
   EXPECT_FALSE(called);
 }
 
