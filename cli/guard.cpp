@@ -36,7 +36,7 @@ constexpr nanoseconds killAgainAtMost = std::chrono::seconds{1};
 
 struct WatchedJob {
   UniqueFd leader;
-  UniqueFd beacon;  ///< held until nothing of the job is left, because the job may have closed its own
+  UniqueFd livenessFile;  ///< held until nothing of the job is left, because the job may have closed its own
   JobProcesses processes;
   std::optional<Instant> terminatedAt{};
   bool killed{false};
@@ -110,12 +110,12 @@ void Guard::takeMessages() {
 
 void Guard::watch(ReceivedMessage received) {
   const GuardMessage& message = received.message;
-  if (!received.leader || (message.hasBeacon != 0 && !received.beacon)) {
+  if (!received.leader || (message.hasLivenessFile != 0 && !received.livenessFile)) {
     throw std::runtime_error{"guard: the job's descriptors did not arrive; raise the limit of open files (ulimit -n)"};
   }
   const ProcessGroup group{received.leader.get(), message.group};
   job_.emplace(
-      WatchedJob{std::move(received.leader), std::move(received.beacon), JobProcesses{group, message.identity}});
+      WatchedJob{std::move(received.leader), std::move(received.livenessFile), JobProcesses{group, message.identity}});
   GuardMessage answer = message;
   answer.kind = GuardMessage::Kind::watched;
   sendMessage(control_.get(), answer);

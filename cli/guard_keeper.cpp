@@ -66,13 +66,13 @@ void GuardKeeper::reap() noexcept {
   id_ = -1;
 }
 
-void GuardKeeper::watch(const ProcessGroup& group, const std::string& identity, int beacon) {
+void GuardKeeper::watch(const ProcessGroup& group, const std::string& identity, int livenessFile) {
   job_.emplace();
   job_->kind = GuardMessage::Kind::watch;
   job_->number = ++number_;
   job_->group = group.id;
   identity.copy(job_->identity, sizeof job_->identity - 1);
-  descriptors_ = {group.leaderPidfd, beacon};
+  descriptors_ = {group.leaderPidfd, livenessFile};
   watching_ = false;
   sendMessage(control_.get(), *job_, descriptors_);  // if it fails, the guard is dead, and its successor gets the job
 }

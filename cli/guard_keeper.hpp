@@ -34,10 +34,10 @@ class GuardKeeper {
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
 
   /// Hands a job over; `isWatching` turns true when the guard has answered. The group's leader must not be reaped
-  /// before `forget`. `beacon` (-1: none) is the descriptor of the liveness file; the kernel's lock on it shows that
-  /// the holder lives. The guard holds it until nothing of the job is left, because a job may close descriptors that it
-  /// inherits.
-  void watch(const ProcessGroup& group, const std::string& identity, int beacon = -1);
+  /// before `forget`. `livenessFile` (-1: none) is the descriptor of the liveness file; the kernel's lock on it shows
+  /// that the holder lives. The guard holds it until nothing of the job is left, because a job may close descriptors
+  /// that it inherits.
+  void watch(const ProcessGroup& group, const std::string& identity, int livenessFile = -1);
   void forget() noexcept;
   void takeAnswers() noexcept;
   [[nodiscard]] bool isWatching() const noexcept { return watching_; }

@@ -26,9 +26,9 @@ bool sendMessage(int socket, const GuardMessage& message, const JobDescriptors& 
   envelope.msg_iov = &body;
   envelope.msg_iovlen = 1;
   if (descriptors.leader >= 0) {
-    const int fds[mostDescriptors] = {descriptors.leader, descriptors.beacon};
-    const std::size_t bytes = (descriptors.beacon >= 0 ? 2 : 1) * sizeof(int);
-    copy.hasBeacon = descriptors.beacon >= 0 ? 1 : 0;
+    const int fds[mostDescriptors] = {descriptors.leader, descriptors.livenessFile};
+    const std::size_t bytes = (descriptors.livenessFile >= 0 ? 2 : 1) * sizeof(int);
+    copy.hasLivenessFile = descriptors.livenessFile >= 0 ? 1 : 0;
     envelope.msg_control = control.room;
     envelope.msg_controllen = CMSG_SPACE(bytes);
     cmsghdr* rights = CMSG_FIRSTHDR(&envelope);
@@ -57,7 +57,7 @@ std::optional<ReceivedMessage> receiveMessage(int socket, bool& closed) noexcept
     int fds[mostDescriptors] = {-1, -1};
     std::memcpy(fds, CMSG_DATA(rights), std::min(sizeof fds, rights->cmsg_len - CMSG_LEN(0)));
     out.leader.reset(fds[0]);
-    out.beacon.reset(fds[1]);
+    out.livenessFile.reset(fds[1]);
   }
   return out;
 }

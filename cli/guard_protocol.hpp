@@ -24,20 +24,20 @@ struct GuardMessage {
   Kind kind{Kind::forget};
   std::uint32_t number{0};  ///< of the job, so that a late answer is not taken for that of another job
   pid_t group{0};
-  std::uint32_t hasBeacon{0};  ///< for watch: the descriptor of the liveness file comes with the message
+  std::uint32_t hasLivenessFile{0};  ///< for watch: the descriptor of the liveness file comes with the message
   char identity[33]{};
 };
 
-/// The descriptors that go with `watch`; `beacon` is -1 where the store keeps no liveness file.
+/// The descriptors that go with `watch`; `livenessFile` is -1 where the store keeps no liveness file.
 struct JobDescriptors {
-  int leader{-1};  ///< pidfd of the job's first process
-  int beacon{-1};  ///< the liveness file; as long as any process holds it, the lease's holder counts as alive
+  int leader{-1};        ///< pidfd of the job's first process
+  int livenessFile{-1};  ///< the liveness file; as long as any process holds it, the lease's holder counts as alive
 };
 
 struct ReceivedMessage {
   GuardMessage message;
   UniqueFd leader;
-  UniqueFd beacon;
+  UniqueFd livenessFile;
 };
 
 /// Never blocks. False: the other side is gone or does not read.

@@ -26,7 +26,7 @@ constexpr char goAhead = 'g';
   char go = 0;
   if (read(barrier, &go, 1) != 1 || go != goAhead) _exit(0);
   for (const int fd : spec.inherited) fcntl(fd, F_SETFD, 0);
-  if (spec.beacon >= 0) fcntl(spec.beacon, F_SETFD, 0);
+  if (spec.livenessFile >= 0) fcntl(spec.livenessFile, F_SETFD, 0);
   const int error = image.execute();
   [[maybe_unused]] const ssize_t sent = write(barrier, &error, sizeof error);
   _exit(error == ENOENT ? exitNotFound : exitNotExecutable);

@@ -17,7 +17,7 @@ struct JobSpec {
   std::vector<std::string> command;                ///< not empty; a name without a slash is looked up in PATH
   std::map<std::string, std::string> environment;  ///< added to this process's own, replacing equal names
   std::vector<int> inherited;                      ///< descriptors that lose close-on-exec, in the job only
-  int beacon{-1};  ///< one more: of the liveness file; the guard holds it as well; -1: none
+  int livenessFile{-1};  ///< one more: of the liveness file; the guard holds it as well; -1: none
 };
 
 /// The job leads a process group of its own. After the fork it waits at a barrier, and executes the command only when

@@ -45,7 +45,7 @@ JobRun::JobRun(const JobSpec& spec, nanoseconds drainTimeout, GuardChannel& chan
       job_{Job::start(marked(spec, identity_), signals)},
       processes_{job_.group(), identity_} {
   channel_.beginJob(drainTimeout);
-  guard_.watch(job_.group(), identity_, spec.beacon);
+  guard_.watch(job_.group(), identity_, spec.livenessFile);
 }
 
 JobRun::~JobRun() {

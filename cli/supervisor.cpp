@@ -252,7 +252,7 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
   // As long as anything of the job is left, this holder must count as alive.
   const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
-  if (notice) spec.beacon = notice->descriptor();
+  if (notice) spec.livenessFile = notice->descriptor();
   if (progress_) {
     spec.inherited.push_back(progress_->jobEnd());
     spec.environment["TENURE_PROGRESS_FD"] = std::to_string(progress_->jobEnd());

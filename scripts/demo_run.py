@@ -29,7 +29,7 @@ STORES = {
                            f"endpoint: {os.environ['TENURE_TEST_DYNAMODB_ENDPOINT']} }}"),
 }
 PROOF = {
-    "sqlite": "The kernel drops the lock on its beacon: that is proof of its end.",
+    "sqlite": "The kernel drops the lock on its liveness file: that is proof of its end.",
     "dynamodb": "Nobody elsewhere can know why it is silent: only the lease can decide.",
 }
 

@@ -78,10 +78,10 @@ void ElectorImpl::start(std::optional<LeaseSighting> sighting) {
     if (std::exchange(phase_, Phase::started) == Phase::started) return;
   }
   log(LogLevel::info, personOf(candidate()) + " competes on " + group_.store()->describe());
-  context_->findBeacon(group_.name(),
-                       [self = shared_from_this(), sighting = std::move(sighting)](std::optional<Beacon> beacon) {
-                         self->driver_->submit(event::Start{std::move(beacon), sighting});
-                       });
+  context_->findLivenessFile(group_.name(), [self = shared_from_this(),
+                                             sighting = std::move(sighting)](std::optional<LivenessFile> livenessFile) {
+    self->driver_->submit(event::Start{std::move(livenessFile), sighting});
+  });
 }
 
 void ElectorImpl::requestStop() {

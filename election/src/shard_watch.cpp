@@ -91,7 +91,7 @@ ShardWatch::Standing ShardWatch::standing(const Instant& now, const LeaseKey& ke
   if (!untilFree) return Standing::held;
   const auto seen = sightings_.find(key);
   const std::optional<LeaseRecord>& record = seen->record;
-  if (record && record->beacon && dead_.count(record->beacon->id) != 0) return Standing::free;
+  if (record && record->livenessFile && dead_.count(record->livenessFile->id) != 0) return Standing::free;
   if (*untilFree <= std::chrono::nanoseconds{0}) return Standing::free;
   const bool nearlyFree = record && *untilFree <= std::min<std::chrono::nanoseconds>(window, record->leaseDuration / 3);
   return nearlyFree ? Standing::silent : Standing::held;
@@ -166,12 +166,12 @@ std::vector<std::size_t> ShardWatch::abandonedSlots(const Instant& now) const {
   return out;
 }
 
-std::map<std::string, LeaseRecord> ShardWatch::beacons(const Instant& now) const {
+std::map<std::string, LeaseRecord> ShardWatch::livenessFiles(const Instant& now) const {
   std::map<std::string, LeaseRecord> out;
   for (const auto& [slot, record] : slots_) {
-    const bool other = record.holder != self_ && !record.released && record.beacon;
-    if (other && dead_.count(record.beacon->id) == 0 && standing(now, slotKey(slot), {}) == Standing::held)
-      out.emplace(record.beacon->id, record);
+    const bool other = record.holder != self_ && !record.released && record.livenessFile;
+    if (other && dead_.count(record.livenessFile->id) == 0 && standing(now, slotKey(slot), {}) == Standing::held)
+      out.emplace(record.livenessFile->id, record);
   }
   return out;
 }

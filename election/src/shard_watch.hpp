@@ -34,7 +34,7 @@ class ShardWatch {
   /// A listing of `prefix()` that was received at `now`.
   void saw(const Instant& now, const std::vector<ListedLease>& listing);
   /// The kernel proved the end of the process that holds this liveness file.
-  void provenDead(const std::string& beaconId) { dead_.insert(beaconId); }
+  void provenDead(const std::string& livenessFileId) { dead_.insert(livenessFileId); }
 
   [[nodiscard]] ShardPicture picture(const Instant& now) const;
 
@@ -50,7 +50,7 @@ class ShardWatch {
   [[nodiscard]] std::vector<std::size_t> abandonedSlots(const Instant& now) const;
 
   /// The liveness files of the other members that are present, each with a record for following it.
-  [[nodiscard]] std::map<std::string, LeaseRecord> beacons(const Instant& now) const;
+  [[nodiscard]] std::map<std::string, LeaseRecord> livenessFiles(const Instant& now) const;
 
   /// The data of a member's slot, which tells others about the member.
   [[nodiscard]] static std::string describe(std::size_t maxLeases, unsigned priority);

@@ -73,8 +73,8 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   void keepSlot(const Instant& now);
   void clearSlots(const Instant& now);
   [[nodiscard]] SeatPtr sitInSlot(std::size_t number);
-  void followBeacons(const Instant& now);
-  void follow(DeathNotice& notice, const std::string& beacon, const LeaseRecord& record);
+  void followLivenessFiles(const Instant& now);
+  void follow(DeathNotice& notice, const std::string& livenessFile, const LeaseRecord& record);
   void publish(const Instant& now, const ShardPicture& picture);
   void sweep();
   [[nodiscard]] OwnShards own(const Instant& now);

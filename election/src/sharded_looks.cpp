@@ -102,7 +102,7 @@ OwnShards ShardedElector::Impl::own(const Instant& now) {
 void ShardedElector::Impl::act(const Instant& now) {
   keepSlot(now);
   clearSlots(now);
-  followBeacons(now);
+  followLivenessFiles(now);
   const ShardPicture picture = watch_.picture(now);
   const ShardOrders orders = balance_.look(now, picture, own(now), *random_);
   for (const std::size_t shard : orders.forget) end(*seats_.at(shard));
@@ -244,31 +244,32 @@ void ShardedElector::Impl::sweep() {
 
 /// The kernel's proof that a member is gone saves the wait for its leases. Each lease's machine looks for the proof
 /// itself; this only makes it look.
-void ShardedElector::Impl::followBeacons(const Instant& now) {
-  const auto beacons = watch_.beacons(now);
+void ShardedElector::Impl::followLivenessFiles(const Instant& now) {
+  const auto livenessFiles = watch_.livenessFiles(now);
   for (auto it = followed_.begin(); it != followed_.end();) {
-    it = beacons.count(it->first) == 0 ? followed_.erase(it) : std::next(it);
+    it = livenessFiles.count(it->first) == 0 ? followed_.erase(it) : std::next(it);
   }
-  if (beacons.empty()) return;
+  if (livenessFiles.empty()) return;
   const auto error = storeErrorOf([&] {
     const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
     if (!notice) return;
-    for (const auto& [beacon, record] : beacons) {
-      if (followed_.count(beacon) == 0) follow(*notice, beacon, record);
+    for (const auto& [livenessFile, record] : livenessFiles) {
+      if (followed_.count(livenessFile) == 0) follow(*notice, livenessFile, record);
     }
   });
   if (error) log(LogLevel::warn, "no death notice of other members: " + error->message);
 }
 
-void ShardedElector::Impl::follow(DeathNotice& notice, const std::string& beacon, const LeaseRecord& record) {
-  followed_[beacon] = notice.follow(record, [link = link_, weak = weak_from_this(), beacon](const RecordVersion&) {
-    link->post([weak, beacon] {
-      const auto self = weak.lock();
-      if (!self) return;
-      self->watch_.provenDead(beacon);
-      self->list();  // at once, because the shards that it left are free now
-    });
-  });
+void ShardedElector::Impl::follow(DeathNotice& notice, const std::string& livenessFile, const LeaseRecord& record) {
+  followed_[livenessFile] =
+      notice.follow(record, [link = link_, weak = weak_from_this(), livenessFile](const RecordVersion&) {
+        link->post([weak, livenessFile] {
+          const auto self = weak.lock();
+          if (!self) return;
+          self->watch_.provenDead(livenessFile);
+          self->list();  // at once, because the shards that it left are free now
+        });
+      });
 }
 
 }  // namespace tenure

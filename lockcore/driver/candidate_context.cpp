@@ -44,7 +44,8 @@ std::shared_ptr<TermWatch> CandidateContext::watch(WatchedTerm term, const std::
   return watch;
 }
 
-void CandidateContext::findBeacon(const std::string& owner, std::function<void(std::optional<Beacon>)> found) const {
+void CandidateContext::findLivenessFile(const std::string& owner,
+                                        std::function<void(std::optional<LivenessFile>)> found) const {
   const auto without = [logger = logger, owner](const std::string& why) {
     logger.log(LogLevel::warn, owner + ": no death notice for this process: " + why);
   };
@@ -52,17 +53,17 @@ void CandidateContext::findBeacon(const std::string& owner, std::function<void(s
   if (const auto error = storeErrorOf([&] { notice = store->deathNotice(); })) without(error->message);
   if (!notice) return found(std::nullopt);
   ThreadPool::forCallbacks()->post([notice, without, found = std::move(found)] {
-    std::optional<Beacon> beacon;
+    std::optional<LivenessFile> livenessFile;
     const auto error = storeErrorOf([&] {
-      StoreResult<Beacon> made = notice->beacon();
+      StoreResult<LivenessFile> made = notice->livenessFile();
       if (made) {
-        beacon = *std::move(made);
+        livenessFile = *std::move(made);
       } else {
         without(made.error().message);
       }
     });
     if (error) without(error->message);
-    found(std::move(beacon));
+    found(std::move(livenessFile));
   });
 }
 

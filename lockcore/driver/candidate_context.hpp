@@ -39,7 +39,7 @@ struct CandidateContext {
 
   /// Passes on the liveness file of this process, on a thread where file work may block, or inside this call if there
   /// is none. A store that throws, or cannot make the file, costs no more than the file: a crash then costs a lease.
-  void findBeacon(const std::string& owner, std::function<void(std::optional<Beacon>)> found) const;
+  void findLivenessFile(const std::string& owner, std::function<void(std::optional<LivenessFile>)> found) const;
 };
 
 }  // namespace tenure

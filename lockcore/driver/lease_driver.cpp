@@ -117,8 +117,8 @@ void LeaseDriver::Impl::perform(action::SendWrite&& send) {
 
 void LeaseDriver::Impl::perform(const action::FollowHolder& follow) {
   follow_.reset();
-  if (!follow.record || !follow.record->beacon) return;
-  const std::function<void()> tell = teller(event::HolderProvenDead{follow.record->beacon->id});
+  if (!follow.record || !follow.record->livenessFile) return;
+  const std::function<void()> tell = teller(event::HolderProvenDead{follow.record->livenessFile->id});
   follow_ = orNull("death notice", [&]() -> std::shared_ptr<void> {
     const std::shared_ptr<DeathNotice> notice = store_->deathNotice();
     return notice ? notice->follow(*follow.record, [tell](const RecordVersion&) { tell(); }) : nullptr;

@@ -163,11 +163,11 @@ void Challenger::see(const Instant& now, const std::optional<LeaseRecord>& recor
 }
 
 void Challenger::follow(const std::optional<LeaseRecord>& held) {
-  const bool keepsBeacon = held && held->beacon;
-  const std::string beacon = keepsBeacon ? held->beacon->id : std::string{};
-  if (beacon == followedBeacon_) return;
-  followedBeacon_ = beacon;
-  core_.act(action::FollowHolder{keepsBeacon ? held : std::nullopt});
+  const bool keepsLivenessFile = held && held->livenessFile;
+  const std::string livenessFile = keepsLivenessFile ? held->livenessFile->id : std::string{};
+  if (livenessFile == followedLivenessFile_) return;
+  followedLivenessFile_ = livenessFile;
+  core_.act(action::FollowHolder{keepsLivenessFile ? held : std::nullopt});
 }
 
 }  // namespace tenure

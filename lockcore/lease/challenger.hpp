@@ -93,7 +93,7 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
   int doubtsAfterWait_{0};  ///< acquisitions whose outcome was still unknown when the wait was over
   bool readFirst_{false};   ///< the next acquisition must follow a successful read
   LastRequest lastRequest_{};
-  std::string followedBeacon_{};
+  std::string followedLivenessFile_{};
   std::unique_ptr<const LeasePayload> payload_{};  ///< of the record as it was seen last; null if it has none
 };
 

@@ -22,14 +22,15 @@ using Attempt = std::uint64_t;
 
 namespace event {
 
-/// Compete from now on. `beacon`: the liveness file of this process, to be written into its records. `sighting`: what
-/// this process has already seen of this lease in other ways; the wait for a holder's lease to end counts from then.
+/// Compete from now on. `livenessFile`: the liveness file of this process, to be written into its records. `sighting`:
+/// what this process has already seen of this lease in other ways; the wait for a holder's lease to end counts from
+/// then.
 ///
 /// `predecessor`: what another candidate of this process, which was next in the line before, passed on with
 /// action::Stopped just now. If it released the lease, the record is known. Then the acquiring write needs no read
 /// before it, because its condition proves the record. OneTerm only.
 struct Start {
-  std::optional<Beacon> beacon{};
+  std::optional<LivenessFile> livenessFile{};
   std::optional<LeaseSighting> sighting{};
   std::chrono::nanoseconds waited{0};  ///< before it began to compete; it counts towards OneTerm::patience
   std::shared_ptr<const LeaseMemory> predecessor{};
@@ -74,10 +75,10 @@ struct WriteReply {
 struct StoreHint {
   bool isLoss{false};  ///< it may be gone with all others (LeaseStore::watchLoss): a holder renews at once to find out
 };
-/// The kernel proved that the process that keeps this liveness file (Beacon::id) is gone, and with it everything that
-/// the process held.
+/// The kernel proved that the process that keeps this liveness file (LivenessFile::id) is gone, and with it everything
+/// that the process held.
 struct HolderProvenDead {
-  std::string beaconId;
+  std::string livenessFileId;
 };
 /// A resource refused a write because it has seen this token.
 struct TokenSeen {

@@ -82,7 +82,7 @@ void LeaseMachine::Impl::enter(const Instant& /*now*/, next::Stop&& next) {
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::Start& event) {
   if (state() != LeaseState::idle) return;
-  if (event.beacon) core_.beacon = std::make_unique<const Beacon>(*event.beacon);
+  if (event.livenessFile) core_.livenessFile = std::make_unique<const LivenessFile>(*event.livenessFile);
   core_.candidacy.start(now, event.waited);
   role_.emplace<Challenger>(core_).start(now, event);
 }
@@ -115,7 +115,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::WriteReply& eve
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::HolderProvenDead& event) {
-  core_.known.observation.provenDead(now, event.beaconId);
+  core_.known.observation.provenDead(now, event.livenessFileId);
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::TokenSeen& event) {

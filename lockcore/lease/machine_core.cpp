@@ -72,7 +72,7 @@ LeaseRecord MachineCore::ownRecord(RecordVersion version, FencingToken token) co
   record.version = std::move(version);
   record.leaseDuration = options.timing.duration();
   record.token = token;
-  if (beacon) record.beacon = *beacon;
+  if (livenessFile) record.livenessFile = *livenessFile;
   record.acquiredAtMillis = acquiredAtMillis;
   record.renewedAtMillis = displayTime();
   return record;

@@ -113,8 +113,8 @@ class MachineCore {
   [[nodiscard]] RandomSource& random() noexcept { return *random_; }
 
   MachineOptions options;  ///< constant after construction, except `timing` and the memory, which Start takes
-  std::unique_ptr<const Beacon> beacon{};  ///< constant after Start
-  LeaseActions actions{};                  ///< of the step in progress
+  std::unique_ptr<const LivenessFile> livenessFile{};  ///< constant after Start
+  LeaseActions actions{};                              ///< of the step in progress
   Instant lastStep{};
   std::optional<RequestInFlight> inFlight{};
   SentVersions sentVersions{};

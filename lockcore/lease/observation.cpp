@@ -11,7 +11,7 @@ Observation::Sighting::Sighting(const LeaseRecord& record)
       token{record.token},
       released{record.released},
       vanished{record.vanished},
-      beaconId{record.beacon ? record.beacon->id : std::string{}},
+      livenessFileId{record.livenessFile ? record.livenessFile->id : std::string{}},
       acquiredAtMillis{record.acquiredAtMillis} {}
 
 bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
@@ -72,9 +72,9 @@ bool Observation::adoptReleased(const Instant& now, const Observation& other) {
   return true;
 }
 
-void Observation::provenDead(const Instant& now, const std::string& beaconId) {
-  if (deadBeacon_ == beaconId) return;
-  deadBeacon_ = beaconId;
+void Observation::provenDead(const Instant& now, const std::string& livenessFileId) {
+  if (deadLivenessFile_ == livenessFileId) return;
+  deadLivenessFile_ = livenessFileId;
   deadSince_ = now;
 }
 
@@ -121,7 +121,7 @@ std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& no
   if (absent()) return vanishedLease_ + politeness - since;
   if (record_->released) return politeness - since;
   const auto byLease = record_->leaseDuration + politeness - since;
-  const bool dead = !deadBeacon_.empty() && record_->beaconId == deadBeacon_;
+  const bool dead = !deadLivenessFile_.empty() && record_->livenessFileId == deadLivenessFile_;
   if (!dead) return byLease;
   return std::min(byLease, politeness - elapsedForChallenger(deadSince_, now));
 }

@@ -25,7 +25,7 @@ class Observation {
   bool confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written);
 
   /// The kernel proved the end of the process that keeps this liveness file.
-  void provenDead(const Instant& now, const std::string& beaconId);
+  void provenDead(const Instant& now, const std::string& livenessFileId);
 
   /// The record could not be understood: the lease may not be taken until the record was seen again. If the record is
   /// absent then, it counts as vanished.
@@ -76,7 +76,7 @@ class Observation {
     FencingToken token;
     bool released;
     bool vanished;                  ///< there is no record, but the counter shows an open term
-    std::string beaconId;           ///< empty: none
+    std::string livenessFileId;     ///< empty: none
     std::int64_t acquiredAtMillis;  ///< for people
 
     explicit Sighting(const LeaseRecord& record);
@@ -93,7 +93,7 @@ class Observation {
   Instant firstSeen_{};                         ///< time after the first reply that showed this state was received
   Instant leftFrom_{};                          ///< anchor of the last term that this candidate lost
   std::chrono::nanoseconds leftFor_{0};
-  std::string deadBeacon_{};
+  std::string deadLivenessFile_{};
   Instant deadSince_{};
 };
 

@@ -23,22 +23,25 @@ constexpr microseconds retryDelay(int retry) { return microseconds{25} * (1 << r
 /// Without a watch (limits of inotify) the lock is tried at this interval: a system call each time.
 constexpr milliseconds pollDelay{50};
 
-bool isFileOf(const Beacon& beacon, const struct stat& found) {
-  return found.st_dev == beacon.device && found.st_ino == beacon.inode;
+bool isFileOf(const LivenessFile& livenessFile, const struct stat& found) {
+  return found.st_dev == livenessFile.device && found.st_ino == livenessFile.inode;
 }
 
 }  // namespace
 
 bool HolderWatch::isPossible(const LeaseRecord& record) {
-  if (!record.beacon || !isBeaconId(record.beacon->id)) return false;
-  return !record.beacon->bootId.empty() && record.beacon->bootId == bootId();
+  if (!record.livenessFile || !isLivenessFileId(record.livenessFile->id)) return false;
+  return !record.livenessFile->bootId.empty() && record.livenessFile->bootId == bootId();
 }
 
-HolderWatch::HolderWatch(BeaconPlace place, const LeaseRecord& record, std::function<void(RecordVersion)> proven)
-    : place_{std::move(place)}, beacon_{*record.beacon}, version_{record.version}, proven_{std::move(proven)} {}
+HolderWatch::HolderWatch(LivenessFilePlace place, const LeaseRecord& record, std::function<void(RecordVersion)> proven)
+    : place_{std::move(place)},
+      livenessFile_{*record.livenessFile},
+      version_{record.version},
+      proven_{std::move(proven)} {}
 
 void HolderWatch::begin(WatchLoop& loop) {
-  if (!openBeacon()) {
+  if (!openLivenessFile()) {
     fd_ = {};
     return;
   }
@@ -66,7 +69,7 @@ void HolderWatch::timeOver(WatchLoop& loop) {
 }
 
 void HolderWatch::look(WatchLoop& loop) {
-  if (probeBeacon(fd_) == LockState::held) {
+  if (probeLivenessFile(fd_) == LockState::held) {
     if (!hasWatch_) {
       loop.wakeAfter(*this, pollDelay);
     } else if (retries_ < maxRetries) {
@@ -83,19 +86,19 @@ void HolderWatch::look(WatchLoop& loop) {
 
 bool HolderWatch::namesOurs() const {
   struct stat named {};
-  return stat(file_.c_str(), &named) == 0 && isFileOf(beacon_, named);
+  return stat(file_.c_str(), &named) == 0 && isFileOf(livenessFile_, named);
 }
 
-bool HolderWatch::openBeacon() {
+bool HolderWatch::openLivenessFile() {
   const StoreResult<std::string> directory = place_.directory();
   if (directory.has_error()) return false;
-  file_ = beaconPath(*directory, beacon_.id);
-  fd_ = openBeaconToLook(file_);
+  file_ = livenessFilePath(*directory, livenessFile_.id);
+  fd_ = openLivenessFileToLook(file_);
   struct stat found {};
-  if (!fd_ || fstat(fd_.get(), &found) != 0 || !isFileOf(beacon_, found)) return false;
+  if (!fd_ || fstat(fd_.get(), &found) != 0 || !isFileOf(livenessFile_, found)) return false;
   std::array<char, 33> text{};  // the id and its line break
   if (pread(fd_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) return false;
-  return std::string_view{text.data(), text.size()} == beacon_.id + '\n';
+  return std::string_view{text.data(), text.size()} == livenessFile_.id + '\n';
 }
 
 }  // namespace tenure::liveness

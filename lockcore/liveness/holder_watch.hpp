@@ -6,7 +6,7 @@
 
 #include <tenure/lockcore/lease_record.hpp>
 
-#include "beacon_file.hpp"
+#include "liveness_file.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
 
@@ -20,19 +20,19 @@ class HolderWatch final : public Watched {
   [[nodiscard]] static bool isPossible(const LeaseRecord& record);
 
   /// isPossible(record). `proven` is called at most once.
-  HolderWatch(BeaconPlace place, const LeaseRecord& record, std::function<void(RecordVersion)> proven);
+  HolderWatch(LivenessFilePlace place, const LeaseRecord& record, std::function<void(RecordVersion)> proven);
 
   void begin(WatchLoop& loop) override;
   void changed(WatchLoop& loop, bool lost) override;
   void timeOver(WatchLoop& loop) override;
 
  private:
-  [[nodiscard]] bool openBeacon();
+  [[nodiscard]] bool openLivenessFile();
   [[nodiscard]] bool namesOurs() const;
   void look(WatchLoop& loop);
 
-  const BeaconPlace place_;
-  const Beacon beacon_;
+  const LivenessFilePlace place_;
+  const LivenessFile livenessFile_;
   const RecordVersion version_;
   const std::function<void(RecordVersion)> proven_;
   std::string file_;

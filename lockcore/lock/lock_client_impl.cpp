@@ -110,9 +110,9 @@ LockClient::Impl::SessionPtr LockClient::Impl::acquire(const LeaseKey& key, Acqu
   begin(session);
   if (!prepared_) unprepared_.push_back(session);
   const bool starts = prepared_;
-  const std::optional<Beacon> beacon = beacon_;
+  const std::optional<LivenessFile> livenessFile = livenessFile_;
   lock.unlock();
-  if (starts) session->start(beacon);
+  if (starts) session->start(livenessFile);
   prepare();
   return session;
 }
@@ -148,7 +148,7 @@ LockClient::Impl::SessionPtr LockClient::Impl::takeWaiting(const LeaseKey& key) 
 void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
   SessionPtr next;
   SessionPtr last;  // destroyed after the lock is released
-  std::optional<Beacon> beacon;
+  std::optional<LivenessFile> livenessFile;
   {
     const std::lock_guard lock{mutex_};
     const auto old = sessions_.find(key);
@@ -159,10 +159,10 @@ void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::sha
     if (closed_) endings_.insert_or_assign(key, result);
     next = takeWaiting(key);
     if (next) begin(next);
-    beacon = beacon_;
+    livenessFile = livenessFile_;
     if (sessions_.empty()) allEnded_.notify_all();
   }
-  if (next) next->start(beacon);
+  if (next) next->start(livenessFile);
 }
 
 LockSession::Acquired LockClient::Impl::onLane(std::function<void(LockResult<Lock>)> done) const {

@@ -75,7 +75,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   class SharedRandom;
 
   void prepare();
-  void beaconFound(std::optional<Beacon> beacon);
+  void livenessFileFound(std::optional<LivenessFile> livenessFile);
   void askSchema();
   void schemaAnswered(const StoreStatus& status);
   void startIfPrepared();
@@ -102,8 +102,8 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   LockMemories memories_;
   enum class Schema { unasked, asked, good, bad } schema_{Schema::unasked};
   bool prepared_{false};  ///< the first schema check was answered, and the search for a liveness file is over
-  bool beaconKnown_{false};
-  std::optional<Beacon> beacon_{};
+  bool livenessFileKnown_{false};
+  std::optional<LivenessFile> livenessFile_{};
   std::vector<SessionPtr> unprepared_{};  ///< to be started after the preparation
 };
 

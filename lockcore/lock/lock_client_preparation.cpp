@@ -19,18 +19,19 @@ void LockClient::Impl::prepare() {
     schema_ = Schema::asked;
   }
   if (first) {
-    common_->findBeacon(common_->candidate, [self = shared_from_this()](std::optional<Beacon> beacon) {
-      self->beaconFound(std::move(beacon));
-    });
+    common_->findLivenessFile(common_->candidate,
+                              [self = shared_from_this()](std::optional<LivenessFile> livenessFile) {
+                                self->livenessFileFound(std::move(livenessFile));
+                              });
   }
   askSchema();
 }
 
-void LockClient::Impl::beaconFound(std::optional<Beacon> beacon) {
+void LockClient::Impl::livenessFileFound(std::optional<LivenessFile> livenessFile) {
   {
     const std::lock_guard lock{mutex_};
-    beacon_ = std::move(beacon);
-    beaconKnown_ = true;
+    livenessFile_ = std::move(livenessFile);
+    livenessFileKnown_ = true;
   }
   startIfPrepared();
 }
@@ -59,15 +60,15 @@ void LockClient::Impl::schemaAnswered(const StoreStatus& status) {
 
 void LockClient::Impl::startIfPrepared() {
   std::vector<SessionPtr> ready;
-  std::optional<Beacon> beacon;
+  std::optional<LivenessFile> livenessFile;
   {
     const std::lock_guard lock{mutex_};
-    prepared_ = prepared_ || (beaconKnown_ && (schema_ == Schema::good || schema_ == Schema::bad));
+    prepared_ = prepared_ || (livenessFileKnown_ && (schema_ == Schema::good || schema_ == Schema::bad));
     if (!prepared_) return;
     ready.swap(unprepared_);
-    beacon = beacon_;
+    livenessFile = livenessFile_;
   }
-  for (const SessionPtr& session : ready) session->start(beacon);
+  for (const SessionPtr& session : ready) session->start(livenessFile);
 }
 
 }  // namespace tenure

@@ -63,11 +63,11 @@ void LockSession::begin(std::shared_ptr<Scheduler> scheduler, std::shared_ptr<co
   begun_.store(true);
 }
 
-void LockSession::start(std::optional<Beacon> beacon) {
+void LockSession::start(std::optional<LivenessFile> livenessFile) {
   bool cancelled = false;
   {
     const std::lock_guard lock{mutex_};
-    beacon_ = std::move(beacon);
+    livenessFile_ = std::move(livenessFile);
     cancelled = cancelled_.has_value();
   }
   if (cancelled) return driver_->submit(event::Stop{});
@@ -94,14 +94,14 @@ void LockSession::start(std::optional<Beacon> beacon) {
 
 /// A second call has no effect.
 void LockSession::compete(const std::shared_ptr<const LeaseMemory>& left) {
-  std::optional<Beacon> beacon;
+  std::optional<LivenessFile> livenessFile;
   {
     const std::lock_guard lock{mutex_};
-    beacon = beacon_;
+    livenessFile = livenessFile_;
   }
   competes_.store(true);
-  driver_->submit(
-      event::Start{.beacon = std::move(beacon), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left});
+  driver_->submit(event::Start{
+      .livenessFile = std::move(livenessFile), .waited = elapsedForHolder(madeAt_, now()), .predecessor = left});
 }
 
 /// The work is told to stop before the release, so that a successor does not begin too early (I9). While the work ends,

@@ -44,7 +44,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
              std::unique_ptr<RandomSource> random);
   /// Competes as soon as it is first in the line of this process's clients (see lock_line.hpp), or at once if it makes
   /// only a single attempt.
-  void start(std::optional<Beacon> beacon);
+  void start(std::optional<LivenessFile> livenessFile);
 
   // These end the acquisition before it is decided, also before begin(): with `why`, or with the best known reason.
   void cancel(LockErrc why);
@@ -166,7 +166,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   Acquired acquired_;         ///< empty once it was called
   Ended ended_;
   std::optional<LockErrc> cancelled_{};
-  std::optional<Beacon> beacon_{};
+  std::optional<LivenessFile> livenessFile_{};
   std::unique_ptr<PlaceInLine> line_{};  ///< until the end
   int handles_{0};
   LeaseOptions lease_;  ///< as last requested

@@ -43,9 +43,9 @@ class TokenAcquirer::Inbox {
     hinted_ = true;
     news_.notify_one();
   }
-  void proveDead(const std::string& beacon) {
+  void proveDead(const std::string& livenessFile) {
     const std::lock_guard lock{mutex_};
-    proven_ = beacon;  // only one holder is followed at a time: the present one
+    proven_ = livenessFile;  // only one holder is followed at a time: the present one
     news_.notify_one();
   }
   /// Everything that has come, the proof first; waits for something for up to `bound`.
@@ -188,8 +188,9 @@ void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
   deathWatch_.reset();
   const std::shared_ptr<DeathNotice> notice = record ? store_->deathNotice() : nullptr;
   if (!notice) return;
-  const std::string beacon = record->beacon->id;  // the machine follows only holders that have one
-  deathWatch_ = notice->follow(*record, [inbox = inbox_, beacon](const RecordVersion&) { inbox->proveDead(beacon); });
+  const std::string livenessFile = record->livenessFile->id;  // the machine follows only holders that have one
+  deathWatch_ =
+      notice->follow(*record, [inbox = inbox_, livenessFile](const RecordVersion&) { inbox->proveDead(livenessFile); });
 }
 
 /// Waits until the machine wants to act, until there is news, or until the bound.

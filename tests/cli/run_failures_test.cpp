@@ -191,7 +191,7 @@ TEST_F(RunFailuresTest, OrphanedJobCountsAsAliveUntilTheLeaseEnds) {
   ASSERT_TRUE(begins(2)) << bob.errors();
   const double later = static_cast<double>(firstAct(2) - frozen) / 1e6;
   std::cout << "taken over " << later << " ms after both were killed\n";
-  EXPECT_GT(later, 1200) << "the beacon that the job inherited must forbid a death notice";
+  EXPECT_GT(later, 1200) << "the liveness file that the job inherited must forbid a death notice";
   EXPECT_TRUE(job.lives()) << "else this proves nothing";
 }
 

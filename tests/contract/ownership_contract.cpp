@@ -166,7 +166,7 @@ TEST_P(StoreContract, renewSetsTheWholeStateAndKeepsTheToken) {
   const Applied taken = store().apply(acquire(key, "a"));
   WriteRequest request = renew(key, "a", {store().record(key).version});
   request.record.leaseDuration = std::chrono::milliseconds{2'500};
-  request.record.beacon.reset();
+  request.record.livenessFile.reset();
   request.record.renewedAtMillis += 3'000;
   LeaseRecord expected = request.record;
   expected.token = taken.token;
@@ -192,11 +192,11 @@ TEST_P(StoreContract, acquisitionAfterAReleaseLeavesNothingOfIt) {
   store().apply(acquire(key, "a"));
   store().apply(release(key, "a", {store().record(key).version}));
   WriteRequest request = acquire(key, "b", {store().record(key).version});
-  request.record.beacon.reset();
+  request.record.livenessFile.reset();
   request.record.leaseDuration = std::chrono::milliseconds{3'000};
   LeaseRecord expected = request.record;
   expected.token = other().apply(std::move(request)).token;
-  EXPECT_TRUE(sameRecord(store().record(key), expected)) << "not released, no beacon of the former holder";
+  EXPECT_TRUE(sameRecord(store().record(key), expected)) << "not released, no liveness file of the former holder";
   EXPECT_TRUE(isConflictWith(store().write(acquire(key, "c")), expected)) << "a live lock looked free";
 }
 

@@ -113,14 +113,14 @@ TEST_P(StoreContract, keepsAnyBytesOfData) {
 TEST_P(StoreContract, keepsEachFieldOfTheRecordToItsLimits) {
   WriteRequest least = acquire({"least"}, "x");
   least.record.leaseDuration = std::chrono::milliseconds{1};
-  least.record.beacon = Beacon{"0", "0", 0, 0};
+  least.record.livenessFile = LivenessFile{"0", "0", 0, 0};
   least.record.acquiredAtMillis = 0;
   least.record.renewedAtMillis = std::numeric_limits<std::int64_t>::min();
   WriteRequest greatest = acquire({"greatest"}, std::string(1'000, 'h') + "#😀'\"\n");
   greatest.record.version = RecordVersion{"<a version> as '1' \"other\" writers may make it: 1700000000:ABCD"};
   greatest.record.leaseDuration = maxRecordLease;
-  greatest.record.beacon->device = std::numeric_limits<std::uint64_t>::max();
-  greatest.record.beacon->inode = std::numeric_limits<std::uint64_t>::max() - 1;
+  greatest.record.livenessFile->device = std::numeric_limits<std::uint64_t>::max();
+  greatest.record.livenessFile->inode = std::numeric_limits<std::uint64_t>::max() - 1;
   greatest.record.acquiredAtMillis = std::numeric_limits<std::int64_t>::max();
   greatest.record.renewedAtMillis = std::numeric_limits<std::int64_t>::max();
   for (const WriteRequest& request : {least, greatest}) {

@@ -47,9 +47,9 @@ std::string describe(const LeaseRecord& record) {
   std::ostringstream out;
   out << "{holder " << record.holder << ", version " << record.version.text() << ", " << record.leaseDuration.count()
       << " ms, token " << record.token << (record.released ? ", released" : ", held");
-  if (record.beacon) {
-    out << ", beacon " << record.beacon->id << '/' << record.beacon->bootId << '/' << record.beacon->device << '/'
-        << record.beacon->inode;
+  if (record.livenessFile) {
+    out << ", livenessFile " << record.livenessFile->id << '/' << record.livenessFile->bootId << '/'
+        << record.livenessFile->device << '/' << record.livenessFile->inode;
   }
   out << ", " << record.data.size() << " bytes of data";
   for (const auto& [name, value] : record.attributes) out << ", " << name << '=' << value;
@@ -219,7 +219,8 @@ LeaseRecord recordOf(std::string holder) {
   record.holder = std::move(holder);
   record.version = newVersion();
   record.leaseDuration = std::chrono::milliseconds{10'000};
-  record.beacon = Beacon{"0123456789abcdef0123456789abcdef", "6a3c1f0e-1111-4222-8333-abcdefabcdef", 66, 1234567};
+  record.livenessFile =
+      LivenessFile{"0123456789abcdef0123456789abcdef", "6a3c1f0e-1111-4222-8333-abcdefabcdef", 66, 1234567};
   record.acquiredAtMillis = 1'794'000'000'000;
   record.renewedAtMillis = 1'794'000'000'500;
   return record;

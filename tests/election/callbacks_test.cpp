@@ -234,9 +234,9 @@ TEST_F(Callbacks, aBlockedCallbackOfTheStopTokenHoldsUpNeitherOnRevokedNorOtherE
 
 /// A store is the user's code.
 TEST_F(Callbacks, aStoreThatThrowsInItsSideJobsIsCompetedOnAllTheSame) {
-  class Beacons final : public DeathNotice {
+  class LivenessFiles final : public DeathNotice {
    public:
-    StoreResult<Beacon> beacon() override { throw std::runtime_error{"thrown by beacon"}; }
+    StoreResult<LivenessFile> livenessFile() override { throw std::runtime_error{"thrown by livenessFile"}; }
     [[nodiscard]] int descriptor() const noexcept override { return -1; }
     std::shared_ptr<void> follow(const LeaseRecord&, std::function<void(RecordVersion)>) override { return nullptr; }
   };
@@ -249,9 +249,9 @@ TEST_F(Callbacks, aStoreThatThrowsInItsSideJobsIsCompetedOnAllTheSame) {
   EXPECT_TRUE(stage_.logged("thrown by watch"));
 
   const Candidate b = stage_.candidate("b", [](GroupOptions& options) { options.group = "other"; });
-  b.store->onDeathNotice = [] { return std::make_shared<Beacons>(); };
+  b.store->onDeathNotice = [] { return std::make_shared<LivenessFiles>(); };
   b->start();
-  EXPECT_TRUE(eventually([&] { return stage_.logged("thrown by beacon"); }));
+  EXPECT_TRUE(eventually([&] { return stage_.logged("thrown by livenessFile"); }));
   EXPECT_TRUE(eventually([&] {
     stage_.advance(1ms);
     return b->isLeader();

@@ -115,13 +115,13 @@ TEST_F(ShardWatchTest, AShardThatVanishedUnderItsHolderIsNotFreeForALease) {
 
 TEST_F(ShardWatchTest, WhatAProvenDeadProcessHoldsIsFree) {
   LeaseRecord alive = record("you", "v1");
-  alive.beacon = Beacon{"b1", "boot", 1, 2};
+  alive.livenessFile = LivenessFile{"b1", "boot", 1, 2};
   see({{{"g/0"}, alive}, {{"g/member/0"}, alive}});
-  EXPECT_EQ(watch.beacons(now).size(), 1U);
+  EXPECT_EQ(watch.livenessFiles(now).size(), 1U);
   watch.provenDead("b1");
   EXPECT_EQ(holders(), (Holders{"", ""}));
   EXPECT_EQ(members(), 0U);
-  EXPECT_EQ(watch.beacons(now).size(), 0U);
+  EXPECT_EQ(watch.livenessFiles(now).size(), 0U);
 }
 
 TEST_F(ShardWatchTest, AFreeSlotIsOneThatNobodyHolds) {

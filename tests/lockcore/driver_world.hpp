@@ -31,7 +31,7 @@ class DriverWorld : public StoreWorld {
   /// Puts a record of another candidate, which is dead, into the store.
   void putOther(bool released = false) {
     LeaseRecord record = othersRecord();
-    record.beacon = Beacon{"beacon-1", "boot", 1, 2};
+    record.livenessFile = LivenessFile{"beacon-1", "boot", 1, 2};
     store->writeNow({key, WriteRequest::Purpose::acquire, {}, record, FencingToken{4}});
     if (!released) return;
     LeaseRecord gone = record;

@@ -136,17 +136,19 @@ TEST(LeaseDriverWatch, aHintAfterTheEndIsNothing) {
 class Deaths final : public DeathNotice {
  public:
   struct Followed {
-    std::string beacon;
+    std::string livenessFile;
     std::function<void(RecordVersion)> proven;
     std::weak_ptr<void> handle;
   };
 
-  StoreResult<Beacon> beacon() override { return StoreError{ErrorClass::misconfigured, "not asked for here"}; }
+  StoreResult<LivenessFile> livenessFile() override {
+    return StoreError{ErrorClass::misconfigured, "not asked for here"};
+  }
   int descriptor() const noexcept override { return -1; }
   std::shared_ptr<void> follow(const LeaseRecord& record, std::function<void(RecordVersion)> proven) override {
     const auto handle = std::make_shared<int>(0);
     if (!followed.empty()) keptBefore.push_back(!followed.back().handle.expired());
-    followed.push_back({record.beacon.value().id, std::move(proven), handle});
+    followed.push_back({record.livenessFile.value().id, std::move(proven), handle});
     return handle;
   }
 
@@ -173,7 +175,7 @@ class LeaseDriverDeathNotice : public testing::Test {
 
 TEST_F(LeaseDriverDeathNotice, endsTheWaitForADeadHolder) {
   becomeCandidate();
-  EXPECT_EQ(deaths_->followed[0].beacon, "beacon-1");
+  EXPECT_EQ(deaths_->followed[0].livenessFile, "beacon-1");
   std::thread{[&] { deaths_->followed[0].proven(RecordVersion{"other-1"}); }}.join();
   world_.pass(50ms);
   EXPECT_TRUE(world_.leads()) << "long before the ten seconds are over";
@@ -187,7 +189,7 @@ TEST_F(LeaseDriverDeathNotice, withoutProofTheLeaseDecides) {
   world_.pass(8s);
   EXPECT_FALSE(world_.leads());
   EXPECT_FALSE(deaths_->followed[0].handle.expired());
-  EXPECT_EQ(deaths_->followed.size(), 1U) << "the same beacon is followed once";
+  EXPECT_EQ(deaths_->followed.size(), 1U) << "the same liveness file is followed once";
   world_.pass(3s);
   EXPECT_TRUE(world_.leads());
 }
@@ -198,11 +200,11 @@ TEST_F(LeaseDriverDeathNotice, followsTheNextHolderInstead) {
   const RecordVersion before = next.version;
   next.holder = "c#3";
   next.version = RecordVersion{"next-1"};
-  next.beacon->id = "beacon-2";
+  next.livenessFile->id = "beacon-2";
   world_.store->writeNow({world_.key, WriteRequest::Purpose::acquire, {before}, next, FencingToken{}});
   world_.pass(5s);
   ASSERT_EQ(deaths_->followed.size(), 2U);
-  EXPECT_EQ(deaths_->followed[1].beacon, "beacon-2");
+  EXPECT_EQ(deaths_->followed[1].livenessFile, "beacon-2");
   EXPECT_EQ(deaths_->keptBefore, std::vector<bool>{false}) << "the old watch ends before the new one begins";
 
   deaths_->followed[0].proven(before);  // of a holder that no longer holds the lease

@@ -150,7 +150,7 @@ TEST(LeaseMachineOneTerm, theHolderThatEndedTheTermIsToldBeforeTheEndAndNotFollo
   MachineHarness m{tenSecondLease(), patient(std::nullopt)};
   m.becomeRenewing();
   LeaseRecord theirs = othersRecord();
-  theirs.beacon = Beacon{.id = std::string(32, 'b'), .bootId = "boot"};
+  theirs.livenessFile = LivenessFile{.id = std::string(32, 'b'), .bootId = "boot"};
   EXPECT_EQ(m.answerWrite(Conflict{std::optional{theirs}}),
             "publish(lost) revoked(lost) publish(none) leader(b#2) unfollow stopped(notHeld)");
 }

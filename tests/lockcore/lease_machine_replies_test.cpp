@@ -36,18 +36,18 @@ TEST(CandidateReadAnswered, heldByAnotherIsWatched) {
   EXPECT_FALSE(m.machine.leader()->self);
 }
 
-TEST(CandidateReadAnswered, heldByAnotherWithABeaconIsFollowed) {
+TEST(CandidateReadAnswered, heldByAnotherWithALivenessFileIsFollowed) {
   MachineHarness m;
   m.becomeReading();
   LeaseRecord record = othersRecord();
-  record.beacon = Beacon{"beacon-1", "boot", 1, 2};
+  record.livenessFile = LivenessFile{"beacon-1", "boot", 1, 2};
   EXPECT_EQ(told(m, std::optional{record}), "candidate: leader(b#2) follow");
   m.step(event::StoreHint{});
   record.version = RecordVersion{"other-2"};
-  EXPECT_EQ(told(m, std::optional{record}), "candidate: ") << "the same beacon is followed already";
+  EXPECT_EQ(told(m, std::optional{record}), "candidate: ") << "the same liveness file is followed already";
   m.step(event::StoreHint{});
-  record.beacon->id = "beacon-2";
-  EXPECT_EQ(told(m, std::optional{record}), "candidate: follow") << "another beacon";
+  record.livenessFile->id = "beacon-2";
+  EXPECT_EQ(told(m, std::optional{record}), "candidate: follow") << "another liveness file";
   m.step(event::StoreHint{});
   EXPECT_EQ(told(m, std::optional{releasedRecord()}), "candidate: leader(none) unfollow");
 }

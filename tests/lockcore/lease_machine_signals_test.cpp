@@ -107,7 +107,7 @@ TEST(DeathNotices, freeTheLeaseOfThatHolderOnly) {
   MachineHarness m;
   m.becomeReading();
   LeaseRecord record = othersRecord("v1");
-  record.beacon = Beacon{"beacon-1", "boot", 1, 2};
+  record.livenessFile = LivenessFile{"beacon-1", "boot", 1, 2};
   m.answerRead(std::optional{record});
   EXPECT_EQ(m.step(event::HolderProvenDead{"beacon-9"}), "");
   EXPECT_GE(m.machine.untilWakeup(m.now), 90ms);
@@ -120,16 +120,16 @@ TEST(DeathNotices, freeTheLeaseOfThatHolderOnly) {
   EXPECT_EQ(m.answerWrite(Applied{FencingToken{6}}), "unfollow publish(leads) leader(self) elected(6)");
 }
 
-TEST(DeathNotices, ownBeaconGoesIntoEveryRecord) {
+TEST(DeathNotices, ownLivenessFileGoesIntoEveryRecord) {
   MachineHarness m;
-  const Beacon mine{"beacon-0", "boot", 3, 4};
+  const LivenessFile mine{"beacon-0", "boot", 3, 4};
   m.step(event::Start{mine});
   m.answerRead(absent);
   m.toWakeup();
-  EXPECT_EQ(m.write().record.beacon, mine);
+  EXPECT_EQ(m.write().record.livenessFile, mine);
   m.answerWrite(Applied{FencingToken{1}});
   m.after(3s);
-  EXPECT_EQ(m.write().record.beacon, mine);
+  EXPECT_EQ(m.write().record.livenessFile, mine);
 }
 
 TEST(Priorities, aLowerOneWaitsLongerByTwoPercentOfTheLeaseForEachStep) {

@@ -26,7 +26,7 @@ class NoisyStore final : public ForwardingStore, public DeathNotice, public std:
   }
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override { return shared_from_this(); }
 
-  [[nodiscard]] StoreResult<Beacon> beacon() override { return StoreError{ErrorClass::transient, "none"}; }
+  [[nodiscard]] StoreResult<LivenessFile> livenessFile() override { return StoreError{ErrorClass::transient, "none"}; }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
   [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record,
                                              std::function<void(RecordVersion)> proven) override {
@@ -47,7 +47,7 @@ TEST(LockTokensProof, IsNotLostAmongHints) {
   request.record.holder = "dead";
   request.record.version = RecordVersion{"1"};
   request.record.leaseDuration = 60s;
-  request.record.beacon = Beacon{"beacon", "boot", 1, 2};
+  request.record.livenessFile = LivenessFile{"livenessFile", "boot", 1, 2};
   store->write(std::move(request), {1s}, [](const WriteOutcome&) {});
   TokenAcquireOptions options;
   options.waitFor = 2s;

@@ -130,7 +130,7 @@ TEST_F(LockTokensTest, AcquireGivesATokenThatSaysWhatTheRecordSays) {
   EXPECT_EQ(stored.leaseDuration, 20s);
   EXPECT_EQ(stored.data, "payload");
   EXPECT_EQ(stored.attributes.at("team"), "billing");
-  EXPECT_EQ(stored.beacon, std::nullopt) << "its process may end while the lock is held";
+  EXPECT_EQ(stored.livenessFile, std::nullopt) << "its process may end while the lock is held";
   EXPECT_GT(token.remaining().value(), 0s);
   EXPECT_LT(token.remaining().value(), 20s);
   EXPECT_EQ(store_->writes(), 1);

@@ -91,9 +91,9 @@ TEST_F(ObservationTest, absentOrReleasedIsFreeAtOnce) {
   EXPECT_FALSE(observation.heldByOther());
 }
 
-TEST_F(ObservationTest, proofOfDeathFreesTheLeaseOfThatBeaconOnly) {
+TEST_F(ObservationTest, proofOfDeathFreesTheLeaseOfThatLivenessFileOnly) {
   LeaseRecord record = othersRecord();
-  record.beacon = Beacon{"beacon-1", "boot", 1, 2};
+  record.livenessFile = LivenessFile{"beacon-1", "boot", 1, 2};
   see(record);
   pass(1s);
   observation.provenDead(now, "beacon-2");
@@ -103,18 +103,18 @@ TEST_F(ObservationTest, proofOfDeathFreesTheLeaseOfThatBeaconOnly) {
   pass(3ms);
   observation.provenDead(now, "beacon-1");
   EXPECT_EQ(untilFree(5ms), 2ms) << "told twice, it still counts from the first time";
-  record.beacon->id = "beacon-3";
+  record.livenessFile->id = "beacon-3";
   record.version = RecordVersion{"other-2"};
   see(record);
   EXPECT_EQ(untilFree(), 10s) << "another process holds it now";
-  record.beacon.reset();
+  record.livenessFile.reset();
   see(record);
   EXPECT_EQ(untilFree(), 10s);
 }
 
-TEST_F(ObservationTest, aBeaconWithoutAnIdProvesNothing) {
+TEST_F(ObservationTest, aLivenessFileWithoutAnIdProvesNothing) {
   LeaseRecord record = othersRecord();
-  record.beacon = Beacon{};
+  record.livenessFile = LivenessFile{};
   see(record);
   EXPECT_EQ(untilFree(), 10s);
   observation.provenDead(now, "");
@@ -167,7 +167,7 @@ TEST_F(ObservationTest, aVanishedRecordIsWaitedOutAlsoIfItWasFree) {
 
   observation.forget();
   LeaseRecord record = othersRecord();
-  record.beacon = Beacon{"beacon-1", "boot", 1, 2};
+  record.livenessFile = LivenessFile{"beacon-1", "boot", 1, 2};
   see(record);
   observation.provenDead(now, "beacon-1");
   see(std::nullopt);

@@ -61,7 +61,7 @@ TEST_F(TokenWriteTest, ARenewalCarriesTheWholeStateAndTheNewLease) {
   EXPECT_EQ(request.record.acquiredAtMillis, 77);
   EXPECT_EQ(request.record.renewedAtMillis, 88);
   EXPECT_FALSE(request.record.released);
-  EXPECT_EQ(request.record.beacon, std::nullopt) << "no process is behind it whose death would prove anything";
+  EXPECT_EQ(request.record.livenessFile, std::nullopt) << "no process is behind it whose death would prove anything";
   ASSERT_EQ(write.answered(Applied{FencingToken{3}}), Next::done);
   EXPECT_EQ(write.landed().version, request.record.version);
   EXPECT_EQ(write.landed().lease, 25s);

@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds longestLook{5'000};
 
 }  // namespace
 
-std::string SimWorld::beaconOf(const Process& process) {
+std::string SimWorld::livenessFileOf(const Process& process) {
   return process.clients.empty() ? process.life->name : process.clients.front().name;
 }
 
@@ -80,7 +80,7 @@ void SimWorld::beginCandidacy(Process& process, Turn turn) {
   SimLock& lock = *process.life->lock;
   if (lock.patience == 0ns) turn.predecessor = nullptr;
   lock.startedAt = process.life->clock.at(now_);
-  step(process, event::Start{.beacon = Beacon{beaconOf(process), "boot", 1, 1},
+  step(process, event::Start{.livenessFile = LivenessFile{livenessFileOf(process), "boot", 1, 1},
                              .waited = lock.waited,
                              .predecessor = std::move(turn.predecessor)});
 }

@@ -154,7 +154,7 @@ void SimWorld::start(Process& process) {
   machine.priority = static_cast<unsigned>(own.chance(0.2) ? own.below(6) : 0);
   process.machine = std::make_unique<LeaseMachine>(std::move(machine), *process.machineRandom);
   if (service_) process.endpoint = service_->connect(*this, process.number, *process.life);
-  const event::Start begin{Beacon{name, "boot", 1, 1}};
+  const event::Start begin{LivenessFile{name, "boot", 1, 1}};
   if (simple_ && happens(FaultKind::sighting)) return startWithSighting(process, begin);
   step(process, begin);
 }
@@ -181,10 +181,10 @@ void SimWorld::kill(Process& process, TrueTime mostDown) {
   process.ended.clear();
   process.machine.reset();
   process.endpoint.reset();
-  const std::string beacon = beaconOf(process);
+  const std::string livenessFile = livenessFileOf(process);
   for (auto& other : processes_) {
     if (plan_.has(FaultKind::deathNotices) && other->machine) {
-      tell(*other, now_ + upTo(streams_.process, lease_ / 100), event::HolderProvenDead{beacon});
+      tell(*other, now_ + upTo(streams_.process, lease_ / 100), event::HolderProvenDead{livenessFile});
     }
   }
   at(now_ + upTo(streams_.process, mostDown), [this, &process] { start(process); });

@@ -127,7 +127,7 @@ class SimWorld final : public SimSurroundings {
   void startLocks(Process& process);
   /// From now on the process competes as an elector does, as soon as it has released its lock.
   void endLocks(Process& process);
-  [[nodiscard]] static std::string beaconOf(const Process& process);
+  [[nodiscard]] static std::string livenessFileOf(const Process& process);
   void beginCandidacy(Process& process, Turn turn);
   [[nodiscard]] SimLock drawLock(Nanos waited);
   [[nodiscard]] OneTerm oneTermOf(const SimLock& lock, SimLockClient& client);

@@ -33,7 +33,7 @@ TEST(DynamoDbRecords, oursWhole) {
   expected.leaseDuration = std::chrono::seconds{10};
   expected.token = FencingToken{7};
   expected.released = true;
-  expected.beacon = Beacon{"id with space", "boot", 18446744073709551615U, 2};
+  expected.livenessFile = LivenessFile{"id with space", "boot", 18446744073709551615U, 2};
   expected.data = std::string{"\0\xFF", 2};
   expected.attributes = {{"zone", "a"}, {"empty", ""}};
   expected.acquiredAtMillis = 1;
@@ -143,7 +143,7 @@ TEST(DynamoDbRecords, whatDecidesNothingMayBeBroken) {
   const auto stored = recordFrom(Layout{{.table = "locks"}}, where, billing, item);
   ASSERT_TRUE(stored.has_value()) << stored.error().message;
   EXPECT_EQ(stored->record.acquiredAtMillis, 0);
-  EXPECT_FALSE(stored->record.beacon);
+  EXPECT_FALSE(stored->record.livenessFile);
 }
 
 TEST(DynamoDbRecords, aShortLeaseIsBelievedFromUsOnly) {

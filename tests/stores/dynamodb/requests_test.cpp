@@ -153,7 +153,7 @@ TEST(DynamoDbRequests, payloadReplacesAttributesWholeAndKeepsWhatIsNotBrought) {
   WriteRequest write = request(Purpose::renew, {"one"});
   write.record.data = std::string{"\0\xFF", 2};
   write.record.attributes = {{"kept", "1"}, {"new \"name\"", "2"}};
-  write.record.beacon = Beacon{"id", "boot", 1, 2};
+  write.record.livenessFile = LivenessFile{"id", "boot", 1, 2};
   const std::string body = updateRequest(plain, write, {.stored = {{"kept", "0"}, {"old", "0"}}});
   EXPECT_NE(body.find(R"j(#d=:d,#u0=:u0,#u1=:u1 REMOVE #r,#u2")j"), std::string::npos) << body;
   EXPECT_NE(body.find(R"j("#u0":"kept","#u1":"new \"name\"","#u2":"old")j"), std::string::npos) << body;

@@ -98,7 +98,7 @@ TEST(SqliteCorruptRows, ofTheWrongTypeAreNotTakenForNumbers) {
         " record_version = 'v'");
   }
   shell.run("UPDATE tenure_lease SET beacon_inode = 'x', acquired_at_ms = 'x', step_down_token = 'x'");
-  EXPECT_EQ(store->record({"lease"}).beacon, std::nullopt) << "half a beacon is none";
+  EXPECT_EQ(store->record({"lease"}).livenessFile, std::nullopt) << "half a liveness file is none";
   EXPECT_EQ(store->record({"lease"}).acquiredAtMillis, 0) << "for display only";
 }
 

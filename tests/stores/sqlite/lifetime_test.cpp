@@ -9,7 +9,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "actor.hpp"
-#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/liveness/liveness_file.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
 
@@ -154,9 +154,9 @@ TEST_F(SqliteLifetime, aHandleMayOutliveItsStore) {
 TEST_F(SqliteLifetime, aForkedChildHarmsNothing) {
   auto store = std::make_unique<Store>(path_);
   auto handle = store->raw().watch({"lease"}, [] {});
-  const Beacon beacon = store->raw().deathNotice()->beacon().value();
+  const LivenessFile livenessFile = store->raw().deathNotice()->livenessFile().value();
   (*store)->apply(acquire({"lease"}, "a"));
-  const std::string file = liveness::beaconPath(sidecarOf(path_), beacon.id);
+  const std::string file = liveness::livenessFilePath(sidecarOf(path_), livenessFile.id);
   const pid_t child = fork();
   if (child == 0) {
     handle.reset();
@@ -172,8 +172,8 @@ TEST_F(SqliteLifetime, aForkedChildHarmsNothing) {
   (*store)->apply(renew({"lease"}, "a", {(*store)->record({"lease"}).version}));
   Store other{path_};
   EXPECT_EQ(other->record({"lease"}).holder, "a");
-  const UniqueFd look = liveness::openBeaconToLook(file);
-  EXPECT_EQ(liveness::probeBeacon(look), liveness::LockState::held) << "still the parent's";
+  const UniqueFd look = liveness::openLivenessFileToLook(file);
+  EXPECT_EQ(liveness::probeLivenessFile(look), liveness::LockState::held) << "still the parent's";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "actor.hpp"
-#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/liveness/liveness_file.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "sqlite_support.hpp"
 #include "support/temp_dir.hpp"
@@ -54,7 +54,7 @@ class SqliteMissingDatabase : public testing::Test {
   }
 
   /// A locked file with a liveness file's name, with this text.
-  [[nodiscard]] UniqueFd livingBeacon(const std::string& text) const {
+  [[nodiscard]] UniqueFd livingLivenessFile(const std::string& text) const {
     std::filesystem::create_directories(sidecarOf(path_));
     const std::string file = sidecarOf(path_) + "/beacon-" + strangersId_;
     std::ofstream{file} << text;
@@ -115,7 +115,7 @@ TEST_F(SqliteMissingDatabase, aFrozenHolderIsWaitedForAndADeadOneIsNot) {
 
 TEST_F(SqliteMissingDatabase, nobodyWaitsForHisOwnTermNorForThoseWhoNeverLed) {
   Actor candidate{path_};
-  ASSERT_EQ(candidate.ask("beacon"), "ok");
+  ASSERT_EQ(candidate.ask("livenessFile"), "ok");
   Store store{path_};
   store->apply(acquire(key_, "a"));
   deleteDatabase();
@@ -204,12 +204,12 @@ TEST_F(SqliteMissingDatabase, anyDroppedTableIsMadeAgain) {
   }
 }
 
-TEST_F(SqliteMissingDatabase, aLivingBeaconThatDoesNotSayHowLongIsARefusal) {
+TEST_F(SqliteMissingDatabase, aLivingLivenessFileThatDoesNotSayHowLongIsARefusal) {
   for (const std::string& text :
        {strangersId_ + '\n', std::string{}, strangersId_ + "\nlongest_lease_ms 000000000009 00000000",
         strangersId_ + "\nlongest_lease_ms 000000000009 000000000008\n",
         strangersId_ + "\nlongest_lease_ms 00000000000x 00000000000x\n"}) {
-    const UniqueFd older = livingBeacon(text);
+    const UniqueFd older = livingLivenessFile(text);
     Store store{path_};
     const std::string message = refusal(store).message;
     EXPECT_TRUE(contains(message, "beacon-" + strangersId_)) << message;
@@ -219,8 +219,8 @@ TEST_F(SqliteMissingDatabase, aLivingBeaconThatDoesNotSayHowLongIsARefusal) {
   store->apply(acquire(key_, "b"));  // unlocked now
 }
 
-TEST_F(SqliteMissingDatabase, aBeaconThatCannotBeLookedAtIsAnErrorAndNotADeadOne) {
-  const UniqueFd living = livingBeacon(strangersId_ + "\nlongest_lease_ms 000000000000 000000000000\n");
+TEST_F(SqliteMissingDatabase, aLivenessFileThatCannotBeLookedAtIsAnErrorAndNotADeadOne) {
+  const UniqueFd living = livingLivenessFile(strangersId_ + "\nlongest_lease_ms 000000000000 000000000000\n");
   std::filesystem::permissions(directory_.path(), std::filesystem::perms{0777});
   std::filesystem::permissions(sidecarOf(path_), std::filesystem::perms{0777});
   std::filesystem::permissions(sidecarOf(path_) + "/beacon-" + strangersId_, std::filesystem::perms{0600});

@@ -5,7 +5,7 @@
 //   release KEY HOLDER VERSION     the same
 //   lease MILLISECONDS             the lease of later acquisitions and renewals; ok
 //   read KEY                       HOLDER VERSION TOKEN | - | error MESSAGE
-//   beacon                         creates the liveness file (beacon); ok
+//   livenessFile                         creates the liveness file; ok
 //   child                          starts a process that inherits the liveness file; its process id
 //   lock | unlock                  takes the database's write lock with a plain connection; ok
 //   loop KEY HOLDER VERSION        renews without end, `sent V` before and `applied V` after each
@@ -58,7 +58,7 @@ class Player {
     static const std::map<std::string, std::string (Player::*)(const Words&)> commands{
         {"acquire", &Player::write},       {"renew", &Player::write},
         {"release", &Player::write},       {"lease", &Player::lease},
-        {"read", &Player::read},           {"beacon", &Player::beacon},
+        {"read", &Player::read},           {"livenessFile", &Player::livenessFile},
         {"child", &Player::child},         {"lock", &Player::lock},
         {"unlock", &Player::unlock},       {"loop", &Player::loop},
         {"limit", &Player::limit},         {"nobody", &Player::nobody},
@@ -79,7 +79,7 @@ class Player {
     for (std::size_t i = 3; i < words.size(); ++i) expected.emplace_back(words[i]);
     const auto make = words[0] == "acquire" ? acquire : words[0] == "renew" ? renew : release;
     WriteRequest request = make(LeaseKey{words.at(1)}, words.at(2), std::move(expected));
-    request.record.beacon = beacon_;
+    request.record.livenessFile = livenessFile_;
     if (lease_) request.record.leaseDuration = *lease_;
     const std::string version = request.record.version.text();
     const WriteOutcome outcome = calls_.write(std::move(request));
@@ -106,9 +106,9 @@ class Player {
     return "ok";
   }
 
-  std::string beacon(const Words&) {
+  std::string livenessFile(const Words&) {
     notice_ = store_->deathNotice();
-    beacon_ = notice_->beacon().value();
+    livenessFile_ = notice_->livenessFile().value();
     return "ok";
   }
 
@@ -192,7 +192,7 @@ class Player {
   std::shared_ptr<LeaseStore> store_;
   StoreCalls calls_;
   std::shared_ptr<DeathNotice> notice_;
-  std::optional<Beacon> beacon_;
+  std::optional<LivenessFile> livenessFile_;
   std::optional<std::chrono::milliseconds> lease_;
   std::optional<Shell> shell_;
   std::string error_;

@@ -29,7 +29,7 @@ std::string pathOf(int fd) {
   return {path.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
 }
 
-bool isBeacon(int fd) {
+bool isLivenessFile(int fd) {
   const std::string path = pathOf(fd);
   return path.find("/beacon-") != std::string::npos || path.find("/new-") != std::string::npos;
 }
@@ -81,8 +81,8 @@ int __wrap_statfs(const char* path, struct statfs* told) {
 ssize_t __real_pwrite(int fd, const void* data, std::size_t size, off_t at);
 ssize_t __wrap_pwrite(int fd, const void* data, std::size_t size, off_t at) {
   const auto hooks = tenure::sqlite_test::hooks();
-  if (!hooks->roomForBeacon || !tenure::sqlite_test::isBeacon(fd)) return __real_pwrite(fd, data, size, at);
-  const std::size_t room = std::min(size, *hooks->roomForBeacon);
+  if (!hooks->roomForLivenessFile || !tenure::sqlite_test::isLivenessFile(fd)) return __real_pwrite(fd, data, size, at);
+  const std::size_t room = std::min(size, *hooks->roomForLivenessFile);
   if (room > 0) return __real_pwrite(fd, data, room, at);
   errno = ENOSPC;
   return -1;

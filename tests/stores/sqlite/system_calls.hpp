@@ -15,7 +15,7 @@ struct CallHooks {
   std::function<void(const std::string& path)> beforeWatch{};
   std::function<void()> beforeLook{};  ///< before a lock is tried, as shared
   /// How many bytes of a liveness file, or of its draft, still fit on the disk; empty: all.
-  std::optional<std::size_t> roomForBeacon{};
+  std::optional<std::size_t> roomForLivenessFile{};
   /// The type of the file system that statfs(2) tells, as in linux/magic.h; empty: the true one.
   std::optional<long> fileSystemType{};
 };

@@ -30,13 +30,13 @@ class RecordVersion {
 
 /// Where the holder's liveness file lies. The holder keeps this file locked, so the kernel itself tells when the holder
 /// is gone (death notice). Meaningful only on the machine and boot that it names.
-struct Beacon {
+struct LivenessFile {
   std::string id;      ///< 32 hex digits, also the first line of the file
   std::string bootId;  ///< /proc/sys/kernel/random/boot_id
   std::uint64_t device{0};
   std::uint64_t inode{0};
 
-  friend bool operator==(const Beacon&, const Beacon&) = default;
+  friend bool operator==(const LivenessFile&, const LivenessFile&) = default;
 };
 
 /// The longest lease that a record may state. A longer one is refused as corrupt, never silently waited for.
@@ -51,7 +51,7 @@ struct LeaseRecord {
   FencingToken token;                               ///< the holder's term; a copy of the fencing counter for people
   bool released{false};                             ///< true: the holder gave it up; it may be taken at once
   bool vanished{false};                             ///< there is no record, see vanishedRecord()
-  std::optional<Beacon> beacon{};                   ///< where the holder's liveness file lies, if it keeps one
+  std::optional<LivenessFile> livenessFile{};       ///< where the holder's liveness file lies, if it keeps one
   std::string data{};                               ///< the user's payload, opaque bytes
   std::map<std::string, std::string> attributes{};  ///< the user's further attributes; kept across takeovers
 

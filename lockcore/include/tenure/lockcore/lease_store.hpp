@@ -30,10 +30,10 @@ class DeathNotice {
 
   /// This process's liveness file, locked, as it is to be written into its records. Created at the first call. Blocks
   /// for a few file operations: call it before competing, not on the renewal thread.
-  [[nodiscard]] virtual StoreResult<Beacon> beacon() = 0;
+  [[nodiscard]] virtual StoreResult<LivenessFile> livenessFile() = 0;
 
   /// The descriptor of the liveness file, for children that act for a term. A child that inherits it (clear FD_CLOEXEC
-  /// between fork and exec) counts as the holder being alive. -1 before beacon().
+  /// between fork and exec) counts as the holder being alive. -1 before livenessFile().
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 
   /// Watches the liveness file of `record`. Calls `proven` with the record's RVN, at most once, when the holder is

@@ -19,19 +19,19 @@ namespace tenure::dynamodb_store {
 enum class Attribute {
   partition,
   sort,
-  owner,      ///< ownerName S
-  lease,      ///< leaseDuration S, decimal milliseconds
-  version,    ///< recordVersionNumber S
-  released,   ///< isReleased S "1"; absent while held
-  data,       ///< data B
-  token,      ///< tenureToken N; in the companion item it is the fencing counter
-  stepDown,   ///< tenureStepDown N: the term that was asked to step down, 0: none
-  acquired,   ///< tenureAcquiredMillis N, for people
-  renewed,    ///< tenureRenewedMillis N, for people
-  beacon,     ///< tenureBeacon S
-  openLease,  ///< tenureOpenLease N, milliseconds, of the companion item: the lease of a term that has not ended; 0:
-              ///< none
-  ttl,        ///< N, epoch seconds; its name is an option
+  owner,         ///< ownerName S
+  lease,         ///< leaseDuration S, decimal milliseconds
+  version,       ///< recordVersionNumber S
+  released,      ///< isReleased S "1"; absent while held
+  data,          ///< data B
+  token,         ///< tenureToken N; in the companion item it is the fencing counter
+  stepDown,      ///< tenureStepDown N: the term that was asked to step down, 0: none
+  acquired,      ///< tenureAcquiredMillis N, for people
+  renewed,       ///< tenureRenewedMillis N, for people
+  livenessFile,  ///< tenureBeacon S
+  openLease,     ///< tenureOpenLease N, milliseconds, of the companion item: the lease of a term that has not ended; 0:
+                 ///< none
+  ttl,           ///< N, epoch seconds; its name is an option
 };
 inline constexpr std::size_t attributeCount = 14;
 

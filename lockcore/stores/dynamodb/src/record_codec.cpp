@@ -95,8 +95,8 @@ class ItemReader {
   }
 
   /// An incomplete entry proves nothing, just like a missing one.
-  [[nodiscard]] std::optional<Beacon> beacon() const {
-    const auto* found = textIn(item_, layout_.nameOf(Attribute::beacon));
+  [[nodiscard]] std::optional<LivenessFile> livenessFile() const {
+    const auto* found = textIn(item_, layout_.nameOf(Attribute::livenessFile));
     if (found == nullptr) return std::nullopt;
     std::string_view rest = viewOf(*found);
     const auto next = [&rest] {
@@ -108,7 +108,7 @@ class ItemReader {
     const auto inode = numberFrom<std::uint64_t>(next());
     const std::string bootId{next()};
     if (!device || !inode || bootId.empty() || rest.empty()) return std::nullopt;
-    return Beacon{std::string{rest}, bootId, *device, *inode};
+    return LivenessFile{std::string{rest}, bootId, *device, *inode};
   }
 
   std::string data() {
@@ -167,7 +167,7 @@ StoreResult<StoredRecord> recordFrom(const Layout& layout, const std::string& wh
   record.data = reader.data();
   out.stepDown = reader.token(Attribute::stepDown);
   if (!reader.fault().empty()) return corruptItem(layout, where, key, reader.fault(), item);
-  record.beacon = reader.beacon();
+  record.livenessFile = reader.livenessFile();
   record.attributes = reader.attributes();
   record.acquiredAtMillis = reader.display(Attribute::acquired);
   record.renewedAtMillis = reader.display(Attribute::renewed);
@@ -192,8 +192,9 @@ std::optional<FencingToken> tokenFrom(std::string_view digits) noexcept {
   return FencingToken{*value};
 }
 
-std::string textOf(const Beacon& beacon) {
-  return std::to_string(beacon.device) + ' ' + std::to_string(beacon.inode) + ' ' + beacon.bootId + ' ' + beacon.id;
+std::string textOf(const LivenessFile& livenessFile) {
+  return std::to_string(livenessFile.device) + ' ' + std::to_string(livenessFile.inode) + ' ' + livenessFile.bootId +
+         ' ' + livenessFile.id;
 }
 
 }  // namespace tenure::dynamodb_store

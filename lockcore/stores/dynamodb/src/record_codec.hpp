@@ -44,7 +44,7 @@ struct Companion {
 [[nodiscard]] std::optional<FencingToken> tokenFrom(std::string_view digits) noexcept;
 
 /// `device inode bootId id`
-[[nodiscard]] std::string textOf(const Beacon& beacon);
+[[nodiscard]] std::string textOf(const LivenessFile& livenessFile);
 
 /// For an item that is no lock of ours (foreign_rows.cpp): who probably wrote it. A sentence for people: which client
 /// writes items like this one, and what to do. Never empty.

@@ -38,10 +38,10 @@ void setState(Expression& update, const Layout& layout, const WriteRequest& requ
   } else {
     update.remove(Attribute::released);
   }
-  if (record.beacon) {
-    update.setText(Attribute::beacon, textOf(*record.beacon));
+  if (record.livenessFile) {
+    update.setText(Attribute::livenessFile, textOf(*record.livenessFile));
   } else {
-    update.remove(Attribute::beacon);
+    update.remove(Attribute::livenessFile);
   }
 }
 

@@ -107,7 +107,7 @@ object recordChange(const Layout& layout, const LeaseKey& key, const StoredToken
   names["#v"] = layout.nameOf(Attribute::version);
   names["#r"] = layout.nameOf(Attribute::released);
   names["#s"] = layout.nameOf(Attribute::stepDown);
-  names["#b"] = layout.nameOf(Attribute::beacon);
+  names["#b"] = layout.nameOf(Attribute::livenessFile);
   auto& values = request["ExpressionAttributeValues"];
   if (!values.is_object()) values.emplace_object();
   values.as_object()[":seen"] = object{{"S", expected.version}};

@@ -12,7 +12,7 @@
 namespace tenure::sqlite_store {
 
 /// If somebody deletes the database under a leader, its record and its counter are gone as well. What is left are the
-/// liveness files (beacons): each process states in its own file the longest lease that it may hold (OwnBeacon).
+/// liveness files: each process states in its own file the longest lease that it may hold (OwnLivenessFile).
 ///
 /// The holder of a term:
 ///   H1 states its lease in its liveness file, unless a longer one is stated there; the statement only ever rises;

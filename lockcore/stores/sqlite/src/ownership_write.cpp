@@ -28,12 +28,12 @@ std::string nameOfCall(const WriteRequest& request) {
 
 std::int64_t signedToken(FencingToken token) { return static_cast<std::int64_t>(token.value()); }
 
-void bindBeacon(Statement& statement, int first, const std::optional<Beacon>& beacon) {
-  if (!beacon) return;  // unbound parameters are NULL
-  statement.bind(first, beacon->id);
-  statement.bind(first + 1, std::bit_cast<std::int64_t>(beacon->device));
-  statement.bind(first + 2, std::bit_cast<std::int64_t>(beacon->inode));
-  statement.bind(first + 3, beacon->bootId);
+void bindLivenessFile(Statement& statement, int first, const std::optional<LivenessFile>& livenessFile) {
+  if (!livenessFile) return;  // unbound parameters are NULL
+  statement.bind(first, livenessFile->id);
+  statement.bind(first + 1, std::bit_cast<std::int64_t>(livenessFile->device));
+  statement.bind(first + 2, std::bit_cast<std::int64_t>(livenessFile->inode));
+  statement.bind(first + 3, livenessFile->bootId);
 }
 
 }  // namespace
@@ -200,7 +200,7 @@ OwnershipWrite::Trouble OwnershipWrite::writeRow() {
   write.bind(7, record.version.text());
   write.bind(8, record.acquiredAtMillis);
   write.bind(9, record.renewedAtMillis);
-  bindBeacon(write, 10, record.beacon);
+  bindLivenessFile(write, 10, record.livenessFile);
   const bool replaces = request_.dataRule == DataRule::replace || !record.data.empty();
   const bool hasData = stored_.record && !stored_.record->record.data.empty();
   const bool keeps = request_.dataRule == DataRule::keepIfAny && hasData;

@@ -24,9 +24,9 @@ enum Column {
   recordVersion,
   acquiredAt,
   renewedAt,
-  beaconId,
-  beaconDevice,
-  beaconInode,
+  livenessFileId,
+  livenessFileDevice,
+  livenessFileInode,
   bootId,
   data,
   attributes,
@@ -62,13 +62,13 @@ class RowReader {
   }
 
   /// An incomplete entry proves nothing, just like a missing one.
-  [[nodiscard]] std::optional<Beacon> beacon() const {
-    if (!row_.isText(at(beaconId)) || !row_.isText(at(bootId))) return std::nullopt;
-    if (!row_.isInteger(at(beaconDevice)) || !row_.isInteger(at(beaconInode))) return std::nullopt;
+  [[nodiscard]] std::optional<LivenessFile> livenessFile() const {
+    if (!row_.isText(at(livenessFileId)) || !row_.isText(at(bootId))) return std::nullopt;
+    if (!row_.isInteger(at(livenessFileDevice)) || !row_.isInteger(at(livenessFileInode))) return std::nullopt;
     // SQLite's integers are signed; the numbers are kept bit for bit.
-    return Beacon{row_.bytes(at(beaconId)), row_.bytes(at(bootId)),
-                  std::bit_cast<std::uint64_t>(row_.integer(at(beaconDevice))),
-                  std::bit_cast<std::uint64_t>(row_.integer(at(beaconInode)))};
+    return LivenessFile{row_.bytes(at(livenessFileId)), row_.bytes(at(bootId)),
+                        std::bit_cast<std::uint64_t>(row_.integer(at(livenessFileDevice))),
+                        std::bit_cast<std::uint64_t>(row_.integer(at(livenessFileInode)))};
   }
 
   std::string data() {
@@ -139,7 +139,7 @@ StoreResult<StoredRecord> recordFrom(const std::string& store, const LeaseKey& k
   record.version = RecordVersion{reader.text(recordVersion, "record_version")};
   record.acquiredAtMillis = reader.display(acquiredAt);
   record.renewedAtMillis = reader.display(renewedAt);
-  record.beacon = reader.beacon();
+  record.livenessFile = reader.livenessFile();
   record.data = reader.data();
   record.attributes = reader.attributes();
   if (const std::int64_t term = reader.display(stepDownToken); term > 0) {

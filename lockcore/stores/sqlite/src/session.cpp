@@ -36,7 +36,7 @@ std::array<Prepared, 3> readingStatements(bool hasOpenLease) {
                                     " ON fence.name = lease.name AND fence.sort_key = lease.sort_key"
                                     " WHERE (lease.name, lease.sort_key) >= (?1, ?2)"
                                     " ORDER BY lease.name, lease.sort_key"},
-      {&Statements::countBeaconUses, "SELECT count(*) FROM tenure_lease WHERE beacon_id = ?1 AND state = 'held'"},
+      {&Statements::countLivenessFileUses, "SELECT count(*) FROM tenure_lease WHERE beacon_id = ?1 AND state = 'held'"},
   }};
 }
 

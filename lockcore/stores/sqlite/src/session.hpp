@@ -20,7 +20,7 @@ namespace tenure::sqlite_store {
 /// Statements that are prepared once and used at every call. Their parameters are described in session.cpp.
 struct Statements {
   Statement begin, commit, rollback;
-  Statement selectLease, listLeases, countBeaconUses;  // a reader has only these
+  Statement selectLease, listLeases, countLivenessFileUses;  // a reader has only these
   Statement acquireLease, updateLease, removeLease, setFence, lengthenOpenLease, endOpenLease, askStepDown;
 };
 

@@ -180,10 +180,10 @@ WriteOutcome removeLease(Session& session, const LeaseKey& key, const RecordVers
 namespace {
 
 /// Whether a record that is held names this liveness file. True also if it cannot be determined.
-bool isReferredTo(Session& session, const std::string& beaconId) {
-  Statement& count = session.statements().countBeaconUses;
+bool isReferredTo(Session& session, const std::string& livenessFileId) {
+  Statement& count = session.statements().countLivenessFileUses;
   const StatementUse use{count};
-  count.bind(1, beaconId);
+  count.bind(1, livenessFileId);
   return count.step() != SQLITE_ROW || count.integer(0) != 0;
 }
 
@@ -192,7 +192,8 @@ bool isReferredTo(Session& session, const std::string& beaconId) {
 void sweepSidecar(Session& session) {
   const StoreResult<bool> ready = session.open(Session::Need::existing);
   if (ready.has_error() || !*ready) return;
-  Sidecar::sweep(session.files(), [&](const std::string& beaconId) { return isReferredTo(session, beaconId); });
+  Sidecar::sweep(session.files(),
+                 [&](const std::string& livenessFileId) { return isReferredTo(session, livenessFileId); });
 }
 
 }  // namespace tenure::sqlite_store

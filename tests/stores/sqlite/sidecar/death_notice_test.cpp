@@ -14,7 +14,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/liveness/liveness_file.hpp"
 #include "stores/sqlite/actor.hpp"
 #include "stores/sqlite/sqlite_support.hpp"
 #include "support/temp_dir.hpp"
@@ -26,7 +26,7 @@ class SqliteDeathNotice : public testing::Test {
  protected:
   /// A holder in another process, with a record that names its liveness file.
   LeaseRecord holderIn(Actor& actor, const std::string& lease = "lease") {
-    EXPECT_EQ(actor.ask("beacon"), "ok");
+    EXPECT_EQ(actor.ask("livenessFile"), "ok");
     const auto before = store_->read({lease});
     EXPECT_TRUE(
         contains(actor.ask("acquire " + lease + " a" + (before ? ' ' + before->version.text() : "")), "applied"));
@@ -59,7 +59,7 @@ class SqliteDeathNotice : public testing::Test {
   }
 
   [[nodiscard]] std::string fileOf(const LeaseRecord& record) const {
-    return liveness::beaconPath(sidecarOf(path_), record.beacon->id);
+    return liveness::livenessFilePath(sidecarOf(path_), record.livenessFile->id);
   }
 
   test::TempDir directory_;
@@ -129,7 +129,7 @@ TEST_F(SqliteDeathNotice, aLivingOrFrozenHolderIsNotProvenDead) {
   expectNoProof(record);
 }
 
-TEST_F(SqliteDeathNotice, aDeletedBeaconIsNoProof) {
+TEST_F(SqliteDeathNotice, aDeletedLivenessFileIsNoProof) {
   Actor holder{path_};
   const LeaseRecord record = holderIn(holder);
   std::filesystem::remove(fileOf(record));
@@ -138,7 +138,7 @@ TEST_F(SqliteDeathNotice, aDeletedBeaconIsNoProof) {
   expectNoProof(record);
 }
 
-TEST_F(SqliteDeathNotice, aBeaconDeletedWhileItIsFollowedIsNoProof) {
+TEST_F(SqliteDeathNotice, aLivenessFileDeletedWhileItIsFollowedIsNoProof) {
   Actor holder{path_};
   const LeaseRecord record = holderIn(holder);
   Signal proven;
@@ -150,12 +150,12 @@ TEST_F(SqliteDeathNotice, aBeaconDeletedWhileItIsFollowedIsNoProof) {
   EXPECT_EQ(proven.count(), 0);
 }
 
-TEST_F(SqliteDeathNotice, aReplacedBeaconIsNoProof) {
+TEST_F(SqliteDeathNotice, aReplacedLivenessFileIsNoProof) {
   Actor holder{path_};
   const LeaseRecord record = holderIn(holder);
   const std::string file = fileOf(record);
   std::filesystem::rename(file, directory_.file("kept"));
-  std::ofstream{file} << record.beacon->id << '\n';
+  std::ofstream{file} << record.livenessFile->id << '\n';
   expectNoProof(record);
   std::filesystem::remove(file);
   std::filesystem::copy_file(directory_.file("kept"), file);
@@ -171,14 +171,14 @@ TEST_F(SqliteDeathNotice, aReplacedBeaconIsNoProof) {
   expectNoProof(record);
 }
 
-TEST_F(SqliteDeathNotice, aBeaconReplacedWhileItIsFollowedIsNoProof) {
+TEST_F(SqliteDeathNotice, aLivenessFileReplacedWhileItIsFollowedIsNoProof) {
   Actor holder{path_};
   const LeaseRecord record = holderIn(holder);
   Signal proven;
   const auto handle = follow(record, proven);
   settle();
   std::filesystem::rename(fileOf(record), directory_.file("kept"));
-  std::ofstream{fileOf(record)} << record.beacon->id << '\n';
+  std::ofstream{fileOf(record)} << record.livenessFile->id << '\n';
   holder.kill();
   settle();
   EXPECT_EQ(proven.count(), 0);
@@ -189,10 +189,10 @@ TEST_F(SqliteDeathNotice, aRecordThatDescribesAnotherFileIsNoProof) {
   const LeaseRecord record = holderIn(holder);
   holder.kill();
   LeaseRecord wrong = record;
-  wrong.beacon->inode += 1;
+  wrong.livenessFile->inode += 1;
   expectNoProof(wrong);
   wrong = record;
-  wrong.beacon->device += 1;
+  wrong.livenessFile->device += 1;
   expectNoProof(wrong);
   // The id in the name and in the record agree, the one inside the file does not.
   std::ofstream{fileOf(record), std::ios::in | std::ios::out} << std::string(32, '0');
@@ -201,7 +201,7 @@ TEST_F(SqliteDeathNotice, aRecordThatDescribesAnotherFileIsNoProof) {
   expectNoProof(record);
 }
 
-TEST_F(SqliteDeathNotice, aBeaconThatAStrangerLocksIsNoProof) {
+TEST_F(SqliteDeathNotice, aLivenessFileThatAStrangerLocksIsNoProof) {
   Actor holder{path_};
   const LeaseRecord record = holderIn(holder);
   holder.kill();
@@ -217,7 +217,7 @@ TEST_F(SqliteDeathNotice, aBeaconThatAStrangerLocksIsNoProof) {
   EXPECT_TRUE(proven.wait()) << "when the stranger lets go it is";
 }
 
-TEST_F(SqliteDeathNotice, aHolderWhoseChildInheritedTheBeaconCountsAsAlive) {
+TEST_F(SqliteDeathNotice, aHolderWhoseChildInheritedTheLivenessFileCountsAsAlive) {
   Actor holder{path_};
   const LeaseRecord record = holderIn(holder);
   const std::string child = holder.ask("child");
@@ -237,23 +237,23 @@ TEST_F(SqliteDeathNotice, whatCanProveNothingIsNotFollowed) {
   holder.kill();
   Signal proven;
   LeaseRecord none = record;
-  none.beacon.reset();
+  none.livenessFile.reset();
   EXPECT_EQ(follow(none, proven), nullptr);
   LeaseRecord otherBoot = record;
-  otherBoot.beacon->bootId = "00000000-0000-4000-8000-000000000000";
+  otherBoot.livenessFile->bootId = "00000000-0000-4000-8000-000000000000";
   EXPECT_EQ(follow(otherBoot, proven), nullptr);
-  otherBoot.beacon->bootId.clear();
+  otherBoot.livenessFile->bootId.clear();
   EXPECT_EQ(follow(otherBoot, proven), nullptr);
   LeaseRecord path = record;
-  path.beacon->id = "../../../../../../etc/passwd0123";
+  path.livenessFile->id = "../../../../../../etc/passwd0123";
   EXPECT_EQ(follow(path, proven), nullptr);
 }
 
 TEST_F(SqliteDeathNotice, theOrderlyEndOfAStoreIsNoProof) {
   auto other = std::make_unique<Store>(path_);
-  const Beacon beacon = other->raw().deathNotice()->beacon().value();
+  const LivenessFile livenessFile = other->raw().deathNotice()->livenessFile().value();
   WriteRequest request = acquire({"lease"}, "b");
-  request.record.beacon = beacon;
+  request.record.livenessFile = livenessFile;
   (*other)->apply(std::move(request));
   const LeaseRecord record = store_->record({"lease"});
   Signal proven;
@@ -268,9 +268,9 @@ TEST_F(SqliteDeathNotice, theOrderlyEndOfAStoreIsNoProof) {
 // Work that did not end in time may outlive the elector and its store: only the end of the process ends such work.
 TEST_F(SqliteDeathNotice, theEndOfAStoreWithATermThatWasNotReleasedIsNoProof) {
   auto other = std::make_unique<Store>(path_);
-  const Beacon beacon = other->raw().deathNotice()->beacon().value();
+  const LivenessFile livenessFile = other->raw().deathNotice()->livenessFile().value();
   WriteRequest request = acquire({"lease"}, "b");
-  request.record.beacon = beacon;
+  request.record.livenessFile = livenessFile;
   (*other)->apply(std::move(request));
   const LeaseRecord record = store_->record({"lease"});
   other.reset();
@@ -294,33 +294,33 @@ TEST_F(SqliteDeathNotice, canBeSwitchedOff) {
   EXPECT_EQ(without.raw().deathNotice(), nullptr);
 }
 
-TEST_F(SqliteDeathNotice, thereIsOneBeaconPerStoreAndItIsReal) {
+TEST_F(SqliteDeathNotice, thereIsOneLivenessFilePerStoreAndItIsReal) {
   const auto notice = store_.raw().deathNotice();
   EXPECT_EQ(notice->descriptor(), -1);
-  const Beacon beacon = notice->beacon().value();
-  EXPECT_EQ(store_.raw().deathNotice()->beacon().value(), beacon);
-  const std::string file = liveness::beaconPath(sidecarOf(path_), beacon.id);
+  const LivenessFile livenessFile = notice->livenessFile().value();
+  EXPECT_EQ(store_.raw().deathNotice()->livenessFile().value(), livenessFile);
+  const std::string file = liveness::livenessFilePath(sidecarOf(path_), livenessFile.id);
   std::string line;
   std::getline(std::ifstream{file}, line);
-  EXPECT_EQ(line, beacon.id);
+  EXPECT_EQ(line, livenessFile.id);
   struct stat found {};
   ASSERT_EQ(stat(file.c_str(), &found), 0);
-  EXPECT_EQ(found.st_ino, beacon.inode);
-  EXPECT_EQ(found.st_dev, beacon.device);
+  EXPECT_EQ(found.st_ino, livenessFile.inode);
+  EXPECT_EQ(found.st_dev, livenessFile.device);
   struct stat opened {};
   ASSERT_EQ(fstat(notice->descriptor(), &opened), 0);
-  EXPECT_EQ(opened.st_ino, beacon.inode);
+  EXPECT_EQ(opened.st_ino, livenessFile.inode);
   EXPECT_EQ(fcntl(notice->descriptor(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
   const UniqueFd other{open(file.c_str(), O_RDONLY | O_CLOEXEC)};
   EXPECT_NE(flock(other.get(), LOCK_SH | LOCK_NB), 0) << "it is locked";
 }
 
-TEST_F(SqliteDeathNotice, aBeaconThatCannotBeMadeIsRefusedInPlainWords) {
+TEST_F(SqliteDeathNotice, aLivenessFileThatCannotBeMadeIsRefusedInPlainWords) {
   Store store{directory_.file("missing/leases.db")};
-  const auto beacon = store.raw().deathNotice()->beacon();
-  ASSERT_TRUE(beacon.has_error());
-  EXPECT_EQ(beacon.error().errorClass, ErrorClass::misconfigured);
-  EXPECT_TRUE(contains(beacon.error().message, "does not exist")) << beacon.error().message;
+  const auto livenessFile = store.raw().deathNotice()->livenessFile();
+  ASSERT_TRUE(livenessFile.has_error());
+  EXPECT_EQ(livenessFile.error().errorClass, ErrorClass::misconfigured);
+  EXPECT_TRUE(contains(livenessFile.error().message, "does not exist")) << livenessFile.error().message;
 }
 
 TEST_F(SqliteDeathNotice, worksWithoutInotify) {

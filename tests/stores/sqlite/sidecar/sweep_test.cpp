@@ -27,15 +27,15 @@ class SqliteSweep : public testing::Test {
   const std::string path_ = directory_.file("leases.db");
 };
 
-TEST_F(SqliteSweep, theBeaconsOfTheDeadGoWithTheNextTerm) {
+TEST_F(SqliteSweep, theLivenessFilesOfTheDeadGoWithTheNextTerm) {
   std::vector<std::unique_ptr<Actor>> dead;
   for (int i = 0; i < 3; ++i) {
     dead.push_back(std::make_unique<Actor>(path_));
-    ASSERT_EQ(dead.back()->ask("beacon"), "ok");
+    ASSERT_EQ(dead.back()->ask("livenessFile"), "ok");
     ASSERT_TRUE(contains(dead.back()->ask("acquire lease" + std::to_string(i) + " a"), "applied"));
   }
   Actor living{path_};
-  ASSERT_EQ(living.ask("beacon"), "ok");
+  ASSERT_EQ(living.ask("livenessFile"), "ok");
   EXPECT_EQ(count("beacon-"), 4U);
   for (const auto& actor : dead) actor->kill();
 
@@ -76,10 +76,10 @@ TEST_F(SqliteSweep, theClaimsOfOlderReleasesGoOnceTheirProcessesHave) {
   Store { path_ } -> ensureSchema();
   std::filesystem::create_directories(claims + "/00");
   std::ofstream{claims + "/00/0011223344556677-" + id} << "{";
-  const std::string beacon = sidecarOf(path_) + "/beacon-" + id;
-  std::ofstream{beacon} << id << '\n';
+  const std::string livenessFile = sidecarOf(path_) + "/beacon-" + id;
+  std::ofstream{livenessFile} << id << '\n';
   {
-    const UniqueFd older{open(beacon.c_str(), O_RDONLY | O_CLOEXEC)};
+    const UniqueFd older{open(livenessFile.c_str(), O_RDONLY | O_CLOEXEC)};
     ASSERT_EQ(flock(older.get(), LOCK_EX | LOCK_NB), 0);
     Store store{path_};
     store->ensureSchema();

@@ -26,7 +26,7 @@ namespace {
 using std::chrono::milliseconds;
 
 /// The path is checked again at each use.
-liveness::BeaconPlace placeBeside(const std::string& store, const std::string& path) {
+liveness::LivenessFilePlace placeBeside(const std::string& store, const std::string& path) {
   return {store, [store, path]() -> StoreResult<std::string> {
             StoreResult<CheckedFiles> checked = checkFiles(store, path);
             if (checked.has_error()) return checked.error();
@@ -35,20 +35,20 @@ liveness::BeaconPlace placeBeside(const std::string& store, const std::string& p
 }
 
 /// The liveness files of living processes except this store's own, and the longest lease among them.
-class OthersBeacons {
+class OthersLivenessFiles {
  public:
-  OthersBeacons(const std::string& store, std::string directory, std::string ownId)
+  OthersLivenessFiles(const std::string& store, std::string directory, std::string ownId)
       : store_{store}, directory_{std::move(directory)}, ownId_{std::move(ownId)} {}
 
   [[nodiscard]] StoreResult<LongestLease> longest() {
     std::vector<std::string> names;
     // A file that cannot be checked may belong to a living holder.
-    if (const int fault = namesIn(directory_, liveness::beaconPrefix, names); fault != 0 && fault != ENOENT) {
+    if (const int fault = namesIn(directory_, liveness::livenessFilePrefix, names); fault != 0 && fault != ENOENT) {
       return systemError(store_, "looking for living processes in " + directory_, fault);
     }
     for (const std::string& name : names) {
-      const std::string id = name.substr(liveness::beaconPrefix.size());
-      if (!liveness::isBeaconId(id) || id == ownId_) continue;
+      const std::string id = name.substr(liveness::livenessFilePrefix.size());
+      if (!liveness::isLivenessFileId(id) || id == ownId_) continue;
       if (auto fault = look(directory_ + '/' + name)) return std::move(*fault);
     }
     return longest_;
@@ -56,17 +56,18 @@ class OthersBeacons {
 
  private:
   std::optional<StoreError> look(const std::string& path) {
-    const UniqueFd beacon = liveness::openBeaconToLook(path);
-    const int fault = beacon ? 0 : errno;
+    const UniqueFd livenessFile = liveness::openLivenessFileToLook(path);
+    const int fault = livenessFile ? 0 : errno;
     // Its store has ended in an orderly way, or the sweep removed it; or it is no liveness file but something else of
     // that name.
     if (fault == ENOENT || fault == ELOOP || fault == EINVAL) return std::nullopt;
-    if (fault != 0) return systemError(store_, "looking whether the process of beacon " + path + " lives", fault);
-    if (liveness::probeBeacon(beacon) == liveness::LockState::free) return std::nullopt;
+    if (fault != 0)
+      return systemError(store_, "looking whether the process of liveness file " + path + " lives", fault);
+    if (liveness::probeLivenessFile(livenessFile) == liveness::LockState::free) return std::nullopt;
     int readFault = 0;
-    const std::optional<milliseconds> lease = liveness::statedLease(beacon, readFault);
-    const std::string process = describeFlockHolder(beacon);
-    if (readFault != 0) return systemError(store_, "reading beacon " + path + " of " + process, readFault);
+    const std::optional<milliseconds> lease = liveness::statedLease(livenessFile, readFault);
+    const std::string process = describeFlockHolder(livenessFile);
+    if (readFault != 0) return systemError(store_, "reading liveness file " + path + " of " + process, readFault);
     if (!lease) return unstated(path, process);
     if (*lease > longest_.lease) longest_ = {*lease, process};
     return std::nullopt;
@@ -75,7 +76,7 @@ class OthersBeacons {
   [[nodiscard]] StoreError unstated(const std::string& path, const std::string& process) const {
     return {ErrorClass::transient,
             store_ + ": there is no database (or its tables were dropped), and another is not made while " + process +
-                " lives: its beacon " + path +
+                " lives: its liveness file " + path +
                 " does not say how long a lease it may hold, as an older release of tenure writes none. End the "
                 "processes of "
                 "the older release that use this database; then one is made"};
@@ -89,17 +90,17 @@ class OthersBeacons {
 
 /// A liveness file that another process holds, or that cannot be checked; empty if there is none. A directory that
 /// cannot be read is no proof that no process lives.
-StoreResult<std::string> livingBeaconOfOthers(const std::string& store, const std::string& directory,
-                                              const std::string& ownId) {
+StoreResult<std::string> livingLivenessFileOfOthers(const std::string& store, const std::string& directory,
+                                                    const std::string& ownId) {
   std::vector<std::string> names;
-  const int fault = namesIn(directory, liveness::beaconPrefix, names);
+  const int fault = namesIn(directory, liveness::livenessFilePrefix, names);
   if (fault == ENOENT) return std::string{};
   for (const std::string& name : names) {
-    if (name.substr(liveness::beaconPrefix.size()) == ownId) continue;
+    if (name.substr(liveness::livenessFilePrefix.size()) == ownId) continue;
     const std::string path = directory + '/' + name;
-    const UniqueFd beacon = liveness::openBeaconToLook(path);
-    if (!beacon && errno == ENOENT) continue;
-    if (!beacon || liveness::probeBeacon(beacon) == liveness::LockState::held) return path;
+    const UniqueFd livenessFile = liveness::openLivenessFileToLook(path);
+    if (!livenessFile && errno == ENOENT) continue;
+    if (!livenessFile || liveness::probeLivenessFile(livenessFile) == liveness::LockState::held) return path;
   }
   if (fault != 0) {
     return StoreError{ErrorClass::transient, store + ": looking into " + directory + ": " + errnoText(fault)};
@@ -109,10 +110,11 @@ StoreResult<std::string> livingBeaconOfOthers(const std::string& store, const st
 
 /// Whether a process lives whose liveness file states no lease.
 bool olderReleaseLives(const std::string& directory) {
-  for (const std::string& name : namesIn(directory, liveness::beaconPrefix)) {
-    const UniqueFd beacon = liveness::openBeaconToLook(directory + '/' + name);
+  for (const std::string& name : namesIn(directory, liveness::livenessFilePrefix)) {
+    const UniqueFd livenessFile = liveness::openLivenessFileToLook(directory + '/' + name);
     int fault = 0;
-    if (beacon && liveness::probeBeacon(beacon) == liveness::LockState::held && !liveness::statedLease(beacon, fault))
+    if (livenessFile && liveness::probeLivenessFile(livenessFile) == liveness::LockState::held &&
+        !liveness::statedLease(livenessFile, fault))
       return true;
   }
   return false;
@@ -148,7 +150,7 @@ int CreationLock::writeMark(const std::string& mark) const {
 Sidecar::Sidecar(std::string store, const std::string& path, Logger logger)
     : store_{std::move(store)},
       place_{placeBeside(store_, path)},
-      beacon_{place_},
+      livenessFile_{place_},
       losses_{std::make_shared<LossWatch>(store_, path)},
       logLosses_{std::make_shared<LossWatch>(store_, path + "-wal")},
       watches_{std::move(logger)} {}
@@ -194,26 +196,27 @@ StoreResult<CreationLock> Sidecar::lockCreation(const StoreFiles& files, BusyWai
 }
 
 StoreResult<LongestLease> Sidecar::longestLease(const StoreFiles& files, const TermName* asker) const {
-  StoreResult<LongestLease> longest = OthersBeacons{store_, files.sidecar, beacon_.id()}.longest();
+  StoreResult<LongestLease> longest = OthersLivenessFiles{store_, files.sidecar, livenessFile_.id()}.longest();
   if (longest.has_error()) return longest;
-  if (const auto own = beacon_.longestOpen(asker); own > longest->lease) {
+  if (const auto own = livenessFile_.longestOpen(asker); own > longest->lease) {
     *longest = {own, "another candidate of this process"};
   }
   return longest;
 }
 
 StoreResult<std::string> Sidecar::livingOther(const StoreFiles& files) const {
-  return livingBeaconOfOthers(store_, files.sidecar, beacon_.id());
+  return livingLivenessFileOfOthers(store_, files.sidecar, livenessFile_.id());
 }
 
-void Sidecar::sweep(const StoreFiles& files, const std::function<bool(const std::string& beaconId)>& isReferredTo) {
+void Sidecar::sweep(const StoreFiles& files,
+                    const std::function<bool(const std::string& livenessFileId)>& isReferredTo) {
   // Older releases wrote each term into a file below this directory, and read these files as long as they run.
   const std::string claims = files.sidecar + "/claims";
   if (access(claims.c_str(), F_OK) == 0 && !olderReleaseLives(files.sidecar)) {
     std::error_code ignored;
     std::filesystem::remove_all(claims, ignored);
   }
-  liveness::removeDeadBeacons(files.sidecar, isReferredTo);
+  liveness::removeDeadLivenessFiles(files.sidecar, isReferredTo);
 }
 
 }  // namespace tenure::sqlite_store

@@ -14,7 +14,7 @@
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
-#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/liveness/liveness_file.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
 #include "lockcore/stores/sqlite/src/busy_wait.hpp"
@@ -52,7 +52,7 @@ struct LongestLease {
 };
 
 /// One store's part in the directory beside the database (StoreFiles::sidecar), which all processes of the host share:
-/// liveness files ("beacons" in the code), notification files, the lock for creating a database. The directory is
+/// liveness files, notification files, the lock for creating a database. The directory is
 /// hidden, so that `rm NAME*` does not remove it together with the database. It is made when it is first needed, and no
 /// record is in it. A process whose liveness file was deleted is not proven dead any more, and nobody waits for it if
 /// the database is deleted too.
@@ -67,11 +67,12 @@ class Sidecar final : public DeathNotice {
   Sidecar(const Sidecar&) = delete;
   Sidecar& operator=(const Sidecar&) = delete;
 
-  // Users and electors, on any thread. Only beacon() blocks, for some file operations at its first call. descriptor()
-  // is one load. The others leave their work to the watch thread, which calls the functions that they were given.
+  // Users and electors, on any thread. Only livenessFile() blocks, for some file operations at its first call.
+  // descriptor() is one load. The others leave their work to the watch thread, which calls the functions that they were
+  // given.
 
-  [[nodiscard]] StoreResult<Beacon> beacon() override { return beacon_.get(); }
-  [[nodiscard]] int descriptor() const noexcept override { return beacon_.descriptor(); }
+  [[nodiscard]] StoreResult<LivenessFile> livenessFile() override { return livenessFile_.get(); }
+  [[nodiscard]] int descriptor() const noexcept override { return livenessFile_.descriptor(); }
   [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record,
                                              std::function<void(RecordVersion)> proven) override;
   /// LeaseStore::watch().
@@ -86,10 +87,10 @@ class Sidecar final : public DeathNotice {
   /// Step H1 of NewDatabaseRule, to be called before a write of this term with this lease is committed. A system call
   /// only if the liveness file states a shorter lease, or does not exist yet. True: the term was not open.
   [[nodiscard]] StoreResult<bool> openTerm(const TermName& term, std::chrono::milliseconds lease) {
-    return beacon_.openTerm(term, lease);
+    return livenessFile_.openTerm(term, lease);
   }
   /// The term is over or has never begun.
-  void endTerm(const TermName& term) noexcept { beacon_.endTerm(term); }
+  void endTerm(const TermName& term) noexcept { livenessFile_.endTerm(term); }
   /// Tells all processes that a change of the lease was committed. Opens and closes one file. Never fails: whoever
   /// misses it polls.
   static void notify(const StoreFiles& files, const LeaseKey& key) noexcept;
@@ -108,12 +109,13 @@ class Sidecar final : public DeathNotice {
   // The reader, at most once in some seconds.
 
   /// Removes what dead processes left, except the liveness files to which a record refers.
-  static void sweep(const StoreFiles& files, const std::function<bool(const std::string& beaconId)>& isReferredTo);
+  static void sweep(const StoreFiles& files,
+                    const std::function<bool(const std::string& livenessFileId)>& isReferredTo);
 
  private:
   const std::string store_;
-  const liveness::BeaconPlace place_;
-  liveness::OwnBeacon beacon_;
+  const liveness::LivenessFilePlace place_;
+  liveness::OwnLivenessFile livenessFile_;
   const std::shared_ptr<LossWatch> losses_;
   const std::shared_ptr<LossWatch> logLosses_;
   std::mutex lossMutex_;

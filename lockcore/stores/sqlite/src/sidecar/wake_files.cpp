@@ -52,7 +52,7 @@ void touchWakeFile(const std::string& directory, const LeaseKey& key) noexcept {
   if (mkdir(directory.c_str(), 0777) == 0 || errno == EEXIST) static_cast<void>(openWakeFile(path));
 }
 
-WakeWatch::WakeWatch(liveness::BeaconPlace place, LeaseKey key, std::function<void()> hint)
+WakeWatch::WakeWatch(liveness::LivenessFilePlace place, LeaseKey key, std::function<void()> hint)
     : place_{std::move(place)}, key_{std::move(key)}, hint_{std::move(hint)} {}
 
 void WakeWatch::begin(WatchLoop& loop) {

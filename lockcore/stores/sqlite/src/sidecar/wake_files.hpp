@@ -7,7 +7,7 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
-#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/liveness/liveness_file.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
 
 namespace tenure::sqlite_store {
@@ -25,7 +25,7 @@ void touchWakeFile(const std::string& directory, const LeaseKey& key) noexcept;
 /// again. After each (re)arming there is one hint, because what happened before was not seen.
 class WakeWatch final : public Watched {
  public:
-  WakeWatch(liveness::BeaconPlace place, LeaseKey key, std::function<void()> hint);
+  WakeWatch(liveness::LivenessFilePlace place, LeaseKey key, std::function<void()> hint);
 
   void begin(WatchLoop& loop) override;
   void changed(WatchLoop& loop, bool lost) override;
@@ -35,7 +35,7 @@ class WakeWatch final : public Watched {
   /// Empty: armed; else the reason why it is not.
   [[nodiscard]] std::string tryToArm(WatchLoop& loop);
 
-  const liveness::BeaconPlace place_;
+  const liveness::LivenessFilePlace place_;
   const LeaseKey key_;
   const std::function<void()> hint_;
 };

@@ -10,7 +10,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/liveness/liveness_file.hpp"
 #include "lockcore/stores/sqlite/src/sidecar/wake_files.hpp"
 #include "stores/sqlite/actor.hpp"
 #include "stores/sqlite/sqlite_support.hpp"
@@ -30,13 +30,13 @@ class SqliteOrder : public testing::Test {
 
 /// In the other order a challenger could lock the liveness file that the record names. That would be a proof that a
 /// living process is dead.
-TEST_F(SqliteOrder, aBeaconLosesItsNameWhileItIsLocked) {
+TEST_F(SqliteOrder, aLivenessFileLosesItsNameWhileItIsLocked) {
   auto store = std::make_unique<Store>(path_);
-  const Beacon beacon = store->raw().deathNotice()->beacon().value();
-  const std::string file = liveness::beaconPath(sidecarOf(path_), beacon.id);
+  const LivenessFile livenessFile = store->raw().deathNotice()->livenessFile().value();
+  const std::string file = liveness::livenessFilePath(sidecarOf(path_), livenessFile.id);
   std::vector<LockState> seen;
   const HookedCalls calls{{.beforeUnlink = [&](const std::string& path) {
-    if (path == file) seen.push_back(liveness::probeBeacon(liveness::openBeaconToLook(path)));
+    if (path == file) seen.push_back(liveness::probeLivenessFile(liveness::openLivenessFileToLook(path)));
   }}};
   store.reset();
   EXPECT_EQ(seen, std::vector{LockState::held});
@@ -46,7 +46,7 @@ TEST_F(SqliteOrder, aBeaconLosesItsNameWhileItIsLocked) {
 /// Neither the check nor the watch reports what happens between them.
 TEST_F(SqliteOrder, aHolderThatDiesBeforeItIsWatchedIsSeenByTheFirstLook) {
   Actor holder{path_};
-  ASSERT_EQ(holder.ask("beacon"), "ok");
+  ASSERT_EQ(holder.ask("livenessFile"), "ok");
   ASSERT_TRUE(contains(holder.ask("acquire lease a"), "applied"));
   std::atomic<int> looks{0};
   std::atomic<int> looksAtProof{0};
@@ -55,7 +55,7 @@ TEST_F(SqliteOrder, aHolderThatDiesBeforeItIsWatchedIsSeenByTheFirstLook) {
   const LeaseRecord record = store->record({"lease"});
   const HookedCalls calls{{.beforeWatch =
                                [&](const std::string& path) {
-                                 if (contains(path, record.beacon->id)) holder.kill();
+                                 if (contains(path, record.livenessFile->id)) holder.kill();
                                },
                            .beforeLook = [&] { ++looks; }}};
   const auto handle = store.raw().deathNotice()->follow(record, [&](const RecordVersion&) {

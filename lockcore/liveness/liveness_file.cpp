@@ -1,4 +1,4 @@
-#include "beacon_file.hpp"
+#include "liveness_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -52,26 +52,26 @@ bool putWhole(const UniqueFd& file, const std::string& text, std::size_t at) noe
 }
 
 bool isDead(const std::string& directory, const std::string& id) {
-  const UniqueFd beacon = openBeaconToLook(beaconPath(directory, id));
-  if (beacon) return probeBeacon(beacon) == LockState::free;
-  return access(beaconPath(directory, id).c_str(), F_OK) != 0;
+  const UniqueFd livenessFile = openLivenessFileToLook(livenessFilePath(directory, id));
+  if (livenessFile) return probeLivenessFile(livenessFile) == LockState::free;
+  return access(livenessFilePath(directory, id).c_str(), F_OK) != 0;
 }
 
 /// A locked draft belongs to a process that is about to name it. An empty draft may not be locked yet.
 bool isAbandonedDraft(const std::string& path) {
-  const UniqueFd draft = openBeaconToLook(path);
+  const UniqueFd draft = openLivenessFileToLook(path);
   struct stat found {};
-  return draft && fstat(draft.get(), &found) == 0 && found.st_size > 0 && probeBeacon(draft) == LockState::free;
+  return draft && fstat(draft.get(), &found) == 0 && found.st_size > 0 && probeLivenessFile(draft) == LockState::free;
 }
 
 }  // namespace
 
-std::optional<milliseconds> statedLease(const UniqueFd& beacon, int& systemErrno) noexcept {
+std::optional<milliseconds> statedLease(const UniqueFd& livenessFile, int& systemErrno) noexcept {
   constexpr int maxReads = 3;  // writes are so rare that two reads in a row do not meet one
   systemErrno = 0;
   std::array<char, label.size() + 2 * (digits + 1)> line{};
   for (int read = 0; read < maxReads; ++read) {
-    const ssize_t size = pread(beacon.get(), line.data(), line.size(), static_cast<off_t>(idLineSize));
+    const ssize_t size = pread(livenessFile.get(), line.data(), line.size(), static_cast<off_t>(idLineSize));
     if (size < 0) {
       systemErrno = errno;
       return std::nullopt;
@@ -100,15 +100,15 @@ const std::string& bootId() {
   return *id;
 }
 
-bool isBeaconId(std::string_view text) noexcept {
+bool isLivenessFileId(std::string_view text) noexcept {
   return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-std::string beaconPath(const std::string& directory, std::string_view id) {
-  return directory + '/' + std::string{beaconPrefix} + std::string{id};
+std::string livenessFilePath(const std::string& directory, std::string_view id) {
+  return directory + '/' + std::string{livenessFilePrefix} + std::string{id};
 }
 
-UniqueFd openBeaconToLook(const std::string& path) noexcept {
+UniqueFd openLivenessFileToLook(const std::string& path) noexcept {
   UniqueFd file{open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
   struct stat found {};
   if (!file || fstat(file.get(), &found) != 0) return {};
@@ -118,26 +118,27 @@ UniqueFd openBeaconToLook(const std::string& path) noexcept {
   return {};
 }
 
-LockState probeBeacon(const UniqueFd& beacon) noexcept {
+LockState probeLivenessFile(const UniqueFd& livenessFile) noexcept {
   // Any failure counts as held: only getting the lock itself is proof.
-  if (flock(beacon.get(), LOCK_SH | LOCK_NB) != 0) return LockState::held;
-  flock(beacon.get(), LOCK_UN);
+  if (flock(livenessFile.get(), LOCK_SH | LOCK_NB) != 0) return LockState::held;
+  flock(livenessFile.get(), LOCK_UN);
   return LockState::free;
 }
 
-void removeDeadBeacons(const std::string& directory, const std::function<bool(const std::string& id)>& isReferredTo) {
-  for (const std::string& name : namesIn(directory, beaconPrefix)) {
-    const std::string id = name.substr(beaconPrefix.size());
-    if (isBeaconId(id) && isDead(directory, id) && !isReferredTo(id)) unlink((directory + '/' + name).c_str());
+void removeDeadLivenessFiles(const std::string& directory,
+                             const std::function<bool(const std::string& id)>& isReferredTo) {
+  for (const std::string& name : namesIn(directory, livenessFilePrefix)) {
+    const std::string id = name.substr(livenessFilePrefix.size());
+    if (isLivenessFileId(id) && isDead(directory, id) && !isReferredTo(id)) unlink((directory + '/' + name).c_str());
   }
   for (const std::string& name : namesIn(directory, draftPrefix)) {
     if (isAbandonedDraft(directory + '/' + name)) unlink((directory + '/' + name).c_str());
   }
 }
 
-OwnBeacon::OwnBeacon(BeaconPlace place) : place_{std::move(place)} {}
+OwnLivenessFile::OwnLivenessFile(LivenessFilePlace place) : place_{std::move(place)} {}
 
-OwnBeacon::~OwnBeacon() {
+OwnLivenessFile::~OwnLivenessFile() {
   if (!fd_ || !mark_.isHere()) {
     static_cast<void>(fd_.release());
     return;
@@ -151,20 +152,20 @@ OwnBeacon::~OwnBeacon() {
   unlink(file_.c_str());
 }
 
-StoreResult<Beacon> OwnBeacon::get() {
+StoreResult<LivenessFile> OwnLivenessFile::get() {
   const std::lock_guard lock{mutex_};
-  if (beacon_) return *beacon_;
+  if (livenessFile_) return *livenessFile_;
   return make();
 }
 
-std::string OwnBeacon::id() const {
+std::string OwnLivenessFile::id() const {
   const std::lock_guard lock{mutex_};
-  return beacon_ ? beacon_->id : std::string{};
+  return livenessFile_ ? livenessFile_->id : std::string{};
 }
 
-StoreResult<bool> OwnBeacon::openTerm(const TermName& term, milliseconds lease) {
+StoreResult<bool> OwnLivenessFile::openTerm(const TermName& term, milliseconds lease) {
   const std::lock_guard lock{mutex_};
-  if (!beacon_) {
+  if (!livenessFile_) {
     if (auto made = make(); made.has_error()) return made.error();
   }
   if (lease > stated_) {
@@ -175,12 +176,12 @@ StoreResult<bool> OwnBeacon::openTerm(const TermName& term, milliseconds lease) 
   return isNew;
 }
 
-void OwnBeacon::endTerm(const TermName& term) noexcept {
+void OwnLivenessFile::endTerm(const TermName& term) noexcept {
   const std::lock_guard lock{mutex_};
   openTerms_.erase(term);
 }
 
-milliseconds OwnBeacon::longestOpen(const TermName* except) const {
+milliseconds OwnLivenessFile::longestOpen(const TermName* except) const {
   const std::lock_guard lock{mutex_};
   milliseconds longest{0};
   for (const auto& [term, lease] : openTerms_) {
@@ -191,27 +192,27 @@ milliseconds OwnBeacon::longestOpen(const TermName* except) const {
 
 /// Not flushed to the disk, because only processes of this boot read it. It is overwritten in place: a longer line than
 /// before, or another file, could not be read while it is being written.
-std::optional<StoreError> OwnBeacon::state(milliseconds lease) {
+std::optional<StoreError> OwnLivenessFile::state(milliseconds lease) {
   if (!putWhole(fd_, statement(lease), idLineSize)) return systemError(place_.store, "writing " + file_, errno);
   stated_ = lease;
   return std::nullopt;
 }
 
-StoreResult<Beacon> OwnBeacon::make() {
+StoreResult<LivenessFile> OwnLivenessFile::make() {
   const StoreResult<std::string> directory = place_.directory();
   if (directory.has_error()) return directory.error();
   if (const auto made = makeDirectory(place_.store, *directory); made.has_error()) return made.error();
 
   SystemRandom random;
-  Beacon beacon{.id = hex128(random), .bootId = bootId()};
+  LivenessFile livenessFile{.id = hex128(random), .bootId = bootId()};
   // It gets its name only when it is locked and filled: a liveness file that can be found and is not locked counts as
   // that of a dead process.
-  const std::string draft = *directory + '/' + std::string{draftPrefix} + beacon.id;
+  const std::string draft = *directory + '/' + std::string{draftPrefix} + livenessFile.id;
   UniqueFd fd{open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666)};
   if (!fd) return systemError(place_.store, "making " + draft, errno);
-  const std::string line = beacon.id + '\n' + statement(milliseconds{0});
+  const std::string line = livenessFile.id + '\n' + statement(milliseconds{0});
   struct stat found {};
-  file_ = beaconPath(*directory, beacon.id);
+  file_ = livenessFilePath(*directory, livenessFile.id);
   const bool done = flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && putWhole(fd, line, 0) && fstat(fd.get(), &found) == 0 &&
                     std::rename(draft.c_str(), file_.c_str()) == 0;
   if (!done) {
@@ -219,12 +220,12 @@ StoreResult<Beacon> OwnBeacon::make() {
     unlink(draft.c_str());
     return error;
   }
-  beacon.device = found.st_dev;
-  beacon.inode = found.st_ino;
+  livenessFile.device = found.st_dev;
+  livenessFile.inode = found.st_ino;
   fd_ = std::move(fd);
   descriptor_.store(fd_.get());
-  beacon_ = beacon;
-  return beacon;
+  livenessFile_ = livenessFile;
+  return livenessFile;
 }
 
 }  // namespace tenure::liveness

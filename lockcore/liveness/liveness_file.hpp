@@ -1,4 +1,4 @@
-// Liveness files ("beacons" in the code). A process keeps its own locked for as long as it lives, and states in it the
+// Liveness files. A process keeps its own locked for as long as it lives, and states in it the
 // longest lease that it may hold. The kernel drops the lock with the process, so whoever gets it has proof of the end.
 #pragma once
 
@@ -24,7 +24,7 @@ namespace tenure::liveness {
 
 /// Where the liveness files of a store are. All processes that use the store must reach the same directory, on a local
 /// file system.
-struct BeaconPlace {
+struct LivenessFilePlace {
   std::string store;  ///< LeaseStore::describe(), the start of every message
   /// The directory, which may be missing while its parent exists; or why there can be none. Called on any thread.
   std::function<StoreResult<std::string>()> directory;
@@ -33,31 +33,33 @@ struct BeaconPlace {
 /// /proc/sys/kernel/random/boot_id; empty if it cannot be read. Cached.
 [[nodiscard]] const std::string& bootId();
 
-inline constexpr std::string_view beaconPrefix = "beacon-";
+inline constexpr std::string_view livenessFilePrefix = "beacon-";
 
 /// 32 lower-case hex digits: no other text may become part of a path.
-[[nodiscard]] bool isBeaconId(std::string_view text) noexcept;
+[[nodiscard]] bool isLivenessFileId(std::string_view text) noexcept;
 
-[[nodiscard]] std::string beaconPath(const std::string& directory, std::string_view id);
+[[nodiscard]] std::string livenessFilePath(const std::string& directory, std::string_view id);
 
 /// Opens a liveness file of another process for reading. It is never opened for writing, so that closing it wakes
 /// nobody that waits for its end; never through a link; and never in a way that blocks on a pipe. Empty, with errno
 /// set, unless it is a regular file: ELOOP is a link, EINVAL something else.
-[[nodiscard]] UniqueFd openBeaconToLook(const std::string& path) noexcept;
+[[nodiscard]] UniqueFd openLivenessFileToLook(const std::string& path) noexcept;
 
 /// The state of the lock, which shows whether a process still holds a liveness file. The test takes a shared lock, so
 /// that several processes that test at once do not take each other for the holder, and releases it at once.
 enum class LockState { held, free };
-[[nodiscard]] LockState probeBeacon(const UniqueFd& beacon) noexcept;
+[[nodiscard]] LockState probeLivenessFile(const UniqueFd& livenessFile) noexcept;
 
 /// What the file says about its process: the longest lease that the process may hold; 0: it never held one. Empty if
 /// the file does not say it: an older release wrote no such line. `systemErrno` is set if the file cannot be read.
-[[nodiscard]] std::optional<std::chrono::milliseconds> statedLease(const UniqueFd& beacon, int& systemErrno) noexcept;
+[[nodiscard]] std::optional<std::chrono::milliseconds> statedLease(const UniqueFd& livenessFile,
+                                                                   int& systemErrno) noexcept;
 
 /// Removes unlocked liveness files to which no record refers, and what is left of unfinished ones. (If the record of
 /// another lease refers to the same dead process, its candidates still need the file as proof.) Never touches what a
 /// living process locks. A file that cannot be checked is left for the next time.
-void removeDeadBeacons(const std::string& directory, const std::function<bool(const std::string& id)>& isReferredTo);
+void removeDeadLivenessFiles(const std::string& directory,
+                             const std::function<bool(const std::string& id)>& isReferredTo);
 
 /// The candidate and the lease of one term.
 struct TermName {
@@ -68,16 +70,16 @@ struct TermName {
 };
 
 /// The one liveness file of a store, created when it is first needed. Thread-safe.
-class OwnBeacon {
+class OwnLivenessFile {
  public:
-  explicit OwnBeacon(BeaconPlace place);
+  explicit OwnLivenessFile(LivenessFilePlace place);
   /// Removes the file and unlocks it, unless there are open terms: their work may still be running, so the lock stays
   /// until the process ends.
-  ~OwnBeacon();
-  OwnBeacon(const OwnBeacon&) = delete;
-  OwnBeacon& operator=(const OwnBeacon&) = delete;
+  ~OwnLivenessFile();
+  OwnLivenessFile(const OwnLivenessFile&) = delete;
+  OwnLivenessFile& operator=(const OwnLivenessFile&) = delete;
 
-  [[nodiscard]] StoreResult<Beacon> get();
+  [[nodiscard]] StoreResult<LivenessFile> get();
   /// -1 until get() has given one.
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.load(); }
   /// Empty until get() has given one.
@@ -93,13 +95,13 @@ class OwnBeacon {
 
  private:
   // With mutex_ held.
-  [[nodiscard]] StoreResult<Beacon> make();
+  [[nodiscard]] StoreResult<LivenessFile> make();
   [[nodiscard]] std::optional<StoreError> state(std::chrono::milliseconds lease);
 
   const ProcessMark mark_{};
-  const BeaconPlace place_;
+  const LivenessFilePlace place_;
   mutable std::mutex mutex_;
-  std::optional<Beacon> beacon_;  // guarded by mutex_, as the next four
+  std::optional<LivenessFile> livenessFile_;  // guarded by mutex_, as the next four
   std::string file_;
   UniqueFd fd_;
   std::chrono::milliseconds stated_{0};

@@ -6,7 +6,7 @@
 
 #include <tenure/lockcore/lease_store.hpp>
 
-#include "lockcore/liveness/beacon_file.hpp"
+#include "lockcore/liveness/liveness_file.hpp"
 #include "stores/sqlite/actor.hpp"
 #include "stores/sqlite/sqlite_support.hpp"
 #include "stores/sqlite/system_calls.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class SqliteBeaconTrouble : public testing::Test {
+class SqliteLivenessFileTrouble : public testing::Test {
  protected:
   /// Follows the record while `happens`, and until the watch thread has proven the death of another holder.
   template <class Event>
@@ -26,7 +26,7 @@ class SqliteBeaconTrouble : public testing::Test {
     const auto handle = store.raw().deathNotice()->follow(record, [&](const RecordVersion&) { proven.set(); });
     happens();
     Actor shortLived{path_};
-    ASSERT_EQ(shortLived.ask("beacon"), "ok");
+    ASSERT_EQ(shortLived.ask("livenessFile"), "ok");
     const std::string another = "another" + std::to_string(++others_);
     ASSERT_TRUE(contains(shortLived.ask("acquire " + another + " b"), "applied"));
     Signal settled;
@@ -36,7 +36,7 @@ class SqliteBeaconTrouble : public testing::Test {
     ASSERT_TRUE(settled.wait());
     EXPECT_EQ(proven.count(), 0);
   }
-  [[nodiscard]] std::vector<std::string> beacons() const {
+  [[nodiscard]] std::vector<std::string> livenessFiles() const {
     std::vector<std::string> out;
     for (const std::string& name : filesIn(sidecarOf(path_))) {
       if (name.starts_with("beacon-") || name.starts_with("new-")) out.push_back(name);
@@ -49,32 +49,33 @@ class SqliteBeaconTrouble : public testing::Test {
   const std::string path_ = directory_.file("leases.db");
 };
 
-TEST_F(SqliteBeaconTrouble, aDiskThatIsFullRefusesTheAcquisitionAndLeavesNoBeacon) {
+TEST_F(SqliteLivenessFileTrouble, aDiskThatIsFullRefusesTheAcquisitionAndLeavesNoLivenessFile) {
   Store store{path_};
   for (const std::size_t room : {0U, 20U}) {
-    const HookedCalls full{{.roomForBeacon = room}};
-    const auto beacon = store.raw().deathNotice()->beacon();
-    ASSERT_TRUE(beacon.has_error());
-    EXPECT_EQ(beacon.error().errorClass, ErrorClass::transient);
-    EXPECT_TRUE(contains(beacon.error().message, "No space left")) << room << ": " << beacon.error().message;
+    const HookedCalls full{{.roomForLivenessFile = room}};
+    const auto livenessFile = store.raw().deathNotice()->livenessFile();
+    ASSERT_TRUE(livenessFile.has_error());
+    EXPECT_EQ(livenessFile.error().errorClass, ErrorClass::transient);
+    EXPECT_TRUE(contains(livenessFile.error().message, "No space left"))
+        << room << ": " << livenessFile.error().message;
     const StoreError refused = errorOf(store->write(acquire({"lease"}, "a")));
     EXPECT_TRUE(contains(refused.message, "No space left")) << room << ": " << refused.message;
     EXPECT_FALSE(store->read({"lease"}).has_value()) << "nobody leads";
-    EXPECT_EQ(beacons(), std::vector<std::string>{}) << "a half of one would be found unlocked one day";
+    EXPECT_EQ(livenessFiles(), std::vector<std::string>{}) << "a half of one would be found unlocked one day";
   }
   EXPECT_TRUE(std::holds_alternative<Applied>(store->write(acquire({"lease"}, "a")))) << "there is room again";
 }
 
-TEST_F(SqliteBeaconTrouble, aLongerLeaseThatCannotBeStatedIsRefusedAndTheTermGoesOn) {
+TEST_F(SqliteLivenessFileTrouble, aLongerLeaseThatCannotBeStatedIsRefusedAndTheTermGoesOn) {
   Store store{path_};
-  const Beacon beacon = store.raw().deathNotice()->beacon().value();
+  const LivenessFile livenessFile = store.raw().deathNotice()->livenessFile().value();
   WriteRequest first = acquire({"lease"}, "a");
-  first.record.beacon = beacon;
+  first.record.livenessFile = livenessFile;
   const milliseconds lease = first.record.leaseDuration;
   store->apply(std::move(first));
   const LeaseRecord held = store->record({"lease"});
   for (const std::size_t room : {0U, 20U}) {
-    const HookedCalls full{{.roomForBeacon = room}};
+    const HookedCalls full{{.roomForLivenessFile = room}};
     WriteRequest longer = renew({"lease"}, "a", {held.version});
     longer.record.leaseDuration = lease * 2;
     const StoreError refused = errorOf(store->write(std::move(longer)));
@@ -82,15 +83,15 @@ TEST_F(SqliteBeaconTrouble, aLongerLeaseThatCannotBeStatedIsRefusedAndTheTermGoe
     EXPECT_EQ(store->record({"lease"}).version, held.version) << "nothing was committed";
     EXPECT_EQ(store->record({"lease"}).leaseDuration, lease);
   }
-  const HookedCalls full{{.roomForBeacon = 0}};
+  const HookedCalls full{{.roomForLivenessFile = 0}};
   WriteRequest same = renew({"lease"}, "a", {held.version});
-  same.record.beacon = beacon;
+  same.record.livenessFile = livenessFile;
   EXPECT_TRUE(std::holds_alternative<Applied>(store->write(std::move(same)))) << "it states that lease already";
 }
 
-TEST_F(SqliteBeaconTrouble, aDirectoryThatIsDeletedEndsNoTermAndProvesNothing) {
+TEST_F(SqliteLivenessFileTrouble, aDirectoryThatIsDeletedEndsNoTermAndProvesNothing) {
   Actor holder{path_};
-  ASSERT_EQ(holder.ask("beacon"), "ok");
+  ASSERT_EQ(holder.ask("livenessFile"), "ok");
   const std::string acquired = holder.ask("acquire lease a");
   ASSERT_TRUE(contains(acquired, "applied 1 ")) << acquired;
   Store store{path_};
@@ -104,7 +105,7 @@ TEST_F(SqliteBeaconTrouble, aDirectoryThatIsDeletedEndsNoTermAndProvesNothing) {
   expectNoProof(store, store->record({"lease"}), [] {});
 }
 
-TEST_F(SqliteBeaconTrouble, whoMayNotWriteIntoTheDirectoryIsRefusedInPlainWordsUntilHeMay) {
+TEST_F(SqliteLivenessFileTrouble, whoMayNotWriteIntoTheDirectoryIsRefusedInPlainWordsUntilHeMay) {
   {
     Store store{path_};
     store->ensureSchema();
