@@ -17,6 +17,7 @@ from workspace import SameObject, Uncompilable, Variant
 KILLED, TIMED_OUT, SURVIVED = "killed", "timed out", "survived"
 UNREACHED = "not reached"  # it counts as a survivor: no test runs its lines
 SAME, INVALID = "same object", "does not compile"
+NEAR_LINES = 3
 COUNTED = (KILLED, TIMED_OUT, SURVIVED, UNREACHED)
 
 
@@ -51,12 +52,19 @@ class Judge:
         return hashlib.sha256("\0".join(sorted(self.seconds)).encode()).hexdigest()[:16]
 
     def covering(self, mutant):
-        """The tests that run a line of its statement. A statement without code of its own (a constant) is judged by all
-        tests that run the file."""
+        """The tests that run a line of its statement, and whether they are known to. A statement without code of its own
+        (a constant) is judged by all tests that run the file. A call that g++ has inlined leaves no code at its own
+        line. So a statement that no test seems to run is judged by the tests that run the nearest line."""
         lines = self.by_line.get(mutant.path, {})
         own = [line for line in lines if mutant.first_line <= line <= mutant.line]
         names = set().union(*(lines[line] for line in own or lines))
-        return [self.tests[name] for name in names if name in self.tests]
+        known = bool(names)
+        if not known:
+            away = {line: max(mutant.first_line - line, line - mutant.line) for line in lines if lines[line]}
+            nearest = min(away, key=lambda line: (away[line], line), default=None)
+            if nearest is not None and away[nearest] <= NEAR_LINES:
+                names = lines[nearest]
+        return [self.tests[name] for name in names if name in self.tests], known
 
     def judge(self, mutant, source):
         begun = time.monotonic()
@@ -84,14 +92,15 @@ class Judge:
         return self.run_tests(mutant, variant.libraries)
 
     def run_tests(self, mutant, libraries):
-        tests = [test for test in self.covering(mutant) if self.runner.servers.can_run(test)]
+        covering, known = self.covering(mutant)
+        tests = [test for test in covering if self.runner.servers.can_run(test)]
         if not tests:
             return Verdict(mutant.identity, UNREACHED)
         for batch in batches_of(tests, self.seconds):
             seen = self.seen_by(batch, libraries)
             if seen:
                 return Verdict(mutant.identity, seen[0], seen[1].name, tests=len(tests))
-        return Verdict(mutant.identity, SURVIVED, tests=len(tests))
+        return Verdict(mutant.identity, SURVIVED if known else UNREACHED, tests=len(tests))
 
     def seen_by(self, batch, libraries):
         """(outcome, test) if one of these tests notices it."""

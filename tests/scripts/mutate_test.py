@@ -218,14 +218,14 @@ class FakeSandbox:
 
 
 class Judging(unittest.TestCase):
-    def judged(self, box, seconds=1.0):
+    def judged(self, box, seconds=1.0, line=3):
         servers = types.SimpleNamespace(environment=lambda test, base: dict(base), can_run=lambda test: True)
         tests = [Test(f"p.S.{case}", ["p", f"--gtest_filter=S.{case}"], "/", 60.0, set(), {}, [], [], False, False)
                  for case in "abcdefgh"]
         records = {test.name: {"seconds": seconds} for test in tests}
         one = judge.Judge(None, runner.Runner(box, servers, {}), tests, types.SimpleNamespace(records=records), None)
-        one.by_line = {"a.cpp": {3: {test.name for test in tests[:7]}, 9: {tests[7].name}}}
-        mutant = types.SimpleNamespace(path="a.cpp", identity="a.cpp:1", first_line=2, line=3)
+        one.by_line = {"a.cpp": {3: {test.name for test in tests[:7]}, 8: set(), 9: {tests[7].name}, 30: set()}}
+        mutant = types.SimpleNamespace(path="a.cpp", identity="a.cpp:1", first_line=line - 1, line=line)
         return one.run_tests(mutant, "variant")
 
     def test_the_cases_of_a_program_run_together_and_only_those_that_run_the_line(self):
@@ -251,6 +251,13 @@ class Judging(unittest.TestCase):
         one.by_line = {"a.cpp": {}}
         mutant = types.SimpleNamespace(path="a.cpp", identity="a.cpp:1", first_line=2, line=3)
         self.assertEqual(one.run_tests(mutant, "variant").outcome, judge.UNREACHED)
+
+    def test_a_line_that_no_test_seems_to_run_is_judged_by_the_nearest(self):
+        """Its call may be inlined."""
+        box = FakeSandbox(failing=["S.h"])
+        self.assertEqual(self.judged(box, line=8), judge.Verdict("a.cpp:1", judge.KILLED, "p.S.h", tests=1))
+        self.assertEqual(self.judged(FakeSandbox(), line=8), judge.Verdict("a.cpp:1", judge.UNREACHED, tests=1))
+        self.assertEqual(self.judged(FakeSandbox(), line=30), judge.Verdict("a.cpp:1", judge.UNREACHED))
 
 
 class Measuring(unittest.TestCase):
