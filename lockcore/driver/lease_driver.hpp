@@ -46,6 +46,9 @@ class LeaseDriver {
   /// keeps the scheduler alive, until that task ends.
   void close() noexcept;
 
+  /// Has the scheduler run `task` after this time, unless the driver is closed before. False: it is closed already.
+  bool schedule(std::chrono::nanoseconds delay, Scheduler::Task task);
+
   /// Whether the calling thread belongs to the scheduler; false after close().
   [[nodiscard]] bool isOnScheduler() const;
 

@@ -22,6 +22,7 @@ class LeaseDriver::Link {
  public:
   void open(std::shared_ptr<Impl> impl);
   void submit(LeaseEvent event);
+  bool schedule(std::chrono::nanoseconds delay, Scheduler::Task task);
   [[nodiscard]] bool withdraw();
   void endTerm(FencingToken token);
   void schemaAnswered(StoreStatus status);
@@ -58,6 +59,15 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
     scheduler_->post([weak = weak_from_this(), event = std::move(event)] {
       if (const auto self = weak.lock()) self->pump(event);
     });
+  }
+  bool schedule(std::chrono::nanoseconds delay, Scheduler::Task task) {
+    scheduler_->post([weak = weak_from_this(), delay, task = std::move(task)] {
+      const auto self = weak.lock();
+      if (!self) return;
+      if (delay <= delay.zero()) return task();
+      self->scheduler_->schedule(delay, task);
+    });
+    return true;
   }
   [[nodiscard]] bool withdraw();
   void endTerm(FencingToken token) {

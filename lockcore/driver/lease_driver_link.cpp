@@ -20,6 +20,9 @@ auto LeaseDriver::Link::ask(const Call& call) const {
 void LeaseDriver::Link::submit(LeaseEvent event) {
   ask([&](Impl& impl) { impl.submit(std::move(event)); });
 }
+bool LeaseDriver::Link::schedule(std::chrono::nanoseconds delay, Scheduler::Task task) {
+  return ask([&](Impl& impl) { return impl.schedule(delay, std::move(task)); });
+}
 bool LeaseDriver::Link::withdraw() {
   return ask([](Impl& impl) { return impl.withdraw(); });
 }
@@ -58,6 +61,9 @@ LeaseDriver::~LeaseDriver() { close(); }
 
 void LeaseDriver::close() noexcept { link_->close(); }
 void LeaseDriver::submit(LeaseEvent event) { link_->submit(std::move(event)); }
+bool LeaseDriver::schedule(std::chrono::nanoseconds delay, Scheduler::Task task) {
+  return link_->schedule(delay, std::move(task));
+}
 bool LeaseDriver::withdraw() { return link_->withdraw(); }
 void LeaseDriver::endTerm(FencingToken token) { link_->endTerm(token); }
 void LeaseDriver::reportProgress() noexcept { link_->reportProgress(); }

@@ -147,7 +147,8 @@ LockClient::Impl::SessionPtr LockClient::Impl::takeWaiting(const LeaseKey& key) 
 
 void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory) {
   SessionPtr next;
-  SessionPtr last;  // destroyed after the lock is released
+  SessionPtr last;  // these two are destroyed after the lock is released
+  std::shared_ptr<Impl> kept;
   std::optional<LivenessFile> livenessFile;
   {
     const std::lock_guard lock{mutex_};
@@ -160,7 +161,10 @@ void LockClient::Impl::ended(const LeaseKey& key, ReleaseResult result, std::sha
     next = takeWaiting(key);
     if (next) begin(next);
     livenessFile = livenessFile_;
-    if (sessions_.empty()) allEnded_.notify_all();
+    if (sessions_.empty()) {
+      allEnded_.notify_all();
+      kept = std::move(keepAlive_);
+    }
   }
   if (next) next->start(livenessFile);
 }
@@ -213,16 +217,13 @@ bool LockClient::Impl::mustNotBlock(const std::vector<SessionPtr>& sessions) con
   return lane_->isCurrent() || (loop && loop->isCurrent()) || std::any_of(sessions.begin(), sessions.end(), runs);
 }
 
-CloseReport LockClient::Impl::close() {
-  nanoseconds longest = options_.lease.duration;
-  const std::vector<SessionPtr> all = sessions();
-  for (const SessionPtr& session : all) {
-    longest = std::max<nanoseconds>(longest, session->timing().duration() + session->timing().drainTimeout());
-  }
-  const Patience patience{longest + std::chrono::seconds{1}};
+/// The sessions that have to end. None begins afterwards: in one step the client is closed and nobody waits any more.
+std::vector<LockClient::Impl::SessionPtr> LockClient::Impl::beginClose() {
+  std::vector<SessionPtr> all;
   std::map<LeaseKey, std::deque<SessionPtr>> unwanted;
   {
     const std::lock_guard lock{mutex_};
+    for (const auto& [key, session] : sessions_) all.push_back(session);
     if (!std::exchange(closed_, true)) {
       for (const SessionPtr& session : all) endings_.emplace(session->key(), ReleaseResult::unknown);
     }
@@ -231,6 +232,15 @@ CloseReport LockClient::Impl::close() {
   for (auto& [key, queue] : unwanted) {
     for (const SessionPtr& one : queue) one->cancel(LockErrc::cancelled);
   }
+  return all;
+}
+
+CloseReport LockClient::Impl::awaitEnds(const std::vector<SessionPtr>& all) {
+  nanoseconds longest = options_.lease.duration;
+  for (const SessionPtr& session : all) {
+    longest = std::max<nanoseconds>(longest, session->timing().duration() + session->timing().drainTimeout());
+  }
+  const Patience patience{longest + std::chrono::seconds{1}};
   for (const SessionPtr& session : all) session->close();
   const bool waits = !mustNotBlock(all);
   std::unique_lock lock{mutex_};
@@ -238,21 +248,27 @@ CloseReport LockClient::Impl::close() {
   return {endings_};
 }
 
+CloseReport LockClient::Impl::close() { return awaitEnds(beginClose()); }
+
 void LockClient::Impl::abandon() {
-  const std::vector<SessionPtr> all = sessions();
+  const std::vector<SessionPtr> all = beginClose();
   const bool waits = !mustNotBlock(all);
-  const CloseReport report = close();
+  if (!waits) {
+    // Nothing is waited for on this thread, but releases and withdrawals that are under way shall reach the store.
+    const std::lock_guard lock{mutex_};
+    if (!sessions_.empty()) keepAlive_ = shared_from_this();
+  }
+  const CloseReport report = awaitEnds(all);
+  if (!waits) return;
   if (!report.clean())
     common_->logger.log(LogLevel::warn, common_->candidate + ": a lock was left to expire at the end");
-  std::shared_ptr<Scheduler> last;
-  if (waits) {
-    const Patience patience{options_.lease.duration + nanoseconds{std::chrono::seconds{1}}};
-    for (const SessionPtr& session : all) session->lane().waitIdle(patience.left());
-    lane_->waitIdle(patience.left());
-    for (const SessionPtr& session : all) session->detach();
-    const std::lock_guard lock{mutex_};
-    last.swap(scheduler_);
-  }
+  const Patience patience{options_.lease.duration + nanoseconds{std::chrono::seconds{1}}};
+  for (const SessionPtr& session : all) session->lane().waitIdle(patience.left());
+  lane_->waitIdle(patience.left());
+  for (const SessionPtr& session : all) session->detach();
+  std::shared_ptr<Scheduler> last;  // destroyed after the lock is released
+  const std::lock_guard lock{mutex_};
+  last.swap(scheduler_);
 }
 
 }  // namespace tenure

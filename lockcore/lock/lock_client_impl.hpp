@@ -84,6 +84,8 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   [[nodiscard]] SessionPtr takeWaiting(const LeaseKey& key);
   void ended(const LeaseKey& key, ReleaseResult result, std::shared_ptr<const LeaseMemory> memory);
   [[nodiscard]] std::vector<SessionPtr> sessions() const;
+  [[nodiscard]] std::vector<SessionPtr> beginClose();
+  CloseReport awaitEnds(const std::vector<SessionPtr>& all);
   [[nodiscard]] bool mustNotBlock(const std::vector<SessionPtr>& sessions) const;
 
   // Constant after construction.
@@ -104,6 +106,7 @@ class LockClient::Impl : public std::enable_shared_from_this<Impl> {
   bool prepared_{false};  ///< the first schema check was answered, and the search for a liveness file is over
   bool livenessFileKnown_{false};
   std::optional<LivenessFile> livenessFile_{};
+  std::shared_ptr<Impl> keepAlive_{};  ///< until every session has ended, if the handle was destroyed inside a callback
   std::vector<SessionPtr> unprepared_{};  ///< to be started after the preparation
 };
 

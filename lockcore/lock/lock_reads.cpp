@@ -77,12 +77,9 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
   Impl(std::shared_ptr<CallbackLane> lane, Logger logger, Callback changed)
       : lane_{std::move(lane)}, logger_{std::move(logger)}, changed_{std::move(changed)} {}
   ~Impl() {
-    if (mark_.isHere()) {
-      if (driver_) driver_->close();
-    } else {
-      // Destroying the last reference to a scheduler would wait for a thread that does not exist in this process.
-      [[maybe_unused]] const auto* leaked = driver_.release();
-    }
+    // Destroying the last reference to a scheduler would wait for a thread that does not exist in this process.
+    if (mark_.isHere()) return;
+    [[maybe_unused]] const auto* leaked = driver_.release();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -98,6 +95,12 @@ class LeaseObserver::Impl : public std::enable_shared_from_this<Impl> {
     driver_ =
         std::make_unique<LeaseDriver>(std::move(options), std::move(store), std::move(scheduler), std::move(random));
     driver_->submit(event::Start{});
+  }
+
+  /// The user's last handle is destroyed. A callback that is still running keeps this object alive, but must not keep
+  /// the scheduler: its loop may be gone before the callback returns.
+  void end() noexcept {
+    if (mark_.isHere()) driver_->close();
   }
 
   [[nodiscard]] std::optional<LeaderInfo> holder() const {
@@ -133,7 +136,8 @@ LockResult<LeaseObserver> LockClient::observe(const LeaseKey& key, LeaseObserver
   auto observer = std::make_shared<LeaseObserver::Impl>(std::move(lane), impl_->options().logger, std::move(changed));
   MachineOptions machine{key, impl_->common().candidate + ".observer", timing->timing};
   observer->begin(std::move(machine), impl_->common().store, scheduler, impl_->randomness());
-  return LeaseObserver{std::move(observer)};
+  auto* const shown = observer.get();
+  return LeaseObserver{{shown, [observer = std::move(observer)](LeaseObserver::Impl*) { observer->end(); }}};
 }
 
 }  // namespace tenure

@@ -81,15 +81,10 @@ void LockSession::start(std::optional<LivenessFile> livenessFile) {
     if (!result_) line_.swap(line);  // otherwise it was cancelled meanwhile, and leaves here
   }
   if (competes_.load()) return;
-  const auto scheduler = common_->scheduler.lock();
-  if (!scheduler) return;
   // The first in the line may depend on a loop that stands still. So a client competes from its place after this time;
   // a client whose wait is bounded makes one attempt at the end of the wait.
   const milliseconds longest = request_.timing.duration();
-  const milliseconds turn = std::min(request_.options.waitFor.value_or(longest), longest);
-  scheduler->post([weak = std::weak_ptr{scheduler}, begin, turn] {
-    if (const auto loop = weak.lock()) loop->schedule(turn, [begin] { begin(nullptr); });
-  });
+  driver_->schedule(std::min(request_.options.waitFor.value_or(longest), longest), [begin] { begin(nullptr); });
 }
 
 /// A second call has no effect.
@@ -172,13 +167,11 @@ LockResult<void> LockSession::onExpiring(milliseconds before, std::function<void
     bad.message += ": before: " + bad.faults.front().message;
     return bad;
   }
-  const auto scheduler = common_->scheduler.lock();
-  if (!scheduler) return lostError();
   const auto warning = std::make_shared<Warning>(Warning{before, std::move(callback)});
-  scheduler->post([weak = weak_from_this(), warning] {
+  const bool watched = driver_->schedule(nanoseconds{0}, [weak = weak_from_this(), warning] {
     if (const auto self = weak.lock()) self->watch(warning);
   });
-  return {};
+  return watched ? LockResult<void>{} : lostError();
 }
 
 LeaseTiming LockSession::timing() const {

@@ -83,9 +83,6 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void onLost(std::function<void(const TermEnd&)> callback);
   LockResult<void> onExpiring(std::chrono::milliseconds before, std::function<void(std::chrono::nanoseconds)> callback);
   void renew(RenewOptions options, Renewed done);
-  /// The timing that results from `lease`; empty `lease`: the present timing.
-  [[nodiscard]] boost::system::result<LeaseTiming, OptionFaults> timingFor(
-      std::optional<std::chrono::milliseconds> lease) const;
   [[nodiscard]] LeaseTiming timing() const;
 
   [[nodiscard]] bool share();
