@@ -13,7 +13,7 @@ really had, or any above it: see the logs, or what other resources remember.
 
 End every candidate first. The command watches the lease for as long as a lease
 lasts and does nothing if anybody holds it, competes for it, or (SQLite) has its
-livenessFile locked. It shows what is there and what will be, says which guarantee is
+liveness file locked. It shows what is there and what will be, says which guarantee is
 waived, and goes on when the lease's name is typed.
 
 Options:
