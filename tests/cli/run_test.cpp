@@ -238,7 +238,7 @@ TEST_F(RunTest, WaitForANewDatabaseIsToldOnce) {
   for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(database() + end);
   const Finished bob = runToEnd(run({"--once"}, {"sh", "-c", "exit 5"}), as("bob"));
   EXPECT_EQ(bob.code, 5) << bob.errors;
-  EXPECT_EQ(linesWith("another is made in", bob.errors), 1U) << bob.errors;
+  EXPECT_EQ(linesWith("A new one is made in", bob.errors), 1U) << bob.errors;
 }
 
 TEST_F(RunTest, StoreThatIsNoFileEndsTheProgramToo) {

@@ -44,7 +44,7 @@ class OthersBeacons {
     std::vector<std::string> names;
     // A file that cannot be checked may belong to a living holder.
     if (const int fault = namesIn(directory_, liveness::beaconPrefix, names); fault != 0 && fault != ENOENT) {
-      return systemError(store_, "looking for living processes in " + directory_, fault);
+      return systemError(store_, "looking for liveness files in " + directory_, fault);
     }
     for (const std::string& name : names) {
       const std::string id = name.substr(liveness::beaconPrefix.size());
@@ -61,12 +61,13 @@ class OthersBeacons {
     // Its store has ended in an orderly way, or the sweep removed it; or it is no liveness file but something else of
     // that name.
     if (fault == ENOENT || fault == ELOOP || fault == EINVAL) return std::nullopt;
-    if (fault != 0) return systemError(store_, "looking whether the process of beacon " + path + " lives", fault);
+    if (fault != 0)
+      return systemError(store_, "checking whether the process of liveness file " + path + " is alive", fault);
     if (liveness::probeBeacon(beacon) == liveness::LockState::free) return std::nullopt;
     int readFault = 0;
     const std::optional<milliseconds> lease = liveness::statedLease(beacon, readFault);
     const std::string process = describeFlockHolder(beacon);
-    if (readFault != 0) return systemError(store_, "reading beacon " + path + " of " + process, readFault);
+    if (readFault != 0) return systemError(store_, "reading liveness file " + path + " of " + process, readFault);
     if (!lease) return unstated(path, process);
     if (*lease > longest_.lease) longest_ = {*lease, process};
     return std::nullopt;
@@ -74,11 +75,10 @@ class OthersBeacons {
 
   [[nodiscard]] StoreError unstated(const std::string& path, const std::string& process) const {
     return {ErrorClass::transient,
-            store_ + ": there is no database (or its tables were dropped), and another is not made while " + process +
-                " lives: its beacon " + path +
-                " does not say how long a lease it may hold, as an older release of tenure writes none. End the "
-                "processes of "
-                "the older release that use this database; then one is made"};
+            store_ + ": there is no database (or its tables were dropped), and no new one is made while " + process +
+                " lives. Its liveness file " + path +
+                " does not say how long a lease it may hold, because it runs an older release of tenure. End the "
+                "processes of the older release that use this database; then a new one is made"};
   }
 
   const std::string& store_;
@@ -190,7 +190,7 @@ StoreResult<CreationLock> Sidecar::lockCreation(const StoreFiles& files, BusyWai
     return systemError(store_, "taking the lock for making the database, " + lock.path(), fault);
   }
   return StoreError{ErrorClass::transient, store_ + ": the lock for making the database, " + lock.path() +
-                                               ", was not to be had in the call's time"};
+                                               ", was not granted in the call's time"};
 }
 
 StoreResult<LongestLease> Sidecar::longestLease(const StoreFiles& files, const TermName* asker) const {
