@@ -38,7 +38,7 @@ std::chrono::milliseconds durationOf(const std::string& text, const char* option
 /// CLI11 reads `010` as eight, and a token that is copied from a log may have leading zeros.
 std::string isPlainNumber(const std::string& text) {
   const bool plain = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos && text[0] != '0';
-  return plain ? std::string{} : "\"" + text + "\" is not written as a plain number, without zeros in front";
+  return plain ? std::string{} : "\"" + text + "\" is not a plain number without leading zeros";
 }
 
 /// Everything that CLI11 fills in, and the CLI11 object itself. The parser is never moved, because CLI11 keeps pointers

@@ -2,25 +2,26 @@
 
 namespace tenure::cli::help {
 
-const char* const fenceRecover = R"(tenure fence recover - set fencing tokens right after somebody made one up
+const char* const fenceRecover = R"(tenure fence recover - correct fencing tokens after one was made up
 
 Usage: tenure fence recover --config FILE --token N [--lease NAME]
            [--resource KIND:WHERE]... [--yes]
 
-Sets the lease's counter, the copy in its record, and what the named resources
-remember to N. The next leader gets N + 1. N is the highest token that a leader
-really had, or any above it: see the logs, or what other resources remember.
+Sets to N: the lease's counter, the copy of it in the lease's record, and the
+token that each named resource remembers. The next leader gets N + 1. N is the
+highest token that a leader really had, or any above it: see the logs, or what
+other resources remember.
 
 End every candidate first. The command watches the lease for as long as a lease
-lasts and does nothing if anybody holds it, competes for it, or (SQLite) has its
-liveness file locked. It shows what is there and what will be, says which guarantee is
-waived, and goes on when the lease's name is typed.
+lasts, and does nothing if anybody holds it or competes for it, or (SQLite) if a
+process keeps its liveness file locked. It shows the stored values and the new
+ones, says which guarantee is waived, and asks you to type the lease's name.
 
 Options:
   -c, --config FILE      the group's YAML file (or set TENURE_CONFIG)
   --token N              1 to 9007199254740990
-  --lease NAME           another lease of that store than the group's: of a
-                         shard, a lock
+  --lease NAME           a lease of that store other than the group's: that of
+                         a shard, or a lock
   --resource KIND:WHERE  may be given several times
        sqlite:FILE         the table tenure_fence_guard in a database
        file:PATH           PATH.fence, of FencedFile
@@ -35,7 +36,7 @@ Exit codes:
   0    done
   1    a resource could not be set; the counter is
   2    wrong arguments or configuration, or not confirmed
-  82   somebody lives; nothing was done
+  82   a candidate is alive; nothing was done
   83   the store cannot be reached, or refused
 
 Example:

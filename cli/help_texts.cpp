@@ -55,8 +55,8 @@ COMMAND finds in its environment:
                           descriptor at least that often, else the lease ends
 
 Signals: SIGTERM, SIGINT and SIGHUP stop politely (end COMMAND, release, exit);
-a second one (not within 500 ms), or SIGQUIT, hurries (SIGKILL). SIGUSR1 and
-SIGUSR2 go to COMMAND.
+a second one (500 ms later or more), or SIGQUIT, kills COMMAND at once. SIGUSR1
+and SIGUSR2 go to COMMAND.
 
 Exit codes:
   0    stopped by a signal; with --once: what COMMAND returned (128 + N if it
@@ -67,7 +67,7 @@ Exit codes:
   82   --wait: not elected in time, somebody else leads
   83   the store can never be used as it is configured; --wait: not elected in
        time, the store cannot be reached
-  86   --wait: not elected in time, and whether an attempt arrived is not known
+  86   --wait: not elected in time; it is not known whether an attempt arrived
   126  COMMAND cannot be executed
   127  COMMAND was not found
 
@@ -80,13 +80,13 @@ const char* const status = R"(tenure status - show who leads
 
 Usage: tenure status FILE [--json] [--watch]
 
-Reads the store and changes nothing. The times in it are wall clock times of the
+Reads the store and changes nothing. The times are by the wall clock of the
 leader's machine, for people; no decision of the election uses them.
 
 Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
   --json               one JSON object on one line, with stable keys
-  --watch              again at each change, until ^C
+  --watch              print it again at each change, until ^C
   -h, --help           print this help and exit
 
 Exit codes:
@@ -147,7 +147,8 @@ it leads again after that.
 
 Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
-  --wait DURATION      how long to wait until it has (default 1m; 0s: only ask)
+  --wait DURATION      how long to wait until the leader has stepped down
+                       (default 1m; 0s: only ask)
   -h, --help           print this help and exit
 
 Exit codes:
@@ -168,7 +169,7 @@ Usage: tenure fence COMMAND [OPTIONS]
 Commands:
   install-sql  print SQL by which a database guards a table of yours
   proxy        refuse requests of former terms in front of an HTTP service
-  recover      set tokens right after somebody made one up
+  recover      correct tokens after one was made up
 
 Options:
   -h, --help    print this help and exit; tenure fence COMMAND --help tells more
@@ -230,10 +231,11 @@ Options:
                             GET, HEAD and OPTIONS without a body pass), refuse,
                             or pass
   --stale-status STATUS     409 (default) or 412
-  --max-connections N       of clients (default 1000), half of them of one
-                            address; then the one that is silent longest makes
-                            room, else further ones get 503
-  --signed-body-limit N     bytes of a body with --keys (default 1048576)
+  --max-connections N       the most clients (default 1000); at most half may be
+                            of one address. If there is no room, the client
+                            that is silent longest is cut off; if none is
+                            silent, the new one gets 503.
+  --signed-body-limit N     with --keys: most bytes of a body (default 1048576)
   --client-timeout TIME     for a header, and between pieces of a body
                             (default 10s)
   --service-timeout TIME    for the service to say something (default 30s)
@@ -242,8 +244,8 @@ Options:
                             30s)
   -h, --help                print this help and exit
 
-Signals: SIGTERM, SIGINT and SIGHUP let the requests under way end, a second
-one does not.
+Signals: SIGTERM, SIGINT and SIGHUP let the requests under way end; a second one
+cuts them off.
 
 Exit codes: 0 stopped by a signal; 1 failed, or requests were cut off when it
 stopped; 2 wrong arguments.

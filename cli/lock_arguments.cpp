@@ -109,7 +109,7 @@ class LockParser {
               for (const std::string& text : all) {
                 const std::size_t equals = text.find('=');
                 if (equals == 0 || equals == std::string::npos) {
-                  throw CLI::ValidationError("--attribute", "\"" + text + "\" is no attribute; write NAME=VALUE");
+                  throw CLI::ValidationError("--attribute", "\"" + text + "\" is not an attribute; write NAME=VALUE");
                 }
                 if (!parsed_.attributes.emplace(text.substr(0, equals), text.substr(equals + 1)).second) {
                   throw CLI::ValidationError("--attribute", "\"" + text.substr(0, equals) + "\" is given twice");
@@ -153,7 +153,7 @@ std::optional<std::string> LockParser::missing() const {
       }
       if (!byOwner && parsed_.target != "-" && !parsed_.target.starts_with(lockTokenPrefix)) {
         return inQuotes(parsed_.target) +
-               " is no lock token: give the one that tenure lock acquire printed (- reads it from stdin), or the "
+               " is not a lock token: give the one that tenure lock acquire printed (- reads it from stdin), or the "
                "lock's name with --owner OWNER";
       }
       break;

@@ -172,12 +172,12 @@ void Supervisor::stopPolitely(int signal) {
 
 void Supervisor::hurry() {
   if (job_) {
-    logger_.log(LogLevel::warn, "asked to hurry: the job is killed");
+    logger_.log(LogLevel::warn, "asked to stop at once: the job is killed");
     job_->hurry();
     return;
   }
   // Only the wait for the store is left. Nothing acts under the lease any more, so it may simply expire.
-  logger_.log(LogLevel::warn, "asked to hurry: leaves without waiting for the release");
+  logger_.log(LogLevel::warn, "asked to stop at once: ends without waiting for the release");
   std::_Exit(exitCode_.value_or(exitOk));
 }
 
@@ -336,7 +336,7 @@ void Supervisor::makeContact(const Instant& now, const LeaseStatus& lease) {
     return leave(exitStore);
   }
   const std::string cause = advice->cause.empty() ? "no answer yet" : advice->cause;
-  logger_.log(LogLevel::warn, "waits for its store, for " + seconds(advice->waited) + " by now: " + cause);
+  logger_.log(LogLevel::warn, "has waited for its store for " + seconds(advice->waited) + ": " + cause);
 }
 
 std::optional<nanoseconds> Supervisor::untilQuit(const Instant& now) const {
@@ -349,8 +349,8 @@ std::optional<nanoseconds> Supervisor::untilQuit(const Instant& now) const {
 void Supervisor::quit() {
   startupLog_.open();
   if (!mayHaveAcquired_) std::_Exit(*exitCode_);
-  complain("whether an attempt to acquire " + group_.name() +
-           " arrived is not known, as the store has not answered; if it did, nobody is elected for " +
+  complain("it is not known whether an attempt to acquire " + group_.name() +
+           " arrived, because the store has not answered; if it did, nobody is elected for " +
            durationText(group_.timing().duration()));
   std::_Exit(exitUnknown);
 }

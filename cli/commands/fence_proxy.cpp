@@ -80,18 +80,19 @@ Keys readKeys(const std::string& file) {
   if (!opened || fstat(opened.get(), &status) != 0) {
     return keysFault(file + ": " + std::error_code{errno, std::generic_category()}.message());
   }
-  if (!S_ISREG(status.st_mode)) return keysFault(file + ": is no regular file; give the file with the keys");
+  if (!S_ISREG(status.st_mode)) return keysFault(file + ": is not a regular file; give the file with the keys");
   if (status.st_uid != geteuid() && status.st_uid != 0) {
-    return keysFault(file + ": belongs to another user, who may put keys in; chown it to the proxy's user or to root");
+    return keysFault(file +
+                     ": belongs to another user, who may add keys to it; chown it to the proxy's user or to root");
   }
   if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return keysFault(file + ": others than its owner may put keys of theirs in; chmod go-w it, and look what it holds");
+    return keysFault(file + ": others than its owner may add keys to it; chmod go-w it, and check the keys in it");
   }
   if ((status.st_mode & S_IROTH) != 0) {
     return keysFault(file + ": everybody may read these keys; chmod o-r it, and make new keys");
   }
   constexpr off_t largest = 1 << 20;
-  if (status.st_size > largest) return keysFault(file + ": is larger than 1 MiB, so it holds something else than keys");
+  if (status.st_size > largest) return keysFault(file + ": is larger than 1 MiB, so it is not a file of keys");
   std::string text(static_cast<std::size_t>(status.st_size), '\0');
   const ssize_t got = read(opened.get(), text.data(), text.size());
   if (got < 0) return keysFault(file + ": " + std::error_code{errno, std::generic_category()}.message());

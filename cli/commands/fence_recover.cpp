@@ -116,11 +116,11 @@ std::optional<std::string> pictureOf(const Plan& plan) {
   text += "  counter: " + orNone(plan.found.counter) + to;
   if (plan.found.hasRecord()) {
     text += "  copy in the record: " + orNone(plan.found.copy) + to + "  holder: " + plan.found.holder +
-            (plan.found.released ? ", who has released it\n" : "; the record is marked as released\n");
+            (plan.found.released ? ", which has released it\n" : "; the record is marked as released\n");
   }
   for (const RecoverableResource& resource : plan.resources) {
     if (!resource.memory) {
-      text += resource.word + ": set by its own tool, with what is printed at the end\n";
+      text += resource.word + ": to be set by its own tool; what to give to that tool is printed at the end\n";
       continue;
     }
     const auto stored = resource.memory->stored(plan.key.name);
@@ -151,7 +151,7 @@ int setStore(const Plan& plan) {
   }
   const auto* rejected = std::get_if<Rejected>(&outcome);
   complain(faultText(*plan.store, rejected != nullptr ? rejected->error : std::get<Unknown>(outcome).error));
-  if (rejected == nullptr) complain("whether the counter was set is not known; look again with the same command");
+  if (rejected == nullptr) complain("it is not known whether the counter was set; give the same command again to see");
   return exitStore;
 }
 
@@ -174,19 +174,21 @@ int setResources(const Plan& plan) {
 
 int recover(Plan& plan) {
   const milliseconds lease = std::max(plan.lease, plan.found.lease);
-  complain("watching lease " + toString(plan.key) + " for " + durationText(lease) + ", whether anybody lives");
+  complain("watching lease " + toString(plan.key) + " for " + durationText(lease) +
+           ", to see whether a candidate is alive");
   if (const auto unrest = watchForLife(*plan.store, plan.key, plan.found, lease)) {
     complain(unrest->message + (unrest->moved ? "; nothing was done. End every candidate first" : ""));
     return unrest->moved ? exitBusy : exitStore;
   }
   if (plan.found.counter.empty() && !plan.found.hasRecord() && plan.resources.empty()) {
     complain("lease " + toString(plan.key) + " has neither a counter nor a record in " + plan.store->describe() +
-             ", so nothing was done; look at its name with `tenure lock list`, or name the resource (--resource)");
+             ", so nothing was done; check its name with `tenure lock list`, or name the resource (--resource)");
     return exitUsage;
   }
   if (const int code = setStore(plan); code != exitOk) return code;
   if (const int code = setResources(plan); code != exitOk) {
-    complain("the counter is set, but not every resource; mend what was told and give the same command again");
+    complain(
+        "the counter is set, but not every resource; repair what is reported above and give the same command again");
     return code;
   }
   complain("done; the next leader of " + toString(plan.key) + " gets fencing token " + toString(plan.token.next()) +
@@ -197,7 +199,8 @@ int recover(Plan& plan) {
 }  // namespace
 
 int fenceRecoverCommand(const FenceRecoverArguments& arguments) {
-  if (!arguments.yes && isatty(STDIN_FILENO) == 0) return usage("this asks on a terminal; without one give --yes");
+  if (!arguments.yes && isatty(STDIN_FILENO) == 0)
+    return usage("this command asks for confirmation on a terminal; without a terminal give --yes");
   auto plan = planOf(arguments);
   if (!plan) return exitUsage;
   try {

@@ -131,9 +131,10 @@ LockResult<LockToken> acquireInTime(LeaseStore& store, LockTokens tokens, const 
   const milliseconds whole = wait.count() == 0 ? milliseconds{storePatience} : wait;
   const auto left = whole + unansweredTime - elapsedForHolder(began, readClock());
   if (answer.wait_for(left) == std::future_status::ready) return answer.get();
-  return LockError{LockErrc::unknown, "lock " + toString(key) +
-                                          " was not granted in time, and whether an attempt arrived is not known, as " +
-                                          "the store has not answered; if it did, the lock ends with its lease"};
+  return LockError{LockErrc::unknown,
+                   "lock " + toString(key) +
+                       " was not granted in time, and it is not known whether an attempt arrived, " +
+                       "because the store has not answered; if it did, the lock ends with its lease"};
 }
 
 int acquire(const LockArguments& arguments, const GroupConfig& config, const std::shared_ptr<LeaseStore>& store) {
@@ -189,7 +190,7 @@ int release(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& s
   const bool lost = done.has_error() && done.error().code == LockErrc::lost;
   if (done.has_error() && !lost) return failed(arguments, done.error());
   const std::string name = "lock " + toString(token->key());
-  if (lost) complain(name + " was lost before: somebody else has taken it, whose lock was not touched");
+  if (lost) complain(name + " was lost before: somebody else has taken it, and that lock was not touched");
   const bool released = done.has_value() && *done == ReleaseResult::released;
   if (arguments.json) {
     const std::string result = lost ? "lost" : (released ? "released" : "not_held");
@@ -221,10 +222,9 @@ int show(const LockArguments& arguments, const std::shared_ptr<LeaseStore>& stor
   const std::optional<LeaseRecord>& found = look->record;
   if (!look->warning.empty()) complain("lock " + toString(key) + ": " + look->warning);
   if (!found || found->vanished) {
-    const std::string why = found
-                                ? "its record was deleted while it was held, and who wants it waits out its lease of " +
-                                      durationText(found->leaseDuration)
-                                : "it has no record";
+    const std::string why = found ? "its record was deleted while it was held, so it is free only after its lease of " +
+                                        durationText(found->leaseDuration)
+                                  : "it has no record";
     complain("nobody holds lock " + toString(key) + "; " + why);
     return arguments.json ? answer(R"({"lock":)" + jsonString(key.name) + R"(,"state":"none","warning":)" +
                                        jsonStringOrNull(look->warning) + "}\n",

@@ -80,7 +80,8 @@ class Pruning {
   std::optional<StoreError> watchHeld(milliseconds grace) {
     const milliseconds time = watch_.longestWatch(grace);
     if (time.count() == 0) return std::nullopt;
-    complain("watches what is held for " + durationText(time) + "; ^C ends it, and nothing is removed before");
+    complain("watches for " + durationText(time) +
+             " whether held locks are renewed, before anything is removed; ^C ends it");
     waitFor(time, "watching");
     return lookInto(watch_, store_, arguments_.target);
   }

@@ -11,7 +11,7 @@ namespace {
 
 // In this file no condition with a temporary stands beside a co_await: g++ 12 destroys such temporaries twice.
 HttpRefusal refusalAfter(const error_code& error) {
-  constexpr std::string_view unknown = "whether it has done what the request asks for is not known";
+  constexpr std::string_view unknown = "it is not known whether it has done what the request asks for";
   if (error == beast::error::timeout) {
     return proxyProblem(504, "service-timeout", "The service did not answer in time", unknown);
   }

@@ -125,7 +125,7 @@ Refusal ofConnection(const RequestHead& request) {
   for (auto line = lines.first; line != lines.second; ++line) {
     const http::token_list options{line->value()};
     if (std::all_of(options.begin(), options.end(), isHopByHop)) continue;
-    return badRequest("Connection names a header that is no matter of the connection");
+    return badRequest("Connection names a header that it may not name");
   }
   return std::nullopt;
 }
@@ -154,7 +154,7 @@ Refusal ofHost(const RequestHead& request) {
   const std::size_t count = request.count(http::field::host);
   if (count > 1) return badRequest("Host comes more than once");
   if (count == 0 && request.version() == 11) return badRequest("Host is missing");
-  if (count == 1 && !isHost(request[http::field::host])) return badRequest("Host is no host with or without a port");
+  if (count == 1 && !isHost(request[http::field::host])) return badRequest("Host is not a host with or without a port");
   return std::nullopt;
 }
 
@@ -179,11 +179,11 @@ Refusal ofTarget(const RequestHead& request) {
 Refusal ofTransferCoding(const RequestHead& request) {
   if (request.count(http::field::transfer_encoding) == 0) return std::nullopt;
   if (!iequals(request[http::field::transfer_encoding], "chunked")) {
-    return proxyProblem(501, "transfer-coding", "The transfer coding is not known", "only chunked is");
+    return proxyProblem(501, "transfer-coding", "The transfer coding is not known", "only chunked is supported");
   }
   if (request.version() == 10) return badRequest("HTTP/1.0 has no Transfer-Encoding");
   if (request.count(http::field::content_length) == 0) return std::nullopt;
-  return badRequest("there are Content-Length and Transfer-Encoding");
+  return badRequest("there are both Content-Length and Transfer-Encoding");
 }
 
 /// The parser accepts "2, 2" as a length; a service may use the first number, the last, or none of them.
@@ -201,7 +201,7 @@ Refusal ofExpectation(const RequestHead& request) {
   const std::size_t count = request.count(http::field::expect);
   if (count == 0) return std::nullopt;
   if (count == 1 && iequals(request[http::field::expect], "100-continue")) return std::nullopt;
-  return proxyProblem(417, "expectation", "The expectation is not known", "only 100-continue is");
+  return proxyProblem(417, "expectation", "The expectation is not known", "only 100-continue is supported");
 }
 
 constexpr std::array rules{ofFields, ofNames,  ofTunnel,         ofUpgrade,       ofConnection,

@@ -17,7 +17,7 @@ HttpRefusal badRequest(const error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return proxyProblem(431, "header-too-large", "The header of the request is too large", "send less of it");
   }
-  return proxyProblem(400, "bad-request", "The request is not understood", "it is no HTTP/1.1");
+  return proxyProblem(400, "bad-request", "The request is not understood", "it is not HTTP/1.1");
 }
 
 /// Whether there is a client left to answer: a time-out has already closed the connection.
@@ -179,7 +179,7 @@ Task<HttpVerdict> Session::admit(const RequestParser& parser, const std::string*
   }
   waiting->abandoned = true;
   if (waiting->verdict) co_return std::move(*waiting->verdict);
-  co_return proxyProblem(503, "not-now", "Requests of the term before are under way still", "send the request again");
+  co_return proxyProblem(503, "not-now", "Requests of the term before are still under way", "send the request again");
 }
 
 Task<bool> Session::refuse(RequestParser& parser, const HttpRefusal& refusal) {

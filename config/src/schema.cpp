@@ -35,8 +35,8 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
   out.back().derived = [](const GroupConfig&) { return "the host name"; };
   out.push_back(keySpec<unsigned>(
       {.path = "candidate.priority",
-       .about = "Who goes first when the lease is free: lower numbers do. Priority 50 waits one extra lease. It never "
-                "takes the lease from a living leader."},
+       .about = "Which candidate goes first when the lease is free: the one with the lowest number. A candidate with "
+                "priority 50 waits one extra lease. A priority never takes the lease from a living leader."},
       wholeNumberCodec(GroupRanges::priority),
       [](auto& config) -> auto& { return config.options.candidate.priority; }));
 }
@@ -55,14 +55,14 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
   };
   add(
       {.path = "lease.duration",
-       .about = "How long a leader that has fallen silent keeps the lease, so the time to fail over after a freeze. It "
-                "must hold two heartbeats, the guard and the stop margin together."},
+       .about = "How long a leader that has fallen silent keeps the lease, and so how long failover takes after a "
+                "freeze. It must be at least as long as two heartbeats, the guard and the stop margin together."},
       LeaseRanges::duration, [](auto& config) -> auto& { return config.options.lease.duration; });
   add(
       {.path = "lease.heartbeat",
        .fallback = "a third of lease.duration",
-       .about = "How often the leader renews the lease. Up to a 32nd earlier, so that near heartbeats of many leases "
-                "share a wake-up."},
+       .about = "How often the leader renews the lease. A renewal may come up to a 32nd of this time earlier, so that "
+                "heartbeats of many leases can share a wake-up."},
       LeaseRanges::heartbeat, [](auto& config) -> auto& { return config.options.lease.heartbeat; });
   out.back().derived = fromTiming(&LeaseTiming::heartbeat);
   add(
@@ -189,8 +189,8 @@ void addStoreKeys(std::vector<KeySpec>& out) {
 void addRemainingKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<OnLost>(
       {.path = "on_lost",
-       .about = "What happens when leadership is lost and the work does not end in time: callback tells the work and "
-                "no more; terminate besides ends the process (exit code 80), for work that cannot be fenced."},
+       .about = "What happens when leadership is lost and the work does not end in time: callback only tells the work; "
+                "terminate also ends the process (exit code 80), for work that cannot be fenced."},
       choiceCodec<OnLost>({{"callback", OnLost::callback}, {"terminate", OnLost::terminate}}),
       [](auto& config) -> auto& { return config.options.onLost; }));
   std::vector<std::pair<std::string, LogLevel>> levels;
@@ -199,7 +199,7 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
     levels.emplace_back(toString(level), level);
   }
   out.push_back(keySpec<LogLevel>(
-      {.path = "log.level", .about = "The least level of lines that are written to stderr."},
+      {.path = "log.level", .about = "The lowest level of the lines that are written to stderr."},
       choiceCodec(std::move(levels)), [](auto& config) -> auto& { return config.logLevel; }));
 }
 
@@ -230,7 +230,9 @@ void fillInDefaults(std::vector<KeySpec>& specs) {
 
 const std::vector<SectionSpec>& sections() {
   static const std::vector<SectionSpec> all{
-      {.name = "candidate", .example = "{ id: \"${HOSTNAME}\" }", .about = "This process as one of those who compete."},
+      {.name = "candidate",
+       .example = "{ id: \"${HOSTNAME}\" }",
+       .about = "How this process takes part in the election."},
       {.name = "lease", .example = "{ duration: 10s }", .about = "The timing of the lease."},
       {.name = "shards",
        .example = "{ count: 64 }",

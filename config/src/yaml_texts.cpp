@@ -22,7 +22,8 @@ constexpr std::string_view referenceHead =
     "Every key of a group's file: its meaning, what is allowed, its default. This is itself a valid file in which each "
     "key that has a default has it. Only group and store are required.\n"
     "Durations need a unit (ms, s, m, h): 10s, 1500ms, 1m30s. ${VAR} and ${VAR:-default} take values from the "
-    "environment; $$ is a dollar sign. What \"#|\" switches off has no default or is an alternative.\n"
+    "environment; $$ is a dollar sign. Lines that begin with \"#|\" are switched off: they have no default, or are an "
+    "alternative.\n"
     "This text comes from the code (referenceYaml); a test keeps the two equal.";
 
 /// `text` as comment lines, broken between words. Its own line breaks are kept.

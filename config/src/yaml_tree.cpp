@@ -50,7 +50,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
-    refuse(mark, "an alias (*name) is not taken here; write the value out");
+    refuse(mark, "an alias (*name) is not supported here; write the value out");
     complete({YamlNode::Kind::refused, offsetOf(mark)});
   }
 
@@ -76,7 +76,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
   void OnAnchor(const YAML::Mark& mark, const std::string& /*name*/) override {
-    refuse(mark, "an anchor (&name) is not taken here; remove it and write each value out");
+    refuse(mark, "an anchor (&name) is not supported here; remove it and write each value out");
   }
 
  private:
@@ -91,7 +91,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
   void checkTag(const YAML::Mark& mark, const std::string& tag) {
     if (tag != "?" && tag != "!" && !tag.empty()) {
-      refuse(mark, "a tag (" + inQuotes(tag) + ") is not taken here; write the value without it");
+      refuse(mark, "a tag (" + inQuotes(tag) + ") is not supported here; write the value without it");
     }
   }
 
@@ -175,7 +175,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> plainWor
     {"end of sequence not found", "this does not belong to the list before it; check the indentation"},
     {"illegal map value", "a colon is not expected here; check the indentation, or put the value into quotes"},
     {"unknown token", "a value cannot start with this character; put the value into quotes"},
-    {"the referenced anchor is not defined", "an alias (*name) is not taken here; write the value out"},
+    {"the referenced anchor is not defined", "an alias (*name) is not supported here; write the value out"},
     {"unknown escape character", "a backslash inside \"...\" starts an escape; double it or use single quotes"},
     {"illegal EOF in scalar", "the file ends inside quotes"},
     {"bad file", "nested too deeply"},  // yaml-cpp 0.7 says this at its own limit of 500 levels

@@ -90,7 +90,7 @@ void ElectorImpl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
 }
 
 void ElectorImpl::on(const action::Renewed& renewed) {
-  if (renewed.afterDoubt) log(LogLevel::info, "in doubt no more: the lease is renewed");
+  if (renewed.afterDoubt) log(LogLevel::info, "no longer in doubt: the lease is renewed");
   tell(&Listener::onRenewed, Renewal{renewed.token, renewed.afterDoubt});
 }
 
@@ -114,7 +114,7 @@ template <class Callback>
 void ElectorImpl::tell(Callback Listener::*callback, Notice notice) {
   if (!listeners_.wants(callback)) return;
   const NoticeQueue::Pushed pushed = notices_.push(std::move(notice));
-  if (pushed.beganToDrop) log(LogLevel::warn, "a callback blocks; notices are dropped, the oldest first");
+  if (pushed.beganToDrop) log(LogLevel::warn, "a callback does not return, so notices are dropped, the oldest first");
   if (pushed.mustRun) noticeLane_->post([self = shared_from_this()] { self->runNotices(); });
 }
 

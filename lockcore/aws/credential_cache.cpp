@@ -117,7 +117,7 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
     if (at < waiter.deadline) return std::nullopt;
     return StoreError{ErrorClass::transient,
                       "no AWS credentials within the time of the call: the search for them is still under way" +
-                          (lastError ? "; before, it failed: " + lastError->message : std::string{})};
+                          (lastError ? "; the attempt before failed: " + lastError->message : std::string{})};
   }
 
   [[nodiscard]] bool wantsFetch(nanoseconds at) const {
@@ -141,8 +141,8 @@ struct CredentialCache::State : std::enable_shared_from_this<State> {
     try {
       fetcher = detail::startThread("tenure-aws-get", [self = shared_from_this()] { self->fetchOnce(); });
     } catch (const std::exception& fault) {
-      finishFetch(
-          StoreError{ErrorClass::credentials, std::string{"no thread to fetch AWS credentials: "} + fault.what()});
+      finishFetch(StoreError{ErrorClass::credentials,
+                             std::string{"no thread can be started to fetch AWS credentials: "} + fault.what()});
     }
   }
 

@@ -78,14 +78,14 @@ StoreResult<Place> findPlace(const AwsEnvironment& environment, const SharedConf
                              const std::string& region, const std::string& lookedAt) {
   const std::string profileText = profileName(environment, wishes.profile);
   if (region.empty()) {  // it may still come from the instance's metadata or a file
-    return StoreError{ErrorClass::misconfigured,
-                      "no AWS region: neither the option region, nor AWS_REGION, nor AWS_DEFAULT_REGION is set, nor "
-                      "has the profile " +
-                          profileText + " in " + config.paths() + " one" + lookedAt +
-                          "; set AWS_REGION or the option region, for instance to eu-central-1"};
+    return StoreError{
+        ErrorClass::misconfigured,
+        "no AWS region: the option region, AWS_REGION and AWS_DEFAULT_REGION are not set, and the profile " +
+            profileText + " in " + config.paths() + " has none" + lookedAt +
+            "; set AWS_REGION or the option region, for instance to eu-central-1"};
   }
   if (!isHostLabel(region)) {
-    return misconfigured("\"" + forPeople(region, 80) + "\" is no AWS region; they look like eu-central-1");
+    return misconfigured("\"" + forPeople(region, 80) + "\" is not an AWS region; write one such as eu-central-1");
   }
   const Found given = configuredEndpoint(environment, config, wishes);
   if (!given.text.empty()) {

@@ -11,7 +11,7 @@ namespace {
 void check(const JsonClientOptions& options) {
   if (!options.region.empty() && !isHostLabel(options.region)) {
     throw std::invalid_argument("region: \"" + forPeople(options.region, 80) +
-                                "\" is no AWS region; they look like eu-central-1");
+                                "\" is not an AWS region; write one such as eu-central-1");
   }
   if (!options.endpoint.empty()) {
     const auto url = net::parseUrl(options.endpoint);
@@ -82,7 +82,7 @@ StoreResult<Place> ServiceAccess::find(FetchContext& context) const {
   if (region.empty()) {
     std::string why;
     region = regionOfInstance(context, why);
-    if (region.empty()) lookedAt = ", nor does EC2's instance metadata give it (" + why + ')';
+    if (region.empty()) lookedAt = ", and EC2's instance metadata does not give it (" + why + ')';
   }
   return findPlace(parts_.environment, context.config, wishes(), region, lookedAt);
 }

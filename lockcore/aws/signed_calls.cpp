@@ -143,9 +143,10 @@ void SignedCalls::take(const SignedCallPtr& call, const Used& used, net::HttpOut
   const auto correction = access->clock().correctBy(outcome->header("Date"), used.offset);
   if (correction == SigningClock::Correction::none) return call->handler(*std::move(outcome));
   if (correction == SigningClock::Correction::justMade) {
-    logger_.log(LogLevel::warn, "the wall clock of this machine is wrong: the service's is " +
-                                    std::to_string(access->clock().read().offset.count()) +
-                                    " s ahead of it; requests are signed with the service's time");
+    logger_.log(LogLevel::warn,
+                "the wall clock of this machine is wrong: the service's is " +
+                    std::to_string(access->clock().read().offset.count()) +
+                    " s ahead of it; requests are signed with the service's time until the clock is set right");
   }
   send(call, *access, used.credentials);
 }

@@ -38,8 +38,8 @@ std::shared_ptr<TermWatch> CandidateContext::watch(WatchedTerm term, const std::
   auto watch = watchTerm(std::move(term));
   if (!watch) {
     logger.log(LogLevel::warn, lease +
-                                   ": the system gives no thread for the deadlines: a blocked scheduler would "
-                                   "delay the stop token");
+                                   ": no thread can be started to watch the deadlines, so the stop token comes late "
+                                   "if the scheduler is blocked");
   }
   return watch;
 }

@@ -53,7 +53,7 @@ void LeaseDriver::Impl::endLedTerm(FencingToken token) {
   const TermState term = machine_.term();
   const bool led = term.token == token && term.leadsAt(scheduler_->now());
   if (!led) return pump(event::Wakeup{});
-  pump(event::WorkFailed{"the work was told to stop at the deadline, in the moment of a renewal"});
+  pump(event::WorkFailed{"the work was told to stop at the deadline, just before the renewal was confirmed"});
 }
 
 void LeaseDriver::Impl::take(LeaseActions actions) {
@@ -184,8 +184,9 @@ void LeaseDriver::Impl::gaugeClocks(const Instant& now) {
       LogLevel::warn,
       toString(machine_.key()) + ": CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW are " +
           std::to_string(std::lround(*gauge_.ppm())) +
-          " parts per million apart. A slew does no harm. If it stays, this machine's oscillator is further off "
-          "than lease.guard covers, and only fencing tokens keep two leaders apart: set a larger lease.guard");
+          " parts per million apart. That does no harm while NTP slews the clock. If it stays so, this machine's clock "
+          "is further off than lease.guard covers, and only fencing tokens keep two leaders apart: set a larger "
+          "lease.guard");
 }
 
 void LeaseDriver::Impl::rearm(const Instant& now) {

@@ -74,10 +74,11 @@ NextRole Holder::handle(const Instant& now, const event::TokenSeen& event) {
   auto* challenge = std::get_if<next::Challenge>(&next.role);
   if (!again || challenge == nullptr) return next;
   challenge->cooldown = core_.options.timing.duration();
-  core_.log(LogLevel::error,
-            "term after term is ended by a resource that reports a higher fencing token: find out who writes tokens "
-            "there; the lease is left alone for " +
-                std::to_string(core_.options.timing.duration().count()) + " ms");
+  core_.log(
+      LogLevel::error,
+      "a resource has ended several terms in a row, because it reports a higher fencing token: find out what writes "
+      "tokens there; this candidate does not compete for " +
+          std::to_string(core_.options.timing.duration().count()) + " ms");
   return next;
 }
 

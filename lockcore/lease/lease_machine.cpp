@@ -129,12 +129,13 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::TokenSeen& even
 void LeaseMachine::Impl::refuseReport(FencingToken token) {
   if (token <= core_.tokens.refused) return;
   core_.tokens.refused = token;
-  core_.log(LogLevel::error,
-            "a resource of lease " + toString(core_.options.key) + " reports the fencing token " + toString(token) +
-                ", and the highest that the store has shown is " + toString(core_.tokens.known) +
-                ". Terms do not rise like that, so the report is not believed and the lease goes on, but that resource "
-                "refuses this leader's writes: find out who wrote that token there, then put the resource's memory "
-                "right with `tenure fence recover`");
+  core_.log(
+      LogLevel::error,
+      "a resource of lease " + toString(core_.options.key) + " reports the fencing token " + toString(token) +
+          ", and the highest that the store has shown is " + toString(core_.tokens.known) +
+          ". Tokens do not rise so far at once, so this leader does not believe the report and keeps the lease. But "
+          "that resource refuses its writes: find out what wrote that token there, then correct what the "
+          "resource remembers with `tenure fence recover`");
 }
 
 std::optional<nanoseconds> LeaseMachine::Impl::untilWakeup(const Instant& now) const {

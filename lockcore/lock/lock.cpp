@@ -130,7 +130,8 @@ LockResult<void> Lock::ensure(milliseconds least) {
   if (isHeld() && remaining() >= least) return {};
   if (auto renewed = renew(); renewed.has_error()) return renewed;
   if (remaining() >= least) return {};
-  return session_->error(LockErrc::storeUnavailable, "was renewed, but the store took so long that less is left");
+  return session_->error(LockErrc::storeUnavailable,
+                         "was renewed, but the store took so long that less time is left than was asked for");
 }
 
 std::string Lock::data() const { return session_ && session_->isHere() ? session_->data() : std::string{}; }

@@ -237,7 +237,8 @@ bool LockSession::letGo(const ReleaseOptions& options, Released done) {
   if (!release.data && options.clearData) release.data = "";
   // A write that the store can never accept would keep the lock until its lease ends.
   if (release.data && !common_->store->faultsOfPayload(key(), *release.data, {}).empty()) {
-    log(LogLevel::error, "the data given with the release are more than the store takes; it is released without them");
+    log(LogLevel::error,
+        "the data given with the release are too large for the store; the lock is released without them");
     release.data.reset();
   }
   driver_->submit(std::move(release));

@@ -99,8 +99,8 @@ LockError LockSession::overdue(bool open) const {
 
 LockError LockSession::unknownError() const {
   return error(LockErrc::unknown,
-               "was not granted in time, and whether an acquisition arrived is not known; if it did, it is released in "
-               "the background, or ends with its lease");
+               "was not granted in time, and it is not known whether an acquisition arrived; if one did, the lock is "
+               "released in the background, or ends with its lease");
 }
 
 }  // namespace tenure

@@ -120,7 +120,7 @@ void Connection::onEnd(const std::string& why) {
       return addressFailed(why);
     case Step::tunnel:
       return fail(HttpError::Kind::connect, "the proxy " + toString(*route_.proxy) +
-                                                " ended the connection instead of an answer (" + reason + ")");
+                                                " ended the connection instead of answering (" + reason + ")");
     case Step::handshake:
       return fail(HttpError::Kind::tls, peer() + ": the connection ended in the TLS handshake (" + reason +
                                             "); check that TLS 1.2 or later is spoken on this port");

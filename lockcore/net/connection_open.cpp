@@ -53,7 +53,7 @@ void Connection::addressFailed(const std::string& why) {
   const bool late = around_.alarms.now() >= deadline_;
   fail(late ? HttpError::Kind::timeout : HttpError::Kind::connect,
        std::string{"no connection to "} + (route_.proxy ? "the proxy at " : "") + refusals_ +
-           "; check the address, and that it is reached from this machine");
+           "; check the address, and that this machine can reach it");
 }
 
 void Connection::onOpen() {

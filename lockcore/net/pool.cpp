@@ -56,8 +56,7 @@ std::optional<HttpError> Pool::refusal(const Call& call) const {
     return HttpError{kind, false, toString(route_.origin) + ": " + why};
   };
   if (call.deadline <= lastCall_) {
-    return unsent(HttpError::Kind::timeout,
-                  "the time of " + millis(call.timeout) + " was over before the call's turn came");
+    return unsent(HttpError::Kind::timeout, "timed out after " + millis(call.timeout) + " before the call's turn came");
   }
   if (!route_.fault.empty()) return unsent(HttpError::Kind::connect, route_.fault);
   const std::string fault = requestFault(call.request);
@@ -151,7 +150,7 @@ std::size_t Pool::late() const {
 }
 
 void Pool::expire(Call& call) {
-  const std::string where = toString(route_.origin) + ": the time of " + millis(call.timeout) + " was over ";
+  const std::string where = toString(route_.origin) + ": timed out after " + millis(call.timeout) + " ";
   if (call.carriers.empty()) {
     HttpError error{HttpError::Kind::timeout, false, where + whatCallsWaitFor()};
     for (Connection* connection : opening_) {

@@ -70,7 +70,7 @@ boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text) {
     const std::string scheme = lowered(text.substr(0, end));
     if (scheme != "http") {
       return UrlFault{"the proxy's URL begins with " + (isScheme(scheme) ? scheme + "://" : "something else") +
-                      "; only http:// proxies are understood"};
+                      "; only http:// proxies are supported"};
     }
     text.remove_prefix(end + 3);
   }
@@ -85,7 +85,8 @@ boost::system::result<Proxy, UrlFault> parseProxy(std::string_view text) {
   const auto colon = std::min(authority->user->find(':'), authority->user->size());
   const auto user = percentDecoded(authority->user->substr(0, colon));
   const auto password = percentDecoded(authority->user->substr(std::min(colon + 1, authority->user->size())));
-  if (!user || !password) return UrlFault{"the user name or password in the proxy's URL has a '%' that is no %xx"};
+  if (!user || !password)
+    return UrlFault{"the user name or password in the proxy's URL has a '%' that does not begin an escape %xx"};
   proxy.authorization = "Basic " + base64(*user + ":" + *password);
   return proxy;
 }

@@ -31,13 +31,13 @@ void appendHeader(std::string& out, std::string_view name, std::string_view valu
 }  // namespace
 
 std::string requestFault(const HttpRequest& request) {
-  if (!isToken(request.method)) return "the method is no word of HTTP";
+  if (!isToken(request.method)) return "the method is not an HTTP token";
   const bool targetFits =
       !request.target.empty() && request.target.front() == '/' &&
       std::all_of(request.target.begin(), request.target.end(), [](char c) { return c > ' ' && c != '\x7f'; });
   if (!targetFits) return "the target must begin with '/' and hold no space and no control character";
   for (const HttpHeader& header : request.headers) {
-    if (!isToken(header.name)) return "the name of a header holds a character that none may";
+    if (!isToken(header.name)) return "the name of a header holds a character that is not allowed in one";
     if (!isOneLine(header.value)) return "the value of header " + header.name + " holds a line break";
   }
   return {};

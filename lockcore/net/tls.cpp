@@ -120,7 +120,7 @@ class Session final : public TlsSession {
     const bool set = isAddress ? X509_VERIFY_PARAM_set1_ip_asc(demands, host_.c_str()) == 1
                                : X509_VERIFY_PARAM_set1_host(demands, host_.c_str(), host_.size()) == 1;
     // Without this check any trusted certificate would be accepted.
-    if (!set) throw std::runtime_error("OpenSSL takes \"" + host_ + "\" for no host name");
+    if (!set) throw std::runtime_error("OpenSSL does not accept \"" + host_ + "\" as a host name");
     // SSL_set_tlsext_host_name() is a macro with a C cast.
     if (!isAddress) SSL_ctrl(ssl_.get(), SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, host_.data());
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);
@@ -151,7 +151,7 @@ class Session final : public TlsSession {
     if (verdict == X509_V_ERR_CERT_HAS_EXPIRED || verdict == X509_V_ERR_CERT_NOT_YET_VALID) {
       hint += " and the clock of this machine";
     } else if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH) {
-      hint += ": it must bear the name " + host_;
+      hint += ": it must be issued for the name " + host_;
     } else {
       hint += ", and whether its issuer is in the trust store or CA file in use";
     }

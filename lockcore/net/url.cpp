@@ -52,7 +52,7 @@ boost::system::result<Authority, UrlFault> parseAuthority(std::string_view text)
     if (end == std::string_view::npos) return UrlFault{"has a '[' without its ']'"};
     authority.host = lowered(text.substr(1, end - 1));
     const auto address = parseIpAddress(authority.host);
-    if (!address || !address->v6) return UrlFault{"has something in brackets that is no IPv6 address"};
+    if (!address || !address->v6) return UrlFault{"has something in brackets that is not an IPv6 address"};
     port = text.substr(end + 1);
   } else {
     const auto colon = std::min(text.find(':'), text.size());

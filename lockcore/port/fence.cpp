@@ -54,7 +54,7 @@ std::optional<FenceError> refusalOf(const TermStamp& stamp) {
   add(stamp.lease.empty(), "it names no lease");
   add(stamp.holder.empty(), "it names no holder");
   add(stamp.token.isNone(), "it has no fencing token, so it belongs to no term");
-  add(stamp.token > maxFencingToken, "its fencing token is above the greatest, 9007199254740991");
+  add(stamp.token > maxFencingToken, "its fencing token is above the largest possible one, 9007199254740991");
   add(!isPlainText(stamp.lease) || !isPlainText(stamp.holder), "its lease or holder is not UTF-8 text without NUL");
   if (faults.empty()) return std::nullopt;
   return fenceTrouble({ErrorClass::misconfigured, quoted(stamp.lease) + ": the stamp of a write is wrong: " + faults});

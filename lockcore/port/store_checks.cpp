@@ -47,7 +47,7 @@ std::optional<StoreError> refusalOf(const WriteRequest& request) {
     faults.emplace_back("an expected version (RVN) is empty");
   }
   if (request.tokenFloor > maxFencingToken) {
-    faults.push_back("the token floor " + toString(request.tokenFloor) + " is above the greatest token, " +
+    faults.push_back("the token floor " + toString(request.tokenFloor) + " is above the largest possible token, " +
                      toString(maxFencingToken));
   }
   return refusal(request.key, faults);
@@ -55,12 +55,13 @@ std::optional<StoreError> refusalOf(const WriteRequest& request) {
 
 std::optional<StoreError> refusalOfFloor(const WriteRequest& request, FencingToken known) {
   if (request.tokenFloor <= FencingToken{known.value() + maxReportedStep}) return std::nullopt;
-  return StoreError{ErrorClass::misconfigured,
-                    "lease \"" + toString(request.key) + "\": this candidate asks for a token above " +
-                        toString(request.tokenFloor) + ", but the highest one here is " + toString(known) +
-                        ", and no lease rises so far in one step. A resource told it a made-up token, or the store was "
-                        "set back: restart the candidate if the token is made up; if it is real, put the counter right "
-                        "with `tenure fence recover`"};
+  return StoreError{
+      ErrorClass::misconfigured,
+      "lease \"" + toString(request.key) + "\": this candidate asks for a token above " + toString(request.tokenFloor) +
+          ", but the highest one here is " + toString(known) +
+          ", and tokens do not rise so far in one step. Either a resource reported a made-up token, or an "
+          "old copy of the store was put back. If the token is made up, restart the candidate; if it is "
+          "real, correct the counter with `tenure fence recover`"};
 }
 
 std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken token) {
@@ -73,11 +74,12 @@ std::optional<StoreError> refusalOfRecovery(const LeaseKey& key, FencingToken to
 }
 
 StoreError tokensExhausted(const LeaseKey& key) {
-  return {ErrorClass::misconfigured,
-          "lease \"" + toString(key) + "\": the fencing counter stands at the greatest token, " +
-              toString(maxFencingToken) +
-              ", and cannot rise further; nothing counts that far in use, so look for the resource or the tool that "
-              "made up such a token, and put the counter right with `tenure fence recover`"};
+  return {
+      ErrorClass::misconfigured,
+      "lease \"" + toString(key) + "\": the fencing counter has reached the largest possible token, " +
+          toString(maxFencingToken) +
+          ", and cannot rise further. Real terms never get that far: find the resource or the tool that made up such "
+          "a token, then correct the counter with `tenure fence recover`"};
 }
 
 }  // namespace tenure

@@ -47,8 +47,8 @@ StoreResult<void> makeDirectory(const std::string& store, const std::string& dir
   return StoreError{ErrorClass::misconfigured,
                     store + ": " + directory +
                         (S_ISLNK(found.st_mode) ? " is a symbolic link, and candidates find each other in the "
-                                                  "directory itself; remove the link, and a directory is made"
-                                                : " is not a directory; move it away, and one is made")};
+                                                  "directory itself; remove the link, then a directory is made"
+                                                : " is not a directory; move it away, then one is made")};
 }
 
 }  // namespace tenure

@@ -18,7 +18,7 @@ template <class Call>
   } catch (const std::exception& error) {
     return error.what();
   } catch (...) {
-    return "something that is no std::exception";
+    return "something that is not a std::exception";
   }
 }
 

@@ -191,9 +191,10 @@ std::shared_ptr<WatchLoop> WatchThread::started(Without without) {
   if (loop_) return loop_->hasInotify() || without == Without::inotifyPossible ? loop_ : nullptr;
   auto loop = std::make_shared<WatchLoop>(logger_);
   if (!loop->hasInotify()) {
-    logger_.log(std::exchange(warned_, true) ? LogLevel::debug : LogLevel::warn,
-                "no inotify instance is to be had (see fs.inotify.max_user_instances): what other processes commit is "
-                "noticed by polling only");
+    logger_.log(
+        std::exchange(warned_, true) ? LogLevel::debug : LogLevel::warn,
+        "no inotify instance can be made (raise fs.inotify.max_user_instances): what other processes commit is noticed "
+        "by polling only");
     if (without == Without::inotifyUseless) return nullptr;
   }
   if (!loop->canBeWoken()) return nullptr;

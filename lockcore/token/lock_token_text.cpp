@@ -197,7 +197,7 @@ LockResult<LockTokenParts> lockTokenFrom(std::string_view text) {
   if (!text.starts_with(tokenPrefix)) {
     const bool cut = tokenPrefix.starts_with(text);
     return malformed(cut ? "is cut off at its beginning"
-                         : "is none of tenure's: it does not begin with " + std::string{tokenPrefix});
+                         : "is not a lock token: it does not begin with " + std::string{tokenPrefix});
   }
   const std::string_view body = text.substr(tokenPrefix.size());
   const std::string_view version = body.substr(0, std::min(body.find(','), body.size()));
@@ -212,7 +212,7 @@ LockResult<LockTokenParts> lockTokenFrom(std::string_view text) {
     return malformed("is cut off: it does not end with its checksum");
   }
   if (text.substr(sum + sumField.size()) != checksumOf(text.substr(0, sum))) {
-    return malformed("was changed or damaged: its checksum does not fit");
+    return malformed("was changed or damaged: its checksum is wrong");
   }
   return partsIn(body.substr(version.size(), sum - tokenPrefix.size() - version.size()));
 }

@@ -243,14 +243,13 @@ LockError TokenAcquirer::whyNot() const {
   const bool open = !stopped_ || *stopped_ == ReleaseResult::unknown;
   if (open) {
     return {LockErrc::unknown,
-            name + " was not granted in time, and whether a write of owner " + options_.holder +
-                " arrived is not known; if it did, it is released as long as this process lives, or ends "
-                "with its lease"};
+            name + " was not granted in time, and it is not known whether a write of owner " + options_.holder +
+                " arrived; if one did, the lock is released while this process lives, or ends with its lease"};
   }
   if (trouble_) return storeTrouble(*trouble_);
   if (rival_ && rival_->vanished) {
     return {LockErrc::held, name + " has no record any more, but its holder may still act (fencing token " +
-                                toString(rival_->token) + "): it is free after the lease of that term, " +
+                                toString(rival_->token) + "): the lock is free after the lease of that term, " +
                                 std::to_string(rival_->leaseDuration.count()) + " ms"};
   }
   if (rival_) {

@@ -38,7 +38,7 @@ LockError lostError(RevokeReason reason, std::string message, std::optional<Hold
 
 LockError expiredError(const LeaseKey& key) {
   return lostError(RevokeReason::expired, "the lease of lock " + toString(key) +
-                                              " is over, and an expired lock never revives; acquire it anew");
+                                              " is over, and an expired lock cannot be renewed; acquire it again");
 }
 
 LockError powerless(const LockTokenParts& token, TokenStanding standing, const std::optional<LeaseRecord>& record) {
@@ -46,11 +46,12 @@ LockError powerless(const LockTokenParts& token, TokenStanding standing, const s
   switch (standing) {
     case TokenStanding::superseded:
       return {LockErrc::superseded,
-              name + " was renewed with this token before, so only the newer token counts; if that was lost, resume " +
+              name +
+                  " was renewed with this token before, so only the newer token counts; if you lost that one, resume " +
                   "the lock by its owner " + token.owner,
               holderIn(*record)};
     case TokenStanding::released:
-      return {LockErrc::notHeld, name + " was released; acquire it anew"};
+      return {LockErrc::notHeld, name + " was released; acquire it again"};
     case TokenStanding::taken:
       if (record->released)
         return lostError(RevokeReason::lost, name + " was taken over by " + record->holder + " and released since");
@@ -59,9 +60,9 @@ LockError powerless(const LockTokenParts& token, TokenStanding standing, const s
     case TokenStanding::current:
       break;
   }
-  return lostError(RevokeReason::recordMissing, name +
-                                                    " has no record in this store; it was pruned, or the token is of " +
-                                                    "another store (" + token.store + ")");
+  return lostError(RevokeReason::recordMissing,
+                   name + " has no record in this store; it was pruned, or the token is from " + "another store (" +
+                       token.store + ")");
 }
 
 WriteRequest TokenWrite::nextWrite(const Instant& now, std::int64_t displayMillis) {
@@ -148,7 +149,7 @@ LockError TokenWrite::giveUp() const {
   if (attempts_.empty()) return storeTrouble(last);
   const std::string what = kind_ == Kind::renew ? "renewal" : "release";
   return {LockErrc::unknown,
-          "whether the " + what + " of " + lockName(token_) + " arrived is not known: " + last.message +
+          "it is not known whether the " + what + " of " + lockName(token_) + " arrived: " + last.message +
               "; the lock ends with its lease, or " +
               (kind_ == Kind::renew ? "resume it by its owner " + token_.owner : "release it once more"),
           std::nullopt, last};

@@ -133,7 +133,7 @@ TEST_F(FencedFileAccess, linksAndPipesInPlaceOfAFileAreRefused) {
     EXPECT_TRUE(says(refused, "it is a symbolic link"));
     std::filesystem::remove(path_ + suffix);
     ASSERT_EQ(mkfifo((path_ + suffix).c_str(), 0666), 0);
-    EXPECT_TRUE(says(open(), "it is no regular file")) << suffix;
+    EXPECT_TRUE(says(open(), "it is not a regular file")) << suffix;
     std::filesystem::remove(path_ + suffix);
     std::filesystem::remove(path_ + ".fence.lock");
   }
@@ -184,7 +184,7 @@ TEST_F(FencedFileAccess, hardLinksInPlaceOfTheFenceAndItsLockAreRefused) {
     chmod(target_.c_str(), 0644);
     const auto refused = open();
     ASSERT_TRUE(refused.has_error()) << suffix;
-    EXPECT_TRUE(says(refused, path_ + suffix + " failed: it has further names (hard links)"));
+    EXPECT_TRUE(says(refused, path_ + suffix + " failed: it has other names (hard links)"));
     EXPECT_EQ(modeOf(".target"), 0644U) << "it may be another program's file";
     std::filesystem::remove(target_);
     EXPECT_TRUE(open().has_value());
@@ -196,9 +196,9 @@ TEST_F(FencedFileAccess, aFileWithTwoNamesIsRefused) {
   put("old");
   FencedFile file = open().value();
   std::filesystem::create_hard_link(path_, target_);
-  EXPECT_TRUE(says(file.append(stamp(5), "x"), "it has further names (hard links)"));
-  EXPECT_TRUE(says(file.replace(stamp(5), "x"), "it has further names (hard links)"));
-  EXPECT_TRUE(says(open(), "it has further names (hard links)"));
+  EXPECT_TRUE(says(file.append(stamp(5), "x"), "it has other names (hard links)"));
+  EXPECT_TRUE(says(file.replace(stamp(5), "x"), "it has other names (hard links)"));
+  EXPECT_TRUE(says(open(), "it has other names (hard links)"));
   EXPECT_EQ(textOf(target_), "old");
   std::filesystem::remove(target_);
   EXPECT_TRUE(file.append(stamp(5), "er").has_value());
@@ -213,7 +213,8 @@ TEST_F(FencedFileAccess, aFenceOfAnotherUserIsNotBelieved) {
   EXPECT_TRUE(file.append(stamp(5), "x").has_value());
   for (const uid_t other : {nobody, uid_t{1}}) {
     ASSERT_EQ(chown((path_ + ".fence").c_str(), other, other), 0);
-    const std::string refusal = path_ + ".fence failed: it belongs to another user: run as that user";
+    const std::string refusal =
+        path_ + ".fence failed: it belongs to another user: if a fence of that user made it, run as that user";
     EXPECT_TRUE(says(open(), refusal));
     EXPECT_TRUE(says(file.append(stamp(5), "y"), refusal));
     EXPECT_TRUE(says(file.read(), refusal));
@@ -251,7 +252,7 @@ TEST_F(FencedFileAccess, aContentOfAnotherUserIsNotPutInPlace) {
   EXPECT_EQ(textOf(path_), "mine");
   std::filesystem::remove(path_ + ".fence.1");
   std::filesystem::create_hard_link(path_, path_ + ".fence.1");
-  EXPECT_TRUE(says(file.append(stamp(5), "x"), path_ + ".fence.1 in place failed: it has further names"));
+  EXPECT_TRUE(says(file.append(stamp(5), "x"), path_ + ".fence.1 in place failed: it has other names"));
 }
 
 /// As in /tmp, where every user may create names and only their owners may remove them.

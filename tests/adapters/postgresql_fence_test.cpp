@@ -91,7 +91,8 @@ TEST_F(PostgresqlFenceTest, rollsBackAndPassesAnExceptionOn) {
 TEST_F(PostgresqlFenceTest, findsOutAFailureThatTheWorkDoesNotTell) {
   const auto hidden = fence_->write(stamp(5), [](PGconn* connection) { (void)PQclear(PQexec(connection, "SELEKT")); });
   ASSERT_TRUE(hidden.has_error());
-  EXPECT_NE(hidden.error().message.find("let the work return it"), std::string::npos) << hidden.error().message;
+  EXPECT_NE(hidden.error().message.find("let the work return its PostgresqlResult"), std::string::npos)
+      << hidden.error().message;
   const auto unwanted =
       fence_->write(stamp(5), [](PGconn* connection) { return add(connection, "one").get() == nullptr; });
   ASSERT_TRUE(unwanted.has_error());

@@ -265,7 +265,7 @@ TEST_P(SqliteFenceTest, waitsForOthersNoLongerThanItsBusyTimeout) {
   ASSERT_NE(busy.error().trouble(), nullptr);
   EXPECT_EQ(busy.error().trouble()->error.errorClass, ErrorClass::transient);
   EXPECT_FALSE(busy.error().trouble()->mayBeWritten);
-  EXPECT_NE(busy.error().message.find("20 ms of busyTimeout"), std::string::npos) << busy.error().message;
+  EXPECT_NE(busy.error().message.find("busyTimeout of 20 ms"), std::string::npos) << busy.error().message;
   EXPECT_GE(waited, 20ms);
   EXPECT_LT(waited, 10s);
   observer_.exec("ROLLBACK");
@@ -279,7 +279,7 @@ TEST_P(SqliteFenceTest, waitsForOthersInsideATransactionOfTheCallersToo) {
   const auto busy = write(stamp(5), "one");
   EXPECT_GE(elapsedForHolder(start, readClock()), 20ms);
   ASSERT_TRUE(busy.has_error());
-  EXPECT_NE(busy.error().message.find("20 ms of busyTimeout"), std::string::npos) << busy.error().message;
+  EXPECT_NE(busy.error().message.find("busyTimeout of 20 ms"), std::string::npos) << busy.error().message;
   observer_.exec("ROLLBACK");
   EXPECT_TRUE(write(stamp(5), "one").has_value());
   database_.exec("COMMIT");

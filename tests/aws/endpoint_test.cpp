@@ -43,7 +43,7 @@ TEST_F(EndpointTest, aMissingRegionListsWhatWasLookedAt) {
   }
   EXPECT_NE(message.find(path("config")), std::string::npos) << message;
   set("AWS_REGION", "eu-central-1.evil.example/");
-  EXPECT_NE(misconfigured().find("is no AWS region"), std::string::npos);
+  EXPECT_NE(misconfigured().find("is not an AWS region"), std::string::npos);
   set("AWS_REGION", "local");
   EXPECT_NE(misconfigured().find("http://localhost:8000"), std::string::npos);
 }

@@ -81,7 +81,7 @@ TEST_F(ProcessTest, rubbishIsRefusedAndNotShown) {
   write("out", R"({"Version":1,"AccessKeyId":"A"})");
   EXPECT_NE(error(run("cat " + path("out"))).find("without \"SecretAccessKey\""), std::string::npos);
   write("out", json(R"(,"Expiration":"tomorrow")"));
-  EXPECT_NE(error(run("cat " + path("out"))).find("\"Expiration\" that is no time"), std::string::npos);
+  EXPECT_NE(error(run("cat " + path("out"))).find("\"Expiration\" that is not a time"), std::string::npos);
   write("out", json(",\"Expiration\":\"" + isoTime(noon - 1) + "\""));
   EXPECT_NE(error(run("cat " + path("out"))).find("expired already"), std::string::npos);
   EXPECT_NE(error(run("yes " + secretKey + " | head -c 3000000")).find("gave no JSON object"), std::string::npos);

@@ -91,7 +91,7 @@ TEST_F(LockTest, TheWaitIsBoundedAndADeadHolderIsSucceededAfterItsLease) {
   EXPECT_EQ(member(taken.output, "fencing_token"), "2");
   const Finished late = finishLock({"renew", first});
   EXPECT_EQ(late.code, cli::exitLost);
-  EXPECT_TRUE(contains(late.errors, "an expired lock never revives")) << late.errors;
+  EXPECT_TRUE(contains(late.errors, "an expired lock cannot be renewed")) << late.errors;
   EXPECT_EQ(finishLock({"release", first}).code, cli::exitLost);
   EXPECT_EQ(finishLock({"show", "nightly"}).code, cli::exitOk) << "the successor's lock is untouched";
 }
@@ -99,9 +99,9 @@ TEST_F(LockTest, TheWaitIsBoundedAndADeadHolderIsSucceededAfterItsLease) {
 TEST_F(LockTest, TokensThatAreNoneAreUsageErrorsThatSayWhy) {
   const std::string token = acquired("nightly");
   for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
-           {"hello", "\"hello\" is no lock token: give the one that tenure lock acquire printed"},
+           {"hello", "\"hello\" is not a lock token: give the one that tenure lock acquire printed"},
            {token.substr(0, 60), "is cut off"},
-           {token.substr(0, token.size() - 1) + "x", "checksum does not fit"}}) {
+           {token.substr(0, token.size() - 1) + "x", "checksum is wrong"}}) {
     for (const char* command : {"renew", "release"}) {
       const Finished refused = finishLock({command, text});
       EXPECT_EQ(refused.code, cli::exitUsage) << command << ' ' << text;
@@ -291,7 +291,7 @@ TEST_F(LockTest, PruneRemovesTheAbandonedAfterTheirLeaseAndTokensGoOnRising) {
   EXPECT_TRUE(contains(done.output, R"({"lock":"dead","sort":null,"action":"removed","reason":"abandoned"})"))
       << done.output;
   EXPECT_FALSE(contains(done.output, R"("lock":"alive")")) << done.output;
-  EXPECT_TRUE(contains(done.errors, "watches what is held for 2200ms")) << done.errors;
+  EXPECT_TRUE(contains(done.errors, "watches for 2200ms whether held locks are renewed")) << done.errors;
   EXPECT_TRUE(holder.running()) << holder.errors();
   // It waits for the lease that the counter states for the term whose record was removed.
   const long long asked = monotonicNow();

@@ -104,9 +104,9 @@ TEST(StartupLog, DropsACauseThatCountsDown) {
   std::vector<std::string> lines;
   StartupLog log{Logger{LogLevel::info, [&lines](LogLevel, std::string_view line) { lines.emplace_back(line); }}};
   const Logger library = log.logger();
-  library.log(LogLevel::warn, "the store is not ready: another is made in 1.998 s");
-  log.told("another is made in 1.990 s");
-  library.log(LogLevel::warn, "cannot compete: another is made in 0.7 s");
+  library.log(LogLevel::warn, "the store is not ready: a new one is made in 1.998 s");
+  log.told("a new one is made in 1.990 s");
+  library.log(LogLevel::warn, "cannot compete: a new one is made in 0.7 s");
   log.open();
   EXPECT_TRUE(lines.empty()) << lines.front();
 }

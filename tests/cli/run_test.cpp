@@ -225,7 +225,7 @@ TEST_F(RunTest, WhoMayOnlyReadIsToldOnceWhyItCannotLead) {
   if (geteuid() == 0) command.insert(command.begin(), {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"});
   Subprocess bob{command, as("bob")};
   EXPECT_TRUE(bob.saysOnStderr("the leader is alice (")) << bob.errors();
-  EXPECT_TRUE(bob.saysOnStderr("waits for its store")) << bob.errors();
+  EXPECT_TRUE(bob.saysOnStderr("has waited for its store")) << bob.errors();
   EXPECT_EQ(linesWith("is not readable and writable for this user (Permission denied)", bob.errors()), 1U)
       << bob.errors();
 }
@@ -238,7 +238,7 @@ TEST_F(RunTest, WaitForANewDatabaseIsToldOnce) {
   for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(database() + end);
   const Finished bob = runToEnd(run({"--once"}, {"sh", "-c", "exit 5"}), as("bob"));
   EXPECT_EQ(bob.code, 5) << bob.errors;
-  EXPECT_EQ(linesWith("another is made in", bob.errors), 1U) << bob.errors;
+  EXPECT_EQ(linesWith("A new one is made in", bob.errors), 1U) << bob.errors;
 }
 
 TEST_F(RunTest, StoreThatIsNoFileEndsTheProgramToo) {
@@ -254,7 +254,7 @@ TEST_F(RunTest, StoreThatMayMendIsWaitedForWithOneLineOfTheCause) {
                    "group: test-group\ncandidate: { id: a }\n"
                    "store: { type: sqlite, path: ./later/leases.db }\nlease: { duration: 2s, heartbeat: 300ms }\n");
   Subprocess alice{run({"--once"}, {"sh", "-c", "exit 5"}), as("a")};
-  ASSERT_TRUE(alice.saysOnStderr("waits for its store")) << alice.errors();
+  ASSERT_TRUE(alice.saysOnStderr("has waited for its store")) << alice.errors();
   EXPECT_EQ(linesWith("does not exist", alice.errors()), 1U) << alice.errors();
   std::filesystem::create_directory(directory_.file("later"));
   EXPECT_EQ(alice.wait(), 5) << alice.errors();

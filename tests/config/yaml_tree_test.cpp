@@ -98,9 +98,9 @@ TEST(YamlTree, DepthIsBoundedAndTheRestIsStillRead) {
 TEST(YamlTree, FaultsOfWhatIsNotTakenDoNotHideTheRest) {
   EXPECT_EQ(parsed("a: &x 1\nb: *x\nc: !!int 5\nd: 6\n"),
             "{'a': '1', 'b': !, 'c': '5', 'd': '6'}\n"
-            "1:4 an anchor (&name) is not taken here; remove it and write each value out\n"
-            "2:4 an alias (*name) is not taken here; write the value out\n"
-            "3:4 a tag (\"tag:yaml.org,2002:int\") is not taken here; write the value without it");
+            "1:4 an anchor (&name) is not supported here; remove it and write each value out\n"
+            "2:4 an alias (*name) is not supported here; write the value out\n"
+            "3:4 a tag (\"tag:yaml.org,2002:int\") is not supported here; write the value without it");
 }
 
 std::string textFault(std::string_view text) {

@@ -146,7 +146,7 @@ TEST_P(InEachCallback, anExceptionIsContainedAndLogged) {
 TEST_P(InEachCallback, whatIsNoExceptionIsContainedToo) {
   const Candidate a = stage_.candidateWith("a", doing([&] { throw 42; }));
   provoke(a);
-  EXPECT_TRUE(stage_.logged("threw: something that is no std::exception"));
+  EXPECT_TRUE(stage_.logged("threw: something that is not a std::exception"));
 }
 
 class Callbacks : public testing::Test {

@@ -32,7 +32,7 @@ TEST(LeaseDriverThrows, whatOnlyMakesItQuickerIsDoneWithout) {
     world.start();
     world.pass(25s);
     EXPECT_TRUE(world.leads());
-    const std::string why = oddly ? "something that is no std::exception" : "injected";
+    const std::string why = oddly ? "something that is not a std::exception" : "injected";
     EXPECT_TRUE(logged(world, "lease: no notification of changes: the store threw: " + why));
     EXPECT_TRUE(logged(world, "lease: no death notice: the store threw: " + why));
   }
@@ -54,7 +54,7 @@ TEST(LeaseDriverThrows, aStoreThatAlwaysThrowsKeepsTheCandidacyGoing) {
     ASSERT_TRUE(status.lastError.has_value());
     EXPECT_EQ(status.lastError->message, fault == Fault::throws
                                              ? "the store threw: injected"
-                                             : "the store threw: something that is no std::exception");
+                                             : "the store threw: something that is not a std::exception");
     world.pass(10s);
     EXPECT_TRUE(world.leads()) << "it throws no more";
     EXPECT_EQ(world.driver->status().terms, 1U);
@@ -214,13 +214,13 @@ TEST(LeaseDriverTrouble, ofACandidateIsToldAtOnceAndThenOnceAMinute) {
   EXPECT_LE(told("which is tried again: cannot be read"), 6);
   store->readFault = {ErrorClass::credentials, "no keys"};
   scheduler->advance(20s);
-  EXPECT_EQ(told("until somebody mends it: no keys"), 1) << "trouble of another kind is news";
+  EXPECT_EQ(told("until somebody fixes it: no keys"), 1) << "trouble of another kind is news";
   store->readFault = {ErrorClass::credentials, "the keys of 7 have expired"};
   scheduler->advance(20s);
   store->readFault = {ErrorClass::credentials, "the keys of 8 have expired"};
   scheduler->advance(20s);
-  EXPECT_EQ(told("until somebody mends it: the keys of 7 have expired"), 1) << "within a class too";
-  EXPECT_EQ(told("until somebody mends it: the keys of 8 have expired"), 0) << "but not where only a number changed";
+  EXPECT_EQ(told("until somebody fixes it: the keys of 7 have expired"), 1) << "within a class too";
+  EXPECT_EQ(told("until somebody fixes it: the keys of 8 have expired"), 0) << "but not where only a number changed";
 }
 
 TEST(LeaseDriverSchema, isLookedAtEverMoreSeldomInALongOutage) {

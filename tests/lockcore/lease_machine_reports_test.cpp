@@ -93,7 +93,7 @@ TEST(I7ReportedTokens, termAfterTermThatAReportEndsLeavesTheLeaseAloneForALease)
   m.answerWrite(Applied{FencingToken{5}});
   ASSERT_TRUE(m.leads());
   m.step(event::TokenSeen{FencingToken{6}});
-  EXPECT_NE(m.logLines.back().find("find out who writes tokens there"), std::string::npos) << m.logLines.back();
+  EXPECT_NE(m.logLines.back().find("find out what writes tokens there"), std::string::npos) << m.logLines.back();
   m.step(event::WorkEnded{});
   const Instant ended = m.now;
   while (m.state() != LeaseState::acquiring) {

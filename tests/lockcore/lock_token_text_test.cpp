@@ -72,13 +72,13 @@ TEST(LockTokenText, EveryChangedCharacterIsRefused) {
   }
   std::string longer = text;
   longer.replace(longer.find("lease=30000ms"), 13, "lease=90000ms");
-  EXPECT_EQ(messageOf(longer), "the lock token was changed or damaged: its checksum does not fit");
+  EXPECT_EQ(messageOf(longer), "the lock token was changed or damaged: its checksum is wrong");
   EXPECT_NE(messageOf(text + "0"), "it was accepted") << "nothing may follow it";
 }
 
 TEST(LockTokenText, ForeignTextsAreNamedAsSuch) {
   EXPECT_EQ(messageOf("eyJhbGciOiJIUzI1NiJ9"),
-            "the lock token is none of tenure's: it does not begin with tenure-lock:");
+            "the lock token is not a lock token: it does not begin with tenure-lock:");
   EXPECT_EQ(messageOf("tenure-lock:2,key=a,sum=0000000000000000"),
             "the lock token has format 2, and this version of tenure reads format 1");
   EXPECT_NE(messageOf(std::string(LockToken::maxTextBytes + 1, 'a')).find("longer than 32768 bytes"),

@@ -80,7 +80,7 @@ class Behaviour(RowTest):
         time.sleep(3)  # 60 % of the lease
         proxy.clear()
         leader.says("in doubt: ")
-        leader.says("in doubt no more: the lease is renewed")
+        leader.says("no longer in doubt: the lease is renewed")
         renewed = self.text_of(self.group, "recordVersionNumber")
         wait_until(lambda: self.text_of(self.group, "recordVersionNumber") != renewed, "a renewal")
         self.assertEqual((leader.count("revoked"), self.token()), (0, 1), leader.log)

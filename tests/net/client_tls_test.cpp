@@ -91,9 +91,9 @@ TEST_F(HttpTls, anAddressMustStandInTheCertificate) {
 }
 
 TEST_F(HttpTls, refusesAnotherName) {
-  expectRefused(authority_.issue({"DNS:other.test"}), "must bear the name lease.test");
-  expectRefused(authority_.issue({"DNS:a*.lease.test"}), "must bear the name ab.lease.test", "ab.lease.test");
-  expectRefused(authority_.issue({"DNS:lease.test"}), "must bear the name a.lease.test", "a.lease.test");
+  expectRefused(authority_.issue({"DNS:other.test"}), "must be issued for the name lease.test");
+  expectRefused(authority_.issue({"DNS:a*.lease.test"}), "must be issued for the name ab.lease.test", "ab.lease.test");
+  expectRefused(authority_.issue({"DNS:lease.test"}), "must be issued for the name a.lease.test", "a.lease.test");
 }
 
 TEST_F(HttpTls, refusesAnExpiredCertificate) {

@@ -77,7 +77,7 @@ void SimWorld::noteStep(Process& process, LeaseState before, bool wasInDoubt, co
     points.hit(SimPoint::gaveUpByItself);
   }
   if (before == LeaseState::draining && logs(actions, "was lost while")) points.hit(SimPoint::lostWhileDraining);
-  if (logs(actions, "the report is not believed")) points.hit(SimPoint::reportRefused);
+  if (logs(actions, "does not believe the report")) points.hit(SimPoint::reportRefused);
   if (logs(actions, "drain timeout")) points.hit(SimPoint::drainTimedOut);
   if (logs(actions, "acquired again for a higher one")) points.hit(SimPoint::acquireTokenTooLow);
   noteStop(process, before, event, actions);

@@ -65,7 +65,8 @@ FenceResult<DynamoDbWritten> DynamoDbFence::transact(const TermStamp& stamp, con
 
 FenceResult<std::optional<TermStamp>> DynamoDbFence::highestSeen(const std::string& lease) {
   if (impl_->options_.guard.table.empty()) {
-    return fenceTrouble({ErrorClass::misconfigured, "there is no guard that could be asked"});
+    return fenceTrouble(
+        {ErrorClass::misconfigured, "without DynamoDbFenceOptions::guard there is no highest token to read"});
   }
   return seenIn(lease, impl_->where_, impl_->call("GetItem", readGuardRequest(lease, impl_->options_.guard)));
 }

@@ -112,7 +112,8 @@ FenceResult<DynamoDbWritten> afterCancel(const TermStamp& stamp, const std::stri
     ownCondition = true;
   }
   if (ownCondition) return DynamoDbWritten::conditionFailed;
-  return fenceTrouble({ErrorClass::transient, where + ": a fenced transaction was not done, for no reason told"});
+  return fenceTrouble(
+      {ErrorClass::transient, where + ": a fenced transaction was not done, and the answer gives no reason"});
 }
 
 bool namesTable(const value& capacity) {
@@ -135,10 +136,11 @@ FenceError troubleIn(const std::string& where, const aws::JsonReply& reply, cons
   const bool serverFault = reply.status >= 500 || reply.status < 400;
   const std::string name = nameOf(body);
   if (reply.status == 200 && name.empty()) {
-    return fenceTrouble({ErrorClass::transient, where + ": the answer does not tell the consumed capacity that was "
-                                                        "asked for, so it is not the service's own, and proves "
-                                                        "nothing; look what stands between"},
-                        true);
+    return fenceTrouble(
+        {ErrorClass::transient, where + ": the answer lacks the consumed capacity that was asked "
+                                        "for, so it is not DynamoDB's own and proves nothing; check whether a proxy "
+                                        "between here and DynamoDB answers in its place"},
+        true);
   }
   std::string message = textAt(body, "message");
   if (message.empty()) message = textAt(body, "Message");

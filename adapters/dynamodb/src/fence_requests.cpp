@@ -73,7 +73,7 @@ FenceResult<object> bareRequest(const DynamoDbWrite& write) {
   if (!item) return item;
   if (item->empty()) return misuse("it has no item or key");
   if ((write.kind == DynamoDbWrite::Kind::update) == write.update.empty()) {
-    return misuse("an update has an expression, and nothing else has");
+    return misuse("an update needs an update expression, and no other write may have one");
   }
   object out{{"TableName", write.table}};
   out[write.kind == DynamoDbWrite::Kind::put ? "Item" : "Key"] = *item;

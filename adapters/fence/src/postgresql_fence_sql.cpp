@@ -116,7 +116,7 @@ void requireName(const char* what, std::string_view name) {
   requireText(what, name);
   if (name.size() <= longestName) return;
   throw std::invalid_argument{"postgresqlFenceSql: the name of the " + std::string{what} + " has " +
-                              std::to_string(name.size()) + " bytes, of which PostgreSQL keeps 63"};
+                              std::to_string(name.size()) + " bytes, and PostgreSQL keeps only the first 63"};
 }
 
 }  // namespace

@@ -50,13 +50,13 @@ ErrorClass classOf(int code) {
 std::string causeOf(int code) {
   switch (code) {
     case notRegular:
-      return "it is no regular file";
+      return "it is not a regular file";
     case notOurs:
-      return "it belongs to another user: run as that user if a fence of his made it, else remove it, and keep the "
-             "file "
-             "in a directory where nobody else can make any";
+      return "it belongs to another user: if a fence of that user made it, run as that user; otherwise remove it, and "
+             "keep the file in a directory where no other user can make files";
     case manyNames:
-      return "it has further names (hard links), under which it would be changed too or no longer follow: leave it one";
+      return "it has other names (hard links): an append would change them too, and a replacement would not reach "
+             "them; remove the other names";
     case ELOOP:
       return std::generic_category().message(code) +
              "; it is a symbolic link: give the path of the file itself, and remove links beside it";
@@ -81,7 +81,8 @@ std::string FileWriter::contentName(std::uint64_t sequence) const { return fence
 FenceError FileWriter::trouble(const std::string& what, int code, bool mayBeWritten) const {
   std::string text = "file " + path_ + ": " + what + " failed: " + causeOf(code);
   if (code == EWOULDBLOCK) {
-    text += "; another writer had it all the " + std::to_string(options_.lockTimeout.count()) + " ms of lockTimeout";
+    text +=
+        "; another writer held it for the whole lockTimeout of " + std::to_string(options_.lockTimeout.count()) + " ms";
   }
   if (code == ENOSPC || code == EDQUOT) text += "; free space";
   return fenceTrouble({classOf(code), text}, mayBeWritten);
@@ -165,7 +166,9 @@ FenceResult<FenceState> FileWriter::load() {
   if (const int code = files_.read(file.get(), text, longestState); code < 0)
     return trouble("reading the fence", -code);
   auto state = parseFenceState(text);
-  if (!state) return corrupt("the fence " + fence_ + " is damaged or was edited; restore it, or delete it knowingly");
+  if (!state)
+    return corrupt("the fence " + fence_ +
+                   " is damaged or was edited; restore it. If you delete it, the highest token is forgotten");
   return *std::move(state);
 }
 
@@ -188,8 +191,8 @@ FileWriter::Fault FileWriter::recover(const FenceState& state) {
   const std::int64_t size = files_.size(file.get());
   if (size < 0) return trouble("looking at it", static_cast<int>(-size));
   if (static_cast<std::uint64_t>(size) < state.length) {
-    return corrupt("it has " + std::to_string(size) + " bytes, of " + std::to_string(state.length) +
-                   " that were accepted: somebody has cut or replaced it; restore it together with " + fence_);
+    return corrupt("it has " + std::to_string(size) + " bytes, but " + std::to_string(state.length) +
+                   " were accepted: another program cut or replaced it; restore it together with " + fence_);
   }
   if (static_cast<std::uint64_t>(size) == state.length) return std::nullopt;
   const int code = files_.truncate(file.get(), state.length);

@@ -77,8 +77,8 @@ class MemberReader {
   }
 
   [[nodiscard]] FenceHeaderFault badToken() const {
-    return fault("the token of \"" + key_ + "\" is no integer from 1 to " + toString(maxFencingToken) +
-                 " (one of 16 digits is written in quotes)");
+    return fault("the token of \"" + key_ + "\" is not an integer from 1 to " + toString(maxFencingToken) +
+                 " (a token of 16 digits is written in quotes)");
   }
 
   [[nodiscard]] std::optional<FenceHeaderFault> readParameter() {
@@ -115,12 +115,12 @@ class MemberReader {
       return fault("\"" + key_ + "\" names its lease twice: by its key and by the parameter lease");
     }
     if (elsewhere && isItsOwnKey(claim_.stamp.lease)) {
-      return fault("the lease of \"" + key_ + "\" is its own key and must stand there");
+      return fault("the lease of \"" + key_ + "\" can be a key itself; write it as the key");
     }
     if (!elsewhere) claim_.stamp.lease = key_;
     if (claim_.keyId.empty() != claim_.signature.empty()) return fault("kid and sig come together or not at all");
     if (!claim_.signature.empty() && claim_.signature.size() != signatureBytes) {
-      return fault("the signature of \"" + key_ + "\" has not 32 bytes");
+      return fault("the signature of \"" + key_ + "\" does not have 32 bytes");
     }
     return std::nullopt;
   }
@@ -175,7 +175,7 @@ FenceClaims parseFenceHeader(std::string_view value) {
     claims.push_back(std::move(one.claim()));
     reader.skipBlanks();
   } while (reader.take(','));
-  if (!reader.done()) return fault("there is something behind the end of the header that is not understood");
+  if (!reader.done()) return fault("after the end of the header there is more text, which is not understood");
   return claims;
 }
 

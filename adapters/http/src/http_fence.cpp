@@ -120,10 +120,11 @@ void HttpFence::Impl::start() {
     }
   }
   if (crashed && !memory_->found().highest.empty()) {
-    logger_.log(LogLevel::warn,
-                "the fence before this one was killed: what it had passed may be under way, so requests "
-                "of later terms wait for " +
-                    std::to_string(options_.afterCrash.count()) + " ms");
+    logger_.log(
+        LogLevel::warn,
+        "the fence before this one was killed: requests that it had passed on may still be under way, so requests "
+        "of later terms wait for " +
+            std::to_string(options_.afterCrash.count()) + " ms");
   }
   memory_->start([this](const TermStamp& stamp, const auto& error) { onWritten(stamp, error); }, options_.afterCrash,
                  [this, supposed] {
@@ -144,7 +145,8 @@ HttpFence::Impl::Claimed HttpFence::Impl::claimOf(const FencedRequest& request) 
   if (mine != nullptr) return *mine;
   return problem(403, "foreign-lease", "The token is of no lease of this service",
                  "this service is fenced by lease " + quotedLease(options_.leases.front()) +
-                     (options_.leases.size() > 1 ? " and others" : "") + ", of which the header says nothing");
+                     (options_.leases.size() > 1 ? " and others, and the header names none of them"
+                                                 : ", and the header does not name it"));
 }
 
 std::optional<HttpRefusal> HttpFence::Impl::unsignedRefusal(const FenceClaim& claim,

@@ -138,7 +138,7 @@ std::optional<StoreError> TokenFile::raise(const Stamps& stamps) const {
   if (!error && outcome == Outcome::laterThere) {
     error = StoreError{ErrorClass::transient, name_ +
                                                   " holds a later token, which another program wrote; start the fence "
-                                                  "again, so that it knows of it"};
+                                                  "again, so that it reads that token"};
   }
   // Only now: a ROLLBACK replaces SQLite's message about the failure by its own.
   if (sqlite3_get_autocommit(database_.get()) == 0) (void)exec("ROLLBACK");

@@ -28,7 +28,7 @@ std::string messageOf(PGconn* connection, const PGresult* result) {
 
 std::string adviceFor(std::string_view state) {
   if (state == "40001" || state == "40P01") return "; roll back and make the whole write again";
-  if (state == "55P03") return "; another writer had the lock all the time of lockTimeout";
+  if (state == "55P03") return "; another writer held the lock for the whole lockTimeout";
   if (state == "25006") return "; this server takes no writes, so connect to the primary";
   if (state == "42501") return "; grant SELECT, INSERT and UPDATE on tenure_fence_guard to the writer's role";
   return {};

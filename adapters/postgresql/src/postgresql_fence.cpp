@@ -129,11 +129,11 @@ std::optional<FenceError> PostgresqlFence::Impl::faultOfWork(const Judged& judge
   if (last != nullptr && !isDone(last->get())) return connection_.trouble("the work of a fenced write", last->get());
   if (PQstatus(connection_.raw()) == CONNECTION_BAD) return connection_.trouble("the work of a fenced write", nullptr);
   if (last == nullptr && !std::get<bool>(judged))
-    return connection_.misuse("the work of a fenced write has failed, by its own word");
+    return connection_.misuse("the work of a fenced write returned false, so nothing is committed");
   if (connection_.state() == PQTRANS_INERROR) {
     return connection_.misuse(
-        "a statement of the work of a fenced write has failed; let the work return it as PostgresqlResult, by which "
-        "such trouble is told apart");
+        "a statement of the work of a fenced write has failed; let the work return its PostgresqlResult, so that this "
+        "error tells the cause");
   }
   if (connection_.state() == PQTRANS_ACTIVE) {
     return connection_.misuse("the work of a fenced write has left a statement or COPY unfinished");

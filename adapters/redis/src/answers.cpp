@@ -71,11 +71,12 @@ namespace {
 constexpr std::size_t headOfAnAnswer = 2;  // the word and the mark
 
 FenceError notUnderstood(const Asked& asked, bool mayBeWritten) {
-  return fenceTrouble({ErrorClass::transient,
-                       asked.server + ": the answer is none that was asked for; something between here and the server "
-                                      "makes up answers, or a command was sent on the connection whose answer nobody "
-                                      "has read. Connect again and open another fence"},
-                      mayBeWritten);
+  return fenceTrouble(
+      {ErrorClass::transient, asked.server +
+                                  ": the answer does not belong to the request. Either something between here and the "
+                                  "server answers in its place, or the program did not read the answer to an earlier "
+                                  "command on this connection. Connect again and open another fence"},
+      mayBeWritten);
 }
 
 bool isListOf(const redisReply& reply, std::size_t elements) {

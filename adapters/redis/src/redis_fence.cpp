@@ -130,8 +130,8 @@ std::optional<FenceError> RedisFence::Impl::checkServer() {
   const std::string text = info->type == REDIS_REPLY_STRING ? textOf(*info) : "";
   if (infoValue(text, "maxmemory_policy").starts_with("allkeys-")) {
     return misconfigured(
-        "its maxmemory-policy throws any key away when memory is short, the fence's tokens too; use "
-        "noeviction or volatile-*");
+        "its maxmemory-policy evicts any key when memory is short, the fence's tokens too; use noeviction or "
+        "volatile-*");
   }
   if (options_.requireAppendOnly && infoValue(text, "aof_enabled") != "1") {
     return misconfigured("it writes no append-only file, so a crash forgets writes and tokens; set appendonly yes");

@@ -22,9 +22,11 @@ constexpr std::size_t mostRemembered = 1'024;  // keys; a forgotten key costs on
 
 FenceError foreignObject(const std::string& where, std::string_view object = {}) {
   if (const auto damage = damageIn(object)) return damagedFence(where, damage->lease, damage->token);
-  return fenceTrouble({ErrorClass::corrupt,
-                       where + ": the object there has no fence's head; find out who writes it, and move it away if it "
-                               "is to be fenced from now on"});
+  return fenceTrouble(
+      {ErrorClass::corrupt,
+       where +
+           ": the object there does not begin with a fence's head; find out what writes it, and move it away if this "
+           "key is to be fenced from now on"});
 }
 
 }  // namespace
@@ -102,16 +104,16 @@ FenceResult<FoundObject> ObjectStore::foundIn(const std::string& key, bool whole
   if (!found) return foreignObject(where(key), response.body);
   FoundObject out{std::string{response.header("ETag")}, std::move(found->head), {}};
   if (!isStrongEtag(out.etag)) {
-    return fenceTrouble({ErrorClass::misconfigured,
-                         where(key) + ": the server, or something before it, gives no strong ETag, without which "
-                                      "nothing can be written under a condition"});
+    return fenceTrouble(
+        {ErrorClass::misconfigured, where(key) + ": the server, or a proxy in front of it, gives no strong ETag, which "
+                                                 "conditional writes need"});
   }
   if (!whole || !out.head.data.empty()) return out;
   response.body.erase(0, found->length);
   out.bytes = std::move(response.body);
   if (out.bytes.size() != out.head.size) {
     return fenceTrouble({ErrorClass::corrupt, where(key) + ": " + std::to_string(out.bytes.size()) +
-                                                  " bytes are behind the head, which tells of " +
+                                                  " bytes follow the head, which says " +
                                                   std::to_string(out.head.size)});
   }
   return out;
@@ -130,10 +132,8 @@ FenceResult<std::optional<S3Object>> ObjectStore::read(const std::string& key) {
       answer = {Kind::again,
                 answer.status,
                 {},
-                {ErrorClass::corrupt, where(found->head.data) + ": " + there +
-                                          " bytes, "
-                                          "where the head of " +
-                                          key + " tells of " + std::to_string(found->head.size)},
+                {ErrorClass::corrupt, where(found->head.data) + ": " + there + " bytes, but the head of " + key +
+                                          " says " + std::to_string(found->head.size)},
                 false};
     }
     if (answer.kind == Kind::done) {
@@ -156,7 +156,7 @@ FenceResult<bool> ObjectStore::probe(const char* condition, const char* etag, Ca
     if (answer.kind == Kind::done) return false;
     if (answer.kind == Kind::refused && answer.status == 412) return true;
     if (answer.kind == Kind::failed || !time.waitAfter(answer.error.errorClass)) {
-      answer.error.message += "; this was a fence's look whether the server honours " + std::string{condition};
+      answer.error.message += "; the fence was checking whether the server honours " + std::string{condition};
       return fenceTrouble(std::move(answer.error));
     }
   }

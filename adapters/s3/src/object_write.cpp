@@ -71,9 +71,9 @@ ObjectWrite::Fault ObjectWrite::misuse() const {
   const auto wrong = [&](const std::string& text) {
     return fenceTrouble({ErrorClass::misconfigured, store_.where(what_.key) + ": a fenced write: " + text});
   };
-  if (what_.key.empty() || !isUtf8(what_.key)) return wrong("the key is empty or no UTF-8 text");
+  if (what_.key.empty() || !isUtf8(what_.key)) return wrong("the key is empty or not UTF-8 text");
   if (what_.key.size() > longestKey || data_.size() > longestKey) {
-    return wrong("the key is too long: 1,024 bytes are the most, 964 for a pointer");
+    return wrong("the key is too long: at most 1,024 bytes are allowed, 964 for a pointer");
   }
   if (what_.key == store_.options().probeKey) return wrong("that key is the fence's own (probeKey)");
   if (what_.bytes.size() > store_.options().maxObject) {
@@ -86,7 +86,7 @@ ObjectAnswer ObjectWrite::send(aws::ObjectRequest request) {
   ObjectAnswer answer = store_.ask(std::move(request), time_);
   if (answer.kind != Kind::done || provesWrite(answer)) return answer;
   const std::string text = store_.where(what_.key) +
-                           ": the answer to the write is not S3's own: that has status 200, a "
+                           ": the answer to the write is not S3's own, which has status 200, a "
                            "strong ETag and no body";
   return {Kind::again, answer.status, {}, {ErrorClass::transient, text}, true};
 }

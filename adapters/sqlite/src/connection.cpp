@@ -73,8 +73,8 @@ FenceError Connection::trouble(const std::string& what, int code, bool mayBeWrit
   if ((code & 0xFF) == SQLITE_BUSY) {
     text += sqlite3_extended_errcode(database_) == SQLITE_BUSY_SNAPSHOT
                 ? "; others have written since the transaction began to read, so roll it back and begin again"
-                : "; another connection had the lock all the " + std::to_string(busyTimeout_.count()) +
-                      " ms of busyTimeout";
+                : "; another connection held the lock for the whole busyTimeout of " +
+                      std::to_string(busyTimeout_.count()) + " ms";
   }
   return fenceTrouble({classOf(code), name() + ": " + text}, mayBeWritten);
 }

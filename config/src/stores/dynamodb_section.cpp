@@ -27,7 +27,7 @@ boost::system::result<Tags, ValueFault> parseTags(std::string_view text) {
     const std::size_t equals = tag.find('=');
     const std::string name = trimmed(tag.substr(0, std::min(equals, tag.size())));
     if (equals == std::string_view::npos || name.empty()) {
-      return ValueFault{inQuotes(tag) + " is no tag; write name=value, several with commas between"};
+      return ValueFault{inQuotes(tag) + " is not a tag; write name=value, several with commas between"};
     }
     if (!tags.emplace(name, trimmed(tag.substr(equals + 1))).second) {
       return ValueFault{"the tag " + inQuotes(name) + " is given twice"};
@@ -64,20 +64,22 @@ void addTextKey(Section& section, KeyText text, const std::string& allowed, std:
 
 void addPlaceKeys(Section& section) {
   const std::string environment = "as the environment says";
-  addTextKey(section,
-             {.path = "store.region",
-              .fallback = "AWS_REGION or the profile's",
-              .example = "eu-central-1",
-              .about = "The region of the table. Without it AWS_REGION, AWS_DEFAULT_REGION, then the profile's."},
-             "the name of a region", &DynamoDbStoreOptions::region, environment, "R");
   addTextKey(
       section,
-      {.path = "store.endpoint",
-       .fallback = "that of the region",
-       .example = "http://127.0.0.1:8000",
-       .about = "Where DynamoDB answers, if elsewhere, such as DynamoDB Local. Plain http only where this says so. "
-                "Without it AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL and the profile are looked at first."},
-      "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
+      {.path = "store.region",
+       .fallback = "AWS_REGION or the profile's",
+       .example = "eu-central-1",
+       .about =
+           "The region of the table. If it is missing: AWS_REGION, AWS_DEFAULT_REGION, then the profile's region."},
+      "the name of a region", &DynamoDbStoreOptions::region, environment, "R");
+  addTextKey(section,
+             {.path = "store.endpoint",
+              .fallback = "that of the region",
+              .example = "http://127.0.0.1:8000",
+              .about = "The URL at which DynamoDB answers, if it is not the region's own, such as that of DynamoDB "
+                       "Local. Plain http is used only if a URL says so. If it is missing: AWS_ENDPOINT_URL_DYNAMODB, "
+                       "AWS_ENDPOINT_URL, the profile's URL, then the region's."},
+             "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
   addTextKey(section,
              {.path = "store.profile",
               .fallback = "AWS_PROFILE or \"default\"",
@@ -89,15 +91,17 @@ void addPlaceKeys(Section& section) {
       {.path = "store.ca_file",
        .fallback = "the system's",
        .example = "/etc/ssl/certs/proxy.pem",
-       .about = "A PEM file of the certificates to trust instead of the system's. A relative path starts at the "
-                "directory of this file. Without it AWS_CA_BUNDLE and the profile's ca_bundle are looked at first."},
+       .about =
+           "A PEM file of the certificates to trust instead of the system's. A relative path starts at the directory "
+           "of this file. If it is missing: AWS_CA_BUNDLE, the profile's ca_bundle, then the system's certificates."},
       "the path of a file", &DynamoDbStoreOptions::caFile, environment);
 }
 
 void addRecordKeys(Section& section) {
   addTextKey(
       section,
-      {.path = "store.partition_key", .about = "The name of the table's partition key, of type S. Java's default too."},
+      {.path = "store.partition_key",
+       .about = "The name of the table's partition key, of type S. The AWS Java lock client has the same default."},
       "the name of an attribute", &DynamoDbStoreOptions::partitionKey, {}, "NAME");
   addTextKey(section,
              {.path = "store.sort_key",

@@ -17,8 +17,8 @@ StoreType storeType<SqliteStoreOptions>() {
   file.word = "FILE";
   section.key(
       {.path = "store.death_notice",
-       .about = "Whether a crashed holder on this machine is succeeded at once, on the kernel's proof that it is gone, "
-                "instead of after a lease."},
+       .about = "Whether another candidate takes over at once from a holder on this machine that crashed, instead of "
+                "after a lease. The kernel proves that such a holder is gone."},
       boolCodec(), [](auto& options) -> auto& { return options.deathNotice; });
   section.pathsBy([](SqliteStoreOptions& options, const std::filesystem::path& directory) {
     const std::filesystem::path path = directory / options.path;

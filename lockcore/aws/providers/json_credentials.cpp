@@ -49,11 +49,12 @@ StoreResult<Credentials> credentialsFromJson(const FetchContext& context, const 
   const json::value* expiration = object.if_contains("Expiration");
   if (expiration == nullptr || expiration->is_null()) return out;
   const auto at = parseIsoTime(textOf(object, "Expiration"));
-  if (!at) return wrong("gave an \"Expiration\" that is no time such as 2026-11-21T12:00:00Z");
+  if (!at) return wrong("gave an \"Expiration\" that is not a time such as 2026-11-21T12:00:00Z");
   out.lifetime = context.lifetimeUntil(*at, dateHeader);
   if (out.lifetime->count() <= 0) {
     return wrong(
-        "gave credentials that have expired already; check the clock of this machine, and where it has them from");
+        "gave credentials that have expired already; check the clock of this machine, and the source of the "
+        "credentials");
   }
   return out;
 }

@@ -74,8 +74,8 @@ class ProfileWalk {
   ProviderResult resolveRole(const Profile& profile) {
     if (!profile.get("mfa_serial").empty()) {
       return fault(profile,
-                   "mfa_serial: a program without a person cannot enter a code; use a role that does not ask "
-                   "for one, or credential_process");
+                   "mfa_serial: this process cannot ask anybody for an MFA code; use a role that does not need one, or "
+                   "credential_process");
     }
     const RoleRequest role{profile.get("role_arn"), profile.get("role_session_name"), profile.get("external_id"),
                            profile.get("duration_seconds"), "profile " + profile.name + " (" + profile.where + ')'};

@@ -71,7 +71,7 @@ TEST(FenceHeader, refusesTokensThatAreNone) {
     EXPECT_NE(faultOf(bad), "none") << bad;
   }
   EXPECT_EQ(faultOf("billing=00042"), "none") << "the grammar allows it, and it is one number";
-  EXPECT_NE(faultOf("billing=-1").find("no integer from 1 to 9007199254740991"), std::string::npos);
+  EXPECT_NE(faultOf("billing=-1").find("not an integer from 1 to 9007199254740991"), std::string::npos);
 }
 
 TEST(FenceHeader, refusesWhatIsSaidTwice) {
@@ -80,7 +80,7 @@ TEST(FenceHeader, refusesWhatIsSaidTwice) {
   EXPECT_EQ(faultOf(R"(billing=1;holder="a";holder="b")"), "the parameter holder of \"billing\" comes twice");
   EXPECT_EQ(faultOf(R"(billing=1;lease="other")"),
             "\"billing\" names its lease twice: by its key and by the parameter lease");
-  EXPECT_EQ(faultOf(R"(*=1;lease="billing")"), "the lease of \"*\" is its own key and must stand there");
+  EXPECT_EQ(faultOf(R"(*=1;lease="billing")"), "the lease of \"*\" can be a key itself; write it as the key");
 }
 
 TEST(FenceHeader, refusesWhatItDoesNotUnderstand) {

@@ -86,7 +86,7 @@ TEST_F(SqliteRefusal, aPipe) {
 TEST_F(SqliteRefusal, aLinkToNothing) {
   std::filesystem::create_symlink(directory_.file("nowhere"), path_);
   Store store{path_};
-  expectRefusal(store, {path_ + " is a symbolic link, and leads to nothing"});
+  expectRefusal(store, {path_ + " is a symbolic link to a file that does not exist here"});
 }
 
 // A deployment changes such a link while a leader runs. The leader would continue in the old file, and another one

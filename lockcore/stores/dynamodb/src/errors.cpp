@@ -83,7 +83,8 @@ constexpr std::array rules{
     ErrorRule{"TransactionCanceledException", transient, false, ""},
     ErrorRule{"TransactionConflictException", transient, false, ""},
     ErrorRule{"TransactionInProgressException", transient, true, ""},
-    ErrorRule{"UnknownOperationException", misconfigured, false, "the endpoint is no DynamoDB, or an old emulator"},
+    ErrorRule{"UnknownOperationException", misconfigured, false,
+              "the endpoint is not DynamoDB, or it is an old emulator"},
     ErrorRule{"UnrecognizedClientException", credentials, false, noCredentials},
     ErrorRule{"ValidationException", misconfigured, false, refusedText},
 };
@@ -180,7 +181,11 @@ ParsedReply parseReply(const CallName& call, const aws::JsonOutcome& outcome) {
     return faultOf(call.text(), *outcome, body != nullptr ? std::move(*body) : object{});
   if (body != nullptr) return std::move(*body);
   return Fault{
-      "", {transient, call.text() + ": the answer is not JSON; is something between here and DynamoDB?"}, true, {}};
+      "",
+      {transient,
+       call.text() + ": the answer is not JSON; check whether a proxy between here and DynamoDB answers in its place"},
+      true,
+      {}};
 }
 
 }  // namespace tenure::dynamodb_store

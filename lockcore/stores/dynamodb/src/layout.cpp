@@ -113,8 +113,8 @@ OptionFaults Layout::faultsOf(const LeaseKey& key, const std::string& data,
     }
   }
   if (size > largestItem) {
-    faults.push_back({"data", "with the attributes and the lock's own part it makes " + std::to_string(size) +
-                                  " bytes, and a DynamoDB item holds " + std::to_string(largestItem)});
+    faults.push_back({"data", "with the attributes and the lock's own part the item has " + std::to_string(size) +
+                                  " bytes, and a DynamoDB item holds at most " + std::to_string(largestItem)});
   }
   return faults;
 }

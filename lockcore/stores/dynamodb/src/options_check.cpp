@@ -72,7 +72,8 @@ void checkPlace(const DynamoDbStoreOptions& options, OptionFaults& faults) {
   constexpr std::string_view inRegions = "abcdefghijklmnopqrstuvwxyz0123456789-";
   const std::string& region = options.region;
   if (region.size() > 63 || region.find_first_not_of(inRegions) != std::string::npos) {
-    faults.push_back({"region", "is no name of a region such as eu-central-1; it has a-z, 0-9 and \"-\" only"});
+    faults.push_back(
+        {"region", "is not the name of a region, such as eu-central-1; a name has only a-z, 0-9 and \"-\""});
   }
   if (options.endpoint.empty()) return;
   if (const auto url = net::parseUrl(options.endpoint); !url) faults.push_back({"endpoint", url.error().message});

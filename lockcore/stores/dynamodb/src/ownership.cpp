@@ -23,8 +23,8 @@ void answerRefused(const OwnershipPtr& write, Refusal refusal) {
 
 StoreError unproven(const Ownership& write) {
   return {ErrorClass::transient, write.call->name().text() +
-                                     ": the answer was a success, but a consistent read does not show the write; does "
-                                     "something between here and DynamoDB answer in its place?"};
+                                     ": the answer was a success, but a consistent read does not show the write; check "
+                                     "whether a proxy between here and DynamoDB answers in its place"};
 }
 
 }  // namespace

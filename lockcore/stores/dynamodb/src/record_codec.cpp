@@ -54,7 +54,7 @@ class ItemReader {
     }
     if (!isOurs && *millis < leastForeignLeaseMillis) {
       fault(Attribute::lease,
-            "holds \"" + digits + "\": as milliseconds that is so short that seconds are likely meant");
+            "holds \"" + digits + "\": it counts as milliseconds, but is so short that seconds are probably meant");
     }
     return std::chrono::milliseconds{*millis};
   }
@@ -183,7 +183,7 @@ StoreResult<Companion> companionFrom(const Layout& layout, const std::string& wh
                                              layout.companionOf(key).partition +
                                              " of its fencing counter is damaged: " + reader.fault() +
                                              ". It was probably edited by hand. Nobody can take the lease until the "
-                                             "attribute is put right, above any token that was handed out"};
+                                             "attribute is set to a number above any token that was handed out"};
 }
 
 std::optional<FencingToken> tokenFrom(std::string_view digits) noexcept {

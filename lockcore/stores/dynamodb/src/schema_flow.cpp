@@ -70,8 +70,9 @@ void SchemaFlow::created(const ParsedReply& reply) {
 /// Polls in growing steps and says so, because a table may take a minute.
 void SchemaFlow::waitThen(Step step, const std::string& forWhat) {
   if (deadline_.left() <= pause_) {
-    return fail({ErrorClass::transient, core_->where + ": the table is still " + forWhat +
-                                            ", and the time for it is over; try again, it goes on meanwhile"});
+    return fail(
+        {ErrorClass::transient, core_->where + ": the table is still " + forWhat +
+                                    ", and the time of the call is over; try again later, DynamoDB goes on meanwhile"});
   }
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited_).count();
   core_->logger.log(LogLevel::info, core_->where + ": waiting for the table, " + forWhat + " (" +
@@ -130,7 +131,7 @@ void SchemaFlow::ttlDescribed(const ParsedReply& reply) {
   if (auto refused = ttlRefusal(core_->layout, core_->where, attribute)) return fail(std::move(*refused));
   if (core_->layout.hasTtl() && attribute != core_->layout.nameOf(Attribute::ttl)) {
     core_->logger.log(LogLevel::warn, core_->where + ": the table's time to live " +
-                                          (attribute.empty() ? "is off" : "looks at " + attribute) +
+                                          (attribute.empty() ? "is off" : "uses " + attribute) +
                                           ", so records are not cleaned up by the configured attribute " +
                                           core_->layout.nameOf(Attribute::ttl));
   }

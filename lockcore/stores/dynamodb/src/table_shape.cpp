@@ -151,7 +151,8 @@ StoreResult<TableState> tableStateIn(const Layout& layout, const std::string& wh
   std::string message = where + ": the table cannot be used: ";
   for (std::size_t i = 0; i < faults.size(); ++i) message += (i == 0 ? "" : "; ") + faults[i];
   return StoreError{ErrorClass::misconfigured,
-                    message + ". It was not changed; name another table, or its keys as they are", true};
+                    message + ". The table was not changed; name another table, or configure its keys as they are",
+                    true};
 }
 
 std::string ttlAttributeIn(const object& body) {
@@ -168,9 +169,9 @@ std::optional<StoreError> ttlRefusal(const Layout& layout, const std::string& wh
   const bool covered =
       std::any_of(numbers.begin(), numbers.end(), [&](Attribute one) { return layout.nameOf(one) == attribute; });
   if (!covered) return std::nullopt;
-  return StoreError{ErrorClass::misconfigured, where + ": DynamoDB's time to live looks at " + attribute +
-                                                   ", which is no time of deletion: it would delete leases that are "
-                                                   "held. Switch it off for this table"};
+  return StoreError{ErrorClass::misconfigured, where + ": DynamoDB's time to live uses " + attribute +
+                                                   ", which is not a time of deletion, so it would delete leases "
+                                                   "that are held. Switch time to live off for this table"};
 }
 
 }  // namespace tenure::dynamodb_store

@@ -77,7 +77,7 @@ void readBoth(const CorePtr& core, const LeaseKey& key, const Deadline& deadline
          if (reply.has_error()) return handler(reply.error().error);
          auto found = tokensIn(core->layout, key, *reply);
          if (found) return handler(*std::move(found));
-         handler(StoreError{ErrorClass::transient, name.text() + ": the answer has not both items; try again"});
+         handler(StoreError{ErrorClass::transient, name.text() + ": the answer does not have both items; try again"});
        });
 }
 
@@ -138,8 +138,11 @@ void confirm(const LeaseCallPtr& call, FencingToken token, const std::string& ve
     if (found.has_error()) return call->handler(Unknown{found.error()});
     const bool set = found->counter == toString(token) && (version.empty() || found->version == version);
     if (set) return call->handler(Applied{token});
-    call->handler(Unknown{{ErrorClass::transient, call->name().text() + ": the answer said done, but the table does "
-                                                                        "not show it; look what stands between"}});
+    call->handler(Unknown{
+        {ErrorClass::transient,
+         call->name().text() +
+             ": the answer was a success, but a consistent "
+             "read does not show the write; check whether a proxy between here and DynamoDB answers in its place"}});
   });
 }
 

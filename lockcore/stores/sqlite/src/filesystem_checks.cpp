@@ -111,12 +111,13 @@ std::optional<StoreError> faultOfLinks(const std::string& store, const std::stri
     if (const std::string real = realPath(directory); !real.empty()) resolved = filesFor(real, name).database;
   }
   if (resolved.empty()) {
-    return refusal(store, link + " is a symbolic link, and leads to nothing here; give a path without links");
+    return refusal(store, link + " is a symbolic link to a file that does not exist here; give a path without links");
   }
-  return refusal(store, link +
-                            " is a symbolic link, and whoever switched it would have two leaders, each in a file of "
-                            "its own; give the path itself: " +
-                            resolved);
+  return refusal(
+      store, link +
+                 " is a symbolic link; if it were switched to another file, each of the two files could have a leader. "
+                 "Give the path itself: " +
+                 resolved);
 }
 
 /// Containers that each mount only the file have different directories beside it, so each would have its own log and
@@ -124,12 +125,12 @@ std::optional<StoreError> faultOfLinks(const std::string& store, const std::stri
 std::optional<StoreError> faultOfMounts(const std::string& store, const StoreFiles& files) {
   for (const std::string& path : {files.database, files.wal, files.shm, files.sidecar}) {
     if (!isMountOfItsOwn(path, files.directory)) continue;
-    return refusal(store,
-                   path +
-                       " is a mount of its own (a bind mount, `docker -v` of a single file, Kubernetes' subPath); "
-                       "who mounts it elsewhere has another directory beside it, so the two would not see each "
-                       "other's log and both would lead. Mount the whole directory " +
-                       files.directory + " instead");
+    return refusal(
+        store, path +
+                   " is a mount of its own (a bind mount, `docker -v` of a single file, Kubernetes' subPath). "
+                   "Another container that mounts it has another directory beside it, so the two would not see each "
+                   "other's log and both would lead. Mount the whole directory " +
+                   files.directory + " instead");
   }
   return std::nullopt;
 }

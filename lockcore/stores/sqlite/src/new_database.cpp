@@ -36,9 +36,9 @@ std::optional<StoreError> NewDatabase::refusal(const StoreFiles& files, Creation
         ErrorClass::transient,
         store_ +
             ": there is no database (or its tables were dropped), and a leader may still be at work on the "
-            "one that was there: another is made in " +
-            seconds(left) + ", when a lease of " + std::to_string(longest->lease.count()) + " ms is over, which " +
-            longest->of + " may hold. Ending that process ends the wait"};
+            "one that was there. A new one is made in " +
+            seconds(left) + ": " + longest->of + " may hold a lease of " + std::to_string(longest->lease.count()) +
+            " ms, which must be over first. To end the wait, end that process"};
   }
   SystemRandom random;
   if (const int fault = lock.writeMark(hex128(random)); fault != 0) {

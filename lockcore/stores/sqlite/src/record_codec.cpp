@@ -100,22 +100,22 @@ class RowReader {
 };
 
 StoreError corruptRow(const std::string& store, const LeaseKey& key, const std::string& fault) {
-  return {
-      ErrorClass::corrupt,
-      store + ": lease " + toString(key) + ": " + fault +
-          " in its row of table tenure_lease. tenure writes no such row: it was probably edited by hand or by "
-          "another program. It is left as it is and nobody can take the lease until the row is put right or "
-          "deleted (the fencing counter is kept in tenure_fence and goes on); for a token that is too high there is "
-          "`tenure fence recover`"};
+  return {ErrorClass::corrupt,
+          store + ": lease " + toString(key) + ": " + fault +
+              " in its row of table tenure_lease. tenure writes no such row: it was probably edited by hand or by "
+              "another program. It is left as it is and nobody can take the lease until the row is put right or "
+              "deleted (the fencing counter is kept in tenure_fence and goes on). If the token is too high, use "
+              "`tenure fence recover`"};
 }
 
 StoreError corruptCounter(const std::string& store, const LeaseKey& key, const std::string& fault) {
-  return {ErrorClass::corrupt,
-          store + ": lease " + toString(key) + ": " + fault +
-              " in its row of table tenure_fence, the fencing counter. tenure writes no such row: it was probably "
-              "edited by hand or by another program. Nobody can take the lease until it is put right (the highest "
-              "token that was ever handed out, and in lease_ms the lease of a holder that may live, or NULL); for a "
-              "token that is too high there is `tenure fence recover`"};
+  return {
+      ErrorClass::corrupt,
+      store + ": lease " + toString(key) + ": " + fault +
+          " in its row of table tenure_fence, the fencing counter. tenure writes no such row: it was probably "
+          "edited by hand or by another program. Nobody can take the lease until it is put right: in token "
+          "the highest token that was ever handed out, and in lease_ms the lease of a holder that may still live, or "
+          "NULL. If the token is too high, use `tenure fence recover`"};
 }
 
 std::string outOfRange(const char* column, std::int64_t value) {

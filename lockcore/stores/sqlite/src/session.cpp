@@ -271,9 +271,8 @@ StoreError Session::error(ErrorClass errorClass, const std::string& text) const 
 StoreError Session::lostTables() const {
   return error(
       ErrorClass::misconfigured,
-      "a table of tenure's (tenure_lease, tenure_fence or tenure_meta) was dropped; a candidate makes it again "
-      "at its next acquisition, once no lease can be held any more, or put a backup back while no candidate "
-      "runs");
+      "one of tenure's tables (tenure_lease, tenure_fence or tenure_meta) was dropped. A candidate makes it again "
+      "at its next acquisition, once no lease can be held any more. Or put a backup back while no candidate runs");
 }
 
 void Session::dropIfFilesChanged() noexcept {

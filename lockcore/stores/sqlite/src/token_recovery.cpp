@@ -99,8 +99,8 @@ WriteOutcome setTokens(Session& session, const LeaseKey& key, const StoredTokens
   if (living.has_error()) return Rejected{living.error()};
   if (!living->empty()) {
     return Rejected{session.error(ErrorClass::misconfigured,
-                                  "a process lives that has used this store, because " + *living +
-                                      " is locked; end every candidate first (lslocks names the process)")};
+                                  *living + " is locked, so a process that has used this store is still alive; end "
+                                            "every candidate first (lslocks names the process)")};
   }
   if (const int code = set(session, key, token); code != SQLITE_OK) return Rejected{transaction.failed(code)};
   if (auto trouble = transaction.commit()) return std::move(*trouble);

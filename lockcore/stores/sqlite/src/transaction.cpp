@@ -15,7 +15,8 @@ Transaction::~Transaction() {
 std::optional<StoreError> Transaction::begin(const Deadline& deadline) {
   if (const int code = session_.statements().begin.run(); code != SQLITE_OK) return failed(code);
   if (!deadline.passed()) return std::nullopt;
-  return session_.error(ErrorClass::transient, what_ + ": the write lock came only when the call's time was over");
+  return session_.error(ErrorClass::transient,
+                        what_ + ": the write lock was granted only after the call's time was over");
 }
 
 std::optional<WriteOutcome> Transaction::commit() {

@@ -104,7 +104,7 @@ PageOutcome listPage(Session& session, const std::string& prefix, const std::str
   const std::optional<LeaseKey> first = keyAt(from);
   if (!first) {
     return StoreError{ErrorClass::misconfigured,
-                      session.store() + ": \"" + from + "\" is no place in a listing; give the `next` of a page"};
+                      session.store() + ": \"" + from + "\" is not a place in a listing; give the `next` of a page"};
   }
   return listFrom(session, prefix, *first, leasesOfAPage);
 }

@@ -44,7 +44,7 @@ class OthersLivenessFiles {
     std::vector<std::string> names;
     // A file that cannot be checked may belong to a living holder.
     if (const int fault = namesIn(directory_, liveness::livenessFilePrefix, names); fault != 0 && fault != ENOENT) {
-      return systemError(store_, "looking for living processes in " + directory_, fault);
+      return systemError(store_, "looking for liveness files in " + directory_, fault);
     }
     for (const std::string& name : names) {
       const std::string id = name.substr(liveness::livenessFilePrefix.size());
@@ -62,7 +62,7 @@ class OthersLivenessFiles {
     // that name.
     if (fault == ENOENT || fault == ELOOP || fault == EINVAL) return std::nullopt;
     if (fault != 0)
-      return systemError(store_, "looking whether the process of liveness file " + path + " lives", fault);
+      return systemError(store_, "checking whether the process of liveness file " + path + " is alive", fault);
     if (liveness::probeLivenessFile(livenessFile) == liveness::LockState::free) return std::nullopt;
     int readFault = 0;
     const std::optional<milliseconds> lease = liveness::statedLease(livenessFile, readFault);
@@ -75,11 +75,10 @@ class OthersLivenessFiles {
 
   [[nodiscard]] StoreError unstated(const std::string& path, const std::string& process) const {
     return {ErrorClass::transient,
-            store_ + ": there is no database (or its tables were dropped), and another is not made while " + process +
-                " lives: its liveness file " + path +
-                " does not say how long a lease it may hold, as an older release of tenure writes none. End the "
-                "processes of "
-                "the older release that use this database; then one is made"};
+            store_ + ": there is no database (or its tables were dropped), and no new one is made while " + process +
+                " lives. Its liveness file " + path +
+                " does not say how long a lease it may hold, because it runs an older release of tenure. End the "
+                "processes of the older release that use this database; then a new one is made"};
   }
 
   const std::string& store_;
@@ -192,7 +191,7 @@ StoreResult<CreationLock> Sidecar::lockCreation(const StoreFiles& files, BusyWai
     return systemError(store_, "taking the lock for making the database, " + lock.path(), fault);
   }
   return StoreError{ErrorClass::transient, store_ + ": the lock for making the database, " + lock.path() +
-                                               ", was not to be had in the call's time"};
+                                               ", was not granted in the call's time"};
 }
 
 StoreResult<LongestLease> Sidecar::longestLease(const StoreFiles& files, const TermName* asker) const {
