@@ -68,7 +68,7 @@ std::string jsonTime(std::int64_t millis) { return millis == 0 ? "null" : jsonSt
 bool isTimed(const LeaseRecord& record) noexcept { return record.renewedAtMillis != 0; }
 
 std::string timeText(std::int64_t millis) {
-  return millis != 0 ? wallClockTextForDisplay(millis) : "not told by the writer";
+  return millis != 0 ? wallClockTextForDisplay(millis) : "not stated by the writer";
 }
 
 }  // namespace

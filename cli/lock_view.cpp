@@ -142,7 +142,7 @@ std::string lockTable(const LeaseKey& key, const LeaseRecord& record, const std:
                                                         {record.released ? "last owner" : "owner", record.holder}};
   rows.emplace_back("fencing token", record.token.isNone() ? "none" : toString(record.token));
   const std::string age = ageText(record.acquiredAtMillis);
-  rows.emplace_back("since", age.empty() ? "not told by the writer" : age);
+  rows.emplace_back("since", age.empty() ? "not stated by the writer" : age);
   rows.emplace_back("lease", durationText(record.leaseDuration));
   if (!record.data.empty()) rows.emplace_back("data", dataText(record.data));
   for (const auto& [name, value] : record.attributes) rows.emplace_back("attribute " + name, dataText(value));

@@ -53,7 +53,7 @@ result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file)
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return ValueFault{"the file cannot be read: " + reason(errno)};
     text.append(chunk.data(), static_cast<std::size_t>(n));
-    if (text.size() > maxFileBytes) return ValueFault{"the file is larger than 1 MiB; is it the right one?"};
+    if (text.size() > maxFileBytes) return ValueFault{"the file is larger than 1 MiB; check that it is the right one"};
   }
 }
 
@@ -101,7 +101,7 @@ result<Group, ConfigFaults> groupOf(const result<GroupConfig, ConfigFaults>& con
 result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text, const std::string& name,
                                                           const VariableSource& variables) {
   if (text.size() > maxFileBytes) {
-    return ConfigFaults{{name, 0, 0, "", "the text is larger than 1 MiB; is it the right one?"}};
+    return ConfigFaults{{name, 0, 0, "", "the text is larger than 1 MiB; check that it is the right one"}};
   }
   const config::SourceText source{text};
   if (auto wrong = source.fault()) {

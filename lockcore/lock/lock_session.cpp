@@ -160,7 +160,7 @@ LockResult<void> LockSession::onExpiring(milliseconds before, std::function<void
   const milliseconds heartbeat = request_.options.manualHeartbeat ? milliseconds{0} : now.heartbeat();
   const milliseconds most = now.leadsFor() - heartbeat;
   if (before <= milliseconds{0} || before >= most) {
-    LockError bad = error(LockErrc::invalidOptions, "cannot be watched so");
+    LockError bad = error(LockErrc::invalidOptions, "cannot be watched this way");
     bad.faults = {{"before", std::to_string(before.count()) +
                                  "ms is out of range; allowed is more than 0 and less than " +
                                  std::to_string(most.count()) + "ms, which is left right before a heartbeat"}};

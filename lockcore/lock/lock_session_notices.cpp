@@ -93,7 +93,7 @@ void LockSession::on(const action::GaveUp& gaveUp) {
 
 LockError LockSession::gaveUpError(const action::GaveUp& gaveUp) const {
   if (gaveUp.reason == GiveUpReason::missing) {
-    return error(LockErrc::missing, "has no record, and mustExist was asked for; nothing was made");
+    return error(LockErrc::missing, "has no record, and mustExist forbids making one");
   }
   if (gaveUp.error && gaveUp.releasesFirst) {
     LockError unknown = unknownError();

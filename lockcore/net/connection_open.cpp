@@ -134,7 +134,7 @@ void Connection::onAlarm() {
     case Step::lookup:
     case Step::tunnel:
     case Step::handshake:
-      return fail(HttpError::Kind::timeout, "the time was over " + doing());
+      return fail(HttpError::Kind::timeout, "timed out " + doing());
     case Step::closed:
       return;
   }

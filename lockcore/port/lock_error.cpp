@@ -89,7 +89,7 @@ LockError storeError(const LeaseKey& key, const StoreError& error) {
 }
 
 LockError invalidOptionsError(const LeaseKey& key, OptionFaults faults) {
-  LockError out{LockErrc::invalidOptions, "lock " + toString(key) + " was not asked for"};
+  LockError out{LockErrc::invalidOptions, "lock " + toString(key) + ": invalid options"};
   for (const OptionFault& fault : faults) out.message += "; " + fault.field + ": " + fault.message;
   out.faults = std::move(faults);
   return out;

@@ -79,7 +79,7 @@ TEST_F(FencedFileTest, refusesAFileThatIsShorterThanWhatWasAccepted) {
     ASSERT_TRUE(result.has_error());
     const FenceError error = result.error();
     EXPECT_EQ(error.trouble()->error.errorClass, ErrorClass::corrupt) << error.message;
-    EXPECT_NE(error.message.find("has 4 bytes, of 8 that were accepted"), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("has 4 bytes, but 8 were accepted"), std::string::npos) << error.message;
   }
   EXPECT_EQ(bytes(), "one\n");
 }

@@ -172,8 +172,8 @@ TEST(LeaseView, WhatTheWriterDidNotTellIsNotMadeUp) {
             "state          held\n"
             "leader         alice \"x\" (01234567)\n"
             "fencing token  none\n"
-            "since          not told by the writer\n"
-            "last renewal   not told by the writer\n"
+            "since          not stated by the writer\n"
+            "last renewal   not stated by the writer\n"
             "lease          10s\n"
             "store          dynamodb table locks\n");
 }

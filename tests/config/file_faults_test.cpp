@@ -111,10 +111,10 @@ TEST(FileFaults, TooLarge) {
   test::writeFile(file, start + std::string(limit - start.size(), 'x'));
   EXPECT_EQ(messageOf(file), "accepted");
   test::writeFile(file, start + std::string(limit - start.size() + 1, 'x'));
-  EXPECT_EQ(messageOf(file), file.string() + ": the file is larger than 1 MiB; is it the right one?");
+  EXPECT_EQ(messageOf(file), file.string() + ": the file is larger than 1 MiB; check that it is the right one");
   const auto text = loadGroupConfigFromText(std::string(limit + 1, ' '), "text");
   ASSERT_FALSE(text);
-  EXPECT_EQ(toString(text.error()), "text: the text is larger than 1 MiB; is it the right one?");
+  EXPECT_EQ(toString(text.error()), "text: the text is larger than 1 MiB; check that it is the right one");
 }
 
 std::string repeated(std::string_view part) {

@@ -23,7 +23,7 @@ FenceResult<object> parsed(const char* what, const std::string& text) {
   if (text.empty()) return object{};
   boost::system::error_code error;
   value out = boost::json::parse(text, error);
-  if (error || !out.is_object()) return misuse(std::string{what} + " is no JSON object");
+  if (error || !out.is_object()) return misuse(std::string{what} + " is not a JSON object");
   return std::move(out.get_object());
 }
 

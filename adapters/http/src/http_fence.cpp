@@ -143,7 +143,7 @@ HttpFence::Impl::Claimed HttpFence::Impl::claimOf(const FencedRequest& request) 
     mine = &claim;
   }
   if (mine != nullptr) return *mine;
-  return problem(403, "foreign-lease", "The token is of no lease of this service",
+  return problem(403, "foreign-lease", "The token belongs to no lease of this service",
                  "this service is fenced by lease " + quotedLease(options_.leases.front()) +
                      (options_.leases.size() > 1 ? " and others, and the header names none of them"
                                                  : ", and the header does not name it"));

@@ -75,7 +75,7 @@ std::optional<StoreError> TokenFile::identityTrouble() const {
       locked.st_ino != named.st_ino) {
     return refused(" was removed or replaced; put it back, and start the fence again");
   }
-  if (!S_ISREG(locked.st_mode)) return refused(" is no regular file");
+  if (!S_ISREG(locked.st_mode)) return refused(" is not a regular file");
   if (locked.st_nlink != 1) {
     return refused(" has " + std::to_string(locked.st_nlink) + " names (hard links); remove the others");
   }

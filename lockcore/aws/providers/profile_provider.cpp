@@ -100,8 +100,8 @@ class ProfileWalk {
   ProviderResult fromSourceProfile(const Profile& profile, const std::string& source) {
     const Profile* next = context_.config.find(source);
     if (next == nullptr) {
-      return fault(profile, "source_profile names the profile " + forPeople(source, 80) + ", which neither " +
-                                context_.config.paths() + " has");
+      return fault(profile, "source_profile names the profile " + forPeople(source, 80) + ", which is not in " +
+                                context_.config.paths() + "; correct the name, or add it there");
     }
     // A profile may name itself: then its role is assumed with its own keys.
     if (source == profile.name) return resolvePlain(profile);

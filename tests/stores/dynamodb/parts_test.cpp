@@ -189,9 +189,10 @@ TEST(DynamoDbOptions, faultsAreToldTogetherAndByName) {
     FAIL() << "taken";
   } catch (const std::invalid_argument& fault) {
     const std::string text = fault.what();
-    for (const char* name : {"table is", "partitionKey", "sortKey is \"data\"", "sortKeyValue", "ttlAttribute",
-                             "ttl is", "tableOptions.writeCapacity is missing", "it must be 1 to 40000", "aws:x",
-                             "region is no name", "endpoint \"localhost:8000\" does not begin with https://"}) {
+    for (const char* name :
+         {"table is", "partitionKey", "sortKey is \"data\"", "sortKeyValue", "ttlAttribute", "ttl is",
+          "tableOptions.writeCapacity is missing", "it must be 1 to 40000", "aws:x",
+          "region is not the name of a region", "endpoint \"localhost:8000\" does not begin with https://"}) {
       EXPECT_NE(text.find(name), std::string::npos) << name << " in: " << text;
     }
   }

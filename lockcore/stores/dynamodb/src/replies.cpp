@@ -31,7 +31,8 @@ std::string plainTextIn(const object& parent, std::string_view member) {
 }
 
 StoreError notUnderstood(const std::string& where, const std::string& what) {
-  return {ErrorClass::transient, where + ": the service's answer has " + what + "; is the endpoint really DynamoDB?"};
+  return {ErrorClass::transient,
+          where + ": the service's answer has " + what + "; check that the endpoint is DynamoDB"};
 }
 
 StoredOutcome decoded(const Subject& subject, const object& item) {
@@ -47,7 +48,7 @@ FencingToken tokenOf(const object& attributes, const std::string& name) {
 
 StoreError doesNotTell(const CallName& call) {
   return {ErrorClass::transient,
-          call.text() + ": the answer does not tell what was written; is the endpoint really DynamoDB?"};
+          call.text() + ": the answer does not tell what was written; check that the endpoint is DynamoDB"};
 }
 
 /// The codes of CancellationReasons differ from the names of the errors.
@@ -114,7 +115,7 @@ Refusal refusalOfTransaction(const CallName& call, const Fault& fault) {
 
 StoredOutcome itemIn(const Subject& subject, const object& body) {
   if (const object* item = objectIn(body, "Item")) return decoded(subject, *item);
-  if (body.if_contains("Item") != nullptr) return notUnderstood(subject.where, "an item that is no object");
+  if (body.if_contains("Item") != nullptr) return notUnderstood(subject.where, "an item that is not an object");
   return std::optional<StoredRecord>{};
 }
 

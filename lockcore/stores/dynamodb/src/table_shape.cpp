@@ -141,7 +141,7 @@ StoreResult<TableState> tableStateIn(const Layout& layout, const std::string& wh
   const object* table = value != nullptr ? value->if_object() : nullptr;
   if (table == nullptr) {
     return StoreError{ErrorClass::transient,
-                      where + ": the answer of DescribeTable has no table; is the endpoint really DynamoDB?"};
+                      where + ": the answer of DescribeTable has no table; check that the endpoint is DynamoDB"};
   }
   std::vector<std::string> faults;
   compareKey(*table, "HASH", "partition key", layout.nameOf(Attribute::partition), faults);
