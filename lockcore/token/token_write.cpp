@@ -41,6 +41,11 @@ LockError expiredError(const LeaseKey& key) {
                                               " is over, and an expired lock never revives; acquire it anew");
 }
 
+LockError unsentError(const LeaseKey& key, const std::string& what) {
+  return {LockErrc::storeUnavailable, "the " + what + " of lock " + toString(key) +
+                                          " was not sent, because its time was over before; allow it more"};
+}
+
 LockError powerless(const LockTokenParts& token, TokenStanding standing, const std::optional<LeaseRecord>& record) {
   const std::string name = lockName(token);
   switch (standing) {
@@ -144,9 +149,9 @@ TokenWrite::Next TokenWrite::fail(LockError error) {
 }
 
 LockError TokenWrite::giveUp() const {
-  const StoreError last = lastTrouble_.value_or(StoreError{ErrorClass::transient, "the record kept changing"});
-  if (attempts_.empty()) return storeTrouble(last);
   const std::string what = kind_ == Kind::renew ? "renewal" : "release";
+  if (attempts_.empty()) return lastTrouble_ ? storeTrouble(*lastTrouble_) : unsentError(token_.key, what);
+  const StoreError last = lastTrouble_.value_or(StoreError{ErrorClass::transient, "the record kept changing"});
   return {LockErrc::unknown,
           "whether the " + what + " of " + lockName(token_) + " arrived is not known: " + last.message +
               "; the lock ends with its lease, or " +

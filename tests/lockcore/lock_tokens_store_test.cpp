@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -28,6 +29,7 @@ class UnrulyStore final : public PolledStore {
   enum class Manner { keepsItsContract, throws, answersTwice };
   Manner manner{Manner::keepsItsContract};
   std::function<void()> whileItReads{};
+  std::optional<std::chrono::nanoseconds> lastWritesTime{};
   std::atomic<bool> throwsOnceApplied{false};  ///< the next write throws, and is applied all the same
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
@@ -35,6 +37,7 @@ class UnrulyStore final : public PolledStore {
     if (whileItReads) whileItReads();
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    lastWritesTime = options.timeout;
     if (!throwsOnceApplied.exchange(false)) {
       return behind_->write(std::move(request), options, misbehaving(std::move(handler)));
     }
@@ -116,6 +119,31 @@ TEST(LockTokensOverAnUnrulyStore, whatItAppliedBeforeItThrewIsFound) {
   EXPECT_EQ(tokens.release(*renewed, 30s).value(), ReleaseResult::released);
   EXPECT_EQ(tokens.check(*renewed)->why.value().code, LockErrc::notHeld);
   EXPECT_FALSE(store->throwsOnceApplied) << "each of the three writes was thrown out of";
+}
+
+/// The budget is for the read and the renewal together.
+TEST(LockTokensOverAnUnrulyStore, aResumptionsRenewalHasTheTimeThatItsReadHasLeft) {
+  const auto store = std::make_shared<UnrulyStore>();
+  LockTokens tokens{store};
+  const auto token = tokens.acquire({"orders"}, {.lease = 60s, .waitFor = 30s});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  store->whileItReads = [] {
+    const Instant began = readClock();
+    while (elapsedForHolder(began, readClock()) < 200ms) std::this_thread::yield();
+  };
+  const auto resumed = tokens.resume({"orders"}, token->owner(), {.budget = 4s});
+  ASSERT_TRUE(resumed.has_value()) << resumed.error().message;
+  EXPECT_LE(store->lastWritesTime, 3'800ms);
+
+  store->lastWritesTime.reset();
+  store->whileItReads = [] {
+    const Instant began = readClock();
+    while (elapsedForHolder(began, readClock()) < 60ms) std::this_thread::yield();
+  };
+  const auto late = tokens.resume({"orders"}, token->owner(), {.budget = 50ms});
+  ASSERT_TRUE(late.has_error());
+  EXPECT_EQ(late.error().code, LockErrc::storeUnavailable);
+  EXPECT_FALSE(store->lastWritesTime) << "nothing is sent when the time is over";
 }
 
 /// One part of it throws that only makes waiting quicker.
