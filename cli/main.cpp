@@ -1,8 +1,10 @@
 // The tenure program.
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <string>
 #include <system_error>
+#include <variant>
 #include <vector>
 
 #include "cli/commands/commands.hpp"
@@ -27,13 +29,21 @@ struct Dispatch {
   int operator()(const FenceProxyArguments& arguments) const { return fenceProxyCommand(arguments); }
 };
 
+/// These take over the signals themselves, because a job gets them back as they were. The others start at most a
+/// program that gives credentials, and have to see how it ends.
+bool runsJob(const Arguments& arguments) {
+  return std::holds_alternative<RunArguments>(arguments) || std::holds_alternative<LockArguments>(arguments);
+}
+
 int mainOf(const std::vector<std::string>& words) {
   if (words.size() == 4 && words[0] == guardSubcommand) {
     return runGuard({std::stoi(words[1]), std::stoi(words[2]), std::stoi(words[3])});
   }
   const auto parsed = parseArguments(words);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
-  return std::visit(Dispatch{}, std::get<Arguments>(parsed));
+  const auto& arguments = std::get<Arguments>(parsed);
+  if (!runsJob(arguments)) std::signal(SIGCHLD, SIG_DFL);
+  return std::visit(Dispatch{}, arguments);
 }
 
 }  // namespace

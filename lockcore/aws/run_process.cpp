@@ -89,6 +89,11 @@ bool drain(const UniqueFd& from, std::string& into) {
   return got > 0;
 }
 
+constexpr const char* statusWasTaken =
+    "this program ignores SIGCHLD (perhaps because it was started so), or other code in it waits for children that are "
+    "not its own; let SIGCHLD have its default action or a handler without SA_NOCLDWAIT, and let each part of the "
+    "program wait for its own children only";
+
 enum class End { finished, timeOver, stopped };
 
 /// Reads both outputs until they are closed, which happens when a command ends.
@@ -109,12 +114,26 @@ End collect(Pipe& out, Pipe& err, ProcessOutput& output, std::chrono::millisecon
 
 /// The outputs are closed, or the group is about to be killed. A command that lives on after it has closed its outputs
 /// is killed too.
-void reap(pid_t child, ProcessOutput& output) {
+///
+/// False: the status is not known, because the kernel kept none or other code took it.
+bool reap(pid_t child, ProcessOutput& output) {
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  pid_t reaped = -1;
+  do {
+    reaped = waitpid(child, &status, 0);
+  } while (reaped < 0 && errno == EINTR);
+  if (reaped != child) return false;
   if (WIFEXITED(status)) output.exitCode = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) output.signal = WTERMSIG(status);
+  return true;
+}
+
+/// A child keeps its number, and that of its group, until somebody waits for it. After that a group of this number may
+/// be another program's, so it is left alone. False: it was.
+bool killGroup(pid_t child) {
+  siginfo_t info{};
+  if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return false;
+  return kill(-child, SIGKILL) == 0;
 }
 
 /// Waits for the end of the child itself, until the time is over.
@@ -154,13 +173,19 @@ StoreResult<ProcessOutput> runShellCommand(const std::string& command,
   if (end == End::finished && !endsInTime(child, std::min(timeout, std::chrono::milliseconds{2'000}), stopped)) {
     end = stop.stop_requested() ? End::stopped : End::timeOver;
   }
-  if (end != End::finished) kill(-child, SIGKILL);
-  reap(child, output);
+  const bool killed = end != End::finished && killGroup(child);
+  const bool reaped = reap(child, output);
+  const auto error = [](const std::string& message) { return StoreError{ErrorClass::credentials, message}; };
   if (end == End::timeOver) {
-    return StoreError{ErrorClass::credentials,
-                      "did not end within " + std::to_string(timeout.count()) + " ms and was killed"};
+    const std::string late = "did not end within " + std::to_string(timeout.count()) + " ms and was ";
+    if (killed) return error(late + "killed; run it by hand to see why");
+    return error(late + "left running, because it could not be told from other processes: " + statusWasTaken);
   }
-  if (end == End::stopped) return StoreError{ErrorClass::credentials, "was stopped: the client was closed"};
+  if (end == End::stopped) return error("was stopped: the client was closed");
+  if (!reaped) {
+    return error(std::string{"ended, but its exit status is not known, so what it printed was not taken: "} +
+                 statusWasTaken);
+  }
   return output;
 }
 

@@ -22,7 +22,8 @@ struct ProcessOutput {
 /// Runs it by `/bin/sh -c`, as AWS's SDKs do, with `variables` as its environment and /dev/null as its input. When the
 /// time is over or `stop` is requested, the command and its whole process group are killed. Only the first 64 KiB of
 /// each output are kept. An error (errorClass credentials) says why there is no output: not started, time over,
-/// stopped.
+/// stopped, or an exit status that other code took or that the kernel did not keep (SIGCHLD is ignored). In the last
+/// two cases a command that outlives its time is not killed.
 [[nodiscard]] StoreResult<ProcessOutput> runShellCommand(const std::string& command,
                                                          const std::map<std::string, std::string>& variables,
                                                          std::chrono::milliseconds timeout,

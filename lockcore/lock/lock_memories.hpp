@@ -37,8 +37,6 @@ class LockMemories {
     entries_.emplace(key, Entry{std::move(memory), std::prev(order_.end())});
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-
  private:
   struct Entry {
     Memory memory;

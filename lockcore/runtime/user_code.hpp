@@ -2,9 +2,12 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
 namespace tenure {
@@ -28,6 +31,18 @@ template <class Call>
   const auto what = whatThrown(call);
   if (!what) return std::nullopt;
   return StoreError{ErrorClass::transient, "the store threw: " + *what};
+}
+
+/// What `make` gets from a store, for parts that only make things faster: if the store throws, the caller does without
+/// them, and the log says so. `what` is the part's name.
+template <class Make>
+[[nodiscard]] std::shared_ptr<void> orNull(const Logger& logger, const LeaseKey& key, const char* what,
+                                           const Make& make) {
+  std::shared_ptr<void> made;
+  if (const auto error = storeErrorOf([&] { made = make(); })) {
+    logger.log(LogLevel::warn, toString(key) + ": no " + what + ": " + error->message);
+  }
+  return made;
 }
 
 }  // namespace tenure

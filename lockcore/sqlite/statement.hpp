@@ -29,7 +29,6 @@ class Statement {
   Statement& bindBlob(int parameter, std::string_view bytes) noexcept {
     return note(sqlite3_bind_blob64(statement_.get(), parameter, dataOf(bytes), bytes.size(), SQLITE_STATIC));
   }
-  Statement& bindNull(int parameter) noexcept { return note(sqlite3_bind_null(statement_.get(), parameter)); }
 
   /// SQLITE_ROW, SQLITE_DONE or an error code.
   [[nodiscard]] int step() { return bindFailure_ != SQLITE_OK ? bindFailure_ : sqlite3_step(statement_.get()); }

@@ -145,6 +145,8 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
   if (const auto faults = faultsOf(key); !faults.empty()) {
     return misuse({{"key", "the lock's name " + faults.front()}});
   }
+  if (options.budget <= milliseconds{0}) return unsentError(key, "renewal");
+  const Instant began = readClock();
   const ReadOutcome found = readAnswer(*store_, key, std::min<milliseconds>(options.budget, tokenCallTimeout));
   if (!found) return storeTrouble(found.error());
   const std::string name = "lock " + toString(key);
@@ -156,6 +158,8 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
     const HolderInfo holder = holderIn(record);
     return lostError(RevokeReason::lost, name + " " + holderText(holder) + ", not by " + owner, holder);
   }
+  TokenRenewOptions rest = options;
+  rest.budget -= std::chrono::ceil<milliseconds>(elapsedForHolder(began, readClock()));
   // It is not known here when that was written, so no clock may judge it: the store's condition decides.
   return renew(LockTokenAccess::make({key,
                                       owner,
@@ -166,7 +170,7 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
                                       {},
                                       record.acquiredAtMillis,
                                       store_->describe()}),
-               options);
+               rest);
 }
 
 }  // namespace tenure

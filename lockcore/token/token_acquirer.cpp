@@ -7,6 +7,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "lockcore/runtime/thread.hpp"
+#include "lockcore/runtime/user_code.hpp"
 #include "store_answer.hpp"
 #include "token_write.hpp"
 
@@ -79,7 +80,8 @@ TokenAcquirer::~TokenAcquirer() = default;
 
 LockResult<TokenAcquirer::Won> TokenAcquirer::run() {
   callsEndIn_ = boundOfWait();
-  hints_ = store_->watch(options_.key, [inbox = inbox_] { inbox->hint(); });
+  hints_ = orNull(logger_, options_.key, "notification of changes",
+                  [this] { return store_->watch(options_.key, [inbox = inbox_] { inbox->hint(); }); });
   pump(event::Start{});
   while (!won_ && !isOver(readClock())) pause(untilOver(readClock()).value_or(nanoseconds::max()));
   hints_.reset();
@@ -186,11 +188,13 @@ void TokenAcquirer::note(const std::optional<LeaseRecord>& record) {
 
 void TokenAcquirer::follow(const std::optional<LeaseRecord>& record) {
   deathWatch_.reset();
-  const std::shared_ptr<DeathNotice> notice = record ? store_->deathNotice() : nullptr;
-  if (!notice) return;
+  if (!record) return;
   const std::string livenessFile = record->livenessFile->id;  // the machine follows only holders that have one
-  deathWatch_ =
-      notice->follow(*record, [inbox = inbox_, livenessFile](const RecordVersion&) { inbox->proveDead(livenessFile); });
+  const auto tell = [inbox = inbox_, livenessFile](const RecordVersion&) { inbox->proveDead(livenessFile); };
+  deathWatch_ = orNull(logger_, options_.key, "death notice", [&]() -> std::shared_ptr<void> {
+    const std::shared_ptr<DeathNotice> notice = store_->deathNotice();
+    return notice ? notice->follow(*record, tell) : nullptr;
+  });
 }
 
 /// Waits until the machine wants to act, until there is news, or until the bound.

@@ -41,6 +41,11 @@ LockError expiredError(const LeaseKey& key) {
                                               " is over, and an expired lock cannot be renewed; acquire it again");
 }
 
+LockError unsentError(const LeaseKey& key, const std::string& what) {
+  return {LockErrc::storeUnavailable, "the " + what + " of lock " + toString(key) +
+                                          " was not sent, because its time was over before; allow it more"};
+}
+
 LockError powerless(const LockTokenParts& token, TokenStanding standing, const std::optional<LeaseRecord>& record) {
   const std::string name = lockName(token);
   switch (standing) {
@@ -145,9 +150,9 @@ TokenWrite::Next TokenWrite::fail(LockError error) {
 }
 
 LockError TokenWrite::giveUp() const {
-  const StoreError last = lastTrouble_.value_or(StoreError{ErrorClass::transient, "the record kept changing"});
-  if (attempts_.empty()) return storeTrouble(last);
   const std::string what = kind_ == Kind::renew ? "renewal" : "release";
+  if (attempts_.empty()) return lastTrouble_ ? storeTrouble(*lastTrouble_) : unsentError(token_.key, what);
+  const StoreError last = lastTrouble_.value_or(StoreError{ErrorClass::transient, "the record kept changing"});
   return {LockErrc::unknown,
           "it is not known whether the " + what + " of " + lockName(token_) + " arrived: " + last.message +
               "; the lock ends with its lease, or " +

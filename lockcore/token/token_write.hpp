@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
@@ -71,6 +72,8 @@ class TokenWrite {
 [[nodiscard]] LockError storeTrouble(const StoreError& error);
 [[nodiscard]] LockError lostError(RevokeReason reason, std::string message, std::optional<HolderInfo> holder = {});
 [[nodiscard]] LockError expiredError(const LeaseKey& key);
+/// For a budget that does not last until the renewal or release (`what`) is sent.
+[[nodiscard]] LockError unsentError(const LeaseKey& key, const std::string& what);
 /// Why a token with this standing has no power. Not for `current`.
 [[nodiscard]] LockError powerless(const LockTokenParts& token, TokenStanding standing,
                                   const std::optional<LeaseRecord>& record);

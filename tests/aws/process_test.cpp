@@ -1,9 +1,30 @@
 // credential_process: real processes.
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <sys/wait.h>
 #include <thread>
 
 #include "aws_world.hpp"
+
+namespace {
+
+std::atomic<int> groupsKilled{0};
+
+}  // namespace
+
+// --wrap dictates the names.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
+extern "C" {
+
+int __real_kill(pid_t process, int signal);
+int __wrap_kill(pid_t process, int signal) {
+  if (process < 0) ++groupsKilled;
+  return __real_kill(process, signal);
+}
+}
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
 
 namespace tenure::aws::test {
 namespace {
@@ -69,6 +90,51 @@ TEST_F(ProcessTest, failureIsToldWithItsWordsButNoSecret) {
   EXPECT_NE(error(run("exit 4")).find("exit code 4 and said nothing on stderr"), std::string::npos);
   EXPECT_NE(error(run("/no/such/helper")).find("exit code 127"), std::string::npos);
   EXPECT_NE(error(run("kill -9 $$")).find("ended by signal 9"), std::string::npos);
+}
+
+/// What this process does about SIGCHLD, until the object ends.
+class ChildSignal {
+ public:
+  explicit ChildSignal(void (*handler)(int)) : before_{std::signal(SIGCHLD, handler)} {}
+  ~ChildSignal() { std::signal(SIGCHLD, before_); }
+  ChildSignal(const ChildSignal&) = delete;
+  ChildSignal& operator=(const ChildSignal&) = delete;
+
+ private:
+  void (*const before_)(int);
+};
+
+void reapEverybody(int /*signal*/) {
+  const int before = errno;
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  errno = before;
+}
+
+/// Its status could have been any.
+TEST_F(ProcessTest, whatEndedInAnUnknownWayIsNotBelieved) {
+  write("out", json());
+  for (void (*const handler)(int) : {SIG_IGN, &reapEverybody}) {
+    const ChildSignal reaped{handler};
+    for (const char* const code : {"0", "1"}) {
+      const std::string message = error(run("cat " + path("out") + "; exit " + code));
+      EXPECT_NE(message.find(":1) ended, but its exit status is not known"), std::string::npos) << message;
+      EXPECT_NE(message.find("let SIGCHLD have its default action"), std::string::npos) << message;
+    }
+  }
+}
+
+TEST_F(ProcessTest, aGroupWhoseNumberMayBeAnothersByNowIsNotKilled) {
+  limits_.process = milliseconds{3'000};
+  const int before = groupsKilled;
+  const ChildSignal ignored{SIG_IGN};
+  const std::string message = error(run("setsid sleep 1000 & echo $! > " + path("pid")));
+  EXPECT_NE(message.find("did not end within 3000 ms and was left running"), std::string::npos) << message;
+  EXPECT_EQ(groupsKilled, before);
+  std::ifstream file{path("pid")};
+  pid_t sleeper = 0;
+  ASSERT_TRUE(file >> sleeper);
+  kill(sleeper, SIGKILL);
 }
 
 TEST_F(ProcessTest, rubbishIsRefusedAndNotShown) {

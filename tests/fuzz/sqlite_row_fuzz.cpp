@@ -28,7 +28,7 @@ Connection& database() {
 Statement& bindOne(Statement& row, int parameter, std::uint8_t kind, std::string_view text) {
   switch (kind % 5) {
     case 0:
-      return row.bindNull(parameter);
+      return row;  // a parameter that is not bound is NULL
     case 1:
       return row.bind(parameter, static_cast<std::int64_t>(std::hash<std::string_view>{}(text)));
     case 2:

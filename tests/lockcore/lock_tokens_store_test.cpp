@@ -1,8 +1,13 @@
 // Lock tokens over a store that breaks its contract (it throws, or answers twice), and over one whose table is missing.
+#include <algorithm>
 #include <atomic>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -24,6 +29,7 @@ class UnrulyStore final : public PolledStore {
   enum class Manner { keepsItsContract, throws, answersTwice };
   Manner manner{Manner::keepsItsContract};
   std::function<void()> whileItReads{};
+  std::optional<std::chrono::nanoseconds> lastWritesTime{};
   std::atomic<bool> throwsOnceApplied{false};  ///< the next write throws, and is applied all the same
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
@@ -31,6 +37,7 @@ class UnrulyStore final : public PolledStore {
     if (whileItReads) whileItReads();
   }
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override {
+    lastWritesTime = options.timeout;
     if (!throwsOnceApplied.exchange(false)) {
       return behind_->write(std::move(request), options, misbehaving(std::move(handler)));
     }
@@ -112,6 +119,94 @@ TEST(LockTokensOverAnUnrulyStore, whatItAppliedBeforeItThrewIsFound) {
   EXPECT_EQ(tokens.release(*renewed, 30s).value(), ReleaseResult::released);
   EXPECT_EQ(tokens.check(*renewed)->why.value().code, LockErrc::notHeld);
   EXPECT_FALSE(store->throwsOnceApplied) << "each of the three writes was thrown out of";
+}
+
+/// The budget is for the read and the renewal together.
+TEST(LockTokensOverAnUnrulyStore, aResumptionsRenewalHasTheTimeThatItsReadHasLeft) {
+  const auto store = std::make_shared<UnrulyStore>();
+  LockTokens tokens{store};
+  const auto token = tokens.acquire({"orders"}, {.lease = 60s, .waitFor = 30s});
+  ASSERT_TRUE(token.has_value()) << token.error().message;
+  store->whileItReads = [] {
+    const Instant began = readClock();
+    while (elapsedForHolder(began, readClock()) < 200ms) std::this_thread::yield();
+  };
+  const auto resumed = tokens.resume({"orders"}, token->owner(), {.budget = 4s});
+  ASSERT_TRUE(resumed.has_value()) << resumed.error().message;
+  EXPECT_LE(store->lastWritesTime, 3'800ms);
+
+  store->lastWritesTime.reset();
+  store->whileItReads = [] {
+    const Instant began = readClock();
+    while (elapsedForHolder(began, readClock()) < 60ms) std::this_thread::yield();
+  };
+  const auto late = tokens.resume({"orders"}, token->owner(), {.budget = 50ms});
+  ASSERT_TRUE(late.has_error());
+  EXPECT_EQ(late.error().code, LockErrc::storeUnavailable);
+  EXPECT_FALSE(store->lastWritesTime) << "nothing is sent when the time is over";
+}
+
+/// One part of it throws that only makes waiting quicker.
+class PartlyThrowingStore final : public ForwardingStore,
+                                  public DeathNotice,
+                                  public std::enable_shared_from_this<PartlyThrowingStore> {
+ public:
+  enum class Part { watch, deathNotice, follow };
+  PartlyThrowingStore(Part part, bool oddly) : ForwardingStore{makeMemoryStore()}, part_{part}, oddly_{oddly} {}
+
+  [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& /*key*/, std::function<void()> /*hint*/) override {
+    return failAt(Part::watch);
+  }
+  [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
+    failAt(Part::deathNotice);
+    return shared_from_this();
+  }
+  [[nodiscard]] StoreResult<LivenessFile> livenessFile() override { return StoreError{ErrorClass::transient, "none"}; }
+  [[nodiscard]] int descriptor() const noexcept override { return -1; }
+  [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& /*record*/,
+                                             std::function<void(RecordVersion)> /*proven*/) override {
+    return failAt(Part::follow);
+  }
+
+  /// A holder that never renews, and whose death could be proven.
+  void putHolder(std::chrono::milliseconds lease) {
+    WriteRequest request{{"orders"}, WriteRequest::Purpose::acquire, {}, {}};
+    request.record.holder = "dead";
+    request.record.version = RecordVersion{"1"};
+    request.record.leaseDuration = lease;
+    request.record.livenessFile = LivenessFile{"livenessFile", "boot", 1, 2};
+    write(std::move(request), {1s}, [](const WriteOutcome&) {});
+  }
+
+ private:
+  std::shared_ptr<void> failAt(Part part) const {
+    if (part != part_) return nullptr;
+    if (oddly_) throw 42;
+    throw std::runtime_error{"injected"};
+  }
+
+  const Part part_;
+  const bool oddly_;
+};
+
+TEST(LockTokensOverAnUnrulyStore, whatOnlyMakesItQuickerIsDoneWithout) {
+  using Part = PartlyThrowingStore::Part;
+  for (const Part part : {Part::watch, Part::deathNotice, Part::follow}) {
+    for (const bool oddly : {false, true}) {
+      const auto store = std::make_shared<PartlyThrowingStore>(part, oddly);
+      store->putHolder(300ms);
+      std::vector<std::string> lines;
+      LockTokens tokens{store,
+                        Logger{LogLevel::warn, [&](LogLevel, std::string_view line) { lines.emplace_back(line); }}};
+      const auto token = tokens.acquire({"orders"}, {.waitFor = 60s});
+      ASSERT_TRUE(token.has_value()) << token.error().message;
+      EXPECT_EQ(token->fencingToken(), FencingToken{2});
+      const std::string line = std::string{"orders: no "} +
+                               (part == Part::watch ? "notification of changes" : "death notice") +
+                               ": the store threw: " + (oddly ? "something that is no std::exception" : "injected");
+      EXPECT_EQ(std::count(lines.begin(), lines.end(), line), 1) << line;
+    }
+  }
 }
 
 /// As DynamoDB without the table: each call is refused until ensureSchema() has created it.

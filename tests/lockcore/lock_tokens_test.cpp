@@ -439,6 +439,27 @@ TEST_F(LockTokensTest, ALostTokenIsResumedByItsOwnerText) {
   EXPECT_EQ(codeOf(tokens_.resume(key_, lost.owner())), LockErrc::notHeld);
 }
 
+TEST_F(LockTokensTest, WithoutTimeNothingIsSentAndTheErrorSaysSo) {
+  const LockToken token = tokens_.acquire(key_, lease(20s)).value();
+  const int sent = store_->writes() + store_->reads();
+  for (const auto none : {0ms, -5ms}) {
+    TokenRenewOptions options;
+    options.budget = none;
+    const auto renewed = tokens_.renew(token, options), resumed = tokens_.resume(key_, token.owner(), options);
+    EXPECT_EQ(codeOf(renewed), LockErrc::storeUnavailable);
+    EXPECT_EQ(renewed.error().message,
+              "the renewal of lock customer/Moe was not sent, because its time was over before; allow it more");
+    EXPECT_EQ(codeOf(resumed), LockErrc::storeUnavailable);
+    EXPECT_EQ(resumed.error().message, renewed.error().message);
+    const auto released = tokens_.release(token, none);
+    EXPECT_EQ(codeOf(released), LockErrc::storeUnavailable);
+    EXPECT_EQ(released.error().message,
+              "the release of lock customer/Moe was not sent, because its time was over before; allow it more");
+  }
+  EXPECT_EQ(store_->writes() + store_->reads(), sent);
+  EXPECT_TRUE(tokens_.isActive(token).value());
+}
+
 TEST_F(LockTokensTest, WrongOptionsAreRefusedBeforeAnyRequest) {
   EXPECT_EQ(codeOf(tokens_.acquire({""}, lease(20s))), LockErrc::invalidOptions);
   EXPECT_EQ(codeOf(tokens_.acquire({std::string(3000, 'a')}, lease(20s))), LockErrc::invalidOptions);

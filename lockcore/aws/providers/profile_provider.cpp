@@ -20,7 +20,7 @@ ProviderResult fromProcess(FetchContext& context, const Profile& profile) {
   const std::string who = "credential_process of profile " + profile.name + " (" + profile.where + ')';
   const auto wrong = [&](const std::string& what) { return StoreError{ErrorClass::credentials, who + ' ' + what}; };
   auto ran = runShellCommand(command.text, context.environment.variables, context.limits.process, context.stop);
-  if (!ran) return wrong(ran.error().message + "; run it by hand to see why");
+  if (!ran) return wrong(ran.error().message);
   if (ran->exitCode != 0 || ran->signal != 0) {
     const std::string how = ran->signal != 0 ? "was ended by signal " + std::to_string(ran->signal)
                                              : "ended with exit code " + std::to_string(ran->exitCode);

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/statfs.h>
@@ -62,6 +63,13 @@ int __real_inotify_add_watch(int fd, const char* path, std::uint32_t mask);
 int __wrap_inotify_add_watch(int fd, const char* path, std::uint32_t mask) {
   if (const auto hooks = tenure::sqlite_test::hooks(); hooks->beforeWatch) hooks->beforeWatch(path);
   return __real_inotify_add_watch(fd, path, mask);
+}
+
+int __real_eventfd_write(int fd, eventfd_t value);
+int __wrap_eventfd_write(int fd, eventfd_t value) {
+  const int result = __real_eventfd_write(fd, value);
+  if (const auto hooks = tenure::sqlite_test::hooks(); hooks->afterWakeUp) hooks->afterWakeUp();
+  return result;
 }
 
 int __real_flock(int fd, int operation);

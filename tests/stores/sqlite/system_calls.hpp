@@ -9,11 +9,13 @@
 
 namespace tenure::sqlite_test {
 
-/// Each hook is called on the thread of the call, before the call is made, with the path of the call. Null: no hook.
+/// Each hook is called on the thread of the call, before the call is made (one: after it), with the path of the call.
+/// Null: no hook.
 struct CallHooks {
   std::function<void(const std::string& path)> beforeUnlink{};
   std::function<void(const std::string& path)> beforeWatch{};
-  std::function<void()> beforeLook{};  ///< before a lock is tried, as shared
+  std::function<void()> afterWakeUp{};  ///< after an eventfd was written, which wakes the thread that watches files
+  std::function<void()> beforeLook{};   ///< before a lock is tried, as shared
   /// How many bytes of a liveness file, or of its draft, still fit on the disk; empty: all.
   std::optional<std::size_t> roomForLivenessFile{};
   /// The type of the file system that statfs(2) tells, as in linux/magic.h; empty: the true one.

@@ -1,13 +1,17 @@
 // Orders of events in which otherwise only a race would show a fault: the test acts between two system calls.
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "lockcore/liveness/liveness_file.hpp"
@@ -99,6 +103,64 @@ TEST_F(SqliteOrder, aDatabaseThatIsExchangedBeforeItIsWatchedIsWatchedAnew) {
   const auto handle = store.raw().watchLoss([] {});
   ASSERT_NE(handle, nullptr);
   EXPECT_TRUE(eventually([&] { return armings >= 2; })) << "what is at the path now could go without a word";
+}
+
+/// What the watch thread was asked to do before, it has done when this returns: a new watch of a lease begins with a
+/// hint.
+void waitForWatchThread(Store& store) {
+  Signal begun;
+  const auto handle = store.raw().watch({"nobody's"}, [&begun] { begun.set(); });
+  ASSERT_TRUE(begun.wait());
+}
+
+/// The hint after the arming tells the holder what happened before. Here the watch thread is always the quicker one.
+TEST_F(SqliteOrder, aHolderIsToldOnceItsDatabaseIsWatchedHoweverSoonThatIs) {
+  Store store{path_};
+  store->ensureSchema();
+  Signal told;
+  const std::thread::id caller = std::this_thread::get_id();
+  bool inHook = false;
+  const HookedCalls calls{{.afterWakeUp = [&] {
+    if (std::this_thread::get_id() != caller || std::exchange(inHook, true)) return;
+    waitForWatchThread(store);
+    inHook = false;
+  }}};
+  const auto handle = store.raw().watchLoss([&] { told.set(); });
+  ASSERT_NE(handle, nullptr);
+  EXPECT_TRUE(told.wait()) << "a database that was replaced before would be noticed at a heartbeat only";
+}
+
+/// It may have written to the file that is lost, and everybody else was told of that before it asked to be.
+TEST_F(SqliteOrder, aHolderThatAsksAfterALossIsToldToo) {
+  Store store{path_};
+  store->ensureSchema();
+  Signal first;
+  const auto holder = store.raw().watchLoss([&] { first.set(); });
+  waitForWatchThread(store);
+  const int before = first.count();
+  std::ofstream{directory_.file("other")} << "another file";
+  std::filesystem::rename(directory_.file("other"), path_);
+  ASSERT_TRUE(eventually([&] { return first.count() > before; }));
+  waitForWatchThread(store);
+  Signal late;
+  const auto later = store.raw().watchLoss([&] { late.set(); });
+  EXPECT_TRUE(late.wait());
+  EXPECT_EQ(late.count(), 1);
+}
+
+/// A hint costs a renewal.
+TEST_F(SqliteOrder, aHolderThatCanHaveMissedNothingIsNotTold) {
+  Store store{path_};
+  store->ensureSchema();
+  Signal first, late;
+  const auto holder = store.raw().watchLoss([&] { first.set(); });
+  waitForWatchThread(store);
+  const Instant watched = readClock();
+  ASSERT_TRUE(
+      eventually([&] { return elapsedForChallenger(watched, readClock()) > std::chrono::milliseconds{1'100}; }));
+  const auto later = store.raw().watchLoss([&] { late.set(); });
+  waitForWatchThread(store);
+  EXPECT_EQ(late.count(), 0);
 }
 
 }  // namespace
