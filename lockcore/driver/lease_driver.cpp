@@ -125,13 +125,8 @@ void LeaseDriver::Impl::perform(const action::FollowHolder& follow) {
   });
 }
 
-/// For parts that only make things faster: if the store throws, the driver does without them.
 std::shared_ptr<void> LeaseDriver::Impl::orNull(const char* what, const std::function<std::shared_ptr<void>()>& make) {
-  std::shared_ptr<void> made;
-  if (const auto error = storeErrorOf([&] { made = make(); })) {
-    logger_.log(LogLevel::warn, toString(machine_.key()) + ": no " + what + ": " + error->message);
-  }
-  return made;
+  return tenure::orNull(logger_, machine_.key(), what, make);
 }
 
 /// Only a candidate must be notified of changes; a leader's own heartbeats would wake it, but a leader must be notified
