@@ -115,7 +115,7 @@ TEST_F(OperatorTest, ADroppedTableIsToldWithItsCure) {
         std::vector<std::string>{"lock", "show", "test-group", "--store", "sqlite", "--path", database()}}) {
     const Finished told = finish(words);
     EXPECT_EQ(told.code, cli::exitStore) << words.front();
-    EXPECT_NE(told.errors.find("was dropped; a candidate makes it again"), std::string::npos) << told.errors;
+    EXPECT_NE(told.errors.find("was dropped. A candidate makes it again"), std::string::npos) << told.errors;
   }
 }
 

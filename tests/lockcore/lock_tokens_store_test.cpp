@@ -203,7 +203,7 @@ TEST(LockTokensOverAnUnrulyStore, whatOnlyMakesItQuickerIsDoneWithout) {
       EXPECT_EQ(token->fencingToken(), FencingToken{2});
       const std::string line = std::string{"orders: no "} +
                                (part == Part::watch ? "notification of changes" : "death notice") +
-                               ": the store threw: " + (oddly ? "something that is no std::exception" : "injected");
+                               ": the store threw: " + (oddly ? "something that is not a std::exception" : "injected");
       EXPECT_EQ(std::count(lines.begin(), lines.end(), line), 1) << line;
     }
   }

@@ -100,11 +100,11 @@ TEST_F(SqliteRefusal, aSymbolicLinkInAnyComponent) {
         real
         } -> ensureSchema();
     Store store{directory_.file("current/data/leases.db")};
-    expectRefusal(store, {directory_.file("current") + " is a symbolic link", "give the path itself: " + real});
+    expectRefusal(store, {directory_.file("current") + " is a symbolic link", "Give the path itself: " + real});
   }
   std::filesystem::create_symlink(real, path_);
   Store linked{path_};
-  expectRefusal(linked, {path_ + " is a symbolic link", "give the path itself: " + real});
+  expectRefusal(linked, {path_ + " is a symbolic link", "Give the path itself: " + real});
   EXPECT_FALSE(std::filesystem::exists(sidecarOf(path_)));
   Store direct{directory_.file("releases/../releases/1/./data/leases.db")};
   expectWorks(direct);
@@ -230,7 +230,7 @@ TEST_F(SqliteRefusal, aListingSaysHowADroppedTableHeals) {
   Store onlooker{path_};
   const ListOutcome listed = onlooker->startList("")->get();
   ASSERT_TRUE(listed.has_error());
-  EXPECT_TRUE(contains(listed.error().message, "was dropped; a candidate makes it again")) << listed.error().message;
+  EXPECT_TRUE(contains(listed.error().message, "was dropped. A candidate makes it again")) << listed.error().message;
 }
 
 TEST_F(SqliteRefusal, aTokenThatIsNotTheCountersIsToldInTheListing) {
@@ -252,10 +252,10 @@ TEST_F(SqliteRefusal, anOperatorsLookSaysHowADroppedTableHealsAndACandidatesRead
   onlooker.raw().readTokens({"lease"}, {patience}, [&](StoreResult<StoredTokens> found) { answer.set_value(found); });
   const StoreResult<StoredTokens> tokens = answer.get_future().get();
   ASSERT_TRUE(tokens.has_error());
-  EXPECT_TRUE(contains(tokens.error().message, "was dropped; a candidate makes it again")) << tokens.error().message;
+  EXPECT_TRUE(contains(tokens.error().message, "was dropped. A candidate makes it again")) << tokens.error().message;
   const WriteOutcome asked = onlooker->requestStepDown({"lease"}, FencingToken{1});
   ASSERT_TRUE(std::holds_alternative<Rejected>(asked)) << describe(asked);
-  EXPECT_TRUE(contains(errorOf(asked).message, "was dropped; a candidate makes it again")) << errorOf(asked).message;
+  EXPECT_TRUE(contains(errorOf(asked).message, "was dropped. A candidate makes it again")) << errorOf(asked).message;
   EXPECT_TRUE(onlooker->startRead({"lease"})->get().has_value()) << "who sees no record makes the tables again";
 }
 
