@@ -51,7 +51,7 @@ class SimTruth {
   std::size_t next_{0};
 };
 
-/// A store that answers in one step. (The DynamoDB store needs several: sim_dynamodb.hpp.)
+/// A store that answers in one step. (The DynamoDB store needs several: sim_dynamodb.cpp.)
 class SimStore : public SimTruth {
  public:
   [[nodiscard]] virtual WriteOutcome write(const WriteRequest& request) = 0;
