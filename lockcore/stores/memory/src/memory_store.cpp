@@ -1,9 +1,8 @@
-#include <condition_variable>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include <tenure/lockcore/store_checks.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
+#include "lockcore/runtime/call_permit.hpp"
 #include "memory_table.hpp"
 
 namespace tenure {
@@ -43,38 +43,19 @@ class WatchList::Watcher {
   explicit Watcher(std::function<void()> hint) : hint_{std::move(hint)} {}
 
   /// True: the caller must make sure that run() is called.
-  [[nodiscard]] bool claimRun() {
-    const std::lock_guard lock{mutex_};
-    return !closed_ && !std::exchange(pending_, true);
-  }
+  [[nodiscard]] bool claimRun() noexcept { return !pending_.exchange(true); }
 
   void run() {
-    std::unique_lock lock{mutex_};
     pending_ = false;  // a later change needs another hint, because this one may already have read the record
-    if (closed_) return;
-    runner_ = std::this_thread::get_id();
-    lock.unlock();
-    hint_();
-    lock.lock();
-    runner_ = {};
-    idle_.notify_all();
+    permit_.call(hint_);
   }
 
-  void close() {
-    std::unique_lock lock{mutex_};
-    closed_ = true;
-    // A hint that drops its own handle must not wait for itself.
-    if (runner_ == std::this_thread::get_id()) return;
-    idle_.wait(lock, [this] { return runner_ == std::thread::id{}; });
-  }
+  void close() { permit_.revoke(); }
 
  private:
   const std::function<void()> hint_;
-  std::mutex mutex_;  // guards all below; not held while the hint runs
-  std::condition_variable idle_;
-  std::thread::id runner_;
-  bool pending_{false};
-  bool closed_{false};
+  CallPermit permit_;
+  std::atomic<bool> pending_{false};
 };
 
 std::shared_ptr<void> WatchList::add(const std::shared_ptr<WatchList>& list, const LeaseKey& key,
