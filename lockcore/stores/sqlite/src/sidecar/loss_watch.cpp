@@ -15,10 +15,6 @@ namespace {
 /// How soon the path is checked again while there is no file, or while it cannot be watched.
 constexpr std::chrono::seconds lookDelay{1};
 
-/// A holder asks for hints as soon as it knows that it has won. One that has been held up for longer than this between
-/// its write and then notices a loss at its next heartbeat, like any holder without a watch.
-constexpr std::chrono::seconds recently{1};
-
 /// ATTRIB: a name of the open file was removed, or replaced by a rename. Not MODIFY, because each checkpoint causes
 /// that.
 constexpr std::uint32_t lossMask = IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF;
@@ -40,11 +36,6 @@ std::shared_ptr<void> LossWatch::add(std::function<void()> hint) {
             const std::lock_guard lock{*mutex};
             hints->remove(entry);
           }};
-}
-
-bool LossWatch::hintedRecently() const {
-  const std::lock_guard lock{*mutex_};
-  return hintedAt_ && elapsedForHolder(*hintedAt_, readClock()) < recently;
 }
 
 /// What happened before the watch was armed was not seen, so each arming is followed by a hint.
@@ -72,7 +63,6 @@ void LossWatch::hintAll() {
   {
     const std::lock_guard lock{*mutex_};
     all.assign(hints_->begin(), hints_->end());
-    hintedAt_ = readClock();
   }
   for (const auto& hint : all) hint->permit.call(hint->call);
 }

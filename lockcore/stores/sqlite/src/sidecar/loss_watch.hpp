@@ -7,9 +7,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
-
-#include <tenure/lockcore/clock.hpp>
 
 #include "lockcore/runtime/call_permit.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
@@ -23,12 +20,9 @@ class LossWatch final : public Watched {
  public:
   LossWatch(std::string store, std::string path);
 
-  /// Any thread. `hint` is called at each loss for as long as the handle lives, as LeaseStore::watchLoss() says.
+  /// Any thread. `hint` is called at each loss for as long as the handle lives, as LeaseStore::watchLoss() says. Hints
+  /// that the others got before are not repeated for it.
   [[nodiscard]] std::shared_ptr<void> add(std::function<void()> hint);
-
-  /// Any thread. Whether the hints were called so recently that a holder which was added since may have written to a
-  /// file that is lost.
-  [[nodiscard]] bool hintedRecently() const;
 
   void begin(WatchLoop& loop) override;
   void changed(WatchLoop& loop, bool lost) override;
@@ -48,21 +42,7 @@ class LossWatch final : public Watched {
   std::optional<FileIdentity> watched_{};
   const std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
   const std::shared_ptr<Hints> hints_ =
-      std::make_shared<Hints>();       // guarded by *mutex_; handles may outlive the object
-  std::optional<Instant> hintedAt_{};  ///< guarded by *mutex_
-};
-
-/// Calls a hint once, on the watch thread.
-class LateHint final : public Watched {
- public:
-  explicit LateHint(std::function<void()> hint) : hint_{std::move(hint)} {}
-
-  void begin(WatchLoop& /*loop*/) override { permit.call(hint_); }
-  void changed(WatchLoop& /*loop*/, bool /*lost*/) override {}
-  void timeOver(WatchLoop& /*loop*/) override {}
-
- private:
-  const std::function<void()> hint_;
+      std::make_shared<Hints>();  // guarded by *mutex_; handles may outlive the object
 };
 
 }  // namespace tenure::sqlite_store

@@ -170,22 +170,16 @@ std::shared_ptr<void> Sidecar::watch(const LeaseKey& key, std::function<void()> 
 /// One watch of each file for all holders, so that adding a holder costs no system call. The log is watched too:
 /// without its log the database is an older copy of itself.
 ///
-/// The file may be replaced between the holder's write and this call. So a hint must follow: that of the arming, for
-/// which the holder is added before the file is watched, or one of its own, if it comes after the hints of an arming. A
-/// hint costs the holder a renewal, so there is none where it can have missed nothing.
+/// The first holder is added before the files are watched, so that the hint of the arming reaches it: a file may have
+/// been replaced between its write and this call. A later holder gets no such hint, because each would cost a renewal.
+/// If its file was replaced in those milliseconds, it finds out at its next heartbeat, like a holder without a watch.
 std::shared_ptr<void> Sidecar::watchLoss(const std::function<void()>& hint) {
-  struct Handles {
-    std::shared_ptr<void> loss, logLoss, late{};
-  };
-  const auto handles = std::make_shared<Handles>(Handles{losses_->add(hint), logLosses_->add(hint)});
+  using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+  auto handles = std::make_shared<Both>(losses_->add(hint), logLosses_->add(hint));
   const std::lock_guard lock{lossMutex_};
-  const bool isLater = lossWatching_ && logLossWatching_;
   if (!lossWatching_) lossWatching_ = watches_.watch(losses_, WatchThread::Without::inotifyUseless);
   if (!logLossWatching_) logLossWatching_ = watches_.watch(logLosses_, WatchThread::Without::inotifyUseless);
   if (!lossWatching_ || !logLossWatching_) return nullptr;
-  if (isLater && (losses_->hintedRecently() || logLosses_->hintedRecently())) {
-    handles->late = watches_.watch(std::make_shared<LateHint>(hint), WatchThread::Without::inotifyUseless);
-  }
   return handles;
 }
 

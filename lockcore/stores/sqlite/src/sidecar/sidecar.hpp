@@ -77,8 +77,8 @@ class Sidecar final : public DeathNotice {
                                              std::function<void(RecordVersion)> proven) override;
   /// LeaseStore::watch().
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint);
-  /// LeaseStore::watchLoss(). The first call arms two watches. A later call costs no system call, except in the first
-  /// second after an arming or a loss: then the holder gets a hint, for what it may have missed.
+  /// LeaseStore::watchLoss(). The first call arms two watches, and a hint follows. A later call costs no system call,
+  /// and is told of later losses only.
   [[nodiscard]] std::shared_ptr<void> watchLoss(const std::function<void()>& hint);
   /// The end of the watch thread; see WatchThread::stop(). To be called before the object is destroyed.
   void stop();
