@@ -22,6 +22,9 @@ namespace {
 
 constexpr std::size_t mostOutput = 64U << 10U;
 
+/// For a command that has closed its outputs, because its exit code counts; and for one that was killed.
+constexpr std::chrono::milliseconds timeToEnd{2'000};
+
 StoreError systemFault(const std::string& what, int systemErrno) {
   return {ErrorClass::credentials, what + ": " + std::generic_category().message(systemErrno)};
 }
@@ -112,31 +115,15 @@ End collect(Pipe& out, Pipe& err, ProcessOutput& output, std::chrono::millisecon
   return End::finished;
 }
 
-/// The outputs are closed, or the group is about to be killed. A command that lives on after it has closed its outputs
-/// is killed too.
-///
-/// False: the status is not known, because the kernel kept none or other code took it.
-bool reap(pid_t child, ProcessOutput& output) {
-  int status = 0;
-  pid_t reaped = -1;
-  do {
-    reaped = waitpid(child, &status, 0);
-  } while (reaped < 0 && errno == EINTR);
-  if (reaped != child) return false;
-  if (WIFEXITED(status)) output.exitCode = WEXITSTATUS(status);
-  if (WIFSIGNALED(status)) output.signal = WTERMSIG(status);
-  return true;
-}
-
 /// A child keeps its number, and that of its group, until somebody waits for it. After that a group of this number may
-/// be another program's, so it is left alone. False: it was.
-bool killGroup(pid_t child) {
+/// be another program's, so it is left alone. Returns 0 or an errno; ECHILD: it was left alone.
+int killGroup(pid_t child) {
   siginfo_t info{};
-  if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return false;
-  return kill(-child, SIGKILL) == 0;
+  if (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return errno;
+  return kill(-child, SIGKILL) == 0 ? 0 : errno;
 }
 
-/// Waits for the end of the child itself, until the time is over.
+/// Waits for the end of the child itself, until the time is over or `stopped` can be read.
 bool endsInTime(pid_t child, std::chrono::milliseconds timeout, const UniqueFd& stopped) {
   const Instant begin = readClock();
   for (;;) {
@@ -147,6 +134,29 @@ bool endsInTime(pid_t child, std::chrono::milliseconds timeout, const UniqueFd& 
     pollfd entry{stopped.get(), POLLIN, 0};
     if (poll(&entry, 1, 5) > 0) return false;
   }
+}
+
+enum class Reaped { yes, statusUnknown, stillRuns };
+
+/// The outputs are closed, or the group was killed. A command that lives on after it has closed its outputs was killed
+/// too. The wait has a bound, because a program that runs as another user (setuid) cannot be killed.
+///
+/// The status is unknown if the kernel kept none or if other code took it.
+Reaped reap(pid_t child, ProcessOutput& output) {
+  if (!endsInTime(child, timeToEnd, UniqueFd{})) return Reaped::stillRuns;
+  int status = 0;
+  if (waitpid(child, &status, WNOHANG) != child) return Reaped::statusUnknown;
+  if (WIFEXITED(status)) output.exitCode = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) output.signal = WTERMSIG(status);
+  return Reaped::yes;
+}
+
+/// How an attempt to kill the child ended, for a message.
+std::string attemptText(pid_t child, int killFault, Reaped reaped) {
+  std::string text =
+      killFault == 0 ? "was killed" : "could not be killed (" + std::generic_category().message(killFault) + ')';
+  if (reaped == Reaped::stillRuns) text += "; process " + std::to_string(child) + " still runs";
+  return text;
 }
 
 }  // namespace
@@ -169,20 +179,22 @@ StoreResult<ProcessOutput> runShellCommand(const std::string& command,
   const std::stop_callback wake{stop, [&stopped] { eventfd_write(stopped.get(), 1); }};
   ProcessOutput output;
   End end = collect(out, err, output, timeout, stopped);
-  // A command that has closed its outputs gets a moment to end, because its exit code counts.
-  if (end == End::finished && !endsInTime(child, std::min(timeout, std::chrono::milliseconds{2'000}), stopped)) {
+  if (end == End::finished && !endsInTime(child, std::min(timeout, timeToEnd), stopped)) {
     end = stop.stop_requested() ? End::stopped : End::timeOver;
   }
-  const bool killed = end != End::finished && killGroup(child);
-  const bool reaped = reap(child, output);
+  const int killFault = end == End::finished ? 0 : killGroup(child);
+  const Reaped reaped = reap(child, output);
   const auto error = [](const std::string& message) { return StoreError{ErrorClass::credentials, message}; };
   if (end == End::timeOver) {
-    const std::string late = "did not end within " + std::to_string(timeout.count()) + " ms and was ";
-    if (killed) return error(late + "killed; run it by hand to see why");
-    return error(late + "left running, because it could not be told from other processes: " + statusWasTaken);
+    const std::string late = "did not end within " + std::to_string(timeout.count()) + " ms and ";
+    if (killFault != ECHILD) return error(late + attemptText(child, killFault, reaped) + "; run it by hand to see why");
+    return error(late + "was left running, because it could not be told from other processes: " + statusWasTaken);
+  }
+  if (end == End::stopped && reaped == Reaped::stillRuns) {
+    return error("could not be stopped when the client was closed: it " + attemptText(child, killFault, reaped));
   }
   if (end == End::stopped) return error("was stopped: the client was closed");
-  if (!reaped) {
+  if (reaped != Reaped::yes) {
     return error(std::string{"ended, but its exit status is not known, so what it printed was not taken: "} +
                  statusWasTaken);
   }

@@ -23,7 +23,9 @@ struct ProcessOutput {
 /// time is over or `stop` is requested, the command and its whole process group are killed. Only the first 64 KiB of
 /// each output are kept. An error (errorClass credentials) says why there is no output: not started, time over,
 /// stopped, or an exit status that other code took or that the kernel did not keep (SIGCHLD is ignored). In the last
-/// two cases a command that outlives its time is not killed.
+/// two cases a command that outlives its time is not killed. Two seconds after the kill a command that still runs, as a
+/// setuid program may, is left alone, and the error names it. Its status is nobody's then: when it ends, it stays a
+/// zombie until this program ends.
 [[nodiscard]] StoreResult<ProcessOutput> runShellCommand(const std::string& command,
                                                          const std::map<std::string, std::string>& variables,
                                                          std::chrono::milliseconds timeout,

@@ -11,6 +11,7 @@
 namespace {
 
 std::atomic<int> groupsKilled{0};
+std::atomic<bool> killIsRefused{false};  ///< of groups, as if they ran as another user
 
 }  // namespace
 
@@ -20,6 +21,10 @@ extern "C" {
 
 int __real_kill(pid_t process, int signal);
 int __wrap_kill(pid_t process, int signal) {
+  if (process < 0 && killIsRefused) {
+    errno = EPERM;
+    return -1;
+  }
   if (process < 0) ++groupsKilled;
   return __real_kill(process, signal);
 }
@@ -169,6 +174,23 @@ TEST_F(ProcessTest, onesThatHangAreKilledWithTheirChildren) {
   };
   while (!gone() && steady_clock::now() - begin < std::chrono::seconds{20}) std::this_thread::yield();
   EXPECT_TRUE(gone());
+}
+
+/// As a setuid program, which the kernel does not let others kill.
+TEST_F(ProcessTest, oneThatMayNotBeKilledIsLeftAlone) {
+  limits_.process = milliseconds{300};
+  killIsRefused = true;
+  const auto begin = steady_clock::now();
+  const std::string message = error(run("exec sleep 1000"));
+  killIsRefused = false;
+  EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds{20});
+  const std::string text = "did not end within 300 ms and could not be killed (Operation not permitted); process ";
+  const auto at = message.find(text);
+  ASSERT_NE(at, std::string::npos) << message;
+  const pid_t child = std::stoi(message.substr(at + text.size()));
+  EXPECT_NE(message.find(" still runs; run it by hand to see why"), std::string::npos) << message;
+  EXPECT_EQ(kill(child, SIGKILL), 0);
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 TEST_F(ProcessTest, onesThatCloseTheirOutputAndStay) {
