@@ -9,6 +9,7 @@
 
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 
@@ -77,7 +78,7 @@ void ElectorImpl::start(std::optional<LeaseSighting> sighting) {
       throw std::logic_error("LeaderElector: it was stopped; make a new one to start again");
     if (std::exchange(phase_, Phase::started) == Phase::started) return;
   }
-  log(LogLevel::info, personOf(candidate()) + " competes on " + group_.store()->describe());
+  log(LogLevel::info, personOf(candidate()) + " competes on " + nameOfStore(*group_.store()));
   context_->findLivenessFile(group_.name(), [self = shared_from_this(),
                                              sighting = std::move(sighting)](std::optional<LivenessFile> livenessFile) {
     self->driver_->submit(event::Start{std::move(livenessFile), sighting});
@@ -151,7 +152,7 @@ ElectorStatus ElectorImpl::statusWithoutLease() const {
 
 ElectorStatus ElectorImpl::status() const {
   ElectorStatus status = statusWithoutLease();
-  status.store = group_.store()->describe();
+  status.store = nameOfStore(*group_.store());
   status.lease = driver_->status();
   return status;
 }

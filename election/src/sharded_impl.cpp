@@ -7,6 +7,7 @@
 
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 namespace {
@@ -81,7 +82,7 @@ void ShardedElector::Impl::start() {
     if (std::exchange(phase_, Phase::started) == Phase::started) return;
   }
   log(LogLevel::info,
-      candidate_ + " competes for " + std::to_string(names_.size()) + " shards on " + group_.store()->describe());
+      candidate_ + " competes for " + std::to_string(names_.size()) + " shards on " + nameOfStore(*group_.store()));
   link_->post([weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->look();
   });
@@ -202,7 +203,7 @@ ShardedStatus ShardedElector::Impl::status() const {
   ShardedStatus status{group_.name(), candidate_, {}};
   status.shards = names_.size();
   if (!mark_.isHere()) return status;
-  status.store = group_.store()->describe();
+  status.store = nameOfStore(*group_.store());
   status.owned = owned();
   const std::lock_guard lock{mutex_};
   status.unowned = unowned_;

@@ -3,6 +3,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "lock_client_impl.hpp"
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 namespace {
@@ -64,7 +65,7 @@ boost::system::result<CheckedAcquire, OptionFaults> checked(const LeaseKey& key,
   if (options.manualHeartbeat && options.heartbeat) {
     faults.push_back({"heartbeat", "is given together with manualHeartbeat; give one of them"});
   }
-  for (OptionFault& fault : store.faultsOfPayload(key, options.data.value_or(""), options.attributes)) {
+  for (OptionFault& fault : payloadFaults(store, key, options.data.value_or(""), options.attributes)) {
     faults.push_back(std::move(fault));
   }
   if (!faults.empty()) return faults;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lockcore/port/lock_errors.hpp"
+#include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
 
@@ -182,7 +183,7 @@ LeaseTiming LockSession::timing() const {
 /// Heartbeats follow a changed lease; the other options were set for the lock and stay.
 void LockSession::renew(RenewOptions options, Renewed done) {
   OptionFaults faults;
-  if (options.data) faults = common_->store->faultsOfPayload(key(), *options.data, {});
+  if (options.data) faults = payloadFaults(*common_->store, key(), *options.data, {});
   if (options.data && options.clearData) {
     faults.push_back({"data", "is given together with clearData; give one of them"});
   }
@@ -236,9 +237,10 @@ bool LockSession::letGo(const ReleaseOptions& options, Released done) {
   event::Release release{options.data, options.deleteRecord.value_or(request_.options.deleteOnRelease)};
   if (!release.data && options.clearData) release.data = "";
   // A write that the store can never accept would keep the lock until its lease ends.
-  if (release.data && !common_->store->faultsOfPayload(key(), *release.data, {}).empty()) {
-    log(LogLevel::error,
-        "the data given with the release are too large for the store; the lock is released without them");
+  const OptionFaults faults = release.data ? payloadFaults(*common_->store, key(), *release.data, {}) : OptionFaults{};
+  if (!faults.empty()) {
+    log(LogLevel::error, "the lock is released without the data given with the release: " + faults.front().field +
+                             ": " + faults.front().message);
     release.data.reset();
   }
   driver_->submit(std::move(release));

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
@@ -31,6 +34,21 @@ template <class Call>
   const auto what = whatThrown(call);
   if (!what) return std::nullopt;
   return StoreError{ErrorClass::transient, "the store threw: " + *what};
+}
+
+/// LeaseStore::describe(), for messages and status.
+[[nodiscard]] inline std::string nameOfStore(const LeaseStore& store) {
+  std::string name;
+  return whatThrown([&] { name = store.describe(); }) ? "store" : name;
+}
+
+/// LeaseStore::faultsOfPayload(). A payload that the store cannot check is not sent to it.
+[[nodiscard]] inline OptionFaults payloadFaults(const LeaseStore& store, const LeaseKey& key, const std::string& data,
+                                                const std::map<std::string, std::string>& attributes) {
+  OptionFaults faults;
+  const auto what = whatThrown([&] { faults = store.faultsOfPayload(key, data, attributes); });
+  if (what) faults = {{"store", "threw while it checked data and attributes: " + *what}};
+  return faults;
 }
 
 /// What `make` gets from a store, for parts that only make things faster: if the store throws, the caller does without

@@ -11,6 +11,7 @@
 #include "lock_token_parts.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
+#include "lockcore/runtime/user_code.hpp"
 #include "store_answer.hpp"
 #include "token_acquirer.hpp"
 #include "token_write.hpp"
@@ -47,7 +48,7 @@ std::optional<LockError> refusalOf(const LeaseKey& key, const std::string& owner
   if (const auto fault = faultOfCandidateName(owner)) faults.push_back({"owner", "the owner " + *fault});
   if (auto fault = faultOfLease(options.lease)) faults.push_back(*std::move(fault));
   if (options.waitFor && options.waitFor->count() < 0) faults.push_back({"waitFor", "the wait is negative"});
-  for (const OptionFault& fault : store.faultsOfPayload(key, options.data, options.attributes)) {
+  for (const OptionFault& fault : payloadFaults(store, key, options.data, options.attributes)) {
     faults.push_back({fault.field, "the " + fault.field + ": " + fault.message});
   }
   if (faults.empty()) return std::nullopt;
@@ -95,7 +96,7 @@ LockResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquir
   const auto won = std::make_shared<TokenAcquirer>(store_, machine, options.waitFor, logger_)->run();
   if (!won) return won.error();
   return LockTokenAccess::make({key, machine.holder, won->version, options.lease, won->term.token, clockDomain(),
-                                won->term.anchor, won->acquiredAtMillis, store_->describe()});
+                                won->term.anchor, won->acquiredAtMillis, nameOfStore(*store_)});
 }
 
 LockResult<LockToken> LockTokens::renew(const LockToken& token, const TokenRenewOptions& options) {
@@ -107,7 +108,7 @@ LockResult<LockToken> LockTokens::renew(const LockToken& token, const TokenRenew
   if (auto error = drive(*store_, token.key(), write, options.budget)) return *std::move(error);
   LockTokenParts parts = write.landed();
   parts.clockDomain = clockDomain();
-  parts.store = store_->describe();
+  parts.store = nameOfStore(*store_);
   return LockTokenAccess::make(std::move(parts));
 }
 
@@ -169,7 +170,7 @@ LockResult<LockToken> LockTokens::resume(const LeaseKey& key, const std::string&
                                       {},
                                       {},
                                       record.acquiredAtMillis,
-                                      store_->describe()}),
+                                      nameOfStore(*store_)}),
                rest);
 }
 

@@ -243,10 +243,13 @@ TEST_F(Callbacks, aStoreThatThrowsInItsSideJobsIsCompetedOnAllTheSame) {
   const Candidate a = stage_.candidate("a");
   a.store->onWatch = [](const auto&) -> std::shared_ptr<void> { throw std::runtime_error{"thrown by watch"}; };
   a.store->onDeathNotice = []() -> std::shared_ptr<DeathNotice> { throw std::runtime_error{"thrown by deathNotice"}; };
+  a.store->onDescribe = [] { throw std::runtime_error{"thrown by describe"}; };
   a->start();
   EXPECT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }));
   EXPECT_TRUE(stage_.logged("thrown by deathNotice"));
   EXPECT_TRUE(stage_.logged("thrown by watch"));
+  EXPECT_TRUE(stage_.logged(" competes on store"));
+  EXPECT_EQ(a->status().store, "store");
 
   const Candidate b = stage_.candidate("b", [](GroupOptions& options) { options.group = "other"; });
   b.store->onDeathNotice = [] { return std::make_shared<LivenessFiles>(); };

@@ -47,6 +47,21 @@ TEST_F(ShardedElectorLife, BadOptionsAreRefusedByName) {
   EXPECT_EQ(fieldOf(faultsOf([](auto& o) { o.group = std::string(1900, 'g'); })), "group");
 }
 
+/// A store is the user's code. Each shard's elector asks for the name, too, on the renewal thread.
+TEST_F(ShardedElectorLife, AStoreThatThrowsForItsNameIsCompetedOnAllTheSame) {
+  class Nameless final : public PolledStore {
+   public:
+    using PolledStore::PolledStore;
+    [[nodiscard]] std::string describe() const override { throw std::runtime_error{"no name"}; }
+  };
+  auto elector =
+      std::make_unique<ShardedElector>(group("a", std::make_shared<Nameless>(memory_)), ShardListener{}, runtime());
+  elector->start();
+  EXPECT_TRUE(advanceUntil([&] { return elector->owned().size() == 12; }));
+  EXPECT_EQ(elector->status().store, "store");
+  destroy(std::move(elector));
+}
+
 TEST_F(ShardedElectorLife, NamedShardsAreLeasesOfTheirNames) {
   shards_ = 2;
   const Candidate& a = join("a", [](GroupOptions& options) { options.shards = {.names = {"north", "süd"}}; });

@@ -169,6 +169,17 @@ void FaultStore::write(WriteRequest request, CallOptions options, WriteHandler h
   }
 }
 
+std::string FaultStore::describe() const {
+  if (onDescribe) onDescribe();
+  return behind_->describe();
+}
+
+OptionFaults FaultStore::faultsOfPayload(const LeaseKey& key, const std::string& data,
+                                         const std::map<std::string, std::string>& attributes) const {
+  if (onFaultsOfPayload) onFaultsOfPayload();
+  return behind_->faultsOfPayload(key, data, attributes);
+}
+
 std::shared_ptr<void> FaultStore::watch(const LeaseKey& key, std::function<void()> hint) {
   return onWatch ? onWatch(std::move(hint)) : behind_->watch(key, std::move(hint));
 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include <tenure/lockcore/runtime.hpp>
@@ -37,7 +38,7 @@ enum class Fault {
   answeredLate,  ///< applied at once, answered 20 s later, or after the delay of delayBy()
 };
 
-/// It also counts calls. Thread-safe, apart from the three functions that a test may set.
+/// It also counts calls. Thread-safe, apart from the functions that a test may set.
 class FaultStore final : public ForwardingStore {
  public:
   FaultStore(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Scheduler> scheduler)
@@ -70,6 +71,13 @@ class FaultStore final : public ForwardingStore {
   std::function<std::shared_ptr<DeathNotice>()> onDeathNotice{};
   /// Called when a holder asks to be notified of a loss: it has won, and nobody was told so yet.
   std::function<void()> onWatchLoss{};
+  // Called before the answer of the store behind.
+  std::function<void()> onDescribe{};
+  std::function<void()> onFaultsOfPayload{};
+
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& key, const std::string& data,
+                                             const std::map<std::string, std::string>& attributes) const override;
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override;
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override;

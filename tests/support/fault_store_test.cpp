@@ -153,5 +153,13 @@ TEST_F(FaultStoreTest, watchesAreThoseOfTheStoreBehindUnlessTheTestHasItsOwn) {
   EXPECT_EQ(asked, 3);
 }
 
+TEST_F(FaultStoreTest, aTestMayThrowWhereTheStoreIsAskedAboutItself) {
+  EXPECT_EQ(store.describe(), "memory (single process)");
+  EXPECT_EQ(store.faultsOfPayload(key, {}, {{"", "nameless"}}).size(), 1U);
+  store.onDescribe = store.onFaultsOfPayload = [] { throw std::runtime_error{"injected"}; };
+  EXPECT_THROW(static_cast<void>(store.describe()), std::runtime_error);
+  EXPECT_THROW(static_cast<void>(store.faultsOfPayload(key, {}, {})), std::runtime_error);
+}
+
 }  // namespace
 }  // namespace tenure::test
