@@ -100,12 +100,14 @@ bool GuardKeeper::replace(std::string& why) noexcept {
   while (elapsedForHolder(replacements_.front(), now) > replacementWindow) replacements_.pop_front();
   if (replacements_.size() > maxReplacements) {
     why = "its guard process ended " + std::to_string(replacements_.size()) + " times in a few seconds";
+    pidfd_.reset();
     return false;
   }
   try {
     start();
   } catch (const std::exception& error) {
     why = std::string{"its guard process cannot be started: "} + error.what();
+    pidfd_.reset();
     return false;
   }
   if (job_) sendMessage(control_.get(), *job_, descriptors_);

@@ -30,7 +30,7 @@ class GuardKeeper {
   [[nodiscard]] pid_t id() const noexcept { return id_; }
   /// Readable when the guard has answered.
   [[nodiscard]] int control() const noexcept { return control_.get(); }
-  /// Readable when the guard has ended.
+  /// Readable when the guard has ended; -1 when it ended for good.
   [[nodiscard]] int pidfd() const noexcept { return pidfd_.get(); }
 
   /// Hands a job over; `isWatching` turns true when the guard has answered. The group's leader must not be reaped
@@ -43,7 +43,7 @@ class GuardKeeper {
   [[nodiscard]] bool isWatching() const noexcept { return watching_; }
 
   /// To be called when the guard has ended: starts another guard and hands it the present job. False: guards keep dying
-  /// or cannot be started, so the job must not go on; `why` says what happened.
+  /// or cannot be started, so the job must not go on; `why` says what happened. There is no guard from then on.
   [[nodiscard]] bool replace(std::string& why) noexcept;
 
  private:

@@ -176,6 +176,23 @@ TEST_F(RunFailuresTest, KilledGuardIsReplacedAndTheJobGoesOn) {
   EXPECT_TRUE(job.ended()) << "the new guard guards";
 }
 
+TEST_F(RunFailuresTest, GuardsThatKeepDyingEndTheProgramWhichSaysSoOnce) {
+  configure();
+  Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  const std::string told = "tenure: stops, because its guard process ended";
+  pid_t last = -1;
+  ASSERT_TRUE(eventually([&] {
+    const pid_t guard = guardOf(alice.id());
+    if (guard != -1 && guard != last) kill(last = guard, SIGKILL);
+    return alice.errors().find(told) != std::string::npos;
+  })) << alice.errors();
+  EXPECT_EQ(alice.wait(), cli::exitFailed) << "once its job is gone";
+  std::size_t times = 0;
+  for (auto at = alice.errors().find(told); at != std::string::npos; at = alice.errors().find(told, at + 1)) ++times;
+  EXPECT_EQ(times, 1U);
+}
+
 TEST_F(RunFailuresTest, OrphanedJobCountsAsAliveUntilTheLeaseEnds) {
   configure();
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
