@@ -113,7 +113,10 @@ std::optional<CommandFault> faultOfScript(const std::string& path) {
 CommandFault faultOfPath(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return {path + " is a directory, not a program", exitNotExecutable};
-  if (!fs::exists(path, error) && !error) return {path + ": there is no such file", exitNotFound};
+  if (!fs::exists(path, error)) {
+    return error ? CommandFault{path + " cannot be looked at: " + error.message(), exitNotExecutable}
+                 : CommandFault{path + ": there is no such file", exitNotFound};
+  }
   return {path + " is not executable; allow it with: chmod +x " + path, exitNotExecutable};
 }
 

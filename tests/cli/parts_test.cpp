@@ -1,6 +1,8 @@
 // The parts that need no process: what is shown in which form, and when.
 #include <gtest/gtest.h>
 
+#include "cli/exec_image.hpp"
+#include "cli/exit_codes.hpp"
 #include "cli/first_contact.hpp"
 #include "cli/job_deadline.hpp"
 #include "cli/lease_view.hpp"
@@ -207,6 +209,13 @@ TEST(LockView, JsonTellsWhenALockWasAcquiredAndRenewedOrNull) {
 TEST(Output, JsonStringsAreEscaped) {
   EXPECT_EQ(jsonString("a\"\\\n\t\r\x01 ü"), "\"a\\\"\\\\\\n\\t\\r\\u0001 ü\"");
   EXPECT_EQ(jsonString("a\xFF\xC3z"), "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\"") << "bytes that are no UTF-8";
+}
+
+TEST(CommandFault, WhatCannotBeLookedAtIsCalledNeitherMissingNorNotExecutable) {
+  const auto fault = faultOfCommand("./" + std::string(300, 'a'));
+  ASSERT_TRUE(fault);
+  EXPECT_NE(fault->message.find("a cannot be looked at: File name too long"), std::string::npos) << fault->message;
+  EXPECT_EQ(fault->exitCode, exitNotExecutable);
 }
 
 TEST(RestartDelay, DoublesWithEachFailureInARowUpToFiveMinutes) {
