@@ -193,6 +193,7 @@ std::variant<LockArguments, int> LockParser::parse(std::vector<std::string> word
     return refuseLock(faultOf(app_, fault, typed), known ? first : "");
   }
   if (command) parsed_.command = *command;
+  parsed_.store = withEnvironment(std::move(parsed_.store));
   const bool takesToken = parsed_.action == Action::renew || parsed_.action == Action::release;
   if (takesToken && parsed_.target.empty() && parsed_.owner.empty()) {
     parsed_.target = environmentText("TENURE_LOCK_TOKEN");

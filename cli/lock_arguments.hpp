@@ -15,7 +15,7 @@ namespace tenure::cli {
 /// The beginning of a lock token; no name of a lock that a user types begins like this.
 inline constexpr std::string_view lockTokenPrefix = "tenure-lock:";
 
-/// The store, as words and environment name it; lock_store.hpp says which of them counts.
+/// The store, as words and environment name it: withEnvironment() of lock_store.hpp.
 struct LockStoreArguments {
   std::string config{};
   std::string store{};

@@ -123,16 +123,10 @@ std::string storeByOptions(const LockStoreArguments& words) {
   return {};
 }
 
-std::optional<GroupConfig> withStore(LockStoreArguments words) {
-  const std::string byOptions = storeByOptions(words);
-  if (!words.config.empty() && (!words.store.empty() || !byOptions.empty())) {
+std::optional<GroupConfig> withStore(const LockStoreArguments& words) {
+  if (!words.config.empty() && !words.store.empty()) {
     complain("give the store by --config or by --store, not by both");
     return std::nullopt;
-  }
-  if (words.store.empty()) words.store = byOptions;
-  if (words.store.empty() && words.config.empty()) {
-    words.store = environmentText("TENURE_LOCK_STORE");
-    if (words.store.empty()) words.config = environmentText("TENURE_CONFIG");
   }
   if (!words.config.empty()) return loadOrComplain(words.config);
   if (words.store.empty()) {
@@ -175,6 +169,15 @@ std::string asGiven(const OptionFault& fault, const LockArguments& arguments) {
 }
 
 }  // namespace
+
+LockStoreArguments withEnvironment(LockStoreArguments words) {
+  if (words.store.empty()) words.store = storeByOptions(words);
+  if (words.store.empty() && words.config.empty()) {
+    words.store = environmentText("TENURE_LOCK_STORE");
+    if (words.store.empty()) words.config = environmentText("TENURE_CONFIG");
+  }
+  return words;
+}
 
 std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments) {
   auto config = withStore(arguments.store);

@@ -33,9 +33,13 @@ namespace tenure::cli {
 [[nodiscard]] std::string lockStoresUsage();
 
 /// Where the store comes from; the first that is given counts: --store and its flags; --config; TENURE_LOCK_STORE;
-/// TENURE_CONFIG. A flag that is missing beside --store is taken from its variable, variableOf(). A file gives the
-/// defaults for the candidate's name and the lease; the command gives the lock's name and timing. Empty if something is
-/// wrong; that was reported on stderr.
+/// TENURE_CONFIG. Afterwards `store` is set, or `config`; neither if nothing is given, both if the words contradict
+/// each other.
+[[nodiscard]] LockStoreArguments withEnvironment(LockStoreArguments words);
+
+/// For a store of withEnvironment(). A flag that is missing beside --store is taken from its variable, variableOf(). A
+/// file gives the defaults for the candidate's name and the lease; the command gives the lock's name and timing. Empty
+/// if something is wrong; that was reported on stderr.
 [[nodiscard]] std::optional<GroupConfig> lockConfigOrComplain(const LockArguments& arguments);
 
 /// Makes no request. Warnings of the store go to stderr.

@@ -247,10 +247,10 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
                       {"TENURE_LEASE", term.leaseName()},
                       {"TENURE_CANDIDATE", term.holder()},
                       {"TENURE_STORE", group_.store()->describe()},
-                      {"TENURE_CONFIG", options_.configFile},
                       {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
   // As long as anything of the job is left, this holder must count as alive.
+  if (!options_.configFile.empty()) spec.environment["TENURE_CONFIG"] = options_.configFile;
   const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
   if (notice) spec.livenessFile = notice->descriptor();
   if (progress_) {

@@ -28,7 +28,7 @@ struct SupervisorOptions {
   std::vector<std::string> command;
   bool once{false};
   std::optional<std::chrono::milliseconds> wait{};  ///< for leadership; zero: leave as soon as somebody else leads
-  std::string configFile;                           ///< absolute, for the job's environment
+  std::string configFile;                           ///< absolute, for the job's environment; empty: there is none
   bool namesHolder{false};  ///< reports who holds what the user waits for, whatever the log level
 };
 

@@ -207,6 +207,19 @@ TEST_F(LockTest, HoldRunsTheCommandOnceUnderTheLockAndGivesItsExitCode) {
   EXPECT_EQ(finishLock({"hold", "nightly", "--", "/no/such/command"}).code, cli::exitNotFound);
 }
 
+/// So that COMMAND can call `tenure status`. Without a file of its own, hold leaves the variable to whoever set it.
+TEST_F(LockTest, HoldTellsItsCommandTheFileWhereverItsNameComesFrom) {
+  configure();
+  const std::vector<std::string> show{"hold", "nightly", "--", "sh", "-c", "echo \"<$TENURE_CONFIG>\""};
+  SubprocessOptions options = as("x");
+  options.environment["TENURE_CONFIG"] = config();
+  std::vector<std::string> command{"lock"};
+  command.insert(command.end(), show.begin(), show.end());
+  EXPECT_EQ(runToEnd(tenure(command), options).output, "<" + config() + ">\n");
+  options.environment["TENURE_CONFIG"] = "/of/another.yaml";
+  EXPECT_EQ(runToEnd(lock(show), options).output, "</of/another.yaml>\n");
+}
+
 TEST_F(LockTest, HoldersTakeTurns) {
   Subprocess first{lock({"hold", "nightly", "--lease", "2s", "--", "sh", "-c", actingJob()[2]}), as("alice")};
   ASSERT_TRUE(begins(1)) << first.errors();
