@@ -7,6 +7,7 @@
 
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lease_key.hpp>
 
 #include "config/src/duration.hpp"
 #include "output.hpp"
@@ -91,7 +92,8 @@ LeaseView viewOf(std::string group, std::string store, std::optional<LeaseRecord
 }
 
 std::string toTable(const LeaseView& view, bool colours) {
-  std::vector<std::pair<std::string, std::string>> rows{{"group", view.group}, {"state", stateText(view, colours)}};
+  std::vector<std::pair<std::string, std::string>> rows{{"group", toString(LeaseKey{view.group})},
+                                                        {"state", stateText(view, colours)}};
   if (view.record) {
     const LeaseRecord& record = *view.record;
     if (!record.vanished) rows.emplace_back(record.released ? "last leader" : "leader", personOf(record.holder));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "config/src/duration.hpp"
@@ -62,7 +63,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
     : terminates_{config.options.onLost == OnLost::terminate},
       options_{std::move(options)},
       startupLog_{Logger::toStderr(config.logLevel)},
-      logger_{prefixed(Logger::toStderr(config.logLevel), config.options.group)},
+      logger_{prefixed(Logger::toStderr(config.logLevel), toString(LeaseKey{config.options.group}))},
       group_{withoutTerminate(std::move(config), startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},
@@ -194,9 +195,9 @@ void Supervisor::keepGuard() {
 /// A user who runs a command under a lock wants to know which holder the wait is for.
 void Supervisor::noteHolder(const std::optional<LeaderInfo>& leader) {
   if (!options_.namesHolder || !leader || leader->self) return holderNote_.drop();
-  holderNote_.set(
-      "waits for lock " + group_.name() + ": " + personOf(leader->holder) + " holds it " + withToken(leader->token),
-      readClock());
+  holderNote_.set("waits for lock " + toString(group_.key()) + ": " + personOf(leader->holder) + " holds it " +
+                      withToken(leader->token),
+                  readClock());
 }
 
 void Supervisor::advance(const Instant& now) {
@@ -249,8 +250,8 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
                       {"TENURE_STORE", group_.store()->describe()},
                       {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
-  // As long as anything of the job is left, this holder must count as alive.
   if (!options_.configFile.empty()) spec.environment["TENURE_CONFIG"] = options_.configFile;
+  // As long as anything of the job is left, this holder must count as alive.
   const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
   if (notice) spec.livenessFile = notice->descriptor();
   if (progress_) {
@@ -349,7 +350,7 @@ std::optional<nanoseconds> Supervisor::untilQuit(const Instant& now) const {
 void Supervisor::quit() {
   startupLog_.open();
   if (!mayHaveAcquired_) std::_Exit(*exitCode_);
-  complain("it is not known whether an attempt to acquire " + group_.name() +
+  complain("it is not known whether an attempt to acquire " + toString(group_.key()) +
            " arrived, because the store has not answered; if it did, nobody is elected for " +
            durationText(group_.timing().duration()));
   std::_Exit(exitUnknown);
@@ -359,7 +360,7 @@ void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {
   gaveUpAt_ = now;
   mayHaveAcquired_ = lease.state != LeaseState::candidate && lease.state != LeaseState::idle;
   if (lease.leader && !lease.leader->self) {
-    complain("busy: " + personOf(lease.leader->holder) + " leads " + group_.name() + " " +
+    complain("busy: " + personOf(lease.leader->holder) + " leads " + toString(group_.key()) + " " +
              withToken(lease.leader->token));
     return leave(exitBusy);
   }
@@ -373,7 +374,7 @@ void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {
     complain(notYet + ": the store has not answered");
     return leave(exitStore);
   }
-  complain(notYet + "; nobody leads " + group_.name() + " yet");
+  complain(notYet + "; nobody leads " + toString(group_.key()) + " yet");
   leave(exitBusy);
 }
 

@@ -73,7 +73,7 @@ int checkCommand(const CheckArguments& arguments) {
   if (arguments.effective) return say(effectiveYaml(*config)) ? exitOk : exitFailed;
   const LeaseTiming timing = LeaseTiming::from(config->options.lease).value();
   const std::string line =
-      fmt::format("{}: OK: group {}, lease {}, heartbeat {}, store {}{}\n", arguments.config, config->options.group,
+      fmt::format("{}: OK: group {}, lease {}, heartbeat {}, store {}{}\n", arguments.config, toString(lease.key),
                   durationText(timing.duration()), durationText(timing.heartbeat()), lease.store->describe(),
                   arguments.connect ? ", which is reached and ready" : "");
   return say(line) ? exitOk : exitFailed;

@@ -69,12 +69,12 @@ int resignCommand(const ResignArguments& arguments) {
   const LeaseOfGroup lease = leaseOf(*config);
   const StoreResult<LeaseLook> look = lookNow(*lease.store, lease.key);
   if (!look) return complain(storeTrouble(lease, look.error())), exitStore;
-  if (!look->warning.empty()) complain("lease " + lease.key.name + ": " + look->warning);
-  if (!isHeld(look->record)) return complain("nobody leads " + lease.key.name), exitNobody;
+  if (!look->warning.empty()) complain("lease " + toString(lease.key) + ": " + look->warning);
+  if (!isHeld(look->record)) return complain("nobody leads " + toString(lease.key)), exitNobody;
   const LeaseRecord& leader = *look->record;
   if (leader.token.isNone()) {
     complain(
-        personOf(leader.holder) + " leads " + lease.key.name +
+        personOf(leader.holder) + " leads " + toString(lease.key) +
         " without a fencing token, so it is of another client, which cannot be asked to step down; stop its process");
     return exitFailed;
   }

@@ -93,7 +93,9 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
     listeners_.call("onLeaderChanged", &Listener::onLeaderChanged, notice.leader);
   }
 
-  void log(LogLevel level, const std::string& line) const { context_->logger.log(level, group_.name() + ": " + line); }
+  void log(LogLevel level, const std::string& line) const {
+    context_->logger.log(level, toString(group_.key()) + ": " + line);
+  }
 
   // Constant after construction (listeners_: after start, until the end).
   const Group group_;

@@ -39,7 +39,7 @@ std::shared_ptr<TermWatch> ElectorImpl::watched(const std::shared_ptr<TermHandle
   std::shared_ptr<const Termination> termination;
   if (group_.options().onLost == OnLost::terminate) {
     termination = std::make_shared<const Termination>(
-        Termination{lostExitCode, context_->logger, group_.name() + ": " + terminationLine, term->ended});
+        Termination{lostExitCode, context_->logger, toString(group_.key()) + ": " + terminationLine, term->ended});
   }
   const std::shared_ptr<StopSignal> stop{term, &term->stop};
   return context_->watch({cell_, term->token, stop, driver_, context_->stopTokens, std::move(termination)},

@@ -78,7 +78,7 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   void publish(const Instant& now, const ShardPicture& picture);
   void sweep();
   [[nodiscard]] OwnShards own(const Instant& now);
-  void log(LogLevel level, const std::string& line) const { logger_.log(level, group_.name() + ": " + line); }
+  void log(LogLevel level, const std::string& line) const { logger_.log(level, toString(group_.key()) + ": " + line); }
 
   // Constant after construction.
   const ProcessMark mark_{};

@@ -128,6 +128,18 @@ TEST_F(CommandsTest, NobodyLeadsIsAnAnswer) {
   EXPECT_EQ(resign.errors, "tenure: nobody leads test-group\n");
 }
 
+/// A name may come from a variable. One with line breaks must not write lines of its own.
+TEST_F(CommandsTest, NamesWithControlCharactersStayInTheirLine) {
+  directory_.write("group.yaml", "group: \"a\\nb\"\nstore: { type: sqlite, path: ./leases.db }\n");
+  const std::string check = finish({"check", config()}).output;
+  EXPECT_NE(check.find(": OK: group a\\x0ab, lease 10s"), std::string::npos) << check;
+  EXPECT_EQ(finish({"status", config()}).output.find("group  a\\x0ab\n"), 0U);
+  EXPECT_EQ(finish({"resign", config()}).errors, "tenure: nobody leads a\\x0ab\n");
+  const std::string lines = runToEnd(run({"--once"}, {"true"}), as("x")).errors;
+  EXPECT_NE(lines.find("tenure: a\\x0ab: elected with"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("a\nb"), std::string::npos) << lines;
+}
+
 TEST_F(CommandsTest, ConfigMayComeFromTheEnvironment) {
   configure();
   SubprocessOptions options = as("a");
