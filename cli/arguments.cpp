@@ -41,6 +41,9 @@ std::string isPlainNumber(const std::string& text) {
   return plain ? std::string{} : "\"" + text + "\" is not a plain number without leading zeros";
 }
 
+/// A name from a variable that is not set must not stand for the group's own lease.
+std::string isGiven(const std::string& text) { return text.empty() ? "the name is empty" : std::string{}; }
+
 /// Everything that CLI11 fills in, and the CLI11 object itself. The parser is never moved, because CLI11 keeps pointers
 /// into it.
 class Parser {
@@ -164,7 +167,7 @@ class Parser {
         ->check(isPlainNumber)
         ->check(CLI::Range(std::uint64_t{1}, maxFencingToken.value() - 1))
         ->type_name("N");
-    fenceRecover_->add_option("--lease", recover.lease);
+    fenceRecover_->add_option("--lease", recover.lease)->check(isGiven);
     fenceRecover_->add_option("--resource", recover.resources)->allow_extra_args(false);
     fenceRecover_->add_flag("--yes", recover.yes);
   }

@@ -156,6 +156,7 @@ TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
   configure();
   const std::vector<Wrong> all{
       {{"statsu"}, "there is no command \"statsu\"; did you mean \"status\"?"},
+      {{"fence", "recover", "--token", "1", "--lease", "", "--yes"}, "--lease: the name is empty"},
       {{"status"}, "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one"},
       {{"status", "--config"}, "--config"},
       {{"status", "--config", config(), "--jsno"}, "--jsno"},
