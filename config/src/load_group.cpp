@@ -116,7 +116,7 @@ result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& f
   auto config = loadGroupConfigFromText(*text, file.string());
   if (!config) return config;
   std::error_code error;
-  const std::filesystem::path absolute = detail::workingDirectory(error) / file;
+  const std::filesystem::path absolute = file.is_absolute() ? file : detail::workingDirectory(error) / file;
   if (error) return ConfigFaults{{file.string(), 0, 0, "", "its directory cannot be found: " + error.message()}};
   config::typeOf(config->store).resolvePaths(config->store, absolute.parent_path());
   return config;

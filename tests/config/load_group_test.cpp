@@ -176,6 +176,20 @@ TEST(LoadGroup, RelativeFileGivesAnAbsoluteStorePath) {
   EXPECT_EQ(std::get<SqliteStoreOptions>(config->store).path, expected.string());
 }
 
+/// A shell whose directory was deleted (a release that was replaced) still names the file by its whole path.
+TEST(LoadGroup, AWholePathNeedsNoWorkingDirectory) {
+  const test::TempDir directory;
+  test::writeFile(directory.file("group.yaml"), "group: g\nstore: { type: sqlite, path: x.db }\n");
+  fs::create_directory(directory.file("gone"));
+  const fs::path before = fs::current_path();
+  fs::current_path(directory.file("gone"));
+  fs::remove(directory.file("gone"));
+  const auto config = loadGroupConfig(directory.file("group.yaml"));
+  fs::current_path(before);
+  ASSERT_TRUE(config) << toString(config.error());
+  EXPECT_EQ(std::get<SqliteStoreOptions>(config->store).path, directory.file("x.db"));
+}
+
 TEST(LoadGroup, StorePathOfATextStaysAsItIs) {
   const GroupConfig config = loaded("group: g\nstore: { type: sqlite, path: ./x.db }\n");
   EXPECT_EQ(std::get<SqliteStoreOptions>(config.store).path, "./x.db");
