@@ -369,8 +369,9 @@ TEST_F(RunTest, ProgressIsReportedThroughTheJobsDescriptor) {
   configure("  progress_timeout: 600ms\n");
   // Shows that it is alive for two leases, and then is silent.
   const std::string script =
-      "i=0; while [ $i -lt 20 ]; do echo . >&$TENURE_PROGRESS_FD; sleep 0.2; i=$((i+1)); done; echo silent; sleep 60";
-  Subprocess alice{run({"--once"}, {"bash", "-c", script}), as("alice")};
+      "i=0; while [ $i -lt 20 ]; do echo . >/dev/fd/$TENURE_PROGRESS_FD; sleep 0.2; i=$((i+1)); done; echo silent; "
+      "sleep 60";
+  Subprocess alice{run({"--once"}, {"sh", "-c", script}), as("alice")};
   ASSERT_TRUE(alice.lineAfter("silent").has_value()) << "revoked too early: " << alice.errors();
   EXPECT_EQ(alice.wait(), cli::exitLost) << alice.errors();
   EXPECT_NE(alice.errors().find("no progress"), std::string::npos) << alice.errors();
