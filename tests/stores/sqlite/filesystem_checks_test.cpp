@@ -73,6 +73,35 @@ TEST(OpenedFiles, areNoneWhileOneOfThemIsMissing) {
   }
 }
 
+// Only a database that was replaced beside its old log is one whose log must go: SQLite would play the log into it.
+TEST(OpenedFiles, leftTheirLogBehindOnlyIfTheDatabaseAloneIsAnother) {
+  const test::TempDir parent;
+  StoreFiles files;
+  files.directory = parent.file("store");
+  files.database = files.directory + "/leases.db";
+  files.wal = files.database + "-wal";
+  files.shm = files.database + "-shm";
+  std::filesystem::create_directory(files.directory);
+  const auto replace = [&](const std::string& file) {
+    std::ofstream{file + ".new"} << "x";  // made first: the old file's inode is not free yet
+    std::filesystem::rename(file + ".new", file);
+  };
+  for (const std::string& file : {files.database, files.wal, files.shm}) replace(file);
+  const auto same = OpenedFiles::look(files);
+  ASSERT_TRUE(same);
+  EXPECT_FALSE(same->leftItsLogBehind(files));
+  replace(files.database);
+  EXPECT_TRUE(same->leftItsLogBehind(files));
+  for (const std::string& file : {files.wal, files.shm}) {
+    const auto before = OpenedFiles::look(files);
+    ASSERT_TRUE(before);
+    replace(file);
+    EXPECT_FALSE(before->leftItsLogBehind(files)) << file;
+    replace(files.database);
+    EXPECT_FALSE(before->leftItsLogBehind(files)) << file << " and the database";
+  }
+}
+
 // Candidates that start at the same time check the path while one of them creates the file.
 TEST(CheckFiles, aFileThatComesOrGoesBetweenTwoLooksIsNoFault) {
   const test::TempDir directory;
