@@ -115,6 +115,18 @@ TEST_F(FencedFileTest, refusesPathsThatCannotBe) {
   }
 }
 
+// The next release must understand what this one has left, so the text is a stored format.
+TEST(FenceState, hasTheTextThatEarlierReleasesWrote) {
+  const std::string text =
+      "tenure-fence 1\n"
+      "content 7 42 appended\n"
+      "lease pay%2froll 41 host%23ab\n"
+      "sum b52774cbd9a65686\n";
+  const FenceState state{7, 42, false, {{"pay/roll", {FencingToken{41}, "host#ab"}}}};
+  EXPECT_EQ(toText(state), text);
+  EXPECT_EQ(parseFenceState(text), state);
+}
+
 TEST(FenceState, comesBackFromItsText) {
   FenceState state{12, 3456, true, {}};
   EXPECT_EQ(parseFenceState(toText(state)), state);

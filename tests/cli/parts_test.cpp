@@ -32,6 +32,7 @@ LeaseRecord record() {
 TEST(LeaseView, StateFollowsTheRecord) {
   EXPECT_EQ(viewOf("g", "s", std::nullopt, 0).state(), LeaseViewState::none);
   EXPECT_EQ(viewOf("g", "s", record(), 62'000).state(), LeaseViewState::held);
+  EXPECT_EQ(viewOf("g", "s", record(), 71'000).state(), LeaseViewState::held) << "the lease is just over";
   EXPECT_EQ(viewOf("g", "s", record(), 71'001).state(), LeaseViewState::silent);
   LeaseRecord released = record();
   released.released = true;

@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <sqlite3.h>
 
@@ -15,6 +16,8 @@ namespace {
 std::mutex bookMutex;  // guards unsyncedFiles
 std::set<std::string> unsyncedFiles;
 std::atomic<bool> syncsAreDone{true};
+std::atomic<int> errnoOfDatabase{0};
+std::atomic<int> errnoOfLog{0};
 
 sqlite3_vfs* below() {
   static sqlite3_vfs* const unix = sqlite3_vfs_find("unix");
@@ -94,6 +97,13 @@ int checkReserved(sqlite3_file* file, int* out) {
                  [&] { return realOf(file)->pMethods->xCheckReservedLock(realOf(file), out); });
 }
 int control(sqlite3_file* file, int operation, void* argument) {
+  const char* name = nameOf(file);
+  const bool isLog = name != nullptr && std::string_view{name}.ends_with("-wal");
+  const int told = isLog ? errnoOfLog : errnoOfDatabase;
+  if (operation == SQLITE_FCNTL_LAST_ERRNO && told != 0) {
+    *static_cast<int*>(argument) = told;
+    return SQLITE_OK;
+  }
   return realOf(file)->pMethods->xFileControl(realOf(file), operation, argument);
 }
 int sectorSize(sqlite3_file* file) { return realOf(file)->pMethods->xSectorSize(realOf(file)); }
@@ -180,12 +190,18 @@ FaultyVfs::FaultyVfs(Syncs syncs) {
 
 FaultyVfs::~FaultyVfs() {
   static_cast<void>(disarm());
+  tellErrno(0, 0);
   sqlite3_vfs_register(below(), 1);
   sqlite3_vfs_unregister(&layer());
 }
 
 void FaultyVfs::arm(int nth, Fault fault, bool sticky) {
   armFault({.thread = "tenure-sqlite-w", .nth = nth, .kind = fault, .sticky = sticky});
+}
+
+void FaultyVfs::tellErrno(int ofDatabase, int ofLog) {
+  errnoOfDatabase = ofDatabase;
+  errnoOfLog = ofLog;
 }
 
 std::string FaultyVfs::unsynced() const {

@@ -29,6 +29,9 @@ class FaultyVfs {
   /// Nothing fails any more. Returns which operation failed, if one did.
   [[nodiscard]] std::string disarm() { return disarmFault(); }
 
+  /// What the files say was the errno of their last failure; 0: what they remember.
+  void tellErrno(int ofDatabase, int ofLog);
+
   /// The files that were written through the layer after they were last synced.
   [[nodiscard]] std::string unsynced() const;
 };
