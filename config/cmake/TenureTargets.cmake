@@ -94,7 +94,18 @@ option(TENURE_MUTATE "Libraries are shared, their files compiled one by one and 
 if(TENURE_MUTATE)
   set(BUILD_SHARED_LIBS ON)
   set(CMAKE_LINK_DEPENDS_NO_SHARED ON)
-  add_library(tenure_trace OBJECT "${PROJECT_SOURCE_DIR}/tests/mutation/trace.cpp")
+  # Some tests lead calls of the product through themselves (tenure_leads_calls). Their linker wraps such a call in
+  # static libraries. In shared ones it must be wrapped already, and this is the wrapper for all other programs.
+  set(TENURE_LED_CALLS eventfd_write flock inotify_add_watch kill pthread_mutex_lock pwrite sqlite3_exec
+    sqlite3_prepare_v3 sqlite3_step statfs syscall unlink _ZNK6tenure8TermCell4loadEv)
+  set(wrappers "")
+  foreach(call IN LISTS TENURE_LED_CALLS)
+    string(APPEND wrappers "asm(\".weak __real_${call}\\n.globl __wrap_${call}\\n.type __wrap_${call}, @function\\n\"\n"
+      "    \"__wrap_${call}: jmp __real_${call}@PLT\\n.size __wrap_${call}, .-__wrap_${call}\");\n")
+  endforeach()
+  set(wrappers_source "${PROJECT_BINARY_DIR}/generated/led_calls.cpp")
+  file(CONFIGURE OUTPUT "${wrappers_source}" CONTENT "${wrappers}" @ONLY)
+  add_library(tenure_trace OBJECT "${PROJECT_SOURCE_DIR}/tests/mutation/trace.cpp" "${wrappers_source}")
   target_compile_features(tenure_trace PRIVATE cxx_std_20)
   set_target_properties(tenure_trace PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endif()
@@ -105,7 +116,8 @@ function(tenure_mutable target)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF POSITION_INDEPENDENT_CODE ON)
     target_compile_options(${target} PRIVATE -fsanitize-coverage=trace-pc)
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:tenure_trace>)
-    target_link_options(${target} PRIVATE -Wl,--enable-new-dtags)
+    list(TRANSFORM TENURE_LED_CALLS PREPEND "LINKER:--wrap=" OUTPUT_VARIABLE wraps)
+    target_link_options(${target} PRIVATE -Wl,--enable-new-dtags ${wraps})
   endif()
 endfunction()
 
