@@ -91,6 +91,13 @@ TEST(YamlTree, QuotesMustBeClosed) {
 TEST(YamlTree, DepthIsBoundedAndTheRestIsStillRead) {
   const std::string list = "a: " + std::string(200, '[') + std::string(200, ']') + "\nb: c\n";
   EXPECT_EQ(parsed(list), "{'a': [], 'b': 'c'}\n1:35 nested more than 32 levels deep");
+  const auto nested = [](const std::string& begin, const std::string& inner) {
+    std::string out = inner;
+    for (int level = 0; level < 31; ++level) out = begin + out + '}';
+    return out;
+  };
+  EXPECT_EQ(parsed(nested("{k: ", "{deep: {x: {y: 1}}, next: good}")),
+            nested("{'k': ", "{'deep': !, 'next': 'good'}") + "\n1:132 nested more than 32 levels deep");
   const std::string veryDeep = "a: " + std::string(100'000, '[') + "\n";
   EXPECT_NE(parsed(veryDeep).find("nested"), std::string::npos);
 }

@@ -49,9 +49,6 @@ StoreFiles filesFor(const std::string& directory, const std::string& name) {
 }
 
 std::optional<StoreError> faultOfDirectory(const std::string& store, const std::string& directory) {
-  struct stat found {};
-  if (stat(directory.c_str(), &found) != 0) return systemError(store, "looking at directory " + directory, errno);
-  if (!S_ISDIR(found.st_mode)) return refusal(store, directory + " is not a directory; give another path");
   struct statfs system {};
   if (statfs(directory.c_str(), &system) != 0) return systemError(store, "looking at directory " + directory, errno);
   if (const auto name = detail::networkFileSystem(static_cast<std::uint32_t>(system.f_type))) {
@@ -150,9 +147,10 @@ StoreResult<CheckedFiles> checkFiles(const std::string& store, const std::string
     return refusal(store, "the path names no file; give one, such as ./tenure.db");
   }
   if (auto fault = faultOfLinks(store, path, directory, name)) return std::move(*fault);
-  const std::string realDirectory = realPath(directory);
+  const std::string realDirectory = realPath(directory + "/.");
   if (realDirectory.empty()) {
     const int fault = errno;
+    if (fault == ENOTDIR) return refusal(store, directory + " is not a directory; give another path");
     if (fault != ENOENT) return systemError(store, "looking at directory " + directory, fault);
     return missing(store, "directory " + directory + " does not exist; create it, or give another path");
   }
