@@ -170,6 +170,7 @@ TEST_F(LockTest, WrongArgumentsAreRefusedBeforeAnythingHappens) {
       {{"acquire", "a", "--path", "x.db", "--", "true"}, "only hold takes a command after --"},
       {{"hold", "a", "--path", "x.db"}, "give the command to run after --"},
       {{"hold", "a", "--path", "x.db", "--lease", "1s", "--heartbeat", "900ms", "--", "true"}, "--heartbeat: "},
+      {{"hold", "a", "--sort", "b", "--path", "x.db", "--", "true"}, "hold takes no --sort"},
       {{"renew", "--path", "x.db"}, "give the lock token"},
       {{"list", "--path", "x.db", "--wacth", "1s"}, "--wacth"},
   };
