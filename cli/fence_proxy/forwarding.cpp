@@ -113,9 +113,9 @@ Refusal ofUpgrade(const RequestHead& request) {
 }
 
 bool isHopByHop(string_view option) {
-  constexpr std::array<string_view, 8> known{"close", "keep-alive", "upgrade",  "http2-settings",
-                                             "te",    "trailer",    "trailers", "proxy-connection"};
-  return std::any_of(known.begin(), known.end(), [&](string_view one) { return iequals(one, option); });
+  constexpr string_view known[]{"close", "keep-alive", "upgrade",  "http2-settings",
+                                "te",    "trailer",    "trailers", "proxy-connection"};
+  return std::any_of(std::begin(known), std::end(known), [&](string_view one) { return iequals(one, option); });
 }
 
 /// Headers that Connection names are not forwarded. So a client could use it to remove headers on which the service, or

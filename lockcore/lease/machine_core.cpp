@@ -118,7 +118,7 @@ bool MachineCore::leftByOwnTerm(const LeaseRecord& record) const {
 
 std::int64_t MachineCore::displayTime() const { return options.displayClock != nullptr ? options.displayClock() : 0; }
 
-nanoseconds MachineCore::jittered(nanoseconds wait) { return wait / 2 + uniform(*random_, wait / 2); }
+nanoseconds MachineCore::jittered(nanoseconds wait) { return tenure::jittered(*random_, wait); }
 
 std::optional<nanoseconds> earlier(std::optional<nanoseconds> one, std::optional<nanoseconds> other) noexcept {
   if (!one || !other) return one ? one : other;

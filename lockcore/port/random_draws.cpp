@@ -21,6 +21,10 @@ std::chrono::nanoseconds uniform(RandomSource& random, std::chrono::nanoseconds 
   return std::chrono::nanoseconds{static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(bound.count()))};
 }
 
+std::chrono::nanoseconds jittered(RandomSource& random, std::chrono::nanoseconds wait) {
+  return wait / 2 + uniform(random, wait / 2);
+}
+
 std::string uuid4(RandomSource& random) {
   const std::uint64_t high = (random.next() & 0xFFFF'FFFF'FFFF'0FFFULL) | 0x4000ULL;
   const std::uint64_t low = (random.next() & 0x3FFF'FFFF'FFFF'FFFFULL) | 0x8000'0000'0000'0000ULL;

@@ -11,6 +11,9 @@ namespace tenure {
 /// Uniform in [0, bound); zero if bound <= 0.
 [[nodiscard]] std::chrono::nanoseconds uniform(RandomSource& random, std::chrono::nanoseconds bound);
 
+/// At least half of `wait`, less than all of it: those who wait for one thing do not come back together.
+[[nodiscard]] std::chrono::nanoseconds jittered(RandomSource& random, std::chrono::nanoseconds wait);
+
 /// A UUID version 4 in lower case (RFC 9562).
 [[nodiscard]] std::string uuid4(RandomSource& random);
 

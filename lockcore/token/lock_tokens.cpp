@@ -72,7 +72,7 @@ std::optional<LockError> drive(LeaseStore& store, const LeaseKey& key, TokenWrit
     if (next == TokenWrite::Next::done) return std::nullopt;
     if (next == TokenWrite::Next::failed) return write.error();
     const nanoseconds rest = std::max(budget - elapsedForHolder(began, readClock()), nanoseconds{0});
-    const nanoseconds wait = std::min(pause / 2 + uniform(random, pause / 2), rest);
+    const nanoseconds wait = std::min(jittered(random, pause), rest);
     std::this_thread::sleep_for(wait);  // lint-allow(sleep): a pause between two tries, nothing is waited for
     pause = std::min<nanoseconds>(2 * pause, longestPause);
   }

@@ -174,6 +174,25 @@ TEST(FencedFileCrash, anErrorAndThenAPowerFailureLeavesTheContentOfBeforeOrAfter
   }
 }
 
+// After a failed sync the kernel may have dropped what it could not write, and the next sync says that all is well.
+TEST(FencedFileCrash, aWriteWhoseSyncFailedIsNeverCalledDone) {
+  int syncs = 0;
+  for (int call = 0;; ++call) {
+    ModelDisk disk;
+    FileWriter writer{disk, path, {}};
+    ASSERT_FALSE(writer.open());
+    for (const Operation& operation : script) ASSERT_TRUE(perform(writer, operation).has_value());
+    ASSERT_TRUE(writer.replace(termStamp(6), "before\n").has_value());
+    disk.arm(ModelDisk::Mishap::error, call);
+    const bool done = writer.append(termStamp(6), "after\n").has_value();
+    if (!disk.struck()) break;
+    if (!disk.syncFailed()) continue;
+    ++syncs;
+    EXPECT_FALSE(done) << "call " << call;
+  }
+  EXPECT_GE(syncs, 4) << "of the directory before and after, of the content and of the fence";
+}
+
 /// A rename that failed may have happened all the same. So what it needs stays, and the next writer decides.
 TEST(FencedFileCrash, aReplacementThatFailedBeforeItsRenameLeavesNothing) {
   const std::vector<std::string> whole{path, path + ".fence", path + ".fence.lock"};

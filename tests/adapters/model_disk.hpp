@@ -28,9 +28,12 @@ class ModelDisk final : public file_fence::Files {
     mishap_ = mishap;
     left_ = atCall;
     error_ = error;
+    syncFailed_ = false;
   }
   /// False if the armed call was never made.
   [[nodiscard]] bool struck() const noexcept { return mishap_ == Mishap::none; }
+  /// The armed call was a sync, and it failed.
+  [[nodiscard]] bool syncFailed() const noexcept { return syncFailed_; }
 
   /// The process is gone, with its locks and descriptors.
   void restart() {
@@ -99,7 +102,7 @@ class ModelDisk final : public file_fence::Files {
     return 0;
   }
   int sync(int fd) override {
-    if (const int failed = call()) return failed;
+    if (const int failed = syncCall()) return failed;
     descriptors_.at(fd)->sync();
     return 0;
   }
@@ -118,7 +121,7 @@ class ModelDisk final : public file_fence::Files {
     return 0;
   }
   int syncDirectory(const std::string& /*path*/) override {
-    if (const int failed = call()) return failed;
+    if (const int failed = syncCall()) return failed;
     durableNames_ = names_;
     changes_.clear();
     return 0;
@@ -187,6 +190,11 @@ class ModelDisk final : public file_fence::Files {
     return -error_;
   }
   [[nodiscard]] int call() { return strikes() ? fail() : 0; }
+  [[nodiscard]] int syncCall() {
+    const int failed = call();
+    syncFailed_ = syncFailed_ || failed != 0;
+    return failed;
+  }
 
   std::map<std::string, Inode> names_, durableNames_;
   std::vector<Change> changes_;
@@ -196,6 +204,7 @@ class ModelDisk final : public file_fence::Files {
   Mishap mishap_{Mishap::none};
   int left_{0};
   int error_{EIO};
+  bool syncFailed_{false};
 };
 
 }  // namespace tenure::test

@@ -98,6 +98,14 @@ TEST(Uniform, isNeverNegative) {
   EXPECT_EQ(uniform(ones, 1ns), 0ns);
 }
 
+TEST(Jittered, liesBetweenHalfAndAllOfTheWait) {
+  Scripted least{{0}};
+  Scripted most{{49}};
+  EXPECT_EQ(jittered(least, 100ns), 50ns);
+  EXPECT_EQ(jittered(most, 100ns), 99ns);
+  EXPECT_EQ(jittered(most, 0ns), 0ns);
+}
+
 TEST(Uniform, drawsNothingWithoutABound) {
   Scripted random{{5}};
   EXPECT_EQ(uniform(random, 0ns), 0ns);

@@ -99,7 +99,7 @@ FileWriter::Fault FileWriter::waitFor(const Instant& start, const std::function<
     if (code == 0) return std::nullopt;
     const nanoseconds left = options_.lockTimeout - elapsedForHolder(start, readClock());
     if (code != -EWOULDBLOCK || left <= nanoseconds{0}) return trouble("locking " + lock_, -code);
-    files_.pause(std::min(left, longest / 2 + uniform(random, longest / 2)));
+    files_.pause(std::min(left, jittered(random, longest)));
   }
 }
 

@@ -40,7 +40,7 @@ bool CallTime::waitForOthers() { return wait(1ms * (1 << std::min(waits_, 6))); 
 
 bool CallTime::wait(nanoseconds longest) {
   SystemRandom random;
-  const nanoseconds chosen = longest / 2 + uniform(random, longest / 2);
+  const nanoseconds chosen = jittered(random, longest);
   ++waits_;
   if (left() <= chosen) return false;
   const auto seconds = std::chrono::floor<std::chrono::seconds>(chosen);

@@ -61,7 +61,7 @@ int Connection::patiently(const Instant& start, const std::function<int()>& step
         (code & 0xFF) == SQLITE_BUSY && sqlite3_extended_errcode(database_) != SQLITE_BUSY_SNAPSHOT;
     const nanoseconds left = busyTimeout_ - elapsedForHolder(start, readClock());
     if (!worthWaiting || left <= nanoseconds{0}) return code;
-    pauseFor(std::min(left, longest / 2 + uniform(random, longest / 2)));
+    pauseFor(std::min(left, jittered(random, longest)));
     longest = std::min(longest * 2, lastStep);
   }
 }

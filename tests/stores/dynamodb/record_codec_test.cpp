@@ -127,6 +127,22 @@ TEST(DynamoDbRecords, damageIsToldByAttribute) {
   }
 }
 
+// A version alone, or a mark alone, is no lock of the Java client.
+TEST(DynamoDbRecords, aWriterIsNamedOnlyIfAllThatItWritesIsThere) {
+  const Layout layout{{.table = "locks"}};
+  const std::string neither = "Neither tenure nor the AWS Java lock client writes such an item";
+  for (const char* item :
+       {R"({"recordVersionNumber":{"S":"1"}})", R"({"isReleased":{"S":"1"}})", R"({"lockUntil":{"N":"1"}})",
+        R"({"lockedAt":{"N":"1"}})", R"({"expire_ts":{"N":"1"}})", R"({"holder":{"S":"a"}})",
+        R"({"leaseExpiry":{"N":"1"}})", R"({"holderId":{"S":"a"}})", R"({"lock_owner":{"S":"a"}})",
+        R"({"expires":{"N":"1"}})", R"({"leaseDurationMs":{"N":"1"}})", R"({"guid":{"B":""}})",
+        R"({"record_version_number":{"S":"1"}})", R"({"lease_duration":{"N":"1"}})"}) {
+    EXPECT_TRUE(likelyWriterOf(layout, parsed(item)).starts_with(neither)) << item;
+  }
+  EXPECT_EQ(likelyWriterOf(layout, parsed(R"({"recordVersionNumber":{"S":"1"},"isReleased":{"S":"1"}})")),
+            "It looks like a lock of the AWS Java lock client that was edited by hand.");
+}
+
 TEST(DynamoDbRecords, aMissingAttributeIsDamageToo) {
   for (const char* name : {"ownerName", "leaseDuration", "recordVersionNumber"}) {
     boost::json::object item = parsed(lockItem("v1"));

@@ -38,8 +38,7 @@ bool BusyWait::step(int round) {
   if (!deadline_ || cancelled_.load(std::memory_order_relaxed)) return false;
   const nanoseconds left = deadline_->left();
   if (left.count() <= 0) return false;
-  const nanoseconds longest = stepOf(round);
-  pauseFor(std::min(left, longest / 2 + uniform(random_, longest / 2)));
+  pauseFor(std::min(left, jittered(random_, stepOf(round))));
   return true;
 }
 
