@@ -22,6 +22,7 @@ void Challenger::start(const Instant& now, const event::Start& event) {
   const std::optional<LeaseRecord>& record = event.sighting->record;
   core_.tokens.learn(std::max(event.sighting->tokenFloor, record ? record->token : FencingToken{}));
   core_.known.observation.adopt(*event.sighting);
+  keepPayload(record);
   follow(core_.known.observation.heldByOther() ? record : std::nullopt);
   core_.known.poll.postpone(now, core_.options.timing.heartbeat());  // the sighting is as good as a read just now
 }
@@ -144,7 +145,7 @@ NextRole Challenger::observe(const Instant& now, const std::optional<LeaseRecord
 void Challenger::see(const Instant& now, const std::optional<LeaseRecord>& record, bool hinted) {
   KnownLease& known = core_.known;
   known.asReleased = false;
-  if (core_.options.oneTerm) keepPayload(record);
+  keepPayload(record);
   const bool written = record && (core_.wrote(*record) || core_.leftByOwnTerm(*record));
   const bool news = known.observation.confirm(now, record, written);
   const bool held = known.observation.heldByOther();

@@ -70,6 +70,8 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
   void acquireFailed(const Instant& now, const StoreError& error);
   void loseRace(const Instant& now);
   void remember(const UnansweredWrite& acquisition);
+  void keepPayload(const std::optional<LeaseRecord>& record);
+  [[nodiscard]] std::shared_ptr<const LeasePayload> takePayload();
 
   // ---- challenger_one_term.cpp ----
   void recall(const LeaseMemory& memory);
@@ -80,8 +82,6 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilPatienceEnds(const Instant& now) const;
   [[nodiscard]] std::optional<GiveUpReason> reasonToGiveUp(const Instant& now) const;
   [[nodiscard]] NextRole giveUp(const Instant& now, GiveUpReason reason);
-  void keepPayload(const std::optional<LeaseRecord>& record);
-  [[nodiscard]] std::shared_ptr<const LeasePayload> takePayload();
 
   MachineCore& core_;
   UnansweredWrites unanswered_{};  ///< unanswered acquisitions

@@ -80,7 +80,10 @@ NextRole Challenger::acquireLost(const Instant& now, const RequestInFlight& requ
   if (conflict.current) {
     const std::optional<LeaseRecord>& current = *conflict.current;
     const bool itself = current && core_.isOwn(*current) && current->version == request.version && !current->released;
-    if (itself) return acquired(now, request, {current->token});
+    if (itself) {
+      keepPayload(current);
+      return acquired(now, request, {current->token});
+    }
     if (!core_.known.asReleased) loseRace(now);
     return observe(now, current, false);
   }
@@ -99,7 +102,28 @@ std::optional<NextRole> Challenger::adoptOwnAcquire(const Instant& now, const Le
   const UnansweredWrite won = *found;
   const TermState right{won.sentAt, won.right.leadsFor, won.right.validFor, record.token};
   if (!right.leadsAt(now) || !mayLead() || record.token < core_.tokens.floor) return std::nullopt;
+  keepPayload(record);  // it may have been absent when the acquisition arrived, and not when it was seen last
   return win(now, won, record.token);
+}
+
+void Challenger::keepPayload(const std::optional<LeaseRecord>& record) {
+  const bool none = !record || (record->data.empty() && record->attributes.empty());
+  if (none) return payload_.reset();
+  if (payload_ && payload_->data == record->data && payload_->attributes == record->attributes) return;
+  payload_ = std::make_unique<const LeasePayload>(LeasePayload{record->data, record->attributes});
+}
+
+/// What the record contains after the acquisition. `payload_` was seen with the version on which the acquisition was
+/// conditioned; or the record was read since, and shows the acquisition itself.
+std::shared_ptr<const LeasePayload> Challenger::takePayload() {
+  const MachineOptions& options = core_.options;
+  LeasePayload now;
+  now.data = mergedData(options.dataRule, options.data, payload_ ? &payload_->data : nullptr);
+  now.attributes = options.attributes.empty() && payload_ ? payload_->attributes : options.attributes;
+  payload_.reset();
+  core_.changes.recordHasPayload(now != LeasePayload{});
+  if (now == LeasePayload{}) return nullptr;  // most records have none, and there are many
+  return std::make_shared<const LeasePayload>(std::move(now));
 }
 
 /// Called with the answer to the acquiring write, or after a read has proved it.
@@ -111,7 +135,7 @@ NextRole Challenger::win(const Instant& now, const UnansweredWrite& won, Fencing
   unanswered_.clear();
   if (core_.options.oneTerm) core_.candidacy.beginTurn(*core_.options.oneTerm, now, token);
   // Known also of a term that is released at once: the next candidacy of this client asks what is in the record.
-  auto payload = core_.options.oneTerm ? takePayload() : nullptr;
+  auto payload = takePayload();
   if (core_.stopping) return {next::Release{std::move(term)}};
   if (!term.right.leadsAt(now)) return winTooLate(now, token);
   follow(std::nullopt);

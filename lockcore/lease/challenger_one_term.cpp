@@ -94,21 +94,4 @@ NextRole Challenger::giveUp(const Instant& now, GiveUpReason reason) {
   return next;
 }
 
-void Challenger::keepPayload(const std::optional<LeaseRecord>& record) {
-  payload_.reset();
-  if (!record || (record->data.empty() && record->attributes.empty())) return;
-  payload_ = std::make_unique<const LeasePayload>(LeasePayload{record->data, record->attributes});
-}
-
-/// What the record contains after the acquisition, which was conditioned on the version that was seen with `payload_`.
-std::shared_ptr<const LeasePayload> Challenger::takePayload() {
-  const MachineOptions& options = core_.options;
-  LeasePayload now;
-  now.data = mergedData(options.dataRule, options.data, payload_ ? &payload_->data : nullptr);
-  now.attributes = options.attributes.empty() && payload_ ? payload_->attributes : options.attributes;
-  payload_.reset();
-  core_.changes.recordHasPayload(now != LeasePayload{});
-  return std::make_shared<const LeasePayload>(std::move(now));
-}
-
 }  // namespace tenure

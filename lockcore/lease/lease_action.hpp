@@ -52,7 +52,7 @@ struct Publish {
 };
 struct Elected {
   FencingToken token;
-  std::shared_ptr<const LeasePayload> payload{};  ///< of the record as it is now; with OneTerm only
+  std::shared_ptr<const LeasePayload> payload{};  ///< of the record as it is now; null: it has none
 };
 /// The store acknowledged a renewal. `afterDoubt`: an InDoubt came before it.
 struct Renewed {

@@ -23,7 +23,7 @@ struct Challenge {
   std::chrono::nanoseconds cooldown{0};
   const std::optional<LeaseRecord>* found{nullptr};
 };
-/// Lead, in a term that was won. `payload`: of its record; with OneTerm only.
+/// Lead, in a term that was won. `payload`: of its record; null: it has none.
 struct Lead {
   HeldTerm term;
   std::shared_ptr<const LeasePayload> payload{};

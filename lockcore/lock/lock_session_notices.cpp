@@ -16,7 +16,7 @@ void LockSession::take(const LeaseNotice& notice) {
 }
 
 void LockSession::on(const action::Elected& elected) {
-  payload_ = elected.payload;
+  payload_ = elected.payload ? elected.payload : std::make_shared<const LeasePayload>();
   bool wanted = false;
   {
     const std::lock_guard lock{mutex_};

@@ -124,8 +124,9 @@ void MachineHarness::keep(const LeaseActions& actions) {
       published_ = publish->term;
     } else if (const auto* revoked = std::get_if<action::Revoked>(&a)) {
       revocations_.push_back(*revoked);
-    } else if (std::holds_alternative<action::Elected>(a)) {
+    } else if (const auto* elected = std::get_if<action::Elected>(&a)) {
       ++elections_;
+      payload_ = elected->payload;
     } else if (const auto* stopped = std::get_if<action::Stopped>(&a)) {
       memory_ = stopped->memory;
     } else if (const auto* line = std::get_if<action::Log>(&a)) {

@@ -62,6 +62,8 @@ class MachineHarness {
   [[nodiscard]] bool leads() const { return published_.leadsAt(now); }
   [[nodiscard]] const std::vector<action::Revoked>& revocations() const { return revocations_; }
   [[nodiscard]] std::uint64_t elections() const { return elections_; }
+  /// What the last Elected brought.
+  [[nodiscard]] const std::shared_ptr<const LeasePayload>& payload() const { return payload_; }
   /// The memory that Stopped brought; with OneTerm only.
   [[nodiscard]] const std::shared_ptr<const LeaseMemory>& memory() const { return memory_; }
 
@@ -80,6 +82,7 @@ class MachineHarness {
   TermState published_{};
   std::vector<action::Revoked> revocations_;
   std::uint64_t elections_{0};
+  std::shared_ptr<const LeasePayload> payload_{};
   std::shared_ptr<const LeaseMemory> memory_{};
 };
 
