@@ -123,7 +123,7 @@ void ElectorImpl::abandon(const Patience& patience) {
       if (endsLater) keepAlive_ = shared_from_this();
     }
     requestStop();
-    if (!endsLater) driver_->close();
+    if (!endsLater) closeDriver();
     return;
   }
   requestStop();
@@ -136,9 +136,19 @@ void ElectorImpl::abandon(const Patience& patience) {
   }
   termLane_->waitIdle(std::max(patience.left(), grace));
   noticeLane_->waitIdle(patience.left());
-  driver_->close();  // a library thread may keep this for a moment; the user's scheduler may be gone by then
+  closeDriver();  // a library thread may keep this for a moment; the user's scheduler may be gone by then
   if (!listeners_.mute()) return log(LogLevel::error, "the elector is destroyed while a callback of it is running");
   if (ended) listeners_.clear();  // here and now, because a library thread may hold the last reference to this
+}
+
+void ElectorImpl::closeDriver() {
+  driver_->close();
+  std::shared_ptr<DocumentWrites> documents;
+  {
+    const std::lock_guard lock{mutex_};
+    documents = documents_;
+  }
+  if (documents) documents->close();
 }
 
 ElectorStatus ElectorImpl::statusWithoutLease() const {

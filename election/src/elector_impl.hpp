@@ -64,17 +64,20 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   enum class Phase { fresh, started, stopping };
 
   void connect(std::shared_ptr<Scheduler> scheduler);
+  void closeDriver();
   [[nodiscard]] std::optional<ReleaseResult> awaitStopped(const Patience& patience);
 
   // On the scheduler.
   void take(const LeaseNotice& notice);
   void on(const action::Elected& elected);
   void on(const action::Renewed& renewed);
+  void on(const action::Recorded& recorded);
   void on(const action::InDoubt& doubt);
   void on(const action::Revoked& revoked);
   void on(const action::LeaderChanged& changed);
   void on(const action::GaveUp& /*of a lock*/) {}
   void on(const action::Stopped& stopped);
+  [[nodiscard]] std::shared_ptr<TermHandle> termOf(const action::Elected& elected);
   [[nodiscard]] std::shared_ptr<TermWatch> watched(const std::shared_ptr<TermHandle>& term) const;
   void watchLostWork(const std::shared_ptr<TermHandle>& term);
   template <class Callback>
@@ -116,8 +119,9 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   std::condition_variable stopped_{};
   Phase phase_{Phase::fresh};
   std::optional<ReleaseResult> result_{};
-  std::shared_ptr<TermHandle> term_{};        ///< the term whose work was not told to stop yet
-  std::shared_ptr<ElectorImpl> keepAlive_{};  ///< until Stopped, if the handle was destroyed inside a callback
+  std::shared_ptr<DocumentWrites> documents_{};  ///< from the first term on; set on the scheduler
+  std::shared_ptr<TermHandle> term_{};           ///< the term whose work was not told to stop yet
+  std::shared_ptr<ElectorImpl> keepAlive_{};     ///< until Stopped, if the handle was destroyed inside a callback
 };
 
 /// How long stop() may take, counted from its call.

@@ -23,9 +23,22 @@ void ElectorImpl::take(const LeaseNotice& notice) {
   if (part_.onNotice) part_.onNotice(notice);
 }
 
+/// Data of the elector's own (part_.data) are no document.
+std::shared_ptr<TermHandle> ElectorImpl::termOf(const action::Elected& elected) {
+  if (part_.data.empty()) {
+    if (!documents_) {
+      auto documents = std::make_shared<DocumentWrites>(group_.key(), group_.store(), driver_);
+      const std::lock_guard lock{mutex_};
+      documents_ = std::move(documents);
+    }
+    documents_->begin(elected.token, elected.payload ? elected.payload->data : std::string{});
+  }
+  return std::make_shared<TermHandle>(group_.name(), candidate(), elected.token, cell_, driver_, context_->clock,
+                                      documents_);
+}
+
 void ElectorImpl::on(const action::Elected& elected) {
-  const auto term =
-      std::make_shared<TermHandle>(group_.name(), candidate(), elected.token, cell_, driver_, context_->clock);
+  const auto term = termOf(elected);
   term->watch = watched(term);
   {
     const std::lock_guard lock{mutex_};
@@ -90,8 +103,13 @@ void ElectorImpl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
 }
 
 void ElectorImpl::on(const action::Renewed& renewed) {
+  if (documents_) documents_->answer(0, renewed.ticket, true);
   if (renewed.afterDoubt) log(LogLevel::info, "no longer in doubt: the lease is renewed");
   tell(&Listener::onRenewed, Renewal{renewed.token, renewed.afterDoubt});
+}
+
+void ElectorImpl::on(const action::Recorded& recorded) {
+  if (documents_) documents_->answer(recorded.first, recorded.last, recorded.recorded);
 }
 
 void ElectorImpl::on(const action::InDoubt& doubt) {
@@ -120,6 +138,7 @@ void ElectorImpl::tell(Callback Listener::*callback, Notice notice) {
 
 void ElectorImpl::on(const action::Stopped& stopped) {
   log(LogLevel::info, "stopped (" + std::string{toString(stopped.result)} + ")");
+  if (documents_) documents_->close();
   std::shared_ptr<ElectorImpl> last;  // destroyed after the lock is released, if this was the last reference
   {
     const std::lock_guard lock{mutex_};
@@ -127,7 +146,7 @@ void ElectorImpl::on(const action::Stopped& stopped) {
     result_ = stopped.result;
     stopped_.notify_all();
   }
-  if (last) driver_->close();  // the user's handle is gone
+  if (last) closeDriver();  // the user's handle is gone
 }
 
 void ElectorImpl::runElected(const std::shared_ptr<TermHandle>& term) {

@@ -4,8 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include <tenure/election/leadership.hpp>
+
+#include "document_writes.hpp"
 #include "lockcore/driver/lease_driver.hpp"
 #include "lockcore/driver/watchdog.hpp"
 #include "lockcore/runtime/process_mark.hpp"
@@ -16,13 +20,15 @@ namespace tenure {
 /// Everything but the stop signal and the watch is constant after construction.
 struct TermHandle {
   TermHandle(std::string lease, std::string candidate, FencingToken number, std::shared_ptr<const TermCell> published,
-             std::weak_ptr<LeaseDriver> drivenBy, std::shared_ptr<const Clock> electorsClock)
+             std::weak_ptr<LeaseDriver> drivenBy, std::shared_ptr<const Clock> electorsClock,
+             std::shared_ptr<DocumentWrites> writes)
       : leaseName{std::move(lease)},
         holder{std::move(candidate)},
         token{number},
         cell{std::move(published)},
         driver{std::move(drivenBy)},
-        clock{std::move(electorsClock)} {}
+        clock{std::move(electorsClock)},
+        documents{std::move(writes)} {}
 
   std::string leaseName;
   std::string holder;
@@ -30,6 +36,7 @@ struct TermHandle {
   std::shared_ptr<const TermCell> cell;
   std::weak_ptr<LeaseDriver> driver;  ///< gone when the elector is gone
   std::shared_ptr<const Clock> clock;
+  std::shared_ptr<DocumentWrites> documents;  ///< null: this lease's data have another use
   ProcessMark mark{};
   StopSignal stop{};
   /// For the watchdog, which may use it after this object is gone.
@@ -42,6 +49,20 @@ struct TermHandle {
     const TermState now = cell->load();
     return now.token == token ? now : TermState{};
   }
+
+  /// The document in the record of this term, as it was asked for last; empty if there is another term.
+  [[nodiscard]] std::string document() const {
+    return mark.isHere() && documents ? documents->text(token) : std::string{};
+  }
+  /// Replaces it: see DocumentWrites::write.
+  [[nodiscard]] std::optional<std::string> writeDocument(std::string text, DocumentWrites::Done done) const {
+    if (!mark.isHere()) return "this process is a forked child, and the term is its parent's";
+    if (!documents) return "the data of this lease have another use";
+    return documents->write(token, std::move(text), std::move(done));
+  }
 };
+
+/// For the parts of the library that work under a term.
+[[nodiscard]] inline const TermHandle& handleOf(const Leadership& term) noexcept { return *term.term_; }
 
 }  // namespace tenure

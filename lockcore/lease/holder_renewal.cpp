@@ -96,8 +96,9 @@ void Holder::renewed(const Instant& now, const UnansweredWrite& proven) {
   const bool afterDoubt = std::exchange(doubts_, {}).told;
   core_.tokens.endedTerm = false;
   core_.publish(term_.right);
-  if (draining_) return;
+  if (draining_) return core_.answerRenews(proven.right.ticket, true);
   core_.setLeader(now, core_.told.leader);
+  static_cast<void>(core_.changes.answer(proven.right.ticket));  // by what follows
   core_.act(action::Renewed{term_.right.token, afterDoubt, proven.right.ticket});
 }
 

@@ -60,6 +60,14 @@ struct Renewed {
   bool afterDoubt;
   std::uint64_t ticket{0};  ///< the last Renew whose changes are in the record now; 0: none
 };
+/// What became of the Renews with these tickets, if no Renewed says it: a write with their changes is in the record, by
+/// an acknowledgement or a read-back; or that is not known and nobody will find out. `recorded` also if only a later
+/// change is there, because the last one wins.
+struct Recorded {
+  std::uint64_t first;
+  std::uint64_t last;
+  bool recorded;
+};
 /// OneTerm only: the candidacy is over without a term. Stopped follows, in the same step unless `releasesFirst`.
 struct GaveUp {
   GiveUpReason reason;
@@ -99,8 +107,8 @@ struct Log {
 /// The order is a contract: perform the actions first to last. Publish comes before the Elected or Revoked that it
 /// belongs to. Revoked comes before any release is sent (invariant I9).
 using LeaseAction = std::variant<action::SendRead, action::SendWrite, action::Publish, action::Elected, action::Renewed,
-                                 action::InDoubt, action::Revoked, action::LeaderChanged, action::FollowHolder,
-                                 action::GaveUp, action::Stopped, action::Log>;
+                                 action::Recorded, action::InDoubt, action::Revoked, action::LeaderChanged,
+                                 action::FollowHolder, action::GaveUp, action::Stopped, action::Log>;
 using LeaseActions = std::vector<LeaseAction>;
 
 }  // namespace tenure

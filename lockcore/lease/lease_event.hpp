@@ -47,11 +47,13 @@ struct Release {
   std::optional<std::string> data{};  ///< empty text: the record's data is cleared; unset: it is kept
   bool removes{false};                ///< the record is removed instead of marked
 };
-/// Renew now, and change what is written from here on. Only a holder accepts it.
+/// Renew now, and change what is written from here on. Only a holder accepts it; while the work ends, it takes the data
+/// and nothing else. Each is answered: by the Renewed that has its ticket or a later one, or by Recorded.
 struct Renew {
-  std::uint64_t ticket{0};  ///< Renewed has it once a write with all of this was acknowledged; rising
+  std::uint64_t ticket{0};  ///< rising; 0: no answer is wanted
   std::optional<LeaseTiming> timing{};
   std::optional<std::string> data{};  ///< as in Release
+  FencingToken term{};                ///< only for the term with this token; none: for whichever it is
 };
 /// The work of the last term has ended: its callbacks have returned.
 struct WorkEnded {};

@@ -100,6 +100,12 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Release& event)
   handle(now, event::WorkEnded{});
 }
 
+void LeaseMachine::Impl::handle(const Instant& now, const event::Renew& event) {
+  deliver(now, event);
+  const bool refused = core_.changes.ticket() < event.ticket;
+  if (refused) core_.act(action::Recorded{event.ticket, event.ticket, false});
+}
+
 void LeaseMachine::Impl::handle(const Instant& now, const event::WorkEnded& event) {
   if (state() != LeaseState::leading) core_.work.running = false;
   deliver(now, event);

@@ -96,10 +96,15 @@ void MachineCore::noteError(const Instant& now, const StoreError& error) {
   told.errorAt = now;
 }
 
+void MachineCore::answerRenews(std::uint64_t ticket, bool recorded) {
+  if (const auto first = changes.answer(ticket)) act(action::Recorded{*first, ticket, recorded});
+}
+
 void MachineCore::closeTerm(const Instant& now, FencingToken token) {
   candidacy.endTurn(now, token);
   inFlight.reset();
   known.observation.forget();
+  answerRenews(changes.ticket(), false);
   changes.forget();
 }
 

@@ -100,6 +100,8 @@ class MachineCore {
   void publish(const TermState& term);
   void setLeader(const Instant& now, const std::optional<LeaderInfo>& leader);
   void noteError(const Instant& now, const StoreError& error);
+  /// Answers the Renews up to this ticket that were not answered yet.
+  void answerRenews(std::uint64_t ticket, bool recorded);
 
   /// Ends the last term, which had this token. What was reported stays, and its work may still run.
   void closeTerm(const Instant& now, FencingToken token);

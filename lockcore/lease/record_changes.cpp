@@ -1,5 +1,7 @@
 #include "record_changes.hpp"
 
+#include <utility>
+
 namespace tenure {
 
 RecordChanges::Wanted& RecordChanges::wanted() {
@@ -23,6 +25,11 @@ void RecordChanges::putInto(WriteRequest& write) const {
   if (!wanted_ || !wanted_->data) return;
   write.record.data = *wanted_->data;
   write.dataRule = DataRule::replace;
+}
+
+std::optional<std::uint64_t> RecordChanges::answer(std::uint64_t ticket) noexcept {
+  if (ticket <= answered_) return std::nullopt;
+  return std::exchange(answered_, ticket) + 1;
 }
 
 void RecordChanges::written(std::uint64_t ticket) {

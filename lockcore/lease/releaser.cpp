@@ -64,6 +64,7 @@ NextRole Releaser::handle(const Instant& now, const WriteAnswer& answer) {
 void Releaser::renewAnswered(const Instant& now, const RequestInFlight& request, const WriteOutcome& outcome) {
   if (const auto* applied = std::get_if<Applied>(&outcome)) {
     term_.renew(core_, now, request.arrived());
+    core_.answerRenews(request.right.ticket, true);
     retry_ = Retry{};
     if (!applied->warning.empty()) core_.log(LogLevel::warn, applied->warning);
   } else if (std::holds_alternative<Conflict>(outcome)) {
@@ -95,6 +96,7 @@ NextRole Releaser::releaseApplied(const Instant& now, const RequestInFlight& req
   if (mayComeBack) core_.log(LogLevel::warn, std::string{mayStillArrive});
   std::optional<LeaseRecord> left;
   if (!core_.removes) {
+    core_.answerRenews(request.right.ticket, true);
     left = core_.ownRecord(request.version, term_.right.token);
     left->released = true;
   }
@@ -128,6 +130,7 @@ NextRole Releaser::releaseConflict(const Instant& now, const Conflict& conflict)
     }
   }
   const bool marked = own && current->released;
+  if (marked && core_.changes.areIn(*current)) core_.answerRenews(core_.changes.ticket(), true);
   const bool arrived = marked || (core_.removes && !current);
   return released(now, arrived ? ReleaseResult::released : ReleaseResult::notHeld, &current);
 }

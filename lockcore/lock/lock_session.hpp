@@ -115,6 +115,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void take(const LeaseNotice& notice);
   void on(const action::Elected& elected);
   void on(const action::Renewed& renewed);
+  void on(const action::Recorded& /*the end of the lock tells the same*/) {}
   void on(const action::InDoubt& doubt);
   void on(const action::Revoked& revoked);
   void on(const action::LeaderChanged&) {}

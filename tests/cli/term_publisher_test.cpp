@@ -33,7 +33,7 @@ class TermPublisherTest : public ::testing::Test {
  protected:
   [[nodiscard]] Leadership term(FencingToken token) const {
     return Leadership{std::make_shared<TermHandle>("lease", "holder", token, cell_, std::weak_ptr<LeaseDriver>{},
-                                                   std::shared_ptr<const Clock>{})};
+                                                   std::shared_ptr<const Clock>{}, nullptr)};
   }
   static LeaseTiming timing() { return LeaseTiming::from({}).value(); }
 

@@ -14,13 +14,14 @@ LeaseRecord releasedWith(const std::string& data, const std::string& version = "
   return record;
 }
 
-/// Reads `record`, which is free, and acquires it; the acquisition is not answered yet.
+/// Answers each read with `record`, which is free, until the acquisition is under way.
 void acquireOver(MachineHarness& m, const LeaseRecord& record) {
-  m.step(event::Start{});
-  const std::string did = m.answerRead(std::optional{record});
-  if (did.find("acquire") == std::string::npos) {
-    ASSERT_EQ(readUntilElse(m, std::optional{record}), "acquire");
+  if (m.state() == LeaseState::idle) m.step(event::Start{});
+  for (int i = 0; m.state() != LeaseState::acquiring && i < 100; ++i) {
+    m.answerRead(std::optional{record});
+    if (m.state() != LeaseState::acquiring) m.toWakeup();
   }
+  ASSERT_EQ(m.state(), LeaseState::acquiring);
 }
 
 std::string dataOf(const MachineHarness& m) { return m.payload() ? m.payload()->data : "none"; }
@@ -47,7 +48,7 @@ TEST(LeaseMachinePayload, dataThatAreGoneAtTheNextLookAreForgotten) {
   held.data = "left";
   m.step(event::Start{});
   m.answerRead(std::optional{held});
-  ASSERT_EQ(readUntilElse(m, std::optional{releasedWith("", "gone-2")}), "acquire");
+  acquireOver(m, releasedWith("", "gone-2"));
   m.answerWrite(Applied{FencingToken{6}});
   EXPECT_EQ(m.payload(), nullptr);
 }
@@ -69,8 +70,7 @@ TEST(LeaseMachinePayload, I8_AnAcquisitionThatAReadBackShowsBringsTheDataOfTheRe
   acquireOver(m, releasedWith("left"));
   LeaseRecord landed = m.written(6);
   landed.data = "left";
-  m.answerWrite(Unknown{transientError()});
-  ASSERT_EQ(m.toWakeup(), "read");
+  ASSERT_EQ(m.answerWrite(Unknown{transientError()}), "read");
   m.answerRead(std::optional{landed});
   ASSERT_EQ(m.elections(), 1U);
   EXPECT_EQ(dataOf(m), "left");
@@ -92,8 +92,7 @@ TEST(LeaseMachinePayload, I8_ALateAcquisitionOfAnAbsentRecordDoesNotBringDataTha
   MachineHarness m;
   m.becomeAcquiring();
   const LeaseRecord landed = m.written(6);
-  m.answerWrite(Unknown{transientError()});
-  ASSERT_EQ(m.toWakeup(), "read");
+  ASSERT_EQ(m.answerWrite(Unknown{transientError()}), "read");
   LeaseRecord others = othersRecord("other-1", 5);
   others.data = "removed since";
   m.answerRead(std::optional{others});
@@ -110,11 +109,10 @@ TEST(LeaseMachinePayload, eachTermIsToldItsOwnData) {
   ASSERT_EQ(dataOf(m), "first");
   m.step(event::StepDown{});
   m.step(event::WorkEnded{});
-  ASSERT_NE(m.answerWrite(Applied{FencingToken{6}}).find("read"), std::string::npos);
+  m.answerWrite(Applied{FencingToken{6}});
   LeaseRecord next = releasedRecord("gone-2", 7);
   next.data = "second";
-  m.answerRead(std::optional{next});
-  ASSERT_EQ(readUntilElse(m, std::optional{next}), "acquire");
+  acquireOver(m, next);
   m.answerWrite(Applied{FencingToken{8}});
   EXPECT_EQ(dataOf(m), "second");
 }

@@ -82,14 +82,18 @@ const std::map<std::pair<std::string, std::string>, Expected>& table() {
       {{"idle", "Stop"}, {"stopped", "unfollow stopped(notHeld)"}},
 
       {{"idle", "Release"}, {"stopped", "unfollow stopped(notHeld)"}},
+      {{"idle", "Renew"}, {"idle", "unrecorded(1)"}},
 
       {{"candidate", "Stop"}, {"stopped", "unfollow stopped(notHeld)"}},
       {{"candidate", "Release"}, {"stopped", "unfollow stopped(notHeld)"}},
       {{"candidate/reading", "Release"}, {"stopped", "unfollow stopped(notHeld)"}},
+      {{"candidate", "Renew"}, {"candidate", "unrecorded(1)"}},
+      {{"candidate/reading", "Renew"}, {"candidate", "unrecorded(1)"}},
       {{"candidate", "StoreHint"}, {"candidate", "read"}},
       {{"candidate/reading", "Stop"}, {"stopped", "unfollow stopped(notHeld)"}},
       {{"candidate/reading", "ReadReply"}, {"candidate", "leader(b#2)"}},
 
+      {{"acquiring", "Renew"}, {"acquiring", "unrecorded(1)"}},
       {{"acquiring", "WriteReply"}, {"leading", "publish(leads) leader(self) elected(1)"}},
 
       {{"leading", "StepDown"}, {"draining", "publish(ends) revoked(steppedDown)"}},
@@ -105,14 +109,21 @@ const std::map<std::pair<std::string, std::string>, Expected>& table() {
       {{"leading/renewing", "WriteReply"}, {"leading", "publish(leads) renewed"}},
       {{"leading/renewing", "TokenSeen"}, {"candidate", "publish(lost) revoked(lost) publish(none) read"}},
 
+      // Renew{1} has no data, and the work ends: nothing of it is taken.
+      {{"draining", "Renew"}, {"draining", "unrecorded(1)"}},
+      {{"draining/renewing", "Renew"}, {"draining", "unrecorded(1)"}},
       {{"draining", "Release"}, {"releasing", "publish(none) release"}},
       {{"draining/renewing", "Release"}, {"releasing", "publish(none)"}},
       {{"draining", "WorkEnded"}, {"releasing", "publish(none) release"}},
       {{"draining/renewing", "WorkEnded"}, {"releasing", "publish(none)"}},  // it waits for the renewal first
       {{"draining/renewing", "WriteReply"}, {"draining", "publish(ends)"}},
 
+      {{"releasing", "Renew"}, {"releasing", "unrecorded(1)"}},
+      {{"releasing/renewing", "Renew"}, {"releasing", "unrecorded(1)"}},
       {{"releasing", "WriteReply"}, {"candidate", "leader(none) read"}},
       {{"releasing/renewing", "WriteReply"}, {"releasing", "release"}},
+
+      {{"stopped", "Renew"}, {"stopped", "unrecorded(1)"}},
   };
   return expected;
 }

@@ -42,6 +42,10 @@ struct Words {
   }
   std::string operator()(const action::Elected& a) const { return "elected(" + toString(a.token) + ")"; }
   std::string operator()(const action::Renewed& a) const { return a.afterDoubt ? "renewed(afterDoubt)" : "renewed"; }
+  std::string operator()(const action::Recorded& a) const {
+    const std::string first = a.first == a.last ? "" : std::to_string(a.first) + "-";
+    return (a.recorded ? "recorded(" : "unrecorded(") + first + std::to_string(a.last) + ")";
+  }
   std::string operator()(const action::InDoubt&) const { return "inDoubt"; }
   std::string operator()(const action::Revoked& a) const { return "revoked(" + std::string{toString(a.reason)} + ")"; }
   std::string operator()(const action::LeaderChanged& a) const { return "leader(" + leaderText(a.leader) + ")"; }

@@ -29,6 +29,9 @@ struct ActionText {
   }
   std::string operator()(const action::Elected& a) const { return "ELECTED " + toString(a.token); }
   std::string operator()(const action::Renewed&) const { return "renewed"; }
+  std::string operator()(const action::Recorded& a) const {
+    return (a.recorded ? "recorded up to " : "not known to be recorded up to ") + std::to_string(a.last);
+  }
   std::string operator()(const action::InDoubt& a) const { return "in doubt: " + a.error.message; }
   std::string operator()(const action::Revoked& a) const {
     return "REVOKED " + std::string{toString(a.reason)} + ": " + a.detail;

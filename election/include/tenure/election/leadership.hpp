@@ -15,6 +15,8 @@ struct TermHandle;  // internal
 
 /// One term of leadership. Copyable; safe to use from any thread and after the term or the elector has ended.
 class Leadership {
+  friend const TermHandle& handleOf(const Leadership& term) noexcept;  // internal
+
  public:
   explicit Leadership(std::shared_ptr<TermHandle> term) noexcept;
 
