@@ -12,6 +12,13 @@ namespace tenure::cli {
 int runCommand(const RunArguments& arguments, const SignalState& signals) {
   const auto config = loadUnshardedOrComplain(arguments.config);
   if (!config) return exitUsage;
+  if (config->options.candidate.mode == CandidateMode::observe) {
+    complain(
+        arguments.config +
+        ": candidate.mode is observe, so this copy would never lead and never run the command; take that line out, "
+        "or see who leads with `tenure status --watch`. Nothing was done");
+    return exitUsage;
+  }
   if (const auto& store = config::typeOf(config->store); store.ofOneProcess) {
     complain("warning: store.type " + store.name +
              " is seen by this process only; another copy would lead at the same time");

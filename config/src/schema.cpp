@@ -39,6 +39,12 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
                 "priority 50 waits one extra lease. A priority never takes the lease from a living leader."},
       wholeNumberCodec(GroupRanges::priority),
       [](auto& config) -> auto& { return config.options.candidate.priority; }));
+  out.push_back(keySpec<CandidateMode>(
+      {.path = "candidate.mode",
+       .about = "Whether this process takes part: compete leads when it can; observe follows whoever leads, never "
+                "leads and writes no record. For groups with one lease."},
+      choiceCodec<CandidateMode>({{"compete", CandidateMode::compete}, {"observe", CandidateMode::observe}}),
+      [](auto& config) -> auto& { return config.options.candidate.mode; }));
 }
 
 /// Computes a key of `lease` that is not set from the ones that are; "not known" if those contradict each other.

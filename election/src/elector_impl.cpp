@@ -55,11 +55,13 @@ void ElectorImpl::connect(std::shared_ptr<Scheduler> scheduler) {
   MachineOptions machine{group_.key(), candidate(), group_.timing()};
   machine.priority = group_.options().candidate.priority;
   machine.data = part_.data;
+  machine.observesOnly = observes();
   machine.displayClock = &wallClockMillisForDisplay;
   LeaseDriver::Options options{std::move(machine), context_->logger,
                                [weak = weak_from_this()](const LeaseNotice& notice) {
                                  if (const auto self = weak.lock()) self->take(notice);
                                }};
+  options.checksSchema = !observes();  // that would create what is missing
   driver_ = std::make_shared<LeaseDriver>(std::move(options), group_.store(), std::move(scheduler), std::move(random_));
   cell_ = driver_->term();
 }
@@ -78,7 +80,9 @@ void ElectorImpl::start(std::optional<LeaseSighting> sighting) {
       throw std::logic_error("LeaderElector: it was stopped; make a new one to start again");
     if (std::exchange(phase_, Phase::started) == Phase::started) return;
   }
-  log(LogLevel::info, personOf(candidate()) + " competes on " + nameOfStore(*group_.store()));
+  log(LogLevel::info, personOf(candidate()) + (observes() ? " follows the leader on " : " competes on ") +
+                          nameOfStore(*group_.store()));
+  if (observes()) return driver_->submit(event::Start{{}, std::move(sighting)});  // others need not see its end
   context_->findLivenessFile(group_.name(), [self = shared_from_this(),
                                              sighting = std::move(sighting)](std::optional<LivenessFile> livenessFile) {
     self->driver_->submit(event::Start{std::move(livenessFile), sighting});

@@ -59,6 +59,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   /// The part of the status that needs no lock.
   [[nodiscard]] ElectorStatus statusWithoutLease() const;
   [[nodiscard]] const std::string& candidate() const noexcept { return context_->candidate; }
+  [[nodiscard]] bool observes() const noexcept { return group_.options().candidate.mode == CandidateMode::observe; }
 
  private:
   enum class Phase { fresh, started, stopping };

@@ -74,6 +74,8 @@ void checkShards(const GroupOptions& options, OptionFaults& faults) {
                       true});
   }
   const bool none = shards.count == 0 && shards.names.empty();
+  if (!none && options.candidate.mode == CandidateMode::observe)
+    faults.push_back({"candidate.mode", "cannot be observe in a group with shards; an observer follows one lease"});
   if (none && shards.maxLeases)
     faults.push_back({"shards.count", "is missing; give it, such as count: 64, or shards.names"});
   checkListInterval(options, faults);

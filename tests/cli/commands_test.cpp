@@ -71,6 +71,18 @@ TEST_F(CommandsTest, ARunOfAGroupWithShardsIsRefusedWithTheWayOut) {
   EXPECT_FALSE(std::filesystem::exists(directory_.file("x.db")));
 }
 
+TEST_F(CommandsTest, ARunThatWouldOnlyObserveIsRefusedWithTheWayOut) {
+  directory_.write("watch.yaml", "group: g\ncandidate: { mode: observe }\nstore: { type: sqlite, path: ./x.db }\n");
+  const std::string file = directory_.file("watch.yaml");
+  EXPECT_EQ(finish({"check", "--config", file}).code, cli::exitOk);
+  const Finished refused = finish({"run", "--config", file, "--", "touch", directory_.file("touched")});
+  EXPECT_EQ(refused.code, cli::exitUsage);
+  EXPECT_NE(refused.errors.find("watch.yaml: candidate.mode is observe"), std::string::npos) << refused.errors;
+  EXPECT_NE(refused.errors.find("tenure status --watch"), std::string::npos) << refused.errors;
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("touched")));
+  EXPECT_FALSE(std::filesystem::exists(directory_.file("x.db")));
+}
+
 TEST_F(CommandsTest, EveryCommandRefusesABadFileBeforeItDoesAnything) {
   directory_.write("bad.yaml", "group: g\n");
   const std::string bad = directory_.file("bad.yaml");

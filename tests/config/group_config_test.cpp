@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 GroupConfig full() {
   GroupConfig config;
   config.options.group = "billing ${not a variable} \"quoted\" # no comment";
-  config.options.candidate = {"web: 1 \xC3\xA9", 7};
+  config.options.candidate = {"web: 1 \xC3\xA9", 7, CandidateMode::observe};
   config.options.lease = {12s, 3s, 20ms, 1500ms, 60s, 30s};
   config.options.onLost = OnLost::terminate;
   config.store = SqliteStoreOptions{"/var/lib/a b/$x.db", false};
@@ -46,6 +46,7 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "candidate:\n"
             "  # id: the host name  (default)\n"
             "  priority: 0\n"
+            "  mode: compete\n"
             "lease:\n"
             "  duration: 10s\n"
             "  # heartbeat: 3333ms  (default: a third of lease.duration)\n"

@@ -24,6 +24,12 @@ enum class OnLost {
 /// Exit code of a process that ends itself because of OnLost::terminate (EX_TEMPFAIL + 5).
 inline constexpr int lostExitCode = 80;
 
+/// Whether a process takes part in an election, or only watches it.
+enum class CandidateMode {
+  compete,  ///< leads when it can
+  observe,  ///< follows whoever leads; never leads, and writes no record
+};
+
 struct CandidateOptions {
   /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and without '#'. 128 random bits
   /// make it unique for each process, so two processes may have the same name. Empty: the host name.
@@ -32,6 +38,8 @@ struct CandidateOptions {
   /// sharded group no candidate waits. There it decides which candidate has one shard more if the shards cannot be
   /// divided equally.
   unsigned priority{0};
+  /// `observe` is for groups with one lease.
+  CandidateMode mode{CandidateMode::compete};
 
   friend bool operator==(const CandidateOptions&, const CandidateOptions&) = default;
 };

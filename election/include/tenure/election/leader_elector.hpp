@@ -33,6 +33,9 @@ struct ElectorStatus {
 /// fork(): in a child process isLeader() is false and fencingToken() is empty. Every other call (also stop() and the
 /// destructor) returns at once and does nothing. The parent is not affected.
 ///
+/// With CandidateMode::observe it never leads: onLeaderChanged and status() tell who does. See LeaderFollower, which is
+/// made for that, for what an observer sees and what it costs.
+///
 /// A moved-from elector may only be destroyed or assigned to.
 class LeaderElector {
  public:
