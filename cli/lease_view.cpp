@@ -10,6 +10,7 @@
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "config/src/duration.hpp"
+#include "election/src/leader_document.hpp"
 #include "output.hpp"
 
 namespace tenure::cli {
@@ -88,6 +89,7 @@ LeaseViewState LeaseView::state() const noexcept {
 LeaseView viewOf(std::string group, std::string store, std::optional<LeaseRecord> record, std::int64_t nowMillis) {
   LeaseView view{std::move(group), std::move(store), std::move(record)};
   view.renewedAgo = milliseconds{view.record && isTimed(*view.record) ? nowMillis - view.record->renewedAtMillis : 0};
+  if (isHeld(view.record)) view.address = addressIn(view.record->data, view.record->token);
   return view;
 }
 
@@ -97,6 +99,7 @@ std::string toTable(const LeaseView& view, bool colours) {
   if (view.record) {
     const LeaseRecord& record = *view.record;
     if (!record.vanished) rows.emplace_back(record.released ? "last leader" : "leader", personOf(record.holder));
+    if (!view.address.empty()) rows.emplace_back("address", view.address);
     rows.emplace_back("fencing token", record.token.isNone() ? "none" : toString(record.token));
     if (!record.vanished) {
       rows.emplace_back("since", timeText(record.acquiredAtMillis));
@@ -131,10 +134,11 @@ std::string toJson(const LeaseView& view) {
   }
   return fmt::format(
       R"({{"group":{},"state":"{}","leader":{},"last_leader":{},"fencing_token":{},"lease_duration_ms":{},)"
-      R"("acquired_at":{},"renewed_at":{},"renewed_ago_ms":{},"record_version":{},"store":{},"warning":{}}})"
+      R"("acquired_at":{},"renewed_at":{},"renewed_ago_ms":{},"record_version":{},"address":{},"store":{},"warning":{}}})"
       "\n",
       jsonString(view.group), toString(view.state()), leads ? holder : "null", leads ? "null" : holder, token, duration,
-      acquired, renewed, ago, version, jsonString(view.store), jsonStringOrNull(view.warning));
+      acquired, renewed, ago, version, jsonStringOrNull(view.address), jsonString(view.store),
+      jsonStringOrNull(view.warning));
 }
 
 }  // namespace tenure::cli

@@ -28,6 +28,7 @@ struct LeaseView {
   /// Time since the last renewal, by the wall clocks of the writer and of this machine. For people; may be negative.
   std::chrono::milliseconds renewedAgo{0};
   std::string warning{};  ///< see LeaseLook
+  std::string address{};  ///< where the present leader says that it can be reached; empty: it says nothing
 
   [[nodiscard]] LeaseViewState state() const noexcept;
 };

@@ -56,7 +56,7 @@ DOORS = {"lockcore/stores/sqlite/src/sidecar/": "sidecar.hpp"}
 HEAVY = {
     "boost/asio": ("lockcore/runtime/", "lockcore/net/", "election/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
     "boost/json": ("lockcore/stores/dynamodb/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/s3/src/",
-                   "tests/", "bench/"),
+                   "election/src/", "tests/", "bench/"),
     "boost/beast": ("lockcore/net/", "cli/fence_proxy/", "examples/", "tests/", "bench/"),
     "openssl/": ("lockcore/net/", "lockcore/aws/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),

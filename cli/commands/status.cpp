@@ -29,7 +29,7 @@ int codeOf(const LeaseView& view) { return view.state() == LeaseViewState::held 
 /// What must differ for a new line to be printed: a mere renewal does not count.
 std::string essence(const LeaseView& view) {
   const std::string who = view.record ? view.record->holder + '#' + toString(view.record->token) : "";
-  return std::to_string(static_cast<int>(view.state())) + who + view.warning;
+  return std::to_string(static_cast<int>(view.state())) + who + view.address + view.warning;
 }
 
 StoreResult<LeaseView> lookAt(const LeaseOfGroup& lease) {

@@ -45,6 +45,15 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
                 "leads and writes no record. For groups with one lease."},
       choiceCodec<CandidateMode>({{"compete", CandidateMode::compete}, {"observe", CandidateMode::observe}}),
       [](auto& config) -> auto& { return config.options.candidate.mode; }));
+  out.push_back(keySpec<std::string>(
+      {.path = "candidate.address",
+       .fallback = "off",
+       .example = "\"10.0.0.5:8080\"",
+       .about = "Where this process can be reached, for those who follow the leader: tenure status shows it, and "
+                "LeaderFollower tells it. A leader writes it into its record right after it was elected."},
+      textCodec("1 to 256 printable characters of ASCII without spaces"),
+      [](auto& config) -> auto& { return config.options.candidate.address; }));
+  out.back().derived = [](const GroupConfig&) { return "off"; };
 }
 
 /// Computes a key of `lease` that is not set from the ones that are; "not known" if those contradict each other.

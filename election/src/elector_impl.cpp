@@ -7,6 +7,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 
+#include "leader_document.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"
@@ -56,6 +57,8 @@ void ElectorImpl::connect(std::shared_ptr<Scheduler> scheduler) {
   machine.priority = group_.options().candidate.priority;
   machine.data = part_.data;
   machine.observesOnly = observes();
+  machine.address = group_.options().candidate.address;
+  machine.addressIn = part_.data.empty() ? &addressIn : nullptr;
   machine.displayClock = &wallClockMillisForDisplay;
   LeaseDriver::Options options{std::move(machine), context_->logger,
                                [weak = weak_from_this()](const LeaseNotice& notice) {

@@ -79,6 +79,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   void on(const action::GaveUp& /*of a lock*/) {}
   void on(const action::Stopped& stopped);
   [[nodiscard]] std::shared_ptr<TermHandle> termOf(const action::Elected& elected);
+  void stateAddress(const TermHandle& term) const;
   [[nodiscard]] std::shared_ptr<TermWatch> watched(const std::shared_ptr<TermHandle>& term) const;
   void watchLostWork(const std::shared_ptr<TermHandle>& term);
   template <class Callback>

@@ -6,6 +6,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "elector_impl.hpp"
+#include "leader_document.hpp"
 
 namespace tenure {
 
@@ -15,6 +16,11 @@ namespace {
 
 constexpr const char* terminationLine =
     "the work still runs as the lease ends: this process ends itself (on_lost: terminate)";
+
+std::string describe(const LeaderInfo& leader) {
+  return "the leader is " + personOf(leader.holder) + " " + withToken(leader.token) +
+         (leader.address.empty() ? "" : ", at " + leader.address);
+}
 
 }  // namespace
 
@@ -45,7 +51,19 @@ void ElectorImpl::on(const action::Elected& elected) {
     term_ = term;
   }
   log(LogLevel::info, "elected with fencing token " + toString(elected.token));
+  stateAddress(*term);
   termLane_->post([self = shared_from_this(), term] { self->runElected(term); });
+}
+
+/// Nothing depends on whether it arrives: the lease matters more than the address.
+void ElectorImpl::stateAddress(const TermHandle& term) const {
+  const std::string& address = group_.options().candidate.address;
+  if (address.empty() || !term.documents) return;
+  const std::optional<std::string> document = withAddress(term.document(), term.token, address);
+  const auto trouble =
+      document ? term.writeDocument(*document, [](bool /*recorded*/) {})
+               : std::optional<std::string>{"the record has data that are not tenure's, and they are left as they are"};
+  if (trouble) log(LogLevel::warn, "the address is not in the record: " + *trouble);
 }
 
 std::shared_ptr<TermWatch> ElectorImpl::watched(const std::shared_ptr<TermHandle>& term) const {
@@ -120,9 +138,7 @@ void ElectorImpl::on(const action::InDoubt& doubt) {
 
 void ElectorImpl::on(const action::LeaderChanged& changed) {
   if (!changed.leader || !changed.leader->self) {
-    log(LogLevel::info,
-        changed.leader ? "the leader is " + personOf(changed.leader->holder) + " " + withToken(changed.leader->token)
-                       : std::string{"nobody leads"});
+    log(LogLevel::info, changed.leader ? describe(*changed.leader) : std::string{"nobody leads"});
   }
   tell(&Listener::onLeaderChanged, LeaderNotice{changed.leader});
 }

@@ -7,6 +7,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "group_ranges.hpp"
+#include "leader_document.hpp"
 
 namespace tenure {
 namespace {
@@ -19,6 +20,9 @@ void checkCandidate(const CandidateOptions& candidate, OptionFaults& faults) {
                       std::to_string(candidate.priority) + " is out of range; allowed is 0 (most preferred) to " +
                           std::to_string(maxPriority),
                       true});
+  }
+  if (!candidate.address.empty() && !isLeaderAddress(candidate.address)) {
+    faults.push_back({"candidate.address", "must be 1 to 256 printable characters of ASCII without spaces"});
   }
 }
 

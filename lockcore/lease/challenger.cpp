@@ -159,7 +159,7 @@ void Challenger::see(const Instant& now, const std::optional<LeaseRecord>& recor
     if (held && lostRaces_ > 0) --lostRaces_;
     drawPoliteness();
   }
-  core_.setLeader(now, held ? std::optional{LeaderInfo{record->holder, record->token, false}} : std::nullopt);
+  core_.setLeader(now, held ? std::optional{core_.leaderOf(*record)} : std::nullopt);
   follow(held ? record : std::nullopt);
 }
 

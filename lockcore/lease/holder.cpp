@@ -17,7 +17,7 @@ void Holder::enter(const Instant& now, std::shared_ptr<const LeasePayload> paylo
   core_.lastStep = now;
   ++core_.told.terms;
   core_.publish(term_.right);
-  core_.setLeader(now, LeaderInfo{core_.options.holder, term_.right.token, true});
+  core_.setLeader(now, LeaderInfo{core_.options.holder, term_.right.token, true, core_.options.address});
   core_.act(action::Elected{term_.right.token, std::move(payload)});
 }
 
@@ -191,8 +191,7 @@ NextRole Holder::endTerm(const Instant& now, nanoseconds stillValid, const std::
     if (undrained) core_.sentVersions.forget();
     if (found != nullptr) {
       const LeaseRecord& theirs = **found;
-      core_.setLeader(now,
-                      theirs.released ? std::nullopt : std::optional{LeaderInfo{theirs.holder, theirs.token, false}});
+      core_.setLeader(now, theirs.released ? std::nullopt : std::optional{core_.leaderOf(theirs)});
     }
     return {next::Stop{undrained ? ReleaseResult::notDrained : ReleaseResult::notHeld}};
   }

@@ -45,6 +45,10 @@ struct MachineOptions {
   bool observesOnly{false};                         ///< never competes
   bool manualHeartbeat{false};                      ///< a holder renews only when Renew asks for it
   std::optional<std::chrono::nanoseconds> poll{};   ///< the expected heartbeat of the holder; unset: as timing says
+  std::string address{};                            ///< of this candidate, for LeaderInfo
+  /// Finds LeaderInfo::address in the data of the record of a term. It depends on nothing else. Null: records have
+  /// none.
+  std::string (*addressIn)(const std::string& data, FencingToken term){nullptr};
   /// Wall-clock milliseconds that records show to people. They are not the input of any decision. Null: zero.
   std::int64_t (*displayClock)() noexcept {nullptr};
 };

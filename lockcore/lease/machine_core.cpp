@@ -114,6 +114,11 @@ std::shared_ptr<const LeaseMemory> MachineCore::memory() const {
                                              sentVersions.all(), known.asReleased, candidacy.turn());
 }
 
+LeaderInfo MachineCore::leaderOf(const LeaseRecord& record) const {
+  const bool some = options.addressIn != nullptr && !record.data.empty();
+  return {record.holder, record.token, false, some ? options.addressIn(record.data, record.token) : std::string{}};
+}
+
 bool MachineCore::wrote(const LeaseRecord& record) const { return isOwn(record) && sentVersions.has(record.version); }
 
 /// True if the store's counter describes a term of this candidate that it knows to be over.

@@ -108,6 +108,8 @@ class MachineCore {
   [[nodiscard]] std::shared_ptr<const LeaseMemory> memory() const;
 
   [[nodiscard]] bool isOwn(const LeaseRecord& record) const { return record.holder == options.holder; }
+  /// The holder of a record of somebody else.
+  [[nodiscard]] LeaderInfo leaderOf(const LeaseRecord& record) const;
   [[nodiscard]] bool wrote(const LeaseRecord& record) const;
   [[nodiscard]] bool leftByOwnTerm(const LeaseRecord& record) const;
   [[nodiscard]] std::int64_t displayTime() const;

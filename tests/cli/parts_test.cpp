@@ -166,6 +166,23 @@ TEST(LeaseView, TableIsForPeople) {
   EXPECT_NE(toTable(viewOf("g", "s", record(), 62'500), true).find("\033[32mheld\033[0m"), std::string::npos);
 }
 
+TEST(LeaseView, TheAddressIsThatOfThePresentTerm) {
+  LeaseRecord states = record();
+  states.data = R"({"tenure":1,"term":42,"address":"10.0.0.5:8080"})";
+  const LeaseView view = viewOf("g", "s", states, 62'500);
+  EXPECT_NE(toTable(view, false).find("\naddress        10.0.0.5:8080\n"), std::string::npos);
+  EXPECT_NE(toJson(view).find(R"("address":"10.0.0.5:8080")"), std::string::npos);
+  LeaseRecord older = states;
+  older.token = FencingToken{43};
+  LeaseRecord released = states;
+  released.released = true;
+  LeaseRecord foreign = states;
+  foreign.data = "10.0.0.5:8080";
+  for (const LeaseRecord& none : {older, released, foreign}) {
+    EXPECT_EQ(viewOf("g", "s", none, 62'500).address, "");
+  }
+}
+
 TEST(LeaseView, WhatTheWriterDidNotTellIsNotMadeUp) {
   LeaseRecord java = record();
   java.acquiredAtMillis = java.renewedAtMillis = 0;
@@ -187,12 +204,12 @@ TEST(LeaseView, JsonHasStableKeys) {
       R"({"group":"g","state":"held","leader":{"name":"alice \"x\"","incarnation":"0123456789abcdef0123456789abcdef",)"
       R"("id":"alice \"x\"#0123456789abcdef0123456789abcdef"},"last_leader":null,"fencing_token":42,)"
       R"("lease_duration_ms":10000,"acquired_at":"1970-01-01T00:00:01.000Z","renewed_at":"1970-01-01T00:01:01.000Z",)"
-      R"("renewed_ago_ms":1500,"record_version":"a-version","store":"sqlite x.db","warning":null})"
+      R"("renewed_ago_ms":1500,"record_version":"a-version","address":null,"store":"sqlite x.db","warning":null})"
       "\n");
   EXPECT_EQ(toJson(viewOf("g", "s", std::nullopt, 5)),
             R"({"group":"g","state":"none","leader":null,"last_leader":null,"fencing_token":null,)"
             R"("lease_duration_ms":null,"acquired_at":null,"renewed_at":null,"renewed_ago_ms":null,)"
-            R"("record_version":null,"store":"s","warning":null})"
+            R"("record_version":null,"address":null,"store":"s","warning":null})"
             "\n");
 }
 

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 GroupConfig full() {
   GroupConfig config;
   config.options.group = "billing ${not a variable} \"quoted\" # no comment";
-  config.options.candidate = {"web: 1 \xC3\xA9", 7, CandidateMode::observe};
+  config.options.candidate = {"web: 1 \xC3\xA9", 7, CandidateMode::observe, "[::1]:8080"};
   config.options.lease = {12s, 3s, 20ms, 1500ms, 60s, 30s};
   config.options.onLost = OnLost::terminate;
   config.store = SqliteStoreOptions{"/var/lib/a b/$x.db", false};
@@ -47,6 +47,7 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "  # id: the host name  (default)\n"
             "  priority: 0\n"
             "  mode: compete\n"
+            "  # address: off  (default)\n"
             "lease:\n"
             "  duration: 10s\n"
             "  # heartbeat: 3333ms  (default: a third of lease.duration)\n"
@@ -93,6 +94,8 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   };
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.group = "x"; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.candidate.id = "x"; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.options.candidate.mode = CandidateMode::compete; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.options.candidate.address.clear(); }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.lease.heartbeat.reset(); }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.onLost = OnLost::callback; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreOptions{}; }));

@@ -166,13 +166,13 @@ std::set<std::string> keysAtFault(const GroupConfig& config) {
 
 TEST(Reference, FaultsOfTheOptionsHaveKeys) {
   GroupConfig config;
-  config.options = {.candidate = {"#", 51, CandidateMode::observe}, .lease = {1ms, 1ms, -1ms, -1ms, -1ms, 1ms}};
+  config.options = {.candidate = {"#", 51, CandidateMode::observe, "a b"}, .lease = {1ms, 1ms, -1ms, -1ms, -1ms, 1ms}};
   config.options.shards = {10'001, {"a/b"}, 0, 1ms};
   EXPECT_EQ(keysAtFault(config),
-            (std::set<std::string>{"group", "candidate.id", "candidate.priority", "candidate.mode", "lease.duration",
-                                   "lease.heartbeat", "lease.guard", "lease.stop_margin", "lease.drain_timeout",
-                                   "lease.progress_timeout", "shards.count", "shards.names", "shards.max_leases",
-                                   "shards.list_interval", "store.path"}));
+            (std::set<std::string>{"group", "candidate.id", "candidate.priority", "candidate.mode", "candidate.address",
+                                   "lease.duration", "lease.heartbeat", "lease.guard", "lease.stop_margin",
+                                   "lease.drain_timeout", "lease.progress_timeout", "shards.count", "shards.names",
+                                   "shards.max_leases", "shards.list_interval", "store.path"}));
   DynamoDbStoreOptions table{.table = "", .partitionKey = "", .sortKey = "data", .sortKeyValue = "", .region = "A B"};
   table.endpoint = "x";
   table.ttlAttribute = "data";

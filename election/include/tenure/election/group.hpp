@@ -40,6 +40,11 @@ struct CandidateOptions {
   unsigned priority{0};
   /// `observe` is for groups with one lease.
   CandidateMode mode{CandidateMode::compete};
+  /// Where this process can be reached, for those who follow the leader (LeaderInfo::address), such as
+  /// `10.0.0.5:8080`. 1 to 256 printable characters of ASCII without spaces; nothing interprets them. A leader that has
+  /// one writes it into its record with one renewal right after it was elected; in a sharded group, into that of each
+  /// shard. Empty: it states none.
+  std::string address{};
 
   friend bool operator==(const CandidateOptions&, const CandidateOptions&) = default;
 };

@@ -25,7 +25,7 @@ namespace tenure {
 /// Threads, fork() and moved-from objects: as for LeaderElector.
 class LeaderFollower {
  public:
-  /// Called with what the first look shows, and at each change: another holder, another term, nobody. Empty: nobody
+  /// Called with what the first look shows, and at each change: another holder, term or address, nobody. Empty: nobody
   /// leads. One call at a time, in order, on the runtime's executor; it may block. Exceptions are logged.
   using Callback = std::function<void(const std::optional<LeaderInfo>&)>;
 

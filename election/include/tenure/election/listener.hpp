@@ -43,7 +43,8 @@ struct Listener {
   std::function<void(const Doubt&)> onInDoubt{};
   /// Called for acknowledged renewals. If several came while an earlier call was running, only one of them is reported.
   std::function<void(const Renewal&)> onRenewed{};
-  /// As far as this candidate sees, the leader has changed: to another candidate, to this candidate, or to nobody.
+  /// As far as this candidate sees, the leader has changed: to another candidate, to this candidate, or to nobody. Also
+  /// called when it states another address (LeaderInfo::address).
   std::function<void(const std::optional<LeaderInfo>&)> onLeaderChanged{};
 };
 

@@ -85,6 +85,9 @@ struct LeaderInfo {
   std::string holder;  ///< the text in the record; nameOf() gives the part for people
   FencingToken token;
   bool self{false};  ///< this candidate
+  /// Where the leader of an election can be reached, as it states it (CandidateOptions::address). Empty: it states
+  /// nothing, or has not yet: its first renewal tells it.
+  std::string address{};
 
   friend bool operator==(const LeaderInfo&, const LeaderInfo&) = default;
 };

@@ -1,0 +1,151 @@
+// The address that a leader states: in the document of its record, and before those who follow it.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include <tenure/election/leader_follower.hpp>
+
+#include "election/src/leader_document.hpp"
+#include "election/src/term_handle.hpp"
+#include "election/stage.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::string stated = R"({"tenure":1,"term":1,"address":"10.0.0.5:8080"})";
+
+Adjust at(const std::string& address) {
+  return [address](GroupOptions& options) { options.candidate.address = address; };
+}
+
+TEST(LeaderDocument, theAddressCountsForItsTermOnly) {
+  EXPECT_EQ(addressIn(stated, FencingToken{1}), "10.0.0.5:8080");
+  EXPECT_EQ(addressIn(stated, FencingToken{2}), "");
+  EXPECT_EQ(addressIn("", FencingToken{1}), "");
+}
+
+TEST(LeaderDocument, isMadeOfNothingAndKeepsWhatOthersPutThere) {
+  EXPECT_EQ(withAddress("", FencingToken{1}, "10.0.0.5:8080"), stated);
+  const std::string more = R"({"tenure":1,"jobs":{"a":[1,2]},"term":1,"address":"x"})";
+  EXPECT_EQ(withAddress(more, FencingToken{7}, "y"), R"({"tenure":1,"jobs":{"a":[1,2]},"term":7,"address":"y"})");
+}
+
+TEST(LeaderDocument, dataOfOthersAreLeftAlone) {
+  for (const std::string& data : {std::string{"text"}, std::string{"[]"}, std::string{"{}"}, std::string{"{\"tenure\""},
+                                  std::string{R"({"tenure":2,"term":1,"address":"x"})"},
+                                  std::string{R"({"tenure":"1","term":1,"address":"x"})"}, std::string(9'000, '[')}) {
+    EXPECT_EQ(addressIn(data, FencingToken{1}), "") << data.substr(0, 40);
+    EXPECT_EQ(withAddress(data, FencingToken{1}, "x"), std::nullopt) << data.substr(0, 40);
+  }
+}
+
+TEST(LeaderDocument, anAddressThatNoLeaderCouldStateIsNone) {
+  for (const std::string& member :
+       {std::string{"7"}, std::string{"\"\""}, std::string{"\"a b\""}, std::string{"\"\\u001b[2J\""},
+        '"' + std::string(257, 'x') + '"', std::string{"\"x\",\"term\":\"1\""}}) {
+    EXPECT_EQ(addressIn(R"({"tenure":1,"term":1,"address":)" + member + "}", FencingToken{1}), "") << member;
+  }
+}
+
+class Addresses : public testing::Test {
+ protected:
+  [[nodiscard]] static std::string addressOf(const std::optional<LeaderInfo>& leader) {
+    return leader ? leader->address : "nobody leads";
+  }
+  /// An elector that only watches, and the addresses that it was told.
+  [[nodiscard]] Candidate watcher() {
+    Listener listener;
+    listener.onLeaderChanged = [this](const std::optional<LeaderInfo>& leader) { told_.push_back(addressOf(leader)); };
+    Candidate made = stage_.candidateWith(
+        "w", std::move(listener), [](GroupOptions& options) { options.candidate.mode = CandidateMode::observe; });
+    made->start();
+    stage_.settle();
+    return made;
+  }
+
+  Stage stage_;
+  std::vector<std::string> told_;
+};
+
+TEST_F(Addresses, aLeaderStatesItsAddressWithOneRenewalAtOnce) {
+  const Candidate a = stage_.leader("a", at("10.0.0.5:8080"));
+  EXPECT_EQ(a.store->calls(Operation::renew), 1U);
+  EXPECT_EQ(stage_.stored()->data, stated);
+  EXPECT_EQ(handleOf(a.record->term()).document(), stated);
+  EXPECT_EQ(a->status().lease.leader->address, "10.0.0.5:8080");
+  stage_.advance(10s);
+  EXPECT_EQ(stage_.stored()->data, stated);
+}
+
+TEST_F(Addresses, aLeaderWithoutOneWritesNothingMore) {
+  const Candidate a = stage_.leader("a");
+  EXPECT_EQ(a.store->calls(Operation::renew), 0U);
+  EXPECT_EQ(stage_.stored()->data, "");
+}
+
+TEST_F(Addresses, areToldToThoseWhoFollow) {
+  const Candidate w = watcher();
+  const Candidate a = stage_.leader("a", at("10.0.0.5:8080"));
+  stage_.advance(2s);
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.back(), "10.0.0.5:8080");
+  EXPECT_LE(std::count(told_.begin(), told_.end(), "10.0.0.5:8080"), 1) << "renewals are no changes";
+  EXPECT_EQ(addressOf(w->status().lease.leader), "10.0.0.5:8080");
+  EXPECT_TRUE(stage_.logged(", at 10.0.0.5:8080"));
+}
+
+TEST_F(Addresses, aSuccessorDoesNotInheritIt) {
+  const Candidate w = watcher();
+  const Candidate a = stage_.leader("a", at("10.0.0.5:8080"));
+  stage_.stop(a);
+  const Candidate b = stage_.leader("b");
+  stage_.advance(2s);
+  EXPECT_EQ(stage_.stored()->data, stated) << "nobody clears it";
+  EXPECT_EQ(addressOf(w->status().lease.leader), "");
+  stage_.stop(b);
+  const Candidate c = stage_.leader("c", at("[::1]:80"));
+  stage_.advance(2s);
+  EXPECT_EQ(addressOf(w->status().lease.leader), "[::1]:80");
+  EXPECT_EQ(stage_.stored()->data, R"({"tenure":1,"term":3,"address":"[::1]:80"})");
+}
+
+TEST_F(Addresses, dataOfOthersStayAndTheLeaderLeads) {
+  WriteRequest foreign{stage_.key, WriteRequest::Purpose::acquire, {}, {}};
+  foreign.record.holder = "java";
+  foreign.record.version = RecordVersion{"v"};
+  foreign.record.leaseDuration = 3s;
+  foreign.record.data = "theirs";
+  stage_.memory->write(foreign, {}, [](const WriteOutcome&) {});
+  const Candidate a = stage_.leader("a", at("10.0.0.5:8080"));
+  EXPECT_EQ(stage_.stored()->data, "theirs");
+  EXPECT_TRUE(stage_.logged("the address is not in the record"));
+  EXPECT_TRUE(a->isLeader());
+}
+
+TEST_F(Addresses, I8_aRenewalWithTheAddressThatIsNotAnsweredIsRepeatedAndTheTermGoesOn) {
+  Candidate a = stage_.candidate("a", at("10.0.0.5:8080"));
+  a.store->set(Operation::renew, Fault::unknownLost);
+  a->start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return a->isLeader(); }));
+  stage_.advance(500ms);
+  EXPECT_EQ(stage_.stored()->data, "");
+  a.store->set(Operation::renew, Fault::none);
+  stage_.advance(2s);
+  EXPECT_EQ(stage_.stored()->data, stated);
+  EXPECT_TRUE(a->isLeader());
+}
+
+TEST_F(Addresses, thatAreNoneAreRefused) {
+  for (const std::string& address :
+       {std::string{"a b"}, std::string{"a\n"}, std::string{"\xC3\xBC"}, std::string(257, 'x')}) {
+    const auto group = Group::make({.group = "g", .candidate = {.address = address}}, stage_.memory);
+    ASSERT_FALSE(group) << address;
+    EXPECT_EQ(group.error().front().field, "candidate.address");
+  }
+  EXPECT_TRUE(Group::make({.group = "g", .candidate = {.address = std::string(256, 'x')}}, stage_.memory));
+}
+
+}  // namespace
+}  // namespace tenure::test
