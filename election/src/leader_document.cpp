@@ -52,7 +52,9 @@ std::optional<std::string> withAddress(const std::string& data, FencingToken ter
   if (!document) return std::nullopt;
   (*document)["term"] = numberOf(term);
   (*document)["address"] = address;
-  return json::serialize(*document);
+  std::string text = json::serialize(*document);
+  if (!parsed(text)) return std::nullopt;  // a number of theirs is too great to be written again
+  return text;
 }
 
 }  // namespace tenure

@@ -108,7 +108,7 @@ std::optional<NextRole> Challenger::adoptOwnAcquire(const Instant& now, const Le
 
 void Challenger::keepPayload(const std::optional<LeaseRecord>& record) {
   const bool none = !record || (record->data.empty() && record->attributes.empty());
-  if (none) return payload_.reset();
+  if (none || core_.options.observesOnly) return payload_.reset();
   if (payload_ && payload_->data == record->data && payload_->attributes == record->attributes) return;
   payload_ = std::make_unique<const LeasePayload>(LeasePayload{record->data, record->attributes});
 }
