@@ -11,17 +11,17 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t longestAddress = 256;
-constexpr std::int64_t version = 1;
+constexpr std::int64_t documentVersion = 1;
 
 /// Empty: not a document of this version.
 std::optional<json::object> parsed(const std::string& data) {
-  if (data.empty()) return json::object{{"tenure", version}};
+  if (data.empty()) return json::object{{"tenure", documentVersion}};
   json::error_code unreadable;
   json::value value = json::parse(data, unreadable);
   if (unreadable || !value.is_object()) return std::nullopt;
   json::object& document = value.get_object();
   const json::value* stated = document.if_contains("tenure");
-  if (stated == nullptr || !stated->is_int64() || stated->get_int64() != version) return std::nullopt;
+  if (stated == nullptr || !stated->is_int64() || stated->get_int64() != documentVersion) return std::nullopt;
   return std::move(document);
 }
 
