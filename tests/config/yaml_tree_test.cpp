@@ -132,6 +132,7 @@ TEST(SourceText, FindsControlCharactersAndTabsThatIndent) {
   EXPECT_EQ(textFault("a: \x04"), "1:4 the control character 0x04 is not allowed; remove it");
   EXPECT_EQ(textFault("a:\n\tb: c\n"), "2:1 a tab indents this line; indent with spaces");
   EXPECT_EQ(textFault("a:\n  \tb: c\n"), "2:3 a tab indents this line; indent with spaces");
+  EXPECT_EQ(textFault("a: b\nc:\td\n"), "none");
   EXPECT_EQ(textFault("a: b\t# c\n\t\n\t# d\n"), "none");
 }
 

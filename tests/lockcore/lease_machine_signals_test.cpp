@@ -144,6 +144,16 @@ TEST(Priorities, aLowerOneWaitsLongerByTwoPercentOfTheLeaseForEachStep) {
   }
 }
 
+TEST(Priorities, holdForALeaseThatWasSeenToBeFreeBeforeTheStart) {
+  MachineHarness m{tenSecondLease(), 50};
+  const Instant seen = m.now;
+  m.step(event::Start{.sighting = LeaseSighting{releasedRecord(), seen}});
+  EXPECT_EQ(m.toWakeup(), "read");
+  m.answerRead(std::optional{releasedRecord()});
+  EXPECT_EQ(readUntilElse(m, releasedRecord()), "acquire");
+  EXPECT_GE(elapsedForChallenger(seen, m.now), 10s);
+}
+
 // ---- no request without a pause, no list without an end ----
 
 LeaseOptions shortestLease() {
