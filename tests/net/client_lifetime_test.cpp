@@ -1,6 +1,10 @@
 // Handlers are called exactly once, whoever ends the client and when.
 #include <atomic>
+#include <fcntl.h>
 #include <latch>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <thread>
 #include <vector>
 
@@ -13,6 +17,47 @@ namespace tenure::test {
 namespace {
 
 using net::HttpClient;
+
+struct Sockets {
+  int toServer{0};
+  int inherited{0};    ///< of those: a child process would have it too
+  int unconnected{0};  ///< neither connected nor listening
+};
+
+Sockets socketsTo(std::uint16_t port) {
+  Sockets found;
+  rlimit most{};
+  getrlimit(RLIMIT_NOFILE, &most);
+  for (int fd = 0; fd < static_cast<int>(std::min<rlim_t>(most.rlim_cur, 4096)); ++fd) {
+    int type = 0, domain = 0, listens = 0;
+    socklen_t size = sizeof type;
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) continue;
+    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size);
+    if (domain != AF_INET || listens != 0) continue;
+    sockaddr_in peer{};
+    size = sizeof peer;
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0) {
+      ++found.unconnected;
+    } else if (ntohs(peer.sin_port) == port) {
+      ++found.toServer;
+      if ((fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0) ++found.inherited;
+    }
+  }
+  return found;
+}
+
+TEST(HttpLifetime, aConnectionIsOneDescriptorThatNoChildInherits) {
+  TestServer server{echo};
+  const Sockets before = socketsTo(server.port());
+  const auto client = HttpClient::make({.maxConnections = 1});
+  auto call = start(*client, plainAt(server.port()), {}, 20s);
+  ASSERT_TRUE(await(call));
+  const Sockets now = socketsTo(server.port());
+  EXPECT_EQ(now.toServer, 1);
+  EXPECT_EQ(now.inherited, 0);
+  EXPECT_EQ(now.unconnected, before.unconnected);
+}
 
 TEST(HttpLifetime, cancelsWhatIsUnderWay) {
   TestServer server{[](Peer& peer) {
