@@ -90,6 +90,19 @@ TEST_F(JobRunTest, JobWhoseTimeIsOverIsKilledAndNotWokenBefore) {
   EXPECT_TRUE(run.wasStopped()) << "this was no end of its own accord";
 }
 
+// By then the numbers of its processes may be those of others.
+TEST_F(JobRunTest, AGuardsSuccessorIsNotGivenAJobThatIsOver) {
+  JobRun& run = runTidyJob();
+  run.stop("the test says so");
+  EXPECT_EQ(endOf(run, began_), tidyExit);
+  run_.reset();
+  ASSERT_EQ(kill(guard_.id(), SIGKILL), 0);
+  std::string why;
+  ASSERT_TRUE(guard_.replace(why)) << why;
+  pollfd answer{guard_.control(), POLLIN, 0};
+  EXPECT_EQ(poll(&answer, 1, 300), 0) << "it was given a job, because it answers";
+}
+
 /// With a guard that answers when the test wants it to.
 class BarrierTest : public JobRunTest {
  protected:
