@@ -226,6 +226,7 @@ TEST(LockView, JsonTellsWhenALockWasAcquiredAndRenewedOrNull) {
 
 TEST(Output, JsonStringsAreEscaped) {
   EXPECT_EQ(jsonString("a\"\\\n\t\r\x01 ü"), "\"a\\\"\\\\\\n\\t\\r\\u0001 ü\"");
+  EXPECT_EQ(jsonString("\xE2\x82\xAC \xF0\x9F\x98\x80"), "\"\xE2\x82\xAC \xF0\x9F\x98\x80\"") << "three and four bytes";
   EXPECT_EQ(jsonString("a\xFF\xC3z"), "\"a\xEF\xBF\xBD\xEF\xBF\xBDz\"") << "bytes that are no UTF-8";
 }
 
