@@ -75,14 +75,21 @@ elseif(CASE STREQUAL "pkg_config")
   run("linking with pkg-config's flags" "${COMPILER}" "${dir}/main.o" -o "${dir}/consumer" ${flags})
   run("running the consumer" "${dir}/consumer")
 
-elseif(CASE STREQUAL "add_subdirectory")
+elseif(CASE MATCHES "^add_subdirectory")
   # Shared libraries here, static ones in the installed tree; without the DynamoDB store and PostgreSQL here, with them there.
-  build_consumer("${SCRATCH}/add_subdirectory" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DBUILD_SHARED_LIBS=ON
-    -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF -DTENURE_UNITY=ON -DTENURE_INSTALL=ON)
+  set(install OFF)
+  if(CASE STREQUAL "add_subdirectory_installed")
+    set(install ON)
+  endif()
+  build_consumer("${SCRATCH}/${CASE}" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DBUILD_SHARED_LIBS=ON
+    -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF -DTENURE_UNITY=ON "-DTENURE_INSTALL=${install}")
+  if(NOT install)
+    return()
+  endif()
   # Installed to a prefix of one's own, they find one another there.
   set(private "${SCRATCH}/private")
   file(REMOVE_RECURSE "${private}")
-  run("installing" "${CMAKE_COMMAND}" --install "${SCRATCH}/add_subdirectory" --config "${CONFIG}" --prefix "${private}")
+  run("installing" "${CMAKE_COMMAND}" --install "${SCRATCH}/${CASE}" --config "${CONFIG}" --prefix "${private}")
   unset(ENV{LD_LIBRARY_PATH})
   file(GLOB_RECURSE libraries "${private}/libtenure_*.so")
   list(LENGTH libraries count)
