@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over our .cpp files, fast: in parallel, only what changed, and several files at a time.
 
-Most of clang-tidy's time goes into the headers. So files with the same flags are put into one batch, which reads the
-headers once. Some files cannot share a batch, for example if both have a function of one name in an anonymous namespace.
-The errors of the batch name them, and they go into another batch. A clean file is checked again only when the file, one of its headers (as ninja knows
-them), its flags or .clang-tidy have changed.
+Most of clang-tidy's time goes into the headers. So many files are put into one batch, which reads the headers once, with
+the flags of all of them. Some files cannot share a batch, for example if both have a function of one name in an anonymous
+namespace. The names at the beginning of a line tell most of them before. The errors of the batch name the others, which
+then go into another batch. A clean file is checked again only when the file, one of its headers (as ninja knows them), its
+flags or .clang-tidy have changed.
 """
 
 import argparse
@@ -19,11 +20,17 @@ import subprocess
 import sys
 
 TOOL = "clang-tidy-14"
-BATCH_LINES = 3000
-BATCH_FILES = 16
+BATCH_LINES = 4000
+BATCH_FILES = 28
 # Batches include the .cpp files, so clang-tidy takes those for headers.
 HEADER_FILTER = r"/(lockcore|election|adapters|config|cli|tests|examples|bench)/.*\.(hpp|cpp)$"
 UNITY_INCLUDE = re.compile(r'^#include "(?P<file>[^"]+\.cpp)"', re.MULTILINE)
+NAMESPACE = re.compile(r"^namespace (?P<name>[\w:]+) \{", re.MULTILINE)
+ANONYMOUS = re.compile(r"^namespace \{$(?P<content>.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
+# What begins in the first column: a function, a constant, a type. clang-format puts all that is within one further right.
+DEFINED = re.compile(r"^(?:(?:struct|class|enum class|enum|using) (?P<type>\w+)\b(?!::)|"
+                     r"(?!static_assert)[\w\[][^(=;{}\n]*?\b(?P<name>\w+)(?:\(| =|\{))", re.MULTILINE)
+ALIAS = re.compile(r"^using (?P<scope>[\w:]+)::(?P<name>\w+);", re.MULTILINE)
 FINDING = re.compile(r"^(?P<file>[^\s:][^:]*):\d+:\d+: (?:fatal )?(?:error|warning): ")
 
 
@@ -37,7 +44,20 @@ class Unit:
         self.flags = self.relevant(arguments)
         self.output = entry.get("output") or self.output_of(arguments)
         self.lines = 0
+        self.names = {}
+        self.is_program = False
         self.key = None
+
+    def read(self):
+        text = pathlib.Path(self.path).read_text(errors="replace")
+        self.lines = text.count("\n")
+        self.names = names_in(text)
+        self.is_program = re.search(r"^int main\(", text, re.MULTILINE) is not None
+
+    def included(self, main):
+        """The line that puts it into a batch, where its function main() needs a name that no other program has."""
+        line = f'#include "{self.path}"  // NOLINT\n'
+        return f"#define main {main}  // NOLINT\n{line}#undef main\n" if self.is_program else line
 
     @staticmethod
     def relevant(arguments):
@@ -46,7 +66,9 @@ class Unit:
         rest = iter(arguments)
         for argument in rest:
             if argument in ("-I", "-isystem", "-D", "-include", "-idirafter"):
-                flags += [argument, next(rest, "")]
+                flag = argument + next(rest, "")
+                if not flag.endswith("/cmake_pch.hxx"):  # it changes nothing but the time
+                    flags.append(flag)
             elif argument.startswith(("-I", "-D", "-std=", "-isystem", "-pthread")):
                 flags.append(argument)
         return tuple(flags)
@@ -54,6 +76,53 @@ class Unit:
     @staticmethod
     def output_of(arguments):
         return arguments[arguments.index("-o") + 1] if "-o" in arguments else None
+
+
+def names_in(text):
+    """What two files of a batch must not both have: (namespace, name) -> what it stands for, if that may be said twice."""
+    within = NAMESPACE.search(text)
+    scope = within["name"] if within else ""
+    names = {(scope, match["name"]): match["scope"] for match in ALIAS.finditer(text)}
+    for part in ANONYMOUS.finditer(text):
+        for match in DEFINED.finditer(part["content"]):
+            names.setdefault((scope, match["type"] or match["name"]), None)
+    return names
+
+
+class Batch:
+    """Files that one run of clang-tidy reads. No two public headers have one name, so each file may see those of all. A macro
+    that one file has is defined for all, so two must not give it two values."""
+
+    def __init__(self):
+        self.units = []
+        self.lines = 0
+        self.names = {}
+        self.macros = {}
+
+    @staticmethod
+    def private(flags):
+        return {flag for flag in flags if not flag.startswith(("-D", "-isystem")) and not flag.endswith("/include")}
+
+    @staticmethod
+    def macros_of(flags):
+        return dict(flag[2:].partition("=")[::2] for flag in flags if flag.startswith("-D"))
+
+    def takes(self, unit):
+        if not self.units:
+            return True
+        if len(self.units) == BATCH_FILES or self.lines + unit.lines > BATCH_LINES:
+            return False
+        if self.private(self.units[0].flags) != self.private(unit.flags):
+            return False
+        if any(self.macros.get(name, value) != value for name, value in self.macros_of(unit.flags).items()):
+            return False
+        return all(name not in self.names or (what and what == self.names[name]) for name, what in unit.names.items())
+
+    def add(self, unit):
+        self.units.append(unit)
+        self.lines += unit.lines
+        self.names.update(unit.names)
+        self.macros.update(self.macros_of(unit.flags))
 
 
 class Fingerprints:
@@ -114,7 +183,7 @@ def set_keys(units, root, build):
     version = subprocess.run([TOOL, "--version"], capture_output=True, text=True, check=True).stdout
     common = version + (root / ".clang-tidy").read_text() + pathlib.Path(__file__).read_text()
     for unit in units:
-        unit.lines = pathlib.Path(unit.path).read_text(errors="replace").count("\n")
+        unit.read()
         headers = dependencies.get(unit.output)
         if headers is None:
             continue  # never compiled: nothing is known of its headers
@@ -125,19 +194,16 @@ def set_keys(units, root, build):
 
 def batches_of(units):
     batches = []
-    by_flags = {}
     for unit in units:
-        by_flags.setdefault(unit.flags, []).append(unit)
-    for group in by_flags.values():
-        batch, lines = [], 0
-        for unit in group:
-            if batch and (lines + unit.lines > BATCH_LINES or len(batch) == BATCH_FILES):
-                batches.append(batch)
-                batch, lines = [], 0
-            batch.append(unit)
-            lines += unit.lines
-        batches.append(batch)
-    return sorted(batches, key=lambda b: -sum(u.lines for u in b))  # the long ones first, so that all jobs end at about the same time
+        for batch in batches:
+            if batch.takes(unit):
+                break
+        else:
+            batch = Batch()
+            batches.append(batch)
+        batch.add(unit)
+    batches.sort(key=lambda b: -b.lines)  # the long ones first, so that all jobs end at about the same time
+    return [batch.units for batch in batches]
 
 
 class Runner:
@@ -153,13 +219,14 @@ class Runner:
         if len(batch) == 1:
             source = batch[0].path
         else:
-            names = "".join(f'#include "{unit.path}"  // NOLINT\n' for unit in batch)
-            source = self.scratch / (hashlib.sha256(names.encode()).hexdigest()[:16] + ".cpp")
-            source.write_text(names)
+            text = "".join(unit.included(f"main{number}") for number, unit in enumerate(batch))
+            source = self.scratch / (hashlib.sha256(text.encode()).hexdigest()[:16] + ".cpp")
+            source.write_text(text)
         command = [TOOL, "--quiet", f"--config-file={self.root / '.clang-tidy'}", f"--header-filter={HEADER_FILTER}"]
         if checks:
             command.append(f"--checks={checks}")
-        command += [str(source), "--", *batch[0].flags, "-ferror-limit=0", "-Wno-everything"]
+        flags = dict.fromkeys(flag for unit in batch for flag in unit.flags)  # each once, in order
+        command += [str(source), "--", *flags, "-ferror-limit=0", "-Wno-everything"]
         done = subprocess.run(command, capture_output=True, text=True, cwd=self.root)
         return done.returncode, [l for l in done.stdout.splitlines() if l.strip()], done.stderr
 

@@ -10,6 +10,9 @@ import tempfile
 import unittest
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TREE / "scripts"))
+
+import tidy  # noqa: E402
 
 
 class Tidy(unittest.TestCase):
@@ -21,16 +24,17 @@ class Tidy(unittest.TestCase):
         (self.root / "build").mkdir()
         shutil.copy(TREE / ".clang-tidy", self.root)
 
-    def write(self, files):
+    def write(self, files, own_include=False):
         for name, text in files.items():
             (self.root / "lockcore" / name).write_text(text)
         sources = sorted((self.root / "lockcore").glob("*.cpp"))
-        rule = ["rule cxx", "  command = g++ -std=c++20 -MD -MF $out.d -c $in -o $out", "  depfile = $out.d",
+        flags = {s: f"-std=c++20 -I {self.root / s.stem / 'include'}" if own_include else "-std=c++20" for s in sources}
+        rule = ["rule cxx", "  command = g++ $flags -MD -MF $out.d -c $in -o $out", "  depfile = $out.d",
                 "  deps = gcc"]
-        ninja = rule + [f"build {s.stem}.o: cxx {s}" for s in sources]
+        ninja = rule + [f"build {s.stem}.o: cxx {s}\n  flags = {flags[s]}" for s in sources]
         (self.root / "build/build.ninja").write_text("\n".join(ninja) + "\n")
         database = [{"directory": str(self.root / "build"), "file": str(s),
-                     "command": f"g++ -std=c++20 -c {s} -o {s.stem}.o"} for s in sources]
+                     "command": f"g++ {flags[s]} -c {s} -o {s.stem}.o"} for s in sources]
         (self.root / "build/compile_commands.json").write_text(json.dumps(database))
         subprocess.run(["ninja", "-C", self.root / "build"], check=True, capture_output=True)
 
@@ -44,15 +48,52 @@ class Tidy(unittest.TestCase):
         self.write({
             "good.cpp": "namespace {\nint same() { return 1; }\n}\nint good() { return same(); }\n",
             "clash.cpp": "namespace {\nint same() { return 2; }\n}\nint Clash() { return same(); }\n",
+            "known.cpp": "namespace {\n\nint same() { return 3; }\n\n}  // namespace\nint Known() { return same(); }\n",
             "name.hpp": "#pragma once\nstruct bad_name {};\n",
             "uses.cpp": '#include "name.hpp"\nint uses(bad_name) { return 0; }\n',
         })
         code, output = self.tidy()
         self.assertEqual(code, 1)
         self.assertIn("lockcore/clash.cpp:4:5: error: invalid case style for function 'Clash'", output)
+        self.assertIn("lockcore/known.cpp:6:5: error: invalid case style for function 'Known'", output)
         self.assertIn("lockcore/name.hpp:2:8: error: invalid case style for struct 'bad_name'", output)
-        self.assertIn("3 files, 0 of them unchanged since they were clean, 2 findings", output)
+        self.assertIn("4 files, 0 of them unchanged since they were clean, 3 findings", output)
         self.assertNotIn("redefinition", output)
+
+    def test_programs_with_include_folders_of_their_own_are_one_batch(self):
+        programs = ("one", "three", "two")
+        for name in programs:
+            (self.root / name / "include").mkdir(parents=True)
+            (self.root / name / "include" / f"{name}.hpp").write_text(f"inline int {name}() {{ return 1; }}\n")
+        text = "#include <{0}.hpp>\nint {1}() {{ return {0}(); }}\nint main() {{ return {1}(); }}\n"
+        self.write({f"{name}.cpp": text.format(name, name.title()) for name in programs}, own_include=True)
+        code, output = self.tidy()
+        self.assertEqual(code, 1)
+        for name in programs:
+            self.assertIn(f"lockcore/{name}.cpp:2:5: error: invalid case style for function '{name.title()}'", output)
+        self.assertIn("3 files, 0 of them unchanged since they were clean, 3 findings", output)
+        self.assertEqual(len(list((self.root / "build/tidy").iterdir())), 1)
+
+    def test_what_clashes_by_its_names_is_not_put_into_one_batch(self):
+        text = "namespace part {{\nnamespace {{\n\n{}\n\n}}  // namespace\n}}  // namespace part\n"
+        texts = ("using std::string;", "using other::string;", "struct Same {\n};", "int Same(int a) { return a; }",
+                 "constexpr int same = 1;", "int unlike() { return 1; }", "using std::string;")
+        units = []
+        for number, content in enumerate(texts):
+            path = self.root / f"lockcore/{number}.cpp"
+            path.write_text(text.format(content))
+            units.append(tidy.Unit(self.root, {"command": "g++ -std=c++20 -I include -I other/include"}, str(path)))
+            units[-1].read()
+        self.assertEqual(self.names(tidy.batches_of(units)), [["0", "2", "4", "5", "6"], ["1", "3"]])
+
+    def test_what_has_other_flags_is_in_the_batch_if_it_may_have_those_of_all(self):
+        flags = ("-I a/include -DX=1", "-I b/include -isystem c -DY", "-I a/include -DX=2", "-I private", "-DX=1 -std=c++17")
+        units = [tidy.Unit(self.root, {"command": f"g++ {words}"}, f"{number}.cpp") for number, words in enumerate(flags)]
+        self.assertEqual(self.names(tidy.batches_of(units)), [["0", "1"], ["2"], ["3"], ["4"]])
+
+    @staticmethod
+    def names(batches):
+        return [[pathlib.Path(unit.path).stem for unit in batch] for batch in batches]
 
     def test_only_the_folders_that_were_asked_for(self):
         self.write({"clash.cpp": "int Clash() { return 1; }\n"})
