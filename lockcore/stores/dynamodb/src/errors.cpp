@@ -89,7 +89,7 @@ constexpr std::array rules{
     ErrorRule{"ValidationException", misconfigured, false, refusedText},
 };
 
-std::string textOf(const object& body, std::string_view member) {
+std::string textMember(const object& body, std::string_view member) {
   const auto* value = body.if_contains(member);
   const auto* text = value != nullptr ? value->if_string() : nullptr;
   return text != nullptr ? std::string{text->data(), text->size()} : std::string{};
@@ -97,7 +97,7 @@ std::string textOf(const object& body, std::string_view member) {
 
 /// "com.amazonaws.dynamodb.v20120810#ThrottlingException" -> "ThrottlingException"; some front ends add ":http://..."
 std::string nameIn(const object& body) {
-  std::string type = textOf(body, "__type");
+  std::string type = textMember(body, "__type");
   if (const auto hash = type.rfind('#'); hash != std::string::npos) type.erase(0, hash + 1);
   return type.substr(0, type.find(':'));
 }
@@ -111,8 +111,8 @@ ErrorClass classOfStatus(int status) noexcept {
 
 /// The service's own message: one line, not too long.
 std::string messageIn(const object& body) {
-  std::string message = textOf(body, "message");
-  if (message.empty()) message = textOf(body, "Message");
+  std::string message = textMember(body, "message");
+  if (message.empty()) message = textMember(body, "Message");
   std::replace_if(
       message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
   constexpr std::size_t longest = 400;
