@@ -56,7 +56,8 @@ DOORS = {"lockcore/stores/sqlite/src/sidecar/": "sidecar.hpp"}
 HEAVY = {
     "boost/asio": ("lockcore/runtime/", "lockcore/net/", "election/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
     "boost/json": ("lockcore/stores/dynamodb/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/s3/src/",
-                   "election/src/", "tests/", "bench/"),
+                   "election/src/", "election/jobs/src/", "tests/", "bench/"),
+    "date/": ("election/jobs/src/", "tests/"),
     "boost/beast": ("lockcore/net/", "cli/fence_proxy/", "examples/", "tests/", "bench/"),
     "openssl/": ("lockcore/net/", "lockcore/aws/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
     "yaml-cpp/": ("config/src/", "tests/config/"),

@@ -1,0 +1,193 @@
+// The ledger of one job: which periods were begun, and by whom. A pure value: no I/O, no threads, no clock.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <tenure/election/jobs/job_policy.hpp>
+#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/lockcore/fencing_token.hpp>
+
+namespace tenure {
+
+enum class RunOutcome {
+  succeeded,
+  failed,   ///< the job said so, by its exit code or an exception
+  stopped,  ///< it was asked to stop before it was done, because its copy gave up leadership
+  lost,     ///< its copy crashed or lost leadership; nobody noted how the run ended
+};
+[[nodiscard]] std::string_view toString(RunOutcome outcome) noexcept;
+
+/// From one time to another, both included: all periods between them were begun or count as missed.
+struct PeriodSpan {
+  std::chrono::sys_seconds from;
+  std::chrono::sys_seconds to;
+
+  friend bool operator==(const PeriodSpan&, const PeriodSpan&) = default;
+};
+
+/// The run that was begun last, until it succeeds or another one is begun.
+struct OpenRun {
+  std::chrono::sys_seconds period;
+  FencingToken token;  ///< the term that began it
+  unsigned attempt{1};
+  std::chrono::sys_seconds began;  ///< by the wall clock of its copy; for people
+  std::string holder;              ///< who ran it; at most JobRuns::mostHolderBytes
+  bool ended{false};               ///< it has an end, but not a good one: it is the last of the past runs
+
+  friend bool operator==(const OpenRun&, const OpenRun&) = default;
+};
+
+/// For people. Nothing is decided by it.
+struct PastRun {
+  std::chrono::sys_seconds period;
+  FencingToken token;
+  unsigned attempt{1};
+  std::chrono::sys_seconds began;
+  RunOutcome outcome{RunOutcome::succeeded};
+  std::optional<int> exitCode;                        ///< if it was a program that exited
+  std::optional<std::chrono::milliseconds> duration;  ///< none if the run was lost
+  std::string holder;
+
+  friend bool operator==(const PastRun&, const PastRun&) = default;
+};
+
+/// What a ledger holds: for listings, and for its text.
+struct JobHistory {
+  std::vector<PeriodSpan> begun;  ///< do not overlap; the one in which a period was begun last comes last
+  std::optional<OpenRun> open;
+  std::vector<PastRun> past;  ///< the latest is the last
+
+  friend bool operator==(const JobHistory&, const JobHistory&) = default;
+};
+
+/// Begin this period, as this attempt. `pause` is how long to wait before it, counted by a steady clock from the end of
+/// the attempt before, or from the start of the own term if that attempt was of an earlier one. Ask again after a
+/// pause.
+struct BeginRun {
+  std::chrono::sys_seconds period;
+  unsigned attempt{1};
+  std::chrono::milliseconds pause{0};
+
+  friend bool operator==(const BeginRun&, const BeginRun&) = default;
+};
+/// Nothing is due before the wall clock shows this. It may be set meanwhile, so ask again at least every few seconds,
+/// and do not wait on one long timer.
+struct WaitUntil {
+  std::chrono::sys_seconds time;
+
+  friend bool operator==(const WaitUntil&, const WaitUntil&) = default;
+};
+/// A run of the own term has no end yet. Or a later term has begun one, so the own term is over.
+struct RunIsOpen {
+  friend bool operator==(const RunIsOpen&, const RunIsOpen&) = default;
+};
+using JobDecision = std::variant<BeginRun, WaitUntil, RunIsOpen>;
+
+struct RunStart {
+  FencingToken token;  ///< the own term's
+  std::string holder;  ///< the copy or its host, for people; longer names are cut
+  std::chrono::sys_seconds now;
+};
+
+struct RunEnd {
+  FencingToken token;  ///< the own term's
+  RunOutcome outcome{RunOutcome::succeeded};
+  std::optional<int> exitCode{};
+  std::chrono::milliseconds duration{0};  ///< by a steady clock
+};
+
+enum class Forgotten {
+  done,
+  notThere,  ///< the period was not begun
+  running,   ///< a run of the period goes on in the term that was named; stop it first
+};
+
+/// The ledger of one job. It lives in the record of the lease. `begin` counts once the renewal that carries the ledger
+/// was acknowledged, and the job starts after that; `end` goes the same way. The write is conditioned on the term, so
+/// of two copies only the leader's gets through.
+///
+/// Periods are named by instants of wall clocks, and nothing else is decided by one: who may begin a run is decided by
+/// the lease, whether its period was begun by this ledger, and pauses are measured by steady clocks. A clock that is
+/// wrong makes a copy begin a wrong period. It never makes two copies begin one.
+///
+/// At most once. A period that was begun is refused from then on, unless the ledger had to forget it. It holds at most
+/// 12 spans. When there is one more, it closes a gap of at most 30 days between two spans: the periods in the gap then
+/// count as missed. Only if no gap is that short, it forgets the span in which no period was begun for the longest
+/// time. So: while all periods that were begun lie in at most 12 groups with more than 30 days from one to the next,
+/// none is forgotten, whatever the clocks did. (13 spans in 12 groups: two lie in one group. Periods of that group lead
+/// from the one to the other in steps of at most 30 days, and one of these steps is a gap between neighbours.) A clock
+/// that goes forward and back by an hour makes no new group, and one that does so by a year makes one for each year
+/// that it shows. A clock that shows thirteen different years in turn may repeat what was begun in the first.
+///
+/// No high-water mark. A period that was not begun is refused only if it lies in a gap that was closed: between two
+/// periods at most 30 days apart that were begun, with at least 11 more gaps elsewhere at that time. A gap that
+/// is wholly before the period that begins is closed first, and of these the earliest. So the gap that a clock leaves
+/// that was ahead and came back, in which periods are yet to come, is the last to be closed. A clock that was a year
+/// ahead blocks the periods that began under it and nothing else.
+///
+/// A change of the schedule, of its time zone or of the system's time-zone data names periods anew: one that was begun
+/// under its old name may begin under the new one.
+class JobRuns {
+ public:
+  static constexpr std::size_t mostSpans = 12;
+  static constexpr std::size_t mostPastRuns = 8;
+  static constexpr std::size_t mostHolderBytes = 64;
+
+  /// Nothing was begun, so nothing was missed.
+  JobRuns() = default;
+  /// Throws std::invalid_argument if `faultOf(history)` has something to say.
+  explicit JobRuns(JobHistory history);
+  /// Says in one sentence what no ledger could have written.
+  [[nodiscard]] static std::optional<std::string> faultOf(const JobHistory& history);
+
+  /// What the leader of term `ownToken` has to do while its wall clock shows `now`. An open run of an earlier term is
+  /// dead: its process has ended, or the fence refuses it.
+  ///
+  /// - Guarantee::atLeastOnce: a run without a good end is begun again, until mostAttempts. With Missed::skip and
+  ///   Missed::once a newer period takes its place; with Missed::all it goes first.
+  /// - Then, by JobPolicy::missed, a period that was not begun.
+  /// - Missed::all counts as missed what lies between the last begun period before the current one and the current one.
+  ///   If the current one was begun, nothing was missed.
+  [[nodiscard]] JobDecision decide(std::chrono::sys_seconds now, const Schedule& schedule, const JobPolicy& policy,
+                                   FencingToken ownToken) const;
+
+  /// Notes that a run begins. False, and nothing is changed, if no `decide` can have said so: a first attempt of a
+  /// period that was begun, a later attempt that does not follow the open run's, a run of the own term that has no end,
+  /// a token below one that began a run. An open run of an earlier term counts as lost from here on.
+  [[nodiscard]] bool begin(const BeginRun& run, const RunStart& start, const Schedule& schedule);
+
+  /// Notes how the open run of this term ended; the outcome is not `lost`. False, and nothing is changed, if this term
+  /// has no run without an end: then another term has begun one.
+  [[nodiscard]] bool end(const RunEnd& end);
+
+  /// For operators: this period was not begun. If it is the current one, it begins again; an earlier one does only with
+  /// Missed::all, if none after it was begun. `liveToken` is that of the present term; none: nobody leads.
+  [[nodiscard]] Forgotten forget(std::chrono::sys_seconds period, FencingToken liveToken);
+
+  /// Whether the period was begun or counts as missed.
+  [[nodiscard]] bool contains(std::chrono::sys_seconds period) const;
+
+  [[nodiscard]] const JobHistory& history() const noexcept { return history_; }
+
+  friend bool operator==(const JobRuns&, const JobRuns&) = default;
+
+ private:
+  [[nodiscard]] std::optional<BeginRun> anotherAttempt(std::chrono::sys_seconds current, const JobPolicy& policy) const;
+  [[nodiscard]] std::optional<std::chrono::sys_seconds> duePeriod(std::chrono::sys_seconds now,
+                                                                  const Schedule& schedule,
+                                                                  const JobPolicy& policy) const;
+  [[nodiscard]] std::chrono::sys_seconds firstMissed(std::chrono::sys_seconds current, const Schedule& schedule,
+                                                     unsigned most) const;
+  [[nodiscard]] bool mayBegin(const BeginRun& run, FencingToken token) const;
+  void keep(PastRun run);
+
+  JobHistory history_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,36 @@
+// The ledgers of the jobs of one lease as a text, which the holder keeps in the lease's record.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tenure/election/jobs/job_runs.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure {
+
+struct JobsDocument {
+  std::map<std::string, JobRuns, std::less<>> jobs;  ///< by name
+
+  friend bool operator==(const JobsDocument&, const JobsDocument&) = default;
+};
+
+/// The longest text that is read. The ledger of one job has some 500 bytes, and never more than 4 KiB.
+inline constexpr std::size_t maxJobsDocumentBytes = 256 * 1024;
+
+/// Says in one sentence what is wrong with the name of a job. It is 1..64 bytes of UTF-8 without control characters.
+[[nodiscard]] std::optional<std::string> faultOfJobName(std::string_view name);
+
+/// JSON on one line, which `jobsDocumentFrom` reads back exactly. Each job's name must have no fault, and all jobs
+/// together must fit into maxJobsDocumentBytes; otherwise it throws std::invalid_argument.
+[[nodiscard]] std::string textOf(const JobsDocument& document);
+
+/// Reads what `textOf` wrote, and refuses everything else (ErrorClass::corrupt): a ledger that is not understood is
+/// never taken for an empty one, because every job would be run again. So an empty text is refused as well; where there
+/// is no text, start with an empty JobsDocument. The text of a later release is refused by its version, and the message
+/// says so.
+[[nodiscard]] StoreResult<JobsDocument> jobsDocumentFrom(std::string_view text);
+
+}  // namespace tenure

@@ -1,0 +1,58 @@
+#include <tenure/election/jobs/job_runs.hpp>
+
+#include "clock_range.hpp"
+#include "period_spans.hpp"
+
+namespace tenure {
+
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+
+JobDecision JobRuns::decide(sys_seconds now, const Schedule& schedule, const JobPolicy& policy,
+                            FencingToken ownToken) const {
+  const auto& open = history_.open;
+  if (open && (open->token > ownToken || (open->token == ownToken && !open->ended))) return RunIsOpen{};
+  const sys_seconds time = withinRange(now);
+  if (const auto again = anotherAttempt(schedule.latestAt(time), policy)) return *again;
+  if (const auto due = duePeriod(time, schedule, policy)) return BeginRun{*due};
+  return WaitUntil{schedule.after(time)};
+}
+
+std::optional<BeginRun> JobRuns::anotherAttempt(sys_seconds current, const JobPolicy& policy) const {
+  const auto& open = history_.open;
+  if (!open || policy.guarantee == Guarantee::atMostOnce || open->attempt >= policy.mostAttempts) return std::nullopt;
+  // If the clock was put back, the current period is an earlier one, and the open run is none that it could replace.
+  if (policy.missed != Missed::all && open->period < current) return std::nullopt;
+  const unsigned attempt = open->attempt + 1;
+  return BeginRun{open->period, attempt, pauseBefore(policy, attempt)};
+}
+
+std::optional<sys_seconds> JobRuns::duePeriod(sys_seconds now, const Schedule& schedule,
+                                              const JobPolicy& policy) const {
+  const sys_seconds current = schedule.latestAt(now);
+  if (contains(current)) return std::nullopt;
+  switch (policy.missed) {
+    case Missed::skip:
+      if (now - current > policy.lateBy) return std::nullopt;
+      return current;
+    case Missed::once:
+      return current;
+    case Missed::all:
+      return firstMissed(current, schedule, policy.mostMissed);
+  }
+  return std::nullopt;
+}
+
+sys_seconds JobRuns::firstMissed(sys_seconds current, const Schedule& schedule, unsigned most) const {
+  const auto last = latestBefore(history_.begun, current);
+  if (!last) return current;  // no history before it: nothing was missed
+  sys_seconds first = current;
+  for (unsigned missed = 0; missed < most; ++missed) {
+    const sys_seconds earlier = schedule.latestAt(first - seconds{1});
+    if (earlier <= *last || earlier >= first) break;
+    first = earlier;
+  }
+  return first;
+}
+
+}  // namespace tenure

@@ -1,0 +1,54 @@
+#include <algorithm>
+#include <string>
+
+#include <tenure/election/jobs/job_policy.hpp>
+
+#include "lockcore/port/option_ranges.hpp"
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+
+using Count = OptionRange<unsigned>;
+using Length = OptionRange<milliseconds>;
+
+constexpr Count counts{1, 1000};
+constexpr Length lateness{std::chrono::seconds{1}, std::chrono::days{366}};
+constexpr Length pauses{milliseconds{0}, longestBackoff};
+
+void check(const char* field, unsigned value, const Count& allowed, OptionFaults& faults) {
+  if (allowed.holds(value)) return;
+  faults.push_back({field,
+                    std::to_string(value) + " is out of range; allowed is " + std::to_string(allowed.least) + " to " +
+                        std::to_string(allowed.most),
+                    true});
+}
+
+void check(const char* field, milliseconds value, const Length& allowed, OptionFaults& faults) {
+  if (allowed.holds(value)) return;
+  faults.push_back({field,
+                    std::to_string(value.count()) + "ms is out of range; allowed is " +
+                        std::to_string(allowed.least.count()) + "ms to " + std::to_string(allowed.most.count()) + "ms",
+                    true});
+}
+
+}  // namespace
+
+OptionFaults faultsOf(const JobPolicy& policy) {
+  OptionFaults faults;
+  check("lateBy", policy.lateBy, lateness, faults);
+  check("mostMissed", policy.mostMissed, counts, faults);
+  check("mostAttempts", policy.mostAttempts, counts, faults);
+  check("backoff", policy.backoff, pauses, faults);
+  return faults;
+}
+
+milliseconds pauseBefore(const JobPolicy& policy, unsigned attempt) {
+  if (attempt < 2) return milliseconds{0};
+  milliseconds pause = policy.backoff;
+  for (unsigned doubled = 2; doubled < attempt && pause < longestBackoff && pause.count() > 0; ++doubled) pause *= 2;
+  return std::min(pause, longestBackoff);
+}
+
+}  // namespace tenure

@@ -1,0 +1,95 @@
+#include "period_spans.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tenure {
+namespace {
+
+using std::chrono::sys_seconds;
+
+bool holds(const PeriodSpan& span, sys_seconds period) { return span.from <= period && period <= span.to; }
+
+/// Two neighbours in time, by their places among the spans.
+struct Gap {
+  std::size_t before;
+  std::size_t after;
+};
+
+std::vector<Gap> gapsInTime(const PeriodSpans& spans) {
+  std::vector<std::size_t> places(spans.size());
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
+  std::sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) { return spans[a].from < spans[b].from; });
+  std::vector<Gap> gaps;
+  for (std::size_t i = 1; i < places.size(); ++i) gaps.push_back({places[i - 1], places[i]});
+  return gaps;
+}
+
+/// The gap to close now that `period` begins: the earliest of those before it, or else the latest of those after it.
+/// Periods in an early gap are the least likely to come. `open` is a period whose gap must stay.
+std::optional<Gap> gapToClose(const PeriodSpans& spans, sys_seconds period, std::optional<sys_seconds> open) {
+  std::optional<Gap> chosen;
+  for (const Gap& gap : gapsInTime(spans)) {
+    const sys_seconds from = spans[gap.before].to;
+    const sys_seconds to = spans[gap.after].from;
+    if (to - from > longestClosedGap || (open && from < *open && *open < to)) continue;
+    if (to <= period) return gap;
+    chosen = gap;
+  }
+  return chosen;
+}
+
+void makeRoom(PeriodSpans& spans, sys_seconds period, std::optional<sys_seconds> open) {
+  if (spans.size() <= JobRuns::mostSpans) return;
+  if (const auto gap = gapToClose(spans, period, open)) {
+    const PeriodSpan joined{spans[gap->before].from, spans[gap->after].to};
+    spans[std::max(gap->before, gap->after)] = joined;
+    spans.erase(spans.begin() + static_cast<std::ptrdiff_t>(std::min(gap->before, gap->after)));
+  } else {
+    spans.erase(spans.begin());
+  }
+}
+
+}  // namespace
+
+bool holdsPeriod(const PeriodSpans& spans, sys_seconds period) {
+  return std::any_of(spans.begin(), spans.end(), [&](const PeriodSpan& span) { return holds(span, period); });
+}
+
+std::optional<sys_seconds> latestBefore(const PeriodSpans& spans, sys_seconds limit) {
+  std::optional<sys_seconds> latest;
+  for (const PeriodSpan& span : spans) {
+    if (span.from >= limit) continue;
+    const sys_seconds last = std::min(span.to, limit - std::chrono::seconds{1});
+    latest = std::max(latest.value_or(last), last);
+  }
+  return latest;
+}
+
+void addPeriod(PeriodSpans& spans, sys_seconds period, const Schedule& schedule) {
+  PeriodSpan grown{period, period};
+  const sys_seconds next = schedule.after(period);
+  for (const PeriodSpan& span : spans) {
+    if (holds(span, period)) grown = span;
+    if (span.to < period && schedule.after(span.to) == period) grown.from = std::min(grown.from, span.from);
+    if (span.from > period && span.from <= next) grown.to = std::max(grown.to, span.to);
+  }
+  // What is inside of the grown span was joined to it, or was named by another schedule.
+  std::erase_if(spans, [&](const PeriodSpan& span) { return grown.from <= span.from && span.to <= grown.to; });
+  spans.push_back(grown);
+  makeRoom(spans, period, std::nullopt);
+}
+
+void removePeriod(PeriodSpans& spans, sys_seconds period) {
+  const auto found =
+      std::find_if(spans.begin(), spans.end(), [&](const PeriodSpan& span) { return holds(span, period); });
+  if (found == spans.end()) return;
+  const PeriodSpan whole = *found;
+  auto place = spans.erase(found);
+  constexpr std::chrono::seconds beside{1};
+  if (period < whole.to) place = spans.insert(place, {period + beside, whole.to});
+  if (whole.from < period) spans.insert(place, {whole.from, period - beside});
+  makeRoom(spans, period, period);
+}
+
+}  // namespace tenure
