@@ -173,8 +173,8 @@ std::vector<std::string_view> wordsOf(std::string_view text) {
 bool hasSuchADay(const CronFields& fields) {
   constexpr std::array<unsigned, 13> mostDays{0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   for (unsigned month = 1; month <= 12; ++month) {
-    const std::uint64_t days = (std::uint64_t{2} << mostDays[month]) - 1;
-    if ((fields.months >> month & 1U) != 0 && (fields.days & days) != 0) return true;
+    const std::uint64_t existing = (std::uint64_t{2} << mostDays[month]) - 1;
+    if ((fields.months >> month & 1U) != 0 && (fields.days & existing) != 0) return true;
   }
   return false;
 }
