@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace tenure {
 namespace {
@@ -25,15 +26,18 @@ std::vector<Gap> gapsInTime(const PeriodSpans& spans) {
   return gaps;
 }
 
-/// The gap to close now that `period` begins: the earliest of those before it, or else the latest of those after it.
-/// Periods in an early gap are the least likely to come. `open` is a period whose gap must stay.
+/// The gap to close now that `period` begins: the shortest of those before it. What is in them is over, if the clock is
+/// right. If there is none, the shortest of those after it. `open` is a period whose gap must stay.
 std::optional<Gap> gapToClose(const PeriodSpans& spans, sys_seconds period, std::optional<sys_seconds> open) {
   std::optional<Gap> chosen;
+  std::pair<bool, std::chrono::seconds> least{true, longestClosedGap + std::chrono::seconds{1}};
   for (const Gap& gap : gapsInTime(spans)) {
     const sys_seconds from = spans[gap.before].to;
     const sys_seconds to = spans[gap.after].from;
     if (to - from > longestClosedGap || (open && from < *open && *open < to)) continue;
-    if (to <= period) return gap;
+    const std::pair<bool, std::chrono::seconds> cost{to > period, to - from};
+    if (cost >= least) continue;
+    least = cost;
     chosen = gap;
   }
   return chosen;

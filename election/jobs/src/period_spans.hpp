@@ -14,7 +14,7 @@ namespace tenure {
 using PeriodSpans = std::vector<PeriodSpan>;
 
 /// Two spans with a gap of at most this may become one, so that the periods between them count as missed.
-inline constexpr std::chrono::days longestClosedGap{30};
+inline constexpr std::chrono::days longestClosedGap{180};
 
 [[nodiscard]] bool holdsPeriod(const PeriodSpans& spans, std::chrono::sys_seconds period);
 

@@ -15,8 +15,8 @@ constexpr auto none = std::nullopt;
 
 class JobRunsTest : public testing::Test {
  protected:
-  JobDecision decide(const std::string& now, std::uint64_t token) {
-    return runs.decide(instant(now), daily, policy, FencingToken{token});
+  JobDecision decide(const std::string& clock, std::uint64_t token) {
+    return runs.decide(instant(clock), daily, policy, FencingToken{token});
   }
   bool begin(const std::string& period, std::uint64_t token, unsigned attempt = 1) {
     return runs.begin({instant(period), attempt}, {FencingToken{token}, "host-" + std::to_string(token), now}, daily);

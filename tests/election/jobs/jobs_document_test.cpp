@@ -60,7 +60,7 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(JobsDocument, HasThisForm) {
-  EXPECT_EQ(textOf({}), R"({"v":1,"jobs":{}})");
+  EXPECT_EQ(textOf(JobsDocument{}), R"({"v":1,"jobs":{}})");
   JobRuns runs;
   const Schedule minute = Schedule::every(60s).value();
   ASSERT_TRUE(runs.begin({sys_seconds{600s}}, {FencingToken{7}, "db-1", sys_seconds{605s}}, minute));
@@ -173,8 +173,8 @@ TEST(JobsDocument, RefusesAChangeOfAnyByteOrReadsWhatIsWrittenThatWay) {
       if (read) {
         EXPECT_EQ(textOf(*read), changed);
       }
-      if (place > 0) EXPECT_FALSE(jobsDocumentFrom(text.substr(0, place))) << place;
     }
+    EXPECT_FALSE(jobsDocumentFrom(text.substr(0, place))) << place;
   }
 }
 

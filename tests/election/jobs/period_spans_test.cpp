@@ -78,50 +78,56 @@ TEST_F(PeriodSpansTest, KnowsTheLatestPeriodBeforeATime) {
   EXPECT_EQ(latestBefore(spans, day(20)), day(12));
 }
 
-TEST_F(PeriodSpansTest, ClosesTheEarliestShortGapBeforeThePeriod) {
-  fill(3);
-  add(36);
+TEST_F(PeriodSpansTest, ClosesTheShortestGapBeforeThePeriod) {
+  fill(5);
+  add(58);  // a gap of three days, and of five before
   EXPECT_EQ(spans.size(), JobRuns::mostSpans);
-  EXPECT_TRUE(holds(1) && holds(2)) << "they count as missed";
-  EXPECT_FALSE(holds(4));
-  for (int i = 0; i <= 12; ++i) EXPECT_TRUE(holds(i * 3)) << i;
+  EXPECT_TRUE(holds(56) && holds(57)) << "they count as missed";
+  EXPECT_FALSE(holds(1));
+  for (int i = 0; i <= 11; ++i) EXPECT_TRUE(holds(i * 5)) << i;
 }
 
 TEST_F(PeriodSpansTest, LeavesTheGapInWhichPeriodsAreYetToCome) {
-  fill(3);  // up to day 33
+  fill(5);  // up to day 55
   spans.erase(spans.begin());
-  add(55);  // a clock that is three weeks ahead
-  add(35);  // and corrected
+  add(75);  // a clock that is three weeks ahead, with the longest gap
+  add(85);  // and goes on so, with a gap of ten days
+  add(88);
   EXPECT_EQ(spans.size(), JobRuns::mostSpans);
-  EXPECT_TRUE(holds(4)) << "an early gap is closed";
-  EXPECT_FALSE(holds(40));
+  add(57);  // corrected
+  EXPECT_EQ(spans.size(), JobRuns::mostSpans);
+  for (int i = 58; i <= 74; ++i) EXPECT_FALSE(holds(i)) << i;
 }
 
-TEST_F(PeriodSpansTest, ClosesAGapAfterThePeriodOnlyIfThereIsNoneBefore) {
-  fill(3);
+TEST_F(PeriodSpansTest, ClosesTheShortestGapAfterThePeriodIfThereIsNoneBefore) {
+  fill(5);
+  add(57);
+  ASSERT_TRUE(holds(56));
+  add(67);
+  ASSERT_EQ(spans.size(), JobRuns::mostSpans);
   add(-1000);
   EXPECT_EQ(spans.size(), JobRuns::mostSpans);
   EXPECT_TRUE(holds(-1000));
-  EXPECT_FALSE(holds(1));
-  EXPECT_TRUE(holds(31) && holds(32)) << "the latest one";
+  EXPECT_FALSE(holds(-1) || holds(60)) << "long ones";
 }
 
-TEST_F(PeriodSpansTest, NeverClosesAGapOfMoreThanThirtyDays) {
-  fill(31);
-  add(0);  // is there already, so day 31 is now the one that was begun the longest time ago
-  add(12 * 31);
+TEST_F(PeriodSpansTest, NeverClosesAGapOfMoreThan180Days) {
+  fill(181);
+  add(0);  // is there already, so day 181 is now the one that was begun the longest time ago
+  add(12 * 181);
   EXPECT_EQ(spans.size(), JobRuns::mostSpans);
-  EXPECT_FALSE(holds(31)) << "forgotten";
+  EXPECT_FALSE(holds(181)) << "forgotten";
   EXPECT_TRUE(holds(0));
-  EXPECT_FALSE(holds(32));
-  EXPECT_TRUE(holds(12 * 31));
+  EXPECT_FALSE(holds(182));
+  EXPECT_TRUE(holds(12 * 181));
 }
 
-TEST_F(PeriodSpansTest, ClosesAGapOfThirtyDays) {
-  fill(30);
-  add(12 * 30);
-  for (int i = 0; i <= 12; ++i) EXPECT_TRUE(holds(i * 30)) << i;
-  EXPECT_TRUE(holds(29));
+TEST_F(PeriodSpansTest, ClosesAGapOf180DaysBeforeItForgets) {
+  fill(180);
+  add(12 * 180);
+  for (int i = 0; i <= 12; ++i) EXPECT_TRUE(holds(i * 180)) << i;
+  EXPECT_TRUE(holds(179));
+  EXPECT_FALSE(holds(181)) << "of gaps of one length, the earliest";
 }
 
 TEST_F(PeriodSpansTest, RemovesOnePeriodAndNothingElse) {

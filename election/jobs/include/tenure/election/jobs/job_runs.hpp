@@ -117,19 +117,20 @@ enum class Forgotten {
 /// wrong makes a copy begin a wrong period. It never makes two copies begin one.
 ///
 /// At most once. A period that was begun is refused from then on, unless the ledger had to forget it. It holds at most
-/// 12 spans. When there is one more, it closes a gap of at most 30 days between two spans: the periods in the gap then
-/// count as missed. Only if no gap is that short, it forgets the span in which no period was begun for the longest
-/// time. So: while all periods that were begun lie in at most 12 groups with more than 30 days from one to the next,
-/// none is forgotten, whatever the clocks did. (13 spans in 12 groups: two lie in one group. Periods of that group lead
-/// from the one to the other in steps of at most 30 days, and one of these steps is a gap between neighbours.) A clock
-/// that goes forward and back by an hour makes no new group, and one that does so by a year makes one for each year
-/// that it shows. A clock that shows thirteen different years in turn may repeat what was begun in the first.
+/// 12 spans. When there is one more, it closes the shortest gap between two of them, and the periods in that gap count
+/// as missed from then on. Only if all gaps are longer than 180 days, it forgets the span in which no period was begun
+/// for the longest time. That takes 13 spans with 12 such gaps, which together are longer than 2160 days. So: while
+/// all periods that were ever begun lie within 2160 days (almost six years), none is forgotten, whatever the clocks
+/// did; and a ledger of any age forgets none before there are 12 gaps in it of more than 180 days each, in which
+/// nothing was begun. Clocks that go forward and back by an hour, or by a year, make no such number of gaps. Clocks
+/// that show thirteen different years may repeat what was begun in the first of them.
 ///
 /// No high-water mark. A period that was not begun is refused only if it lies in a gap that was closed: between two
-/// periods at most 30 days apart that were begun, with at least 11 more gaps elsewhere at that time. A gap that
-/// is wholly before the period that begins is closed first, and of these the earliest. So the gap that a clock leaves
-/// that was ahead and came back, in which periods are yet to come, is the last to be closed. A clock that was a year
-/// ahead blocks the periods that began under it and nothing else.
+/// begun periods that are at most 180 days apart, while there were 11 other gaps. The shortest gap before the period
+/// that begins goes first, because by its clock nothing in it can come any more; then the shortest after it. So this
+/// takes twelve stretches in which nothing began, and a clock that was ahead or goes back: then some periods of the gap
+/// do not run. A clock that was a year ahead leaves a gap of almost a year. It blocks the periods that began under
+/// it and nothing else.
 ///
 /// A change of the schedule, of its time zone or of the system's time-zone data names periods anew: one that was begun
 /// under its old name may begin under the new one.
