@@ -164,6 +164,13 @@ TEST(ScheduleCron, StaysInTheCalendarWhateverTheClockShows) {
   EXPECT_EQ(Schedule::every(7s)->latestAt(std::chrono::sys_seconds::min()).time_since_epoch(), 0s);
 }
 
+TEST(ScheduleCron, InTheHourThatComesTwiceItsTimesHaveBeen) {
+  const Schedule nightly = cron("50 2 * * *", "Europe/Berlin");
+  EXPECT_EQ(latest(nightly, "2026-10-25T00:49Z"), "2026-10-24T00:50Z");
+  EXPECT_EQ(latest(nightly, "2026-10-25T01:10Z"), "2026-10-25T00:50Z") << "it is 02:10 for the second time";
+  EXPECT_EQ(after(nightly, "2026-10-25T01:10Z"), "2026-10-26T01:50Z");
+}
+
 struct ZoneCase {
   const char* name;
   const char* expression;

@@ -37,7 +37,7 @@ struct DrawnLine {
   }
 };
 
-DrawnField drawItem(unsigned least, unsigned most, SeededRandom& random) {
+DrawnField drawItem(unsigned least, unsigned most, SeededRandom& random, bool plain) {
   DrawnField out;
   const auto draw = [&](unsigned from, unsigned to) {
     return from + static_cast<unsigned>(random.below(to - from + 1));
@@ -45,7 +45,7 @@ DrawnField drawItem(unsigned least, unsigned most, SeededRandom& random) {
   unsigned low = least;
   unsigned high = most;
   unsigned step = 1;
-  const auto kind = random.below(5);
+  const auto kind = plain ? 2 + random.below(2) : random.below(5);
   if (kind < 2) {
     out.text = "*";
     out.star = true;
@@ -66,10 +66,11 @@ DrawnField drawItem(unsigned least, unsigned most, SeededRandom& random) {
   return out;
 }
 
-DrawnField drawField(unsigned least, unsigned most, SeededRandom& random) {
-  DrawnField out = drawItem(least, most, random);
+/// `plain`: without `*` and steps.
+DrawnField drawField(unsigned least, unsigned most, SeededRandom& random, bool plain = false) {
+  DrawnField out = drawItem(least, most, random, plain);
   while (random.chance(0.3)) {
-    const DrawnField more = drawItem(least, most, random);
+    const DrawnField more = drawItem(least, most, random, plain);
     out.text += ',' + more.text;
     out.meaning.insert(more.meaning.begin(), more.meaning.end());
     out.star = out.star || more.star;
@@ -79,7 +80,8 @@ DrawnField drawField(unsigned least, unsigned most, SeededRandom& random) {
 }
 
 DrawnLine drawLine(SeededRandom& random) {
-  DrawnLine line{{drawField(0, 59, random), drawField(0, 23, random), drawField(1, 31, random),
+  const bool timesOfDay = random.chance(0.5);
+  DrawnLine line{{drawField(0, 59, random, timesOfDay), drawField(0, 23, random, timesOfDay), drawField(1, 31, random),
                   drawField(1, 12, random), drawField(0, 6, random)}};
   // Most of the window's months should match, or there is little to see.
   if (random.chance(0.7)) line.fields[3] = {"*", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, true, false};
