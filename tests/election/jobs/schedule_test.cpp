@@ -62,10 +62,10 @@ TEST(ScheduleCron, SundayIsSevenAndZero) {
   for (const char* day : {"0", "7", "SUN", "sun", "7,0"})
     EXPECT_EQ(occurrences(cron(std::string{"0 0 * * "} + day), "2026-11-20T00:00Z", "2026-12-01T00:00Z"), sundays)
         << day;
-  for (const char* days : {"5-7", "FRI-SUN", "FRI,SAT,SUN"})
-    EXPECT_EQ(occurrences(cron(std::string{"0 0 * * "} + days), "2026-11-19T12:00Z", "2026-11-25T00:00Z"),
+  for (const char* three : {"5-7", "FRI-SUN", "FRI,SAT,SUN"})
+    EXPECT_EQ(occurrences(cron(std::string{"0 0 * * "} + three), "2026-11-19T12:00Z", "2026-11-25T00:00Z"),
               (Times{"2026-11-20T00:00Z", "2026-11-21T00:00Z", "2026-11-22T00:00Z"}))
-        << days;
+        << three;
 }
 
 TEST(ScheduleCron, ADayMatchesByEitherFieldIfBothAreRestricted) {
