@@ -18,7 +18,7 @@ Group observing(const Group& group) {
 
 }  // namespace
 
-LeaderFollower::LeaderFollower(Group group, Callback changed, Runtime runtime)
+LeaderFollower::LeaderFollower(const Group& group, Callback changed, Runtime runtime)
     : elector_{observing(group), {.onLeaderChanged = std::move(changed)}, std::move(runtime)} {}
 
 }  // namespace tenure

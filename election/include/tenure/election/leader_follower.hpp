@@ -31,7 +31,7 @@ class LeaderFollower {
 
   /// Does nothing yet. Throws std::invalid_argument for a group with shards: each of these has a leader of its own. The
   /// candidate's priority and mode do not count.
-  explicit LeaderFollower(Group group, Callback changed = {}, Runtime runtime = {});
+  explicit LeaderFollower(const Group& group, Callback changed = {}, Runtime runtime = {});
 
   /// Begins to follow, and returns at once. A second call does nothing; after stop() it throws std::logic_error.
   void start() { elector_.start(); }
