@@ -164,6 +164,18 @@ TEST(HttpClient, tellsWhatIsWrongWithAReply) {
   EXPECT_EQ(kindOf("", 1000), HttpError::Kind::closed);
 }
 
+TEST(HttpClient, namesTheAddressWhoseReplyIsWrong) {
+  TestServer server{[](Peer& peer) {
+    if (!peer.readRequest().empty()) peer.write("SSH-2.0-OpenSSH_9.2\r\n");
+    peer.close();
+  }};
+  const auto client = HttpClient::make();
+  const auto outcome = call(*client, plainAt(server.port()));
+  ASSERT_FALSE(outcome);
+  const std::string address = "127.0.0.1:" + std::to_string(server.port());
+  EXPECT_NE(outcome.error().message.find(": " + address + ": "), std::string::npos) << outcome.error().message;
+}
+
 TEST(HttpClient, readsTenThousandHeaders) {
   std::string reply = "HTTP/1.1 200 OK\r\n";
   for (int i = 0; i < 10'000; ++i) reply += "X-" + std::to_string(i) + ": " + std::to_string(i) + "\r\n";

@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
+#include <boost/asio/read_until.hpp>
 #include <gtest/gtest.h>
 
 #include "adapters/http/faulty_service.hpp"
@@ -207,6 +208,27 @@ TEST(UpstreamThatSpeaksUnasked, isNotHeardByTheNextRequest) {
   spoken.get_future().wait();
   ASSERT_TRUE(next.sendRaw("x"));
   EXPECT_EQ(next.read()->body(), "ok");
+}
+
+TEST(UpstreamThatKeepsItsConnection, isAskedOnItAgain) {
+  constexpr int requests = 5;
+  std::atomic<int> connections{0};
+  test::RawService service{[&](test::RawService& self, boost::asio::ip::tcp::socket& socket, const std::string&) {
+    ++connections;
+    boost::system::error_code ended;
+    std::string next;
+    while (!ended && self.send(socket, ok)) {
+      next.erase(0, boost::asio::read_until(socket, boost::asio::dynamic_buffer(next), "\r\n\r\n", ended));
+    }
+  }};
+  const test::TempDir directory;
+  const ProxyProcess proxy{service.port(), {"--lease", "billing", "--memory", directory.file("fence.db")}};
+  for (int i = 0; i < requests; ++i) {
+    HttpConnection client{proxy.port()};
+    ASSERT_TRUE(client.sendRaw(postOf("/", 5)));
+    ASSERT_EQ(client.read()->body(), "ok");
+  }
+  EXPECT_EQ(connections, 1);
 }
 
 TEST(UpstreamThatRefuses, hasSeenNothingOfTheRequest) {
