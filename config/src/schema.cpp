@@ -23,6 +23,16 @@ KeySpec groupKey() {
       [](auto& config) -> auto& { return config.options.group; });
 }
 
+/// "off" is how the reference writes that there is none. As an address it would be told to everybody who follows.
+Codec<std::string> addressCodec() {
+  Codec<std::string> codec = textCodec("1 to 256 printable characters of ASCII without spaces");
+  codec.parse = [parse = codec.parse](std::string_view text) -> boost::system::result<std::string, ValueFault> {
+    if (text == "off") return ValueFault{"\"off\" is no address; leave the key out to state none"};
+    return parse(text);
+  };
+  return codec;
+}
+
 void addCandidateKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<std::string>(
       {.path = "candidate.id",
@@ -51,8 +61,7 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
        .example = "\"10.0.0.5:8080\"",
        .about = "Where this process can be reached, for those who follow the leader: tenure status shows it, and "
                 "LeaderFollower tells it. A leader writes it into its record right after it was elected."},
-      textCodec("1 to 256 printable characters of ASCII without spaces"),
-      [](auto& config) -> auto& { return config.options.candidate.address; }));
+      addressCodec(), [](auto& config) -> auto& { return config.options.candidate.address; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
 }
 

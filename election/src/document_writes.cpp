@@ -1,11 +1,10 @@
 #include "document_writes.hpp"
 
-#include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include "lockcore/driver/lease_driver.hpp"
+#include "lockcore/runtime/thread_pool.hpp"
 #include "lockcore/runtime/user_code.hpp"
 
 namespace tenure {
@@ -13,15 +12,24 @@ namespace {
 
 constexpr const char* termIsOver = "the term is over";
 
+DocumentAnswer refusedFor(std::string why) { return {DocumentAnswer::Kind::refused, std::move(why)}; }
+
 }  // namespace
 
-DocumentWrites::DocumentWrites(LeaseKey key, std::weak_ptr<LeaseStore> store, std::weak_ptr<LeaseDriver> driver)
-    : key_{std::move(key)}, store_{std::move(store)}, driver_{std::move(driver)} {}
+DocumentWrites::DocumentWrites(LeaseKey key, Logger logger, std::weak_ptr<LeaseStore> store,
+                               std::weak_ptr<LeaseDriver> driver)
+    : key_{std::move(key)}, logger_{std::move(logger)}, store_{std::move(store)}, driver_{std::move(driver)} {}
 
 void DocumentWrites::begin(FencingToken term, std::string text) {
-  const std::lock_guard lock{mutex_};
-  term_ = term;
-  text_ = std::move(text);
+  std::vector<Done> old;
+  {
+    const std::lock_guard lock{mutex_};
+    if (closed_) return;
+    old = takeAll();
+    term_ = term;
+    text_ = std::move(text);
+  }
+  for (const Done& done : old) tell(done, {DocumentAnswer::Kind::unknown, termIsOver});
 }
 
 std::string DocumentWrites::text(FencingToken term) const {
@@ -29,45 +37,123 @@ std::string DocumentWrites::text(FencingToken term) const {
   return term == term_ ? text_ : std::string{};
 }
 
-/// A write that the store can never accept would end the term, because each later renewal would carry it too.
-std::optional<std::string> DocumentWrites::write(FencingToken term, std::string text, Done done) {
-  const std::shared_ptr<LeaseStore> store = store_.lock();
-  const std::shared_ptr<LeaseDriver> driver = driver_.lock();
-  if (!store || !driver) return termIsOver;
-  OptionFaults faults;
-  if (const auto error = storeErrorOf([&] { faults = store->faultsOfPayload(key_, text, {}); })) return error->message;
-  if (!faults.empty()) return faults.front().message;
-  const std::lock_guard lock{mutex_};
-  if (term.isNone() || term != term_) return termIsOver;
-  text_ = text;
-  waiting_.push_back({++lastTicket_, std::move(done)});
-  // This posts; under the lock, so that tickets rise in the order of submission. The machine itself refuses what comes
-  // after the term.
-  driver->submit(event::Renew{lastTicket_, {}, std::move(text), term});
-  return std::nullopt;
-}
-
-void DocumentWrites::answer(std::uint64_t first, std::uint64_t last, bool recorded) {
-  std::vector<Write> answered;
+void DocumentWrites::update(FencingToken term, Change change, Done done) {
+  bool due = false;
   {
     const std::lock_guard lock{mutex_};
-    if (waiting_.empty()) return;
-    const auto isMeant = [&](const Write& write) { return write.ticket >= first && write.ticket <= last; };
-    const auto from =
-        std::stable_partition(waiting_.begin(), waiting_.end(), [&](const Write& write) { return !isMeant(write); });
-    std::move(from, waiting_.end(), std::back_inserter(answered));
-    waiting_.erase(from, waiting_.end());
+    due = !term.isNone() && term == term_;
+    if (due) wishes_.push_back({term, std::move(change), std::move(done)});
   }
-  for (const Write& write : answered) write.done(recorded);
+  if (!due) return answerLater(std::move(done));
+  const auto turn = [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->writeNext(false);
+  };
+  // If the driver is closed, close() answers.
+  if (const auto driver = driver_.lock()) static_cast<void>(driver->schedule(std::chrono::nanoseconds{0}, turn));
+}
+
+void DocumentWrites::finish() { writeNext(true); }
+
+/// The scheduler may be gone, so a thread of the library answers. The task keeps the pool until it has run.
+void DocumentWrites::answerLater(Done done) const {
+  const auto answer = [self = shared_from_this(), done = std::move(done)] {
+    self->tell(done, {DocumentAnswer::Kind::unknown, termIsOver});
+  };
+  const auto noThread = whatThrown([&] {
+    const auto pool = ThreadPool::forCallbacks();
+    pool->post([pool, answer] { answer(); });
+  });
+  if (noThread) answer();  // better inside the call than never
+}
+
+/// On the scheduler, and so never twice at a time.
+void DocumentWrites::writeNext(bool joinsUnderWay) {
+  std::vector<Wish> wishes;
+  Write write;
+  {
+    const std::lock_guard lock{mutex_};
+    const bool isFree = underWay_.ticket == 0;
+    if (wishes_.empty() || !(isFree || joinsUnderWay)) return;
+    wishes.swap(wishes_);
+    write.text = isFree ? text_ : underWay_.text;
+  }
+  const FencingToken term = wishes.front().term;  // begin() has answered those of other terms
+  for (Wish& wish : wishes) {
+    auto text = changed(wish, write.text);
+    if (text.has_error()) {
+      tell(wish.done, refusedFor(text.error().message));
+      continue;
+    }
+    write.text = *std::move(text);
+    write.dones.push_back(std::move(wish.done));
+  }
+  if (!write.dones.empty()) submit(term, std::move(write));
+}
+
+/// A document that the store can never keep is not sent to it.
+StoreResult<std::string> DocumentWrites::changed(const Wish& wish, const std::string& text) const {
+  StoreResult<std::string> result = std::string{};
+  if (const auto what = whatThrown([&] { result = wish.change(text); })) {
+    logger_.log(LogLevel::error, toString(key_) + ": a change of the document threw: " + *what);
+    return StoreError{ErrorClass::transient, "the change of the document threw: " + *what};
+  }
+  if (result.has_error()) return result;
+  const auto store = store_.lock();
+  const OptionFaults faults = store ? payloadFaults(*store, key_, *result, {}) : OptionFaults{};
+  if (faults.empty()) return result;
+  return StoreError{ErrorClass::misconfigured, faults.front().field + ' ' + faults.front().message};
+}
+
+void DocumentWrites::submit(FencingToken term, Write write) {
+  const auto driver = driver_.lock();
+  std::unique_lock lock{mutex_};
+  if (driver && term == term_) {
+    write.ticket = ++lastTicket_;
+    std::move(underWay_.dones.begin(), underWay_.dones.end(), std::back_inserter(write.dones));
+    // This posts. The machine itself refuses what comes after the term.
+    driver->submit(event::Renew{write.ticket, {}, write.text, term});
+    underWay_ = std::move(write);
+    return;
+  }
+  lock.unlock();
+  for (const Done& done : write.dones) tell(done, {DocumentAnswer::Kind::unknown, termIsOver});
+}
+
+void DocumentWrites::answer(std::uint64_t first, std::uint64_t last, const DocumentAnswer& answer) {
+  Write answered;
+  {
+    const std::lock_guard lock{mutex_};
+    const bool isMeant = underWay_.ticket != 0 && underWay_.ticket >= first && underWay_.ticket <= last;
+    if (!isMeant) return;
+    answered = std::exchange(underWay_, {});
+    if (answer.kind == DocumentAnswer::Kind::recorded) text_ = std::move(answered.text);
+  }
+  for (const Done& done : answered.dones) tell(done, answer);
+  writeNext(false);
 }
 
 void DocumentWrites::close() {
+  std::vector<Done> left;
   {
     const std::lock_guard lock{mutex_};
+    closed_ = true;
+    left = takeAll();
     term_ = FencingToken{};
     text_.clear();
   }
-  answer(0, std::numeric_limits<std::uint64_t>::max(), false);
+  for (const Done& done : left) tell(done, {DocumentAnswer::Kind::unknown, termIsOver});
+}
+
+std::vector<DocumentWrites::Done> DocumentWrites::takeAll() {
+  std::vector<Done> all = std::exchange(underWay_, {}).dones;
+  for (Wish& wish : std::exchange(wishes_, {})) all.push_back(std::move(wish.done));
+  return all;
+}
+
+void DocumentWrites::tell(const Done& done, const DocumentAnswer& answer) const {
+  if (const auto what = whatThrown([&] { done(answer); })) {
+    logger_.log(LogLevel::error, toString(key_) + ": a handler of a document's answer threw: " + *what);
+  }
 }
 
 }  // namespace tenure

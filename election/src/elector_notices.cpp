@@ -33,7 +33,7 @@ void ElectorImpl::take(const LeaseNotice& notice) {
 std::shared_ptr<TermHandle> ElectorImpl::termOf(const action::Elected& elected) {
   if (part_.data.empty()) {
     if (!documents_) {
-      auto documents = std::make_shared<DocumentWrites>(group_.key(), group_.store(), driver_);
+      auto documents = std::make_shared<DocumentWrites>(group_.key(), context_->logger, group_.store(), driver_);
       const std::lock_guard lock{mutex_};
       documents_ = std::move(documents);
     }
@@ -59,11 +59,14 @@ void ElectorImpl::on(const action::Elected& elected) {
 void ElectorImpl::stateAddress(const TermHandle& term) const {
   const std::string& address = group_.options().candidate.address;
   if (address.empty() || !term.documents) return;
-  const std::optional<std::string> document = withAddress(term.document(), term.token, address);
-  const auto trouble =
-      document ? term.writeDocument(*document, [](bool /*recorded*/) {})
-               : std::optional<std::string>{"the record has data that are not tenure's, and they are left as they are"};
-  if (trouble) log(LogLevel::warn, "the address is not in the record: " + *trouble);
+  const auto change = [token = term.token, address](const std::string& text) -> StoreResult<std::string> {
+    if (auto document = withAddress(text, token, address)) return *std::move(document);
+    return StoreError{ErrorClass::corrupt, "the record has data that are not tenure's, and they are left as they are"};
+  };
+  term.updateDocument(change, [weak = weak_from_this()](const DocumentAnswer& answer) {
+    const auto self = answer.kind == DocumentAnswer::Kind::refused ? weak.lock() : nullptr;
+    if (self) self->log(LogLevel::warn, "the address is not in the record: " + answer.why);
+  });
 }
 
 std::shared_ptr<TermWatch> ElectorImpl::watched(const std::shared_ptr<TermHandle>& term) const {
@@ -121,13 +124,17 @@ void ElectorImpl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
 }
 
 void ElectorImpl::on(const action::Renewed& renewed) {
-  if (documents_) documents_->answer(0, renewed.ticket, true);
+  if (documents_) documents_->answer(0, renewed.ticket, {DocumentAnswer::Kind::recorded});
   if (renewed.afterDoubt) log(LogLevel::info, "no longer in doubt: the lease is renewed");
   tell(&Listener::onRenewed, Renewal{renewed.token, renewed.afterDoubt});
 }
 
 void ElectorImpl::on(const action::Recorded& recorded) {
-  if (documents_) documents_->answer(recorded.first, recorded.last, recorded.recorded);
+  if (!documents_) return;
+  documents_->answer(
+      recorded.first, recorded.last,
+      {recorded.outcome,
+       recorded.error ? recorded.error->message : std::string{"the term ended before the store acknowledged it"}});
 }
 
 void ElectorImpl::on(const action::InDoubt& doubt) {
@@ -177,7 +184,12 @@ void ElectorImpl::runRevoked(const std::shared_ptr<TermHandle>& term, const Term
   endedTerm_.store(term->token.value());
   term->ended->store(true);
   term->watch.reset();
-  driver_->submit(event::WorkEnded{});
+  if (!term->documents) return driver_->submit(event::WorkEnded{});
+  // After the last changes of the document, which are asked for on the scheduler too.
+  static_cast<void>(driver_->schedule(nanoseconds{0}, [self = shared_from_this(), term] {
+    term->documents->finish();
+    self->driver_->submit(event::WorkEnded{});
+  }));
 }
 
 void ElectorImpl::runNotices() {

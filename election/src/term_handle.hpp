@@ -4,7 +4,6 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <tenure/election/leadership.hpp>
@@ -50,15 +49,17 @@ struct TermHandle {
     return now.token == token ? now : TermState{};
   }
 
-  /// The document in the record of this term, as it was asked for last; empty if there is another term.
+  /// The document as it is in the record of this term; empty if there is another term.
   [[nodiscard]] std::string document() const {
     return mark.isHere() && documents ? documents->text(token) : std::string{};
   }
-  /// Replaces it: see DocumentWrites::write.
-  [[nodiscard]] std::optional<std::string> writeDocument(std::string text, DocumentWrites::Done done) const {
-    if (!mark.isHere()) return "this process is a forked child, and the term is its parent's";
-    if (!documents) return "the data of this lease have another use";
-    return documents->write(token, std::move(text), std::move(done));
+  /// Changes it: see DocumentWrites::update. Only in a forked child, which has no threads, and for a lease whose data
+  /// have another use, `done` is called inside this call.
+  void updateDocument(DocumentWrites::Change change, DocumentWrites::Done done) const {
+    using Kind = DocumentAnswer::Kind;
+    if (!mark.isHere()) return done({Kind::unknown, "this process is a forked child, and the term is its parent's"});
+    if (!documents) return done({Kind::refused, "the data of this lease have another use"});
+    documents->update(token, std::move(change), std::move(done));
   }
 };
 

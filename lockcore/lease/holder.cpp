@@ -32,7 +32,7 @@ NextRole Holder::handle(const Instant& now, const event::Stop& /*event*/) {
 }
 
 /// The end of what the work did is known only when the work ends, so data are taken until then.
-NextRole Holder::handle(const Instant& now, const event::Renew& event) {
+NextRole Holder::handle(const Instant& /*now*/, const event::Renew& event) {
   if (!event.term.isNone() && event.term != term_.right.token) return {};
   if (draining_) {
     if (event.data) core_.changes.ask(event);
@@ -40,7 +40,6 @@ NextRole Holder::handle(const Instant& now, const event::Renew& event) {
   }
   if (event.timing) core_.options.timing = *event.timing;
   core_.changes.ask(event);
-  progressAt_ = now;
   return {};
 }
 

@@ -35,7 +35,10 @@ NextRole Holder::sendRenewal(const Instant& now, nanoseconds timeout) {
   if (term_.limit(now, core_.options.timing)) core_.publish(term_.right);
   NextRole next = checkDeadlines(now);  // a renewal that states a much shorter lease may leave nothing of the right
   if (!next.isStay()) return next;
-  WriteRequest write = core_.draft(WriteRequest::Purpose::renew, term_.right.token, term_.versions());
+  // If this renewal arrives, none of those before it has brought the data that it leaves out, and none ever will. If
+  // one has, this one conflicts, and the record is read.
+  std::vector<RecordVersion> expected = core_.changes.leavesOut() ? std::vector{term_.version} : term_.versions();
+  WriteRequest write = core_.draft(WriteRequest::Purpose::renew, term_.right.token, std::move(expected));
   write.lengthens = core_.options.timing.duration() > term_.statedLease;
   core_.changes.putInto(write);
   core_.sendWrite(now, RequestKind::renew, timeout, std::move(write));
@@ -80,7 +83,11 @@ NextRole Holder::handle(const Instant& now, const WriteAnswer& answer) {
   } else if (const auto* conflict = std::get_if<Conflict>(&answer.outcome)) {
     return renewalConflict(now, request, *conflict);
   } else if (const auto* rejected = std::get_if<Rejected>(&answer.outcome)) {
-    renewalFailed(now, rejected->error);
+    if (core_.leaveOutData(now, request.right, rejected->error)) {
+      doubts_.retry.hurry(now);
+    } else {
+      renewalFailed(now, rejected->error);
+    }
   } else {
     term_.unanswered.add(request.unanswered());
     renewalFailed(now, std::get<Unknown>(answer.outcome).error);
@@ -92,11 +99,12 @@ NextRole Holder::handle(const Instant& now, const WriteAnswer& answer) {
 void Holder::renewed(const Instant& now, const UnansweredWrite& proven) {
   term_.renew(core_, now, proven);
   if (!draining_) term_.right.leadsFor = proven.right.leadsFor;
-  core_.changes.written(proven.right.ticket);
   const bool afterDoubt = std::exchange(doubts_, {}).told;
   core_.tokens.endedTerm = false;
   core_.publish(term_.right);
-  if (draining_) return core_.answerRenews(proven.right.ticket, true);
+  if (draining_ || proven.right.leavesOut) core_.answerRenews(proven.right);
+  core_.changes.written(proven.right);
+  if (draining_) return;
   core_.setLeader(now, core_.told.leader);
   static_cast<void>(core_.changes.answer(proven.right.ticket));  // by what follows
   core_.act(action::Renewed{term_.right.token, afterDoubt, proven.right.ticket});

@@ -60,13 +60,19 @@ struct Renewed {
   bool afterDoubt;
   std::uint64_t ticket{0};  ///< the last Renew whose changes are in the record now; 0: none
 };
-/// What became of the Renews with these tickets, if no Renewed says it: a write with their changes is in the record, by
-/// an acknowledgement or a read-back; or that is not known and nobody will find out. `recorded` also if only a later
-/// change is there, because the last one wins.
+/// What became of the Renews with these tickets, if no Renewed says it.
 struct Recorded {
+  enum class Outcome {
+    recorded,  ///< a write with their changes is in the record, by an acknowledgement or a read-back; also if only a
+               ///< later change is there, because the last one wins
+    refused,   ///< the store has refused their data for good: they are not in the record; all else is, and the term
+               ///< goes on
+    unknown,   ///< nobody knows, and nobody will find out
+  };
   std::uint64_t first;
   std::uint64_t last;
-  bool recorded;
+  Outcome outcome;
+  std::optional<StoreError> error{};  ///< refused: the store's
 };
 /// OneTerm only: the candidacy is over without a term. Stopped follows, in the same step unless `releasesFirst`.
 struct GaveUp {

@@ -103,7 +103,7 @@ void LeaseMachine::Impl::handle(const Instant& now, const event::Release& event)
 void LeaseMachine::Impl::handle(const Instant& now, const event::Renew& event) {
   deliver(now, event);
   const bool refused = core_.changes.ticket() < event.ticket;
-  if (refused) core_.act(action::Recorded{event.ticket, event.ticket, false});
+  if (refused) core_.act(action::Recorded{event.ticket, event.ticket, action::Recorded::Outcome::unknown});
 }
 
 void LeaseMachine::Impl::handle(const Instant& now, const event::WorkEnded& event) {

@@ -48,8 +48,8 @@ WriteRequest MachineCore::draft(WriteRequest::Purpose purpose, FencingToken toke
 
 void MachineCore::sendWrite(const Instant& now, RequestKind kind, nanoseconds timeout, WriteRequest write) {
   const RecordVersion& version = write.record.version;
-  const WrittenRight right{options.timing.leadsFor(), options.timing.validFor(), changes.ticket(),
-                           options.timing.duration()};
+  WrittenRight right{options.timing.leadsFor(), options.timing.validFor(), 0, options.timing.duration()};
+  changes.stateIn(right);
   inFlight = RequestInFlight{++lastAttempt_, kind, now, timeout, version, false, right};
   sentVersions.add(version);
   act(action::SendWrite{lastAttempt_, std::move(write), timeout});
@@ -96,15 +96,29 @@ void MachineCore::noteError(const Instant& now, const StoreError& error) {
   told.errorAt = now;
 }
 
-void MachineCore::answerRenews(std::uint64_t ticket, bool recorded) {
-  if (const auto first = changes.answer(ticket)) act(action::Recorded{*first, ticket, recorded});
+bool MachineCore::leaveOutData(const Instant& now, const WrittenRight& right, const StoreError& error) {
+  if (mayPass(error) || !changes.leaveOut(right, error)) return false;
+  noteError(now, error);
+  log(LogLevel::warn, "the store refuses the data for the record, so the record stays without them: " + error.message);
+  return true;
+}
+
+void MachineCore::answerRenews(std::uint64_t ticket, action::Recorded::Outcome outcome) {
+  const bool refused = outcome == action::Recorded::Outcome::refused;
+  const auto first = changes.answer(ticket);
+  if (first) act(action::Recorded{*first, ticket, outcome, refused ? changes.refusal() : std::nullopt});
+}
+
+void MachineCore::answerRenews(const WrittenRight& written) {
+  using Outcome = action::Recorded::Outcome;
+  answerRenews(written.ticket, written.leavesOut ? Outcome::refused : Outcome::recorded);
 }
 
 void MachineCore::closeTerm(const Instant& now, FencingToken token) {
   candidacy.endTurn(now, token);
   inFlight.reset();
   known.observation.forget();
-  answerRenews(changes.ticket(), false);
+  answerRenews(changes.ticket(), action::Recorded::Outcome::unknown);
   changes.forget();
 }
 

@@ -100,8 +100,13 @@ class MachineCore {
   void publish(const TermState& term);
   void setLeader(const Instant& now, const std::optional<LeaderInfo>& leader);
   void noteError(const Instant& now, const StoreError& error);
+  /// The store has refused this write for good. True: the data that it carried are left out from here on, and the write
+  /// is to be sent again at once.
+  [[nodiscard]] bool leaveOutData(const Instant& now, const WrittenRight& right, const StoreError& error);
   /// Answers the Renews up to this ticket that were not answered yet.
-  void answerRenews(std::uint64_t ticket, bool recorded);
+  void answerRenews(std::uint64_t ticket, action::Recorded::Outcome outcome);
+  /// The write with this right is in the record, and nothing of the writes before it that it does not carry.
+  void answerRenews(const WrittenRight& written);
 
   /// Ends the last term, which had this token. What was reported stays, and its work may still run.
   void closeTerm(const Instant& now, FencingToken token);

@@ -22,6 +22,8 @@ struct WrittenRight {
   std::chrono::nanoseconds validFor{0};
   std::uint64_t ticket{0};             ///< the last Renew whose changes the write carries
   std::chrono::milliseconds lease{0};  ///< the lease that the write states
+  std::uint64_t data{0};               ///< the number of the data that the write carries; 0: none
+  bool leavesOut{false};               ///< data that the store has refused are left out
 };
 
 /// A write without an answer: the record may have this version, from a request sent at `sentAt` (I8). A conflict that

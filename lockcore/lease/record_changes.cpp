@@ -9,22 +9,34 @@ RecordChanges::Wanted& RecordChanges::wanted() {
   return *wanted_;
 }
 
+void RecordChanges::want(const std::optional<std::string>& data) {
+  if (!data) return;
+  wanted().data = data;
+  ++dataNumber_;
+  hasPayload_ = true;
+}
+
 void RecordChanges::ask(const event::Renew& event) {
-  if (event.data) wanted().data = event.data;
-  hasPayload_ = hasPayload_ || event.data;
+  want(event.data);
   wanted().ticket = ticket_ = event.ticket;
 }
 
 void RecordChanges::ask(const event::Release& event) {
-  if (!event.data) return;
-  wanted().data = event.data;
-  hasPayload_ = true;
+  want(event.data);
+  holdNothingBack();
 }
 
 void RecordChanges::putInto(WriteRequest& write) const {
-  if (!wanted_ || !wanted_->data) return;
+  if (!wanted_ || !wanted_->data || leavesOut()) return;
   write.record.data = *wanted_->data;
   write.dataRule = DataRule::replace;
+}
+
+void RecordChanges::stateIn(WrittenRight& right) const {
+  const bool some = wanted_ && wanted_->data;
+  right.leavesOut = leavesOut();
+  right.ticket = some && right.leavesOut ? wanted_->refused : ticket_;
+  right.data = some && !right.leavesOut ? dataNumber_ : 0;
 }
 
 std::optional<std::uint64_t> RecordChanges::answer(std::uint64_t ticket) noexcept {
@@ -32,8 +44,25 @@ std::optional<std::uint64_t> RecordChanges::answer(std::uint64_t ticket) noexcep
   return std::exchange(answered_, ticket) + 1;
 }
 
-void RecordChanges::written(std::uint64_t ticket) {
-  if (wanted_ && wanted_->ticket <= ticket) wanted_.reset();
+void RecordChanges::written(const WrittenRight& right) {
+  if (!wanted_) return;
+  if (right.leavesOut) wanted_->leftOut = false;
+  if (wanted_->ticket <= right.ticket) wanted_.reset();
 }
+
+bool RecordChanges::leaveOut(const WrittenRight& right, const StoreError& why) {
+  if (!wanted_ || right.data == 0) return false;
+  if (right.data == dataNumber_) wanted_->data.reset();
+  wanted_->refusal = why;
+  wanted_->refused = right.ticket;
+  wanted_->leftOut = true;
+  return true;
+}
+
+void RecordChanges::holdNothingBack() noexcept {
+  if (wanted_ && wanted_->data) wanted_->leftOut = false;
+}
+
+std::optional<StoreError> RecordChanges::refusal() const { return wanted_ ? wanted_->refusal : std::nullopt; }
 
 }  // namespace tenure

@@ -20,6 +20,7 @@ constexpr std::string_view mayStillArrive =
 void Releaser::enter(const Instant& now) {
   from_ = now;
   retry_.hurry(now);
+  core_.changes.holdNothingBack();
   // From here on nobody may act under this term: the record may become free at any moment.
   core_.publish(TermState{});
 }
@@ -64,12 +65,13 @@ NextRole Releaser::handle(const Instant& now, const WriteAnswer& answer) {
 void Releaser::renewAnswered(const Instant& now, const RequestInFlight& request, const WriteOutcome& outcome) {
   if (const auto* applied = std::get_if<Applied>(&outcome)) {
     term_.renew(core_, now, request.arrived());
-    core_.answerRenews(request.right.ticket, true);
+    core_.answerRenews(request.right);
     retry_ = Retry{};
     if (!applied->warning.empty()) core_.log(LogLevel::warn, applied->warning);
   } else if (std::holds_alternative<Conflict>(outcome)) {
     term_.unanswered.add(request.unanswered());  // the release itself will show who owns the record
   } else if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
+    if (leavesOutData(now, request, rejected->error)) return;
     renewalFailed(now, rejected->error);
   } else {
     term_.unanswered.add(request.unanswered());
@@ -81,7 +83,7 @@ NextRole Releaser::releaseAnswered(const Instant& now, const RequestInFlight& re
   if (std::holds_alternative<Applied>(outcome)) return releaseApplied(now, request);
   if (const auto* conflict = std::get_if<Conflict>(&outcome)) return releaseConflict(now, *conflict);
   if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
-    releaseFailed(now, rejected->error);
+    if (!leavesOutData(now, request, rejected->error)) releaseFailed(now, rejected->error);
     return {};
   }
   // If the list is full, the next release need not accept the version of this one: if this one arrived, the record is
@@ -96,7 +98,8 @@ NextRole Releaser::releaseApplied(const Instant& now, const RequestInFlight& req
   if (mayComeBack) core_.log(LogLevel::warn, std::string{mayStillArrive});
   std::optional<LeaseRecord> left;
   if (!core_.removes) {
-    core_.answerRenews(request.right.ticket, true);
+    // Beside data that the release leaves out, an earlier write that was not answered may have brought them.
+    if (!request.right.leavesOut || term_.unanswered.empty()) core_.answerRenews(request.right);
     left = core_.ownRecord(request.version, term_.right.token);
     left->released = true;
   }
@@ -130,9 +133,18 @@ NextRole Releaser::releaseConflict(const Instant& now, const Conflict& conflict)
     }
   }
   const bool marked = own && current->released;
-  if (marked && core_.changes.areIn(*current)) core_.answerRenews(core_.changes.ticket(), true);
+  if (marked && core_.changes.areIn(*current)) {
+    core_.answerRenews(core_.changes.ticket(), action::Recorded::Outcome::recorded);
+  }
   const bool arrived = marked || (core_.removes && !current);
   return released(now, arrived ? ReleaseResult::released : ReleaseResult::notHeld, &current);
+}
+
+bool Releaser::leavesOutData(const Instant& now, const RequestInFlight& request, const StoreError& error) {
+  if (!core_.leaveOutData(now, request.right, error)) return false;
+  core_.changes.holdNothingBack();
+  retry_.hurry(now);
+  return true;
 }
 
 void Releaser::renewalFailed(const Instant& now, const StoreError& error) {
@@ -162,6 +174,7 @@ bool Releaser::acquisitionMayStillArrive(const Conflict& conflict) const {
 
 /// The record is ours, by a renewal that was too old for the condition to name it.
 void Releaser::releaseAgain(const Instant& now, const UnansweredWrite& late) {
+  core_.answerRenews(late.right);
   term_.version = late.version;
   term_.unanswered = term_.unanswered.after(late);
   retry_.hurry(now);

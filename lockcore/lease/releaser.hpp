@@ -35,6 +35,7 @@ class Releaser : public Ignores<event::StepDown, event::Stop, event::Renew, even
                                          const WriteOutcome& outcome);
   [[nodiscard]] NextRole releaseApplied(const Instant& now, const RequestInFlight& request);
   [[nodiscard]] NextRole releaseConflict(const Instant& now, const Conflict& conflict);
+  [[nodiscard]] bool leavesOutData(const Instant& now, const RequestInFlight& request, const StoreError& error);
   void renewalFailed(const Instant& now, const StoreError& error);
   void releaseFailed(const Instant& now, const StoreError& error);
   [[nodiscard]] bool acquisitionMayStillArrive(const Conflict& conflict) const;

@@ -115,7 +115,7 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void take(const LeaseNotice& notice);
   void on(const action::Elected& elected);
   void on(const action::Renewed& renewed);
-  void on(const action::Recorded& /*the end of the lock tells the same*/) {}
+  void on(const action::Recorded& recorded);
   void on(const action::InDoubt& doubt);
   void on(const action::Revoked& revoked);
   void on(const action::LeaderChanged&) {}
@@ -123,9 +123,11 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   void on(const action::Stopped& stopped);
   bool lose(const TermEnd& loss);
   void failChanges(const LockError& error);
+  void finishChanges(std::uint64_t upTo, const std::optional<StoreError>& refusal);
   void fireStop();
   void compete(const std::shared_ptr<const LeaseMemory>& left);
   void watch(const std::shared_ptr<Warning>& warning);
+  [[nodiscard]] LockError refusedError(const StoreError& refusal) const;
   [[nodiscard]] LockError gaveUpError(const action::GaveUp& gaveUp) const;
   void decide(LockResult<Lock> result);
   [[nodiscard]] Acquired abandon(LockErrc why);

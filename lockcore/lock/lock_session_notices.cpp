@@ -34,20 +34,38 @@ void LockSession::on(const action::Elected& elected) {
   decide(handle(shared_from_this()));
 }
 
-void LockSession::on(const action::Renewed& renewed) {
+void LockSession::on(const action::Renewed& renewed) { finishChanges(renewed.ticket, std::nullopt); }
+
+/// Of what else becomes of a change, the end of the lock tells.
+void LockSession::on(const action::Recorded& recorded) {
+  if (recorded.outcome == action::Recorded::Outcome::refused) finishChanges(recorded.last, recorded.error);
+}
+
+/// These changes are in the record, except data that the store has refused.
+void LockSession::finishChanges(std::uint64_t upTo, const std::optional<StoreError>& refusal) {
   std::vector<Change> done;
   {
     const std::lock_guard lock{mutex_};
-    const auto later = std::stable_partition(changes_.begin(), changes_.end(),
-                                             [&](const Change& c) { return c.ticket > renewed.ticket; });
+    const auto later =
+        std::stable_partition(changes_.begin(), changes_.end(), [&](const Change& c) { return c.ticket > upTo; });
     std::move(later, changes_.end(), std::back_inserter(done));
     changes_.erase(later, changes_.end());
     for (const Change& change : done) {
-      if (change.data) data_ = *change.data;
+      if (change.data && !refusal) data_ = *change.data;
       if (change.lease) leaseMillis_.store(change.lease->count());
     }
   }
-  for (Change& change : done) change.done({});
+  for (Change& change : done) {
+    const bool refused = refusal && change.data;
+    change.done(refused ? LockResult<void>{refusedError(*refusal)} : LockResult<void>{});
+  }
+}
+
+LockError LockSession::refusedError(const StoreError& refusal) const {
+  LockError bad = storeError(key(), refusal);
+  bad.message = "the store refuses the data of lock " + toString(key()) +
+                ", which is still held, with the data that it had before: " + refusal.message;
+  return bad;
 }
 
 void LockSession::on(const action::InDoubt& doubt) {

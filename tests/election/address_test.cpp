@@ -8,6 +8,7 @@
 #include "election/src/leader_document.hpp"
 #include "election/src/term_handle.hpp"
 #include "election/stage.hpp"
+#include "support/data_refusing_store.hpp"
 
 namespace tenure::test {
 namespace {
@@ -122,6 +123,19 @@ TEST_F(Addresses, dataOfOthersStayAndTheLeaderLeads) {
   EXPECT_EQ(stage_.stored()->data, "theirs");
   EXPECT_TRUE(stage_.logged("the address is not in the record"));
   EXPECT_TRUE(a->isLeader());
+}
+
+TEST_F(Addresses, whatAStoreRefusesForGoodCostsNoTerm) {
+  Record record;
+  LeaderElector a{
+      stage_.group("a", std::make_shared<DataRefusingStore>(stage_.memory, stage_.clock), at("10.0.0.5:8080")),
+      record.terms(), stage_.runtime()};
+  a.start();
+  stage_.advance(30s);
+  EXPECT_EQ(record.lines(), std::vector<std::string>{"elected 1"});
+  EXPECT_TRUE(stage_.logged("the address is not in the record: the item is full"));
+  EXPECT_EQ(stage_.stored()->data, "");
+  stage_.drive<ReleaseResult>([&] { return a.stop(); });
 }
 
 TEST_F(Addresses, I8_aRenewalWithTheAddressThatIsNotAnsweredIsRepeatedAndTheTermGoesOn) {

@@ -18,7 +18,7 @@ std::uint64_t recordedBy(const LeaseActions& actions) {
   for (const LeaseAction& action : actions) {
     if (const auto* renewed = std::get_if<action::Renewed>(&action)) ticket = renewed->ticket;
     const auto* recorded = std::get_if<action::Recorded>(&action);
-    if (recorded != nullptr && recorded->recorded) ticket = recorded->last;
+    if (recorded != nullptr && recorded->outcome == action::Recorded::Outcome::recorded) ticket = recorded->last;
   }
   return ticket;
 }

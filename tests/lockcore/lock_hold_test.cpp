@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "support/data_refusing_store.hpp"
+
 namespace tenure::test {
 namespace {
 
@@ -119,6 +121,33 @@ TEST_F(LockHold, dataWhoseReplyWasLostIsSentAgainUntilItIsAcknowledged) {
   EXPECT_TRUE(isGood(outcome));
   EXPECT_EQ(world.stored("orders")->data, "two");
   EXPECT_EQ(lock.data(), "two");
+}
+
+TEST_F(LockHold, dataThatTheStoreRefusesForGoodAreAnErrorAndTheLockIsKept) {
+  const auto full = std::make_shared<DataRefusingStore>(world.store, world.scheduler, 3);
+  LockClientOptions options;
+  options.lease = lockLease();
+  Runtime runtime;
+  runtime.scheduler = world.loop;
+  runtime.executor = [this](std::function<void()> task) { world.callbacks->post(std::move(task)); };
+  LockClient client{full, std::move(options), std::move(runtime)};
+  Lock lock = world.acquireNow(client, "orders", {.data = "one"});
+  const auto outcome = renew(lock, {.lease = 30s, .data = "too much"});
+  ASSERT_TRUE(*outcome);
+  ASSERT_TRUE((*outcome)->has_error());
+  EXPECT_EQ((*outcome)->error().code, LockErrc::storeMisconfigured);
+  ASSERT_TRUE((*outcome)->error().store);
+  EXPECT_EQ((*outcome)->error().store->message, "the item is full");
+  EXPECT_EQ(lock.data(), "one");
+  EXPECT_EQ(lock.lease(), 30s) << "the rest of the change counts";
+  world.pass(60s);
+  EXPECT_TRUE(lock.isHeld());
+  EXPECT_TRUE(isGood(renew(lock, {.data = "two"})));
+  EXPECT_EQ(world.stored("orders")->data, "two");
+  world.release(lock, {.data = "too much again"});
+  EXPECT_TRUE(world.stored("orders")->released) << "without those data";
+  EXPECT_EQ(world.stored("orders")->data, "two");
+  world.blocking([&] { return client.close(); });
 }
 
 TEST_F(LockHold, aChangedLeaseStaysInLaterHeartbeatsAndChallengersHonourIt) {

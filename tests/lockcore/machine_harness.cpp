@@ -44,7 +44,11 @@ struct Words {
   std::string operator()(const action::Renewed& a) const { return a.afterDoubt ? "renewed(afterDoubt)" : "renewed"; }
   std::string operator()(const action::Recorded& a) const {
     const std::string first = a.first == a.last ? "" : std::to_string(a.first) + "-";
-    return (a.recorded ? "recorded(" : "unrecorded(") + first + std::to_string(a.last) + ")";
+    using Outcome = action::Recorded::Outcome;
+    const char* what = a.outcome == Outcome::recorded  ? "recorded"
+                       : a.outcome == Outcome::refused ? "refused"
+                                                       : "unrecorded";
+    return what + ("(" + first) + std::to_string(a.last) + ")";
   }
   std::string operator()(const action::InDoubt&) const { return "inDoubt"; }
   std::string operator()(const action::Revoked& a) const { return "revoked(" + std::string{toString(a.reason)} + ")"; }

@@ -56,7 +56,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "newcomer",
                                                               "nonsenseToken",
                                                               "lie",
-                                                              "locks"};
+                                                              "locks",
+                                                              "refusedData"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

@@ -71,6 +71,7 @@ enum class FaultKind : unsigned {
   nonsenseToken,    ///< a resource reports tokens that somebody invented
   lie,              ///< a middlebox answers a transaction of DynamoDB with a bare success, and nothing is stored
   locks,            ///< a process competes for locks, one OneTerm candidacy after another (drawn for a life)
+  refusedData,      ///< the work asks for data in the record, and the store refuses them for good (drawn for its work)
   count
 };
 

@@ -30,7 +30,11 @@ struct ActionText {
   std::string operator()(const action::Elected& a) const { return "ELECTED " + toString(a.token); }
   std::string operator()(const action::Renewed&) const { return "renewed"; }
   std::string operator()(const action::Recorded& a) const {
-    return (a.recorded ? "recorded up to " : "not known to be recorded up to ") + std::to_string(a.last);
+    using Outcome = action::Recorded::Outcome;
+    const char* what = a.outcome == Outcome::recorded  ? "recorded"
+                       : a.outcome == Outcome::refused ? "refused"
+                                                       : "not known to be recorded";
+    return what + (" up to " + std::to_string(a.last));
   }
   std::string operator()(const action::InDoubt& a) const { return "in doubt: " + a.error.message; }
   std::string operator()(const action::Revoked& a) const {
@@ -149,12 +153,15 @@ void SimWorld::work(Process& process, const SimLife* life, FencingToken token) {
     });
   }
   if (plan_.has(FaultKind::stuckWork) && !own.lock) tell(process, now_, event::WorkProgressed{});
+  if (drawn(FaultKind::refusedData)) {
+    tellTask(process, life, now_, [this, &process] { askToRenew(process, std::nullopt, "refused"); });
+  }
   tellTask(process, life, now_ + TrueTime{own.timing.heartbeat()} / 2 + upTo(streams_.load, own.timing.heartbeat()),
            [this, &process, life, token] { work(process, life, token); });
 }
 
 /// The machine accepts it only while it leads.
-void SimWorld::askToRenew(Process& process, std::optional<LeaseTiming> timing) {
+void SimWorld::askToRenew(Process& process, std::optional<LeaseTiming> timing, std::optional<std::string> data) {
   SimLife& life = *process.life;
   if (process.machine->state() != LeaseState::leading) return;
   if (timing) {
@@ -162,7 +169,7 @@ void SimWorld::askToRenew(Process& process, std::optional<LeaseTiming> timing) {
     report_.points.hit(longer ? SimPoint::leaseMadeLonger : SimPoint::leaseMadeShorter);
     life.changeTiming(*timing);
   }
-  step(process, event::Renew{.ticket = ++life.ticketAsked, .timing = timing});
+  step(process, event::Renew{.ticket = ++life.ticketAsked, .timing = timing, .data = std::move(data)});
   if (timing && life.manual && life.term) renewByHand(process, &life, *life.term);  // from now on at the new rate
 }
 

@@ -131,6 +131,11 @@ void SimWorld::misled(SimLife& life) {
 WriteOutcome SimWorld::writeAtStore(SimLife& life, const AnswerFate& fate, const WriteRequest& request) {
   if (fate.deferred) return Unknown{busy};
   if (fate.refusal != AnswerFate::Refusal::none) return Rejected{errorOf(fate.refusal)};
+  const bool writesData = request.purpose != WriteRequest::Purpose::acquire && !request.record.data.empty();
+  if (writesData) {  // no trouble of the lease's, so the checker is not told
+    report_.points.hit(SimPoint::dataRefused);
+    return Rejected{StoreError{ErrorClass::misconfigured, "the item is full"}};
+  }
   const SentWrite* sent = life.find(request.record.version);
   const bool again = sent != nullptr && sent->applied;
   const bool overdue = life.attempt != 0 && sent != nullptr &&

@@ -29,6 +29,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::changedLease, 0.5), set(FaultKind::manualHeartbeat, 0.5), set(FaultKind::sighting, 0.7);
   set(FaultKind::newcomer, 1.0), set(FaultKind::nonsenseToken, 0.2);
   set(FaultKind::lie, 0.3), set(FaultKind::locks, 1.0);
+  set(FaultKind::refusedData, 0.5);
   return most;
 }();
 

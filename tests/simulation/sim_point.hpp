@@ -47,6 +47,7 @@ enum class SimPoint : unsigned {
   lateRequestRefused,
   lateRequestApplied,
   secondCopyRefused,
+  dataRefused,
   gaveUpByItself,
   staleReadGiven,
   corruptGiven,

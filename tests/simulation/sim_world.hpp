@@ -113,7 +113,7 @@ class SimWorld final : public SimSurroundings {
   void planWakeup(Process& process);
   void setAlarm(Process& process);
   void work(Process& process, const SimLife* life, FencingToken token);
-  void askToRenew(Process& process, std::optional<LeaseTiming> timing);
+  void askToRenew(Process& process, std::optional<LeaseTiming> timing, std::optional<std::string> data = {});
   void renewByHand(Process& process, const SimLife* life, FencingToken token);
   void shown(Process& process, const LeaseEvent& event);
   void drawTerm(Process& process, const TermState& term);

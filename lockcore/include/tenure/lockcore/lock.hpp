@@ -71,7 +71,9 @@ class Lock {
 
   /// Renews now, with changes if there are any, and blocks until the store has acknowledged the renewal: at most
   /// remaining(). While the store fails, the renewal is tried again. LockErrc::lost says that the lock is over. Then
-  /// the changes may or may not be in the record, as with any write that was not answered.
+  /// the changes may or may not be in the record, as with any write that was not answered. If the store refuses the
+  /// data for good (no permission, no room), LockError::store says why; the lock is kept, with a changed lease and with
+  /// the data that it had before.
   LockResult<void> renew(RenewOptions options = {});
   /// The same without blocking. `done` is called once, as callbacks are.
   void renewAsync(RenewOptions options, std::function<void(LockResult<void>)> done);
