@@ -18,7 +18,8 @@ namespace tenure::cli {
 namespace {
 
 const std::vector<std::string>& commandNames() {
-  static const std::vector<std::string> names{"run", "status", "check", "init", "resign", "lock", "fence"};
+  static const std::vector<std::string> names{"run",   "status", "check", "init", "resign",
+                                              "pause", "resume", "lock",  "fence"};
   return names;
 }
 
@@ -57,6 +58,7 @@ class Parser {
     addCheck();
     addInit();
     addResign();
+    addPause();
     addFence();
   }
   Parser(const Parser&) = delete;
@@ -121,6 +123,22 @@ class Parser {
     addConfigOrFile(resign_);
     resign_->add_option_function<std::string>(
         "--wait", [this](const std::string& text) { resignArguments_.wait = durationOf(text); });
+  }
+
+  void addPause() {
+    pause_ = addCommand("pause", help::pause);
+    addConfigOrFile(pause_);
+    PauseArguments& to = pauseArguments_;
+    const auto length = [&to](const std::string& text) {
+      to.length = durationOf(text, "--for");
+      const bool fits = to.length >= std::chrono::seconds{1} && to.length <= std::chrono::hours{24};
+      if (!fits) throw CLI::ValidationError("--for", "must be 1s to 24h; run the command again to make it longer");
+    };
+    pause_->add_option_function<std::string>("--for", length)->required()->type_name("DURATION");
+    pause_->add_option("--why", to.why)->required()->type_name("TEXT");
+    addDuration(pause_, "--wait", to.wait);
+    resume_ = addCommand("resume", help::resume);
+    addConfigOrFile(resume_);
   }
 
   void addFence() {
@@ -188,6 +206,8 @@ class Parser {
     if (status_->parsed()) return statusArguments_;
     if (check_->parsed()) return checkArguments_;
     if (init_->parsed()) return initArguments_;
+    if (pause_->parsed()) return pauseArguments_;
+    if (resume_->parsed()) return resumeArguments_;
     if (fenceInstallSql_->parsed()) return fenceInstallSqlArguments_;
     if (fenceProxy_->parsed()) return fenceProxyArguments_;
     if (fenceRecover_->parsed()) return fenceRecoverArguments_;
@@ -195,7 +215,8 @@ class Parser {
   }
 
   CLI::App app_{"", "tenure"};
-  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
+  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *pause_{}, *resume_{};
+  CLI::App *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
   std::string config_;  ///< of the command that was given
   std::string file_;
   RunArguments runArguments_;
@@ -203,6 +224,8 @@ class Parser {
   CheckArguments checkArguments_;
   InitArguments initArguments_;
   ResignArguments resignArguments_;
+  PauseArguments pauseArguments_;
+  ResumeArguments resumeArguments_;
   FenceInstallSqlArguments fenceInstallSqlArguments_;
   FenceProxyArguments fenceProxyArguments_;
   FenceRecoverArguments fenceRecoverArguments_;
@@ -212,8 +235,9 @@ std::string Parser::settleConfig() {
   if (!config_.empty() && !file_.empty()) return "give the group's file once: by --config or as FILE";
   if (config_.empty()) config_ = file_.empty() ? environmentText("TENURE_CONFIG") : file_;
   if (config_.empty()) return "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one";
-  for (std::string* to : {&runArguments_.config, &statusArguments_.config, &checkArguments_.config,
-                          &resignArguments_.config, &fenceRecoverArguments_.config}) {
+  for (std::string* to :
+       {&runArguments_.config, &statusArguments_.config, &checkArguments_.config, &resignArguments_.config,
+        &pauseArguments_.config, &resumeArguments_.config, &fenceRecoverArguments_.config}) {
     *to = config_;
   }
   return {};

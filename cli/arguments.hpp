@@ -42,6 +42,17 @@ struct ResignArguments {
   std::chrono::milliseconds wait{60'000};
 };
 
+struct PauseArguments {
+  std::string config;
+  std::chrono::milliseconds length{0};
+  std::string why;
+  std::chrono::milliseconds wait{60'000};
+};
+
+struct ResumeArguments {
+  std::string config;
+};
+
 struct FenceInstallSqlArguments {
   std::string dialect;  ///< postgresql or sqlite
   std::string table;
@@ -74,8 +85,9 @@ struct FenceRecoverArguments {
   bool yes{false};
 };
 
-using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
-                               LockArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
+using Arguments =
+    std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments, PauseArguments,
+                 ResumeArguments, LockArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
 
 /// The arguments, or the exit code if there is nothing more to do: help or the version was printed, or a fault was
 /// reported on stderr. `words` has no program name.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenure/election/group.hpp>
+#include <tenure/lockcore/lock_error.hpp>
 
 namespace tenure::cli {
 
@@ -15,13 +16,16 @@ enum ExitCode : int {
   exitLost = 81,            ///< run --once: leadership was lost while the job ran, which was ended; lock: it was lost
   exitBusy = 82,            ///< run --wait: somebody else led all the time; lock: somebody else holds it
   exitStore = 83,           ///< the store cannot be reached, or refused
-  exitNobody = 84,          ///< status, resign: nobody leads; lock show: nobody holds it
-  exitNotYet = 85,          ///< resign --wait: the leader had not stepped down in time; lock: the time was over
+  exitNobody = 84,          ///< status, resign: nobody leads; resume: nothing is paused; lock show: nobody holds it
+  exitNotYet = 85,          ///< resign, pause: the leader had not stepped down in time; lock: the time was over
   exitUnknown = 86,         ///< the time was over while a write was not answered; its outcome is not known
   exitNotExecutable = 126,  ///< run: COMMAND is there but cannot be executed
   exitNotFound = 127,       ///< run: COMMAND was not found
 };
 
 static_assert(exitTerminated == 80);
+
+/// For a lock or a lock token that could not be acquired, renewed or released.
+[[nodiscard]] int exitCodeOf(const LockError& error);
 
 }  // namespace tenure::cli

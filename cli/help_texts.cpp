@@ -13,6 +13,8 @@ Commands:
   lock      hold a lock while a command runs, or from one command to the next
   status    show who leads
   resign    ask the leader to step down, so that another copy takes over
+  pause     keep everybody from leading for some time
+  resume    end a pause
   fence     keep former leaders from a resource
 
 Options:
@@ -92,7 +94,8 @@ Options:
 Exit codes:
   0    somebody leads      2    wrong arguments or configuration
   83   the store cannot be reached
-  84   nobody leads, or the holder has been silent for longer than its lease
+  84   nobody leads, the group is paused, or the holder has been silent for
+       longer than its lease
 
 Examples:
   tenure status --config group.yaml
@@ -155,11 +158,62 @@ Exit codes:
   0    it has stepped down (with --wait 0s: it was asked to)
   2    wrong arguments or configuration
   83   the store cannot be reached
-  84   nobody leads
+  84   nobody leads, or the group is paused
   85   it had not stepped down in time; it was asked and may still do so
 
 Example:
   tenure resign --config group.yaml --wait 30s
+)";
+
+const char* const pause = R"(tenure pause - keep everybody from leading for some time
+
+Usage: tenure pause FILE --for DURATION --why TEXT [--wait DURATION]
+
+Takes the group's lease for an operator, so that nobody is elected. Who leads is
+asked to step down first, as tenure resign does; its work ends in order. If the
+group is paused already, that pause gets this length, and keeps its words.
+
+tenure resume ends the pause at once. Without it candidates take over when each
+has watched the whole pause by its own clock: one that was started later, later.
+
+Options:
+  -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
+  --for DURATION       how long, from now on: 1s to 24h
+  --why TEXT           for those who ask why nobody leads; every status shows it
+  --wait DURATION      how long to try (default 1m): while the work ends, and
+                       while other candidates take the lease in between
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    paused             1    failed
+  2    wrong arguments or configuration
+  83   the store cannot be reached
+  85   not paused in time; a leader that was asked may still step down
+  86   the time was over while a write was not answered: see tenure status
+
+Example:
+  tenure pause --config group.yaml --for 2h --why "new disks in db1"
+)";
+
+const char* const resume = R"(tenure resume - end a pause
+
+Usage: tenure resume FILE
+
+Releases the lease that tenure pause took, so that a candidate is elected.
+
+Options:
+  -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    the pause has ended
+  2    wrong arguments or configuration
+  81   the pause was changed or ended by somebody else at the same moment
+  83   the store cannot be reached
+  84   the group is not paused
+
+Example:
+  tenure resume --config group.yaml
 )";
 
 const char* const fence = R"(tenure fence - keep former leaders from a resource

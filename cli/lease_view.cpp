@@ -33,6 +33,8 @@ std::string_view toString(LeaseViewState state) {
       return "held";
     case LeaseViewState::vanished:
       return "vanished";
+    case LeaseViewState::paused:
+      return "paused";
     case LeaseViewState::silent:
       return "silent";
   }
@@ -46,17 +48,26 @@ std::string ago(milliseconds time) {
   return durationText(time < seconds{10} ? time : std::chrono::floor<seconds>(time)) + " ago";
 }
 
+/// By the wall clocks, for people.
+bool isOver(const LeaseView& view) noexcept { return view.renewedAgo > view.record->leaseDuration; }
+
 std::string stateText(const LeaseView& view, bool colours) {
   switch (view.state()) {
     case LeaseViewState::none:
       return coloured("nobody leads; nobody has led yet", Colour::warning, colours);
     case LeaseViewState::released:
-      return coloured("nobody leads; the last leader has released the lease", Colour::warning, colours);
+      return coloured(view.pause ? "nobody leads; the last pause has ended"
+                                 : "nobody leads; the last leader has released the lease",
+                      Colour::warning, colours);
     case LeaseViewState::held:
       return coloured("held", Colour::good, colours);
     case LeaseViewState::vanished:
       return coloured("nobody leads; the record of the last term was deleted, so candidates wait out its lease",
                       Colour::bad, colours);
+    case LeaseViewState::paused:
+      return coloured(isOver(view) ? "paused: nobody leads; its time is over, and candidates may take the lease"
+                                   : "paused: nobody leads",
+                      Colour::warning, colours);
     case LeaseViewState::silent:
       break;
   }
@@ -68,6 +79,10 @@ std::string jsonTime(std::int64_t millis) { return millis == 0 ? "null" : jsonSt
 
 /// Other clients write no times; then nothing can be said about a holder's silence.
 bool isTimed(const LeaseRecord& record) noexcept { return record.renewedAtMillis != 0; }
+
+std::string pauseJson(const Pause& pause) {
+  return fmt::format(R"({{"by":{},"why":{}}})", jsonString(pause.by), jsonString(pause.why));
+}
 
 std::string timeText(std::int64_t millis) {
   return millis != 0 ? wallClockTextForDisplay(millis) : "not stated by the writer";
@@ -83,13 +98,15 @@ LeaseViewState LeaseView::state() const noexcept {
   if (!record) return LeaseViewState::none;
   if (record->vanished) return LeaseViewState::vanished;
   if (record->released) return LeaseViewState::released;
-  return renewedAgo > record->leaseDuration ? LeaseViewState::silent : LeaseViewState::held;
+  if (pause) return LeaseViewState::paused;
+  return isOver(*this) ? LeaseViewState::silent : LeaseViewState::held;
 }
 
 LeaseView viewOf(std::string group, std::string store, std::optional<LeaseRecord> record, std::int64_t nowMillis) {
   LeaseView view{std::move(group), std::move(store), std::move(record)};
   view.renewedAgo = milliseconds{view.record && isTimed(*view.record) ? nowMillis - view.record->renewedAtMillis : 0};
-  if (isHeld(view.record)) view.address = addressIn(view.record->data, view.record->token);
+  if (view.record) view.pause = pauseIn(view.record->holder);
+  if (isHeld(view.record)) view.address = statementIn(view.record->data, view.record->token).address;
   return view;
 }
 
@@ -98,7 +115,12 @@ std::string toTable(const LeaseView& view, bool colours) {
                                                         {"state", stateText(view, colours)}};
   if (view.record) {
     const LeaseRecord& record = *view.record;
-    if (!record.vanished) rows.emplace_back(record.released ? "last leader" : "leader", personOf(record.holder));
+    if (view.pause) {
+      rows.emplace_back("paused by", view.pause->by);
+      rows.emplace_back("why", view.pause->why);
+    } else if (!record.vanished) {
+      rows.emplace_back(record.released ? "last leader" : "leader", personOf(record.holder));
+    }
     if (!view.address.empty()) rows.emplace_back("address", view.address);
     rows.emplace_back("fencing token", record.token.isNone() ? "none" : toString(record.token));
     if (!record.vanished) {
@@ -118,11 +140,12 @@ std::string toTable(const LeaseView& view, bool colours) {
 
 std::string toJson(const LeaseView& view) {
   const bool leads = view.state() == LeaseViewState::held || view.state() == LeaseViewState::silent;
+  const bool paused = view.state() == LeaseViewState::paused;
   std::string holder = "null", token = "null", duration = "null", acquired = "null", renewed = "null", ago = "null";
   std::string version = "null";
   if (view.record) {
     const LeaseRecord& record = *view.record;
-    if (!record.vanished)
+    if (!record.vanished && !view.pause)
       holder = fmt::format(R"({{"name":{},"incarnation":{},"id":{}}})", jsonString(nameOf(record.holder)),
                            jsonString(incarnationOf(record.holder)), jsonString(record.holder));
     token = toString(record.token);
@@ -134,11 +157,12 @@ std::string toJson(const LeaseView& view) {
   }
   return fmt::format(
       R"({{"group":{},"state":"{}","leader":{},"last_leader":{},"fencing_token":{},"lease_duration_ms":{},)"
-      R"("acquired_at":{},"renewed_at":{},"renewed_ago_ms":{},"record_version":{},"address":{},"store":{},"warning":{}}})"
+      R"("acquired_at":{},"renewed_at":{},"renewed_ago_ms":{},"record_version":{},"address":{},"paused":{},"store":{},)"
+      R"("warning":{}}})"
       "\n",
       jsonString(view.group), toString(view.state()), leads ? holder : "null", leads ? "null" : holder, token, duration,
-      acquired, renewed, ago, version, jsonStringOrNull(view.address), jsonString(view.store),
-      jsonStringOrNull(view.warning));
+      acquired, renewed, ago, version, jsonStringOrNull(view.address), paused ? pauseJson(*view.pause) : "null",
+      jsonString(view.store), jsonStringOrNull(view.warning));
 }
 
 }  // namespace tenure::cli

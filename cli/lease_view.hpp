@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include <tenure/election/pause.hpp>
 #include <tenure/lockcore/lease_record.hpp>
 
 namespace tenure::cli {
@@ -15,6 +16,7 @@ enum class LeaseViewState {
   released,  ///< the last leader gave it up
   held,      ///< somebody leads
   vanished,  ///< the record was deleted before the term ended: candidates wait for the lease that the counter states
+  paused,    ///< an operator holds it, so that nobody leads
   silent,    ///< held, but not renewed for longer than the lease by the wall clocks: the holder is probably gone
 };
 
@@ -27,8 +29,9 @@ struct LeaseView {
   std::optional<LeaseRecord> record;
   /// Time since the last renewal, by the wall clocks of the writer and of this machine. For people; may be negative.
   std::chrono::milliseconds renewedAgo{0};
-  std::string warning{};  ///< see LeaseLook
-  std::string address{};  ///< where the present leader says that it can be reached; empty: it says nothing
+  std::string warning{};         ///< see LeaseLook
+  std::optional<Pause> pause{};  ///< that has the lease, or had it last
+  std::string address{};         ///< where the present leader says that it can be reached; empty: it says nothing
 
   [[nodiscard]] LeaseViewState state() const noexcept;
 };

@@ -180,7 +180,8 @@ std::variant<LockArguments, int> LockParser::parse(std::vector<std::string> word
   const bool known = std::find(names.begin(), names.end(), first) != names.end();
   if (first.empty()) return refuseLock("give what to do with the lock: " + config::listed(names, "or"), "");
   if (!known && first.front() != '-') {
-    return refuseLock(unknownCommand(first, names, {"run", "status", "check", "init", "resign"}), "");
+    return refuseLock(unknownCommand(first, names, {"run", "status", "check", "init", "resign", "pause", "resume"}),
+                      "");
   }
   const std::vector<std::string> typed = words;
   try {

@@ -16,6 +16,7 @@
 #include "config/src/duration.hpp"
 #include "exec_image.hpp"
 #include "output.hpp"
+#include "pause_text.hpp"
 #include "store_calls.hpp"
 
 namespace tenure::cli {
@@ -360,8 +361,7 @@ void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {
   gaveUpAt_ = now;
   mayHaveAcquired_ = lease.state != LeaseState::candidate && lease.state != LeaseState::idle;
   if (lease.leader && !lease.leader->self) {
-    complain("busy: " + personOf(lease.leader->holder) + " leads " + toString(group_.key()) + " " +
-             withToken(lease.leader->token));
+    complain("busy: " + whoHas(toString(group_.key()), lease.leader->holder, lease.leader->token));
     return leave(exitBusy);
   }
   if (lease.lastError) {

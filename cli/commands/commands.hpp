@@ -13,6 +13,8 @@ namespace tenure::cli {
 [[nodiscard]] int checkCommand(const CheckArguments& arguments);
 [[nodiscard]] int initCommand(const InitArguments& arguments);
 [[nodiscard]] int resignCommand(const ResignArguments& arguments);
+[[nodiscard]] int pauseCommand(const PauseArguments& arguments);
+[[nodiscard]] int resumeCommand(const ResumeArguments& arguments);
 [[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
 [[nodiscard]] int fenceRecoverCommand(const FenceRecoverArguments& arguments);
 [[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments);

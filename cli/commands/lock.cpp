@@ -33,38 +33,13 @@ constexpr milliseconds holderNamedAfter{1'000};
 /// A token is one line. If something else is piped in, the user must be told soon.
 constexpr std::size_t mostStdin = LockToken::maxTextBytes + 2;
 
-int codeOf(const LockError& error) {
-  switch (error.code) {
-    case LockErrc::malformed:
-    case LockErrc::invalidOptions:
-      return exitUsage;
-    case LockErrc::held:
-      return exitBusy;
-    case LockErrc::timeout:
-      return exitNotYet;
-    case LockErrc::unknown:
-      return exitUnknown;
-    case LockErrc::notHeld:
-    case LockErrc::superseded:
-    case LockErrc::lost:
-      return exitLost;
-    case LockErrc::storeUnavailable:
-    case LockErrc::accessDenied:
-    case LockErrc::storeMisconfigured:
-    case LockErrc::recordCorrupt:
-      return exitStore;
-    default:
-      return exitFailed;
-  }
-}
-
 int answer(const std::string& text, int code = exitOk) { return say(text) ? code : exitFailed; }
 
 /// Reports on stderr for people, and with --json on stdout for programs.
 int failed(const LockArguments& arguments, const LockError& error) {
   const std::string age = error.holder ? ageText(error.holder->acquiredAtMillis) : std::string{};
   complain(error.message + (age.empty() ? "" : ", " + age));
-  return arguments.json ? answer(toJson(error), codeOf(error)) : codeOf(error);
+  return arguments.json ? answer(toJson(error), exitCodeOf(error)) : exitCodeOf(error);
 }
 
 int tellToken(const LockArguments& arguments, const LockToken& token) {

@@ -9,6 +9,7 @@
 #include "cli/exit_codes.hpp"
 #include "cli/lease_view.hpp"
 #include "cli/output.hpp"
+#include "cli/pause_text.hpp"
 #include "cli/store_calls.hpp"
 #include "cli/wakeups.hpp"
 #include "commands.hpp"
@@ -43,7 +44,7 @@ int waitForSuccessor(const LeaseOfGroup& lease, const LeaseRecord& asked, millis
     if (record && !leads(*record, asked.token)) {
       const bool taken = isHeld(*record);
       return told(name + " has stepped down" +
-                  (taken ? "; " + personOf((*record)->holder) + " leads " + withToken((*record)->token)
+                  (taken ? "; " + whoHas(toString(lease.key), (*record)->holder, (*record)->token)
                          : std::string{"; nobody leads yet"}));
     }
     const nanoseconds left = bound - elapsedForHolder(began, readClock());
@@ -71,6 +72,11 @@ int resignCommand(const ResignArguments& arguments) {
   if (!look) return complain(storeTrouble(lease, look.error())), exitStore;
   if (!look->warning.empty()) complain("lease " + toString(lease.key) + ": " + look->warning);
   if (!isHeld(look->record)) return complain("nobody leads " + toString(lease.key)), exitNobody;
+  if (const auto pause = pauseOf(look->record)) {
+    complain(toString(lease.key) + " is " + toString(*pause) +
+             ". A pause cannot step down; to end it: tenure resume --config " + arguments.config);
+    return exitNobody;
+  }
   const LeaseRecord& leader = *look->record;
   if (leader.token.isNone()) {
     complain(

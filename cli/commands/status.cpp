@@ -14,6 +14,7 @@
 #include "cli/store_calls.hpp"
 #include "cli/wakeups.hpp"
 #include "commands.hpp"
+#include "config/src/duration.hpp"
 #include "config_file.hpp"
 
 namespace tenure::cli {
@@ -29,7 +30,8 @@ int codeOf(const LeaseView& view) { return view.state() == LeaseViewState::held 
 /// What must differ for a new line to be printed: a mere renewal does not count.
 std::string essence(const LeaseView& view) {
   const std::string who = view.record ? view.record->holder + '#' + toString(view.record->token) : "";
-  return std::to_string(static_cast<int>(view.state())) + who + view.address + view.warning;
+  const std::string length = view.pause ? durationText(view.record->leaseDuration) : "";
+  return std::to_string(static_cast<int>(view.state())) + who + length + view.address + view.warning;
 }
 
 StoreResult<LeaseView> lookAt(const LeaseOfGroup& lease) {

@@ -46,7 +46,8 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<unsigned>(
       {.path = "candidate.priority",
        .about = "Which candidate goes first when the lease is free: the one with the lowest number. A candidate with "
-                "priority 50 waits one extra lease. A priority never takes the lease from a living leader."},
+                "priority 50 waits one extra lease. A priority never takes the lease from a living leader; see "
+                "candidate.reclaim_after."},
       wholeNumberCodec(GroupRanges::priority),
       [](auto& config) -> auto& { return config.options.candidate.priority; }));
   out.push_back(keySpec<CandidateMode>(
@@ -62,6 +63,16 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
        .about = "Where this process can be reached, for those who follow the leader: tenure status shows it, and "
                 "LeaderFollower tells it. A leader writes it into its record right after it was elected."},
       addressCodec(), [](auto& config) -> auto& { return config.options.candidate.address; }));
+  out.back().derived = [](const GroupConfig&) { return "off"; };
+  out.push_back(keySpec<milliseconds>(
+      {.path = "candidate.reclaim_after",
+       .fallback = "off",
+       .example = "10m",
+       .about = "A candidate that has this key asks a leader with a worse priority to step down, once it has watched "
+                "that leader for this long and could have led itself all the time. It asks once in a term, as tenure "
+                "resign does, and never takes the lease by force. For groups with one lease."},
+      durationCodec(GroupRanges::reclaimAfter),
+      [](auto& config) -> auto& { return config.options.candidate.reclaimAfter; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
 }
 

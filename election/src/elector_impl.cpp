@@ -58,7 +58,7 @@ void ElectorImpl::connect(std::shared_ptr<Scheduler> scheduler) {
   machine.data = part_.data;
   machine.observesOnly = observes();
   machine.address = group_.options().candidate.address;
-  machine.addressIn = part_.data.empty() ? &addressIn : nullptr;
+  machine.statementIn = part_.data.empty() ? &statementIn : nullptr;
   machine.displayClock = &wallClockMillisForDisplay;
   LeaseDriver::Options options{std::move(machine), context_->logger,
                                [weak = weak_from_this()](const LeaseNotice& notice) {
@@ -67,6 +67,19 @@ void ElectorImpl::connect(std::shared_ptr<Scheduler> scheduler) {
   options.checksSchema = !observes();  // that would create what is missing
   driver_ = std::make_shared<LeaseDriver>(std::move(options), group_.store(), std::move(scheduler), std::move(random_));
   cell_ = driver_->term();
+  if (group_.options().candidate.reclaimAfter) reclaims_ = reclaimRequests();
+}
+
+std::shared_ptr<ReclaimRequests> ElectorImpl::reclaimRequests() {
+  const CandidateOptions& own = group_.options().candidate;
+  const LeaseTiming& timing = group_.timing();
+  const Reclaim rule{own.priority, *own.reclaimAfter, 2 * timing.duration()};
+  const auto log = [logger = context_->logger, name = toString(group_.key())](LogLevel level, const std::string& line) {
+    logger.log(level, name + ": " + line);
+  };
+  const auto now = [clock = context_->clock] { return clock->now(); };
+  return std::make_shared<ReclaimRequests>(ReclaimRequests::Options{group_.key(), rule, timing.heartbeat(), log, now},
+                                           group_.store(), driver_);
 }
 
 void ElectorImpl::addListener(Listener listener) {

@@ -15,6 +15,7 @@
 #include "lockcore/runtime/callback_lane.hpp"
 #include "lockcore/runtime/patience.hpp"
 #include "notice_queue.hpp"
+#include "reclaim_requests.hpp"
 #include "term_handle.hpp"
 
 namespace tenure {
@@ -65,6 +66,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   enum class Phase { fresh, started, stopping };
 
   void connect(std::shared_ptr<Scheduler> scheduler);
+  [[nodiscard]] std::shared_ptr<ReclaimRequests> reclaimRequests();
   void closeDriver();
   [[nodiscard]] std::optional<ReleaseResult> awaitStopped(const Patience& patience);
 
@@ -79,7 +81,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   void on(const action::GaveUp& /*of a lock*/) {}
   void on(const action::Stopped& stopped);
   [[nodiscard]] std::shared_ptr<TermHandle> termOf(const action::Elected& elected);
-  void stateAddress(const TermHandle& term) const;
+  void stateSelf(const TermHandle& term) const;
   [[nodiscard]] std::shared_ptr<TermWatch> watched(const std::shared_ptr<TermHandle>& term) const;
   void watchLostWork(const std::shared_ptr<TermHandle>& term);
   template <class Callback>
@@ -112,6 +114,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   ListenerSet listeners_;
   std::shared_ptr<LeaseDriver> driver_{};
   std::shared_ptr<const TermCell> cell_{};
+  std::shared_ptr<ReclaimRequests> reclaims_{};  ///< null: candidate.reclaim_after is not set
 
   NoticeQueue notices_{};
   /// The highest token of a term whose onRevoked has returned.

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include <tenure/election/pause.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "elector_impl.hpp"
@@ -18,6 +19,7 @@ constexpr const char* terminationLine =
     "the work still runs as the lease ends: this process ends itself (on_lost: terminate)";
 
 std::string describe(const LeaderInfo& leader) {
+  if (const auto pause = pauseIn(leader.holder)) return "the lease is " + toString(*pause);
   return "the leader is " + personOf(leader.holder) + " " + withToken(leader.token) +
          (leader.address.empty() ? "" : ", at " + leader.address);
 }
@@ -51,21 +53,22 @@ void ElectorImpl::on(const action::Elected& elected) {
     term_ = term;
   }
   log(LogLevel::info, "elected with fencing token " + toString(elected.token));
-  stateAddress(*term);
+  stateSelf(*term);
   termLane_->post([self = shared_from_this(), term] { self->runElected(term); });
 }
 
-/// Nothing depends on whether it arrives: the lease matters more than the address.
-void ElectorImpl::stateAddress(const TermHandle& term) const {
-  const std::string& address = group_.options().candidate.address;
-  if (address.empty() || !term.documents) return;
-  const auto change = [token = term.token, address](const std::string& text) -> StoreResult<std::string> {
-    if (auto document = withAddress(text, token, address)) return *std::move(document);
+/// Nothing depends on whether it arrives: the lease matters more than what a leader says about itself.
+void ElectorImpl::stateSelf(const TermHandle& term) const {
+  const CandidateOptions& own = group_.options().candidate;
+  const LeaderStatement statement{own.address, own.priority};
+  if (statement == LeaderStatement{} || !term.documents) return;
+  const auto change = [token = term.token, statement](const std::string& text) -> StoreResult<std::string> {
+    if (auto document = withStatement(text, token, statement)) return *std::move(document);
     return StoreError{ErrorClass::corrupt, "the record has data that are not tenure's, and they are left as they are"};
   };
   term.updateDocument(change, [weak = weak_from_this()](const DocumentAnswer& answer) {
     const auto self = answer.kind == DocumentAnswer::Kind::refused ? weak.lock() : nullptr;
-    if (self) self->log(LogLevel::warn, "the address is not in the record: " + answer.why);
+    if (self) self->log(LogLevel::warn, "address and priority are not in the record: " + answer.why);
   });
 }
 
@@ -147,6 +150,7 @@ void ElectorImpl::on(const action::LeaderChanged& changed) {
   if (!changed.leader || !changed.leader->self) {
     log(LogLevel::info, changed.leader ? describe(*changed.leader) : std::string{"nobody leads"});
   }
+  if (reclaims_) reclaims_->leaderChanged(changed.leader);
   tell(&Listener::onLeaderChanged, LeaderNotice{changed.leader});
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <tenure/election/group.hpp>
+#include <tenure/election/pause.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 
 #include "group_ranges.hpp"
@@ -15,6 +16,9 @@ namespace {
 void checkCandidate(const CandidateOptions& candidate, OptionFaults& faults) {
   const std::string id = candidate.id.empty() ? hostNameAsCandidate() : candidate.id;
   if (auto fault = faultOfCandidateName(id)) faults.push_back({"candidate.id", *std::move(fault)});
+  if (pauseIn(id)) {
+    faults.push_back({"candidate.id", "reads as an operator's pause (tenure pause); choose another name"});
+  }
   if (!GroupRanges::priority.holds(candidate.priority)) {
     faults.push_back({"candidate.priority",
                       std::to_string(candidate.priority) + " is out of range; allowed is 0 (most preferred) to " +
@@ -23,6 +27,23 @@ void checkCandidate(const CandidateOptions& candidate, OptionFaults& faults) {
   }
   if (!candidate.address.empty() && !isLeaderAddress(candidate.address)) {
     faults.push_back({"candidate.address", "must be 1 to 256 printable characters of ASCII without spaces"});
+  }
+}
+
+void checkReclaim(const GroupOptions& options, OptionFaults& faults) {
+  const auto& after = options.candidate.reclaimAfter;
+  if (!after) return;
+  const auto refuse = [&](std::string message, bool range = false) {
+    faults.push_back({"candidate.reclaimAfter", std::move(message), range});
+  };
+  if (!GroupRanges::reclaimAfter.holds(*after)) {
+    refuse(std::to_string(after->count()) + "ms is out of range; allowed is 1s to 24h", true);
+  }
+  if (options.candidate.mode == CandidateMode::observe) {
+    refuse("is for candidates that compete; leave it out where candidate.mode is observe");
+  }
+  if (options.shards.count > 0 || !options.shards.names.empty()) {
+    refuse("is for groups with one lease; leave it out in a group with shards, which are spread over all candidates");
   }
 }
 
@@ -104,6 +125,7 @@ OptionFaults faultsOf(const GroupOptions& options) {
   OptionFaults faults;
   for (std::string& fault : faultsOf(LeaseKey{options.group})) faults.push_back({"group", std::move(fault)});
   checkCandidate(options.candidate, faults);
+  checkReclaim(options, faults);
   if (const auto timing = LeaseTiming::from(options.lease); !timing) {
     const OptionFaults ofTiming = timing.error();  // each call returns a copy: two calls give no range
     faults.insert(faults.end(), ofTiming.begin(), ofTiming.end());

@@ -10,6 +10,7 @@ namespace tenure {
 /// The range of each number in GroupOptions beside those of the lease (LeaseRanges).
 struct GroupRanges {
   static constexpr OptionRange<unsigned> priority{0, maxPriority};
+  static constexpr OptionRange<std::chrono::milliseconds> reclaimAfter{std::chrono::seconds{1}, std::chrono::hours{24}};
   static constexpr OptionRange<unsigned> shards{0, 10'000};
   static constexpr OptionRange<unsigned> maxLeases{1, shards.most};
   static constexpr OptionRange<std::chrono::milliseconds> listInterval{std::chrono::milliseconds{10},

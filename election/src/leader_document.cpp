@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include <boost/json.hpp>
+
+#include <tenure/lockcore/lease_options.hpp>
 
 namespace tenure {
 namespace {
@@ -16,6 +19,7 @@ constexpr std::int64_t documentVersion = 1;
 /// Empty: not a document of this version.
 std::optional<json::object> parsed(const std::string& data) {
   if (data.empty()) return json::object{{"tenure", documentVersion}};
+  if (data.size() > maxLeaderDocumentBytes) return std::nullopt;
   json::error_code unreadable;
   json::value value = json::parse(data, unreadable);
   if (unreadable || !value.is_object()) return std::nullopt;
@@ -28,6 +32,8 @@ std::optional<json::object> parsed(const std::string& data) {
 /// Tokens are at most maxFencingToken, which an int64 holds.
 std::int64_t numberOf(FencingToken term) { return static_cast<std::int64_t>(term.value()); }
 
+bool isPriority(std::int64_t number) noexcept { return number >= 0 && number <= maxPriority; }
+
 }  // namespace
 
 bool isLeaderAddress(std::string_view text) noexcept {
@@ -35,25 +41,35 @@ bool isLeaderAddress(std::string_view text) noexcept {
   return !text.empty() && text.size() <= longestAddress && std::all_of(text.begin(), text.end(), printable);
 }
 
-std::string addressIn(const std::string& data, FencingToken term) {
+LeaderStatement statementIn(const std::string& data, FencingToken term) {
   if (data.empty()) return {};
   const auto document = parsed(data);
   if (!document) return {};
   const json::value* stated = document->if_contains("term");
-  const json::value* address = document->if_contains("address");
   if (stated == nullptr || !stated->is_int64() || stated->get_int64() != numberOf(term)) return {};
-  if (address == nullptr || !address->is_string()) return {};
-  std::string text{address->get_string()};
-  return isLeaderAddress(text) ? text : std::string{};
+  LeaderStatement out;
+  const json::value* address = document->if_contains("address");
+  if (address != nullptr && address->is_string()) {
+    std::string text{address->get_string()};
+    if (isLeaderAddress(text)) out.address = std::move(text);
+  }
+  const json::value* priority = document->if_contains("priority");
+  if (priority != nullptr && priority->is_int64() && isPriority(priority->get_int64())) {
+    out.priority = static_cast<unsigned>(priority->get_int64());
+  }
+  return out;
 }
 
-std::optional<std::string> withAddress(const std::string& data, FencingToken term, const std::string& address) {
+std::optional<std::string> withStatement(const std::string& data, FencingToken term, const LeaderStatement& statement) {
   auto document = parsed(data);
   if (!document) return std::nullopt;
   (*document)["term"] = numberOf(term);
-  (*document)["address"] = address;
+  document->erase("address");
+  document->erase("priority");
+  if (!statement.address.empty()) (*document)["address"] = statement.address;
+  if (statement.priority > 0) (*document)["priority"] = statement.priority;
   std::string text = json::serialize(*document);
-  if (!parsed(text)) return std::nullopt;  // a number of theirs is too great to be written again
+  if (!parsed(text)) return std::nullopt;  // too long, or a number of theirs is too great to be written again
   return text;
 }
 

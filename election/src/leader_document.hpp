@@ -7,21 +7,26 @@
 
 #include <tenure/lockcore/fencing_token.hpp>
 
+#include "lockcore/lease/lease_machine.hpp"
+
 namespace tenure {
 
-// One JSON object: `{"tenure":1,"term":41,"address":"10.0.0.5:8080"}`. It outlives the term, because an acquisition
-// leaves data as they are. So the address counts only for the term whose fencing token is `term`. Members that are not
-// named here belong to other parts, and are kept. Data that are no such object, or one of a later version, belong to
-// somebody else: they state no address, and are not replaced.
+// One JSON object: `{"tenure":1,"term":41,"address":"10.0.0.5:8080","priority":10}`. It outlives the term, because an
+// acquisition leaves data as they are. So address and priority count only for the term whose fencing token is `term`.
+// Members that are not named here belong to other parts, and are kept. Data that are no such object, one of a later
+// version, or longer than maxLeaderDocumentBytes, belong to somebody else: they state nothing, and are not replaced.
+
+/// Each look at a record reads its document, on the thread that renews. There is room for the ledgers of all jobs.
+inline constexpr std::size_t maxLeaderDocumentBytes = 264 * 1024;
 
 /// 1 to 256 printable characters of ASCII without spaces.
 [[nodiscard]] bool isLeaderAddress(std::string_view text) noexcept;
 
-/// Where the leader of this term can be reached, as its record's data state it; empty: they do not.
-[[nodiscard]] std::string addressIn(const std::string& data, FencingToken term);
+/// What the leader of this term states in its record's data. A part that no leader could state counts as not stated.
+[[nodiscard]] LeaderStatement statementIn(const std::string& data, FencingToken term);
 
-/// The same data with this address. Empty: they are somebody else's.
-[[nodiscard]] std::optional<std::string> withAddress(const std::string& data, FencingToken term,
-                                                     const std::string& address);
+/// The same data with this statement in place of any other. Empty: they are somebody else's.
+[[nodiscard]] std::optional<std::string> withStatement(const std::string& data, FencingToken term,
+                                                       const LeaderStatement& statement);
 
 }  // namespace tenure

@@ -13,6 +13,7 @@ Group observing(const Group& group) {
   }
   GroupOptions options = group.options();
   options.candidate.mode = CandidateMode::observe;
+  options.candidate.reclaimAfter.reset();
   return Group::make(std::move(options), group.store(), group.logger()).value();
 }
 

@@ -216,6 +216,7 @@ LeaseStatus LeaseDriver::Impl::status() const {
   status.clockRatePpm = gauge_.ppm();
   status.heartbeatLag = machine_.heartbeatLag();
   status.worstHeartbeatLag = machine_.worstHeartbeatLag();
+  status.cooldown = machine_.cooldown(now);
   return status;
 }
 

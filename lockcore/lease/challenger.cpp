@@ -98,8 +98,11 @@ std::optional<nanoseconds> Challenger::untilWakeup(const Instant& now) const {
   if (core_.work.running || readFirst_ || core_.options.observesOnly) return until;
   const auto free = core_.known.observation.untilFree(now, politeness_);
   if (!free) return until;
-  const nanoseconds cool = cooldown_ - elapsedForChallenger(cooldownFrom_, now);
-  return earlier(until, std::max(*free, cool));
+  return earlier(until, std::max(*free, cooldownLeft(now)));
+}
+
+nanoseconds Challenger::cooldownLeft(const Instant& now) const {
+  return std::max(cooldown_ - elapsedForChallenger(cooldownFrom_, now), nanoseconds{0});
 }
 
 LeaseState Challenger::state() const noexcept { return acquiring() ? LeaseState::acquiring : LeaseState::candidate; }
@@ -110,9 +113,7 @@ bool Challenger::acquiring() const noexcept { return core_.inFlight && core_.inF
 /// watches.
 bool Challenger::mayLead() const { return !core_.stopping && !core_.options.observesOnly && !core_.work.running; }
 
-bool Challenger::mayCompete(const Instant& now) const {
-  return mayLead() && elapsedForChallenger(cooldownFrom_, now) >= cooldown_;
-}
+bool Challenger::mayCompete(const Instant& now) const { return mayLead() && cooldownLeft(now) == nanoseconds{0}; }
 
 /// Small random delays before competing keep candidates from writing all at once. The range of the delays grows with
 /// each lost race, so a crowd spreads out, and a few candidates stay quick.

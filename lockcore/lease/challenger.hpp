@@ -37,6 +37,8 @@ class Challenger : public Ignores<event::StepDown, event::Renew, event::WorkEnde
   /// An acquisition has won, may have won or may still win, and is not given up.
   [[nodiscard]] bool acquisitionOpen() const noexcept { return acquiring() || !unanswered_.empty(); }
   [[nodiscard]] bool inDoubt() const noexcept { return false; }
+  /// Never negative.
+  [[nodiscard]] std::chrono::nanoseconds cooldownLeft(const Instant& now) const;
 
  private:
   /// The last request that was sent to the store.

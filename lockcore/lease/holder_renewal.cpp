@@ -78,7 +78,8 @@ NextRole Holder::handle(const Instant& now, const WriteAnswer& answer) {
     renewed(now, request.arrived());
     if (!applied->warning.empty()) core_.log(LogLevel::warn, applied->warning);
     if (applied->stepDownRequested && !draining_) {
-      beginDrain(now, RevokeReason::steppedDown, "an operator asked this leader to step down");
+      beginDrain(now, RevokeReason::steppedDown,
+                 "an operator, or a candidate with a better priority, asked this leader to step down");
     }
   } else if (const auto* conflict = std::get_if<Conflict>(&answer.outcome)) {
     return renewalConflict(now, request, *conflict);

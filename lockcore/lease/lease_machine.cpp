@@ -163,6 +163,11 @@ bool LeaseMachine::Impl::inDoubt() const noexcept {
   return std::visit([](const auto& role) { return role.inDoubt(); }, role_);
 }
 
+nanoseconds LeaseMachine::Impl::cooldown(const Instant& now) const {
+  const auto* challenger = std::get_if<Challenger>(&role_);
+  return challenger == nullptr ? nanoseconds{0} : challenger->cooldownLeft(now);
+}
+
 LeaseMachine::LeaseMachine(MachineOptions options, RandomSource& random)
     : impl_{std::make_unique<Impl>(std::move(options), random)} {}
 LeaseMachine::~LeaseMachine() = default;
@@ -177,6 +182,7 @@ LeaseState LeaseMachine::state() const noexcept { return impl_->state(); }
 TermState LeaseMachine::term() const noexcept { return impl_->core().told.term; }
 bool LeaseMachine::workRunning() const noexcept { return impl_->core().work.running; }
 bool LeaseMachine::inDoubt() const noexcept { return impl_->inDoubt(); }
+nanoseconds LeaseMachine::cooldown(const Instant& now) const { return impl_->cooldown(now); }
 const std::optional<LeaderInfo>& LeaseMachine::leader() const noexcept { return impl_->core().told.leader; }
 std::optional<Instant> LeaseMachine::leaderSeenAt() const noexcept { return impl_->core().told.leaderSeenAt; }
 const std::optional<StoreError>& LeaseMachine::lastError() const noexcept { return impl_->core().told.error; }

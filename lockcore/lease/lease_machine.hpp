@@ -31,6 +31,14 @@ struct OneTerm {
   std::chrono::nanoseconds yieldFor{0};  ///< how long it then leaves the lease to others, from the end of the last term
 };
 
+/// What a leader says about itself in the data of its record.
+struct LeaderStatement {
+  std::string address{};  ///< empty: none
+  unsigned priority{0};   ///< 0: the best one, or none is stated
+
+  friend bool operator==(const LeaderStatement&, const LeaderStatement&) = default;
+};
+
 /// Constant during the life of a machine, except `timing`, which Renew may change.
 struct MachineOptions {
   LeaseKey key;
@@ -46,9 +54,9 @@ struct MachineOptions {
   bool manualHeartbeat{false};                      ///< a holder renews only when Renew asks for it
   std::optional<std::chrono::nanoseconds> poll{};   ///< the expected heartbeat of the holder; unset: as timing says
   std::string address{};                            ///< of this candidate, for LeaderInfo
-  /// Finds LeaderInfo::address in the data of the record of a term. It depends on nothing else. Null: records have
-  /// none.
-  std::string (*addressIn)(const std::string& data, FencingToken term){nullptr};
+  /// Finds the statement of the leader of a term in the data of its record. It depends on nothing else. Null: records
+  /// have none.
+  LeaderStatement (*statementIn)(const std::string& data, FencingToken term){nullptr};
   /// Wall-clock milliseconds that records show to people. They are not the input of any decision. Null: zero.
   std::int64_t (*displayClock)() noexcept {nullptr};
 };
@@ -91,6 +99,8 @@ class LeaseMachine {
   [[nodiscard]] TermState term() const noexcept;
   [[nodiscard]] bool workRunning() const noexcept;
   [[nodiscard]] bool inDoubt() const noexcept;
+  /// For how long it still does not acquire, although it is a candidate. Never negative.
+  [[nodiscard]] std::chrono::nanoseconds cooldown(const Instant& now) const;
   [[nodiscard]] const std::optional<LeaderInfo>& leader() const noexcept;
   /// When the leader was last confirmed by a reply; empty before the first.
   [[nodiscard]] std::optional<Instant> leaderSeenAt() const noexcept;

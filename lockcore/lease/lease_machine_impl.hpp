@@ -28,6 +28,7 @@ class LeaseMachine::Impl {
   [[nodiscard]] LeaseState state() const noexcept;
   [[nodiscard]] bool acquisitionOpen() const noexcept;
   [[nodiscard]] bool inDoubt() const noexcept;
+  [[nodiscard]] std::chrono::nanoseconds cooldown(const Instant& now) const;
 
  private:
   // Events and parts of events that concern the machine as a whole; the role handles the rest.

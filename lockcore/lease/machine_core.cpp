@@ -128,9 +128,16 @@ std::shared_ptr<const LeaseMemory> MachineCore::memory() const {
                                              sentVersions.all(), known.asReleased, candidacy.turn());
 }
 
-LeaderInfo MachineCore::leaderOf(const LeaseRecord& record) const {
-  const bool some = options.addressIn != nullptr && !record.data.empty();
-  return {record.holder, record.token, false, some ? options.addressIn(record.data, record.token) : std::string{}};
+LeaderInfo MachineCore::leaderOf(const LeaseRecord& record) {
+  if (options.statementIn == nullptr || record.data.empty()) {
+    stated_.reset();
+    return {record.holder, record.token};
+  }
+  if (!stated_ || stated_->term != record.token || stated_->data != record.data) {
+    stated_ = std::make_unique<const Stated>(
+        Stated{record.token, record.data, options.statementIn(record.data, record.token)});
+  }
+  return {record.holder, record.token, false, stated_->statement.address, stated_->statement.priority};
 }
 
 bool MachineCore::wrote(const LeaseRecord& record) const { return isOwn(record) && sentVersions.has(record.version); }

@@ -113,8 +113,9 @@ class MachineCore {
   [[nodiscard]] std::shared_ptr<const LeaseMemory> memory() const;
 
   [[nodiscard]] bool isOwn(const LeaseRecord& record) const { return record.holder == options.holder; }
-  /// The holder of a record of somebody else.
-  [[nodiscard]] LeaderInfo leaderOf(const LeaseRecord& record) const;
+  /// The holder of a record of somebody else. Each look needs it, so what the leader states is read once for each term
+  /// and each change of the data.
+  [[nodiscard]] LeaderInfo leaderOf(const LeaseRecord& record);
   [[nodiscard]] bool wrote(const LeaseRecord& record) const;
   [[nodiscard]] bool leftByOwnTerm(const LeaseRecord& record) const;
   [[nodiscard]] std::int64_t displayTime() const;
@@ -138,7 +139,14 @@ class MachineCore {
   bool removes{false};   ///< the release removes the record
 
  private:
+  struct Stated {
+    FencingToken term;
+    std::string data;
+    LeaderStatement statement;
+  };
+
   RandomSource* random_;
+  std::unique_ptr<const Stated> stated_{};  ///< null: the leader seen last has no data
   Attempt lastAttempt_{0};
 };
 

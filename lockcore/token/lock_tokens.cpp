@@ -9,6 +9,7 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "lock_token_parts.hpp"
+#include "lockcore/port/option_ranges.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/runtime/user_code.hpp"
@@ -47,6 +48,10 @@ std::optional<LockError> refusalOf(const LeaseKey& key, const std::string& owner
   for (const std::string& fault : faultsOf(key)) faults.push_back({"key", "the lock's name " + fault});
   if (const auto fault = faultOfCandidateName(owner)) faults.push_back({"owner", "the owner " + *fault});
   if (auto fault = faultOfLease(options.lease)) faults.push_back(*std::move(fault));
+  if (options.poll && !LeaseRanges::heartbeat.holds(*options.poll)) {
+    faults.push_back(
+        {"poll", "the poll is " + std::to_string(options.poll->count()) + " ms; allowed is 10 ms to 24 h"});
+  }
   if (options.waitFor && options.waitFor->count() < 0) faults.push_back({"waitFor", "the wait is negative"});
   for (const OptionFault& fault : payloadFaults(store, key, options.data, options.attributes)) {
     faults.push_back({fault.field, "the " + fault.field + ": " + fault.message});
@@ -92,6 +97,7 @@ LockResult<LockToken> LockTokens::acquire(const LeaseKey& key, const TokenAcquir
   MachineOptions machine{key, newCandidate(name, random), LeaseTiming::from({.duration = options.lease}).value()};
   machine.data = options.data;
   machine.attributes = options.attributes;
+  machine.poll = options.poll;
   machine.displayClock = []() noexcept { return wallClockMillisForDisplay(); };
   const auto won = std::make_shared<TokenAcquirer>(store_, machine, options.waitFor, logger_)->run();
   if (!won) return won.error();

@@ -59,7 +59,7 @@ TEST_F(CommandsTest, ARunOfAGroupWithShardsIsRefusedWithTheWayOut) {
   directory_.write("shards.yaml", "group: g\nshards: { count: 4 }\nstore: { type: sqlite, path: ./x.db }\n");
   const std::string file = directory_.file("shards.yaml");
   EXPECT_EQ(finish({"check", "--config", file}).code, cli::exitOk);
-  for (const char* command : {"status", "resign"}) {
+  for (const char* command : {"status", "resign", "resume"}) {
     EXPECT_EQ(finish({command, "--config", file}).code, cli::exitUsage) << command;
   }
   const Finished refused = finish({"run", "--config", file, "--", "touch", directory_.file("touched")});
@@ -86,7 +86,7 @@ TEST_F(CommandsTest, ARunThatWouldOnlyObserveIsRefusedWithTheWayOut) {
 TEST_F(CommandsTest, EveryCommandRefusesABadFileBeforeItDoesAnything) {
   directory_.write("bad.yaml", "group: g\n");
   const std::string bad = directory_.file("bad.yaml");
-  for (const char* command : {"status", "resign", "check"}) {
+  for (const char* command : {"status", "resign", "resume", "check"}) {
     EXPECT_EQ(finish({command, "--config", bad}).code, cli::exitUsage) << command;
   }
   EXPECT_EQ(finish({"run", "--config", bad, "--", "touch", directory_.file("touched")}).code, cli::exitUsage);
@@ -107,8 +107,11 @@ TEST_F(CommandsTest, StoreTroubleHasAnExitCodeOfItsOwn) {
   configure();
   directory_.write("leases.db",
                    "this is certainly no database, and no database ever will it be, as far as one can see\n");
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"check", "--connect"}, {"status"}, {"resign"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"check", "--connect"},
+                                                {"status"},
+                                                {"resign"},
+                                                {"resume"},
+                                                {"pause", "--for", "1m", "--why", "x"}}) {
     std::vector<std::string> all = words;
     all.insert(all.end(), {"--config", config()});
     const Finished failed = finish(all);
@@ -267,10 +270,10 @@ TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, HelpTest,
-                         ::testing::Values("program", "run", "status", "check", "init", "resign", "lock",
-                                           "lock acquire", "lock renew", "lock release", "lock hold", "lock show",
-                                           "lock list", "lock prune", "fence", "fence install-sql", "fence proxy",
-                                           "fence recover"),
+                         ::testing::Values("program", "run", "status", "check", "init", "resign", "pause", "resume",
+                                           "lock", "lock acquire", "lock renew", "lock release", "lock hold",
+                                           "lock show", "lock list", "lock prune", "fence", "fence install-sql",
+                                           "fence proxy", "fence recover"),
                          [](const auto& instance) { return nameOf(instance.param); });
 
 }  // namespace

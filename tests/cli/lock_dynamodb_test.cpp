@@ -240,5 +240,30 @@ TEST_F(LockDynamoDbTest, HoldHandsTheFencingTokenToItsCommand) {
   }
 }
 
+/// The candidates look once a second here, and nothing notifies them.
+TEST_F(LockDynamoDbTest, APauseTakesTheLeaseFromCandidatesThatPoll) {
+  directory_.write(
+      "group.yaml",
+      "group: g\ncandidate: { id: \"${NAME}\" }\nlease: { duration: 3s }\nstore: { type: dynamodb, table: " + table_ +
+          ", endpoint: \"" + serverEndpoint() + "\" }\n");
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  Subprocess bob{run({}, actingJob()), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
+  const Finished paused = finish({"pause", config(), "--for", "10m", "--why", "new keys", "--wait", "20s"});
+  ASSERT_EQ(paused.code, cli::exitOk) << paused.errors;
+  const Finished status = finish({"status", config(), "--json"});
+  EXPECT_EQ(status.code, cli::exitNobody);
+  EXPECT_NE(status.output.find(R"("why":"new keys")"), std::string::npos) << status.output;
+  EXPECT_TRUE(bob.saysOnStderr("the lease is paused by "));
+  const Finished longer = finish({"pause", config(), "--for", "1h", "--why", "again"});
+  EXPECT_EQ(longer.code, cli::exitOk) << longer.errors;
+  EXPECT_NE(longer.output.find("was paused already"), std::string::npos) << longer.output;
+  const Finished resumed = finish({"resume", config()});
+  EXPECT_EQ(resumed.code, cli::exitOk) << resumed.errors;
+  const auto somebodyLeads = [&] { return finish({"status", config()}).code == cli::exitOk; };
+  EXPECT_TRUE(eventually(somebodyLeads));
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -27,6 +27,29 @@ TEST_F(OperatorTest, ResignedLeadersSuccessorLeads) {
   EXPECT_TRUE(alice.running()) << "it is a candidate still";
 }
 
+TEST_F(OperatorTest, ThePreferredCandidateGetsTheLeaseBackInOrder) {
+  directory_.write("group.yaml",
+                   "group: test-group\ncandidate: { id: \"${NAME}\", priority: \"${PRIORITY}\", reclaim_after: 2s }\n"
+                   "store: { type: sqlite, path: ./leases.db }\nlease: { duration: 2s, heartbeat: 300ms }\n");
+  const auto with = [&](const std::string& name, const std::string& priority) {
+    SubprocessOptions options = as(name);
+    options.environment["PRIORITY"] = priority;
+    return options;
+  };
+  Subprocess spare{run({}, actingJob()), with("spare", "20")};
+  ASSERT_TRUE(begins(1)) << spare.errors();
+  Subprocess other{run({}, actingJob()), with("other", "20")};
+  EXPECT_FALSE(begins(2, milliseconds{4'000})) << "as good is not better";
+  Subprocess preferred{run({}, actingJob()), with("preferred", "0")};
+  ASSERT_TRUE(begins(2)) << preferred.errors();
+  EXPECT_TRUE(preferred.saysOnStderr("asks spare (")) << preferred.errors();
+  EXPECT_TRUE(preferred.saysOnStderr("elected with fencing token 2")) << preferred.errors();
+  EXPECT_TRUE(spare.saysOnStderr("revoked (steppedDown: an operator, or a candidate with a better priority, asked"))
+      << spare.errors();
+  EXPECT_GT(firstAct(2), lastAct(1));
+  EXPECT_FALSE(begins(3, milliseconds{5'000})) << "and it stays";
+}
+
 TEST_F(OperatorTest, ResignTellsWhenTheLeaderDoesNotAnswer) {
   configure("  drain_timeout: 1m\n");
   Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};

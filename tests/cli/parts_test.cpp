@@ -183,6 +183,31 @@ TEST(LeaseView, TheAddressIsThatOfThePresentTerm) {
   }
 }
 
+TEST(LeaseView, APauseIsNobodysLeadership) {
+  LeaseRecord paused = record();
+  paused.holder = "paused by carol@ops1: new disks: db1#0123456789abcdef0123456789abcdef";
+  const LeaseView view = viewOf("g", "s", paused, 62'500);
+  EXPECT_EQ(view.state(), LeaseViewState::paused);
+  EXPECT_NE(toTable(view, false)
+                .find("state          paused: nobody leads\n"
+                      "paused by      carol@ops1\n"
+                      "why            new disks: db1\n"),
+            std::string::npos)
+      << toTable(view, false);
+  EXPECT_NE(toJson(view).find(R"("state":"paused","leader":null,"last_leader":null,"fencing_token":42,)"),
+            std::string::npos);
+  EXPECT_NE(toJson(view).find(R"("paused":{"by":"carol@ops1","why":"new disks: db1"},)"), std::string::npos);
+  const LeaseView over = viewOf("g", "s", paused, 990'000);
+  EXPECT_EQ(over.state(), LeaseViewState::paused);
+  EXPECT_NE(toTable(over, false).find("its time is over"), std::string::npos);
+  paused.released = true;
+  const LeaseView ended = viewOf("g", "s", paused, 62'500);
+  EXPECT_EQ(ended.state(), LeaseViewState::released);
+  EXPECT_NE(toTable(ended, false).find("the last pause has ended"), std::string::npos);
+  EXPECT_NE(toJson(ended).find(R"("last_leader":null)"), std::string::npos);
+  EXPECT_NE(toJson(ended).find(R"("paused":null)"), std::string::npos);
+}
+
 TEST(LeaseView, WhatTheWriterDidNotTellIsNotMadeUp) {
   LeaseRecord java = record();
   java.acquiredAtMillis = java.renewedAtMillis = 0;
@@ -204,12 +229,13 @@ TEST(LeaseView, JsonHasStableKeys) {
       R"({"group":"g","state":"held","leader":{"name":"alice \"x\"","incarnation":"0123456789abcdef0123456789abcdef",)"
       R"("id":"alice \"x\"#0123456789abcdef0123456789abcdef"},"last_leader":null,"fencing_token":42,)"
       R"("lease_duration_ms":10000,"acquired_at":"1970-01-01T00:00:01.000Z","renewed_at":"1970-01-01T00:01:01.000Z",)"
-      R"("renewed_ago_ms":1500,"record_version":"a-version","address":null,"store":"sqlite x.db","warning":null})"
+      R"("renewed_ago_ms":1500,"record_version":"a-version","address":null,"paused":null,"store":"sqlite x.db",)"
+      R"("warning":null})"
       "\n");
   EXPECT_EQ(toJson(viewOf("g", "s", std::nullopt, 5)),
             R"({"group":"g","state":"none","leader":null,"last_leader":null,"fencing_token":null,)"
             R"("lease_duration_ms":null,"acquired_at":null,"renewed_at":null,"renewed_ago_ms":null,)"
-            R"("record_version":null,"address":null,"store":"s","warning":null})"
+            R"("record_version":null,"address":null,"paused":null,"store":"s","warning":null})"
             "\n");
 }
 

@@ -48,6 +48,7 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "  priority: 0\n"
             "  mode: compete\n"
             "  # address: off  (default)\n"
+            "  # reclaim_after: off  (default)\n"
             "lease:\n"
             "  duration: 10s\n"
             "  # heartbeat: 3333ms  (default: a third of lease.duration)\n"

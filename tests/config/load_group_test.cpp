@@ -122,7 +122,8 @@ TEST(LoadGroup, FaultsComeInTheOrderOfTheFile) {
 
 TEST(LoadGroup, ColumnsCountCharacters) {
   EXPECT_EQ(messagesOf("group: g\r\nstore: { type: memory }\r\ncandidate: { id: \"\xD0\xBA\xD0\xBB\", prio: 1 }\r\n"),
-            "group.yaml:3:24: candidate.prio: is not a known key; allowed here are id, priority, mode and address");
+            "group.yaml:3:24: candidate.prio: is not a known key; allowed here are id, priority, mode, address and "
+            "reclaim_after");
   EXPECT_EQ(messagesOf("\xEF\xBB\xBFzeta: g\ngroup: g\nstore: { type: memory }\n").substr(0, 16), "group.yaml:1:1: ");
 }
 

@@ -22,23 +22,23 @@ Adjust at(const std::string& address) {
 }
 
 TEST(LeaderDocument, theAddressCountsForItsTermOnly) {
-  EXPECT_EQ(addressIn(stated, FencingToken{1}), "10.0.0.5:8080");
-  EXPECT_EQ(addressIn(stated, FencingToken{2}), "");
-  EXPECT_EQ(addressIn("", FencingToken{1}), "");
+  EXPECT_EQ(statementIn(stated, FencingToken{1}), (LeaderStatement{"10.0.0.5:8080"}));
+  EXPECT_EQ(statementIn(stated, FencingToken{2}), LeaderStatement{});
+  EXPECT_EQ(statementIn("", FencingToken{1}), LeaderStatement{});
 }
 
 TEST(LeaderDocument, isMadeOfNothingAndKeepsWhatOthersPutThere) {
-  EXPECT_EQ(withAddress("", FencingToken{1}, "10.0.0.5:8080"), stated);
+  EXPECT_EQ(withStatement("", FencingToken{1}, {"10.0.0.5:8080"}), stated);
   const std::string more = R"({"tenure":1,"jobs":{"a":[1,2]},"term":1,"address":"x"})";
-  EXPECT_EQ(withAddress(more, FencingToken{7}, "y"), R"({"tenure":1,"jobs":{"a":[1,2]},"term":7,"address":"y"})");
+  EXPECT_EQ(withStatement(more, FencingToken{7}, {"y"}), R"({"tenure":1,"jobs":{"a":[1,2]},"term":7,"address":"y"})");
 }
 
 TEST(LeaderDocument, dataOfOthersAreLeftAlone) {
   for (const std::string& data : {std::string{"text"}, std::string{"[]"}, std::string{"{}"}, std::string{"{\"tenure\""},
                                   std::string{R"({"tenure":2,"term":1,"address":"x"})"},
                                   std::string{R"({"tenure":"1","term":1,"address":"x"})"}, std::string(9'000, '[')}) {
-    EXPECT_EQ(addressIn(data, FencingToken{1}), "") << data.substr(0, 40);
-    EXPECT_EQ(withAddress(data, FencingToken{1}, "x"), std::nullopt) << data.substr(0, 40);
+    EXPECT_EQ(statementIn(data, FencingToken{1}), LeaderStatement{}) << data.substr(0, 40);
+    EXPECT_EQ(withStatement(data, FencingToken{1}, {"x"}), std::nullopt) << data.substr(0, 40);
   }
 }
 
@@ -46,8 +46,37 @@ TEST(LeaderDocument, anAddressThatNoLeaderCouldStateIsNone) {
   for (const std::string& member :
        {std::string{"7"}, std::string{"\"\""}, std::string{"\"a b\""}, std::string{"\"\\u001b[2J\""},
         '"' + std::string(257, 'x') + '"', std::string{"\"x\",\"term\":\"1\""}}) {
-    EXPECT_EQ(addressIn(R"({"tenure":1,"term":1,"address":)" + member + "}", FencingToken{1}), "") << member;
+    EXPECT_EQ(statementIn(R"({"tenure":1,"term":1,"address":)" + member + "}", FencingToken{1}), LeaderStatement{})
+        << member;
   }
+}
+
+TEST(LeaderDocument, aPriorityCountsForItsTermOnlyAndIsNotInherited) {
+  const std::string text = withStatement("", FencingToken{1}, {"x", 10}).value();
+  EXPECT_EQ(text, R"({"tenure":1,"term":1,"address":"x","priority":10})");
+  EXPECT_EQ(statementIn(text, FencingToken{1}), (LeaderStatement{"x", 10}));
+  EXPECT_EQ(statementIn(text, FencingToken{2}), LeaderStatement{});
+  EXPECT_EQ(withStatement(text, FencingToken{2}, {"", 3}), R"({"tenure":1,"term":2,"priority":3})");
+  EXPECT_EQ(withStatement(text, FencingToken{2}, {"y"}), R"({"tenure":1,"term":2,"address":"y"})");
+}
+
+TEST(LeaderDocument, aPriorityThatNoLeaderCouldStateIsNone) {
+  for (const char* member : {"51", "-1", "1.5", "\"7\"", "18446744073709551615", "null"}) {
+    const std::string text = R"({"tenure":1,"term":1,"priority":)" + std::string{member} + "}";
+    EXPECT_EQ(statementIn(text, FencingToken{1}).priority, 0U) << member;
+  }
+}
+
+TEST(LeaderDocument, longerThanAnyOfOursIsSomebodyElses) {
+  const auto padded = [](std::size_t bytes) {
+    std::string text = R"({"tenure":1,"term":1,"address":"x","jobs":")";
+    text += std::string(bytes - text.size() - 2, 'j') + "\"}";
+    return text;
+  };
+  EXPECT_EQ(statementIn(padded(maxLeaderDocumentBytes), FencingToken{1}).address, "x");
+  EXPECT_EQ(statementIn(padded(maxLeaderDocumentBytes + 1), FencingToken{1}).address, "");
+  EXPECT_EQ(withStatement(padded(maxLeaderDocumentBytes + 1), FencingToken{1}, {"y"}), std::nullopt);
+  EXPECT_EQ(withStatement(padded(maxLeaderDocumentBytes), FencingToken{1}, {"longer"}), std::nullopt);
 }
 
 class Addresses : public testing::Test {
@@ -121,7 +150,7 @@ TEST_F(Addresses, dataOfOthersStayAndTheLeaderLeads) {
   stage_.memory->write(foreign, {}, [](const WriteOutcome&) {});
   const Candidate a = stage_.leader("a", at("10.0.0.5:8080"));
   EXPECT_EQ(stage_.stored()->data, "theirs");
-  EXPECT_TRUE(stage_.logged("the address is not in the record"));
+  EXPECT_TRUE(stage_.logged("address and priority are not in the record"));
   EXPECT_TRUE(a->isLeader());
 }
 
@@ -133,7 +162,7 @@ TEST_F(Addresses, whatAStoreRefusesForGoodCostsNoTerm) {
   a.start();
   stage_.advance(30s);
   EXPECT_EQ(record.lines(), std::vector<std::string>{"elected 1"});
-  EXPECT_TRUE(stage_.logged("the address is not in the record: the item is full"));
+  EXPECT_TRUE(stage_.logged("address and priority are not in the record: the item is full"));
   EXPECT_EQ(stage_.stored()->data, "");
   stage_.drive<ReleaseResult>([&] { return a.stop(); });
 }

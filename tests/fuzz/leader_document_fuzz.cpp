@@ -1,4 +1,5 @@
-// Any bytes as the data of a leader's record: an address is printable and counts for one term; data of others stay.
+// Any bytes as the data of a leader's record: a statement is one that a leader may make, and counts for one term; data
+// of others stay.
 #include <cstdint>
 #include <string>
 
@@ -8,16 +9,21 @@
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using tenure::FencingToken;
+  using tenure::LeaderStatement;
   using tenure::fuzz::require;
   const std::string text(data, data + size);
-  const std::string first = tenure::addressIn(text, FencingToken{1});
-  const std::string second = tenure::addressIn(text, FencingToken{2});
-  require(first.empty() || tenure::isLeaderAddress(first), "what is shown is an address");
-  require(first.empty() || second.empty(), "an address counts for one term");
-  const auto written = tenure::withAddress(text, FencingToken{2}, "10.0.0.5:8080");
+  const LeaderStatement first = tenure::statementIn(text, FencingToken{1});
+  const LeaderStatement second = tenure::statementIn(text, FencingToken{2});
+  require(first.address.empty() || tenure::isLeaderAddress(first.address), "what is shown is an address");
+  require(first.priority <= tenure::maxPriority, "what is shown is a priority");
+  require(first == LeaderStatement{} || second == LeaderStatement{}, "a statement counts for one term");
+  const LeaderStatement mine{"10.0.0.5:8080", 7};
+  const auto written = tenure::withStatement(text, FencingToken{2}, mine);
   if (!written) return 0;
-  require(tenure::addressIn(*written, FencingToken{2}) == "10.0.0.5:8080", "what was written is read");
-  require(tenure::addressIn(*written, FencingToken{1}).empty(), "the address before is gone");
-  require(tenure::withAddress(*written, FencingToken{2}, "10.0.0.5:8080") == written, "the rest stays as it is");
+  require(tenure::statementIn(*written, FencingToken{2}) == mine, "what was written is read");
+  require(tenure::statementIn(*written, FencingToken{1}) == LeaderStatement{}, "the statement before is gone");
+  require(tenure::withStatement(*written, FencingToken{2}, mine) == written, "the rest stays as it is");
+  const auto bare = tenure::withStatement(*written, FencingToken{3}, {});
+  require(bare && tenure::statementIn(*bare, FencingToken{3}) == LeaderStatement{}, "nothing is inherited");
   return 0;
 }

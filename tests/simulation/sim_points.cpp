@@ -114,7 +114,7 @@ void SimWorld::noteEnd(Process& /*process*/, LeaseState before, const LeaseEvent
   points.hit(pointOf(revoked.reason));
   if (std::holds_alternative<event::TokenSeen>(event)) points.hit(SimPoint::revokedByToken);
   if (revoked.detail.find("no progress") != std::string::npos) points.hit(SimPoint::revokedWithoutProgress);
-  if (revoked.detail.find("an operator asked") != std::string::npos) points.hit(SimPoint::operatorHeard);
+  if (revoked.detail.find("an operator, or a candidate") != std::string::npos) points.hit(SimPoint::operatorHeard);
   const auto* write = std::get_if<event::WriteReply>(&event);
   const bool late = write != nullptr && std::holds_alternative<Applied>(write->outcome);
   const bool over = revoked.reason == RevokeReason::expired || revoked.reason == RevokeReason::storeUnreachable;

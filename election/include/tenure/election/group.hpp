@@ -36,7 +36,7 @@ struct CandidateOptions {
   std::string id{};
   /// As in DNS SRV, lower numbers go first: priority 50 waits one extra lease before it takes a free one. 0..50. In a
   /// sharded group no candidate waits. There it decides which candidate has one shard more if the shards cannot be
-  /// divided equally.
+  /// divided equally. A leader states it in its record, if it is not 0 (LeaderInfo::priority).
   unsigned priority{0};
   /// `observe` is for groups with one lease.
   CandidateMode mode{CandidateMode::compete};
@@ -45,6 +45,12 @@ struct CandidateOptions {
   /// one writes it into its record with one renewal right after it was elected; in a sharded group, into that of each
   /// shard. Empty: it states none.
   std::string address{};
+  /// If set, this candidate asks a leader that states a worse (higher) priority to step down, once it has watched that
+  /// leader's term for this long, without a break and ready to lead itself. It asks as `tenure resign` does, once in a
+  /// term, and never takes the lease by force. So the leader has led for at least this long, and ends its work in
+  /// order. 1 s .. 24 h. For candidates that compete, of groups with one lease. Unset: it waits until the lease is
+  /// free.
+  std::optional<std::chrono::milliseconds> reclaimAfter{};
 
   friend bool operator==(const CandidateOptions&, const CandidateOptions&) = default;
 };

@@ -26,11 +26,12 @@ namespace tenure {
 class LeaderFollower {
  public:
   /// Called with what the first look shows, and at each change: another holder, term or address, nobody. Empty: nobody
-  /// leads. One call at a time, in order, on the runtime's executor; it may block. Exceptions are logged.
+  /// leads. A holder may also be an operator's pause, under which nobody leads (pauseIn). One call at a time, in order,
+  /// on the runtime's executor; it may block. Exceptions are logged.
   using Callback = std::function<void(const std::optional<LeaderInfo>&)>;
 
   /// Does nothing yet. Throws std::invalid_argument for a group with shards: each of these has a leader of its own. The
-  /// candidate's priority and mode do not count.
+  /// candidate's priority, mode and reclaimAfter do not count.
   explicit LeaderFollower(const Group& group, Callback changed = {}, Runtime runtime = {});
 
   /// Begins to follow, and returns at once. A second call does nothing; after stop() it throws std::logic_error.

@@ -44,7 +44,8 @@ struct Listener {
   /// Called for acknowledged renewals. If several came while an earlier call was running, only one of them is reported.
   std::function<void(const Renewal&)> onRenewed{};
   /// As far as this candidate sees, the leader has changed: to another candidate, to this candidate, or to nobody. Also
-  /// called when it states another address (LeaderInfo::address).
+  /// called when it states another address or priority (LeaderInfo::address), and when an operator pauses the group:
+  /// the holder is then a pause (pauseIn), and nobody leads.
   std::function<void(const std::optional<LeaderInfo>&)> onLeaderChanged{};
 };
 

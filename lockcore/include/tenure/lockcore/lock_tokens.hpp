@@ -74,6 +74,10 @@ struct TokenAcquireOptions {
   /// is free. A dead holder's lock is taken over after the caller has watched its whole lease pass without a renewal.
   /// So a shorter wait never takes over from a dead holder (but takes a released lock at once).
   std::optional<std::chrono::milliseconds> waitFor{};
+  /// How often the present holder is expected to renew: it sets the interval of the first looks, and the call then
+  /// learns the real interval by itself. Unset: a third of `lease`, so give it where a long lease waits for the end of
+  /// a short one. 10 ms .. 24 h.
+  std::optional<std::chrono::milliseconds> poll{};
   /// A name that people recognise, 1..200 bytes of UTF-8 without control characters and without '#'; 128 random bits
   /// make it unique. Empty: the host name.
   std::string owner{};

@@ -48,7 +48,7 @@ struct TermState {
 /// Why a term ended.
 enum class RevokeReason {
   stopped,           ///< stop() was called
-  steppedDown,       ///< stepDown() was called, or an operator asked for it
+  steppedDown,       ///< stepDown() was called, or an operator or a better candidate asked for it
   expired,           ///< not renewed in time: a pause, a starved machine, or work without progress
   lost,              ///< somebody else owns the record, or a resource has seen a higher token
   recordMissing,     ///< the record or its database is gone
@@ -82,12 +82,16 @@ std::ostream& operator<<(std::ostream& out, ReleaseResult result);
 
 /// Who leads, as this candidate last saw it.
 struct LeaderInfo {
-  std::string holder;  ///< the text in the record; nameOf() gives the part for people
+  /// The text in the record; nameOf() gives the part for people. In an election it may be an operator's pause, under
+  /// which nobody leads: pauseIn() of <tenure/election/pause.hpp> tells who paused, and why.
+  std::string holder;
   FencingToken token;
   bool self{false};  ///< this candidate
   /// Where the leader of an election can be reached, as it states it (CandidateOptions::address). Empty: it states
   /// nothing, or has not yet: its first renewal tells it.
   std::string address{};
+  /// CandidateOptions::priority of the leader, as it states it; 0 if it states none, or has not yet.
+  unsigned priority{0};
 
   friend bool operator==(const LeaderInfo&, const LeaderInfo&) = default;
 };
@@ -129,6 +133,8 @@ struct LeaseStatus {
   /// whatever this says.
   std::chrono::nanoseconds heartbeatLag{0};
   std::chrono::nanoseconds worstHeartbeatLag{0};  ///< of all terms
+  /// For how long this candidate still leaves the lease to others: it stepped down, or a try to take the lease failed.
+  std::chrono::nanoseconds cooldown{0};
 };
 
 }  // namespace tenure
