@@ -73,4 +73,6 @@ std::optional<std::string> withStatement(const std::string& data, FencingToken t
   return text;
 }
 
+std::optional<json::object> membersOfDocument(const std::string& data) { return parsed(data); }
+
 }  // namespace tenure

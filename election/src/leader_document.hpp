@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include <boost/json/fwd.hpp>
+
 #include <tenure/lockcore/fencing_token.hpp>
 
 #include "lockcore/lease/lease_machine.hpp"
@@ -28,5 +30,8 @@ inline constexpr std::size_t maxLeaderDocumentBytes = 264 * 1024;
 /// The same data with this statement in place of any other. Empty: they are somebody else's.
 [[nodiscard]] std::optional<std::string> withStatement(const std::string& data, FencingToken term,
                                                        const LeaderStatement& statement);
+
+/// The document's members, for the parts that have one there. Empty: the data are somebody else's.
+[[nodiscard]] std::optional<boost::json::object> membersOfDocument(const std::string& data);
 
 }  // namespace tenure

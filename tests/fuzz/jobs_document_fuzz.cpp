@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include <tenure/election/jobs/jobs_document.hpp>
+#include "election/jobs/src/jobs_document.hpp"
 
 #include "fuzz_support.hpp"
 

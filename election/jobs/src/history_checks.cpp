@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include <tenure/election/jobs/job_runs.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "clock_range.hpp"
+#include "job_runs.hpp"
 
 namespace tenure {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <boost/json/object.hpp>
 
-#include <tenure/election/jobs/job_runs.hpp>
+#include <tenure/election/jobs/job_ledger.hpp>
 
 namespace tenure {
 

@@ -1,6 +1,5 @@
-#include <tenure/election/jobs/job_runs.hpp>
-
 #include "clock_range.hpp"
+#include "job_runs.hpp"
 #include "period_spans.hpp"
 
 namespace tenure {

@@ -1,8 +1,8 @@
+#include "job_runs.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
-
-#include <tenure/election/jobs/job_runs.hpp>
 
 #include "history_checks.hpp"
 #include "period_spans.hpp"

@@ -1,3 +1,5 @@
+#include "jobs_document.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
@@ -6,7 +8,6 @@
 #include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 
-#include <tenure/election/jobs/jobs_document.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "history_json.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <tenure/election/jobs/job_runs.hpp>
+#include <tenure/election/jobs/job_ledger.hpp>
 #include <tenure/election/jobs/schedule.hpp>
 
 namespace tenure {

@@ -1,8 +1,7 @@
 // What the ledger of one job decides and notes, rule by rule.
 #include <gtest/gtest.h>
 
-#include <tenure/election/jobs/job_runs.hpp>
-
+#include "election/jobs/src/job_runs.hpp"
 #include "job_times.hpp"
 
 namespace tenure::test {

@@ -1,8 +1,7 @@
 // The text of the ledgers: its exact form, its size, and what is refused.
 #include <gtest/gtest.h>
 
-#include <tenure/election/jobs/jobs_document.hpp>
-
+#include "election/jobs/src/jobs_document.hpp"
 #include "job_times.hpp"
 
 namespace tenure::test {

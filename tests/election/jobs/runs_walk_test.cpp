@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <tenure/election/jobs/jobs_document.hpp>
+#include "election/jobs/src/jobs_document.hpp"
 
 #include "job_times.hpp"
 #include "support/seeded_random.hpp"

@@ -45,6 +45,9 @@ enum class Trouble : unsigned {
   staleToken,
   cancel,
   close,
+  // Only with scheduled jobs.
+  wallStep,       ///< a wall clock is set: right, or wrong by an hour or a year
+  refusePayload,  ///< the store says that it can not keep a document
   count
 };
 inline constexpr std::size_t troubles = static_cast<std::size_t>(Trouble::count);
@@ -59,6 +62,7 @@ struct ClientOptions {
   std::uint64_t seed{1};
   TroubleSet allowed{TroubleSet{}.set()};
   unsigned leases{40};  ///< for how long there are faults
+  bool jobs{false};      ///< scheduled jobs on three processes, for a day and a half, instead of all else
   bool canary{false};
   bool trace{false};
 };
@@ -76,7 +80,8 @@ struct ClientReport {
 
 [[nodiscard]] ClientReport simulateClients(const ClientOptions& options);
 /// Rare points that no run has reached.
-[[nodiscard]] std::string missedClientPoints(const std::map<std::string_view, std::uint64_t>& met);
+[[nodiscard]] std::string missedClientPoints(const std::map<std::string_view, std::uint64_t>& met,
+                                             bool jobs = false);
 [[nodiscard]] std::string clientReplay(const ClientOptions& options);
 
 struct ClientCampaign {

@@ -14,6 +14,12 @@ class ClientStore final : public LeaseStore {
  public:
   ClientStore(World& world, Life& life) : world_{world}, life_{life} {}
 
+  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& /*key*/, const std::string& data,
+                                             const std::map<std::string, std::string>& /*attributes*/) const override {
+    if (data.empty() || !world_.happens(Trouble::refusePayload)) return {};
+    world_.met("payloadRefused");
+    return {{"data", "is too long"}};
+  }
   [[nodiscard]] std::string describe() const override { return "the store of " + life_.name; }
   void ensureSchema(CallOptions options, StatusHandler handler) override {
     call<StoreStatus>(

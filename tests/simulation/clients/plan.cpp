@@ -23,7 +23,12 @@ constexpr std::array<Kind, troubles> kinds{{
     {"crash", 0.1},        {"jumpyClock", 0.2},     {"interrupted", 0.8},    {"stepDown", 0.3},
     {"stop", 0.2},         {"destroy", 0.3},        {"insideCallback", 0.2}, {"operatorStepDown", 0.1},
     {"erase", 0.05},       {"staleToken", 0.1},     {"cancel", 0.3},         {"close", 0.1},
+    {"wallStep", 0.02},    {"refusePayload", 0.2},
 }};
+
+constexpr std::string_view rareJobPoints[] = {
+    "jobBegun", "jobRepeated", "jobStopped", "jobsDestroyed", "jobOutlastedItsTerm", "wallStepped", "payloadRefused",
+};
 
 constexpr std::string_view rarePoints[] = {
     "acquired",
@@ -110,9 +115,10 @@ std::string toString(const TroubleSet& set) {
 /// others happen too.
 void World::drawPlan(const ClientOptions& options) {
   TroubleSet on;
+  constexpr auto firstOfJobs = static_cast<std::size_t>(Trouble::wallStep);
   for (std::size_t i = 0; i < troubles; ++i) {
     streams_.push_back(SeededRandom{options.seed}.split(100 + i));
-    const bool drawn = streams_.back().chance(0.3);
+    const bool drawn = streams_.back().chance(0.3) && (options.jobs || i < firstOfJobs);
     const double part = static_cast<double>(1 + streams_.back().below(1000)) / 1000;
     on.set(i, drawn && options.allowed.test(i));
     plan_.rates[i] = on.test(i) ? kinds[i].most * part : 0;
@@ -131,6 +137,7 @@ void World::drawPlan(const ClientOptions& options) {
   plan_.leastDelay = plan_.mostDelay / 20;
   constexpr double bounds[] = {500e-6, 0.01, 0.05};
   plan_.rateBound = bounds[plan_.tokens > 0 ? 0 : plan.below(3)];  // a token's guard is the default one
+  if (options.jobs) drawJobs(plan);
   report_.configuration = std::to_string(plan_.processes) + " processes, each with " + std::to_string(plan_.electors) +
                           " electors, " + std::to_string(plan_.clients) + " lock clients, " +
                           std::to_string(plan_.tokens) + " users of tokens, " + std::to_string(plan_.sharded) +
@@ -138,16 +145,34 @@ void World::drawPlan(const ClientOptions& options) {
                           std::to_string(plan_.mostDelay / 1us) + " us, troubles " + toString(on);
 }
 
+/// Long runs need rates by the hour, not by the lease. What erases the record erases the ledger.
+void World::drawJobs(SeededRandom& plan) {
+  plan_.jobs = true;
+  plan_.processes = 3;
+  plan_.electors = plan_.clients = plan_.tokens = plan_.sharded = 0;
+  plan_.lease = plan.chance(0.5) ? 10s : 30s;
+  plan_.mostDelay = TrueTime{plan_.lease} / (plan.chance(0.5) ? 1'000 : 100);
+  plan_.leastDelay = plan_.mostDelay / 20;
+  const auto rate = [this](Trouble trouble) -> double& { return plan_.rates[static_cast<std::size_t>(trouble)]; };
+  rate(Trouble::erase) = 0;
+  rate(Trouble::jumpyClock) = 0;
+  for (const Trouble often : {Trouble::outage, Trouble::pause, Trouble::crash, Trouble::operatorStepDown}) rate(often) /= 5;
+  for (const Trouble often : {Trouble::stepDown, Trouble::stop}) rate(often) /= 20;
+}
+
 ClientReport simulateClients(const ClientOptions& options) {
   World world{options};
   return world.run();
 }
 
-std::string missedClientPoints(const std::map<std::string_view, std::uint64_t>& met) {
+std::string missedClientPoints(const std::map<std::string_view, std::uint64_t>& met, bool jobs) {
   std::string missed;
-  for (const std::string_view point : rarePoints) {
-    if (met.count(point) == 0) missed += "never met: " + std::string{point} + '\n';
-  }
+  const auto look = [&](const auto& points) {
+    for (const std::string_view point : points) {
+      if (met.count(point) == 0) missed += "never met: " + std::string{point} + '\n';
+    }
+  };
+  jobs ? look(rareJobPoints) : look(rarePoints);
   return missed;
 }
 
@@ -155,6 +180,7 @@ std::string clientReplay(const ClientOptions& options) {
   std::string out = "tenure-sim-clients --seed " + std::to_string(options.seed);
   if (!options.allowed.all()) out += " --faults " + toString(options.allowed);
   if (options.leases != ClientOptions{}.leases) out += " --leases " + std::to_string(options.leases);
+  if (options.jobs) out += " --scheduled-jobs";
   if (options.canary) out += " --canary";
   return out + " --trace";
 }

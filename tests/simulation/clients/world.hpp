@@ -15,6 +15,7 @@
 
 #include "lockcore/stores/memory/src/memory_table.hpp"
 #include "simulation/clients/client_sim.hpp"
+#include "simulation/clients/job_judge.hpp"
 #include "simulation/clients/virtual_system.hpp"
 #include "simulation/sim_clock.hpp"
 #include "simulation/sim_queue.hpp"
@@ -105,6 +106,7 @@ struct ClientPlan {
   std::chrono::milliseconds lease{1000};
   unsigned processes{2};
   unsigned electors{0}, clients{0}, tokens{0}, sharded{0};  ///< in each process
+  bool jobs{false};
   TrueTime leastDelay{0}, mostDelay{0};
   double rateBound{500e-6};
   std::array<double, troubles> rates{};
@@ -142,6 +144,10 @@ class World final : public VirtualSystem {
   /// Changes when one call waits inside the wait of another, which delays the return of the outer one.
   [[nodiscard]] std::uint64_t nested() const noexcept { return nested_; }
   [[nodiscard]] Logger logger();
+  /// What the wall clock of a process shows.
+  [[nodiscard]] std::chrono::sys_seconds wall(const Life& life) const { return trueWall() + wallAhead_[life.process]; }
+  [[nodiscard]] WallReading wallReading(const Life& life) const;
+  [[nodiscard]] JobJudge& jobs() noexcept { return judgeOfJobs_; }
   WriteOutcome apply(Life& life, const WriteRequest& request, std::set<std::string>* allowed = nullptr);
   [[nodiscard]] MemoryTable& table() noexcept { return table_; }
   [[nodiscard]] std::optional<LeaseRecord> recordOf(const LeaseKey& key) const { return table_.read(key); }
@@ -189,6 +195,10 @@ class World final : public VirtualSystem {
  private:
   void standStill(TrueTime d) noexcept;
   void drawPlan(const ClientOptions& options);
+  void drawJobs(SeededRandom& plan);
+  [[nodiscard]] std::chrono::sys_seconds trueWall() const;
+  void setWall(Life& life);
+  void awaitJobs();
   void start(unsigned process);
   void actLater(Life& life, Actor& actor);
   void troubleLater();
@@ -219,6 +229,9 @@ class World final : public VirtualSystem {
   unsigned depth_{0};
   std::uint64_t nested_{0};
   bool calm_{false}, leaving_{false}, judging_{false}, over_{false};
+  JobJudge judgeOfJobs_{[this](std::string_view oracle, const std::string& what) { broke(oracle, what); }};
+  std::array<std::chrono::seconds, 5> wallAhead_{};  ///< of each process
+  std::array<TrueTime, 5> wallSet_{};
   TrueTime standstill_{0}, stoodStill_{0};
   std::uint64_t lastCallback_{0};
 };
@@ -228,5 +241,6 @@ class World final : public VirtualSystem {
 [[nodiscard]] std::unique_ptr<Actor> makeLockActor(Life& life, const std::string& name);
 [[nodiscard]] std::unique_ptr<Actor> makeTokenActor(Life& life);
 [[nodiscard]] std::unique_ptr<Actor> makeShardActor(Life& life);
+[[nodiscard]] std::unique_ptr<Actor> makeJobActor(Life& life);
 
 }  // namespace tenure::test

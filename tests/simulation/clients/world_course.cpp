@@ -11,7 +11,7 @@ ClientReport World::run() {
     at(upTo(plan_.lease), [this, i] { start(i); });
   }
   troubleLater();
-  passTo(TrueTime{plan_.lease} * options_.leases);
+  passTo(plan_.jobs ? TrueTime{std::chrono::hours{36}} : TrueTime{plan_.lease} * options_.leases);
   awaitCalm();
   checkCalm();
   leave();
@@ -40,6 +40,7 @@ void World::start(unsigned number) {
   for (unsigned i = 0; i < plan_.clients; ++i) life.actors.push_back(makeLockActor(life, "c" + std::to_string(i)));
   for (unsigned i = 0; i < plan_.tokens; ++i) life.actors.push_back(makeTokenActor(life));
   for (unsigned i = 0; i < plan_.sharded; ++i) life.actors.push_back(makeShardActor(life));
+  if (plan_.jobs) life.actors.push_back(makeJobActor(life));
   for (const auto& actor : life.actors) actLater(life, *actor);
   current_ = outer;
 }
@@ -62,6 +63,7 @@ void World::trouble() {
       life->pausedUntil = std::max(until, life->pausedUntil);
       note(life->name, "paused");
     }
+    if (happens(Trouble::wallStep)) setWall(*life);
     if (!happens(Trouble::crash)) continue;
     crash(*life);
     at(upTo(plan_.lease * 3), [this, number = life->process] { start(number); });
@@ -114,6 +116,45 @@ void World::awaitCalm() {
   }
   for (unsigned i = 0; i < plan_.processes; ++i) start(i);
   passTo(now_ + TrueTime{plan_.lease} * 14 + std::chrono::seconds{6});
+  if (plan_.jobs) awaitJobs();
+}
+
+/// Clocks that were wrong by an hour may have begun the periods of the next hour. What follows that hour is judged.
+void World::awaitJobs() {
+  wallAhead_.fill(std::chrono::seconds{0});
+  passTo(now_ + std::chrono::minutes{70});
+  const auto right = trueWall();
+  passTo(now_ + std::chrono::minutes{30});
+  const bool alwaysRight = !draws(Trouble::wallStep);
+  std::string missing;
+  for (int look = 0; look < 12 && !over_; ++look) {  // a catch-up may take long
+    missing = judgeOfJobs_.missing(right, trueWall(), alwaysRight);
+    if (missing.empty()) return;
+    passTo(now_ + std::chrono::minutes{10});
+  }
+  if (!over_) broke("missing", missing);
+}
+
+/// Half of the runs cross the night in which the clocks go forward in Berlin, the others that in which they go back.
+std::chrono::sys_seconds World::trueWall() const {
+  using namespace std::chrono;
+  const sys_days day = options_.seed % 2 == 0 ? 2026y / March / 28 : 2026y / October / 24;
+  return floor<seconds>(day + hours{12} + now_);
+}
+
+void World::setWall(Life& life) {
+  using namespace std::chrono;
+  constexpr std::array<seconds, 6> errors{seconds{0}, seconds{0}, hours{1}, -hours{1}, days{365}, -days{365}};
+  wallAhead_[life.process] = errors[load.below(errors.size())];
+  wallSet_[life.process] = now_;
+  met("wallStepped");
+  note(life.name, "its wall clock is wrong by " + std::to_string(wallAhead_[life.process].count()) + " s");
+}
+
+WallReading World::wallReading(const Life& life) const {
+  const TrueTime slack = TrueTime{plan_.lease} * 3;
+  const bool wasSet = wallSet_[life.process] > TrueTime{0} && now_ - wallSet_[life.process] < slack;
+  return {wall(life), std::chrono::ceil<std::chrono::seconds>(slack), wasSet};
 }
 
 void World::leave() {

@@ -24,6 +24,12 @@ enum class Missed {
   all,   ///< they are run in order, at most JobPolicy::mostMissed, and then the current one
 };
 
+/// What happens if a run still goes on when the next period begins. No job runs twice at a time.
+enum class Overlap {
+  wait,     ///< the next period waits for its end, and then begins if JobPolicy::missed says so
+  replace,  ///< the stop token of the run fires; the next period begins once it has ended
+};
+
 struct JobPolicy {
   Guarantee guarantee{Guarantee::atMostOnce};
   Missed missed{Missed::once};

@@ -6,8 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include <tenure/election/jobs/job_runs.hpp>
 #include <tenure/lockcore/store_error.hpp>
+
+#include "job_runs.hpp"
 
 namespace tenure {
 

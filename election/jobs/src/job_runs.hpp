@@ -2,69 +2,16 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
+#include <tenure/election/jobs/job_ledger.hpp>
 #include <tenure/election/jobs/job_policy.hpp>
 #include <tenure/election/jobs/schedule.hpp>
 #include <tenure/lockcore/fencing_token.hpp>
 
 namespace tenure {
-
-enum class RunOutcome {
-  succeeded,
-  failed,   ///< the job said so, by its exit code or an exception
-  stopped,  ///< it was asked to stop before it was done, because its copy gave up leadership
-  lost,     ///< its copy crashed or lost leadership; nobody noted how the run ended
-};
-[[nodiscard]] std::string_view toString(RunOutcome outcome) noexcept;
-
-/// From one time to another, both included: all periods between them were begun or count as missed.
-struct PeriodSpan {
-  std::chrono::sys_seconds from;
-  std::chrono::sys_seconds to;
-
-  friend bool operator==(const PeriodSpan&, const PeriodSpan&) = default;
-};
-
-/// The run that was begun last, until it succeeds or another one is begun.
-struct OpenRun {
-  std::chrono::sys_seconds period;
-  FencingToken token;  ///< the term that began it
-  unsigned attempt{1};
-  std::chrono::sys_seconds began;  ///< by the wall clock of its copy; for people
-  std::string holder;              ///< who ran it; at most JobRuns::mostHolderBytes
-  bool ended{false};               ///< it has an end, but not a good one: it is the last of the past runs
-
-  friend bool operator==(const OpenRun&, const OpenRun&) = default;
-};
-
-/// For people. Nothing is decided by it.
-struct PastRun {
-  std::chrono::sys_seconds period;
-  FencingToken token;
-  unsigned attempt{1};
-  std::chrono::sys_seconds began;
-  RunOutcome outcome{RunOutcome::succeeded};
-  std::optional<int> exitCode;                        ///< if it was a program that exited
-  std::optional<std::chrono::milliseconds> duration;  ///< none if the run was lost
-  std::string holder;
-
-  friend bool operator==(const PastRun&, const PastRun&) = default;
-};
-
-/// What a ledger holds: for listings, and for its text.
-struct JobHistory {
-  std::vector<PeriodSpan> begun;  ///< do not overlap; the one in which a period was begun last comes last
-  std::optional<OpenRun> open;
-  std::vector<PastRun> past;  ///< the latest is the last
-
-  friend bool operator==(const JobHistory&, const JobHistory&) = default;
-};
 
 /// Begin this period, as this attempt. `pause` is how long to wait before it, counted by a steady clock from the end of
 /// the attempt before, or from the start of the own term if that attempt was of an earlier one. Ask again after a

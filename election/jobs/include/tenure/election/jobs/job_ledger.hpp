@@ -1,0 +1,127 @@
+// What is known of a job's runs, and the ledger of one job for the work of a term that runs it itself.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tenure/election/jobs/job_policy.hpp>
+#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/election/leadership.hpp>
+#include <tenure/lockcore/fencing_token.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+namespace tenure {
+
+enum class RunOutcome {
+  succeeded,
+  failed,   ///< the job said so, by its exit code or an exception
+  stopped,  ///< it was asked to stop before it was done, because its copy gave up leadership
+  lost,     ///< its copy crashed or lost leadership; nobody noted how the run ended
+};
+[[nodiscard]] std::string_view toString(RunOutcome outcome) noexcept;
+
+/// From one time to another, both included: all periods between them were begun or count as missed.
+struct PeriodSpan {
+  std::chrono::sys_seconds from;
+  std::chrono::sys_seconds to;
+
+  friend bool operator==(const PeriodSpan&, const PeriodSpan&) = default;
+};
+
+/// The run that was begun last, until it succeeds or another one is begun.
+struct OpenRun {
+  std::chrono::sys_seconds period;
+  FencingToken token;  ///< the term that began it
+  unsigned attempt{1};
+  std::chrono::sys_seconds began;  ///< by the wall clock of its copy; for people
+  std::string holder;              ///< who ran it; at most 64 bytes
+  bool ended{false};               ///< it has an end, but not a good one: it is the last of the past runs
+
+  friend bool operator==(const OpenRun&, const OpenRun&) = default;
+};
+
+/// For people. Nothing is decided by it.
+struct PastRun {
+  std::chrono::sys_seconds period;
+  FencingToken token;
+  unsigned attempt{1};
+  std::chrono::sys_seconds began;
+  RunOutcome outcome{RunOutcome::succeeded};
+  std::optional<int> exitCode;                        ///< if it was a program that exited
+  std::optional<std::chrono::milliseconds> duration;  ///< none if the run was lost
+  std::string holder;
+
+  friend bool operator==(const PastRun&, const PastRun&) = default;
+};
+
+/// What a ledger holds: for listings, and for its text.
+struct JobHistory {
+  std::vector<PeriodSpan> begun;  ///< do not overlap; the one in which a period was begun last comes last
+  std::optional<OpenRun> open;
+  std::vector<PastRun> past;  ///< the latest is the last
+
+  friend bool operator==(const JobHistory&, const JobHistory&) = default;
+};
+
+/// One run of a job, as its work sees it.
+struct JobRun {
+  std::string job;
+  std::chrono::sys_seconds period;  ///< named by the instant at which it begins
+  unsigned attempt{1};
+  /// The term that began it. Stamp every downstream write with its fencing token: a copy that is frozen and wakes up
+  /// may still work, and only the fence refuses it.
+  Leadership term;
+  std::stop_token stop;  ///< fires with the term's; with Overlap::replace also when a newer period is due
+};
+
+/// The wall clock of this copy. It names periods and decides nothing else. It must return at once and must not throw.
+using WallClock = std::function<std::chrono::sys_seconds()>;
+
+/// The ledger of one job, for work in onElected that runs the job itself. SingletonScheduler does all of this for you.
+///
+///     auto ledger = JobLedger::open(term, "nightly", schedule).value();
+///     while (const auto run = ledger.next().value()) ledger.end(backup(*run) ? RunOutcome::succeeded : ...);
+///
+/// The periods that were begun are in the lease's record, and outlive the term. What the policies promise depends on
+/// that: whoever deletes the record, or takes the lease with a library that erases its data (AWS's Java client), makes
+/// every period one that was not begun.
+///
+/// Its calls block, so none may be made on the scheduler. One thread at a time may use it. It is for a LeaderElector;
+/// in a sharded group, whose records have other data, no run begins.
+class JobLedger {
+ public:
+  /// ErrorClass::corrupt: the record's data are not understood, or somebody else's; then the job must not run. Throws
+  /// std::invalid_argument for a name or a policy with a fault. `clock`: empty: the system's.
+  [[nodiscard]] static StoreResult<JobLedger> open(const Leadership& term, std::string name, Schedule schedule,
+                                                   JobPolicy policy = {}, WallClock clock = {});
+
+  /// Waits until a run is due, and until the record has that it was begun. Empty: the term is over, or the last run has
+  /// no end. An error: the store refuses the ledger, such as one that is too long; the term goes on.
+  [[nodiscard]] StoreResult<std::optional<JobRun>> next();
+  /// The same without waiting for a run that is not due: empty then too.
+  [[nodiscard]] StoreResult<std::optional<JobRun>> tryNext();
+
+  /// Notes how the last run ended (not `lost`), and waits until the record has it. An error: it does not have it; if
+  /// the term is over, the run counts as lost.
+  [[nodiscard]] StoreResult<void> end(RunOutcome outcome, std::optional<int> exitCode = {});
+
+  [[nodiscard]] JobHistory history() const;
+
+  JobLedger(JobLedger&&) noexcept;
+  JobLedger& operator=(JobLedger&&) noexcept;
+  ~JobLedger();
+
+ private:
+  class Impl;
+  explicit JobLedger(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,85 @@
+// SingletonScheduler: periodic jobs that one copy of a program runs at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/election/group.hpp>
+#include <tenure/election/jobs/job_ledger.hpp>
+#include <tenure/election/jobs/job_policy.hpp>
+#include <tenure/election/jobs/schedule.hpp>
+#include <tenure/election/leader_elector.hpp>
+#include <tenure/lockcore/outcomes.hpp>
+#include <tenure/lockcore/runtime.hpp>
+
+namespace tenure {
+
+struct ScheduledJob {
+  std::string name;  ///< 1..64 bytes of UTF-8 without control characters; the same in all copies
+  Schedule schedule;
+  JobPolicy policy{};
+  Overlap overlap{Overlap::wait};
+  /// Does the work of one run, on the executor, and may block. It should return soon after its stop token has fired;
+  /// then the run counts as stopped, whether it was done or not. If it throws, the run has failed, and the log says
+  /// why. It may call everything of the scheduler; stop() and the destructor return at once there. With
+  /// lease.progressTimeout it reports progress (JobRun::term); where no run goes on, the scheduler does.
+  std::function<void(const JobRun&)> work{};
+};
+
+struct JobStatus {
+  std::string name;
+  std::chrono::sys_seconds next;     ///< when the next period begins
+  std::optional<OpenRun> running{};  ///< if this copy runs it now
+  std::string trouble{};             ///< why no run begins, or why the last one has no end in the record; for people
+};
+
+struct SchedulerStatus {
+  ElectorStatus elector{};
+  std::vector<JobStatus> jobs{};  ///< in the order in which they were given
+};
+
+/// Any number of copies may be started with the same group and the same jobs. The elected one runs the jobs: beside
+/// each other, each run in a period of its schedule that no copy has begun, as its policy says. That a run begins is
+/// written into the lease's record before it does, and how it ended after it (see JobLedger).
+///
+/// When leadership ends, the stop tokens fire. The lease is released once all runs have ended and the record says so,
+/// or after lease.drain_timeout. Runs that go on after that, or on a copy that is frozen, count as lost; the fence must
+/// refuse what they still do.
+///
+/// Periods are found by looking at the wall clock at least every second, so one that is set is noticed. It needs no
+/// thread of its own: it looks on the Runtime's scheduler, and works on its executor.
+///
+/// Threads: every method may be called from any thread. In a forked child it does nothing, as LeaderElector.
+class SingletonScheduler {
+ public:
+  struct Options {
+    WallClock wallClock{};  ///< empty: the system's
+  };
+
+  /// Does nothing before start(). Throws std::invalid_argument with all faults: a group with shards, no job, a job
+  /// without work, two of one name, faults of names and policies.
+  SingletonScheduler(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime = {});
+  SingletonScheduler(Group group, std::vector<ScheduledJob> jobs);
+
+  /// As LeaderElector's: stops, and waits for the runs at most as long as stop() does.
+  ~SingletonScheduler();
+  SingletonScheduler(SingletonScheduler&&) noexcept;
+  SingletonScheduler& operator=(SingletonScheduler&&) noexcept;
+
+  /// As LeaderElector's.
+  void start();
+  void stepDown(std::string why = {});
+  ReleaseResult stop();
+  void requestStop();
+
+  [[nodiscard]] SchedulerStatus status() const;
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <stop_token>
+#include <utility>
+
+#include <tenure/election/jobs/job_ledger.hpp>
+
+#include "election/src/term_handle.hpp"
+#include "job_faults.hpp"
+#include "lockcore/runtime/waiter.hpp"
+#include "term_ledger.hpp"
+#include "wall_clock.hpp"
+
+namespace tenure {
+
+using std::chrono::nanoseconds;
+
+namespace {
+
+/// Wall clocks may be set, so nothing waits for one longer than this.
+constexpr nanoseconds longestWait = std::chrono::seconds{1};
+
+nanoseconds waitFor(const JobDecision& decision, std::chrono::sys_seconds wall) {
+  if (const auto* run = std::get_if<BeginRun>(&decision)) return std::min<nanoseconds>(run->pause, longestWait);
+  if (const auto* later = std::get_if<WaitUntil>(&decision))
+    return std::min<nanoseconds>(later->time - wall, longestWait);
+  return longestWait;
+}
+
+/// Waits until the term's work is told to stop, for at most so long.
+void pauseUnderTerm(const Leadership& term, nanoseconds length) {
+  const auto stopped = std::make_shared<Waiter<bool>>();
+  const std::stop_callback stop{term.stopToken(), [stopped] { stopped->tell(true); }};
+  static_cast<void>(stopped->waitFor(length));
+}
+
+}  // namespace
+
+class JobLedger::Impl {
+ public:
+  Impl(std::shared_ptr<TermLedger> ledger, WallClock clock) : ledger_{std::move(ledger)}, wall_{std::move(clock)} {}
+
+  [[nodiscard]] StoreResult<std::optional<JobRun>> next(bool waits) {
+    while (term().leads()) {
+      const auto wall = wall_();
+      const JobDecision decision = ledger_->decide(wall, now());
+      const auto* due = std::get_if<BeginRun>(&decision);
+      if (due != nullptr && due->pause.count() == 0) return begin(*due, wall);
+      if (!waits || std::holds_alternative<RunIsOpen>(decision)) break;
+      pauseUnderTerm(term(), waitFor(decision, wall));
+    }
+    return std::optional<JobRun>{};
+  }
+
+  [[nodiscard]] StoreResult<void> end(RunOutcome outcome, std::optional<int> exitCode) {
+    const auto answer =
+        answerOf([&](DocumentWrites::Done done) { ledger_->end(outcome, exitCode, now(), std::move(done)); });
+    if (answer.kind != DocumentAnswer::Kind::recorded) return notRecorded(answer, "how a run ended");
+    return {};
+  }
+
+  [[nodiscard]] const TermLedger& ledger() const { return *ledger_; }
+
+ private:
+  [[nodiscard]] const Leadership& term() const { return ledger_->term(); }
+  [[nodiscard]] Instant now() const { return handleOf(term()).clock->now(); }
+
+  template <class Ask>
+  static DocumentAnswer answerOf(const Ask& ask) {
+    const auto waiter = std::make_shared<Waiter<DocumentAnswer>>();
+    ask([waiter](const DocumentAnswer& answer) { waiter->tell(answer); });
+    return waiter->wait();
+  }
+  [[nodiscard]] StoreError notRecorded(const DocumentAnswer& answer, const std::string& what) const {
+    return {ErrorClass::transient,
+            "job " + ledger_->job().name + ": the lease's record does not have " + what + ": " + answer.why};
+  }
+
+  [[nodiscard]] StoreResult<std::optional<JobRun>> begin(const BeginRun& due, std::chrono::sys_seconds wall) {
+    const auto answer = answerOf([&](DocumentWrites::Done done) { ledger_->begin(due, wall, std::move(done)); });
+    if (answer.kind == DocumentAnswer::Kind::refused) return notRecorded(answer, "that a run begins");
+    const bool begun = answer.kind == DocumentAnswer::Kind::recorded;
+    if (begun && term().leads())
+      return std::optional{JobRun{ledger_->job().name, due.period, due.attempt, term(), term().stopToken()}};
+    if (begun) static_cast<void>(end(RunOutcome::stopped, {}));  // if the term has some time left
+    return std::optional<JobRun>{};
+  }
+
+  std::shared_ptr<TermLedger> ledger_;
+  WallClock wall_;
+};
+
+StoreResult<JobLedger> JobLedger::open(const Leadership& term, std::string name, Schedule schedule, JobPolicy policy,
+                                       WallClock clock) {
+  if (OptionFaults faults = faultsOfJob(name, policy); !faults.empty()) throw_exception_from_error(faults, {});
+  auto ledger = TermLedger::open(term, {std::move(name), std::move(schedule), policy}, handleOf(term).clock->now());
+  if (!ledger) return ledger.error();
+  return JobLedger{std::make_unique<Impl>(*std::move(ledger), orSystemClock(std::move(clock)))};
+}
+
+JobLedger::JobLedger(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
+JobLedger::JobLedger(JobLedger&&) noexcept = default;
+JobLedger& JobLedger::operator=(JobLedger&&) noexcept = default;
+JobLedger::~JobLedger() = default;
+
+StoreResult<std::optional<JobRun>> JobLedger::next() { return impl_->next(true); }
+StoreResult<std::optional<JobRun>> JobLedger::tryNext() { return impl_->next(false); }
+StoreResult<void> JobLedger::end(RunOutcome outcome, std::optional<int> exitCode) {
+  return impl_->end(outcome, exitCode);
+}
+JobHistory JobLedger::history() const { return impl_->ledger().history(); }
+
+}  // namespace tenure

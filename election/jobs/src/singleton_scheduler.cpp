@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include <tenure/election/jobs/singleton_scheduler.hpp>
+
+#include "job_faults.hpp"
+#include "lockcore/driver/candidate_context.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "term_jobs.hpp"
+#include "wall_clock.hpp"
+
+namespace tenure {
+namespace {
+
+OptionFaults faultsOf(const Group& group, const std::vector<ScheduledJob>& jobs) {
+  OptionFaults faults;
+  if (!group.options().shards.shardNames().empty())
+    faults.push_back({"shards", "group " + group.name() + " has shards; give the jobs a group with one lease"});
+  if (jobs.empty()) faults.push_back({"jobs", "there is none; give at least one"});
+  std::set<std::string> names;
+  for (const ScheduledJob& job : jobs) {
+    const std::string field = "jobs." + job.name + ".";
+    for (OptionFault& fault : faultsOfJob(job.name, job.policy, field)) faults.push_back(std::move(fault));
+    if (!job.work) faults.push_back({field + "work", "is missing; give a function"});
+    if (!names.insert(job.name).second) faults.push_back({field + "name", "is the name of two jobs"});
+  }
+  return faults;
+}
+
+}  // namespace
+
+/// The jobs of the present term.
+class JobTerms {
+ public:
+  explicit JobTerms(JobsContext context) : context_{std::make_shared<const JobsContext>(std::move(context))} {}
+
+  void begin(const Leadership& term) {
+    auto jobs = TermJobs::begin(context_, term);
+    const std::lock_guard lock{mutex_};
+    jobs_ = std::move(jobs);
+  }
+  void end() {
+    if (const auto jobs = now()) {
+      jobs->stop();
+      jobs->awaitEnd();
+    }
+    const std::lock_guard lock{mutex_};
+    jobs_.reset();
+  }
+  [[nodiscard]] std::shared_ptr<TermJobs> now() const {
+    const std::lock_guard lock{mutex_};
+    return jobs_;
+  }
+  [[nodiscard]] const JobsContext& context() const { return *context_; }
+
+ private:
+  const std::shared_ptr<const JobsContext> context_;
+  mutable std::mutex mutex_;  ///< guards jobs_
+  std::shared_ptr<TermJobs> jobs_{};
+};
+
+namespace {
+
+std::shared_ptr<JobTerms> termsOf(const Group& group, std::vector<ScheduledJob> jobs, WallClock wallClock,
+                                  const Runtime& runtime) {
+  if (OptionFaults faults = faultsOf(group, jobs); !faults.empty()) throw_exception_from_error(faults, {});
+  const auto parts =
+      CandidateContext::make(group.store(), runtime.scheduler, group.logger(), {}, runtime.executor, group.name());
+  return std::make_shared<JobTerms>(
+      JobsContext{std::move(jobs), orSystemClock(std::move(wallClock)),
+                  std::make_shared<SchedulerLink>(runtime.scheduler), parts->clock, parts->executor, parts->stopTokens,
+                  [logger = group.logger(), prefix = toString(group.key()) + ": "](
+                      LogLevel level, const std::string& line) { logger.log(level, prefix + line); }});
+}
+
+Listener listenerOf(const std::shared_ptr<JobTerms>& terms) {
+  Listener listener;
+  listener.onElected = [terms](const Leadership& term) { terms->begin(term); };
+  listener.onRevoked = [terms](const TermEnd&) { terms->end(); };
+  return listener;
+}
+
+Runtime withScheduler(Runtime runtime) {
+  if (!runtime.scheduler) runtime.scheduler = sharedScheduler();
+  return runtime;
+}
+
+}  // namespace
+
+class SingletonScheduler::Impl {
+ public:
+  Impl(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime)
+      : terms_{termsOf(group, std::move(jobs), std::move(options.wallClock), runtime)},
+        elector_{std::make_unique<LeaderElector>(std::move(group), listenerOf(terms_), std::move(runtime))} {}
+  ~Impl() {
+    elector_.reset();
+    terms_->context().link->close();
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  [[nodiscard]] LeaderElector& elector() { return *elector_; }
+  [[nodiscard]] bool isHere() const { return mark_.isHere(); }
+  /// True where waiting would wait for the caller itself.
+  [[nodiscard]] bool isInsideWork() const {
+    const auto jobs = terms_->now();
+    return jobs && jobs->isInsideWork();
+  }
+
+  [[nodiscard]] SchedulerStatus status() const {
+    SchedulerStatus out{elector_->status(), {}};
+    const JobsContext& context = terms_->context();
+    const auto wall = context.wallClock();
+    for (const ScheduledJob& job : context.jobs) out.jobs.push_back({job.name, job.schedule.after(wall)});
+    if (!isHere()) return out;
+    if (const auto jobs = terms_->now()) jobs->addTo(out.jobs);
+    return out;
+  }
+
+ private:
+  const ProcessMark mark_{};
+  const std::shared_ptr<JobTerms> terms_;
+  std::unique_ptr<LeaderElector> elector_;
+};
+
+SingletonScheduler::SingletonScheduler(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime)
+    : impl_{std::make_shared<Impl>(std::move(group), std::move(jobs), std::move(options),
+                                   withScheduler(std::move(runtime)))} {}
+SingletonScheduler::SingletonScheduler(Group group, std::vector<ScheduledJob> jobs)
+    : SingletonScheduler{std::move(group), std::move(jobs), Options{}} {}
+
+SingletonScheduler::~SingletonScheduler() {
+  if (!impl_) return;
+  if (!impl_->isHere()) leaveToParent(std::move(impl_));
+  if (!impl_ || !impl_->isInsideWork()) return;
+  impl_->elector().requestStop();
+  ThreadPool::forCallbacks()->post([impl = std::move(impl_)]() mutable { impl.reset(); });
+}
+SingletonScheduler::SingletonScheduler(SingletonScheduler&&) noexcept = default;
+SingletonScheduler& SingletonScheduler::operator=(SingletonScheduler&& other) noexcept {
+  SingletonScheduler gone{std::move(*this)};
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+
+void SingletonScheduler::start() { impl_->elector().start(); }
+void SingletonScheduler::stepDown(std::string why) { impl_->elector().stepDown(std::move(why)); }
+void SingletonScheduler::requestStop() { impl_->elector().requestStop(); }
+
+ReleaseResult SingletonScheduler::stop() {
+  if (!impl_->isHere() || !impl_->isInsideWork()) return impl_->elector().stop();
+  requestStop();
+  return ReleaseResult::unknown;
+}
+
+SchedulerStatus SingletonScheduler::status() const { return impl_->status(); }
+
+}  // namespace tenure

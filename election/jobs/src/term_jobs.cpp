@@ -1,0 +1,256 @@
+#include "term_jobs.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/user_code.hpp"
+#include "wall_clock.hpp"
+
+namespace tenure {
+
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+using std::chrono::sys_seconds;
+
+namespace {
+
+/// Wall clocks may be set, so nothing waits for one longer than this.
+constexpr nanoseconds longestWait = seconds{1};
+/// After a write that the store refused, which it does for what is too long. Nothing changes soon then.
+constexpr nanoseconds pauseAfterRefusal = seconds{10};
+
+constexpr const char* neverStarted = "leadership ended before it could start";
+
+std::string nameOf(const JobRun& run) {
+  return "the run of " + textOf(run.period) + (run.attempt > 1 ? ", attempt " + std::to_string(run.attempt) : "");
+}
+
+}  // namespace
+
+std::shared_ptr<TermJobs> TermJobs::begin(std::shared_ptr<const JobsContext> context, const Leadership& term) {
+  auto jobs = std::make_shared<TermJobs>(std::move(context), term);
+  jobs->open();
+  return jobs;
+}
+
+TermJobs::TermJobs(std::shared_ptr<const JobsContext> context, const Leadership& term)
+    : context_{std::move(context)}, term_{term} {
+  for (const ScheduledJob& what : context_->jobs) jobs_.push_back({what});
+}
+
+void TermJobs::open() {
+  const Instant now = context_->clock->now();
+  for (Job& job : jobs_) {
+    auto ledger = TermLedger::open(term_, {job.what.name, job.what.schedule, job.what.policy}, now);
+    if (ledger) {
+      job.ledger = *std::move(ledger);
+    } else {
+      job.trouble = ledger.error().message;
+      log(LogLevel::error, job, "no run begins: " + job.trouble);
+    }
+  }
+  onStop_.emplace(term_.stopToken(), [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->stop();
+  });
+  lookSoon();
+}
+
+void TermJobs::lookSoon() {
+  context_->link->post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->look();
+  });
+}
+
+void TermJobs::look() {
+  const auto scheduler = context_->link->scheduler();
+  if (!scheduler) return;
+  scheduler->cancel(std::exchange(timer_, 0));
+  const sys_seconds wall = context_->wallClock();
+  const Instant now = context_->clock->now();
+  nanoseconds wait = longestWait;
+  std::vector<Task> tasks;
+  {
+    const std::lock_guard lock{mutex_};
+    if (stopping_) return;
+    for (Job& job : jobs_) wait = std::min(wait, step(job, wall, now, tasks));
+    if (std::all_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return !job.run; })) term_.reportProgress();
+  }
+  timer_ = scheduler->schedule(wait, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->look();
+  });
+  for (const Task& task : tasks) task();
+}
+
+/// With the lock held. Returns how long nothing need be done; `tasks` are run without the lock.
+nanoseconds TermJobs::step(Job& job, sys_seconds wall, const Instant& now, std::vector<Task>& tasks) {
+  if (!job.ledger || job.asked) return longestWait;
+  if (!job.trouble.empty() && elapsedForChallenger(job.refusedAt, now) < pauseAfterRefusal) return longestWait;
+  if (job.run) return stepOfRun(job, wall, tasks);
+  const JobDecision decision = job.ledger->decide(wall, now);
+  if (const auto* later = std::get_if<WaitUntil>(&decision)) return later->time - wall;
+  const auto* due = std::get_if<BeginRun>(&decision);
+  if (due == nullptr) return longestWait;
+  if (due->pause.count() > 0) return due->pause;
+  job.asked = true;
+  tasks.emplace_back([this, &job, run = *due, wall] {
+    job.ledger->begin(run, wall, [self = shared_from_this(), &job, run, wall](const DocumentAnswer& answer) {
+      self->begun(job, run, wall, answer);
+    });
+  });
+  return longestWait;
+}
+
+nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, std::vector<Task>& tasks) {
+  const std::shared_ptr<Run>& run = job.run;
+  if (run->outcome) {  // the store refused its end
+    job.asked = true;
+    tasks.emplace_back([this, &job, run] { writeEnd(job, run); });
+    return longestWait;
+  }
+  if (job.what.overlap == Overlap::wait || run->stop.stop_requested()) return longestWait;
+  const sys_seconds current = job.what.schedule.latestAt(wall);
+  // A period that was begun before the clock was put back replaces nothing.
+  if (current <= run->periodOfClock || job.ledger->contains(current)) return job.what.schedule.after(wall) - wall;
+  tasks.emplace_back([this, &job, run] {
+    log(LogLevel::info, job, nameOf(run->given) + " is told to stop, because the next one is due");
+    context_->stopTokens->post([stop = run->stop]() mutable { stop.request_stop(); });
+  });
+  return longestWait;
+}
+
+void TermJobs::begun(Job& job, const BeginRun& due, sys_seconds wall, const DocumentAnswer& answer) {
+  if (answer.kind != DocumentAnswer::Kind::recorded) {
+    noteTrouble(job, answer, "no run begins, because the lease's record does not have it");
+    return ready(job);
+  }
+  const auto run = std::make_shared<Run>(
+      Run{{job.what.name, due.period, due.attempt, term_, {}}, {}, job.what.schedule.latestAt(wall)});
+  run->given.stop = run->stop.get_token();
+  bool starts = false;
+  {
+    const std::lock_guard lock{mutex_};
+    starts = !stopping_ && term_.leads();
+    run->taken = !starts;
+    job.run = run;
+    job.asked = false;
+    job.trouble.clear();
+  }
+  if (!starts) return end(job, run, RunOutcome::stopped, neverStarted);
+  context_->executor([self = shared_from_this(), &job, run] { self->work(job, run); });
+}
+
+void TermJobs::work(Job& job, const std::shared_ptr<Run>& run) {
+  {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(run->taken, true)) return;
+    run->worker = std::this_thread::get_id();
+  }
+  if (!term_.leads()) return end(job, run, RunOutcome::stopped, neverStarted);
+  log(LogLevel::info, job, nameOf(run->given) + " begins, fencing token " + toString(term_.fencingToken()));
+  const auto thrown = whatThrown([&] { job.what.work(run->given); });
+  RunOutcome outcome = thrown ? RunOutcome::failed : RunOutcome::succeeded;
+  if (run->stop.stop_requested()) outcome = RunOutcome::stopped;
+  end(job, run, outcome, thrown.value_or(""));
+}
+
+void TermJobs::end(Job& job, const std::shared_ptr<Run>& run, RunOutcome outcome, const std::string& why) {
+  log(outcome == RunOutcome::failed ? LogLevel::error : LogLevel::info, job,
+      nameOf(run->given) + " " + std::string{toString(outcome)} + (why.empty() ? "" : ": " + why));
+  {
+    const std::lock_guard lock{mutex_};
+    run->worker = {};
+    run->outcome = outcome;
+    job.asked = true;
+  }
+  writeEnd(job, run);
+}
+
+void TermJobs::writeEnd(Job& job, const std::shared_ptr<Run>& run) {
+  job.ledger->end(*run->outcome, {}, context_->clock->now(),
+                  [self = shared_from_this(), &job](const auto& answer) { self->ended(job, answer); });
+}
+
+/// If the store refuses it, it is tried again as long as the term goes on.
+void TermJobs::ended(Job& job, const DocumentAnswer& answer) {
+  const bool recorded = answer.kind == DocumentAnswer::Kind::recorded;
+  if (!recorded) noteTrouble(job, answer, "the lease's record does not have how the last run ended");
+  {
+    const std::lock_guard lock{mutex_};
+    if (recorded) job.trouble.clear();
+    if (stopping_ || answer.kind != DocumentAnswer::Kind::refused) job.run.reset();
+  }
+  ready(job);
+}
+
+void TermJobs::ready(Job& job) {
+  {
+    const std::lock_guard lock{mutex_};
+    job.asked = false;
+  }
+  idle_.notify_all();
+  lookSoon();
+}
+
+void TermJobs::noteTrouble(Job& job, const DocumentAnswer& answer, const std::string& what) {
+  std::string trouble = what + ": " + answer.why;
+  const Instant now = context_->clock->now();
+  bool isNews = false;
+  {
+    const std::lock_guard lock{mutex_};
+    job.refusedAt = now;
+    isNews = trouble != job.trouble;
+    job.trouble = trouble;
+  }
+  if (isNews) log(LogLevel::error, job, trouble);
+}
+
+void TermJobs::stop() {
+  std::vector<std::stop_source> sources;
+  std::vector<Task> tasks;
+  {
+    const std::lock_guard lock{mutex_};
+    stopping_ = true;
+    for (Job& job : jobs_) {
+      if (!job.run) continue;
+      sources.push_back(job.run->stop);
+      if (!std::exchange(job.run->taken, true)) {  // its work waits for a thread
+        tasks.emplace_back([this, &job, run = job.run] { end(job, run, RunOutcome::stopped, neverStarted); });
+      } else if (job.run->outcome && !job.asked) {  // the store refused its end
+        job.asked = true;
+        tasks.emplace_back([this, &job, run = job.run] { writeEnd(job, run); });
+      }
+    }
+  }
+  for (std::stop_source& source : sources) source.request_stop();
+  for (const Task& task : tasks) task();
+}
+
+void TermJobs::awaitEnd() {
+  std::unique_lock lock{mutex_};
+  idle_.wait(lock,
+             [this] { return std::all_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.isIdle(); }); });
+}
+
+bool TermJobs::isInsideWork() const {
+  const std::lock_guard lock{mutex_};
+  return std::any_of(jobs_.begin(), jobs_.end(), [here = std::this_thread::get_id()](const Job& job) {
+    return job.run && job.run->worker == here;
+  });
+}
+
+void TermJobs::addTo(std::vector<JobStatus>& statuses) const {
+  const std::lock_guard lock{mutex_};
+  auto status = statuses.begin();
+  for (const Job& job : jobs_) {
+    status->trouble = job.trouble;
+    if (job.run && job.ledger) status->running = job.ledger->history().open;
+    ++status;
+  }
+}
+
+void TermJobs::log(LogLevel level, const Job& job, const std::string& line) const {
+  context_->log(level, "job " + job.what.name + ": " + line);
+}
+
+}  // namespace tenure
