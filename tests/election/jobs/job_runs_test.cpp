@@ -1,7 +1,8 @@
 // What the ledger of one job decides and notes, rule by rule.
+#include "election/jobs/src/job_runs.hpp"
+
 #include <gtest/gtest.h>
 
-#include "election/jobs/src/job_runs.hpp"
 #include "job_times.hpp"
 
 namespace tenure::test {

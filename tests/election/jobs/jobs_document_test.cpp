@@ -1,7 +1,8 @@
 // The text of the ledgers: its exact form, its size, and what is refused.
+#include "election/jobs/src/jobs_document.hpp"
+
 #include <gtest/gtest.h>
 
-#include "election/jobs/src/jobs_document.hpp"
 #include "job_times.hpp"
 
 namespace tenure::test {

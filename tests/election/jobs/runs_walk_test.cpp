@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "election/jobs/src/jobs_document.hpp"
-
 #include "job_times.hpp"
 #include "support/seeded_random.hpp"
 

@@ -177,9 +177,9 @@ TEST_F(SingletonSchedulers, aRunThatNoThreadHasTakenEndsWithTheTerm) {
     lock.unlock();
     return stage_.drive<bool>([&] { return task(), true; });
   };
-  auto jobs = std::make_unique<SingletonScheduler>(stage_.group("a", stage_.memory),
-                                                   std::vector<ScheduledJob>{works_.quick()},
-                                                   SingletonScheduler::Options{stage_.wallClock()}, std::move(where));
+  auto jobs =
+      std::make_unique<SingletonScheduler>(stage_.group("a", stage_.memory), std::vector<ScheduledJob>{works_.quick()},
+                                           SingletonScheduler::Options{stage_.wallClock()}, std::move(where));
   jobs->start();
   ASSERT_TRUE(stage_.until([&] { return !tasks.empty(); }));
   ASSERT_TRUE(runNext()) << "onElected";

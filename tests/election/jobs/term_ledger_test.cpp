@@ -177,15 +177,15 @@ TEST_F(TermLedgers, aClockThatWasAYearAheadDoesNotBlockThePeriodsThatFollow) {
 
 TEST_F(TermLedgers, dataThatAreNotUnderstoodRunNoJobAndStayAsTheyAre) {
   const std::string later = R"({"tenure":1,"jobs":{"v":2,"jobs":{}}})";
-  for (const std::string& data : {std::string{"somebody's"}, std::string{R"({"tenure":2})"}, later,
-                                  std::string{R"({"tenure":1,"jobs":{"v":1,"jobs":{"job":{"begun":[],"past":[]}}} })"}}) {
+  for (const std::string& data :
+       {std::string{"somebody's"}, std::string{R"({"tenure":2})"}, later,
+        std::string{R"({"tenure":1,"jobs":{"v":1,"jobs":{"job":{"begun":[],"past":[]}}} })"}}) {
     SCOPED_TRACE(data);
     JobsStage stage;
     stage.put(data);
     const Candidate a = stage.leader("a");
     const bool isWhole = data.ends_with("} }");  // blanks between the members of the document are nobody's business
-    const auto ledger =
-        TermLedger::open(a.record->term(), {"job", everyMinute(), JobPolicy{}}, stage.clock->now());
+    const auto ledger = TermLedger::open(a.record->term(), {"job", everyMinute(), JobPolicy{}}, stage.clock->now());
     EXPECT_EQ(ledger.has_value(), isWhole);
     if (!isWhole) {
       EXPECT_EQ(ledger.error().errorClass, ErrorClass::corrupt);
@@ -198,7 +198,8 @@ TEST_F(TermLedgers, dataThatAreNotUnderstoodRunNoJobAndStayAsTheyAre) {
 TEST_F(TermLedgers, whatBecomesUnreadableUnderTheTermIsNotWrittenOver) {
   const Candidate a = stage_.leader("a");
   const auto ledger = open(a);
-  handleOf(a.record->term()).updateDocument([](const std::string&) { return StoreResult<std::string>{"other"}; }, note());
+  handleOf(a.record->term())
+      .updateDocument([](const std::string&) { return StoreResult<std::string>{"other"}; }, note());
   begin(*ledger);
   stage_.settle();
   EXPECT_EQ(answers(), (std::vector<Kind>{Kind::refused, Kind::recorded}));

@@ -62,7 +62,7 @@ struct ClientOptions {
   std::uint64_t seed{1};
   TroubleSet allowed{TroubleSet{}.set()};
   unsigned leases{40};  ///< for how long there are faults
-  bool jobs{false};      ///< scheduled jobs on three processes, for a day and a half, instead of all else
+  bool jobs{false};     ///< scheduled jobs on three processes, for a day and a half, instead of all else
   bool canary{false};
   bool trace{false};
 };
@@ -80,8 +80,7 @@ struct ClientReport {
 
 [[nodiscard]] ClientReport simulateClients(const ClientOptions& options);
 /// Rare points that no run has reached.
-[[nodiscard]] std::string missedClientPoints(const std::map<std::string_view, std::uint64_t>& met,
-                                             bool jobs = false);
+[[nodiscard]] std::string missedClientPoints(const std::map<std::string_view, std::uint64_t>& met, bool jobs = false);
 [[nodiscard]] std::string clientReplay(const ClientOptions& options);
 
 struct ClientCampaign {

@@ -22,7 +22,8 @@ class JobActor final : public Actor {
     if (!jobs_) return make();
     if (world_.happens(Trouble::stepDown)) jobs_->stepDown("for a while");
     if (world_.happens(Trouble::stop)) stopping_ = true, jobs_->requestStop();
-    if (stopping_ && world_.depth() < 2 && world_.load.chance(0.3)) destroy();
+    // Inside the wait of a callback this would be a thread of the library.
+    if (stopping_ && world_.depth() == 0 && world_.load.chance(0.3)) destroy();
   }
   void leave() override {
     if (jobs_) jobs_->requestStop();
@@ -66,7 +67,8 @@ class JobActor final : public Actor {
     std::vector<ScheduledJob> jobs;
     for (std::size_t i = 0; i < jobKinds().size(); ++i) {
       const JobKind& kind = jobKinds()[i];
-      jobs.push_back({kind.name, kind.schedule, kind.policy, kind.overlap, [this, i](const JobRun& run) { work(i, run); }});
+      jobs.push_back(
+          {kind.name, kind.schedule, kind.policy, kind.overlap, [this, i](const JobRun& run) { work(i, run); }});
     }
     const Executor executor = world_.executor(life_);
     Runtime runtime{loop_,
@@ -74,10 +76,9 @@ class JobActor final : public Actor {
                       executor([this, task = std::move(task)] { life_.alive ? threads_.run(task) : task(); });
                     },
                     std::make_unique<SeededRandom>(world_.process.next())};
-    jobs_ = std::make_unique<SingletonScheduler>(Group::make(options, life_.store, world_.logger()).value(),
-                                                 std::move(jobs),
-                                                 SingletonScheduler::Options{[this] { return world_.wall(life_); }},
-                                                 std::move(runtime));
+    jobs_ = std::make_unique<SingletonScheduler>(
+        Group::make(options, life_.store, world_.logger()).value(), std::move(jobs),
+        SingletonScheduler::Options{[this] { return world_.wall(life_); }}, std::move(runtime));
     jobs_->start();
   }
   void destroy() {
@@ -94,6 +95,7 @@ class JobActor final : public Actor {
     if (world_.onLoop()) world_.broke("thread", "work on a scheduler");
     world_.met("jobBegun");
     if (run.attempt > 1) world_.met("jobRepeated");
+    if (!run.term.leads()) world_.broke("leads", run.job + " begins, and its term does not lead");
     checkRecord(run);
     world_.jobs().begins(job, run, world_.wallReading(life_));
     const auto own = running_.emplace(running_.end(), job, run);

@@ -19,9 +19,7 @@ std::string nameOf(std::size_t job, const JobRun& run) {
 }  // namespace
 
 const std::vector<JobKind>& jobKinds() {
-  const auto repeated = [](Missed missed) {
-    return JobPolicy{Guarantee::atLeastOnce, missed, 60s, 1000, 1000, 2s};
-  };
+  const auto repeated = [](Missed missed) { return JobPolicy{Guarantee::atLeastOnce, missed, 60s, 1000, 1000, 2s}; };
   const auto everyTenMinutes = Schedule::every(10min).value();
   static const std::vector<JobKind> kinds{
       {"skip", Schedule::every(7min).value(), {Guarantee::atMostOnce, Missed::skip, 60s}, Overlap::wait},

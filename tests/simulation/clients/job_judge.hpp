@@ -1,5 +1,5 @@
-// The ledger that the simulation keeps of scheduled jobs: what their work itself notes. It has no bound, forgets nothing
-// and knows true time.
+// The ledger that the simulation keeps of scheduled jobs: what their work itself notes. It has no bound, forgets
+// nothing and knows true time.
 #pragma once
 
 #include <chrono>

@@ -156,7 +156,8 @@ void World::drawJobs(SeededRandom& plan) {
   const auto rate = [this](Trouble trouble) -> double& { return plan_.rates[static_cast<std::size_t>(trouble)]; };
   rate(Trouble::erase) = 0;
   rate(Trouble::jumpyClock) = 0;
-  for (const Trouble often : {Trouble::outage, Trouble::pause, Trouble::crash, Trouble::operatorStepDown}) rate(often) /= 5;
+  for (const Trouble often : {Trouble::outage, Trouble::pause, Trouble::crash, Trouble::operatorStepDown})
+    rate(often) /= 5;
   for (const Trouble often : {Trouble::stepDown, Trouble::stop}) rate(often) /= 20;
 }
 

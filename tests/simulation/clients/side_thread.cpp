@@ -23,7 +23,7 @@ void SideThreads::run(std::function<void()> task) {
   goOn(side);
 }
 
-void SideThreads::goOn(const std::shared_ptr<Side>& side) {
+void SideThreads::goOn(std::shared_ptr<Side> side) {
   asleep_.erase(side);
   side->goes.release();
   side->rests.acquire();

@@ -30,7 +30,7 @@ class SideThreads {
     std::thread thread{};
     bool ended{false};
   };
-  void goOn(const std::shared_ptr<Side>& side);
+  void goOn(std::shared_ptr<Side> side);
   static Side*& here() noexcept;
 
   World& world_;

@@ -6,15 +6,53 @@
 
 #include "simulation/clients/client_sim.hpp"
 
+#ifdef TENURE_MUTANTS
+#include "simulation/mutants.hpp"
+#endif
+
 namespace {
 
 using namespace tenure::test;
+
+#ifdef TENURE_MUTANTS
+enum class StoreKind { drawn };
+using tenure::Mutant;
+struct Row {
+  Mutant mutant;
+  std::string_view name;
+  StoreKind store;
+  std::string_view rule, what;
+};
+constexpr Row mutants[] = {
+#include "simulation/mutant_rows.inc"
+};
+
+/// Each must be found within the seeds.
+int runMutants(const ClientOptions& base, std::uint64_t first, std::uint64_t last, unsigned jobs) {
+  int survivors = 0;
+  for (const Row& row : mutants) {
+    tenure::mutant::active = row.mutant;
+    const ClientCampaign campaign = runClients(base, first, last, 0, jobs);
+    std::cout << row.name << " | " << row.what << " | "
+              << (campaign.failed ? campaign.failure.oracle + " | " + std::to_string(campaign.failed->seed)
+                                  : "SURVIVED")
+              << std::endl;
+    survivors += campaign.failed ? 0 : 1;
+  }
+  return survivors == 0 ? 0 : 1;
+}
+#else
+int runMutants(const ClientOptions&, std::uint64_t, std::uint64_t, unsigned) {
+  std::cerr << "tenure-sim-clients: mutants are not in this program; use tenure-sim-jobs-mutants\n";
+  return 2;
+}
+#endif
 
 struct Arguments {
   std::string seeds{}, faults{"all"};
   double hours{0}, years{0};
   unsigned jobs{1};
-  bool points{false}, noShrink{false};
+  bool points{false}, noShrink{false}, allMutants{false};
   ClientOptions one{.seed = 0};
 };
 
@@ -30,6 +68,7 @@ void declare(CLI::App& app, Arguments& args) {
   app.add_flag("--trace", args.one.trace, "write everything that happens (one seed)");
   app.add_flag("--canary", args.one.canary, "each hundredth seed fails");
   app.add_flag("--no-shrink", args.noShrink, "do not look for fewer kinds of faults that fail");
+  app.add_flag("--all-mutants", args.allMutants, "every mutant must be found within --seeds");
   app.add_flag("--points", args.points, "fail if a rare path was never taken");
 }
 
@@ -72,6 +111,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   args.one.allowed = *allowed;
+  if (args.allMutants) return runMutants(args.one, first, last, std::max(1U, args.jobs));
   if (range || args.hours > 0 || args.years > 0) return runMany(args, first, last);
   if (args.one.seed != 0) return runOne(args);
   std::cerr << "tenure-sim-clients: give --seed, --seeds, --hours or --years\n";
