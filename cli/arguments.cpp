@@ -13,20 +13,21 @@
 #include "exit_codes.hpp"
 #include "help_texts.hpp"
 #include "output.hpp"
+#include "period_text.hpp"
 
 namespace tenure::cli {
 namespace {
 
 const std::vector<std::string>& commandNames() {
   static const std::vector<std::string> names{"run",   "status", "check", "init", "resign",
-                                              "pause", "resume", "lock",  "fence"};
+                                              "pause", "resume", "jobs",  "lock", "fence"};
   return names;
 }
 
 const std::vector<std::string>& deeperCommands() {
-  static const std::vector<std::string> names{"lock acquire",  "lock renew",       "lock release", "lock hold",
-                                              "lock show",     "lock list",        "lock prune",   "fence proxy",
-                                              "fence recover", "fence install-sql"};
+  static const std::vector<std::string> names{"lock acquire",  "lock renew",        "lock release", "lock hold",
+                                              "lock show",     "lock list",         "lock prune",   "fence proxy",
+                                              "fence recover", "fence install-sql", "jobs forget"};
   return names;
 }
 
@@ -42,8 +43,18 @@ std::string isPlainNumber(const std::string& text) {
   return plain ? std::string{} : "\"" + text + "\" is not a plain number without leading zeros";
 }
 
+std::chrono::sys_seconds periodOf(const std::string& text) {
+  const auto period = periodFrom(text);
+  if (!period)
+    throw CLI::ValidationError("PERIOD", "\"" + text + "\" is no period; write it as tenure jobs shows it, such as " +
+                                             periodText(std::chrono::sys_days{std::chrono::year{2026} / 11 / 21}));
+  return *period;
+}
+
 /// A name from a variable that is not set must not stand for the group's own lease.
 std::string isGiven(const std::string& text) { return text.empty() ? "the name is empty" : std::string{}; }
+
+std::string isGivenText(const std::string& text) { return text.empty() ? "the text is empty" : std::string{}; }
 
 /// Everything that CLI11 fills in, and the CLI11 object itself. The parser is never moved, because CLI11 keeps pointers
 /// into it.
@@ -59,6 +70,7 @@ class Parser {
     addInit();
     addResign();
     addPause();
+    addJobs();
     addFence();
   }
   Parser(const Parser&) = delete;
@@ -96,6 +108,15 @@ class Parser {
     run_->add_flag("--once", runArguments_.once);
     run_->add_option_function<std::string>("--wait",
                                            [this](const std::string& text) { runArguments_.wait = durationOf(text); });
+    run_->add_flag("--busy-ok", runArguments_.busyOk);
+    JobArguments& job = runArguments_.job;
+    run_->add_option("--job", job.name)->check(isGiven);
+    run_->add_option_function<std::string>("--per",
+                                           [&job](const std::string& text) { job.per = durationOf(text, "--per"); });
+    run_->add_option("--schedule", job.schedule)->check(isGivenText);
+    run_->add_option("--time-zone", job.timeZone)->check(isGivenText);
+    run_->add_option("--guarantee", job.guarantee)->check(oneOf({"at_most_once", "at_least_once"}));
+    run_->add_option("--missed", job.missed)->check(oneOf({"skip", "once", "all"}));
   }
 
   void addStatus() {
@@ -139,6 +160,25 @@ class Parser {
     addDuration(pause_, "--wait", to.wait);
     resume_ = addCommand("resume", help::resume);
     addConfigOrFile(resume_);
+  }
+
+  void addJobs() {
+    jobs_ = addCommand("jobs", help::jobs);
+    addConfigOrFile(jobs_);
+    jobs_->add_flag("--json", jobsArguments_.json);
+    jobsForget_ = jobs_->add_subcommand("forget");
+    useHelp(*jobsForget_, help::jobsForget);
+    JobsForgetArguments& forget = jobsForgetArguments_;
+    addConfig(jobsForget_);
+    jobsForget_
+        ->add_option_function<std::string>("PERIOD",
+                                           [&forget](const std::string& text) { forget.period = periodOf(text); })
+        ->required()
+        ->type_name("");
+    jobsForget_->add_option("--job", forget.job)->check(isGiven);
+    jobsForget_->add_flag("--yes", forget.yes);
+    jobsForget_->add_option_function<std::string>(
+        "--wait", [&forget](const std::string& text) { forget.wait = durationOf(text); });
   }
 
   void addFence() {
@@ -206,6 +246,8 @@ class Parser {
     if (status_->parsed()) return statusArguments_;
     if (check_->parsed()) return checkArguments_;
     if (init_->parsed()) return initArguments_;
+    if (jobsForget_->parsed()) return jobsForgetArguments_;
+    if (jobs_->parsed()) return jobsArguments_;
     if (pause_->parsed()) return pauseArguments_;
     if (resume_->parsed()) return resumeArguments_;
     if (fenceInstallSql_->parsed()) return fenceInstallSqlArguments_;
@@ -215,7 +257,7 @@ class Parser {
   }
 
   CLI::App app_{"", "tenure"};
-  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *pause_{}, *resume_{};
+  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *pause_{}, *resume_{}, *jobs_{}, *jobsForget_{};
   CLI::App *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
   std::string config_;  ///< of the command that was given
   std::string file_;
@@ -224,6 +266,8 @@ class Parser {
   CheckArguments checkArguments_;
   InitArguments initArguments_;
   ResignArguments resignArguments_;
+  JobsArguments jobsArguments_;
+  JobsForgetArguments jobsForgetArguments_;
   PauseArguments pauseArguments_;
   ResumeArguments resumeArguments_;
   FenceInstallSqlArguments fenceInstallSqlArguments_;
@@ -235,9 +279,9 @@ std::string Parser::settleConfig() {
   if (!config_.empty() && !file_.empty()) return "give the group's file once: by --config or as FILE";
   if (config_.empty()) config_ = file_.empty() ? environmentText("TENURE_CONFIG") : file_;
   if (config_.empty()) return "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one";
-  for (std::string* to :
-       {&runArguments_.config, &statusArguments_.config, &checkArguments_.config, &resignArguments_.config,
-        &pauseArguments_.config, &resumeArguments_.config, &fenceRecoverArguments_.config}) {
+  for (std::string* to : {&runArguments_.config, &statusArguments_.config, &checkArguments_.config,
+                          &resignArguments_.config, &pauseArguments_.config, &resumeArguments_.config,
+                          &jobsArguments_.config, &jobsForgetArguments_.config, &fenceRecoverArguments_.config}) {
     *to = config_;
   }
   return {};
@@ -253,7 +297,12 @@ std::string Parser::faultBehind(const std::string& command, bool bordered) {
   if (runArguments_.command.empty()) {
     return "give the command to run after --, as in: tenure run --config group.yaml -- ./job";
   }
-  return runArguments_.command.front().empty() ? "the command after -- is empty" : std::string{};
+  if (runArguments_.command.front().empty()) return "the command after -- is empty";
+  if (runArguments_.busyOk && !(runArguments_.once && runArguments_.wait)) {
+    return "--busy-ok says how the program ends if somebody else leads when the wait is over; give --once and --wait "
+           "beside it, as in: --once --wait 0s --busy-ok";
+  }
+  return faultOf(runArguments_.job);
 }
 
 std::variant<Arguments, int> Parser::parse(std::vector<std::string> words) {

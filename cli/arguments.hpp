@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "job_arguments.hpp"
 #include "lock_arguments.hpp"
 
 namespace tenure::cli {
@@ -17,6 +18,8 @@ struct RunArguments {
   std::string config;
   bool once{false};
   std::optional<std::chrono::milliseconds> wait{};
+  bool busyOk{false};
+  JobArguments job{};
   std::vector<std::string> command;
 };
 
@@ -53,6 +56,19 @@ struct ResumeArguments {
   std::string config;
 };
 
+struct JobsArguments {
+  std::string config;
+  bool json{false};
+};
+
+struct JobsForgetArguments {
+  std::string config;
+  std::chrono::sys_seconds period{};
+  std::string job{};  ///< empty: the only one that has a ledger
+  bool yes{false};
+  std::chrono::milliseconds wait{60'000};
+};
+
 struct FenceInstallSqlArguments {
   std::string dialect;  ///< postgresql or sqlite
   std::string table;
@@ -85,9 +101,9 @@ struct FenceRecoverArguments {
   bool yes{false};
 };
 
-using Arguments =
-    std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments, PauseArguments,
-                 ResumeArguments, LockArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
+using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
+                               PauseArguments, ResumeArguments, JobsArguments, JobsForgetArguments, LockArguments,
+                               FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
 
 /// The arguments, or the exit code if there is nothing more to do: help or the version was printed, or a fault was
 /// reported on stderr. `words` has no program name.

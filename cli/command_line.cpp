@@ -74,7 +74,8 @@ std::string missing(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     if (!option->get_required() || option->count() > 0) continue;
     const std::string value = option->get_type_name();  // including the allowed values
-    wanted.push_back(option->get_name(option->get_positional()) + " " + value.substr(0, value.find(":UINT")));
+    const std::string name = option->get_name(option->get_positional());
+    wanted.push_back(value.empty() ? name : name + " " + value.substr(0, value.find(":UINT")));
   }
   if (!wanted.empty()) return "give " + listed(wanted);
   return "give a command: " + listed(namesIn(command), "or");

@@ -15,6 +15,7 @@ Commands:
   resign    ask the leader to step down, so that another copy takes over
   pause     keep everybody from leading for some time
   resume    end a pause
+  jobs      show which periods of a job were run, and by whom
   fence     keep former leaders from a resource
 
 Options:
@@ -33,7 +34,9 @@ help lists its own. The whole manual is docs/reference/program.md.
 
 const char* const run = R"(tenure run - compete for a lease, and run a program while this copy leads
 
-Usage: tenure run --config FILE [--once] [--wait DURATION] -- COMMAND [ARGS...]
+Usage: tenure run --config FILE [--once] [--wait DURATION [--busy-ok]]
+                  [--per DURATION | --schedule CRON [--time-zone ZONE]]
+                  [--guarantee G] [--missed M] [--job NAME] -- COMMAND [ARGS...]
 
 COMMAND is started when this copy is elected and ended when leadership ends: it
 gets SIGTERM, and SIGKILL after lease.drain_timeout or when the lease ends,
@@ -41,11 +44,27 @@ whichever comes first. If it ends by itself, the lease is released at once and
 this copy competes again after a pause of one lease duration (longer after
 repeated failures).
 
+With --per, --schedule or a --job of the file, COMMAND is a periodic job: the
+copy that leads starts it once in each period, and leads on between the runs.
+The leader's record says which periods were run, so no other copy and no later
+start runs one again. Wall clocks name the periods and decide nothing else.
+
 Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
-  --once               run COMMAND in one term only; exit with its exit code
+  --once               run COMMAND in one term only; exit with its exit code.
+                       A periodic job: run what is due now, if anything is
   --wait DURATION      exit with code 82 if not elected within this time, such
                        as 30s; 0s: as soon as somebody else is seen leading
+  --busy-ok            with --once and --wait: 0 instead if somebody else leads
+  --per DURATION       periods of this length, counted from 1970 on in UTC
+  --schedule CRON      periods begin as crontab says: "0 3 * * *", @daily
+  --time-zone ZONE     of --schedule, such as Europe/Berlin (default UTC)
+  --guarantee G        at_most_once (default): a run that was begun is never
+                       repeated; at_least_once: until a run exits with 0
+  --missed M           periods in which no run began: skip, once (default: the
+                       present one at any time in it), all (in their order)
+  --job NAME           a job of the file's section jobs; beside --per or
+                       --schedule: the name of this one (default job)
   -h, --help           print this help and exit
 
 COMMAND finds in its environment:
@@ -55,27 +74,30 @@ COMMAND finds in its environment:
   TENURE_LEASE_DURATION, TENURE_DRAIN_TIMEOUT, TENURE_JOB
   TENURE_PROGRESS_FD      only with lease.progress_timeout: write a byte to this
                           descriptor at least that often, else the lease ends
+  TENURE_JOB_NAME, TENURE_PERIOD (2026-11-21T03:00:00Z), TENURE_PERIOD_EPOCH
+  (in seconds), TENURE_ATTEMPT (1, 2, ...)    of a periodic job's run
 
 Signals: SIGTERM, SIGINT and SIGHUP stop politely (end COMMAND, release, exit);
 a second one (500 ms later or more), or SIGQUIT, kills COMMAND at once. SIGUSR1
 and SIGUSR2 go to COMMAND.
 
 Exit codes:
-  0    stopped by a signal; with --once: what COMMAND returned (128 + N if it
-       was ended by signal N)
+  0    stopped by a signal; with --once: nothing was due, or COMMAND's own code
+       (128 + N if signal N ended it, or this program before COMMAND ran)
   1    failed              2    wrong arguments or configuration
   80   on_lost: terminate, and COMMAND did not end in time; it was killed
-  81   --once: leadership was lost while COMMAND ran, and it was ended
+  81   --once: leadership was lost before COMMAND was done; it was ended
   82   --wait: not elected in time, somebody else leads
-  83   the store can never be used as it is configured; --wait: not elected in
-       time, the store cannot be reached
+  83   the store can never be used as it is configured, or did not take the
+       begin of a run; --wait: not elected in time, the store cannot be reached
   86   --wait: not elected in time; it is not known whether an attempt arrived
   126  COMMAND cannot be executed
   127  COMMAND was not found
 
 Examples:
   tenure run --config group.yaml -- ./scheduler --verbose
-  tenure run -c group.yaml --once --wait 0s -- /usr/local/bin/nightly-report
+  tenure run -c group.yaml --schedule "0 3 * * *" -- ./nightly-report
+  tenure run -c group.yaml --once --wait 0s --busy-ok --per 24h -- ./backup
 )";
 
 const char* const status = R"(tenure status - show who leads
@@ -214,6 +236,68 @@ Exit codes:
 
 Example:
   tenure resume --config group.yaml
+)";
+
+const char* const jobs = R"(tenure jobs - show which periods of a job were run, and by whom
+
+Usage: tenure jobs FILE [--json]
+       tenure jobs forget PERIOD --config FILE [--job NAME] [--yes]
+
+Lists the runs that the leader's record keeps: the last ones of each job, and
+the one that goes on. Reads the store and changes nothing. A period is named by
+the instant at which it begins, in UTC. For jobs of the group's file the next
+period is shown as well, by this machine's clock.
+
+Options:
+  -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
+  --json               one JSON object on a line for each job, with stable keys
+  -h, --help           print this help and exit
+
+A run is running, succeeded, failed, stopped (it was told to stop because its
+copy gave up leadership) or lost (nobody noted how it ended).
+
+Exit codes:
+  0    listed, also if nobody leads    2    wrong arguments or configuration
+  83   the store cannot be reached, or its record is not understood
+
+Examples:
+  tenure jobs --config group.yaml
+  tenure jobs --config group.yaml --json | jq -r '.runs[0].state'
+)";
+
+const char* const jobsForget = R"(tenure jobs forget - forget that a period was begun, so that it runs again
+
+Usage: tenure jobs forget PERIOD --config FILE [--job NAME] [--yes]
+                          [--wait DURATION]
+
+Asks for a confirmation. Then it asks whoever leads to step down, takes the
+lease for a moment, and changes the leader's record. So all work of the leader
+ends.
+
+The job runs again if PERIOD is its present one. An earlier period is run again
+only with missed: all, if none after it was begun.
+
+Options:
+  PERIOD               as tenure jobs lists it, such as 2026-11-21T03:00:00Z
+  -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
+  --job NAME           which job; needed if the record has runs of several
+  --yes                do not ask; needed where there is no terminal
+  --wait DURATION      how long to wait for the lease (default 1m)
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    forgotten
+  1    the period was not begun, or there is no such job; or the leader is of
+       another client, which cannot be asked
+  2    wrong arguments or configuration, or not confirmed
+  81   the lease was lost before the change was written
+  82   a run of this period goes on, or the group is paused
+  83   the store cannot be reached, or its record is not understood
+  85   the lease was not to be had in time
+  86   the store did not answer; it is not known whether the period is forgotten
+
+Example:
+  tenure jobs forget 2026-11-21T03:00:00Z --config group.yaml --job nightly
 )";
 
 const char* const fence = R"(tenure fence - keep former leaders from a resource

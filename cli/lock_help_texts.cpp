@@ -132,7 +132,8 @@ Options (and the store: tenure lock --help):
   --owner NAME          a name that people recognise (default: the host's)
   -h, --help            print this help and exit
 
-Exit codes: those of COMMAND (128 + N if signal N ended it), and
+Exit codes: those of COMMAND (128 + N if signal N ended it, or ended the wait
+for the lock), and
   2    wrong arguments or configuration
   81   the lock was lost while COMMAND ran, and it was ended
   82   --wait: somebody else holds the lock

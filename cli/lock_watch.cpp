@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "election/jobs/src/jobs_in_document.hpp"
+
 namespace tenure::cli {
 
 using std::chrono::milliseconds;
@@ -60,6 +62,14 @@ std::vector<LockWatch::Row> LockWatch::rows() const {
 bool LockWatch::mayBeRemoved(const Row& row, std::optional<milliseconds> grace) {
   if (row.state == LockState::released) return true;
   return row.state == LockState::stale && grace && row.unrenewedFor >= row.record->leaseDuration + *grace;
+}
+
+bool LockWatch::holdsLedger(const Row& row) {
+  if (row.record.has_error() || row.record->data.empty()) return false;
+  const std::string& data = row.record->data;
+  if (const auto jobs = jobsIn(data)) return !jobs->jobs.empty();
+  // Data of a user's own have no ledger. A document of a later release may have one.
+  return data.find(R"("tenure":)") != std::string::npos && data.find(R"("jobs":)") != std::string::npos;
 }
 
 milliseconds LockWatch::longestWatch(milliseconds grace) const {

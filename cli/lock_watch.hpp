@@ -43,6 +43,9 @@ class LockWatch {
   /// Whether it is released, or held and not renewed for its lease and `grace` more; empty grace: never if it is held.
   [[nodiscard]] static bool mayBeRemoved(const Row& row, std::optional<std::chrono::milliseconds> grace);
 
+  /// Whether its data say which periods of jobs were run. Without the record the jobs would be run again.
+  [[nodiscard]] static bool holdsLedger(const Row& row);
+
   /// How long held records must be watched until all of them are known to be alive or removable.
   [[nodiscard]] std::chrono::milliseconds longestWatch(std::chrono::milliseconds grace) const;
 

@@ -54,6 +54,15 @@ Logger prefixed(const Logger& logger, const std::string& name) {
                 }};
 }
 
+PeriodicJob::Options periodicOptions(const SupervisorOptions& options, const Group& group) {
+  PeriodicJob::Options out{*options.job, options.once, group.timing().duration()};
+  // While there is no process that could show progress, the supervisor does it in each turn of its loop.
+  if (const auto timeout = group.timing().progressTimeout()) {
+    out.lookAtLeast = std::min<nanoseconds>(out.lookAtLeast, nanoseconds{*timeout} / 3);
+  }
+  return out;
+}
+
 std::string seconds(nanoseconds time) {
   return durationText(std::chrono::duration_cast<milliseconds>(std::max(time, nanoseconds{0})));
 }
@@ -75,6 +84,9 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       firstContact_{readClock()},
       waitLimit_{options_.wait, readClock()} {
   if (group_.timing().progressTimeout()) progress_.emplace();
+  if (options_.job)
+    periods_ = std::make_unique<PeriodicJob>(periodicOptions(options_, group_), tasks_, logger_,
+                                             [] { return milliseconds{wallClockMillisForDisplay()}; });
 }
 
 Supervisor::~Supervisor() {
@@ -123,6 +135,7 @@ CandidacyEvents Supervisor::events() {
 void Supervisor::wait() {
   const Instant now = readClock();
   std::optional<nanoseconds> left = job_ ? job_->untilWake(now) : std::nullopt;
+  if (periods_) left = earlier(left, periods_->untilLook());
   left = earlier(left, waitLimit_.untilLook(now));
   if (candidacy_) left = earlier(left, firstContact_.untilLook(now));
   left = earlier(left, untilQuit(now));
@@ -168,8 +181,14 @@ void Supervisor::stopPolitely(int signal) {
                           " after the first signal at the latest, and by a second one at once",
                       *stopAskedAt_);
   }
-  if (!job_ || !options_.once) leave(exitOk);
+  if (!job_ || !options_.once) leave(codeOfStop(signal));
   if (candidacy_) candidacy_->stop();
+}
+
+/// To be stopped is how a service ends. But what follows `run --once ... &&` must not go on without it.
+int Supervisor::codeOfStop(int signal) const {
+  if (!options_.once) return exitOk;
+  return periods_ && periods_->notesEnd() ? *periods_->lastCode() : ExitStatus{true, signal}.shellCode();
 }
 
 void Supervisor::hurry() {
@@ -209,8 +228,9 @@ void Supervisor::advance(const Instant& now) {
   if (job_) {
     publisher_.publish(*term_);
     job_->act(now);
-    if (job_->isOver()) endTerm();
+    if (job_->isOver()) endJob();
   }
+  if (periods_ && term_ && !job_) betweenRuns(now);
   if (candidacy_ && !stopped_ && !firstContact_.isMade()) makeContact(now, candidacy_->status().lease);
   if (!job_ && candidacy_ && !stopped_) {
     const LeaseStatus lease = candidacy_->status().lease;
@@ -225,19 +245,35 @@ void Supervisor::beginTerm(const Leadership& term, WorkHandle handle) {
   if (exitCode_ || stopAskedAt_) return;  // dropping the handle ends the work, which has not begun
   waitLimit_.lift();
   term_ = term;
-  publisher_.publish(term);
+  work_ = std::move(handle);
+  if (!periods_) return startJob();
+  if (const auto fault = periods_->beginTerm(term, readClock())) {
+    complain("job " + periods_->name() + " cannot be run under " + toString(group_.key()) + ": " + *fault);
+    endTerm();
+    if (options_.once) return leave(exitStore);
+    jobBegan_ = readClock();
+    pauseAndCompete(true, "no run may begin");
+  }
+}
+
+void Supervisor::startJob() {
   jobBegan_ = readClock();
+  publisher_.publish(*term_);
   try {
-    job_ = std::make_unique<JobRun>(jobSpec(term), jobDrainTimeout(group_.timing()), channel_, guard_, signalState_,
+    job_ = std::make_unique<JobRun>(jobSpec(*term_), jobDrainTimeout(group_.timing()), channel_, guard_, signalState_,
                                     logger_);
-    work_ = std::move(handle);
     logger_.log(LogLevel::info, "the job starts as process " + std::to_string(job_->id()) + " with fencing token " +
-                                    toString(term.fencingToken()));
+                                    toString(term_->fencingToken()) + (periods_ ? periods_->runText() : ""));
+    if (periods_) periods_->started();
   } catch (const std::exception& error) {
     complain(std::string{"the job cannot be started: "} + error.what());
-    term_.reset();
+    if (periods_) {
+      periods_->ended(ExitStatus{false, exitFailed}, true, jobBegan_);
+    } else {
+      endTerm();
+    }
     if (options_.once) return leave(exitFailed);
-    pauseAndCompete(ExitStatus{false, exitFailed});
+    if (!periods_) pauseAndCompete(true, "the job did not start");
   }
 }
 
@@ -251,6 +287,7 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
                       {"TENURE_STORE", group_.store()->describe()},
                       {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
                       {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
+  if (periods_) periods_->describeRun(spec.environment);
   if (!options_.configFile.empty()) spec.environment["TENURE_CONFIG"] = options_.configFile;
   // As long as anything of the job is left, this holder must count as alive.
   const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
@@ -263,41 +300,84 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
 }
 
 /// Nothing of the job is left. Only now may the elector release the lease (I9).
-void Supervisor::endTerm() {
+void Supervisor::endJob() {
   const ExitStatus status = job_->status().value_or(ExitStatus{});
+  const bool byItself = !job_->wasStopped();
   logger_.log(LogLevel::info, "the job (process " + std::to_string(job_->id()) + ") " + status.text());
-  judgeEnd(status);
+  // Before the elector is told to stop, so that the note of the end goes out with the release at the latest.
+  if (periods_) periods_->ended(status, byItself, readClock());
+  judgeEnd(status, byItself);
   job_.reset();
-  term_.reset();
-  work_.reset();
+  if (!periods_) endTerm();
 }
 
-void Supervisor::judgeEnd(const ExitStatus& status) {
+void Supervisor::judgeEnd(const ExitStatus& status, bool byItself) {
   if (const int error = job_->execError(); error != 0) {
     const auto fault = faultOfCommand(options_.command.front());
     complain(fault ? fault->message : options_.command.front() + ": " + std::generic_category().message(error));
     return leave(error == ENOENT ? exitNotFound : exitNotExecutable);
   }
-  const bool byItself = !job_->wasStopped();
   if (terminates_ && !byItself && !channel_.term().validAt(readClock())) {
     complain("leadership was lost, and the job had to be killed; this process ends (on_lost: terminate)");
     return leave(exitTerminated);
   }
-  if (options_.once && (byItself || stopAskedAt_)) return leave(status.shellCode());
+  if (options_.once && stopAskedAt_) return leave(status.shellCode());
+  if (periods_) return;  // what is due next is asked as long as this copy leads
+  if (options_.once && byItself) return leave(status.shellCode());
   if (options_.once) {
     complain("leadership ended while the job ran; it was ended and " + status.text());
     return leave(exitLost);
   }
-  if (byItself && !exitCode_) pauseAndCompete(status);
+  if (exitCode_) return;
+  const bool failed = status.shellCode() != 0;
+  if (byItself) return pauseAndCompete(failed, "the job ended by itself");
+  // A renewal may be confirmed in the last moment, when the guard has told the job already that its time is over. Then
+  // this copy leads on, and without a job it would do so for ever.
+  if (term_->leads()) pauseAndCompete(failed, "the guard ended the job before it knew of the last renewal");
 }
 
-void Supervisor::pauseAndCompete(const ExitStatus& status) {
-  const bool failed = status.shellCode() != 0;
+void Supervisor::pauseAndCompete(bool failed, const std::string& why) {
   const nanoseconds ran = elapsedForHolder(jobBegan_, readClock());
   const nanoseconds delay = restartDelay_.afterEnd(failed, ran);
   logger_.log(failed ? LogLevel::warn : LogLevel::info,
-              "gives leadership up, because the job ended by itself; competes again in " + seconds(delay));
+              "gives leadership up, because " + why + "; competes again in " + seconds(delay));
   candidacy_->stop();  // released at once; onStopped begins the pause
+}
+
+/// Of a periodic job no process is there, and this copy led when it looked last.
+void Supervisor::betweenRuns(const Instant& now) {
+  if (periods_->notesEnd() && term_->isValid()) return;  // the work goes on until the end is in the record
+  if (term_->leads() && !exitCode_ && !stopAskedAt_) return actOnPeriods(now);
+  endTerm();
+  if (!options_.once || exitCode_ || stopAskedAt_) return;
+  complain("leadership ended before everything was done that was due");
+  leave(exitLost);
+}
+
+void Supervisor::actOnPeriods(const Instant& now) {
+  if (progress_) term_->reportProgress();
+  switch (periods_->act(now)) {
+    case PeriodicJob::Step::wait:
+      return;
+    case PeriodicJob::Step::run:
+      return startJob();
+    case PeriodicJob::Step::done:
+      endTerm();
+      return leave(periods_->lastCode().value_or(exitOk));
+    case PeriodicJob::Step::refused:
+      endTerm();
+      return leave(exitStore);
+    case PeriodicJob::Step::giveUp:
+      endTerm();
+      if (options_.once) return leave(*periods_->lastCode());
+      return pauseAndCompete(true, "the end of a run could not be noted");
+  }
+}
+
+void Supervisor::endTerm() {
+  if (periods_) periods_->endTerm();
+  term_.reset();
+  work_.reset();
 }
 
 void Supervisor::leave(int code) {
@@ -361,7 +441,12 @@ void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {
   gaveUpAt_ = now;
   mayHaveAcquired_ = lease.state != LeaseState::candidate && lease.state != LeaseState::idle;
   if (lease.leader && !lease.leader->self) {
-    complain("busy: " + whoHas(toString(group_.key()), lease.leader->holder, lease.leader->token));
+    const auto who = [&](const std::string& what) { return whoHas(what, lease.leader->holder, lease.leader->token); };
+    if (options_.busyIsFine) {
+      logger_.log(LogLevel::info, "has nothing to do, because " + who("this group"));
+      return leave(exitOk);
+    }
+    complain("busy: " + who(toString(group_.key())));
     return leave(exitBusy);
   }
   if (lease.lastError) {

@@ -17,6 +17,7 @@
 #include "guard_keeper.hpp"
 #include "job_deadline.hpp"
 #include "job_run.hpp"
+#include "periodic_job.hpp"
 #include "signals.hpp"
 #include "startup_log.hpp"
 #include "supervisor_waits.hpp"
@@ -30,6 +31,9 @@ struct SupervisorOptions {
   std::optional<std::chrono::milliseconds> wait{};  ///< for leadership; zero: leave as soon as somebody else leads
   std::string configFile;                           ///< absolute, for the job's environment; empty: there is none
   bool namesHolder{false};  ///< reports who holds what the user waits for, whatever the log level
+  bool busyIsFine{false};   ///< if somebody else leads when the wait ends, exit with 0
+  /// Set: the command is not run for as long as this copy leads, but once in each of the job's periods.
+  std::optional<TermLedger::Job> job{};
 };
 
 /// One thread, one loop. Everything happens on the thread that calls `run`. It must be the main thread and must not end
@@ -57,15 +61,20 @@ class Supervisor {
   void compete();
   [[nodiscard]] CandidacyEvents events();
   void beginTerm(const Leadership& term, WorkHandle handle);
+  void startJob();
+  void endJob();
+  void judgeEnd(const ExitStatus& status, bool byItself);
+  void betweenRuns(const Instant& now);
+  void actOnPeriods(const Instant& now);
   void endTerm();
-  void judgeEnd(const ExitStatus& status);
   void settle(const Instant& now);
 
   /// Ends the program with this code once the job is gone and the lease is released. The code of the first call counts.
   void leave(int code);
   void stopPolitely(int signal);
+  [[nodiscard]] int codeOfStop(int signal) const;
   void hurry();
-  void pauseAndCompete(const ExitStatus& status);
+  void pauseAndCompete(bool failed, const std::string& why);
   void noteHolder(const std::optional<LeaderInfo>& leader);
 
   void makeContact(const Instant& now, const LeaseStatus& lease);
@@ -95,6 +104,7 @@ class Supervisor {
   std::unique_ptr<Candidacy> candidacy_;
   std::optional<Leadership> term_;
   WorkHandle work_;
+  std::unique_ptr<PeriodicJob> periods_;  ///< null: the command runs for as long as this copy leads
   std::unique_ptr<JobRun> job_;
   Instant jobBegan_{};
 

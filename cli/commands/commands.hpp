@@ -15,6 +15,8 @@ namespace tenure::cli {
 [[nodiscard]] int resignCommand(const ResignArguments& arguments);
 [[nodiscard]] int pauseCommand(const PauseArguments& arguments);
 [[nodiscard]] int resumeCommand(const ResumeArguments& arguments);
+[[nodiscard]] int jobsCommand(const JobsArguments& arguments);
+[[nodiscard]] int jobsForgetCommand(const JobsForgetArguments& arguments);
 [[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
 [[nodiscard]] int fenceRecoverCommand(const FenceRecoverArguments& arguments);
 [[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments);

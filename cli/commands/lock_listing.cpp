@@ -92,6 +92,10 @@ class Pruning {
       ++kept_;
       return row.state != LockState::corrupt || tell(row, "kept", row.record.error().message);
     }
+    if (LockWatch::holdsLedger(row)) {
+      ++kept_;
+      return tell(row, "kept", "it says which periods of a group's jobs were run");
+    }
     const std::string reason = row.state == LockState::released ? "released" : "abandoned";
     if (!arguments_.yes) {
       ++removed_;

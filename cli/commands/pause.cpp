@@ -30,7 +30,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds lookPeriod{200};
+constexpr milliseconds pauseLookPeriod{200};
 /// How long the answer to our own acquisition may take once the record shows a pause.
 constexpr milliseconds answerTime{1'000};
 
@@ -50,7 +50,7 @@ class PauseTaker {
       if (const auto code = look()) return *code;
       if (!token_.valid()) acquireInBackground();
       const milliseconds over = left() + unansweredTime;
-      if (token_.wait_for(std::clamp(over, milliseconds{0}, lookPeriod)) == std::future_status::ready)
+      if (token_.wait_for(std::clamp(over, milliseconds{0}, pauseLookPeriod)) == std::future_status::ready)
         return answered();
       if (over <= milliseconds{0}) return unanswered();
     }
@@ -71,7 +71,7 @@ class PauseTaker {
     options.lease = arguments_.length;
     options.waitFor = std::max(left(), milliseconds{1});
     options.owner = pauseOwner(pause_);
-    options.poll = std::min(lookPeriod, arguments_.length);
+    options.poll = std::min(pauseLookPeriod, arguments_.length);
     std::promise<LockResult<LockToken>> promise;
     token_ = promise.get_future();
     std::thread{[store = lease_.store, key = lease_.key, options, promise = std::move(promise)]() mutable {
@@ -82,7 +82,7 @@ class PauseTaker {
   /// Does what the record asks for. Returns the exit code if that is the end.
   [[nodiscard]] std::optional<int> look() {
     const ReadOutcome record =
-        readNow(*lease_.store, lease_.key, std::clamp<milliseconds>(left(), lookPeriod, storePatience));
+        readNow(*lease_.store, lease_.key, std::clamp<milliseconds>(left(), pauseLookPeriod, storePatience));
     if (!record || !isHeld(*record)) return std::nullopt;  // the token's own look says what is wrong
     const LeaseRecord& holder = **record;
     if (const auto pause = pauseOf(*record)) {
@@ -117,7 +117,7 @@ class PauseTaker {
   [[nodiscard]] std::optional<int> extend(const std::string& owner, const Pause& pause) {
     TokenRenewOptions options;
     options.lease = arguments_.length;
-    options.budget = std::max(left(), lookPeriod);
+    options.budget = std::max(left(), pauseLookPeriod);
     const auto token = LockTokens{lease_.store}.resume(lease_.key, owner, options);
     if (token) {
       return told(name_ + " was paused already, " + toString(pause) + "; this pause now lasts " +

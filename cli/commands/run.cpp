@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <utility>
 
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
@@ -23,7 +24,14 @@ int runCommand(const RunArguments& arguments, const SignalState& signals) {
     complain("warning: store.type " + store.name +
              " is seen by this process only; another copy would lead at the same time");
   }
+  ChosenJob chosen = chosenJob(arguments.job, *config, arguments.config);
+  if (!chosen.fault.empty()) {
+    complain(chosen.fault);
+    return exitUsage;
+  }
   SupervisorOptions options;
+  options.job = std::move(chosen.job);
+  options.busyIsFine = arguments.busyOk;
   options.command = arguments.command;
   options.once = arguments.once;
   options.wait = arguments.wait;

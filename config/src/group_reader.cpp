@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobs_section.hpp"
 #include "store_types.hpp"
 #include "variables.hpp"
 #include "words.hpp"
@@ -18,13 +19,6 @@ const SectionSpec* sectionNamed(std::string_view name) {
   const auto& all = sections();
   const auto found = std::find_if(all.begin(), all.end(), [&](const SectionSpec& s) { return s.name == name; });
   return found == all.end() ? nullptr : &*found;
-}
-
-/// A key in the form that a path shows: unchanged if it is short and plain.
-std::string shown(const std::string& key) {
-  const std::string escaped = inQuotes(key);
-  const bool plain = escaped.size() == key.size() + 2 && key.find_first_of(" .:\"") == std::string::npos;
-  return plain && !key.empty() ? key : escaped;
 }
 
 std::string_view kindName(YamlNode::Kind kind) {
@@ -52,6 +46,14 @@ std::optional<std::string> elsewhere(std::string_view name, const std::string& s
 bool isKeyOf(const std::string& section, const std::string& name) {
   return std::any_of(keySpecs().begin(), keySpecs().end(),
                      [&](const KeySpec& spec) { return spec.key.path == pathOf(section, name); });
+}
+
+/// Whether one of the two is judged by the other: all of `lease`, and the two keys that say when a job runs.
+bool areCompared(const std::string& a, const std::string& b) {
+  const std::string section = sectionOf(a);
+  if (section != sectionOf(b)) return false;
+  const auto saysWhen = [](const std::string& key) { return nameIn(key) == "schedule" || nameIn(key) == "per"; };
+  return section == "lease" || (section.starts_with("jobs.") && saysWhen(a) && saysWhen(b));
 }
 
 /// Whether that store type also has a key with this path.
@@ -99,12 +101,14 @@ GroupReader::Entries GroupReader::entriesOf(const YamlNode& map, const std::stri
     }
     const auto [first, isNew] = seen.emplace(key.text, key.offset);
     if (!isNew) {
-      fault(key.offset, pathOf(section, shown(key.text)),
+      fault(key.offset, pathOf(section, shownKey(key.text)),
             "is given twice; the first is in line " + std::to_string(source_.placeOf(first->second).line));
       continue;
     }
+    const SectionSpec* own = sectionNamed(section);
+    const bool isName = own != nullptr && own->named;
     const bool isSection = section.empty() && sectionNamed(key.text) != nullptr;
-    if (isSection || isKeyOf(section, key.text)) {
+    if (isName || isSection || isKeyOf(section, key.text)) {
       entries.known.emplace(key.text, &entry);
     } else {
       entries.unknownKeys.push_back(&key);
@@ -120,19 +124,19 @@ std::vector<std::string> GroupReader::allowedIn(const std::string& section) cons
     const std::string own = sectionOf(spec.key.path);
     if (own != section && !section.empty()) continue;
     if (storeTypeKnown_ && !applies(spec)) continue;
-    std::string name = own == section ? nameIn(spec.key.path) : own;
+    std::string name = own == section ? nameIn(spec.key.path) : topOf(spec.key.path);
     if (std::find(allowed.begin(), allowed.end(), name) == allowed.end()) allowed.push_back(std::move(name));
   }
   return allowed;
 }
 
 void GroupReader::unknownKey(const YamlNode& key, const std::string& section) {
-  const std::string path = pathOf(section, shown(key.text));
+  const std::string path = pathOf(section, shownKey(key.text));
   if (key.text == "<<") return fault(key.offset, path, "a merge key is not supported here; write the keys out");
   const std::vector<std::string> allowed = allowedIn(section);
   std::optional<std::string> meant = closest(key.text, allowed);
   if (meant) {
-    suggested_.insert(pathOf(section, *meant));
+    suggested_.insert(inFile(pathOf(section, *meant)));
   } else {
     meant = elsewhere(key.text, section);
   }
@@ -144,7 +148,7 @@ void GroupReader::unknownKey(const YamlNode& key, const std::string& section) {
 void GroupReader::missingKeys(const Entries& entries, const std::string& section, std::size_t offset) {
   const auto missing = [&](const std::string& path, const std::string& example) {
     const std::string name = nameIn(path);
-    if (entries.known.count(name) != 0 || suggested_.count(path) != 0) return;
+    if (entries.known.count(name) != 0 || suggested_.count(inFile(path)) != 0) return;
     fault(offset, path, "is missing; give it, such as " + name + ": " + example);
   };
   for (const KeySpec& spec : keySpecs()) {
@@ -159,11 +163,11 @@ void GroupReader::missingKeys(const Entries& entries, const std::string& section
 }
 
 void GroupReader::readSection(const SectionSpec& section, const YamlEntry& entry) {
-  offsets_[section.name] = entry.key.offset;
-  const std::string example = "such as " + section.name + ": " + section.example;
+  offsets_[inFile(section.name)] = entry.key.offset;
+  const std::string example = "such as " + nameIn(inFile(section.name)) + ": " + section.example;
   switch (entry.value.kind) {
     case YamlNode::Kind::map:
-      return readKeys(section.name, entry.value);
+      return section.named ? readJobs(entry.value) : readKeys(section.name, entry.value);
     case YamlNode::Kind::refused:
       return;
     case YamlNode::Kind::nothing:
@@ -172,6 +176,19 @@ void GroupReader::readSection(const SectionSpec& section, const YamlEntry& entry
     default:
       return fault(entry.value.offset, section.name,
                    "is " + std::string{kindName(entry.value.kind)} + "; it must be a map, " + example);
+  }
+}
+
+/// Each key is the name of a job.
+void GroupReader::readJobs(const YamlNode& map) {
+  static const SectionSpec job{.name = std::string{jobSection}, .example = "{ schedule: \"0 3 * * *\" }"};
+  const Entries entries = entriesOf(map, topOf(jobSection));
+  for (const YamlEntry& entry : map.entries) {
+    const auto known = entries.known.find(entry.key.text);
+    if (known == entries.known.end() || known->second != &entry) continue;
+    config_.jobs.push_back({.name = entry.key.text});
+    pathOfJob_ = pathOfJob(entry.key.text);
+    readSection(job, entry);
   }
 }
 
@@ -198,7 +215,7 @@ void GroupReader::readKey(const KeySpec& spec, const YamlEntry& entry) {
 
 void GroupReader::readValue(const KeySpec& spec, const YamlEntry& entry) {
   const YamlNode& value = entry.value;
-  const std::string& path = spec.key.path;
+  const std::string path = inFile(spec.key.path);
   offsets_[path] = value.offset;
   switch (value.kind) {
     case YamlNode::Kind::refused:
@@ -218,9 +235,9 @@ void GroupReader::readValue(const KeySpec& spec, const YamlEntry& entry) {
   }
   const auto text = expanded(spec, value);
   if (!text) return;
-  const std::string inFile = *text == value.text ? "" : "; the file says " + inQuotes(value.text);
-  if (auto wrong = spec.set(*text, config_)) return fault(value.offset, path, wrong->message + inFile);
-  outOfRange_[path] = outOfRange(*text, spec.key.allowed).message + inFile;
+  const std::string written = *text == value.text ? "" : "; the file says " + inQuotes(value.text);
+  if (auto wrong = spec.set(*text, config_)) return fault(value.offset, path, wrong->message + written);
+  outOfRange_[path] = outOfRange(*text, spec.key.allowed).message + written;
   if (path == "store.type") storeTypeKnown_ = true;
 }
 
@@ -259,8 +276,8 @@ bool GroupReader::mayBeJudged(const std::string& key) const {
   if (section == "store" && !storeTypeKnown_) return false;
   if (suggested_.count(key) != 0) return false;
   return std::none_of(faults_.begin(), faults_.end(), [&](const ReaderFault& fault) {
-    if (fault.key == key) return true;
-    return !section.empty() && (fault.key == section || (section == "lease" && sectionOf(fault.key) == section));
+    if (fault.key == key || areCompared(fault.key, key)) return true;
+    return !section.empty() && fault.key == section;
   });
 }
 
@@ -276,8 +293,13 @@ bool GroupReader::applies(const KeySpec& spec) const {
   return spec.key.storeType.empty() || spec.key.storeType == typeOf(config_.store).name;
 }
 
-void GroupReader::fault(std::size_t offset, std::string key, std::string message) {
-  faults_.push_back({source_.placeOf(offset), std::move(key), std::move(message)});
+/// The path as it is in the file: a job's keys have its name.
+std::string GroupReader::inFile(const std::string& path) const {
+  return path.starts_with(jobSection) ? pathOfJob_ + path.substr(jobSection.size()) : path;
+}
+
+void GroupReader::fault(std::size_t offset, const std::string& key, std::string message) {
+  faults_.push_back({source_.placeOf(offset), inFile(key), std::move(message)});
 }
 
 }  // namespace tenure::config

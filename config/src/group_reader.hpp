@@ -42,6 +42,7 @@ class GroupReader {
 
   [[nodiscard]] Entries entriesOf(const YamlNode& map, const std::string& section);
   void readSection(const SectionSpec& section, const YamlEntry& entry);
+  void readJobs(const YamlNode& map);
   void readKeys(const std::string& section, const YamlNode& map);
   void readKey(const KeySpec& spec, const YamlEntry& entry);
   void readValue(const KeySpec& spec, const YamlEntry& entry);
@@ -54,7 +55,8 @@ class GroupReader {
   [[nodiscard]] bool applies(const KeySpec& spec) const;
   [[nodiscard]] bool mayBeJudged(const std::string& key) const;
   [[nodiscard]] std::size_t offsetFor(const std::string& key) const;
-  void fault(std::size_t offset, std::string key, std::string message);
+  [[nodiscard]] std::string inFile(const std::string& path) const;
+  void fault(std::size_t offset, const std::string& key, std::string message);
 
   // Constant while reading.
   const SourceText& source_;
@@ -66,6 +68,7 @@ class GroupReader {
   std::map<std::string, std::string, std::less<>> outOfRange_;  ///< what is said of each value if it is out of range
   std::set<std::string> suggested_;                             ///< paths for which an unknown key was probably meant
   bool storeTypeKnown_{false};
+  std::string pathOfJob_;  ///< of the job that is read now
 };
 
 }  // namespace tenure::config

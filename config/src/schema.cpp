@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "election/src/group_ranges.hpp"
+#include "jobs_section.hpp"
 #include "store_types.hpp"
 
 namespace tenure::config {
@@ -255,6 +256,7 @@ void fillInDefaults(std::vector<KeySpec>& specs) {
     for (const StoreType& type : storeTypes()) {
       if (type.name == spec.key.storeType) defaults.store = type.defaults;
     }
+    if (sectionOf(spec.key.path) == jobSection) defaults = configOf({});
     const auto value = spec.key.required ? std::nullopt : spec.get(defaults);
     if (value) spec.key.fallback = *value;
     if (spec.key.example.empty()) spec.key.example = value ? *value : spec.derived(defaults);
@@ -276,6 +278,13 @@ const std::vector<SectionSpec>& sections() {
            "present."},
       {.name = "store", .required = true, .example = sampleStore(), .about = "Where the lease is kept."},
       {.name = "log", .example = "{ level: info }", .about = "The lines that the library writes."},
+      {.name = "jobs",
+       .named = true,
+       .example = "{ nightly: { schedule: \"0 3 * * *\" } }",
+       .about =
+           "Jobs that run periodically, each at one of the candidates, by their names (1 to 64 bytes). The leader "
+           "keeps a note of the runs in the lease's record. For groups with one lease, and not with candidate.mode "
+           "observe."},
   };
   return all;
 }
@@ -288,6 +297,7 @@ const std::vector<KeySpec>& keySpecs() {
     addShardKeys(specs);
     addStoreKeys(specs);
     addRemainingKeys(specs);
+    addJobKeys(specs);
     fillInDefaults(specs);
     return specs;
   }();
@@ -305,18 +315,24 @@ std::string camelCase(std::string_view path) {
 }
 
 std::string keyOf(const std::string& field) {
+  const std::string section = sectionOf(field);
+  const bool ofJob = section.starts_with("jobs.");
+  const std::string wanted = ofJob ? std::string{jobSection} + '.' + nameIn(field) : field;
   const auto& all = keySpecs();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const KeySpec& spec) { return spec.field == field; });
-  return found == all.end() ? field : found->key.path;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const KeySpec& spec) { return spec.field == wanted; });
+  if (found == all.end()) return field;
+  return ofJob ? section + '.' + nameIn(found->key.path) : found->key.path;
 }
 
 std::string sectionOf(std::string_view path) {
-  const std::size_t dot = path.find('.');
+  const std::size_t dot = path.rfind('.');
   return std::string{dot == std::string_view::npos ? std::string_view{} : path.substr(0, dot)};
 }
 
+std::string topOf(std::string_view path) { return std::string{path.substr(0, path.find('.'))}; }
+
 std::string nameIn(std::string_view path) {
-  const std::size_t dot = path.find('.');
+  const std::size_t dot = path.rfind('.');
   return std::string{dot == std::string_view::npos ? path : path.substr(dot + 1)};
 }
 

@@ -82,7 +82,7 @@ Codec<std::chrono::milliseconds> durationCodec(const OptionRange<std::chrono::mi
   return {"duration", allowed, parse, [](const std::chrono::milliseconds& value) { return durationText(value); }};
 }
 
-std::string yamlScalar(std::string_view text) {
+std::string yamlKey(std::string_view text) {
   if (isPlainSafe(text)) return std::string{text};
   static constexpr std::string_view digits{"0123456789abcdef"};
   std::string out = "\"";
@@ -93,10 +93,15 @@ std::string yamlScalar(std::string_view text) {
       continue;
     }
     if (c == '"' || c == '\\') out += '\\';
-    if (c == '$') out += '$';
     out += c;
   }
   return out += '"';
+}
+
+std::string yamlScalar(std::string_view text) {
+  std::string doubled;
+  for (const char c : text) doubled.append(c == '$' ? 2 : 1, c);
+  return yamlKey(doubled);
 }
 
 ValueFault notOneOf(std::string_view text, const std::vector<std::string>& allowed) {

@@ -42,6 +42,8 @@ struct Codec {
 /// The text as a YAML scalar that reads back the same: plain where that is safe, else in double quotes. Each `$` is
 /// doubled.
 [[nodiscard]] std::string yamlScalar(std::string_view text);
+/// The same for a key, in which a `$` has no meaning.
+[[nodiscard]] std::string yamlKey(std::string_view text);
 
 /// `"x" is not allowed; allowed is a, b or c`, with a suggestion.
 [[nodiscard]] ValueFault notOneOf(std::string_view text, const std::vector<std::string>& allowed);

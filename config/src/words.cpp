@@ -33,6 +33,12 @@ std::string listed(const std::vector<std::string>& words, std::string_view last)
   return out;
 }
 
+std::string shownKey(std::string_view key) {
+  std::string escaped = inQuotes(key);
+  const bool plain = escaped.size() == key.size() + 2 && key.find_first_of(" .:\"*") == std::string_view::npos;
+  return plain && !key.empty() ? std::string{key} : escaped;
+}
+
 std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& allowed) {
   if (word.size() > longestCompared) return std::nullopt;
   const std::string wanted = folded(word);

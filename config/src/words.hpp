@@ -13,6 +13,9 @@ namespace tenure::config {
 /// "a", "a and b", "a, b and c" (with another last word if given).
 [[nodiscard]] std::string listed(const std::vector<std::string>& words, std::string_view last = "and");
 
+/// A key in the form that a path shows: unchanged if it is short and plain, else in quotes.
+[[nodiscard]] std::string shownKey(std::string_view key);
+
 /// The allowed word that `word` was probably meant to be. Case, `_` and `-` are ignored.
 [[nodiscard]] std::optional<std::string> closest(std::string_view word, const std::vector<std::string>& allowed);
 

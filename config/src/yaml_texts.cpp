@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <sstream>
 
 #include <tenure/config/group_config.hpp>
 
 #include "config_keys.hpp"
+#include "jobs_section.hpp"
 #include "schema.hpp"
 #include "store_types.hpp"
+#include "value_codec.hpp"
 
 namespace tenure {
 namespace {
@@ -58,12 +61,23 @@ std::string rulesOf(const ConfigKey& key) {
   return out + ".";
 }
 
+std::string indentationOf(const std::string& path) {
+  return std::string(2 * static_cast<std::size_t>(std::count(path.begin(), path.end(), '.')), ' ');
+}
+
 std::string referenceEntry(const ConfigKey& key) {
-  const std::string indentation = sectionOf(key.path).empty() ? "" : "  ";
+  const std::string indentation = indentationOf(key.path);
   std::string out = commentLines(key.about + "\n" + rulesOf(key), indentation) + indentation;
   const bool hasNoDefault = !key.required && key.fallback == "off";
   if (hasNoDefault) out += switchedOff;
   return out + nameIn(key.path) + ": " + key.example + "\n";
+}
+
+std::string inLinesSwitchedOff(const std::string& text) {
+  std::istringstream lines{text};
+  std::string out;
+  for (std::string line; std::getline(lines, line);) out.append(switchedOff).append(line).append("\n");
+  return out;
 }
 
 /// The sections of all stores but the first, commented out.
@@ -76,28 +90,48 @@ std::string otherStores() {
     for (const ConfigKey& key : configKeys()) {
       if (key.storeType == type.name) entries += referenceEntry(key);
     }
-    std::istringstream lines{entries};
-    for (std::string line; std::getline(lines, line);) out.append(switchedOff).append(line).append("\n");
+    out += inLinesSwitchedOff(entries);
   }
   return out;
 }
 
 std::string sectionHead(const std::string& name) {
   for (const SectionSpec& section : config::sections()) {
-    if (section.name == name) return "\n" + commentLines(section.about, "") + name + ":\n";
+    if (section.name == name) return "\n" + commentLines(section.about, "") + (section.named ? "" : name + ":\n");
   }
   return "\n";
 }
 
+/// A job with all keys, commented out: a group has none by default.
+std::string exampleOfJobs() {
+  std::string entries = "jobs:\n  nightly:\n";
+  for (const ConfigKey& key : configKeys()) {
+    if (sectionOf(key.path) == config::jobSection) entries += referenceEntry(key);
+  }
+  return sectionHead("jobs") + inLinesSwitchedOff(entries);
+}
+
 /// `key: value` if it is set, else the resulting value in a comment.
 std::string effectiveEntry(const KeySpec& spec, const GroupConfig& config) {
-  const std::string indentation = sectionOf(spec.key.path).empty() ? "" : "  ";
+  const std::string indentation = indentationOf(spec.key.path);
   const std::string name = nameIn(spec.key.path);
   if (const auto value = spec.get(config)) return indentation + name + ": " + *value + "\n";
   if (!spec.derived) return indentation + "# " + name + ": missing\n";
   const std::string value = spec.derived(config);
   const std::string why = value == spec.key.fallback ? "default" : "default: " + spec.key.fallback;
   return indentation + "# " + name + ": " + value + "  (" + why + ")\n";
+}
+
+std::string effectiveJobs(const GroupConfig& config) {
+  if (config.jobs.empty()) return "# jobs: none  (default)\n";
+  std::string out = "jobs:\n";
+  for (const JobConfig& job : config.jobs) {
+    out += "  " + config::yamlKey(job.name) + ":\n";
+    for (const KeySpec& spec : config::keySpecs()) {
+      if (sectionOf(spec.key.path) == config::jobSection) out += effectiveEntry(spec, config::configOf(job));
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -109,7 +143,7 @@ std::string referenceYaml() {
   for (const KeySpec& spec : config::keySpecs()) {
     const std::string own = sectionOf(spec.key.path);
     const bool ofOtherStore = !spec.key.storeType.empty() && spec.key.storeType != config::storeTypes()[0].name;
-    if (ofOtherStore) continue;
+    if (ofOtherStore || own == config::jobSection) continue;
     if (section == "store" && own != section) out += otherStores();
     if (own.empty()) {
       out += "\n";
@@ -120,7 +154,7 @@ std::string referenceYaml() {
     section = own;
     first = false;
   }
-  return out;
+  return out + exampleOfJobs();
 }
 
 std::string effectiveYaml(const GroupConfig& config) {
@@ -129,11 +163,12 @@ std::string effectiveYaml(const GroupConfig& config) {
   for (const KeySpec& spec : config::keySpecs()) {
     if (!spec.key.storeType.empty() && spec.key.storeType != config::typeOf(config.store).name) continue;
     const std::string own = sectionOf(spec.key.path);
+    if (own == config::jobSection) continue;
     if (own != section && !own.empty()) out += own + ":\n";
     out += effectiveEntry(spec, config);
     section = own;
   }
-  return out;
+  return out + effectiveJobs(config);
 }
 
 std::string configKeysMarkdown() {

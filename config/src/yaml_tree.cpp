@@ -17,7 +17,7 @@
 namespace tenure::config {
 namespace {
 
-// Our files have two levels. Deeper levels are read so that people see "not a known key" instead.
+// Our files have three levels. Deeper levels are read so that people see "not a known key" instead.
 constexpr std::size_t deepest = 32;
 
 std::size_t offsetOf(const YAML::Mark& mark) { return mark.pos < 0 ? 0 : static_cast<std::size_t>(mark.pos); }

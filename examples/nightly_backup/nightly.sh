@@ -1,25 +1,12 @@
 #!/bin/sh
-# A backup in two steps that cron starts on several machines, or twice on one: exactly one does it. The lock goes from
-# step to step as a token, because no process of ours lives on between them.
+# What cron starts on each host, or several times on one: of all these starts, one does tonight's backup.
 #
 #   nightly.sh DATABASE DIRECTORY
+#
+# In the crontab of each host, every ten minutes, so that a start after a crash makes up for it:
+#   */10 * * * *  /opt/nightly/nightly.sh /var/lib/nightly.db /var/backups
 set -u
-export TENURE_LOCK_STORE=sqlite TENURE_LOCK_PATH="$1"
-directory=$2
-
-token=$(tenure lock acquire nightly-backup --wait 0s --lease 10m)
-case $? in
-  0) ;;
-  82) echo "nightly: somebody else is at it"; exit 0 ;;
-  *) exit 1 ;;
-esac
-# Whatever happens from here on, the lock is released. If this shell is killed, the lock ends with its lease.
-trap 'tenure lock release "$token" >/dev/null' EXIT
-
-fence=$(tenure lock show "$token" --json | sed 's/.*"fencing_token":\([0-9]*\).*/\1/')
-echo "step one, fencing token $fence" >> "$directory/backup.log"
-
-# The lease starts anew for the second step. If the lock was lost meanwhile, another machine may do the work: stop.
-next=$(tenure lock renew "$token" --lease 10m) || exit 1
-token=$next
-echo "step two, fencing token $fence" >> "$directory/backup.log"
+here=$(dirname "$0")
+export NIGHTLY_DATABASE="$1"
+exec tenure run --config "$here/nightly.yaml" --once --wait 0s --busy-ok \
+  --schedule "0 3 * * *" --guarantee at_least_once -- "$here/backup.sh" "$2"

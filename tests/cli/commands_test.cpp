@@ -271,9 +271,9 @@ TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
 
 INSTANTIATE_TEST_SUITE_P(Commands, HelpTest,
                          ::testing::Values("program", "run", "status", "check", "init", "resign", "pause", "resume",
-                                           "lock", "lock acquire", "lock renew", "lock release", "lock hold",
-                                           "lock show", "lock list", "lock prune", "fence", "fence install-sql",
-                                           "fence proxy", "fence recover"),
+                                           "jobs", "jobs forget", "lock", "lock acquire", "lock renew", "lock release",
+                                           "lock hold", "lock show", "lock list", "lock prune", "fence",
+                                           "fence install-sql", "fence proxy", "fence recover"),
                          [](const auto& instance) { return nameOf(instance.param); });
 
 }  // namespace

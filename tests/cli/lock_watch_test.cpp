@@ -81,5 +81,24 @@ TEST(LockWatch, OnlyWhatWasGivenUpOrWatchedForLongEnoughMayBeRemoved) {
   EXPECT_EQ(watch.longestWatch(5s), 15s);
 }
 
+TEST(LockWatch, ARecordHoldsALedgerIfItSaysWhichPeriodsOfJobsWereRun) {
+  const auto holds = [](const std::string& data) {
+    ListedLease lease = released("r");
+    lease.record->data = data;
+    LockWatch watch;
+    watch.see(start, start, {lease});
+    return LockWatch::holdsLedger(watch.rows()[0]);
+  };
+  EXPECT_TRUE(holds(R"({"tenure":1,"jobs":{"v":1,"jobs":{"nightly":{"begun":[[60,60]],"past":[]}}}})"));
+  EXPECT_TRUE(holds(R"({"tenure":7,"jobs":"as a later release writes it"})"));
+  EXPECT_FALSE(holds(R"({"tenure":1,"term":41,"address":"10.0.0.5:8080"})"));
+  EXPECT_FALSE(holds(R"({"tenure":1,"jobs":{"v":1,"jobs":{}}})"));
+  EXPECT_FALSE(holds("jobs: of my own"));
+  EXPECT_FALSE(holds(""));
+  LockWatch watch;
+  watch.see(start, start, {corrupt("c")});
+  EXPECT_FALSE(LockWatch::holdsLedger(watch.rows()[0]));
+}
+
 }  // namespace
 }  // namespace tenure::test

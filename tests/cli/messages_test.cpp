@@ -61,6 +61,10 @@ class Messages : public testing::Test {
   Messages() {
     write("group.yaml", "group: billing\nlease: { duration: 2s }\nstore: { type: sqlite, path: ./leases.db }\n");
     write("no_colon.yaml", "group billing\nstore: { type: sqlite, path: ./leases.db }\n");
+    write("jobs.yaml",
+          "group: billing\nstore: { type: sqlite, path: ./leases.db }\njobs:\n"
+          "  nightly: { per: 24h }\n  replaced: { per: 1h, overlap: replace }\n");
+    write("deletes.yaml", "group: billing\nstore: { type: dynamodb, table: leases, delete_on_release: true }\n");
     write("job.sh", "#!/bin/sh\n");
     write("not_executable.sh", "#!/bin/sh\n", 0644);
     write("no_interpreter.sh", "#!/no/such/interpreter -x\n");

@@ -1,14 +1,18 @@
 // `tenure run` when something fails: supervisors are killed and frozen, guards are killed, the store is blocked. The
 // judge is what the jobs wrote.
 #include <csignal>
+#include <fcntl.h>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
 #include "cli/exit_codes.hpp"
 #include "cli/group_fixture.hpp"
+#include "cli/guard_channel.hpp"
 
 namespace tenure::test {
 namespace {
@@ -74,6 +78,28 @@ TEST_F(RunFailuresTest, FrozenSupervisorsJobIsGoneBeforeTheNextOneActs) {
   EXPECT_TRUE(alice.saysOnStderr("revoked (")) << alice.errors();
   EXPECT_TRUE(alice.saysOnStderr("the leader is bob (")) << "it competes again";
   EXPECT_TRUE(goesOn(2));
+}
+
+/// The memory that it shares with its guard.
+cli::GuardChannel channelOf(pid_t supervisor) {
+  for (const auto& open : std::filesystem::directory_iterator{"/proc/" + std::to_string(supervisor) + "/fd"}) {
+    std::error_code closed;
+    if (!std::filesystem::read_symlink(open, closed).string().starts_with("/memfd:tenure-guard")) continue;
+    return cli::GuardChannel::open(UniqueFd{::open(open.path().c_str(), O_RDWR | O_CLOEXEC)});
+  }
+  throw std::runtime_error("it shares no memory with a guard");
+}
+
+/// A renewal may be confirmed in the last moment, and be published just after the guard has read that time is over. The
+/// test plays that guard.
+TEST_F(RunFailuresTest, TermWhoseJobTheGuardEndedInItsLastMomentIsGivenUp) {
+  configure();
+  Subprocess alice{run({}, actingJob()), as("alice")};
+  ASSERT_TRUE(begins(1)) << alice.errors();
+  ASSERT_TRUE(channelOf(alice.id()).claimTermination());
+  ASSERT_EQ(kill(jobOf(1), SIGTERM), 0);
+  EXPECT_TRUE(begins(2)) << "it leads for ever without a job: " << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr("gives leadership up, because the guard ended the job")) << alice.errors();
 }
 
 TEST_F(RunFailuresTest, OnceTellsThatLeadershipWasLost) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include <tenure/config/group_config.hpp>
@@ -28,10 +30,26 @@ GroupConfig minimal() {
   return config;
 }
 
+/// An observer has no jobs, so `full` has none.
+GroupConfig withJobs() {
+  GroupConfig config = minimal();
+  const JobPolicy policy{Guarantee::atLeastOnce, Missed::skip, 90s, 3, 4, 0ms};
+  config.jobs = {
+      {.name = "z: ${HOME} \"x\"",
+       .schedule = "0 3 * * MON",
+       .timeZone = "Europe/Berlin",
+       .policy = policy,
+       .overlap = Overlap::replace},
+      {.name = "a", .per = 24h},
+      {.name = "*", .schedule = "@daily"},
+  };
+  return config;
+}
+
 TEST(GroupConfig, EffectiveYamlLoadsAsTheSameConfig) {
   GroupConfig sqlite = minimal();
   sqlite.store = SqliteStoreOptions{"./x.db", true};
-  for (const GroupConfig& config : {full(), minimal(), sqlite}) {
+  for (const GroupConfig& config : {full(), minimal(), sqlite, withJobs()}) {
     const std::string text = effectiveYaml(config);
     const auto again = loadGroupConfigFromText(text, "dump", {});
     ASSERT_TRUE(again) << toString(again.error()) << "\n" << text;
@@ -65,16 +83,44 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "  type: memory\n"
             "on_lost: callback\n"
             "log:\n"
-            "  level: info\n");
+            "  level: info\n"
+            "# jobs: none  (default)\n");
+}
+
+TEST(GroupConfig, EffectiveYamlStatesEveryKeyOfEachJob) {
+  GroupConfig config = minimal();
+  config.jobs = {{.name = "nightly", .schedule = "0 3 * * *"}, {.name = "it's $5", .per = 90min}};
+  const std::string text = effectiveYaml(config);
+  const std::string policy =
+      "    guarantee: at_most_once\n"
+      "    missed: once\n"
+      "    late_by: 1m\n"
+      "    most_missed: 10\n"
+      "    most_attempts: 10\n"
+      "    backoff: 1s\n"
+      "    overlap: wait\n";
+  EXPECT_EQ(text.substr(text.find("jobs:")),
+            "jobs:\n"
+            "  nightly:\n"
+            "    schedule: \"0 3 * * *\"\n"
+            "    # per: off  (default)\n"
+            "    time_zone: UTC\n" +
+                policy +
+                "  \"it's $5\":\n"
+                "    # schedule: none  (default)\n"
+                "    per: 1h30m\n"
+                "    time_zone: UTC\n" +
+                policy);
 }
 
 TEST(GroupConfig, EffectiveYamlNamesEveryKeyThatApplies) {
-  for (const GroupConfig& config : {full(), minimal()}) {
+  for (const GroupConfig& config : {full(), minimal(), withJobs()}) {
     const bool sqlite = std::holds_alternative<SqliteStoreOptions>(config.store);
     const std::string text = effectiveYaml(config);
     for (const ConfigKey& key : configKeys()) {
-      const bool applies = key.storeType.empty() || (key.storeType == "sqlite" && sqlite);
-      const std::string name = key.path.substr(key.path.find('.') + 1);
+      const bool ofStore = key.storeType.empty() || (key.storeType == "sqlite" && sqlite);
+      const bool applies = ofStore && (!key.path.starts_with("jobs.") || !config.jobs.empty());
+      const std::string name = key.path.substr(key.path.rfind('.') + 1);
       EXPECT_EQ(text.find(name + ": ") != std::string::npos, applies) << key.path;
     }
   }
@@ -101,6 +147,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.onLost = OnLost::callback; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreOptions{}; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.logLevel = LogLevel::info; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.jobs.emplace_back(); }));
 }
 
 TEST(GroupConfig, FaultsOfAPlainStructAreAllToldAndNothingIsMade) {
@@ -113,6 +160,62 @@ TEST(GroupConfig, FaultsOfAPlainStructAreAllToldAndNothingIsMade) {
   const auto group = makeGroup(config);
   ASSERT_FALSE(group);
   EXPECT_EQ(group.error(), faultsOf(config));
+}
+
+/// Each fault as `field: message`.
+std::vector<std::string> told(const OptionFaults& faults) {
+  std::vector<std::string> lines;
+  for (const OptionFault& fault : faults) lines.push_back(fault.field + ": " + fault.message);
+  return lines;
+}
+
+TEST(GroupConfig, JobsAreRefusedWhereNoLedgerCanBeKept) {
+  GroupConfig config = minimal();
+  config.jobs = {{.name = "nightly", .schedule = "@daily"}};
+  EXPECT_EQ(told(faultsOf(config)), std::vector<std::string>{});
+  config.options.shards.count = 2;
+  config.options.candidate.mode = CandidateMode::observe;
+  config.store = DynamoDbStoreOptions{.table = "leases", .deleteOnRelease = true};
+  const std::vector<std::string> faults = told(faultsOf(config));
+  const auto has = [&](const std::string& start) {
+    return std::any_of(faults.begin(), faults.end(), [&](const std::string& line) { return line.starts_with(start); });
+  };
+  EXPECT_TRUE(has("jobs: cannot be given in a group with shards"));
+  EXPECT_TRUE(has("jobs: cannot be given together with candidate.mode observe"));
+  EXPECT_TRUE(has("store.deleteOnRelease: cannot be true in a group with jobs"));
+  config.jobs.clear();
+  for (const std::string& line : told(faultsOf(config))) EXPECT_EQ(line.find("jobs"), std::string::npos) << line;
+}
+
+TEST(GroupConfig, FaultsOfAJobNameItAndItsField) {
+  GroupConfig config = minimal();
+  JobConfig job{.name = "nightly", .schedule = "0 3 * * *", .per = 500ms, .timeZone = "Berlin"};
+  job.policy = {.lateBy = 0ms, .mostMissed = 0, .mostAttempts = 1001, .backoff = 6min};
+  config.jobs = {job, {.name = "nightly", .per = 1h}, {.name = ""}};
+  EXPECT_EQ(told(faultsOf(config)),
+            (std::vector<std::string>{
+                "jobs.nightly.per: cannot be given together with schedule; remove one of them",
+                "jobs.nightly.timeZone: cannot be given together with per, whose periods are counted in UTC; remove it",
+                "jobs.nightly.per: 500ms is out of range; allowed is 1s to 366d",
+                "jobs.nightly.lateBy: 0ms is out of range; allowed is 1000ms to 31622400000ms",
+                "jobs.nightly.mostMissed: 0 is out of range; allowed is 1 to 1000",
+                "jobs.nightly.mostAttempts: 1001 is out of range; allowed is 1 to 1000",
+                "jobs.nightly.backoff: 360000ms is out of range; allowed is 0ms to 300000ms",
+                "jobs.nightly: is given twice",
+                "jobs.\"\": \"\" is no name of a job; it must be 1 to 64 bytes of UTF-8 text without control "
+                "characters",
+                "jobs.\"\".schedule: is missing; give it, such as schedule: \"0 3 * * *\", or per: 24h",
+            }));
+}
+
+TEST(GroupConfig, AJobsScheduleIsThatOfItsKeys) {
+  using std::chrono::sys_days;
+  using namespace std::chrono;  // NOLINT: literals of dates
+  const sys_seconds noon = sys_days{2026y / July / 1} + 12h;
+  EXPECT_EQ(scheduleOf({.name = "a", .per = 24h})->after(noon), sys_days{2026y / July / 2});
+  EXPECT_EQ(scheduleOf({.name = "a", .schedule = "0 3 * * *"})->after(noon), sys_days{2026y / July / 2} + 3h);
+  const JobConfig berlin{.name = "a", .schedule = "0 3 * * *", .timeZone = "Europe/Berlin"};
+  EXPECT_EQ(scheduleOf(berlin)->after(noon), sys_days{2026y / July / 2} + 1h);
 }
 
 TEST(GroupConfig, MakesTheGroupWithTheGivenLogger) {

@@ -63,7 +63,9 @@ void expectSoundFaults(const ConfigFaults& faults, const std::string& text) {
 TEST(MutatedFiles, AreLoadedOrRefusedWithPlaces) {
   const std::vector<std::string> seeds{
       sampleGroupYaml(), referenceYaml(),
-      "group: \"${G:-g}\"\nstore: { type: sqlite, path: 'x.db' }\nlease: { duration: 1m30s, heartbeat: 1.5s }\n"};
+      "group: \"${G:-g}\"\nstore: { type: sqlite, path: 'x.db' }\nlease: { duration: 1m30s, heartbeat: 1.5s }\n",
+      "group: g\nstore: { type: memory }\njobs:\n  nightly: { schedule: \"0 3 * * MON\", late_by: \"${AB}\" }\n"
+      "  \"a $.b\":\n    per: 24h\n    guarantee: at_least_once\n    most_attempts: 3\n"};
   std::mt19937_64 random{20240607};
   int accepted = 0;
   int refused = 0;

@@ -42,7 +42,8 @@ void collect(const config::YamlNode& node, const std::string& path, std::multima
     return;
   }
   for (const config::YamlEntry& entry : node.entries) {
-    collect(entry.value, path.empty() ? entry.key.text : path + "." + entry.key.text, out);
+    const std::string name = path == "jobs" ? "*" : entry.key.text;  // the names of jobs are free
+    collect(entry.value, path.empty() ? name : path + "." + name, out);
   }
 }
 
@@ -101,11 +102,24 @@ TEST(Reference, ShowsTheDefaultOfEachKeyInTheLineBeforeIt) {
     lineBefore.emplace(line.substr(std::min(line.size(), line.find_first_not_of(' '))), before);
   }
   for (const ConfigKey& key : configKeys()) {
-    const std::string line = key.path.substr(key.path.find('.') + 1) + ": " + key.example;
+    const std::string line = key.path.substr(key.path.rfind('.') + 1) + ": " + key.example;
     ASSERT_EQ(lineBefore.count(line), 1U) << key.path;
     const std::string expected = key.required ? "Required" : "Default: " + key.fallback;
     EXPECT_NE(lineBefore[line].find(expected), std::string::npos) << key.path << ": " << lineBefore[line];
   }
+}
+
+TEST(Reference, TheJobThatIsSwitchedOffLoadsWithTheDefaults) {
+  std::istringstream text{test::textOf(referenceFile())};
+  std::string switchedOn = "group: g\nstore: { type: memory }\n";
+  bool inJobs = false;
+  for (std::string line; std::getline(text, line);) {
+    inJobs = inJobs || line == "#| jobs:";
+    if (inJobs) switchedOn += line.substr(std::min(line.size(), switchedOff.size())) + "\n";
+  }
+  const auto config = loadGroupConfigFromText(switchedOn, "reference.yaml");
+  ASSERT_TRUE(config) << toString(config.error());
+  EXPECT_EQ(config->jobs, (std::vector<JobConfig>{{.name = "nightly", .schedule = "0 3 * * *"}}));
 }
 
 TEST(Reference, ShowsEveryStoreType) {
@@ -173,6 +187,17 @@ TEST(Reference, FaultsOfTheOptionsHaveKeys) {
                                    "lease.duration", "lease.heartbeat", "lease.guard", "lease.stop_margin",
                                    "lease.drain_timeout", "lease.progress_timeout", "shards.count", "shards.names",
                                    "shards.max_leases", "shards.list_interval", "store.path"}));
+  GroupConfig jobs;
+  jobs.options.group = "g";
+  jobs.options.candidate.mode = CandidateMode::observe;
+  jobs.store = DynamoDbStoreOptions{.table = "leases", .deleteOnRelease = true};
+  jobs.jobs = {{.name = "a.b", .schedule = "x", .timeZone = "x", .policy = {.lateBy = 0s, .mostMissed = 0}},
+               {.name = "c", .per = 0s, .policy = {.mostAttempts = 0, .backoff = -1s}},
+               {.name = "\n", .per = 1s}};
+  EXPECT_EQ(keysAtFault(jobs),
+            (std::set<std::string>{"jobs", "jobs.\"a.b\".schedule", "jobs.\"a.b\".time_zone", "jobs.\"a.b\".late_by",
+                                   "jobs.\"a.b\".most_missed", "jobs.c.per", "jobs.c.most_attempts", "jobs.c.backoff",
+                                   "jobs.\"\\n\"", "store.delete_on_release"}));
   DynamoDbStoreOptions table{.table = "", .partitionKey = "", .sortKey = "data", .sortKeyValue = "", .region = "A B"};
   table.endpoint = "x";
   table.ttlAttribute = "data";

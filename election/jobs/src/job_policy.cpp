@@ -3,21 +3,14 @@
 
 #include <tenure/election/jobs/job_policy.hpp>
 
-#include "lockcore/port/option_ranges.hpp"
+#include "job_ranges.hpp"
 
 namespace tenure {
 namespace {
 
 using std::chrono::milliseconds;
 
-using Count = OptionRange<unsigned>;
-using Length = OptionRange<milliseconds>;
-
-constexpr Count counts{1, 1000};
-constexpr Length lateness{std::chrono::seconds{1}, std::chrono::days{366}};
-constexpr Length pauses{milliseconds{0}, longestBackoff};
-
-void check(const char* field, unsigned value, const Count& allowed, OptionFaults& faults) {
+void check(const char* field, unsigned value, const JobRanges::Count& allowed, OptionFaults& faults) {
   if (allowed.holds(value)) return;
   faults.push_back({field,
                     std::to_string(value) + " is out of range; allowed is " + std::to_string(allowed.least) + " to " +
@@ -25,7 +18,7 @@ void check(const char* field, unsigned value, const Count& allowed, OptionFaults
                     true});
 }
 
-void check(const char* field, milliseconds value, const Length& allowed, OptionFaults& faults) {
+void check(const char* field, milliseconds value, const JobRanges::Length& allowed, OptionFaults& faults) {
   if (allowed.holds(value)) return;
   faults.push_back({field,
                     std::to_string(value.count()) + "ms is out of range; allowed is " +
@@ -37,10 +30,10 @@ void check(const char* field, milliseconds value, const Length& allowed, OptionF
 
 OptionFaults faultsOf(const JobPolicy& policy) {
   OptionFaults faults;
-  check("lateBy", policy.lateBy, lateness, faults);
-  check("mostMissed", policy.mostMissed, counts, faults);
-  check("mostAttempts", policy.mostAttempts, counts, faults);
-  check("backoff", policy.backoff, pauses, faults);
+  check("lateBy", policy.lateBy, JobRanges::lateBy, faults);
+  check("mostMissed", policy.mostMissed, JobRanges::mostMissed, faults);
+  check("mostAttempts", policy.mostAttempts, JobRanges::mostAttempts, faults);
+  check("backoff", policy.backoff, JobRanges::backoff, faults);
   return faults;
 }
 

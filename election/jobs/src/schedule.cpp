@@ -5,6 +5,7 @@
 #include "clock_range.hpp"
 #include "cron_fields.hpp"
 #include "cron_times.hpp"
+#include "job_ranges.hpp"
 #include "zone.hpp"
 
 namespace tenure {
@@ -17,8 +18,7 @@ Schedule::Schedule(seconds length, std::shared_ptr<const CronTimes> cron, std::s
     : length_{length}, cron_{std::move(cron)}, text_{std::move(text)} {}
 
 boost::system::result<Schedule, OptionFaults> Schedule::every(milliseconds length) {
-  constexpr std::chrono::days longest{366};
-  if (length < seconds{1} || length > longest)
+  if (!JobRanges::every.holds(length))
     return OptionFaults{{"every", std::to_string(length.count()) + "ms is out of range; allowed is 1s to 366d", true}};
   const seconds whole = std::chrono::floor<seconds>(length);
   if (whole != length)

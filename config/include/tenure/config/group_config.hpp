@@ -1,13 +1,18 @@
 // What a group's YAML file says, as plain data.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <boost/system/result.hpp>
 
 #include <tenure/election/group.hpp>
+#include <tenure/election/jobs/job_policy.hpp>
+#include <tenure/election/jobs/schedule.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
@@ -19,18 +24,35 @@ namespace tenure {
 /// messages name them. The first one is that of the examples.
 using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, MemoryStoreOptions>;
 
+/// A job of the section `jobs`: when it runs, and what becomes of runs that are missed or go wrong. What the job does
+/// is not in the file; a program says it.
+struct JobConfig {
+  std::string name{};                              ///< faultOfJobName; each once
+  std::string schedule{};                          ///< five fields as in crontab, for Schedule::cron; or `per`
+  std::optional<std::chrono::milliseconds> per{};  ///< the length of a period, for Schedule::every
+  std::string timeZone{"UTC"};                     ///< of `schedule`
+  JobPolicy policy{};
+  Overlap overlap{Overlap::wait};
+
+  friend bool operator==(const JobConfig&, const JobConfig&) = default;
+};
+
+/// When the job's periods begin. The faults' fields are "schedule", "per" and "timeZone".
+[[nodiscard]] boost::system::result<Schedule, OptionFaults> scheduleOf(const JobConfig& job);
+
 /// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
 /// from others (heartbeat, guard, ...) stay unset.
 struct GroupConfig {
   GroupOptions options{};
   StoreConfig store{};                ///< has no path yet, so it must be given
   LogLevel logLevel{LogLevel::info};  ///< `log.level`
+  std::vector<JobConfig> jobs{};      ///< in the order of the file
 
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);
 };
 
-/// Every fault of the values, those of the store's with "store." before the field; empty if makeGroup would succeed. It
-/// has no side effects.
+/// Every fault of the values, those of the store's with "store." before the field, those of a job's with "jobs.NAME.";
+/// empty if makeGroup would succeed. It has no side effects.
 [[nodiscard]] OptionFaults faultsOf(const GroupConfig& config);
 
 /// The store that the section describes. This makes no request and opens no file; that happens at the store's first

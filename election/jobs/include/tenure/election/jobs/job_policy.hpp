@@ -1,4 +1,4 @@
-// What becomes of periods that were missed and of runs that did not end well.
+// What becomes of periods that were missed or overlap, and of runs that did not end well.
 #pragma once
 
 #include <chrono>

@@ -1,0 +1,195 @@
+// `tenure jobs`: the runs that the leader's record knows, and what makes it forget one.
+#include <iostream>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <utility>
+
+#include <tenure/election/pause.hpp>
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/lock_client.hpp>
+
+#include "cli/exit_codes.hpp"
+#include "cli/jobs_view.hpp"
+#include "cli/lease_view.hpp"
+#include "cli/operator_lease.hpp"
+#include "cli/output.hpp"
+#include "cli/pause_text.hpp"
+#include "cli/period_text.hpp"
+#include "cli/store_calls.hpp"
+#include "commands.hpp"
+#include "config/src/words.hpp"
+#include "config_file.hpp"
+#include "election/jobs/src/jobs_in_document.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::sys_seconds;
+
+sys_seconds wallNow() {
+  return std::chrono::floor<std::chrono::seconds>(
+      std::chrono::sys_time<std::chrono::milliseconds>{std::chrono::milliseconds{wallClockMillisForDisplay()}});
+}
+
+int tellTrouble(const LeaseOfGroup& lease, const StoreError& error) {
+  complain(faultText(*lease.store, error));
+  return exitStore;
+}
+
+/// The record and the ledgers in it. An error also if the ledgers are not understood.
+struct Found {
+  std::optional<LeaseRecord> record;
+  JobsDocument ledgers;
+};
+
+StoreResult<Found> look(const LeaseOfGroup& lease) {
+  StoreResult<LeaseLook> seen = lookNow(*lease.store, lease.key);
+  if (!seen) return seen.error();
+  if (!seen->warning.empty()) complain("lease " + toString(lease.key) + ": " + seen->warning);
+  StoreResult<JobsDocument> ledgers = jobsIn(seen->record ? seen->record->data : std::string{});
+  if (!ledgers) return ledgers.error();
+  return Found{std::move(seen->record), *std::move(ledgers)};
+}
+
+std::vector<std::string> namesIn(const JobsDocument& ledgers) {
+  std::vector<std::string> names;
+  for (const auto& [name, ledger] : ledgers.jobs) names.push_back(inQuotes(name));
+  return names;
+}
+
+/// What is to be forgotten, and where.
+struct Wish {
+  LeaseOfGroup lease;
+  LeaseOptions timing;
+  std::string job;
+  sys_seconds period;
+
+  [[nodiscard]] std::string what() const { return "period " + periodText(period) + " of job " + inQuotes(job); }
+};
+
+/// Empty: the reason was reported on stderr.
+std::optional<std::string> jobMeant(const std::string& given, const LeaseOfGroup& lease, const JobsDocument& ledgers) {
+  const std::vector<std::string> names = namesIn(ledgers);
+  if (!given.empty() && ledgers.jobs.count(given) != 0) return given;
+  if (given.empty() && names.size() == 1) return ledgers.jobs.begin()->first;
+  const std::string has = names.empty() ? " knows no run of any job" : " knows runs of " + config::listed(names);
+  complain("lease " + toString(lease.key) + has +
+           (given.empty() ? "; name one with --job" : ", and none of " + inQuotes(given)) + ". Nothing was done");
+  return std::nullopt;
+}
+
+/// Empty: the period may be forgotten. Else what the command exits with; the reason was reported.
+std::optional<int> refusal(Forgotten answer, const Wish& wish) {
+  switch (answer) {
+    case Forgotten::done:
+      return std::nullopt;
+    case Forgotten::notThere:
+      complain(wish.what() + " was not begun, so there is nothing to forget; see tenure jobs");
+      return exitFailed;
+    case Forgotten::running:
+      break;
+  }
+  complain(wish.what() +
+           " is being run. Stop the run first, as with tenure resign, and then give the command again. Nothing was "
+           "done");
+  return exitBusy;
+}
+
+std::optional<int> refusedNow(const Wish& wish, const Found& found) {
+  const bool held = isHeld(found.record);
+  if (const auto pause = pauseOf(found.record)) {
+    complain("the group is " + toString(*pause) + ". Give the command again after tenure resume. Nothing was done");
+    return exitBusy;
+  }
+  JobRuns ledger = found.ledgers.jobs.at(wish.job);
+  return refusal(ledger.forget(wish.period, held ? found.record->token : FencingToken{}), wish);
+}
+
+std::string consequencesOf(const Wish& wish, const Found& found) {
+  std::string text = wish.what() + ", lease " + toString(wish.lease.key) + " in " + wish.lease.store->describe() +
+                     ":\nIts run is forgotten, so the job runs again if this is its present period. An earlier period "
+                     "is run again\nonly with missed: all, if none after it was begun.\n";
+  if (isHeld(found.record))
+    text += personOf(found.record->holder) + " leads and will be asked to step down, so all its work ends.\n";
+  return text;
+}
+
+/// Only a user that types the job's name may go on.
+bool agreed(const Wish& wish) {
+  std::cerr << "Type the job's name to go on: " << std::flush;
+  std::string answer;
+  return std::getline(std::cin, answer) && answer == wish.job;
+}
+
+/// With the lease held. The change and the release are one write, which only the holder of this term gets through.
+int forgetUnder(Lock& lock, const Wish& wish) {
+  StoreResult<JobsDocument> ledgers = jobsIn(lock.data());
+  if (!ledgers) return tellTrouble(wish.lease, ledgers.error());
+  const auto job = ledgers->jobs.find(wish.job);
+  const bool known = job != ledgers->jobs.end();
+  const auto answer = known ? job->second.forget(wish.period, lock.fencingToken()) : Forgotten::notThere;
+  if (const auto code = refusal(answer, wish)) return *code;
+  StoreResult<std::string> document = withJobs(lock.data(), *ledgers);
+  if (!document) return tellTrouble(wish.lease, document.error());
+  const ReleaseResult released = lock.release({.data = *std::move(document)});
+  if (released == ReleaseResult::released) return say(wish.what() + " is forgotten\n") ? exitOk : exitFailed;
+  if (released == ReleaseResult::notHeld)
+    return complain("the lease was lost before the change was written; give the command again"), exitLost;
+  complain("it is not known whether " + wish.what() +
+           " is forgotten, because the store has not answered; see tenure jobs");
+  return exitUnknown;
+}
+
+int forget(const Wish& wish, std::chrono::milliseconds wait) {
+  LockClient client{wish.lease.store, {.candidate = "tenure jobs forget", .lease = wish.timing}};
+  std::optional<Lock> lock;
+  const int code = takeFromLeaders(wish.lease, wait, [&](std::chrono::milliseconds time) -> LockResult<void> {
+    LockResult<Lock> taken = client.acquire(wish.lease.key, {.waitFor = time});
+    if (taken.has_error()) return taken.error();
+    lock.emplace(*std::move(taken));
+    return {};
+  });
+  return lock ? forgetUnder(*lock, wish) : code;
+}
+
+}  // namespace
+
+int jobsCommand(const JobsArguments& arguments) {
+  const auto config = loadUnshardedOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const LeaseOfGroup lease = leaseOf(*config);
+  const StoreResult<Found> found = look(lease);
+  if (!found) return tellTrouble(lease, found.error());
+  const std::vector<JobView> jobs =
+      jobViewsOf(found->ledgers, config->jobs, found->record ? &*found->record : nullptr, wallNow());
+  if (!arguments.json) {
+    if (jobs.empty()) complain("lease " + toString(lease.key) + " knows no run of any job");
+    return say(toTable(jobs, arguments.config, stdoutHasColours())) ? exitOk : exitFailed;
+  }
+  std::string lines;
+  for (const JobView& job : jobs) lines += toJson(job, lease.key.name, lease.store->describe());
+  return say(lines) ? exitOk : exitFailed;
+}
+
+int jobsForgetCommand(const JobsForgetArguments& arguments) {
+  if (!arguments.yes && isatty(STDIN_FILENO) == 0) {
+    complain("this command asks for confirmation on a terminal; without a terminal give --yes");
+    return complain("see: tenure jobs forget --help"), exitUsage;
+  }
+  const auto config = loadUnshardedOrComplain(arguments.config);
+  if (!config) return exitUsage;
+  const LeaseOfGroup lease = leaseOf(*config);
+  const StoreResult<Found> found = look(lease);
+  if (!found) return tellTrouble(lease, found.error());
+  auto job = jobMeant(arguments.job, lease, found->ledgers);
+  if (!job) return exitFailed;
+  const Wish wish{lease, config->options.lease, *std::move(job), arguments.period};
+  if (const auto code = refusedNow(wish, *found)) return *code;
+  std::cerr << consequencesOf(wish, *found);
+  if (!arguments.yes && !agreed(wish)) return complain("nothing was done"), exitUsage;
+  return forget(wish, arguments.wait);
+}
+
+}  // namespace tenure::cli

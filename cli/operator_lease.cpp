@@ -1,0 +1,72 @@
+#include "operator_lease.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/candidate_id.hpp>
+#include <tenure/lockcore/clock.hpp>
+
+#include "config/src/duration.hpp"
+#include "exit_codes.hpp"
+#include "lease_view.hpp"
+#include "output.hpp"
+#include "store_calls.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+/// After that it is looked again who leads. An attempt that begins with a look of its own must get to its write.
+constexpr milliseconds attemptTime{1'000};
+
+/// Empty: it was asked, or it leads no more.
+std::optional<int> ask(const LeaseOfGroup& lease, const LeaseRecord& leader) {
+  if (leader.token.isNone()) {
+    complain(
+        personOf(leader.holder) + " leads " + toString(lease.key) +
+        " without a fencing token, so it is of another client, which cannot be asked to step down; stop its process");
+    return exitFailed;
+  }
+  const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, leader.token);
+  const auto* rejected = std::get_if<Rejected>(&outcome);
+  const auto* unknown = std::get_if<Unknown>(&outcome);
+  if (rejected != nullptr || unknown != nullptr) {
+    complain(faultText(*lease.store, rejected != nullptr ? rejected->error : unknown->error));
+    return exitStore;
+  }
+  if (std::holds_alternative<Applied>(outcome)) complain(personOf(leader.holder) + " was asked to step down");
+  return std::nullopt;
+}
+
+}  // namespace
+
+int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAttempt& attempt) {
+  const Instant began = readClock();
+  FencingToken asked;
+  for (;;) {
+    const ReadOutcome record = readNow(*lease.store, lease.key);
+    if (!record) return complain(faultText(*lease.store, record.error())), exitStore;
+    if (isHeld(*record) && (*record)->token != asked) {
+      if (const auto code = ask(lease, **record)) return *code;
+      asked = (*record)->token;
+    }
+    const nanoseconds left = wait - elapsedForHolder(began, readClock());
+    if (left.count() <= 0) {
+      complain("the lease " + toString(lease.key) + " was not to be had in " + durationText(wait) +
+               (isHeld(*record) ? "; " + personOf((*record)->holder) + " leads, and was asked to step down" : "") +
+               ". Give the command again, or more time with --wait");
+      return exitNotYet;
+    }
+    const auto time = std::min(std::chrono::ceil<milliseconds>(left), attemptTime);
+    const LockResult<void> taken = attempt(time);
+    if (taken.has_value()) return exitOk;
+    const LockError error = taken.error();
+    if (error.code == LockErrc::held || error.code == LockErrc::timeout) continue;
+    return complain(error.message), exitCodeOf(error);
+  }
+}
+
+}  // namespace tenure::cli

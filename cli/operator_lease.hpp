@@ -1,0 +1,22 @@
+// How an operator's command gets the lease of a group for itself.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include <tenure/lockcore/lock_error.hpp>
+
+#include "commands/config_file.hpp"
+
+namespace tenure::cli {
+
+/// Tries to take the lease for this long. LockErrc::held and timeout: somebody else has it.
+using LeaseAttempt = std::function<LockResult<void>(std::chrono::milliseconds)>;
+
+/// Asks whoever leads to step down, and tries to take the lease when it is free, until it is taken or `wait` is over.
+/// Candidates compete for it as well, so each new leader is asked again. exitOk: it is taken. Else the reason was
+/// reported on stderr. Blocks.
+[[nodiscard]] int takeFromLeaders(const LeaseOfGroup& lease, std::chrono::milliseconds wait,
+                                  const LeaseAttempt& attempt);
+
+}  // namespace tenure::cli

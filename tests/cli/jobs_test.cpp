@@ -1,0 +1,336 @@
+// `tenure jobs`: what it shows of the ledgers, and what makes a leader's record forget a period.
+#include <csignal>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "cli/exit_codes.hpp"
+#include "cli/group_fixture.hpp"
+#include "cli/jobs_view.hpp"
+#include "cli/period_text.hpp"
+
+namespace tenure::cli {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::sys_days;
+using std::chrono::sys_seconds;
+using namespace std::chrono_literals;
+
+sys_seconds day(int number) { return sys_days{std::chrono::year{2026} / std::chrono::November / number}; }
+
+TEST(PeriodText, NamesAnInstantAndReadsItBack) {
+  const sys_seconds time = day(21) + 3h + 4min + 5s;
+  EXPECT_EQ(periodText(time), "2026-11-21T03:04:05Z");
+  for (const sys_seconds each :
+       {time, sys_seconds{}, day(30), sys_seconds{sys_days{std::chrono::year{9999} / 12 / 31}}})
+    EXPECT_EQ(periodFrom(periodText(each)), each);
+}
+
+TEST(PeriodText, ReadsNothingElse) {
+  for (const char* text : {"", "2026-11-21", "2026-11-21T03:04:05", "2026-11-21T03:04:05+01:00", "2026-11-31T00:00:00Z",
+                           "2026-13-01T00:00:00Z", "2026-11-21T24:00:00Z", "2026-11-21T03:60:05Z",
+                           "2026-11-21T03:04:60Z", "2026-11-21t03:04:05z", " 2026-11-21T03:04:05Z",
+                           "2026-11-21T03:04:05Z ", "2026-1x-21T03:04:05Z", "02026-11-21T03:04:05Z"}) {
+    EXPECT_EQ(periodFrom(text), std::nullopt) << text;
+  }
+}
+
+/// Two runs of the past, and one that was begun on the 23rd under token 43.
+JobsDocument ledgers(const std::string& job) {
+  const PastRun first{day(21), FencingToken{41}, 1, day(21) + 2s, RunOutcome::failed, 3, 90s, "one.example"};
+  const PastRun second{day(22), FencingToken{42}, 2, day(22) + 5s, RunOutcome::stopped, std::nullopt, 5ms, "two"};
+  const OpenRun open{day(23), FencingToken{43}, 1, day(23) + 1s, "three", false};
+  return {.jobs = {{job, JobRuns{JobHistory{{{day(21), day(23)}}, open, {first, second}}}}}};
+}
+
+LeaseRecord recordOf(FencingToken token) {
+  LeaseRecord record;
+  record.holder = "three#x";
+  record.token = token;
+  return record;
+}
+
+std::string tableOf(const JobsDocument& found, const std::vector<JobConfig>& jobs, const LeaseRecord* record,
+                    bool colours = false) {
+  return toTable(jobViewsOf(found, jobs, record, day(23) + 12h), "group.yaml", colours);
+}
+
+TEST(JobsView, ShowsTheRunsOfAJobWithTheLatestFirst) {
+  const LeaseRecord record = recordOf(FencingToken{43});
+  EXPECT_EQ(tableOf(ledgers("nightly"), {{.name = "nightly", .schedule = "0 3 * * *"}}, &record),
+            "job nightly: 0 3 * * * (UTC), next 2026-11-24T03:00:00Z\n"
+            "  PERIOD                STATE    EXIT  DURATION  ATTEMPT  HOST         TOKEN\n"
+            "  2026-11-23T00:00:00Z  running                  1        three        43\n"
+            "  2026-11-22T00:00:00Z  stopped        5ms       2        two          42\n"
+            "  2026-11-21T00:00:00Z  failed   3     1m30s     1        one.example  41\n");
+}
+
+TEST(JobsView, ARunWithoutAnEndGoesOnOnlyInThePresentTerm) {
+  const auto has = [](const LeaseRecord* record, const std::string& state) {
+    return tableOf(ledgers("x"), {}, record).find("2026-11-23T00:00:00Z  " + state) != std::string::npos;
+  };
+  LeaseRecord record = recordOf(FencingToken{43});
+  EXPECT_TRUE(has(&record, "running"));
+  record.released = true;
+  EXPECT_TRUE(has(&record, "lost"));
+  record = recordOf(FencingToken{44});
+  EXPECT_TRUE(has(&record, "lost"));
+  EXPECT_TRUE(has(nullptr, "lost"));
+}
+
+TEST(JobsView, ARunWithABadEndIsShownOnce) {
+  JobsDocument found = ledgers("x");
+  JobHistory history = found.jobs.at("x").history();
+  history.open = OpenRun{day(22), FencingToken{42}, 2, day(22) + 5s, "two", true};
+  history.begun = {{day(21), day(22)}};
+  found.jobs.at("x") = JobRuns{history};
+  const LeaseRecord record = recordOf(FencingToken{42});
+  const std::string text = tableOf(found, {}, &record);
+  EXPECT_EQ(text.find("2026-11-22T"), text.rfind("2026-11-22T")) << text;
+  EXPECT_EQ(text.find("running"), std::string::npos) << text;
+}
+
+TEST(JobsView, JobsOfTheFileComeInItsOrderAndThenTheOthers) {
+  const std::string text = tableOf(
+      ledgers("old \n"),
+      {{.name = "z", .per = 24h}, {.name = "a", .schedule = "0 3 * * *", .timeZone = "Europe/Berlin"}}, nullptr);
+  EXPECT_EQ(text.substr(0, text.find("  PERIOD")),
+            "job z: every 24h, next 2026-11-24T00:00:00Z\n"
+            "  no run is known\n"
+            "job a: 0 3 * * * (Europe/Berlin), next 2026-11-24T02:00:00Z (2026-11-24T03:00:00 Europe/Berlin)\n"
+            "  no run is known\n"
+            "job \"old \\n\": not in group.yaml\n");
+}
+
+TEST(JobsView, ColoursTellGoodFromBad) {
+  const LeaseRecord record = recordOf(FencingToken{43});
+  const std::string text = tableOf(ledgers("x"), {}, &record, true);
+  EXPECT_NE(text.find("\033[32mrunning"), std::string::npos) << text;
+  EXPECT_NE(text.find("\033[33mstopped"), std::string::npos) << text;
+  EXPECT_NE(text.find("\033[31mfailed"), std::string::npos) << text;
+}
+
+TEST(JobsView, JsonHasStableKeys) {
+  const LeaseRecord record = recordOf(FencingToken{43});
+  const std::vector<JobConfig> jobs{{.name = "a", .schedule = "0 3 * * *", .timeZone = "Europe/Berlin"},
+                                    {.name = "b", .per = 24h}};
+  const auto views = jobViewsOf(ledgers("c"), jobs, &record, day(23) + 12h);
+  ASSERT_EQ(views.size(), 3U);
+  EXPECT_EQ(toJson(views[0], "g", "memory"),
+            R"({"group":"g","job":"a","in_file":true,"schedule":"0 3 * * *","per_ms":null,"time_zone":"Europe/Berlin",)"
+            R"("next_period":"2026-11-24T02:00:00Z","runs":[],"store":"memory"})"
+            "\n");
+  EXPECT_EQ(toJson(views[1], "g", "memory"),
+            R"({"group":"g","job":"b","in_file":true,"schedule":null,"per_ms":86400000,"time_zone":null,)"
+            R"("next_period":"2026-11-24T00:00:00Z","runs":[],"store":"memory"})"
+            "\n");
+  const std::string runs =
+      R"({"period":"2026-11-23T00:00:00Z","state":"running","exit_code":null,"duration_ms":null,"attempt":1,)"
+      R"("began_at":"2026-11-23T00:00:01Z","holder":"three","fencing_token":43},)"
+      R"({"period":"2026-11-22T00:00:00Z","state":"stopped","exit_code":null,"duration_ms":5,"attempt":2,)"
+      R"("began_at":"2026-11-22T00:00:05Z","holder":"two","fencing_token":42},)"
+      R"({"period":"2026-11-21T00:00:00Z","state":"failed","exit_code":3,"duration_ms":90000,"attempt":1,)"
+      R"("began_at":"2026-11-21T00:00:02Z","holder":"one.example","fencing_token":41})";
+  EXPECT_EQ(toJson(views[2], "g", "memory"),
+            R"({"group":"g","job":"c","in_file":false,"schedule":null,"per_ms":null,"time_zone":null,)"
+            R"("next_period":null,"runs":[)" +
+                runs + R"(],"store":"memory"})" + "\n");
+}
+
+}  // namespace
+}  // namespace tenure::cli
+
+namespace tenure::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Real processes. A period of 8784 h does not end while a test runs (but every three years at midnight).
+class JobsTest : public GroupFixture {
+ protected:
+  [[nodiscard]] std::vector<std::string> periodic(const std::vector<std::string>& options, const std::string& script,
+                                                  const std::string& job = "nightly") const {
+    std::vector<std::string> all{"--per", "8784h", "--job", job};
+    all.insert(all.end(), options.begin(), options.end());
+    return run(all, {"sh", "-c", script});
+  }
+  [[nodiscard]] Finished once(const std::string& script, const std::string& job = "nightly") const {
+    return runToEnd(periodic({"--once"}, script, job), as("once"));
+  }
+  [[nodiscard]] std::string json() const { return finish({"jobs", "--config", config(), "--json"}).output; }
+  [[nodiscard]] bool shows(const std::string& text, milliseconds bound = patience) const {
+    return Eventually{bound}([&] { return json().find(text) != std::string::npos; });
+  }
+  /// The period of the latest run.
+  [[nodiscard]] std::string period() const {
+    const std::string key = R"("runs":[{"period":")";
+    const std::string text = json();
+    const std::size_t at = text.find(key);
+    return at == std::string::npos ? "" : text.substr(at + key.size(), 20);
+  }
+  [[nodiscard]] Finished forget(std::vector<std::string> options = {"--yes"}, const std::string& which = {}) const {
+    options.insert(options.begin(), {"jobs", "forget", which.empty() ? period() : which, "--config", config()});
+    return finish(options);
+  }
+};
+
+TEST_F(JobsTest, NothingIsListedWhereNothingWasRun) {
+  configure();
+  const Finished none = finish({"jobs", config()});
+  EXPECT_EQ(none.code, cli::exitOk);
+  EXPECT_EQ(none.output, "");
+  EXPECT_EQ(none.errors, "tenure: lease test-group knows no run of any job\n");
+}
+
+TEST_F(JobsTest, ARunIsListedWhileItGoesOnAndAfterwardsThoughNobodyLeads) {
+  configure("", "jobs:\n  nightly: { per: 8784h }\n");
+  Subprocess alice{run({"--once", "--job", "nightly"}, {"sh", "-c", "while [ ! -e end ]; do sleep 0.05; done; exit 3"}),
+                   as("alice")};
+  ASSERT_TRUE(shows(R"("state":"running","exit_code":null,"duration_ms":null,"attempt":1)")) << alice.errors();
+  directory_.write("end", "");
+  EXPECT_EQ(alice.wait(), 3) << alice.errors();
+  const Finished table = finish({"jobs", "--config", config()});
+  EXPECT_EQ(table.code, cli::exitOk) << table.errors;
+  EXPECT_EQ(table.output.find("job nightly: every 8784h, next "), 0U) << table.output;
+  EXPECT_NE(table.output.find("  failed  3     "), std::string::npos) << table.output;
+  EXPECT_NE(table.output.find("  alice ("), std::string::npos) << table.output;
+  EXPECT_EQ(table.output.find('\033'), std::string::npos) << "no colours where there is no terminal";
+  EXPECT_TRUE(shows(R"("state":"failed","exit_code":3,)", milliseconds{0})) << json();
+}
+
+TEST_F(JobsTest, DataOfSomebodyElseAreNamedAndNothingIsListed) {
+  configure();
+  const Finished taken = finish({"lock", "acquire", "test-group", "--config", config(), "--data", "theirs"});
+  ASSERT_EQ(taken.code, cli::exitOk) << taken.errors;
+  const Finished table = finish({"jobs", "--config", config()});
+  EXPECT_EQ(table.code, cli::exitStore);
+  EXPECT_EQ(table.output, "");
+  EXPECT_NE(table.errors.find("data that are not this release's: \"theirs\""), std::string::npos) << table.errors;
+  EXPECT_EQ(forget({"--yes"}, "2026-11-21T00:00:00Z").code, cli::exitStore);
+}
+
+TEST_F(JobsTest, AForgottenPeriodRunsAgain) {
+  configure();
+  EXPECT_EQ(once("echo ran").output, "ran\n");
+  EXPECT_EQ(once("echo again").output, "") << "its period was begun";
+  const Finished forgotten = forget();
+  EXPECT_EQ(forgotten.code, cli::exitOk) << forgotten.errors;
+  EXPECT_EQ(forgotten.output, "period " + period() + " of job \"nightly\" is forgotten\n");
+  EXPECT_EQ(once("echo again").output, "again\n");
+  EXPECT_TRUE(shows(R"("fencing_token":1})", milliseconds{0})) << "the first run stays in the list: " << json();
+}
+
+TEST_F(JobsTest, LeadersAreAskedToStepDownAndThenOneRunsThePeriodAgain) {
+  configure();
+  Subprocess alice{periodic({}, "echo alice"), as("alice")};
+  ASSERT_TRUE(alice.lineAfter("alice").has_value()) << alice.errors();
+  ASSERT_TRUE(shows(R"("state":"succeeded")"));
+  Subprocess bob{periodic({}, "echo bob"), as("bob")};
+  ASSERT_TRUE(bob.saysOnStderr("the leader is alice ("));
+  const Finished forgotten = forget();
+  EXPECT_EQ(forgotten.code, cli::exitOk) << forgotten.errors;
+  EXPECT_NE(forgotten.errors.find(") leads and will be asked to step down, so all its work ends"), std::string::npos)
+      << forgotten.errors;
+  EXPECT_TRUE(eventually([&] { return alice.output() + bob.output() != "alice\n"; }))
+      << alice.errors() << bob.errors() << json();
+  EXPECT_TRUE(alice.running() && bob.running()) << "they are candidates still";
+}
+
+TEST_F(JobsTest, APeriodThatWasNotBegunIsNotForgotten) {
+  configure();
+  EXPECT_EQ(once("true").code, 0);
+  const Finished unknown = forget({"--yes"}, "2001-01-01T00:00:00Z");
+  EXPECT_EQ(unknown.code, cli::exitFailed);
+  EXPECT_NE(unknown.errors.find("was not begun, so there is nothing to forget"), std::string::npos) << unknown.errors;
+}
+
+TEST_F(JobsTest, ARunThatGoesOnIsNotForgotten) {
+  configure();
+  Subprocess alice{periodic({}, "sleep 60"), as("alice")};
+  ASSERT_TRUE(shows(R"("state":"running")")) << alice.errors();
+  const Finished running = forget();
+  EXPECT_EQ(running.code, cli::exitBusy);
+  EXPECT_NE(running.errors.find("is being run. Stop the run first"), std::string::npos) << running.errors;
+  EXPECT_TRUE(shows(R"("state":"running")", milliseconds{0})) << "its leader was not asked to step down";
+}
+
+TEST_F(JobsTest, TheJobMustBeNamedIfThereAreSeveral) {
+  configure();
+  EXPECT_EQ(once("true").code, 0);
+  EXPECT_EQ(once("true", "weekly").code, 0);
+  const Finished which = forget();
+  EXPECT_EQ(which.code, cli::exitFailed);
+  EXPECT_NE(which.errors.find(R"(knows runs of "nightly" and "weekly"; name one with --job)"), std::string::npos)
+      << which.errors;
+  const Finished none = forget({"--yes", "--job", "monthly"});
+  EXPECT_EQ(none.code, cli::exitFailed);
+  EXPECT_NE(none.errors.find(R"(and none of "monthly")"), std::string::npos) << none.errors;
+  EXPECT_EQ(forget({"--yes", "--job", "weekly"}).code, cli::exitOk);
+  EXPECT_EQ(once("echo again").output, "") << "the other job's period stays begun";
+  EXPECT_EQ(once("echo again", "weekly").output, "again\n");
+}
+
+TEST_F(JobsTest, WithoutATerminalItMustBeSaidThatNobodyIsAsked) {
+  configure();
+  EXPECT_EQ(once("true").code, 0);
+  const Finished refused = forget({});
+  EXPECT_EQ(refused.code, cli::exitUsage);
+  EXPECT_NE(refused.errors.find("without a terminal give --yes"), std::string::npos) << refused.errors;
+}
+
+/// `script` gives the command a terminal.
+TEST_F(JobsTest, OnATerminalOnlyTheJobsNameGoesOn) {
+  configure();
+  EXPECT_EQ(once("true").code, 0);
+  const auto typed = [&](const std::string& answer) {
+    const std::string command = std::string{TENURE_PROGRAM} + " jobs forget " + period() + " --config " + config();
+    return runToEnd(
+        {"sh", "-c", "(sleep 0.5; echo " + answer + "; sleep 0.5) | script -qec '" + command + "' /dev/null"},
+        as("tester"));
+  };
+  const Finished refused = typed("weekly");
+  EXPECT_EQ(refused.code, cli::exitUsage) << refused.output;
+  EXPECT_NE(refused.output.find("nothing was done"), std::string::npos) << refused.output;
+  EXPECT_EQ(once("echo again").output, "");
+  const Finished agreed = typed("nightly");
+  EXPECT_EQ(agreed.code, cli::exitOk) << agreed.output;
+  EXPECT_EQ(once("echo again").output, "again\n");
+}
+
+TEST_F(JobsTest, APausedGroupIsLeftAlone) {
+  configure();
+  EXPECT_EQ(once("true").code, 0);
+  const Finished paused = finish({"pause", "--config", config(), "--for", "1h", "--why", "disk is full"});
+  ASSERT_EQ(paused.code, cli::exitOk) << paused.errors;
+  const Finished refused = forget();
+  EXPECT_EQ(refused.code, cli::exitBusy);
+  EXPECT_NE(refused.errors.find("the group is paused by "), std::string::npos) << refused.errors;
+  EXPECT_NE(refused.errors.find(": disk is full. Give the command again after tenure resume"), std::string::npos)
+      << refused.errors;
+}
+
+/// It takes longer than an attempt, so each must go on watching where the one before ended.
+TEST_F(JobsTest, ALeaderThatIsFrozenIsWaitedForAsLongAsItsLease) {
+  configure();
+  EXPECT_EQ(once("true").code, 0);
+  const Subprocess alice{run({}, {"sleep", "60"}), as("alice")};
+  ASSERT_TRUE(eventually([&] { return finish({"status", "--config", config()}).code == cli::exitOk; }));
+  ASSERT_TRUE(freezeOutsideOfTransactions(alice));
+  const Finished forgotten = forget();
+  EXPECT_EQ(forgotten.code, cli::exitOk) << forgotten.errors;
+  alice.signal(SIGCONT);
+}
+
+TEST_F(JobsTest, TheWaitForALeaderThatStaysIsBounded) {
+  configure("  drain_timeout: 1m\n");
+  EXPECT_EQ(once("true").code, 0);
+  Subprocess alice{run({}, actingJob("ignore-term")), as("alice")};
+  ASSERT_TRUE(begins(2)) << alice.errors();
+  const Finished late = forget({"--yes", "--wait", "500ms"});
+  EXPECT_EQ(late.code, cli::exitNotYet) << late.errors;
+  EXPECT_NE(late.errors.find("was not to be had in 500ms; alice ("), std::string::npos) << late.errors;
+}
+
+}  // namespace
+}  // namespace tenure::test
