@@ -124,7 +124,8 @@ std::vector<JobView> jobViewsOf(const JobsDocument& ledgers, const std::vector<J
     addNext(views.back(), now);
   }
   for (const auto& [name, ledger] : ledgers.jobs) {
-    auto view = std::find_if(views.begin(), views.end(), [&](const JobView& each) { return each.name == name; });
+    const std::string& wanted = name;  // clang 14 captures no structured binding
+    auto view = std::find_if(views.begin(), views.end(), [&](const JobView& each) { return each.name == wanted; });
     if (view == views.end()) view = views.insert(view, {.name = name});
     view->runs = runsOf(ledger.history(), presentTerm);
   }

@@ -192,8 +192,9 @@ Usage: tenure lock prune [PREFIX] [--abandoned DURATION] [--yes] [OPTIONS]
 Says what it would remove; --yes removes it. These are the records of released
 locks, and with --abandoned those of locks that are not renewed for their whole
 lease plus DURATION while this command watches them. A record that changes
-meanwhile is kept, and so is one that is not understood. Fencing counters are
-kept in any case: the next token of a removed lock is higher than its last.
+meanwhile is kept, and so is one that is not understood, or that says which
+periods of a group's jobs were run. Fencing counters are kept in any case: the
+next token of a removed lock is higher than its last.
 
 Options (and the store: tenure lock --help):
   --abandoned DURATION  remove what nobody renews, too

@@ -52,6 +52,7 @@ void PeriodicJob::endTerm() {
   ++asked_;
   stage_ = Stage::asks;
   ledger_.reset();
+  refused_ = false;
   refusedAt_.reset();
   toldNext_.reset();
 }
@@ -79,6 +80,7 @@ PeriodicJob::Step PeriodicJob::act(const Instant& now) {
 }
 
 PeriodicJob::Step PeriodicJob::decide(const Instant& now) {
+  if (std::exchange(refused_, false)) refusedAt_ = now;
   if (refusedAt_) {
     if (options_.once) return Step::refused;
     const nanoseconds left = options_.afterRefusal - elapsedForHolder(*refusedAt_, now);
@@ -132,7 +134,7 @@ void PeriodicJob::takeBegin(const DocumentAnswer& answer) {
       return;
     case DocumentAnswer::Kind::refused:
       stage_ = Stage::asks;
-      refusedAt_ = readClock();
+      refused_ = true;
       return complain("job " + name() + ": the run of period " + periodText(run_.period) +
                       " is not started, because its begin could not be noted: " + answer.why +
                       (options_.once ? ""

@@ -97,7 +97,8 @@ class PeriodicJob {
   std::shared_ptr<TermLedger> ledger_;
   Stage stage_{Stage::asks};
   BeginRun run_{};
-  std::optional<Instant> refusedAt_;  ///< when the last begin was refused
+  bool refused_{false};               ///< the last begin, since the last look
+  std::optional<Instant> refusedAt_;  ///< the look that found it refused
   std::optional<std::chrono::nanoseconds> pause_;
   std::optional<std::chrono::sys_seconds> toldNext_;
   std::optional<std::chrono::sys_seconds> lastDue_;  ///< once: periods after this one are for others

@@ -1,12 +1,8 @@
 #include "supervisor.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <exception>
-#include <iterator>
 #include <utility>
 
 #include <tenure/lockcore/candidate_id.hpp>
@@ -239,145 +235,6 @@ void Supervisor::advance(const Instant& now) {
   settle(now);
   if (!finished_ && untilQuit(now).value_or(unansweredTime).count() <= 0) quit();
   if (pausedAt_ && elapsedForHolder(*pausedAt_, now) >= restartDelay_.present()) compete();
-}
-
-void Supervisor::beginTerm(const Leadership& term, WorkHandle handle) {
-  if (exitCode_ || stopAskedAt_) return;  // dropping the handle ends the work, which has not begun
-  waitLimit_.lift();
-  term_ = term;
-  work_ = std::move(handle);
-  if (!periods_) return startJob();
-  if (const auto fault = periods_->beginTerm(term, readClock())) {
-    complain("job " + periods_->name() + " cannot be run under " + toString(group_.key()) + ": " + *fault);
-    endTerm();
-    if (options_.once) return leave(exitStore);
-    jobBegan_ = readClock();
-    pauseAndCompete(true, "no run may begin");
-  }
-}
-
-void Supervisor::startJob() {
-  jobBegan_ = readClock();
-  publisher_.publish(*term_);
-  try {
-    job_ = std::make_unique<JobRun>(jobSpec(*term_), jobDrainTimeout(group_.timing()), channel_, guard_, signalState_,
-                                    logger_);
-    logger_.log(LogLevel::info, "the job starts as process " + std::to_string(job_->id()) + " with fencing token " +
-                                    toString(term_->fencingToken()) + (periods_ ? periods_->runText() : ""));
-    if (periods_) periods_->started();
-  } catch (const std::exception& error) {
-    complain(std::string{"the job cannot be started: "} + error.what());
-    if (periods_) {
-      periods_->ended(ExitStatus{false, exitFailed}, true, jobBegan_);
-    } else {
-      endTerm();
-    }
-    if (options_.once) return leave(exitFailed);
-    if (!periods_) pauseAndCompete(true, "the job did not start");
-  }
-}
-
-JobSpec Supervisor::jobSpec(const Leadership& term) const {
-  JobSpec spec;
-  spec.command = options_.command;
-  spec.environment = {{"TENURE_FENCING_TOKEN", toString(term.fencingToken())},
-                      {"TENURE_GROUP", group_.name()},
-                      {"TENURE_LEASE", term.leaseName()},
-                      {"TENURE_CANDIDATE", term.holder()},
-                      {"TENURE_STORE", group_.store()->describe()},
-                      {"TENURE_LEASE_DURATION", durationText(group_.timing().duration())},
-                      {"TENURE_DRAIN_TIMEOUT", durationText(group_.timing().drainTimeout())}};
-  if (periods_) periods_->describeRun(spec.environment);
-  if (!options_.configFile.empty()) spec.environment["TENURE_CONFIG"] = options_.configFile;
-  // As long as anything of the job is left, this holder must count as alive.
-  const std::shared_ptr<DeathNotice> notice = group_.store()->deathNotice();
-  if (notice) spec.livenessFile = notice->descriptor();
-  if (progress_) {
-    spec.inherited.push_back(progress_->jobEnd());
-    spec.environment["TENURE_PROGRESS_FD"] = std::to_string(progress_->jobEnd());
-  }
-  return spec;
-}
-
-/// Nothing of the job is left. Only now may the elector release the lease (I9).
-void Supervisor::endJob() {
-  const ExitStatus status = job_->status().value_or(ExitStatus{});
-  const bool byItself = !job_->wasStopped();
-  logger_.log(LogLevel::info, "the job (process " + std::to_string(job_->id()) + ") " + status.text());
-  // Before the elector is told to stop, so that the note of the end goes out with the release at the latest.
-  if (periods_) periods_->ended(status, byItself, readClock());
-  judgeEnd(status, byItself);
-  job_.reset();
-  if (!periods_) endTerm();
-}
-
-void Supervisor::judgeEnd(const ExitStatus& status, bool byItself) {
-  if (const int error = job_->execError(); error != 0) {
-    const auto fault = faultOfCommand(options_.command.front());
-    complain(fault ? fault->message : options_.command.front() + ": " + std::generic_category().message(error));
-    return leave(error == ENOENT ? exitNotFound : exitNotExecutable);
-  }
-  if (terminates_ && !byItself && !channel_.term().validAt(readClock())) {
-    complain("leadership was lost, and the job had to be killed; this process ends (on_lost: terminate)");
-    return leave(exitTerminated);
-  }
-  if (options_.once && stopAskedAt_) return leave(status.shellCode());
-  if (periods_) return;  // what is due next is asked as long as this copy leads
-  if (options_.once && byItself) return leave(status.shellCode());
-  if (options_.once) {
-    complain("leadership ended while the job ran; it was ended and " + status.text());
-    return leave(exitLost);
-  }
-  if (exitCode_) return;
-  const bool failed = status.shellCode() != 0;
-  if (byItself) return pauseAndCompete(failed, "the job ended by itself");
-  // A renewal may be confirmed in the last moment, when the guard has told the job already that its time is over. Then
-  // this copy leads on, and without a job it would do so for ever.
-  if (term_->leads()) pauseAndCompete(failed, "the guard ended the job before it knew of the last renewal");
-}
-
-void Supervisor::pauseAndCompete(bool failed, const std::string& why) {
-  const nanoseconds ran = elapsedForHolder(jobBegan_, readClock());
-  const nanoseconds delay = restartDelay_.afterEnd(failed, ran);
-  logger_.log(failed ? LogLevel::warn : LogLevel::info,
-              "gives leadership up, because " + why + "; competes again in " + seconds(delay));
-  candidacy_->stop();  // released at once; onStopped begins the pause
-}
-
-/// Of a periodic job no process is there, and this copy led when it looked last.
-void Supervisor::betweenRuns(const Instant& now) {
-  if (periods_->notesEnd() && term_->isValid()) return;  // the work goes on until the end is in the record
-  if (term_->leads() && !exitCode_ && !stopAskedAt_) return actOnPeriods(now);
-  endTerm();
-  if (!options_.once || exitCode_ || stopAskedAt_) return;
-  complain("leadership ended before everything was done that was due");
-  leave(exitLost);
-}
-
-void Supervisor::actOnPeriods(const Instant& now) {
-  if (progress_) term_->reportProgress();
-  switch (periods_->act(now)) {
-    case PeriodicJob::Step::wait:
-      return;
-    case PeriodicJob::Step::run:
-      return startJob();
-    case PeriodicJob::Step::done:
-      endTerm();
-      return leave(periods_->lastCode().value_or(exitOk));
-    case PeriodicJob::Step::refused:
-      endTerm();
-      return leave(exitStore);
-    case PeriodicJob::Step::giveUp:
-      endTerm();
-      if (options_.once) return leave(*periods_->lastCode());
-      return pauseAndCompete(true, "the end of a run could not be noted");
-  }
-}
-
-void Supervisor::endTerm() {
-  if (periods_) periods_->endTerm();
-  term_.reset();
-  work_.reset();
 }
 
 void Supervisor::leave(int code) {

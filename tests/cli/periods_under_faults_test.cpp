@@ -68,7 +68,8 @@ class PeriodsUnderFaults : public GroupFixture, public ::testing::WithParamInter
   }
 
   void pause(milliseconds least, milliseconds more) {
-    std::this_thread::sleep_for(least + milliseconds{random_.below(static_cast<std::uint64_t>(more.count()))});
+    const milliseconds time = least + milliseconds{random_.below(static_cast<std::uint64_t>(more.count()))};
+    std::this_thread::sleep_for(time);  // lint-allow(sleep): faults come at random times, and freezes last for a while
   }
   [[nodiscard]] bool leads(std::size_t copy);
   void oneFault();
@@ -159,6 +160,7 @@ TEST_P(PeriodsUnderFaults, EachIsRunAsThePolicySays) {
     EXPECT_EQ(ended(), periods_) << "a period has no run with a good end";
   } else {
     EXPECT_EQ(twice, 0) << "a period was run twice";
+    EXPECT_GE(begun, periods_ * 3 / 4) << "only what a fault hits between the note and the start may be left out";
     EXPECT_GE(ended(), periods_ / 3) << "not many are left to faults";
   }
 }

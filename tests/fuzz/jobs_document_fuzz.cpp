@@ -4,7 +4,6 @@
 #include <string>
 
 #include "election/jobs/src/jobs_document.hpp"
-
 #include "fuzz_support.hpp"
 
 namespace {

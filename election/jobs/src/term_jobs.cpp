@@ -202,7 +202,8 @@ void TermJobs::noteTrouble(Job& job, const DocumentAnswer& answer, const std::st
     isNews = trouble != job.trouble;
     job.trouble = trouble;
   }
-  if (isNews) log(LogLevel::error, job, trouble);
+  const bool over = answer.kind == DocumentAnswer::Kind::unknown;  // as in every term that is lost
+  if (isNews) log(over ? LogLevel::warn : LogLevel::error, job, trouble);
 }
 
 void TermJobs::stop() {

@@ -62,7 +62,7 @@ struct ClientOptions {
   std::uint64_t seed{1};
   TroubleSet allowed{TroubleSet{}.set()};
   unsigned leases{40};  ///< for how long there are faults
-  bool jobs{false};     ///< scheduled jobs on three processes, for a day and a half, instead of all else
+  bool jobs{false};     ///< scheduled jobs on three processes, instead of all else; for 36 h unless `leases` is given
   bool canary{false};
   bool trace{false};
 };

@@ -40,6 +40,14 @@ TEST(ClientsSimulation, theSameSeedDoesTheSame) {
   EXPECT_NE(first.digest, simulateClients({.seed = 5}).digest);
 }
 
+TEST(ClientsSimulation, scheduledJobsDoTheSameWithTheSameSeed) {
+  const ClientOptions options{.seed = 2, .leases = 300, .jobs = true};
+  const ClientReport first = simulateClients(options);
+  EXPECT_EQ(first.oracle, "") << first.text;
+  EXPECT_EQ(first.digest, simulateClients(options).digest);
+  EXPECT_GT(first.points.at("jobBegun"), 20U);
+}
+
 TEST(ClientsSimulation, theCanaryFailsAndTellsHowToReplay) {
   const ClientCampaign campaign = runClients({.leases = 4, .canary = true}, 199, 201, 0, 1);
   ASSERT_TRUE(campaign.failed);

@@ -40,15 +40,14 @@ class JobActor final : public Actor {
   }
   void applied(const WriteRequest& request, FencingToken token) override {
     if (request.purpose != WriteRequest::Purpose::release) return;
-    // The record says how each run has ended, unless its work goes on (beyond the drain timeout).
+    // No work goes on, and the record says how each run has ended.
     const auto record = world_.recordOf(request.key);
     const auto document = jobsIn(record->data).value();
     for (const auto& [name, runs] : document.jobs) {
       const auto& open = runs.history().open;
       if (!open || open->token != token || open->ended) continue;
-      if (isRunning(name)) {
-        world_.met("jobOutlastedItsTerm");
-      } else if (world_.draws(Trouble::refusePayload) || world_.draws(Trouble::hungCallback)) {
+      if (isRunning(name)) world_.broke("release", life_.name + " releases while " + name + " runs");
+      if (world_.draws(Trouble::refusePayload)) {
         world_.met("jobEndRefused");
       } else {
         world_.broke("kept", life_.name + " releases, and the record does not have how " + name + " ended");

@@ -27,7 +27,7 @@ constexpr std::array<Kind, troubles> kinds{{
 }};
 
 constexpr std::string_view rareJobPoints[] = {
-    "jobBegun", "jobRepeated", "jobStopped", "jobsDestroyed", "jobOutlastedItsTerm", "wallStepped", "payloadRefused",
+    "jobBegun", "jobRepeated", "jobStopped", "jobsDestroyed", "jobEndRefused", "wallStepped", "payloadRefused",
 };
 
 constexpr std::string_view rarePoints[] = {

@@ -11,7 +11,8 @@ ClientReport World::run() {
     at(upTo(plan_.lease), [this, i] { start(i); });
   }
   troubleLater();
-  passTo(plan_.jobs ? TrueTime{std::chrono::hours{36}} : TrueTime{plan_.lease} * options_.leases);
+  const bool isLong = plan_.jobs && options_.leases == ClientOptions{}.leases;
+  passTo(isLong ? TrueTime{std::chrono::hours{36}} : TrueTime{plan_.lease} * options_.leases);
   awaitCalm();
   checkCalm();
   leave();

@@ -87,7 +87,7 @@ using WallClock = std::function<std::chrono::sys_seconds()>;
 /// The ledger of one job, for work in onElected that runs the job itself. SingletonScheduler does all of this for you.
 ///
 ///     auto ledger = JobLedger::open(term, "nightly", schedule).value();
-///     while (const auto run = ledger.next().value()) ledger.end(backup(*run) ? RunOutcome::succeeded : ...);
+///     while (const auto run = ledger.next().value()) ledger.end(backUp(*run)).value();  // it returns a RunOutcome
 ///
 /// The periods that were begun are in the lease's record, and outlive the term. What the policies promise depends on
 /// that: whoever deletes the record, or takes the lease with a library that erases its data (AWS's Java client), makes

@@ -45,9 +45,9 @@ struct SchedulerStatus {
 /// each other, each run in a period of its schedule that no copy has begun, as its policy says. That a run begins is
 /// written into the lease's record before it does, and how it ended after it (see JobLedger).
 ///
-/// When leadership ends, the stop tokens fire. The lease is released once all runs have ended and the record says so,
-/// or after lease.drain_timeout. Runs that go on after that, or on a copy that is frozen, count as lost; the fence must
-/// refuse what they still do.
+/// When leadership ends, the stop tokens fire. The lease is released once all runs have ended and the record says so;
+/// if that takes longer than lease.drain_timeout, it expires. Runs that go on after that, or on a copy that is frozen,
+/// count as lost; the fence must refuse what they still do.
 ///
 /// Periods are found by looking at the wall clock at least every second, so one that is set is noticed. It needs no
 /// thread of its own: it looks on the Runtime's scheduler, and works on its executor.
