@@ -29,12 +29,16 @@ std::uint64_t seedsOr(std::uint64_t usual) {
   return usual / slowdown;
 }
 
-CampaignState run(const SimOptions& base, std::uint64_t seeds) {
+CampaignState run(const SimOptions& base, std::uint64_t seeds, std::uint64_t first = 1) {
   CampaignOptions options;
   options.base = base;
-  options.last = seeds;
+  options.first = first;
+  options.last = first + seeds - 1;
   return runCampaign(options, {});
 }
+
+/// One seed in some 2,000 lets a leader outlive the overwriting of its record for a moment.
+constexpr std::uint64_t seedOfAnOverwriting = 6501;
 
 std::string told(const CampaignState& state) {
   std::string out;
@@ -48,11 +52,12 @@ std::string told(const CampaignState& state) {
 
 TEST(Simulation, holdsEveryInvariantAndMeetsEveryRarePath) {
   const std::uint64_t seeds = seedsOr(4000);
-  const CampaignState state = run({}, seeds);
+  CampaignState state = run({}, seeds);
   EXPECT_TRUE(state.failures.empty()) << told(state);
   RecordProperty("hours", std::to_string(state.totals.hours));
   RecordProperty("acquisitions", std::to_string(state.totals.acquisitions));
   if (seeds < 4000) return;  // too few runs to reach all points
+  state.points.add(run({}, 1, seedOfAnOverwriting).points);
   for (const std::string& point : missedPoints(state.points)) ADD_FAILURE() << "never met: " << point;
 }
 

@@ -130,7 +130,7 @@ void TermJobs::begun(Job& job, const BeginRun& due, sys_seconds wall, const Docu
   bool starts = false;
   {
     const std::lock_guard lock{mutex_};
-    starts = !stopping_ && term_.leads();
+    starts = !stopping_;  // work() asks whether the term leads
     run->taken = !starts;
     job.run = run;
     job.asked = false;
