@@ -1,5 +1,6 @@
 """AWS's Java lock client and `tenure` alternate on one lock: each waits for the other, and tokens rise all the same."""
 
+import json
 import pathlib
 import sys
 import time
@@ -35,6 +36,24 @@ class JavaAndTenure(TableTest):
             second = self.win_once()
             self.assertGreater(second, first)
             first = second
+
+    def run_what_is_due(self):
+        """The token of the run; none: the record says that the period was begun. The period is of this year."""
+        done = self.tenure("run", "--config", self.config(), "--once", "--per", "8784h", "--", "sh", "-c",
+                           "echo $TENURE_FENCING_TOKEN")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return int(done.stdout) if done.stdout else None
+
+    def test_a_period_is_run_once_until_java_has_erased_what_the_record_says_of_it(self):
+        first = self.run_what_is_due()
+        self.assertIsNone(self.run_what_is_due())
+        listed = self.tenure("jobs", "--config", self.config(), "--json")
+        run = json.loads(listed.stdout)["runs"][0]
+        self.assertEqual((run["state"], run["exit_code"], run["fencing_token"]), ("succeeded", 0, first))
+        java = self.java(delete=False)
+        java.wait_for("acquired")
+        java.release()
+        self.assertGreater(self.run_what_is_due(), first)
 
     def test_tenure_waits_for_java_and_takes_over_after_its_death(self):
         self.win_once()
