@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "job_runs.hpp"
+
 namespace tenure {
 namespace {
 
