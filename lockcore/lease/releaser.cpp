@@ -114,9 +114,10 @@ NextRole Releaser::releaseApplied(const Instant& now, const RequestInFlight& req
 
 /// Either nothing of ours is in the record any more, or an unanswered release has arrived after all.
 NextRole Releaser::releaseConflict(const Instant& now, const Conflict& conflict) {
+  const bool mayArrive = acquisitionMayStillArrive(conflict);
   // So that the next candidacy of this process gets a higher token (I7).
   if (conflict.current && *conflict.current) core_.tokens.learn((*conflict.current)->token);
-  if (acquisitionMayStillArrive(conflict)) {
+  if (mayArrive) {
     core_.log(LogLevel::warn, std::string{mayStillArrive});
     return released(now, ReleaseResult::unknown);
   }
@@ -169,6 +170,10 @@ bool Releaser::acquisitionMayStillArrive(const Conflict& conflict) const {
   // Other clients release by deleting. Then an acquisition conditioned on the absence of the record succeeds after all.
   const bool mayBeAbsent = !current || current->vanished || current->token.isNone();
   if (openCreations > 0 && mayBeAbsent) return true;
+  // Whatever was read since: an acquisition that had arrived would have raised the token.
+  const bool ofEarlierTerm =
+      current && core_.isOwn(*current) && current->released && current->token <= core_.tokens.known;
+  if (candidate && ofEarlierTerm) return true;
   return candidate && current && core_.known.observation.expected() == std::vector{current->version};
 }
 
