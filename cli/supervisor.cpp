@@ -59,6 +59,11 @@ PeriodicJob::Options periodicOptions(const SupervisorOptions& options, const Gro
   return out;
 }
 
+/// A leader that lives renews within this time, and a dead one's lease is over, if it is not much longer than ours.
+nanoseconds proofTime(const SupervisorOptions& options, const LeaseTiming& timing) {
+  return options.busyIsFine ? 2 * nanoseconds{timing.duration()} + std::chrono::seconds{5} : nanoseconds{0};
+}
+
 std::string seconds(nanoseconds time) {
   return durationText(std::chrono::duration_cast<milliseconds>(std::max(time, nanoseconds{0})));
 }
@@ -78,7 +83,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       publisher_{channel_, group_.timing()},
       restartDelay_{group_.timing().duration()},
       firstContact_{readClock()},
-      waitLimit_{options_.wait, readClock()} {
+      waitLimit_{options_.wait, readClock(), proofTime(options_, group_.timing())} {
   if (group_.timing().progressTimeout()) progress_.emplace();
   if (options_.job)
     periods_ = std::make_unique<PeriodicJob>(periodicOptions(options_, group_), tasks_, logger_,
@@ -299,11 +304,12 @@ void Supervisor::giveUpWaiting(const Instant& now, const LeaseStatus& lease) {
   mayHaveAcquired_ = lease.state != LeaseState::candidate && lease.state != LeaseState::idle;
   if (lease.leader && !lease.leader->self) {
     const auto who = [&](const std::string& what) { return whoHas(what, lease.leader->holder, lease.leader->token); };
-    if (options_.busyIsFine) {
+    if (options_.busyIsFine && WaitLimit::isProvenBusy(lease)) {
       logger_.log(LogLevel::info, "has nothing to do, because " + who("this group"));
       return leave(exitOk);
     }
-    complain("busy: " + who(toString(group_.key())));
+    complain("busy: " + who(toString(group_.key())) +
+             (options_.busyIsFine ? ", but was not seen to renew the lease, so it may be dead" : ""));
     return leave(exitBusy);
   }
   if (lease.lastError) {

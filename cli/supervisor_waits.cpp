@@ -1,5 +1,7 @@
 #include "supervisor_waits.hpp"
 
+#include <tenure/election/pause.hpp>
+
 namespace tenure::cli {
 namespace {
 
@@ -31,13 +33,18 @@ void WaitLimit::leaderSeen(bool other, const Instant& now) noexcept {
 
 std::optional<nanoseconds> WaitLimit::untilLook(const Instant& now) const noexcept {
   if (!wait_) return std::nullopt;
-  if (wait_->count() == 0) return lookPeriod;
-  return *wait_ - elapsedForHolder(since_, now);
+  return std::max<nanoseconds>(*wait_ - elapsedForHolder(since_, now), lookPeriod);
 }
 
-bool WaitLimit::isOver(const Instant& now, const LeaseStatus& status) const noexcept {
+bool WaitLimit::isProvenBusy(const LeaseStatus& status) {
+  return status.leader && !status.leader->self && (status.leaderRenews || pauseIn(status.leader->holder));
+}
+
+bool WaitLimit::isOver(const Instant& now, const LeaseStatus& status) const {
   if (!wait_) return false;
   const nanoseconds waited = elapsedForHolder(since_, now);
+  const bool mayBeDead = proofTime_.count() > 0 && othersLeadSince_ && !isProvenBusy(status);
+  if (mayBeDead && waited < *wait_ + proofTime_) return false;
   if (wait_->count() > 0) return waited >= *wait_;
   const bool othersLead = othersLeadSince_ && elapsedForHolder(*othersLeadSince_, now) >= deathProofTime;
   return othersLead || fails(status) || waited >= firstAnswerTimeout;

@@ -17,10 +17,17 @@ namespace tenure::cli {
 ///
 /// Zero means: leave as soon as it is certain that somebody else leads, or that the store cannot tell. If a leader is
 /// seen, there is a short wait in case it is proven dead, because a dead holder's lease is taken over at once.
+///
+/// `proofTime`: how much longer to wait for a sign of life of the leader that was seen. A record proves none: if nobody
+/// stayed for as long as its lease, no copy would ever take over from a dead leader.
 class WaitLimit {
  public:
-  WaitLimit(std::optional<std::chrono::milliseconds> wait, const Instant& since) noexcept
-      : wait_{wait}, since_{since} {}
+  WaitLimit(std::optional<std::chrono::milliseconds> wait, const Instant& since,
+            std::chrono::nanoseconds proofTime = std::chrono::nanoseconds{0}) noexcept
+      : wait_{wait}, since_{since}, proofTime_{proofTime} {}
+
+  /// The leader lives as far as this copy can tell. A pause has no process that could show it.
+  [[nodiscard]] static bool isProvenBusy(const LeaseStatus& status);
 
   /// This copy leads now, or the program ends for another reason.
   void lift() noexcept { wait_.reset(); }
@@ -28,11 +35,12 @@ class WaitLimit {
 
   /// When to ask again; empty: not needed.
   [[nodiscard]] std::optional<std::chrono::nanoseconds> untilLook(const Instant& now) const noexcept;
-  [[nodiscard]] bool isOver(const Instant& now, const LeaseStatus& status) const noexcept;
+  [[nodiscard]] bool isOver(const Instant& now, const LeaseStatus& status) const;
 
  private:
   std::optional<std::chrono::milliseconds> wait_;
   Instant since_;
+  std::chrono::nanoseconds proofTime_;
   std::optional<Instant> othersLeadSince_;
 };
 

@@ -216,6 +216,7 @@ LeaseStatus LeaseDriver::Impl::status() const {
   status.clockRatePpm = gauge_.ppm();
   status.heartbeatLag = machine_.heartbeatLag();
   status.worstHeartbeatLag = machine_.worstHeartbeatLag();
+  status.leaderRenews = machine_.leaderRenews();
   status.cooldown = machine_.cooldown(now);
   return status;
 }

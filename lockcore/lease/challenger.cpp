@@ -148,13 +148,14 @@ void Challenger::see(const Instant& now, const std::optional<LeaseRecord>& recor
   known.asReleased = false;
   keepPayload(record);
   const bool written = record && (core_.wrote(*record) || core_.leftByOwnTerm(*record));
+  const bool understood = known.observation.known();
   const bool news = known.observation.confirm(now, record, written);
   const bool held = known.observation.heldByOther();
   core_.candidacy.sawHolder(held);
   const std::optional<LeaderInfo>& leader = core_.told.leader;
-  if (record && leader && (record->holder != leader->holder || record->token != leader->token)) {
-    known.poll.meetHolder();
-  }
+  const bool same = record && leader && record->holder == leader->holder && record->token == leader->token;
+  if (record && leader && !same) known.poll.meetHolder();
+  core_.told.leaderRenews = held && same && (core_.told.leaderRenews || (understood && news));
   known.poll.answered(now, news, hinted);
   if (news) {
     if (held && lostRaces_ > 0) --lostRaces_;

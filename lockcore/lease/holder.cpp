@@ -17,6 +17,7 @@ void Holder::enter(const Instant& now, std::shared_ptr<const LeasePayload> paylo
   core_.lastStep = now;
   ++core_.told.terms;
   core_.publish(term_.right);
+  core_.told.leaderRenews = false;
   core_.setLeader(
       now, LeaderInfo{core_.options.holder, term_.right.token, true, core_.options.address, core_.options.priority});
   core_.act(action::Elected{term_.right.token, std::move(payload)});

@@ -185,6 +185,7 @@ bool LeaseMachine::inDoubt() const noexcept { return impl_->inDoubt(); }
 nanoseconds LeaseMachine::cooldown(const Instant& now) const { return impl_->cooldown(now); }
 const std::optional<LeaderInfo>& LeaseMachine::leader() const noexcept { return impl_->core().told.leader; }
 std::optional<Instant> LeaseMachine::leaderSeenAt() const noexcept { return impl_->core().told.leaderSeenAt; }
+bool LeaseMachine::leaderRenews() const noexcept { return impl_->core().told.leaderRenews; }
 const std::optional<StoreError>& LeaseMachine::lastError() const noexcept { return impl_->core().told.error; }
 std::optional<Instant> LeaseMachine::lastErrorAt() const noexcept { return impl_->core().told.errorAt; }
 std::uint64_t LeaseMachine::terms() const noexcept { return impl_->core().told.terms; }

@@ -104,6 +104,7 @@ class LeaseMachine {
   [[nodiscard]] const std::optional<LeaderInfo>& leader() const noexcept;
   /// When the leader was last confirmed by a reply; empty before the first.
   [[nodiscard]] std::optional<Instant> leaderSeenAt() const noexcept;
+  [[nodiscard]] bool leaderRenews() const noexcept;
   [[nodiscard]] const std::optional<StoreError>& lastError() const noexcept;
   [[nodiscard]] std::optional<Instant> lastErrorAt() const noexcept;
   [[nodiscard]] std::uint64_t terms() const noexcept;

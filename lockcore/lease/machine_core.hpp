@@ -73,6 +73,7 @@ struct Told {
   TermState term{};  ///< outlives the term for as long as its statement about the lease's validity holds
   std::optional<LeaderInfo> leader{};
   std::optional<Instant> leaderSeenAt{};
+  bool leaderRenews{false};
   std::optional<StoreError> error{};
   std::optional<Instant> errorAt{};
   std::uint64_t terms{0};

@@ -1,6 +1,8 @@
 // The parts that need no process: what is shown in which form, and when.
 #include <gtest/gtest.h>
 
+#include <tenure/election/pause.hpp>
+
 #include "cli/exec_image.hpp"
 #include "cli/exit_codes.hpp"
 #include "cli/first_contact.hpp"
@@ -308,6 +310,29 @@ TEST(WaitLimit, OfZeroIsOverOnceSomebodyElseLeadsOrTheStoreFails) {
   trouble.lastError = StoreError{};
   EXPECT_TRUE(WaitLimit(0ms, start).isOver(start + 1ms, trouble));
   EXPECT_TRUE(WaitLimit(0ms, start).isOver(start + 5s, {})) << "a store that never answers";
+}
+
+/// With --busy-ok: a record that nobody renews is no busy leader.
+TEST(WaitLimit, WaitsForASignOfLifeOfTheLeaderIfItsLifeCounts) {
+  const Instant start{};
+  WaitLimit limit{0ms, start, 10s};
+  LeaseStatus status;
+  status.leader = LeaderInfo{"alice#1", FencingToken{1}};
+  limit.leaderSeen(true, start);
+  EXPECT_FALSE(limit.isOver(start + 9s, status));
+  EXPECT_FALSE(WaitLimit::isProvenBusy(status));
+  EXPECT_TRUE(limit.isOver(start + 10s, status)) << "it is bounded";
+  EXPECT_GT(*limit.untilLook(start + 9s), 0ns);
+  status.leaderRenews = true;
+  EXPECT_TRUE(WaitLimit::isProvenBusy(status));
+  EXPECT_TRUE(limit.isOver(start + 1s, status));
+  status.leaderRenews = false;
+  status.leader->holder = pauseOwner({"bob@host", "new disks"}) + "#1";
+  EXPECT_TRUE(limit.isOver(start + 1s, status)) << "a pause renews nothing";
+  WaitLimit longer{2s, start, 10s};
+  longer.leaderSeen(true, start);
+  status.leader->holder = "alice#1";
+  EXPECT_FALSE(longer.isOver(start + 3s, status)) << "also if the wait is shorter than the lease";
 }
 
 TEST(WaitLimit, OfZeroOutlastsAnErrorAfterWhichTheStoreAnswered) {

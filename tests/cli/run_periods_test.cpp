@@ -151,6 +151,21 @@ TEST_F(RunPeriodsTest, StandbyThatFindsALeaderEndsWellIfThatIsFine) {
   EXPECT_EQ(unscheduled.code, cli::exitOk) << unscheduled.errors;
 }
 
+/// As after a reboot, or on a store of many machines: the kernel proves no death, and the record is all that is left.
+TEST_F(RunPeriodsTest, StandbyTakesOverFromALeaderThatRenewsNoMoreEvenIfItNeedNotWait) {
+  const std::vector<std::string> options{"--once", "--guarantee", "at_least_once"};
+  Subprocess alice{periodic(options, longJob()), as("alice")};
+  ASSERT_TRUE(hasBegun()) << alice.errors();
+  alice.signal(SIGKILL);
+  alice.wait();
+  sql("UPDATE tenure_lease SET boot_id = '00000000-0000-0000-0000-000000000001'");
+  const Finished next = runToEnd(
+      periodic({"--once", "--guarantee", "at_least_once", "--wait", "0s", "--busy-ok"}, "echo attempt $TENURE_ATTEMPT"),
+      as("bob"));
+  EXPECT_EQ(next.code, cli::exitOk) << next.errors;
+  EXPECT_EQ(next.output, "attempt 2\n") << next.errors;
+}
+
 TEST_F(RunPeriodsTest, StandbyThatWaitedForTheRunOfAnotherDoesNotRepeatIt) {
   Subprocess alice{
       periodic({"--once"}, "echo begun >> " + mark_ + "; while test -f " + mark_ + "; do sleep 0.05; done"),

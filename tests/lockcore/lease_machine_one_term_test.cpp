@@ -187,6 +187,24 @@ TEST(LeaseMachineOneTerm, aRemovalIsNotBelievedWhileAnAcquisitionThatWaitsForNoR
   EXPECT_EQ(m.answerWrite(Applied{FencingToken{1}}), "log leader(none) unfollow stopped(unknown)");
 }
 
+/// The store shows what was true before: nothing to the read, and to the release the record of the term before.
+TEST(LeaseMachineOneTerm, theReleaseOfTheTermBeforeIsNotTakenForThatOfAnAcquisitionThatMayStillArrive) {
+  MachineHarness first{tenSecondLease(), patient(std::nullopt)};
+  first.becomeLeading();
+  first.step(event::Release{});
+  LeaseRecord left = first.written(1);
+  left.released = true;
+  first.answerWrite(Applied{FencingToken{1}});
+  OneTerm second = patient(std::nullopt, true);
+  second.memory = first.memory();
+  MachineHarness m{tenSecondLease(), second};
+  m.now = first.now;
+  ASSERT_EQ(m.step(event::Start{}), "acquire") << "what the term before has left is known";
+  m.answerWrite(Unknown{transientError()});
+  ASSERT_NE(m.answerRead(absent).find("gaveUp(missing)"), std::string::npos);
+  EXPECT_EQ(m.answerWrite(Conflict{std::optional{left}}), "log unfollow stopped(unknown)");
+}
+
 TEST(LeaseMachineOneTerm, aStoreThatTellsOfAFreeLeaseAndAnswersNoAcquisitionEndsTheWait) {
   for (const WriteOutcome& doubt : {WriteOutcome{Unknown{transientError()}}, WriteOutcome{Conflict{}}}) {
     MachineHarness m{tenSecondLease(), patient(0ns)};

@@ -12,6 +12,26 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
+// ---- leaders ----
+
+TEST(Leaders, aRecordAloneIsNoSignOfLifeAndARenewalIs) {
+  MachineHarness m;
+  m.step(event::Start{});
+  const auto look = [&](const std::optional<LeaseRecord>& record) {
+    m.answerRead(record);
+    const bool renews = m.machine.leaderRenews();
+    while (m.toWakeup() != "read") {
+    }
+    return renews;
+  };
+  EXPECT_FALSE(look(othersRecord("v1", 5))) << "seen for the first time";
+  EXPECT_FALSE(look(othersRecord("v1", 5)));
+  EXPECT_TRUE(look(othersRecord("v2", 5)));
+  EXPECT_TRUE(look(othersRecord("v2", 5)));
+  EXPECT_FALSE(look(othersRecord("v3", 6))) << "another term";
+  EXPECT_FALSE(look(releasedRecord("v4", 6)));
+}
+
 // ---- reasons (pitfall 20) and doubts ----
 
 TEST(Reasons, aStoreThatDoesNotAnswerIsStoreUnreachable) {
