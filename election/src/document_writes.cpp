@@ -38,13 +38,14 @@ std::string DocumentWrites::text(FencingToken term) const {
 }
 
 void DocumentWrites::update(FencingToken term, Change change, Done done) {
-  bool due = false;
   {
-    const std::lock_guard lock{mutex_};
-    due = !term.isNone() && term == term_;
-    if (due) wishes_.push_back({term, std::move(change), std::move(done)});
+    std::unique_lock lock{mutex_};
+    if (term.isNone() || term != term_) {
+      lock.unlock();
+      return answerLater(std::move(done));
+    }
+    wishes_.push_back({term, std::move(change), std::move(done)});
   }
-  if (!due) return answerLater(std::move(done));
   const auto turn = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->writeNext(false);
   };
@@ -109,7 +110,8 @@ void DocumentWrites::submit(FencingToken term, Write write) {
   std::unique_lock lock{mutex_};
   if (driver && term == term_) {
     write.ticket = ++lastTicket_;
-    std::move(underWay_.dones.begin(), underWay_.dones.end(), std::back_inserter(write.dones));
+    write.joined = std::move(underWay_.dones);
+    std::move(underWay_.joined.begin(), underWay_.joined.end(), std::back_inserter(write.joined));
     // This posts. The machine itself refuses what comes after the term.
     driver->submit(event::Renew{write.ticket, {}, write.text, term});
     underWay_ = std::move(write);
@@ -128,6 +130,9 @@ void DocumentWrites::answer(std::uint64_t first, std::uint64_t last, const Docum
     answered = std::exchange(underWay_, {});
     if (answer.kind == DocumentAnswer::Kind::recorded) text_ = std::move(answered.text);
   }
+  DocumentAnswer ofJoined = answer;
+  if (answer.kind == DocumentAnswer::Kind::refused) ofJoined.kind = DocumentAnswer::Kind::unknown;
+  for (const Done& done : answered.joined) tell(done, ofJoined);
   for (const Done& done : answered.dones) tell(done, answer);
   writeNext(false);
 }
@@ -145,7 +150,9 @@ void DocumentWrites::close() {
 }
 
 std::vector<DocumentWrites::Done> DocumentWrites::takeAll() {
-  std::vector<Done> all = std::exchange(underWay_, {}).dones;
+  Write write = std::exchange(underWay_, {});
+  std::vector<Done> all = std::move(write.joined);
+  std::move(write.dones.begin(), write.dones.end(), std::back_inserter(all));
   for (Wish& wish : std::exchange(wishes_, {})) all.push_back(std::move(wish.done));
   return all;
 }

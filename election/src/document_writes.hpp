@@ -73,6 +73,9 @@ class DocumentWrites : public std::enable_shared_from_this<DocumentWrites> {
     std::uint64_t ticket{0};
     std::string text{};
     std::vector<Done> dones{};
+    /// Of the write before, which was under way when this one joined it. If this one is refused, that one may have
+    /// arrived all the same.
+    std::vector<Done> joined{};
   };
 
   void writeNext(bool joinsUnderWay);

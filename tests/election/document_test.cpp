@@ -365,6 +365,25 @@ TEST_F(LeaderDocuments, whatTheStoreRefusesForGoodIsRefusedAndTheTermGoesOn) {
   EXPECT_EQ(stage_.drive<ReleaseResult>([&] { return a.stop(); }), ReleaseResult::released);
 }
 
+/// It is in the record, but its answer is late. The release carries more, and the store has no room for that.
+TEST_F(LeaderDocuments, I8_AWriteThatAnotherOneHasJoinedIsNotToldAsRefusedWithIt) {
+  Listener listener;
+  listener.onElected = [this](const Leadership& term) { term_ = term; };
+  listener.onRevoked = [this](const TermEnd&) { append(*term_, " and much too long"); };
+  const auto store =
+      std::make_shared<FaultStore>(std::make_shared<DataRefusingStore>(stage_.memory, stage_.clock, 8), stage_.clock);
+  LeaderElector a{stage_.group("a", store), std::move(listener), stage_.runtime()};
+  a.start();
+  ASSERT_TRUE(stage_.advanceUntil([&] { return term_.has_value(); }));
+  store->delayBy(100ms);
+  store->set(Operation::renew, Fault::answeredLate);
+  append(*term_, "short");
+  stage_.settle();
+  EXPECT_EQ(stage_.drive<ReleaseResult>([&] { return a.stop(); }, 10ms), ReleaseResult::released);
+  EXPECT_EQ(answers_.all(), (Told{unknown, refused}));
+  EXPECT_EQ(stored(), "short");
+}
+
 TEST_F(LeaderDocuments, whatTheStoreRefusesWhenTheWorkHasEndedDoesNotKeepTheLease) {
   Listener listener;
   listener.onElected = [this](const Leadership& term) { term_ = term; };
