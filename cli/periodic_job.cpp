@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "config/src/duration.hpp"
+#include "exit_codes.hpp"
 #include "output.hpp"
 #include "period_text.hpp"
 
@@ -52,6 +53,7 @@ void PeriodicJob::endTerm() {
   ++asked_;
   stage_ = Stage::asks;
   ledger_.reset();
+  whyGivesUp_.clear();
   refused_ = false;
   refusedAt_.reset();
   toldNext_.reset();
@@ -69,7 +71,7 @@ PeriodicJob::Step PeriodicJob::act(const Instant& now) {
       return decide(now);
     case Stage::begun:
       return Step::run;
-    case Stage::failed:
+    case Stage::givesUp:
       return Step::giveUp;
     case Stage::begins:
     case Stage::runs:
@@ -153,14 +155,20 @@ void PeriodicJob::ended(const ExitStatus& status, bool byItself, const Instant& 
   ledger_->end(outcome, status.shellCode(), now, answerTo(&PeriodicJob::takeEnd));
 }
 
+void PeriodicJob::couldNotStart(const Instant& now) {
+  whyGivesUp_ = "the job did not start";
+  ended(ExitStatus{false, exitFailed}, true, now);
+}
+
 void PeriodicJob::takeEnd(const DocumentAnswer& answer) {
   const std::string run = "the run of period " + periodText(run_.period) + attemptText(run_);
   if (answer.kind == DocumentAnswer::Kind::recorded) {
-    stage_ = Stage::asks;
+    stage_ = whyGivesUp_.empty() ? Stage::asks : Stage::givesUp;
     return logger_.log(LogLevel::info, run + ' ' + outcomeText(ledger_->history().past.back()));
   }
   if (answer.kind == DocumentAnswer::Kind::unknown) return;
-  stage_ = Stage::failed;
+  stage_ = Stage::givesUp;
+  whyGivesUp_ = "the end of a run could not be noted";
   complain("job " + name() + ": the end of " + run + " could not be noted, so it will count as lost: " + answer.why);
 }
 

@@ -51,7 +51,7 @@ class PeriodicJob {
     run,      ///< start the job, then call `started` or `ended`
     done,     ///< once: nothing more is due
     refused,  ///< once: the store refused to note the begin
-    giveUp,   ///< the end of a run could not be noted: a new term finds out what the record says
+    giveUp,   ///< nothing more is to be run under this term, because of `whyGivesUp`
   };
   /// Of a term that leads, while no process of the job is there.
   [[nodiscard]] Step act(const Instant& now);
@@ -64,7 +64,12 @@ class PeriodicJob {
   void started() noexcept { stage_ = Stage::runs; }
   /// Nothing of the job is left. Notes how it ended: the work of the term goes on while `notesEnd`.
   void ended(const ExitStatus& status, bool byItself, const Instant& now);
+  /// No process could be made for it. This is noted as a failed run, and then the term is given up: another copy may be
+  /// able to start it.
+  void couldNotStart(const Instant& now);
   [[nodiscard]] bool notesEnd() const noexcept { return stage_ == Stage::ends; }
+
+  [[nodiscard]] const std::string& whyGivesUp() const noexcept { return whyGivesUp_; }
 
   /// How the last run of this process ended, as a shell reports it; none: it has run nothing.
   [[nodiscard]] const std::optional<int>& lastCode() const noexcept { return lastCode_; }
@@ -76,7 +81,7 @@ class PeriodicJob {
     begun,   ///< it is in the record
     runs,    ///< the supervisor has a process for it
     ends,    ///< the end is being written
-    failed,  ///< the end was not written
+    givesUp,
   };
 
   [[nodiscard]] std::chrono::sys_seconds wallNow() const;
@@ -103,6 +108,7 @@ class PeriodicJob {
   std::optional<std::chrono::sys_seconds> toldNext_;
   std::optional<std::chrono::sys_seconds> lastDue_;  ///< once: periods after this one are for others
   std::optional<int> lastCode_;
+  std::string whyGivesUp_;  ///< empty: the term goes on when the end is in the record
   std::uint64_t asked_{0};  ///< writes so far, so that an answer to an earlier one is recognised
 };
 

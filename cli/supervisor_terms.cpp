@@ -43,7 +43,7 @@ void Supervisor::startJob() {
   } catch (const std::exception& error) {
     complain(std::string{"the job cannot be started: "} + error.what());
     if (periods_) {
-      periods_->ended(ExitStatus{false, exitFailed}, true, jobBegan_);
+      periods_->couldNotStart(jobBegan_);
     } else {
       endTerm();
     }
@@ -143,10 +143,12 @@ void Supervisor::actOnPeriods(const Instant& now) {
     case PeriodicJob::Step::refused:
       endTerm();
       return leave(exitStore);
-    case PeriodicJob::Step::giveUp:
+    case PeriodicJob::Step::giveUp: {
+      const std::string why = periods_->whyGivesUp();
       endTerm();
       if (options_.once) return leave(*periods_->lastCode());
-      return pauseAndCompete(true, "the end of a run could not be noted");
+      return pauseAndCompete(true, why);
+    }
   }
 }
 

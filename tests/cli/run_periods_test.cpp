@@ -4,6 +4,7 @@
 #include <ctime>
 #include <filesystem>
 #include <sstream>
+#include <sys/resource.h>
 
 #include <gtest/gtest.h>
 
@@ -121,6 +122,22 @@ TEST_F(RunPeriodsTest, ACopyThatHasNothingToRunShowsProgressItself) {
   ASSERT_TRUE(eventually([&] { return linesIn(alice.output()).size() >= 2; })) << alice.errors();
   EXPECT_EQ(linesIn(alice.output())[1], "run 1") << alice.errors();
 }
+
+#if !defined(__SANITIZE_ADDRESS__)  // UBSan checks memory with a pipe, for which there is no descriptor here
+TEST_F(RunPeriodsTest, CopyThatCannotStartTheJobLetsAnotherOneRunIt) {
+  Subprocess alice{periodic({}, "echo begun >> " + mark_, "3s"), as("alice")};
+  ASSERT_TRUE(hasBegun()) << alice.errors();
+  ASSERT_TRUE(alice.saysOnStderr("nothing is due for job job until ")) << alice.errors();
+  // Open descriptors stay open, and poll() may not use fewer. The job's process would need more.
+  const rlimit full{10, 10};
+  ASSERT_EQ(prlimit(alice.id(), RLIMIT_NOFILE, &full, nullptr), 0);
+  Subprocess bob{periodic({}, "echo worked", "3s"), as("bob")};
+  EXPECT_TRUE(eventually([&] { return !bob.output().empty(); })) << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr("the job cannot be started: ")) << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr(" failed with exit code 1 after ")) << alice.errors();
+  EXPECT_TRUE(alice.saysOnStderr("gives leadership up, because the job did not start")) << alice.errors();
+}
+#endif
 
 TEST_F(RunPeriodsTest, MissedPeriodsAreRunInOrderIfThePolicySaysSo) {
   const std::string script = "echo $TENURE_PERIOD_EPOCH";
