@@ -122,6 +122,7 @@ void Supervisor::pauseAndCompete(bool failed, const std::string& why) {
 
 /// This copy leads, or did so when it looked last, and no process of its periodic job is there.
 void Supervisor::betweenRuns(const Instant& now) {
+  if (progress_) term_->reportProgress();
   if (periods_->notesEnd() && term_->isValid()) return;  // the work goes on until the end is in the record
   if (term_->leads() && !exitCode_ && !stopAskedAt_) return actOnPeriods(now);
   endTerm();
@@ -131,7 +132,6 @@ void Supervisor::betweenRuns(const Instant& now) {
 }
 
 void Supervisor::actOnPeriods(const Instant& now) {
-  if (progress_) term_->reportProgress();
   switch (periods_->act(now)) {
     case PeriodicJob::Step::wait:
       return;

@@ -123,6 +123,13 @@ TEST_F(RunPeriodsTest, ACopyThatHasNothingToRunShowsProgressItself) {
   EXPECT_EQ(linesIn(alice.output())[1], "run 1") << alice.errors();
 }
 
+TEST_F(RunPeriodsTest, EndIsNotedAlthoughTheJobShowedNoProgress) {
+  configure("  progress_timeout: 2s\n");
+  const Finished done = once("sleep 3");
+  EXPECT_EQ(done.code, cli::exitOk) << done.errors;
+  EXPECT_TRUE(says(once("true"), ", succeeded after ")) << done.errors;
+}
+
 #if !defined(__SANITIZE_ADDRESS__)  // UBSan checks memory with a pipe, for which there is no descriptor here
 TEST_F(RunPeriodsTest, CopyThatCannotStartTheJobLetsAnotherOneRunIt) {
   Subprocess alice{periodic({}, "echo begun >> " + mark_, "3s"), as("alice")};
