@@ -138,6 +138,7 @@ class PauseTaker {
     const LockResult<LockToken> token = token_.get();
     if (token) return told(name_ + " is " + toString(pause_) + ", for " + durationText(arguments_.length));
     const LockErrc code = token.error().code;
+    if (code == LockErrc::unknown) return unanswered();
     if (code != LockErrc::timeout && code != LockErrc::held) {
       complain(name_ + " is not paused: " + token.error().message);
       return exitCodeOf(token.error());

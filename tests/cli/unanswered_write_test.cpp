@@ -41,7 +41,7 @@ class HangingTable {
 
 class UnansweredWrite : public GroupFixture {
  protected:
-  /// The three commands that wait for a lease.
+  /// The commands that wait for a lease.
   [[nodiscard]] std::vector<Command> waiting(const HangingTable& table) const {
     directory_.write("group.yaml",
                      "group: test-group\ncandidate: { id: bob }\nstore: { type: dynamodb, table: locks, endpoint: \"" +
@@ -52,7 +52,8 @@ class UnansweredWrite : public GroupFixture {
     };
     Command hold = lock("hold");
     hold.insert(hold.end(), {"--", "true"});
-    return {run({"--wait", "1s"}, {"true"}), hold, lock("acquire")};
+    return {run({"--wait", "1s"}, {"true"}), hold, lock("acquire"),
+            tenure({"pause", config(), "--for", "40s", "--why", "test", "--wait", "1s"})};
   }
 
   [[nodiscard]] Finished finishInTime(const Command& command) const {
@@ -75,6 +76,7 @@ TEST_F(UnansweredWrite, AWriteThatIsNotAnsweredIsUnknown) {
     const Finished done = finishInTime(command);
     EXPECT_EQ(done.code, cli::exitUnknown) << done.errors;
     EXPECT_NE(done.errors.find("is not known"), std::string::npos) << done.errors;
+    EXPECT_EQ(done.errors.find("is not paused"), std::string::npos) << "it may be: " << done.errors;
   }
 }
 
