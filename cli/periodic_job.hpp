@@ -36,7 +36,8 @@ class PeriodicJob {
   };
   using WallClock = std::function<std::chrono::milliseconds()>;
 
-  /// `tasks` must outlive it; `wall` tells the time since 1970.
+  /// `tasks` must outlive it, and it must outlive the electors of its terms, which answer its writes. `wall` tells the
+  /// time since 1970.
   PeriodicJob(Options options, MainTasks& tasks, Logger logger, WallClock wall);
 
   [[nodiscard]] const std::string& name() const noexcept { return options_.job.name; }

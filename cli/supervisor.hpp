@@ -101,10 +101,12 @@ class Supervisor {
   std::optional<ProgressPipe> progress_;
   RestartDelay restartDelay_;
 
+  /// Null: the command runs for as long as this copy leads. It must outlive the candidacy, whose end may still answer
+  /// its writes.
+  std::unique_ptr<PeriodicJob> periods_;
   std::unique_ptr<Candidacy> candidacy_;
   std::optional<Leadership> term_;
   WorkHandle work_;
-  std::unique_ptr<PeriodicJob> periods_;  ///< null: the command runs for as long as this copy leads
   std::unique_ptr<JobRun> job_;
   Instant jobBegan_{};
 

@@ -45,8 +45,8 @@ class PeriodicJobTest : public ::testing::Test {
   Stage stage_;
   cli::MainTasks tasks_;
   std::chrono::milliseconds wall_{noon};
-  std::optional<Candidate> candidate_;
   std::optional<PeriodicJob> job_;
+  std::optional<Candidate> candidate_;
 };
 
 TEST_F(PeriodicJobTest, RunIsStartedOnlyWhenItsBeginIsInTheRecord) {
