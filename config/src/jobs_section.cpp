@@ -100,7 +100,7 @@ void addPolicyKeys(std::vector<KeySpec>& out) {
   out.push_back(jobKey<milliseconds>(
       {.path = "jobs.*.backoff",
        .about = "With guarantee: at_least_once, the pause before the second attempt. It doubles with each further one, "
-                "up to 5m."},
+                "up to 5m. In a new term it begins again."},
       durationCodec(JobRanges::backoff), [](auto& job) -> auto& { return job.policy.backoff; }));
   out.push_back(jobKey<Overlap>(
       {.path = "jobs.*.overlap",

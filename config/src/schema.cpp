@@ -69,9 +69,12 @@ void addCandidateKeys(std::vector<KeySpec>& out) {
       {.path = "candidate.reclaim_after",
        .fallback = "off",
        .example = "10m",
-       .about = "A candidate that has this key asks a leader with a worse priority to step down, once it has watched "
-                "that leader for this long and could have led itself all the time. It asks once in a term, as tenure "
-                "resign does, and never takes the lease by force. For groups with one lease."},
+       .about =
+           "A candidate that has this key asks a leader with a worse priority to step down, once it has watched "
+           "that leader for this long and could have led itself all the time. It asks once in a term, as tenure "
+           "resign does, and never takes the lease by force. The leader's work is stopped for it: a periodic job's run "
+           "under at_most_once is not repeated, so leave this off where such runs are long. A candidate whose "
+           "work fails at once would take leadership again and again. For groups with one lease."},
       durationCodec(GroupRanges::reclaimAfter),
       [](auto& config) -> auto& { return config.options.candidate.reclaimAfter; }));
   out.back().derived = [](const GroupConfig&) { return "off"; };
