@@ -148,6 +148,20 @@ TEST_F(PeriodicJobTest, RunWhoseEndIsRefusedEndsTheTerm) {
   EXPECT_EQ(stepAfterAnswers(), Step::giveUp);
 }
 
+TEST_F(PeriodicJobTest, RunThatCouldNotBeStartedIsNotedAndEndsTheTerm) {
+  begin();
+  EXPECT_EQ(step(), Step::wait);
+  EXPECT_EQ(stepAfterAnswers(), Step::run);
+  job_->couldNotStart(now());
+  EXPECT_EQ(step(), Step::wait);
+  EXPECT_TRUE(job_->notesEnd()) << "before that, nothing is given up";
+  EXPECT_EQ(stepAfterAnswers(), Step::giveUp);
+  EXPECT_EQ(job_->whyGivesUp(), "the job did not start");
+  EXPECT_EQ(job_->lastCode(), 1);
+  EXPECT_EQ(job_->beginTerm(candidate_->record->term(), now()), std::nullopt);
+  EXPECT_EQ(step(), Step::wait) << "that is of the term before";
+}
+
 TEST_F(PeriodicJobTest, AnswerToAnEarlierTermIsNotTaken) {
   begin();
   EXPECT_EQ(step(), Step::wait);
