@@ -9,8 +9,7 @@ using std::chrono::sys_seconds;
 
 JobDecision JobRuns::decide(sys_seconds now, const Schedule& schedule, const JobPolicy& policy,
                             FencingToken ownToken) const {
-  const auto& open = history_.open;
-  if (open && (open->token > ownToken || (open->token == ownToken && !open->ended))) return RunIsOpen{};
+  if (isOpenIn(ownToken)) return RunIsOpen{};
   const sys_seconds time = withinRange(now);
   if (const auto again = anotherAttempt(schedule.latestAt(time), policy)) return *again;
   if (const auto due = duePeriod(time, schedule, policy)) return BeginRun{*due};

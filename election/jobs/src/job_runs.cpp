@@ -29,12 +29,14 @@ JobRuns::JobRuns(JobHistory history) : history_{std::move(history)} {
   if (const auto fault = faultOf(history_)) throw std::invalid_argument("no ledger of a job: " + *fault);
 }
 
+bool JobRuns::isOpenIn(FencingToken term) const {
+  return history_.open && history_.open->token == term && !history_.open->ended;
+}
+
 bool JobRuns::mayBegin(const BeginRun& run, FencingToken token) const {
-  if (token.isNone() || token > maxFencingToken || !isPeriod(run.period)) return false;
-  if (!history_.past.empty() && token < history_.past.back().token) return false;
-  const auto& open = history_.open;
-  if (open && (token < open->token || (token == open->token && !open->ended))) return false;
+  if (token.isNone() || token > maxFencingToken || !isPeriod(run.period) || isOpenIn(token)) return false;
   if (run.attempt == 1) return !contains(run.period);
+  const auto& open = history_.open;
   return open && open->period == run.period && run.attempt == open->attempt + 1 && run.attempt <= mostAttemptNumber;
 }
 
@@ -49,7 +51,7 @@ bool JobRuns::begin(const BeginRun& run, const RunStart& start, const Schedule& 
 
 bool JobRuns::end(const RunEnd& end) {
   auto& open = history_.open;
-  if (!open || open->ended || open->token != end.token || end.outcome == RunOutcome::lost) return false;
+  if (!isOpenIn(end.token) || end.outcome == RunOutcome::lost) return false;
   keep({open->period, open->token, open->attempt, open->began, end.outcome, end.exitCode, nearestLength(end.duration),
         open->holder});
   if (end.outcome == RunOutcome::succeeded) {
@@ -63,7 +65,7 @@ bool JobRuns::end(const RunEnd& end) {
 Forgotten JobRuns::forget(sys_seconds period, FencingToken liveToken) {
   auto& open = history_.open;
   const bool isOpen = open && open->period == period;
-  if (isOpen && !open->ended && !liveToken.isNone() && open->token >= liveToken) return Forgotten::running;
+  if (isOpen && isOpenIn(liveToken)) return Forgotten::running;
   if (!contains(period)) return Forgotten::notThere;
   if (isOpen) {
     if (!open->ended)

@@ -30,7 +30,7 @@ struct WaitUntil {
 
   friend bool operator==(const WaitUntil&, const WaitUntil&) = default;
 };
-/// A run of the own term has no end yet. Or a later term has begun one, so the own term is over.
+/// A run of the own term has no end yet.
 struct RunIsOpen {
   friend bool operator==(const RunIsOpen&, const RunIsOpen&) = default;
 };
@@ -94,8 +94,9 @@ class JobRuns {
   /// Says in one sentence what no ledger could have written.
   [[nodiscard]] static std::optional<std::string> faultOf(const JobHistory& history);
 
-  /// What the leader of term `ownToken` has to do while its wall clock shows `now`. An open run of an earlier term is
-  /// dead: its process has ended, or the fence refuses it.
+  /// What the leader of term `ownToken` has to do while its wall clock shows `now`. The ledger is from the record of
+  /// that very term, so an open run of any other token is dead: its process has ended, or the fence refuses it. Which
+  /// token is greater says nothing, because operators may let tokens fall (`tenure fence recover`).
   ///
   /// - Guarantee::atLeastOnce: a run without a good end is begun again, until mostAttempts. With Missed::skip and
   ///   Missed::once a newer period takes its place; with Missed::all it goes first.
@@ -106,12 +107,12 @@ class JobRuns {
                                    FencingToken ownToken) const;
 
   /// Notes that a run begins. False, and nothing is changed, if no `decide` can have said so: a first attempt of a
-  /// period that was begun, a later attempt that does not follow the open run's, a run of the own term that has no end,
-  /// a token below one that began a run. An open run of an earlier term counts as lost from here on.
+  /// period that was begun, a later attempt that does not follow the open run's, a run of the own term that has no end.
+  /// An open run of another term counts as lost from here on.
   [[nodiscard]] bool begin(const BeginRun& run, const RunStart& start, const Schedule& schedule);
 
   /// Notes how the open run of this term ended; the outcome is not `lost`. False, and nothing is changed, if this term
-  /// has no run without an end: then another term has begun one.
+  /// has no run without an end.
   [[nodiscard]] bool end(const RunEnd& end);
 
   /// For operators: this period was not begun. If it is the current one, it begins again; an earlier one does only with
@@ -132,6 +133,7 @@ class JobRuns {
                                                                   const JobPolicy& policy) const;
   [[nodiscard]] std::chrono::sys_seconds firstMissed(std::chrono::sys_seconds current, const Schedule& schedule,
                                                      unsigned most) const;
+  [[nodiscard]] bool isOpenIn(FencingToken term) const;
   [[nodiscard]] bool mayBegin(const BeginRun& run, FencingToken token) const;
   void keep(PastRun run);
 

@@ -152,7 +152,6 @@ TEST_F(JobRunsTest, OnlyTheTermThatBeganARunMayEndIt) {
   EXPECT_FALSE(end(1, RunOutcome::succeeded)) << "it has an end";
   ASSERT_TRUE(begin("2026-11-25T03:00Z", 2));
   EXPECT_FALSE(end(1, RunOutcome::succeeded));
-  EXPECT_EQ(decide("2026-11-25T04:00Z", 1), JobDecision{RunIsOpen{}}) << "the term is over";
 }
 
 TEST_F(JobRunsTest, RefusesToBeginWhatNoDecisionSaid) {
@@ -162,19 +161,17 @@ TEST_F(JobRunsTest, RefusesToBeginWhatNoDecisionSaid) {
   EXPECT_FALSE(begin("2026-11-24T03:00Z", 1, 2)) << "there was no first attempt";
   ASSERT_TRUE(begin("2026-11-24T03:00Z", 2));
   EXPECT_FALSE(begin("2026-11-25T03:00Z", 2)) << "the run has no end yet";
-  EXPECT_FALSE(begin("2026-11-25T03:00Z", 1)) << "a term that is over";
   EXPECT_FALSE(begin("2026-11-24T03:00Z", 3, 3)) << "the second attempt comes first";
   EXPECT_FALSE(begin("2026-11-25T03:00Z", 3, 2)) << "of another period";
   ASSERT_TRUE(end(2, RunOutcome::succeeded));
   EXPECT_FALSE(begin("2026-11-24T03:00Z", 3, 2)) << "it succeeded";
-  EXPECT_FALSE(begin("2026-11-25T03:00Z", 1)) << "a term that is over";
   EXPECT_FALSE(runs.begin({sys_seconds::max(), 1}, {FencingToken{3}, "host", now}, daily));
 }
 
 TEST_F(JobRunsTest, ARefusedChangeChangesNothing) {
   ASSERT_TRUE(begin("2026-11-24T03:00Z", 2));
   const JobRuns before = runs;
-  EXPECT_FALSE(begin("2026-11-25T03:00Z", 1));
+  EXPECT_FALSE(begin("2026-11-25T03:00Z", 2));
   EXPECT_FALSE(end(3, RunOutcome::failed));
   EXPECT_EQ(runs.forget(instant("2026-11-24T03:00Z"), FencingToken{2}), Forgotten::running);
   EXPECT_EQ(runs.forget(instant("2026-11-25T03:00Z"), FencingToken{2}), Forgotten::notThere);
@@ -200,6 +197,23 @@ TEST_F(JobRunsTest, ForgettingALostRunLetsItBeginAsAFirstAttempt) {
   EXPECT_EQ(runs.history().open, none);
   EXPECT_EQ(runs.history().past.back().outcome, RunOutcome::lost);
   EXPECT_EQ(decide("2026-11-24T12:00Z", 2), run("2026-11-24T03:00Z"));
+}
+
+/// `tenure fence recover` lets the tokens of a lease fall.
+TEST_F(JobRunsTest, RunsOfHigherTokensAreOfTermsThatAreOver) {
+  constexpr std::uint64_t high = 9'000'000'000'000'000;
+  policy.guarantee = Guarantee::atLeastOnce;
+  ran("2026-11-23T03:00Z", high);
+  ASSERT_TRUE(begin("2026-11-24T03:00Z", high));
+  EXPECT_EQ(decide("2026-11-24T12:00Z", 6), run("2026-11-24T03:00Z", 2, 1s));
+  EXPECT_EQ(decide("2026-11-25T12:00Z", 6), run("2026-11-25T03:00Z"));
+  JobRuns forgets = runs;
+  EXPECT_EQ(forgets.forget(instant("2026-11-24T03:00Z"), FencingToken{6}), Forgotten::done);
+  ASSERT_TRUE(begin("2026-11-24T03:00Z", 6, 2));
+  EXPECT_EQ(runs.history().past.back().outcome, RunOutcome::lost);
+  ASSERT_TRUE(end(6, RunOutcome::succeeded));
+  ran("2026-11-25T03:00Z", 6);
+  EXPECT_EQ(JobRuns::faultOf(runs.history()), none);
 }
 
 TEST_F(JobRunsTest, KeepsTheLastEightRunsForPeople) {
