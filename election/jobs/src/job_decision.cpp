@@ -41,13 +41,16 @@ std::optional<sys_seconds> JobRuns::duePeriod(sys_seconds now, const Schedule& s
   return std::nullopt;
 }
 
+/// Goes back to the last period that was begun. One in a span of an earlier schedule counts as well, though by this one
+/// no period lies there. But what is left between two periods that were forgotten (removePeriod) was never one.
 sys_seconds JobRuns::firstMissed(sys_seconds current, const Schedule& schedule, unsigned most) const {
-  const auto last = latestBefore(history_.begun, current);
-  if (!last) return current;  // no history before it: nothing was missed
   sys_seconds first = current;
   for (unsigned missed = 0; missed < most; ++missed) {
+    const auto last = latestBefore(history_.begun, first);
+    if (!last) break;  // no history before it: nothing was missed
     const sys_seconds earlier = schedule.latestAt(first - seconds{1});
-    if (earlier <= *last || earlier >= first) break;
+    const bool isRemainder = *last == first - seconds{1};
+    if (earlier >= first || contains(earlier) || (earlier < *last && !isRemainder)) break;
     first = earlier;
   }
   return first;

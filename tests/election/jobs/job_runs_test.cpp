@@ -216,6 +216,40 @@ TEST_F(JobRunsTest, RunsOfHigherTokensAreOfTermsThatAreOver) {
   EXPECT_EQ(JobRuns::faultOf(runs.history()), none);
 }
 
+TEST_F(JobRunsTest, AllRunsNeighboursThatWereForgottenInOrder) {
+  policy.missed = Missed::all;
+  const std::vector<std::string> forgotten{"2026-11-22T03:00Z", "2026-11-23T03:00Z", "2026-11-24T03:00Z"};
+  for (const char* period : {"2026-11-20T03:00Z", "2026-11-21T03:00Z"}) ran(period, 1);
+  for (const auto& period : forgotten) ran(period, 1);
+  for (const auto each : {1U, 0U, 2U})
+    ASSERT_EQ(runs.forget(instant(forgotten[each]), FencingToken{}), Forgotten::done);
+  for (const auto& period : forgotten) {
+    EXPECT_EQ(decide("2026-11-24T12:00Z", 2), run(period));
+    ran(period, 2);
+  }
+  EXPECT_EQ(decide("2026-11-24T12:00Z", 2), wait("2026-11-25T03:00Z"));
+  EXPECT_EQ(runs.history().begun.size(), 1U);
+}
+
+TEST_F(JobRunsTest, WhatWasForgottenCountsAsMissedThoughNothingBeforeItWasBegun) {
+  policy.missed = Missed::all;
+  ran("2026-11-23T03:00Z", 1);
+  ran("2026-11-24T03:00Z", 1);
+  for (const char* period : {"2026-11-23T03:00Z", "2026-11-24T03:00Z"})
+    ASSERT_EQ(runs.forget(instant(period), FencingToken{}), Forgotten::done);
+  EXPECT_EQ(decide("2026-11-24T12:00Z", 2), run("2026-11-23T03:00Z"));
+  ran("2026-11-23T03:00Z", 2);
+  EXPECT_EQ(decide("2026-11-24T12:00Z", 2), run("2026-11-24T03:00Z"));
+}
+
+/// What a schedule of before named is the end of what was missed, whatever lies before it.
+TEST_F(JobRunsTest, AllGoesBackToTheLastPeriodOfAnEarlierSchedule) {
+  policy.missed = Missed::all;
+  ran("2026-11-10T02:00Z", 1);
+  ran("2026-11-20T02:00Z", 1);
+  EXPECT_EQ(decide("2026-11-22T12:00Z", 1), run("2026-11-20T03:00Z"));
+}
+
 TEST_F(JobRunsTest, KeepsTheLastEightRunsForPeople) {
   for (unsigned day = 10; day < 20; ++day) {
     ASSERT_TRUE(begin("2026-11-" + std::to_string(day) + "T03:00Z", day));
