@@ -26,6 +26,8 @@ std::optional<json::object> parsed(const std::string& data) {
   json::object& document = value.get_object();
   const json::value* stated = document.if_contains("tenure");
   if (stated == nullptr || !stated->is_int64() || stated->get_int64() != documentVersion) return std::nullopt;
+  // Of a name that comes twice only the last one was parsed. Whoever wrote that, or spells differently, is not us.
+  if (json::serialize(document) != data) return std::nullopt;
   return std::move(document);
 }
 
@@ -69,7 +71,7 @@ std::optional<std::string> withStatement(const std::string& data, FencingToken t
   if (!statement.address.empty()) (*document)["address"] = statement.address;
   if (statement.priority > 0) (*document)["priority"] = statement.priority;
   std::string text = json::serialize(*document);
-  if (!parsed(text)) return std::nullopt;  // too long, or a number of theirs is too great to be written again
+  if (!parsed(text)) return std::nullopt;  // too long
   return text;
 }
 

@@ -16,7 +16,8 @@ namespace tenure {
 // One JSON object: `{"tenure":1,"term":41,"address":"10.0.0.5:8080","priority":10}`. It outlives the term, because an
 // acquisition leaves data as they are. So address and priority count only for the term whose fencing token is `term`.
 // Members that are not named here belong to other parts, and are kept. Data that are no such object, one of a later
-// version, or longer than maxLeaderDocumentBytes, belong to somebody else: they state nothing, and are not replaced.
+// version, longer than maxLeaderDocumentBytes, or not spelled as this library writes them (a member that comes twice,
+// blanks), belong to somebody else: they state nothing, and are not replaced.
 
 /// Each look at a record reads its document, on the thread that renews. There is room for the ledgers of all jobs.
 inline constexpr std::size_t maxLeaderDocumentBytes = 264 * 1024;

@@ -1,6 +1,7 @@
 // The address that a leader states: in the document of its record, and before those who follow it.
 #include <algorithm>
 
+#include <boost/json/object.hpp>
 #include <gtest/gtest.h>
 
 #include <tenure/election/leader_follower.hpp>
@@ -39,6 +40,19 @@ TEST(LeaderDocument, dataOfOthersAreLeftAlone) {
                                   std::string{R"({"tenure":"1","term":1,"address":"x"})"}, std::string(9'000, '[')}) {
     EXPECT_EQ(statementIn(data, FencingToken{1}), LeaderStatement{}) << data.substr(0, 40);
     EXPECT_EQ(withStatement(data, FencingToken{1}, {"x"}), std::nullopt) << data.substr(0, 40);
+  }
+}
+
+/// Whoever wrote them did not mean what was read: of a name that comes twice only the last one would count.
+TEST(LeaderDocument, dataInAnotherSpellingAreSomebodyElses) {
+  for (const char* data :
+       {R"({"tenure":1,"term":1,"address":"x","address":"y"})", R"({"tenure":1,"term":1,"jobs":{"v":1},"jobs":{}})",
+        R"({"tenure":1,"jobs":{"v":1,"v":1},"term":1,"address":"x"})", R"({"tenure": 1,"term":1,"address":"x"})",
+        R"({"tenure":1,"term":1,"address":"x"} )", R"({"tenure":1,"term":1,"address":"\u0078"})",
+        R"({"tenure":1,"term":1e0,"address":"x"})"}) {
+    EXPECT_EQ(statementIn(data, FencingToken{1}), LeaderStatement{}) << data;
+    EXPECT_EQ(withStatement(data, FencingToken{1}, {"x"}), std::nullopt) << data;
+    EXPECT_FALSE(membersOfDocument(data).has_value()) << data;
   }
 }
 

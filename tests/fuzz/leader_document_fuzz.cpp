@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include <boost/json.hpp>
+
 #include "election/src/leader_document.hpp"
 #include "fuzz_support.hpp"
 
@@ -18,6 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(first.priority <= tenure::maxPriority, "what is shown is a priority");
   require(first == LeaderStatement{} || second == LeaderStatement{}, "a statement counts for one term");
   const LeaderStatement mine{"10.0.0.5:8080", 7};
+  const auto members = tenure::membersOfDocument(text);
+  require(!members || text.empty() || boost::json::serialize(*members) == text, "what is ours is spelled as we write");
   const auto written = tenure::withStatement(text, FencingToken{2}, mine);
   if (!written) return 0;
   require(tenure::statementIn(*written, FencingToken{2}) == mine, "what was written is read");

@@ -37,7 +37,7 @@ StoreResult<std::string> withJobs(const std::string& document, const JobsDocumen
   if (const auto why = whatThrown([&] { text = textOf(jobs); })) return StoreError{ErrorClass::misconfigured, *why};
   (*members)[memberName] = boost::json::parse(text);
   std::string whole = boost::json::serialize(*members);
-  if (!membersOfDocument(whole)) return notOurs(document);  // a number of theirs is too great to be written again
+  if (!membersOfDocument(whole)) return notOurs(document);  // too long
   return whole;
 }
 
