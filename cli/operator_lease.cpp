@@ -1,7 +1,6 @@
 #include "operator_lease.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include <tenure/lockcore/candidate_id.hpp>
@@ -11,6 +10,7 @@
 #include "exit_codes.hpp"
 #include "lease_view.hpp"
 #include "output.hpp"
+#include "pause_text.hpp"
 #include "store_calls.hpp"
 
 namespace tenure::cli {
@@ -43,12 +43,20 @@ std::optional<int> ask(const LeaseOfGroup& lease, const LeaseRecord& leader) {
 
 }  // namespace
 
+std::optional<int> refusedByPause(const std::optional<LeaseRecord>& record) {
+  const auto pause = pauseOf(record);
+  if (!pause) return std::nullopt;
+  complain("the group is " + toString(*pause) + ". Give the command again after tenure resume. Nothing was changed");
+  return exitBusy;
+}
+
 int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAttempt& attempt) {
   const Instant began = readClock();
   FencingToken asked;
   for (;;) {
     const ReadOutcome record = readNow(*lease.store, lease.key);
     if (!record) return complain(faultText(*lease.store, record.error())), exitStore;
+    if (const auto code = refusedByPause(*record)) return *code;
     if (isHeld(*record) && (*record)->token != asked) {
       if (const auto code = ask(lease, **record)) return *code;
       asked = (*record)->token;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 #include <utility>
 
-#include <tenure/election/pause.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/lock_client.hpp>
@@ -15,7 +14,6 @@
 #include "cli/lease_view.hpp"
 #include "cli/operator_lease.hpp"
 #include "cli/output.hpp"
-#include "cli/pause_text.hpp"
 #include "cli/period_text.hpp"
 #include "cli/store_calls.hpp"
 #include "commands.hpp"
@@ -98,11 +96,8 @@ std::optional<int> refusal(Forgotten answer, const Wish& wish) {
 }
 
 std::optional<int> refusedNow(const Wish& wish, const Found& found) {
+  if (const auto code = refusedByPause(found.record)) return *code;
   const bool held = isHeld(found.record);
-  if (const auto pause = pauseOf(found.record)) {
-    complain("the group is " + toString(*pause) + ". Give the command again after tenure resume. Nothing was done");
-    return exitBusy;
-  }
   JobRuns ledger = found.ledgers.jobs.at(wish.job);
   return refusal(ledger.forget(wish.period, held ? found.record->token : FencingToken{}), wish);
 }
