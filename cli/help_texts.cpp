@@ -244,9 +244,9 @@ Usage: tenure jobs FILE [--json]
        tenure jobs forget PERIOD --config FILE [--job NAME] [--yes]
 
 Lists the runs that the leader's record keeps: the last ones of each job, and
-the one that goes on. Reads the store and changes nothing. A period is named by
-the instant at which it begins, in UTC. For jobs of the group's file the next
-period is shown as well, by this machine's clock.
+the one that goes on; and which periods were begun. Reads the store and changes
+nothing. A period is named by the instant at which it begins, in UTC. For jobs
+of the group's file the next period is shown as well, by this machine's clock.
 
 Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)

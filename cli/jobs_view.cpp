@@ -70,6 +70,15 @@ std::string headOf(const JobView& job, const std::string& file) {
          (job.localNext.empty() ? "" : " (" + job.localNext + ")");
 }
 
+/// The latest span in time, and how many others there are.
+std::string begunOf(const JobView& job) {
+  if (job.begun.empty()) return {};
+  const PeriodSpan& latest = job.begun.back();
+  const std::size_t others = job.begun.size() - 1;
+  return "  begun: " + periodText(latest.from) + (latest.from < latest.to ? " to " + periodText(latest.to) : "") +
+         (others > 0 ? fmt::format(", and {} other span{}", others, others > 1 ? "s" : "") : "") + '\n';
+}
+
 constexpr std::size_t columns = 7;
 using Cells = std::array<std::string, columns>;
 
@@ -112,6 +121,17 @@ std::string jsonOf(const RunView& run) {
       jsonString(run.holder), toString(run.token));
 }
 
+std::string jsonOf(const PeriodSpan& span) {
+  return fmt::format(R"({{"from":"{}","to":"{}"}})", periodText(span.from), periodText(span.to));
+}
+
+template <typename T>
+std::string listOf(const std::vector<T>& items) {
+  std::string out;
+  for (const T& item : items) out += (out.empty() ? "" : ",") + jsonOf(item);
+  return '[' + out + ']';
+}
+
 }  // namespace
 
 std::vector<JobView> jobViewsOf(const JobsDocument& ledgers, const std::vector<JobConfig>& jobs,
@@ -128,6 +148,9 @@ std::vector<JobView> jobViewsOf(const JobsDocument& ledgers, const std::vector<J
     auto view = std::find_if(views.begin(), views.end(), [&](const JobView& each) { return each.name == wanted; });
     if (view == views.end()) view = views.insert(view, {.name = name});
     view->runs = runsOf(ledger.history(), presentTerm);
+    view->begun = ledger.history().begun;
+    std::sort(view->begun.begin(), view->begun.end(),
+              [](const PeriodSpan& a, const PeriodSpan& b) { return a.from < b.from; });
   }
   return views;
 }
@@ -135,7 +158,7 @@ std::vector<JobView> jobViewsOf(const JobsDocument& ledgers, const std::vector<J
 std::string toTable(const std::vector<JobView>& jobs, const std::string& file, bool colours) {
   std::string out;
   for (const JobView& job : jobs) {
-    out += headOf(job, file) + '\n';
+    out += headOf(job, file) + '\n' + begunOf(job);
     out += job.runs.empty() ? coloured("  no run is known", Colour::dim, colours) + '\n' : tableOf(job.runs, colours);
   }
   return out;
@@ -148,14 +171,12 @@ std::string toJson(const JobView& job, const std::string& group, const std::stri
     schedule = jsonString(job.config->schedule);
     zone = jsonString(job.config->timeZone);
   }
-  std::string runs;
-  for (const RunView& run : job.runs) runs += (runs.empty() ? "" : ",") + jsonOf(run);
   return fmt::format(
-      R"({{"group":{},"job":{},"in_file":{},"schedule":{},"per_ms":{},"time_zone":{},"next_period":{},"runs":[{}],)"
-      R"("store":{}}})"
+      R"({{"group":{},"job":{},"in_file":{},"schedule":{},"per_ms":{},"time_zone":{},"next_period":{},"begun":{},)"
+      R"("runs":{},"store":{}}})"
       "\n",
       jsonString(group), jsonString(job.name), job.config ? "true" : "false", schedule, per, zone,
-      job.next ? '"' + periodText(*job.next) + '"' : "null", runs, jsonString(store));
+      job.next ? '"' + periodText(*job.next) + '"' : "null", listOf(job.begun), listOf(job.runs), jsonString(store));
 }
 
 }  // namespace tenure::cli

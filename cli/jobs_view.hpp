@@ -32,6 +32,7 @@ struct JobView {
   std::optional<JobConfig> config{};               ///< none: the group's file has no such job
   std::optional<std::chrono::sys_seconds> next{};  ///< the period after the present one; only with `config`
   std::string localNext{};                         ///< in the job's time zone, unless that is UTC
+  std::vector<PeriodSpan> begun{};                 ///< in the order of time
   std::vector<RunView> runs{};                     ///< the latest comes first
 };
 

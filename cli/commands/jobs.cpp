@@ -133,7 +133,7 @@ int forgetUnder(Lock& lock, const Wish& wish) {
   if (released == ReleaseResult::notHeld)
     return complain("the lease was lost before the change was written; give the command again"), exitLost;
   complain("it is not known whether " + wish.what() +
-           " is forgotten, because the store has not answered; see tenure jobs");
+           " is forgotten, because the store has not answered; see \"begun\" in tenure jobs --json");
   return exitUnknown;
 }
 

@@ -60,6 +60,7 @@ TEST(JobsView, ShowsTheRunsOfAJobWithTheLatestFirst) {
   const LeaseRecord record = recordOf(FencingToken{43});
   EXPECT_EQ(tableOf(ledgers("nightly"), {{.name = "nightly", .schedule = "0 3 * * *"}}, &record),
             "job nightly: 0 3 * * * (UTC), next 2026-11-24T03:00:00Z\n"
+            "  begun: 2026-11-21T00:00:00Z to 2026-11-23T00:00:00Z\n"
             "  PERIOD                STATE    EXIT  DURATION  ATTEMPT  HOST         TOKEN\n"
             "  2026-11-23T00:00:00Z  running                  1        three        43\n"
             "  2026-11-22T00:00:00Z  stopped        5ms       2        two          42\n"
@@ -87,7 +88,7 @@ TEST(JobsView, ARunWithABadEndIsShownOnce) {
   found.jobs.at("x") = JobRuns{history};
   const LeaseRecord record = recordOf(FencingToken{42});
   const std::string text = tableOf(found, {}, &record);
-  EXPECT_EQ(text.find("2026-11-22T"), text.rfind("2026-11-22T")) << text;
+  EXPECT_EQ(text.find("\n  2026-11-22T"), text.rfind("\n  2026-11-22T")) << text;
   EXPECT_EQ(text.find("running"), std::string::npos) << text;
 }
 
@@ -95,12 +96,36 @@ TEST(JobsView, JobsOfTheFileComeInItsOrderAndThenTheOthers) {
   const std::string text = tableOf(
       ledgers("old \n"),
       {{.name = "z", .per = 24h}, {.name = "a", .schedule = "0 3 * * *", .timeZone = "Europe/Berlin"}}, nullptr);
-  EXPECT_EQ(text.substr(0, text.find("  PERIOD")),
+  EXPECT_EQ(text.substr(0, text.find("  begun")),
             "job z: every 24h, next 2026-11-24T00:00:00Z\n"
             "  no run is known\n"
             "job a: 0 3 * * * (Europe/Berlin), next 2026-11-24T02:00:00Z (2026-11-24T03:00:00 Europe/Berlin)\n"
             "  no run is known\n"
             "job \"old \\n\": not in group.yaml\n");
+}
+
+TEST(JobsView, TheLatestBegunSpanIsNamedAndTheOthersCounted) {
+  const auto with = [](std::vector<PeriodSpan> spans) {
+    const JobsDocument found{.jobs = {{"x", JobRuns{JobHistory{std::move(spans), {}, {}}}}}};
+    const std::string head = "job x: not in group.yaml\n";
+    const std::string text = tableOf(found, {}, nullptr);
+    return text.substr(head.size(), text.find('\n', head.size()) - head.size());
+  };
+  EXPECT_EQ(with({}), "  no run is known");
+  EXPECT_EQ(with({{day(3), day(3)}}), "  begun: 2026-11-03T00:00:00Z");
+  EXPECT_EQ(with({{day(9), day(12)}, {day(3), day(3)}}),
+            "  begun: 2026-11-09T00:00:00Z to 2026-11-12T00:00:00Z, and 1 other span");
+  EXPECT_EQ(with({{day(3), day(3)}, {day(1), day(1)}, {day(9), day(9)}}),
+            "  begun: 2026-11-09T00:00:00Z, and 2 other spans");
+}
+
+TEST(JobsView, JsonListsTheBegunSpansInTheOrderOfTime) {
+  const JobsDocument found{.jobs = {{"x", JobRuns{JobHistory{{{day(9), day(12)}, {day(3), day(3)}}, {}, {}}}}}};
+  const std::string text = toJson(jobViewsOf(found, {}, nullptr, day(13)).front(), "g", "memory");
+  EXPECT_NE(text.find(R"("begun":[{"from":"2026-11-03T00:00:00Z","to":"2026-11-03T00:00:00Z"},)"
+                      R"({"from":"2026-11-09T00:00:00Z","to":"2026-11-12T00:00:00Z"}],"runs":[])"),
+            std::string::npos)
+      << text;
 }
 
 TEST(JobsView, ColoursTellGoodFromBad) {
@@ -119,11 +144,11 @@ TEST(JobsView, JsonHasStableKeys) {
   ASSERT_EQ(views.size(), 3U);
   EXPECT_EQ(toJson(views[0], "g", "memory"),
             R"({"group":"g","job":"a","in_file":true,"schedule":"0 3 * * *","per_ms":null,"time_zone":"Europe/Berlin",)"
-            R"("next_period":"2026-11-24T02:00:00Z","runs":[],"store":"memory"})"
+            R"("next_period":"2026-11-24T02:00:00Z","begun":[],"runs":[],"store":"memory"})"
             "\n");
   EXPECT_EQ(toJson(views[1], "g", "memory"),
             R"({"group":"g","job":"b","in_file":true,"schedule":null,"per_ms":86400000,"time_zone":null,)"
-            R"("next_period":"2026-11-24T00:00:00Z","runs":[],"store":"memory"})"
+            R"("next_period":"2026-11-24T00:00:00Z","begun":[],"runs":[],"store":"memory"})"
             "\n");
   const std::string runs =
       R"({"period":"2026-11-23T00:00:00Z","state":"running","exit_code":null,"duration_ms":null,"attempt":1,)"
@@ -134,7 +159,7 @@ TEST(JobsView, JsonHasStableKeys) {
       R"("began_at":"2026-11-21T00:00:02Z","holder":"one.example","fencing_token":41})";
   EXPECT_EQ(toJson(views[2], "g", "memory"),
             R"({"group":"g","job":"c","in_file":false,"schedule":null,"per_ms":null,"time_zone":null,)"
-            R"("next_period":null,"runs":[)" +
+            R"("next_period":null,"begun":[{"from":"2026-11-21T00:00:00Z","to":"2026-11-23T00:00:00Z"}],"runs":[)" +
                 runs + R"(],"store":"memory"})" + "\n");
 }
 
