@@ -275,10 +275,11 @@ lease for a moment, and changes the leader's record. So all work of the leader
 ends.
 
 The job runs again if PERIOD is its present one. An earlier period is run again
-only with missed: all, if none after it was begun.
+only with missed: all, if none after it was begun. If the group's file does not
+have the job, only a period that tenure jobs lists can be forgotten.
 
 Options:
-  PERIOD               as tenure jobs lists it, such as 2026-11-21T03:00:00Z
+  PERIOD               the instant at which it begins: 2026-11-21T03:00:00Z
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
   --job NAME           which job; needed if the record has runs of several
   --yes                do not ask; needed where there is no terminal
@@ -287,8 +288,8 @@ Options:
 
 Exit codes:
   0    forgotten
-  1    the period was not begun, or there is no such job; or the leader is of
-       another client, which cannot be asked
+  1    PERIOD is no period of the job, or was not begun, or there is no such job;
+       or the leader is of another client, which cannot be asked
   2    wrong arguments or configuration, or not confirmed
   81   the lease was lost before the change was written
   82   a run of this period goes on, or the group is paused

@@ -14,6 +14,7 @@
 #include "cli/lease_view.hpp"
 #include "cli/operator_lease.hpp"
 #include "cli/output.hpp"
+#include "cli/period_choice.hpp"
 #include "cli/period_text.hpp"
 #include "cli/store_calls.hpp"
 #include "commands.hpp"
@@ -181,6 +182,9 @@ int jobsForgetCommand(const JobsForgetArguments& arguments) {
   auto job = jobMeant(arguments.job, lease, found->ledgers);
   if (!job) return exitFailed;
   const Wish wish{lease, config->options.lease, *std::move(job), arguments.period};
+  const JobRuns& ledger = found->ledgers.jobs.at(wish.job);
+  if (const auto fault = faultOfChoice(wish.period, wish.job, ledger, *config, arguments.config); !fault.empty())
+    return complain(fault + ". Nothing was done"), exitFailed;
   if (const auto code = refusedNow(wish, *found)) return *code;
   std::cerr << consequencesOf(wish, *found);
   if (!arguments.yes && !agreed(wish)) return complain("nothing was done"), exitUsage;

@@ -194,6 +194,18 @@ class JobsTest : public GroupFixture {
     const std::size_t at = text.find(key);
     return at == std::string::npos ? "" : text.substr(at + key.size(), 20);
   }
+  [[nodiscard]] static std::string later(const std::string& period, std::chrono::seconds by) {
+    return cli::periodText(*cli::periodFrom(period) + by);
+  }
+  /// In the record of one job with one run.
+  void extendBegun(const std::string& period, std::chrono::seconds by) const {
+    const auto from = cli::periodFrom(period)->time_since_epoch();
+    const auto span = [&](std::chrono::seconds to) {
+      return "'[[" + std::to_string(from.count()) + ',' + std::to_string(to.count()) + "]]'";
+    };
+    sql("UPDATE tenure_lease SET data = CAST(replace(data, " + span(from) + ", " + span(from + by) + ") AS BLOB)");
+    ASSERT_TRUE(shows(R"("to":")" + later(period, by), milliseconds{0})) << json();
+  }
   [[nodiscard]] Finished forget(std::vector<std::string> options = {"--yes"}, const std::string& which = {}) const {
     options.insert(options.begin(), {"jobs", "forget", which.empty() ? period() : which, "--config", config()});
     return finish(options);
@@ -268,6 +280,33 @@ TEST_F(JobsTest, APeriodThatWasNotBegunIsNotForgotten) {
   const Finished unknown = forget({"--yes"}, "2001-01-01T00:00:00Z");
   EXPECT_EQ(unknown.code, cli::exitFailed);
   EXPECT_NE(unknown.errors.find("was not begun, so there is nothing to forget"), std::string::npos) << unknown.errors;
+}
+
+TEST_F(JobsTest, AnInstantThatIsNoPeriodIsRefusedWithItsNeighbours) {
+  configure("", "jobs:\n  nightly: { per: 10s }\n");
+  EXPECT_EQ(runToEnd(run({"--once", "--job", "nightly"}, {"true"}), as("once")).code, 0);
+  const std::string begun = period(), next = later(begun, std::chrono::seconds{10});
+  extendBegun(begun, std::chrono::seconds{10});
+  const std::string before = json(), beside = later(begun, std::chrono::seconds{5});
+  const Finished refused = forget({"--yes"}, beside);
+  EXPECT_EQ(refused.code, cli::exitFailed);
+  EXPECT_EQ(refused.errors, "tenure: " + beside + " is no period of job \"nightly\"; the one before it is " + begun +
+                                ", and the one after it is " + next + ". Nothing was done\n");
+  EXPECT_EQ(json().substr(json().find("begun")), before.substr(before.find("begun")));
+  EXPECT_EQ(forget({"--yes"}, next).code, cli::exitOk) << "a period that is not listed, but is one";
+}
+
+TEST_F(JobsTest, OfAJobThatIsNotInTheFileOnlyAListedPeriodIsForgotten) {
+  configure();
+  EXPECT_EQ(once("true", "tick").code, 0);
+  const std::string begun = period(), other = later(begun, std::chrono::hours{1});
+  extendBegun(begun, std::chrono::hours{1});
+  const Finished refused = forget({"--yes"}, other);
+  EXPECT_EQ(refused.code, cli::exitFailed);
+  EXPECT_EQ(refused.errors, "tenure: " + other + " cannot be forgotten: " + config() +
+                                " does not have job \"tick\", so only the periods that tenure jobs lists can: " +
+                                begun + ". Nothing was done\n");
+  EXPECT_EQ(forget().code, cli::exitOk);
 }
 
 TEST_F(JobsTest, ARunThatGoesOnIsNotForgotten) {
