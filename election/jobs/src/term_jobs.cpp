@@ -74,7 +74,7 @@ void TermJobs::look() {
     const std::lock_guard lock{mutex_};
     if (stopping_) return;
     for (Job& job : jobs_) wait = std::min(wait, step(job, wall, now, tasks));
-    if (std::all_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return !job.run; })) term_.reportProgress();
+    reportIfNoneWorks();
   }
   timer_ = scheduler->schedule(wait, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->look();
@@ -143,7 +143,9 @@ void TermJobs::begun(Job& job, const BeginRun& due, sys_seconds wall, const Docu
 void TermJobs::work(Job& job, const std::shared_ptr<Run>& run) {
   {
     const std::lock_guard lock{mutex_};
-    if (std::exchange(run->taken, true)) return;
+    if (run->taken) return;
+    reportIfNoneWorks();  // so that the work has all of the time before it must report
+    run->taken = true;
     run->worker = std::this_thread::get_id();
   }
   if (!term_.leads()) return end(job, run, RunOutcome::stopped, neverStarted);
@@ -162,6 +164,7 @@ void TermJobs::end(Job& job, const std::shared_ptr<Run>& run, RunOutcome outcome
     run->worker = {};
     run->outcome = outcome;
     job.asked = true;
+    reportIfNoneWorks();
   }
   writeEnd(job, run);
 }
@@ -190,6 +193,12 @@ void TermJobs::ready(Job& job) {
   }
   idle_.notify_all();
   lookSoon();
+}
+
+/// With the lock held. Work that goes on reports for itself; a run that waits, for a thread or for the store, cannot.
+void TermJobs::reportIfNoneWorks() const {
+  if (std::none_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.run && job.run->works(); }))
+    term_.reportProgress();
 }
 
 void TermJobs::noteTrouble(Job& job, const DocumentAnswer& answer, const std::string& what) {

@@ -57,6 +57,8 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
     bool taken{false};                       ///< its work has begun, or never will
     std::optional<RunOutcome> outcome{};     ///< its work has ended
     std::thread::id worker{};
+
+    [[nodiscard]] bool works() const { return taken && !outcome; }
   };
   /// A job is idle, or a run of it is asked for, or there is a run.
   struct Job {
@@ -82,6 +84,7 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
   void writeEnd(Job& job, const std::shared_ptr<Run>& run);
   void ended(Job& job, const DocumentAnswer& answer);
   void ready(Job& job);
+  void reportIfNoneWorks() const;
   void noteTrouble(Job& job, const DocumentAnswer& answer, const std::string& what);
   void log(LogLevel level, const Job& job, const std::string& line) const;
 

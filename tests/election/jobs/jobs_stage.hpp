@@ -83,6 +83,18 @@ class JobsStage : public Stage {
   std::atomic<std::chrono::nanoseconds> ahead_{std::chrono::nanoseconds{0}};
 };
 
+/// A store with a limit for data.
+class NarrowStore final : public ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& /*key*/, const std::string& data,
+                                             const std::map<std::string, std::string>& /*attributes*/) const override {
+    if (data.size() <= most) return {};
+    return {{"data", "is too long"}};
+  }
+  std::atomic<std::size_t> most{8};
+};
+
 [[nodiscard]] inline Schedule everyMinute() { return Schedule::every(std::chrono::minutes{1}).value(); }
 
 }  // namespace tenure::test

@@ -216,18 +216,6 @@ TEST_F(SingletonSchedulers, aRunThatNoThreadHasTakenEndsWithTheTerm) {
   stage_.drive<bool>([&] { return jobs.reset(), true; });
 }
 
-/// A store with a limit for data.
-class NarrowStore final : public ForwardingStore {
- public:
-  using ForwardingStore::ForwardingStore;
-  [[nodiscard]] OptionFaults faultsOfPayload(const LeaseKey& /*key*/, const std::string& data,
-                                             const std::map<std::string, std::string>& /*attributes*/) const override {
-    if (data.size() <= most) return {};
-    return {{"data", "is too long"}};
-  }
-  std::atomic<std::size_t> most{8};
-};
-
 TEST_F(SingletonSchedulers, aStoreThatRefusesTheLedgerRunsNoJobAndTheTermGoesOn) {
   const auto narrow = std::make_shared<NarrowStore>(stage_.memory);
   const auto a = stage_.copy("a", {works_.held()}, {}, narrow);

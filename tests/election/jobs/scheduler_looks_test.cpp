@@ -1,0 +1,88 @@
+// When the scheduler looks at its jobs, and what it does while none of them works.
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "jobs_stage.hpp"
+#include "lockcore/runtime/thread_pool.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::sys_seconds;
+
+/// Work runs on the thread of the test, when the stage says so.
+class SchedulerLooks : public testing::Test {
+ protected:
+  using Owned = std::unique_ptr<SingletonScheduler, JobsStage::Delete>;
+
+  [[nodiscard]] static ScheduledJob job(std::function<void(const JobRun&)> work, const JobPolicy& policy = {}) {
+    return {"job", everyMinute(), policy, Overlap::wait, std::move(work)};
+  }
+  /// With nothing due.
+  [[nodiscard]] static ScheduledJob idle() {
+    ScheduledJob out = job([](const JobRun&) { ADD_FAILURE() << "nothing is due"; }, {.missed = Missed::skip});
+    out.schedule = Schedule::every(24h).value();
+    return out;
+  }
+  [[nodiscard]] Owned started(const ScheduledJob& what, const Adjust& adjust,
+                              const std::shared_ptr<LeaseStore>& store) {
+    return started(what, adjust, store, stage_.runtime(), stage_.wallClock());
+  }
+  [[nodiscard]] Owned started(const ScheduledJob& what, const Adjust& adjust, const std::shared_ptr<LeaseStore>& store,
+                              Runtime where, WallClock wall) {
+    auto made = std::make_unique<SingletonScheduler>(stage_.group("a", store, adjust), std::vector{what},
+                                                     SingletonScheduler::Options{std::move(wall)}, std::move(where));
+    made->start();
+    return {made.release(), JobsStage::Delete{&stage_}};
+  }
+  [[nodiscard]] static Adjust progress(std::chrono::milliseconds timeout) {
+    return [timeout](GroupOptions& group) {
+      group.lease.heartbeat = std::min(1000ms, timeout);
+      group.lease.progressTimeout = timeout;
+    };
+  }
+  [[nodiscard]] bool lostProgress() const { return stage_.logged("no progress"); }
+
+  JobsStage stage_;
+};
+
+TEST_F(SchedulerLooks, aRunWhoseEndTheStoreRefusesNeedsNoProgress) {
+  const auto narrow = std::make_shared<NarrowStore>(stage_.memory);
+  narrow->most = 10'000;
+  const auto a = started(job([&](const JobRun&) { narrow->most = 8; }), progress(5s), narrow);
+  ASSERT_TRUE(stage_.until([&] { return !a->status().jobs[0].trouble.empty(); }));
+  stage_.advance(1min);
+  EXPECT_FALSE(lostProgress());
+  EXPECT_TRUE(a->status().elector.fencingToken);
+  narrow->most = 10'000;
+  ASSERT_TRUE(stage_.until([&] { return !stage_.recorded().past.empty(); }));
+}
+
+TEST_F(SchedulerLooks, aRunThatWaitsForAThreadNeedsNoProgress) {
+  std::mutex mutex;
+  std::vector<std::function<void()>> held;
+  int tasks = 0;
+  Runtime where = stage_.runtime();
+  where.executor = [&](std::function<void()> task) {
+    const std::lock_guard lock{mutex};
+    if (++tasks == 1 || tasks > 100) return ThreadPool::forCallbacks()->post(std::move(task));  // onElected
+    held.push_back(std::move(task));
+  };
+  std::atomic<bool> worked{false};
+  const auto a = started(job([&](const JobRun&) { worked = true; }), progress(5s), stage_.memory, std::move(where),
+                         stage_.wallClock());
+  ASSERT_TRUE(stage_.until([&] { return stage_.recorded().open.has_value(); }));
+  stage_.advance(1min);
+  EXPECT_FALSE(lostProgress());
+  const std::lock_guard lock{mutex};
+  tasks = 100;
+  for (auto& task : held) ThreadPool::forCallbacks()->post(std::move(task));
+  EXPECT_TRUE(eventually([&] { return worked.load(); }));
+}
+
+}  // namespace
+}  // namespace tenure::test
