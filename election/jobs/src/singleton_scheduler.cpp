@@ -63,16 +63,23 @@ class JobTerms {
 
 namespace {
 
+std::chrono::nanoseconds lookEvery(const LeaseOptions& lease) {
+  constexpr std::chrono::nanoseconds longest = std::chrono::seconds{1};
+  if (!lease.progressTimeout) return longest;
+  return std::min(longest, std::chrono::nanoseconds{*lease.progressTimeout} / 3);
+}
+
 std::shared_ptr<JobTerms> termsOf(const Group& group, std::vector<ScheduledJob> jobs, WallClock wallClock,
                                   const Runtime& runtime) {
   if (OptionFaults faults = faultsOf(group, jobs); !faults.empty()) throw_exception_from_error(faults, {});
   const auto parts =
       CandidateContext::make(group.store(), runtime.scheduler, group.logger(), {}, runtime.executor, group.name());
-  return std::make_shared<JobTerms>(
-      JobsContext{std::move(jobs), orSystemClock(std::move(wallClock)),
-                  std::make_shared<SchedulerLink>(runtime.scheduler), parts->clock, parts->executor, parts->stopTokens,
-                  [logger = group.logger(), prefix = toString(group.key()) + ": "](
-                      LogLevel level, const std::string& line) { logger.log(level, prefix + line); }});
+  return std::make_shared<JobTerms>(JobsContext{
+      std::move(jobs), orSystemClock(std::move(wallClock)), std::make_shared<SchedulerLink>(runtime.scheduler),
+      parts->clock, lookEvery(group.options().lease), parts->executor, parts->stopTokens,
+      [logger = group.logger(), prefix = toString(group.key()) + ": "](LogLevel level, const std::string& line) {
+        logger.log(level, prefix + line);
+      }});
 }
 
 Listener listenerOf(const std::shared_ptr<JobTerms>& terms) {

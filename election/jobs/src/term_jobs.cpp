@@ -15,8 +15,6 @@ using std::chrono::sys_seconds;
 
 namespace {
 
-/// Wall clocks may be set, so nothing waits for one longer than this.
-constexpr nanoseconds longestWait = seconds{1};
 /// After a write that the store refused, which it does for what is too long. Nothing changes soon then.
 constexpr nanoseconds pauseAfterRefusal = seconds{10};
 
@@ -68,7 +66,7 @@ void TermJobs::look() {
   scheduler->cancel(std::exchange(timer_, 0));
   const sys_seconds wall = context_->wallClock();
   const Instant now = context_->clock->now();
-  nanoseconds wait = longestWait;
+  nanoseconds wait = context_->lookEvery;
   std::vector<Task> tasks;
   {
     const std::lock_guard lock{mutex_};
@@ -84,13 +82,13 @@ void TermJobs::look() {
 
 /// With the lock held. Returns how long nothing need be done; `tasks` are run without the lock.
 nanoseconds TermJobs::step(Job& job, sys_seconds wall, const Instant& now, std::vector<Task>& tasks) {
-  if (!job.ledger || job.asked) return longestWait;
-  if (!job.trouble.empty() && elapsedForChallenger(job.refusedAt, now) < pauseAfterRefusal) return longestWait;
+  if (!job.ledger || job.asked) return context_->lookEvery;
+  if (!job.trouble.empty() && elapsedForChallenger(job.refusedAt, now) < pauseAfterRefusal) return context_->lookEvery;
   if (job.run) return stepOfRun(job, wall, tasks);
   const JobDecision decision = job.ledger->decide(wall, now);
   if (const auto* later = std::get_if<WaitUntil>(&decision)) return later->time - wall;
   const auto* due = std::get_if<BeginRun>(&decision);
-  if (due == nullptr) return longestWait;
+  if (due == nullptr) return context_->lookEvery;
   if (due->pause.count() > 0) return due->pause;
   job.asked = true;
   tasks.emplace_back([this, &job, run = *due, wall] {
@@ -98,7 +96,7 @@ nanoseconds TermJobs::step(Job& job, sys_seconds wall, const Instant& now, std::
       self->begun(job, run, wall, answer);
     });
   });
-  return longestWait;
+  return context_->lookEvery;
 }
 
 nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, std::vector<Task>& tasks) {
@@ -106,9 +104,9 @@ nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, std::vector<Task>& t
   if (run->outcome) {  // the store refused its end
     job.asked = true;
     tasks.emplace_back([this, &job, run] { writeEnd(job, run); });
-    return longestWait;
+    return context_->lookEvery;
   }
-  if (job.what.overlap == Overlap::wait || run->stop.stop_requested()) return longestWait;
+  if (job.what.overlap == Overlap::wait || run->stop.stop_requested()) return context_->lookEvery;
   const sys_seconds current = job.what.schedule.latestAt(wall);
   // A period that was begun before the clock was put back replaces nothing.
   if (current <= run->periodOfClock || job.ledger->contains(current)) return job.what.schedule.after(wall) - wall;
@@ -116,7 +114,7 @@ nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, std::vector<Task>& t
     log(LogLevel::info, job, nameOf(run->given) + " is told to stop, because the next one is due");
     context_->stopTokens->post([stop = run->stop]() mutable { stop.request_stop(); });
   });
-  return longestWait;
+  return context_->lookEvery;
 }
 
 void TermJobs::begun(Job& job, const BeginRun& due, sys_seconds wall, const DocumentAnswer& answer) {

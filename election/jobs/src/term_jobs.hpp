@@ -27,6 +27,8 @@ struct JobsContext {
   WallClock wallClock;
   std::shared_ptr<SchedulerLink> link;
   std::shared_ptr<const Clock> clock;
+  /// Wall clocks may be set, so nothing waits for one longer than this; and the term needs reports of progress.
+  std::chrono::nanoseconds lookEvery;
   Executor executor;                       ///< never throws
   std::shared_ptr<ThreadPool> stopTokens;  ///< for the users' callbacks of stop tokens, which may block
   std::function<void(LogLevel, const std::string&)> log;

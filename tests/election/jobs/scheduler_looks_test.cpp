@@ -84,5 +84,15 @@ TEST_F(SchedulerLooks, aRunThatWaitsForAThreadNeedsNoProgress) {
   EXPECT_TRUE(eventually([&] { return worked.load(); }));
 }
 
+TEST_F(SchedulerLooks, aShortProgressTimeoutIsKept) {
+  for (const auto timeout : {100ms, 500ms, 1000ms}) {
+    SCOPED_TRACE(timeout.count());
+    const auto a = started(idle(), progress(timeout), stage_.memory);
+    ASSERT_TRUE(stage_.until([&] { return a->status().elector.fencingToken.has_value(); }));
+    stage_.advance(20s);
+    EXPECT_FALSE(lostProgress());
+  }
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -49,8 +49,9 @@ struct SchedulerStatus {
 /// if that takes longer than lease.drain_timeout, it expires. Runs that go on after that, or on a copy that is frozen,
 /// count as lost; the fence must refuse what they still do.
 ///
-/// Periods are found by looking at the wall clock at least every second, so one that is set is noticed. It needs no
-/// thread of its own: it looks on the Runtime's scheduler, and works on its executor.
+/// Periods are found by looking at the wall clock at least every second (with lease.progressTimeout, at least each
+/// third of it), so one that is set is noticed, and a run begins within a second of its time. It needs no thread of its
+/// own: it looks on the Runtime's scheduler, and works on its executor.
 ///
 /// Threads: every method may be called from any thread. In a forked child it does nothing, as LeaderElector.
 class SingletonScheduler {
