@@ -108,8 +108,9 @@ nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, std::vector<Task>& t
   }
   if (job.what.overlap == Overlap::wait || run->stop.stop_requested()) return context_->lookEvery;
   const sys_seconds current = job.what.schedule.latestAt(wall);
-  // A period that was begun before the clock was put back replaces nothing.
+  // A period that was begun before the clock was put back replaces nothing, and neither does one that is skipped.
   if (current <= run->periodOfClock || job.ledger->contains(current)) return job.what.schedule.after(wall) - wall;
+  if (job.what.policy.missed == Missed::skip && wall - current > job.what.policy.lateBy) return context_->lookEvery;
   tasks.emplace_back([this, &job, run] {
     log(LogLevel::info, job, nameOf(run->given) + " is told to stop, because the next one is due");
     context_->stopTokens->post([stop = run->stop]() mutable { stop.request_stop(); });

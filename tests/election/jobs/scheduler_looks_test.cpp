@@ -94,5 +94,20 @@ TEST_F(SchedulerLooks, aShortProgressTimeoutIsKept) {
   }
 }
 
+TEST_F(SchedulerLooks, aPeriodThatWouldBeSkippedReplacesNoRun) {
+  ScheduledJob replaced =
+      job([](const JobRun& run) { EXPECT_TRUE(eventually([&] { return run.stop.stop_requested(); })); },
+          {.missed = Missed::skip, .lateBy = 10s});
+  replaced.overlap = Overlap::replace;
+  const auto a = stage_.copy("a", {replaced});
+  ASSERT_TRUE(stage_.until([&] { return a->status().jobs[0].running.has_value(); }));
+  stage_.setWallAhead(90s);
+  stage_.advance(5s);
+  EXPECT_FALSE(stage_.logged("is told to stop"));
+  stage_.setWallAhead(110s);
+  ASSERT_TRUE(stage_.until([&] { return stage_.logged("is told to stop"); }));
+  ASSERT_TRUE(stage_.until([&] { return stage_.recorded().past.size() == 1; }));
+}
+
 }  // namespace
 }  // namespace tenure::test
