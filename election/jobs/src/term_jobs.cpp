@@ -63,7 +63,7 @@ void TermJobs::lookSoon() {
 void TermJobs::look() {
   const auto scheduler = context_->link->scheduler();
   if (!scheduler) return;
-  scheduler->cancel(std::exchange(timer_, 0));
+  if (timer_) scheduler->cancel(*std::exchange(timer_, std::nullopt));
   const sys_seconds wall = context_->wallClock();
   const Instant now = context_->clock->now();
   nanoseconds wait = context_->lookEvery;
@@ -75,7 +75,10 @@ void TermJobs::look() {
     reportIfNoneWorks();
   }
   timer_ = scheduler->schedule(wait, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->look();
+    const auto self = weak.lock();
+    if (!self) return;
+    self->timer_.reset();
+    self->look();
   });
   for (const Task& task : tasks) task();
 }

@@ -92,7 +92,7 @@ class TermJobs : public std::enable_shared_from_this<TermJobs> {
 
   const std::shared_ptr<const JobsContext> context_;
   const Leadership term_;
-  Scheduler::TimerId timer_{0};  ///< on the scheduler
+  std::optional<Scheduler::TimerId> timer_{};  ///< on the scheduler; empty once it has fired
 
   mutable std::mutex mutex_;  ///< guards what follows
   std::condition_variable idle_{};

@@ -109,5 +109,47 @@ TEST_F(SchedulerLooks, aPeriodThatWouldBeSkippedReplacesNoRun) {
   ASSERT_TRUE(stage_.until([&] { return stage_.recorded().past.size() == 1; }));
 }
 
+/// Its first timer is 0, and it notes who cancels one that it does not have.
+class ZeroScheduler final : public Scheduler {
+ public:
+  explicit ZeroScheduler(std::shared_ptr<ManualScheduler> real) : real_{std::move(real)} {}
+  [[nodiscard]] std::shared_ptr<const Clock> clock() const override { return real_->clock(); }
+  [[nodiscard]] Instant now() const noexcept override { return real_->now(); }
+  void post(Task task) override { real_->post(std::move(task)); }
+  TimerId schedule(std::chrono::nanoseconds delay, Task task) override {
+    const TimerId id = next_++;
+    const TimerId real = real_->schedule(delay, [this, id, task = std::move(task)] {
+      pending_.erase(id);
+      task();
+    });
+    pending_.emplace(id, real);
+    return id;
+  }
+  void cancel(TimerId id) noexcept override {
+    const auto found = pending_.find(id);
+    if (found == pending_.end()) return void(++strays_);
+    real_->cancel(found->second);
+    pending_.erase(found);
+  }
+  [[nodiscard]] bool isCurrent() const noexcept override { return real_->isCurrent(); }
+  [[nodiscard]] int strays() const { return strays_; }
+
+ private:
+  const std::shared_ptr<ManualScheduler> real_;
+  TimerId next_{0};
+  std::map<TimerId, TimerId> pending_{};
+  std::atomic<int> strays_{0};
+};
+
+TEST_F(SchedulerLooks, noTimerIsCancelledThatIsNotThere) {
+  const auto zero = std::make_shared<ZeroScheduler>(stage_.clock);
+  Runtime where = stage_.runtime();
+  where.scheduler = zero;
+  const auto a = started(idle(), {}, stage_.memory, std::move(where), stage_.wallClock());
+  ASSERT_TRUE(stage_.until([&] { return a->status().elector.fencingToken.has_value(); }));
+  stage_.advance(10s);
+  EXPECT_EQ(zero->strays(), 0);
+}
+
 }  // namespace
 }  // namespace tenure::test
