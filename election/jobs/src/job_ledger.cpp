@@ -19,11 +19,9 @@ namespace {
 /// Wall clocks may be set, so nothing waits for one longer than this.
 constexpr nanoseconds longestWait = std::chrono::seconds{1};
 
-nanoseconds waitFor(const JobDecision& decision, std::chrono::sys_seconds wall) {
+nanoseconds waitFor(const JobDecision& decision) {
   if (const auto* run = std::get_if<BeginRun>(&decision)) return std::min<nanoseconds>(run->pause, longestWait);
-  if (const auto* later = std::get_if<WaitUntil>(&decision))
-    return std::min<nanoseconds>(later->time - wall, longestWait);
-  return longestWait;
+  return longestWait;  // whole seconds: no period begins sooner
 }
 
 /// Waits until the term's work is told to stop, for at most so long.
@@ -46,7 +44,7 @@ class JobLedger::Impl {
       const auto* due = std::get_if<BeginRun>(&decision);
       if (due != nullptr && due->pause.count() == 0) return begin(*due, wall);
       if (!waits || std::holds_alternative<RunIsOpen>(decision)) break;
-      pauseUnderTerm(term(), waitFor(decision, wall));
+      pauseUnderTerm(term(), waitFor(decision));
     }
     return std::optional<JobRun>{};
   }

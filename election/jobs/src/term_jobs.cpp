@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "clock_range.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/user_code.hpp"
 #include "wall_clock.hpp"
@@ -64,7 +65,7 @@ void TermJobs::look() {
   const auto scheduler = context_->link->scheduler();
   if (!scheduler) return;
   if (timer_) scheduler->cancel(*std::exchange(timer_, std::nullopt));
-  const sys_seconds wall = context_->wallClock();
+  const sys_seconds wall = withinRange(context_->wallClock());
   const Instant now = context_->clock->now();
   nanoseconds wait = context_->lookEvery;
   std::vector<Task> tasks;
@@ -89,9 +90,8 @@ nanoseconds TermJobs::step(Job& job, sys_seconds wall, const Instant& now, std::
   if (!job.trouble.empty() && elapsedForChallenger(job.refusedAt, now) < pauseAfterRefusal) return context_->lookEvery;
   if (job.run) return stepOfRun(job, wall, tasks);
   const JobDecision decision = job.ledger->decide(wall, now);
-  if (const auto* later = std::get_if<WaitUntil>(&decision)) return later->time - wall;
   const auto* due = std::get_if<BeginRun>(&decision);
-  if (due == nullptr) return context_->lookEvery;
+  if (due == nullptr) return context_->lookEvery;  // whole seconds: no period begins sooner than the next look
   if (due->pause.count() > 0) return due->pause;
   job.asked = true;
   tasks.emplace_back([this, &job, run = *due, wall] {
@@ -112,7 +112,7 @@ nanoseconds TermJobs::stepOfRun(Job& job, sys_seconds wall, std::vector<Task>& t
   if (job.what.overlap == Overlap::wait || run->stop.stop_requested()) return context_->lookEvery;
   const sys_seconds current = job.what.schedule.latestAt(wall);
   // A period that was begun before the clock was put back replaces nothing, and neither does one that is skipped.
-  if (current <= run->periodOfClock || job.ledger->contains(current)) return job.what.schedule.after(wall) - wall;
+  if (current <= run->periodOfClock || job.ledger->contains(current)) return context_->lookEvery;
   if (job.what.policy.missed == Missed::skip && wall - current > job.what.policy.lateBy) return context_->lookEvery;
   tasks.emplace_back([this, &job, run] {
     log(LogLevel::info, job, nameOf(run->given) + " is told to stop, because the next one is due");

@@ -151,5 +151,41 @@ TEST_F(SchedulerLooks, noTimerIsCancelledThatIsNotThere) {
   EXPECT_EQ(zero->strays(), 0);
 }
 
+class FarWallClocks : public SchedulerLooks, public testing::WithParamInterface<sys_seconds> {};
+INSTANTIATE_TEST_SUITE_P(All, FarWallClocks,
+                         testing::Values(sys_seconds::min(), sys_seconds{std::chrono::years{-100}},
+                                         sys_seconds{std::chrono::years{9000}}, sys_seconds::max()));
+
+TEST_P(FarWallClocks, causeNoHaste) {
+  int looks = 0, runs = 0;
+  const auto a = started(job([&](const JobRun&) { ++runs; }), {}, stage_.memory, stage_.runtime(),
+                         [&] { return ++looks, GetParam(); });
+  ASSERT_TRUE(stage_.until([&] { return stage_.recorded().past.size() == 1; }));
+  looks = 0;
+  stage_.advance(10s);
+  EXPECT_LE(looks, 15);
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_P(FarWallClocks, causeNoHasteForALedgerByHand) {
+  std::atomic<int> looks{0};
+  std::atomic<bool> ended{false};
+  Listener listener;
+  listener.onElected = [&](const Leadership& term) {
+    auto ledger = JobLedger::open(term, "job", everyMinute(), {}, [&] { return ++looks, GetParam(); }).value();
+    EXPECT_TRUE(ledger.next().value());
+    EXPECT_TRUE(ledger.end(RunOutcome::succeeded).has_value());
+    looks = 0;
+    ended = true;
+    EXPECT_FALSE(ledger.next().value()) << "the term is over";
+  };
+  const Candidate a = stage_.threaded("a", std::move(listener));
+  a->start();
+  ASSERT_TRUE(stage_.until([&] { return ended.load(); }));
+  std::this_thread::sleep_for(200ms);
+  EXPECT_LE(looks, 2);
+  EXPECT_EQ(stage_.stop(a, 1ms), ReleaseResult::released);
+}
+
 }  // namespace
 }  // namespace tenure::test
