@@ -59,6 +59,7 @@ TEST_F(SchedulerLooks, aRunWhoseEndTheStoreRefusesNeedsNoProgress) {
   EXPECT_FALSE(lostProgress());
   EXPECT_TRUE(a->status().elector.fencingToken);
   narrow->most = 10'000;
+  stage_.advance(10s);
   ASSERT_TRUE(stage_.until([&] { return !stage_.recorded().past.empty(); }));
 }
 
