@@ -119,7 +119,7 @@ bool agreed(const Wish& wish) {
   return std::getline(std::cin, answer) && answer == wish.job;
 }
 
-/// With the lease held. The change and the release are one write, which only the holder of this term gets through.
+/// With the lease held. The change is a renewal, because a release would go on without data that the store refuses.
 int forgetUnder(Lock& lock, const Wish& wish) {
   StoreResult<JobsDocument> ledgers = jobsIn(lock.data());
   if (!ledgers) return tellTrouble(wish.lease, ledgers.error());
@@ -129,13 +129,15 @@ int forgetUnder(Lock& lock, const Wish& wish) {
   if (const auto code = refusal(answer, wish)) return *code;
   StoreResult<std::string> document = withJobs(lock.data(), *ledgers);
   if (!document) return tellTrouble(wish.lease, document.error());
-  const ReleaseResult released = lock.release({.data = *std::move(document)});
-  if (released == ReleaseResult::released) return say(wish.what() + " is forgotten\n") ? exitOk : exitFailed;
-  if (released == ReleaseResult::notHeld)
-    return complain("the lease was lost before the change was written; give the command again"), exitLost;
-  complain("it is not known whether " + wish.what() +
-           " is forgotten, because the store has not answered; see \"begun\" in tenure jobs --json");
-  return exitUnknown;
+  const LockResult<void> written = lock.renew({.data = *std::move(document)});
+  static_cast<void>(lock.release());  // if it does not arrive, the lease ends by itself
+  if (written) return say(wish.what() + " is forgotten\n") ? exitOk : exitFailed;
+  const LockError error = written.error();
+  const bool unknown = error.code == LockErrc::unknown || error.code == LockErrc::timeout;
+  complain((unknown ? "it is not known whether " + wish.what() + " is forgotten; see \"begun\" in tenure jobs --json: "
+                    : wish.what() + " is not forgotten: ") +
+           error.message);
+  return unknown ? exitUnknown : exitCodeOf(error);
 }
 
 int forget(const Wish& wish, std::chrono::milliseconds wait) {
