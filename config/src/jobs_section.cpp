@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "election/jobs/src/job_faults.hpp"
 #include "election/jobs/src/job_ranges.hpp"
 #include "election/jobs/src/jobs_document.hpp"
 
@@ -153,6 +154,7 @@ OptionFaults faultsOfJobs(const GroupConfig& config) {
     faults.push_back({"store.deleteOnRelease",
                       "cannot be true in a group with jobs; the note of which runs were begun is in the item that a "
                       "release would delete"});
+  for (OptionFault& fault : faultsOfCount(config.jobs.size())) faults.push_back(std::move(fault));
   std::set<std::string_view> names;
   for (const JobConfig& job : config.jobs) {
     if (!names.insert(job.name).second) faults.push_back({pathOfJob(job.name), "is given twice"});

@@ -1,6 +1,7 @@
 // What is wrong with a job as a user describes it.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include <tenure/election/jobs/job_policy.hpp>
@@ -16,6 +17,13 @@ namespace tenure {
   if (auto fault = faultOfJobName(name)) faults.insert(faults.begin(), {"name", *std::move(fault)});
   for (OptionFault& fault : faults) fault.field = before + fault.field;
   return faults;
+}
+
+/// Field: "jobs".
+[[nodiscard]] inline OptionFaults faultsOfCount(std::size_t jobs) {
+  if (jobs <= mostJobs) return {};
+  return {{"jobs", "there are " + std::to_string(jobs) + ", and a group has at most " + std::to_string(mostJobs) +
+                       "; divide them among several groups"}};
 }
 
 }  // namespace tenure

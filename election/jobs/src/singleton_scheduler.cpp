@@ -19,6 +19,7 @@ OptionFaults faultsOf(const Group& group, const std::vector<ScheduledJob>& jobs)
   if (!group.options().shards.shardNames().empty())
     faults.push_back({"shards", "group " + group.name() + " has shards; give the jobs a group with one lease"});
   if (jobs.empty()) faults.push_back({"jobs", "there is none; give at least one"});
+  for (OptionFault& fault : faultsOfCount(jobs.size())) faults.push_back(std::move(fault));
   std::set<std::string> names;
   for (const ScheduledJob& job : jobs) {
     const std::string field = "jobs." + job.name + ".";

@@ -22,6 +22,14 @@ milliseconds leftOf(milliseconds pause, const Instant& from, const Instant& now)
   return std::max(milliseconds{0}, std::chrono::ceil<milliseconds>(pause - elapsedForChallenger(from, now)));
 }
 
+/// Why no ledger of another job may be added, if so.
+std::optional<std::string> faultOfAnother(const JobsDocument& document) {
+  if (document.jobs.size() < mostJobs) return std::nullopt;
+  return "the lease's record has the ledgers of " + std::to_string(document.jobs.size()) +
+         " jobs already, and more would slow the lease down; give this job a group of its own (tenure jobs lists those "
+         "that are there)";
+}
+
 }  // namespace
 
 StoreResult<std::shared_ptr<TermLedger>> TermLedger::open(const Leadership& term, Job job, const Instant& now) {
@@ -79,8 +87,10 @@ void TermLedger::write(Step step, Then then, DocumentWrites::Done done) {
   auto change = [step = std::move(step), name = job_.name, written](const std::string& document) {
     StoreResult<JobsDocument> jobs = jobsIn(document);
     if (!jobs) return StoreResult<std::string>{jobs.error()};
+    auto why = jobs->jobs.count(name) == 0 ? faultOfAnother(*jobs) : std::nullopt;
     JobRuns& runs = jobs->jobs[name];
-    if (auto why = step(runs)) return StoreResult<std::string>{StoreError{ErrorClass::transient, *std::move(why)}};
+    if (!why) why = step(runs);
+    if (why) return StoreResult<std::string>{StoreError{ErrorClass::transient, *std::move(why)}};
     *written = runs;
     return withJobs(document, *jobs);
   };

@@ -38,7 +38,7 @@ class TermLedger : public std::enable_shared_from_this<TermLedger> {
   [[nodiscard]] JobDecision decide(std::chrono::sys_seconds wall, const Instant& now) const;
 
   /// Writes into the record that this run was begun. It may start once `done(recorded)` came and the term leads then.
-  /// Refused: as if it had never been asked for.
+  /// Refused: as if it had never been asked for; so is a job that would be one more than mostJobs in the record.
   void begin(const BeginRun& run, std::chrono::sys_seconds wall, DocumentWrites::Done done);
 
   /// Writes how it ended; `outcome` is not `lost`. Wait for the answer before the work of the term is said to have

@@ -93,6 +93,8 @@ using WallClock = std::function<std::chrono::sys_seconds()>;
 /// that: whoever deletes the record, or takes the lease with a library that erases its data (AWS's Java client), makes
 /// every period one that was not begun.
 ///
+/// The record has the ledgers of mostJobs jobs at most, whoever ran them: also of those that nobody runs any more.
+///
 /// Its calls block, so none may be made on the scheduler. One thread at a time may use it. It is for a LeaderElector;
 /// in a sharded group, whose records have other data, no run begins.
 class JobLedger {

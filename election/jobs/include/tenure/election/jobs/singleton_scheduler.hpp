@@ -60,8 +60,8 @@ class SingletonScheduler {
     WallClock wallClock{};  ///< empty: the system's
   };
 
-  /// Does nothing before start(). Throws std::invalid_argument with all faults: a group with shards, no job, a job
-  /// without work, two of one name, faults of names and policies.
+  /// Does nothing before start(). Throws std::invalid_argument with all faults: a group with shards, no job, more
+  /// than mostJobs (which says why), a job without work, two of one name, faults of names and policies.
   SingletonScheduler(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime = {});
   SingletonScheduler(Group group, std::vector<ScheduledJob> jobs);
 

@@ -1,0 +1,64 @@
+// Jobs that are refused: too many of them, what does not go together, and what the store does not take.
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "election/jobs/src/term_ledger.hpp"
+#include "jobs_stage.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class JobRefusals : public testing::Test {
+ protected:
+  [[nodiscard]] static ScheduledJob named(const std::string& name, const JobPolicy& policy = {}) {
+    return {name, everyMinute(), policy, Overlap::wait, [](const JobRun&) {}};
+  }
+  /// Empty if the jobs are accepted.
+  [[nodiscard]] std::string faultsOf(const std::vector<ScheduledJob>& jobs) {
+    try {
+      const SingletonScheduler made{stage_.group("a", stage_.memory), jobs, {}, stage_.runtime()};
+    } catch (const std::invalid_argument& faults) {
+      return faults.what();
+    }
+    return {};
+  }
+
+  JobsStage stage_;
+};
+
+TEST_F(JobRefusals, aSchedulerHasAtMostSoManyJobs) {
+  std::vector<ScheduledJob> jobs;
+  while (jobs.size() < mostJobs) jobs.push_back(named(std::to_string(jobs.size())));
+  EXPECT_EQ(faultsOf(jobs), "");
+  jobs.push_back(named("another"));
+  EXPECT_EQ(faultsOf(jobs), "jobs: there are 65, and a group has at most 64; divide them among several groups");
+}
+
+TEST_F(JobRefusals, aRecordHasAtMostSoManyJobs) {
+  JobsDocument document;
+  while (document.jobs.size() < mostJobs) document.jobs.emplace(std::to_string(document.jobs.size()), JobRuns{});
+  stage_.put(withJobs(R"({"tenure":1})", document).value());
+  const Candidate a = stage_.leader("a");
+  std::vector<DocumentAnswer> answers;
+  for (const std::string& name : {std::string{"another"}, std::string{"7"}}) {
+    const TermLedger::Job job{name, everyMinute(), JobPolicy{}};
+    const auto ledger = TermLedger::open(a.record->term(), job, stage_.clock->now()).value();
+    const auto due = std::get<BeginRun>(ledger->decide(stage_.wall(), stage_.clock->now()));
+    ledger->begin(due, stage_.wall(), [&](const DocumentAnswer& answer) { answers.push_back(answer); });
+    stage_.settle();
+  }
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_EQ(answers[0].kind, DocumentAnswer::Kind::refused);
+  EXPECT_EQ(
+      answers[0].why,
+      "the lease's record has the ledgers of 64 jobs already, and more would slow the lease down; give this job a "
+      "group of its own (tenure jobs lists those that are there)");
+  EXPECT_EQ(answers[1].kind, DocumentAnswer::Kind::recorded) << answers[1].why;
+  EXPECT_TRUE(stage_.recorded("7").open);
+}
+
+}  // namespace
+}  // namespace tenure::test
