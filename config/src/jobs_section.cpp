@@ -121,6 +121,7 @@ OptionFaults faultsOfJob(const JobConfig& job) {
   };
   if (const auto schedule = scheduleOf(job); !schedule) add(schedule.error());
   add(faultsOf(job.policy));
+  add(faultsOfOverlap(job.overlap, job.policy));
   return faults;
 }
 

@@ -19,6 +19,14 @@ namespace tenure {
   return faults;
 }
 
+/// Field: "overlap".
+[[nodiscard]] inline OptionFaults faultsOfOverlap(Overlap overlap, const JobPolicy& policy) {
+  if (overlap != Overlap::replace || policy.missed != Missed::all) return {};
+  return {{"overlap",
+           "cannot be replace together with missed all, because a run that makes up for a missed period would be "
+           "stopped at once; give overlap wait, or missed once"}};
+}
+
 /// Field: "jobs".
 [[nodiscard]] inline OptionFaults faultsOfCount(std::size_t jobs) {
   if (jobs <= mostJobs) return {};

@@ -24,6 +24,8 @@ OptionFaults faultsOf(const Group& group, const std::vector<ScheduledJob>& jobs)
   for (const ScheduledJob& job : jobs) {
     const std::string field = "jobs." + job.name + ".";
     for (OptionFault& fault : faultsOfJob(job.name, job.policy, field)) faults.push_back(std::move(fault));
+    for (const OptionFault& fault : faultsOfOverlap(job.overlap, job.policy))
+      faults.push_back({field + fault.field, fault.message});
     if (!job.work) faults.push_back({field + "work", "is missing; give a function"});
     if (!names.insert(job.name).second) faults.push_back({field + "name", "is the name of two jobs"});
   }

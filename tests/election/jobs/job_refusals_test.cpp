@@ -60,5 +60,14 @@ TEST_F(JobRefusals, aRecordHasAtMostSoManyJobs) {
   EXPECT_TRUE(stage_.recorded("7").open);
 }
 
+TEST_F(JobRefusals, runsThatWouldStopEachOther) {
+  ScheduledJob job = named("job", {.missed = Missed::all});
+  EXPECT_EQ(faultsOf({job}), "");
+  job.overlap = Overlap::replace;
+  EXPECT_EQ(faultsOf({job}),
+            "jobs.job.overlap: cannot be replace together with missed all, because a run that makes up for a missed "
+            "period would be stopped at once; give overlap wait, or missed once");
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -27,8 +27,10 @@ enum class Missed {
 
 /// What happens if a run still goes on when the next period begins. No job runs twice at a time.
 enum class Overlap {
-  wait,     ///< the next period waits for its end, and then begins if JobPolicy::missed says so
-  replace,  ///< the stop token of the run fires; the next period begins once it has ended
+  wait,  ///< the next period waits for its end, and then begins if JobPolicy::missed says so
+  /// The stop token of the run fires if the next period could begin now; that begins once the run has ended. Not
+  /// together with Missed::all, where each run that makes up for a missed period would be stopped at once.
+  replace,
 };
 
 struct JobPolicy {

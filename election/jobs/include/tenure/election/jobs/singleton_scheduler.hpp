@@ -61,7 +61,8 @@ class SingletonScheduler {
   };
 
   /// Does nothing before start(). Throws std::invalid_argument with all faults: a group with shards, no job, more
-  /// than mostJobs (which says why), a job without work, two of one name, faults of names and policies.
+  /// than mostJobs (which says why), a job without work, two of one name, faults of names and policies,
+  /// Overlap::replace together with Missed::all.
   SingletonScheduler(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime = {});
   SingletonScheduler(Group group, std::vector<ScheduledJob> jobs);
 
