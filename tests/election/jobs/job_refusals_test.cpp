@@ -69,5 +69,51 @@ TEST_F(JobRefusals, runsThatWouldStopEachOther) {
             "period would be stopped at once; give overlap wait, or missed once");
 }
 
+/// The loop of JobLedger's contract.
+TEST_F(JobRefusals, aLoopByHandGoesOnAfterARefusal) {
+  const auto narrow = std::make_shared<NarrowStore>(stage_.memory);
+  std::atomic<int> refusals{0};
+  const auto logAndPause = [&](const StoreError& refusal) {
+    EXPECT_NE(refusal.message.find("is too long"), std::string::npos) << refusal.message;
+    ++refusals;
+    std::this_thread::sleep_for(1ms);
+  };
+  const auto backUp = [&](const JobRun&) {
+    narrow->most = 8;
+    refusals = 0;
+    return RunOutcome::succeeded;
+  };
+  Listener listener;
+  listener.onElected = [&](const Leadership& term) {
+    auto ledger = JobLedger::open(term, "job", everyMinute(), {}, stage_.wallClock());
+    if (!ledger) return;
+    while (term.leads()) {
+      const auto run = ledger->next();
+      if (!run) {
+        logAndPause(run.error());
+        continue;
+      }
+      if (!*run) break;
+      const RunOutcome outcome = backUp(**run);
+      auto noted = ledger->end(outcome);
+      for (; !noted && term.leads(); noted = ledger->end(outcome)) logAndPause(noted.error());
+    }
+  };
+  Runtime where = stage_.runtime();
+  where.executor = {};
+  const std::unique_ptr<LeaderElector, PumpedDelete> a{
+      new LeaderElector{stage_.group("a", narrow), std::move(listener), std::move(where)}, PumpedDelete{&stage_}};
+  a->start();
+  for (const std::size_t ended : {0U, 1U}) {  // the begin of the first run is refused, and then the end of it
+    ASSERT_TRUE(stage_.until([&] { return refusals > 2; }));
+    EXPECT_EQ(stage_.recorded().past.size(), 0U) << ended;
+    EXPECT_EQ(stage_.recorded().open.has_value(), ended == 1);
+    narrow->most = 10'000;
+    ASSERT_TRUE(stage_.until([&] { return stage_.recorded().open || !stage_.recorded().past.empty(); }));
+  }
+  ASSERT_TRUE(stage_.until([&] { return stage_.recorded().past.size() == 1; }));
+  EXPECT_FALSE(stage_.logged("revoked ("));
+}
+
 }  // namespace
 }  // namespace tenure::test

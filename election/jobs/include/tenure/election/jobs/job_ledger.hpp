@@ -86,8 +86,22 @@ using WallClock = std::function<std::chrono::sys_seconds()>;
 
 /// The ledger of one job, for work in onElected that runs the job itself. SingletonScheduler does all of this for you.
 ///
-///     auto ledger = JobLedger::open(term, "nightly", schedule).value();
-///     while (const auto run = ledger.next().value()) ledger.end(backUp(*run)).value();  // it returns a RunOutcome
+///     auto ledger = JobLedger::open(term, "nightly", schedule);
+///     if (!ledger) return log(ledger.error());  // the job must not run
+///     while (term.leads()) {
+///       const auto run = ledger->next();
+///       if (!run) {  // the store refuses it, but may take it later
+///         logAndPause(run.error());  // some seconds, but not longer than the term leads
+///         continue;
+///       }
+///       if (!*run) break;  // the term is over
+///       const RunOutcome outcome = backUp(**run);
+///       auto noted = ledger->end(outcome);
+///       for (; !noted && term.leads(); noted = ledger->end(outcome)) logAndPause(noted.error());
+///     }
+///
+/// Take no result of next() or end() by value() without asking first: a refusal would become an exception, which ends
+/// the term for something that leaves it as it is.
 ///
 /// The periods that were begun are in the lease's record, and outlive the term. What the policies promise depends on
 /// that: whoever deletes the record, or takes the lease with a library that erases its data (AWS's Java client), makes
