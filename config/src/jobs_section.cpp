@@ -107,7 +107,7 @@ void addPolicyKeys(std::vector<KeySpec>& out) {
       {.path = "jobs.*.overlap",
        .about =
            "What happens if a period is due while the run before it goes on: wait lets that run end; replace tells "
-           "it to stop first (for SingletonScheduler)."},
+           "it to stop first (for SingletonScheduler, and not with missed: all)."},
       choiceCodec<Overlap>({{"wait", Overlap::wait}, {"replace", Overlap::replace}}),
       [](auto& job) -> auto& { return job.overlap; }));
 }

@@ -285,9 +285,9 @@ const std::vector<SectionSpec>& sections() {
        .named = true,
        .example = "{ nightly: { schedule: \"0 3 * * *\" } }",
        .about =
-           "Jobs that run periodically, each at one of the candidates, by their names (1 to 64 bytes). The leader "
-           "keeps a note of the runs in the lease's record. For groups with one lease, and not with candidate.mode "
-           "observe."},
+           "Jobs that run periodically, each at one of the candidates, by their names (1 to 64 bytes); at most "
+           "64 in a group. The leader keeps a note of the runs in the lease's record. For groups with one lease, and "
+           "not with candidate.mode observe."},
   };
   return all;
 }

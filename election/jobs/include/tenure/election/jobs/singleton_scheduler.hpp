@@ -66,12 +66,15 @@ class SingletonScheduler {
   SingletonScheduler(Group group, std::vector<ScheduledJob> jobs, Options options, Runtime runtime = {});
   SingletonScheduler(Group group, std::vector<ScheduledJob> jobs);
 
-  /// As LeaderElector's: stops, and waits for the runs at most as long as stop() does.
+  /// As LeaderElector's: stops, and waits for the runs at most as long as stop() does. Called from its own work or from
+  /// one of its callbacks, it returns at once and the rest happens later: do not destroy your loop right after it
+  /// there.
   ~SingletonScheduler();
   SingletonScheduler(SingletonScheduler&&) noexcept;
   SingletonScheduler& operator=(SingletonScheduler&&) noexcept;
 
-  /// As LeaderElector's.
+  /// As LeaderElector's. stop() inside a stop callback of JobRun::stop waits for the run of that callback, at most as
+  /// long as it waits for any; call requestStop() there.
   void start();
   void stepDown(std::string why = {});
   ReleaseResult stop();
