@@ -76,7 +76,7 @@ TEST_F(JobRefusals, aLoopByHandGoesOnAfterARefusal) {
   const auto logAndPause = [&](const StoreError& refusal) {
     EXPECT_NE(refusal.message.find("is too long"), std::string::npos) << refusal.message;
     ++refusals;
-    std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(1ms);  // lint-allow(sleep): the pause of a loop that users write
   };
   const auto backUp = [&](const JobRun&) {
     narrow->most = 8;

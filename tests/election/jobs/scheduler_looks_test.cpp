@@ -183,7 +183,7 @@ TEST_P(FarWallClocks, causeNoHasteForALedgerByHand) {
   const Candidate a = stage_.threaded("a", std::move(listener));
   a->start();
   ASSERT_TRUE(stage_.until([&] { return ended.load(); }));
-  std::this_thread::sleep_for(200ms);
+  std::this_thread::sleep_for(200ms);  // lint-allow(sleep): nothing must happen meanwhile
   EXPECT_LE(looks, 2);
   EXPECT_EQ(stage_.stop(a, 1ms), ReleaseResult::released);
 }

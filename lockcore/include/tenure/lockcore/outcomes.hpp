@@ -112,7 +112,7 @@ struct LeaseStatus {
   LeaseState state{LeaseState::idle};
   std::optional<LeaderInfo> leader{};          ///< as last seen
   std::chrono::nanoseconds leaderSeenAgo{-1};  ///< age of that knowledge; negative: nothing seen yet
-  /// This candidate has seen that leader renew, so it lived while this candidate watched. A record alone proves no life.
+  /// This candidate has seen that leader renew, so it lived then. A record alone proves no life.
   bool leaderRenews{false};
   /// The last failure, also if it has passed since. Where the driver creates the store's tables
   /// (Options::checksSchema), missing tables are not a failure until it is known whether it can create them.
