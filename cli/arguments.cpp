@@ -43,7 +43,9 @@ std::string isPlainNumber(const std::string& text) {
   return plain ? std::string{} : "\"" + text + "\" is not a plain number without leading zeros";
 }
 
-std::chrono::sys_seconds periodOf(const std::string& text) {
+/// Empty: all of them.
+std::optional<std::chrono::sys_seconds> periodOf(const std::string& text) {
+  if (text == "all") return std::nullopt;
   const auto period = periodFrom(text);
   if (!period)
     throw CLI::ValidationError("PERIOD", "\"" + text + "\" is no period; write it as tenure jobs shows it, such as " +

@@ -63,8 +63,8 @@ struct JobsArguments {
 
 struct JobsForgetArguments {
   std::string config;
-  std::chrono::sys_seconds period{};
-  std::string job{};  ///< empty: the only one that has a ledger
+  std::optional<std::chrono::sys_seconds> period{};  ///< empty: all of them, and the job itself
+  std::string job{};                                 ///< empty: the only one that has a ledger
   bool yes{false};
   std::chrono::milliseconds wait{60'000};
 };

@@ -267,7 +267,7 @@ Examples:
 
 const char* const jobsForget = R"(tenure jobs forget - forget that a period was begun, so that it runs again
 
-Usage: tenure jobs forget PERIOD --config FILE [--job NAME] [--yes]
+Usage: tenure jobs forget PERIOD|all --config FILE [--job NAME] [--yes]
                           [--wait DURATION]
 
 Asks for a confirmation. Then it asks whoever leads to step down, takes the
@@ -279,7 +279,8 @@ only with missed: all, if none after it was begun. If the group's file does not
 have the job, only a period that tenure jobs lists can be forgotten.
 
 Options:
-  PERIOD               the instant at which it begins: 2026-11-21T03:00:00Z
+  PERIOD               the instant at which it begins: 2026-11-21T03:00:00Z; all:
+                       the job with all its periods, as if it had never run
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
   --job NAME           which job; needed if the record has runs of several
   --yes                do not ask; needed where there is no terminal

@@ -63,10 +63,21 @@ struct Wish {
   LeaseOfGroup lease;
   LeaseOptions timing;
   std::string job;
-  sys_seconds period;
+  std::optional<sys_seconds> period;  ///< empty: the job's whole ledger
 
-  [[nodiscard]] std::string what() const { return "period " + periodText(period) + " of job " + inQuotes(job); }
+  [[nodiscard]] std::string what() const {
+    return (period ? "period " + periodText(*period) : std::string{"the whole ledger"}) + " of job " + inQuotes(job);
+  }
 };
+
+Forgotten forgetIn(JobsDocument& ledgers, const Wish& wish, FencingToken liveToken) {
+  const auto job = ledgers.jobs.find(wish.job);
+  if (job == ledgers.jobs.end()) return Forgotten::notThere;
+  if (wish.period) return job->second.forget(*wish.period, liveToken);
+  if (!liveToken.isNone() && job->second.isOpenIn(liveToken)) return Forgotten::running;
+  ledgers.jobs.erase(job);
+  return Forgotten::done;
+}
 
 /// Empty: the reason was reported on stderr.
 std::optional<std::string> jobMeant(const std::string& given, const LeaseOfGroup& lease, const JobsDocument& ledgers) {
@@ -90,7 +101,7 @@ std::optional<int> refusal(Forgotten answer, const Wish& wish) {
     case Forgotten::running:
       break;
   }
-  complain(wish.what() +
+  complain((wish.period ? wish.what() : "job " + inQuotes(wish.job)) +
            " is being run. Stop the run first, as with tenure resign, and then give the command again. Nothing was "
            "done");
   return exitBusy;
@@ -98,15 +109,17 @@ std::optional<int> refusal(Forgotten answer, const Wish& wish) {
 
 std::optional<int> refusedNow(const Wish& wish, const Found& found) {
   if (const auto code = refusedByPause(found.record)) return *code;
-  const bool held = isHeld(found.record);
-  JobRuns ledger = found.ledgers.jobs.at(wish.job);
-  return refusal(ledger.forget(wish.period, held ? found.record->token : FencingToken{}), wish);
+  JobsDocument ledgers = found.ledgers;
+  return refusal(forgetIn(ledgers, wish, isHeld(found.record) ? found.record->token : FencingToken{}), wish);
 }
 
 std::string consequencesOf(const Wish& wish, const Found& found) {
-  std::string text = wish.what() + ", lease " + toString(wish.lease.key) + " in " + wish.lease.store->describe() +
-                     ":\nIts run is forgotten, so the job runs again if this is its present period. An earlier period "
-                     "is run again\nonly with missed: all, if none after it was begun.\n";
+  std::string text =
+      wish.what() + ", lease " + toString(wish.lease.key) + " in " + wish.lease.store->describe() + ":\n";
+  text += wish.period ? "Its run is forgotten, so the job runs again if this is its present period. An earlier period "
+                        "is run again\nonly with missed: all, if none after it was begun.\n"
+                      : "All its runs and begun periods are forgotten, as if it had never run. If anybody still runs "
+                        "this job, its\npresent period is run again.\n";
   if (isHeld(found.record))
     text += personOf(found.record->holder) + " leads and will be asked to step down, so all its work ends.\n";
   return text;
@@ -123,10 +136,7 @@ bool agreed(const Wish& wish) {
 int forgetUnder(Lock& lock, const Wish& wish) {
   StoreResult<JobsDocument> ledgers = jobsIn(lock.data());
   if (!ledgers) return tellTrouble(wish.lease, ledgers.error());
-  const auto job = ledgers->jobs.find(wish.job);
-  const bool known = job != ledgers->jobs.end();
-  const auto answer = known ? job->second.forget(wish.period, lock.fencingToken()) : Forgotten::notThere;
-  if (const auto code = refusal(answer, wish)) return *code;
+  if (const auto code = refusal(forgetIn(*ledgers, wish, lock.fencingToken()), wish)) return *code;
   StoreResult<std::string> document = withJobs(lock.data(), *ledgers);
   if (!document) return tellTrouble(wish.lease, document.error());
   const LockResult<void> written = lock.renew({.data = *std::move(document)});
@@ -184,9 +194,11 @@ int jobsForgetCommand(const JobsForgetArguments& arguments) {
   auto job = jobMeant(arguments.job, lease, found->ledgers);
   if (!job) return exitFailed;
   const Wish wish{lease, config->options.lease, *std::move(job), arguments.period};
-  const JobRuns& ledger = found->ledgers.jobs.at(wish.job);
-  if (const auto fault = faultOfChoice(wish.period, wish.job, ledger, *config, arguments.config); !fault.empty())
-    return complain(fault + ". Nothing was done"), exitFailed;
+  if (wish.period) {
+    const JobRuns& ledger = found->ledgers.jobs.at(wish.job);
+    const auto fault = faultOfChoice(*wish.period, wish.job, ledger, *config, arguments.config);
+    if (!fault.empty()) return complain(fault + ". Nothing was done"), exitFailed;
+  }
   if (const auto code = refusedNow(wish, *found)) return *code;
   std::cerr << consequencesOf(wish, *found);
   if (!arguments.yes && !agreed(wish)) return complain("nothing was done"), exitUsage;

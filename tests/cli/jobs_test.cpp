@@ -99,6 +99,17 @@ TEST_F(JobsTest, AForgottenPeriodRunsAgain) {
   EXPECT_TRUE(shows(R"("fencing_token":1})", milliseconds{0})) << "the first run stays in the list: " << json();
 }
 
+TEST_F(JobsTest, AJobThatIsForgottenAsAWholeIsAsIfItHadNeverRun) {
+  configure();
+  EXPECT_EQ(once("echo ran").output, "ran\n");
+  const Finished forgotten = forget({"--yes"}, "all");
+  EXPECT_EQ(forgotten.code, cli::exitOk) << forgotten.errors;
+  EXPECT_EQ(forgotten.output, "the whole ledger of job \"nightly\" is forgotten\n");
+  EXPECT_EQ(forget({"--yes"}, "all").code, cli::exitFailed) << "it is gone";
+  EXPECT_EQ(once("echo again").output, "again\n");
+  EXPECT_FALSE(shows(R"("fencing_token":1})", milliseconds{0})) << json();
+}
+
 TEST_F(JobsTest, LeadersAreAskedToStepDownAndThenOneRunsThePeriodAgain) {
   configure();
   Subprocess alice{periodic({}, "echo alice"), as("alice")};

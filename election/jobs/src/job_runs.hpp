@@ -121,6 +121,8 @@ class JobRuns {
 
   /// Whether the period was begun or counts as missed.
   [[nodiscard]] bool contains(std::chrono::sys_seconds period) const;
+  /// This term has begun a run that has no end yet.
+  [[nodiscard]] bool isOpenIn(FencingToken term) const;
 
   [[nodiscard]] const JobHistory& history() const noexcept { return history_; }
 
@@ -133,7 +135,6 @@ class JobRuns {
                                                                   const JobPolicy& policy) const;
   [[nodiscard]] std::chrono::sys_seconds firstMissed(std::chrono::sys_seconds current, const Schedule& schedule,
                                                      unsigned most) const;
-  [[nodiscard]] bool isOpenIn(FencingToken term) const;
   [[nodiscard]] bool mayBegin(const BeginRun& run, FencingToken token) const;
   void keep(PastRun run);
 
