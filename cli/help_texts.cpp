@@ -279,8 +279,8 @@ only with missed: all, if none after it was begun. If the group's file does not
 have the job, only a period that tenure jobs lists can be forgotten.
 
 Options:
-  PERIOD               the instant at which it begins: 2026-11-21T03:00:00Z; all:
-                       the job with all its periods, as if it had never run
+  PERIOD               the instant at which it begins: 2026-11-21T03:00:00Z
+  all                  the job with all its periods, as if it had never run
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
   --job NAME           which job; needed if the record has runs of several
   --yes                do not ask; needed where there is no terminal
@@ -289,8 +289,8 @@ Options:
 
 Exit codes:
   0    forgotten
-  1    PERIOD is no period of the job, or was not begun, or there is no such job;
-       or the leader is of another client, which cannot be asked
+  1    PERIOD is no period of the job, or was not begun; or no such job is
+       there; or the leader is of another client, which cannot be asked
   2    wrong arguments or configuration, or not confirmed
   81   the lease was lost before the change was written
   82   a run of this period goes on, or the group is paused
