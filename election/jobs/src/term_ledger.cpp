@@ -26,8 +26,8 @@ milliseconds leftOf(milliseconds pause, const Instant& from, const Instant& now)
 std::optional<std::string> faultOfAnother(const JobsDocument& document) {
   if (document.jobs.size() < mostJobs) return std::nullopt;
   return "the lease's record has the ledgers of " + std::to_string(document.jobs.size()) +
-         " jobs already, and more would slow the lease down; give this job a group of its own, or make room with tenure "
-         "jobs forget all --job NAME";
+         " jobs already, and more would slow the lease down; give this job a group of its own, or make room with "
+         "tenure jobs forget all --job NAME";
 }
 
 }  // namespace
