@@ -11,12 +11,13 @@ Observation::Sighting::Sighting(const LeaseRecord& record)
       token{record.token},
       released{record.released},
       vanished{record.vanished},
+      inherited{record.inherited},
       livenessFileId{record.livenessFile ? record.livenessFile->id : std::string{}},
       acquiredAtMillis{record.acquiredAtMillis} {}
 
 bool Observation::Sighting::shows(const LeaseRecord& record) const noexcept {
-  return version == record.version && holder == record.holder && released == record.released && token == record.token &&
-         leaseDuration == record.leaseDuration;
+  return version == record.version && version.history() == record.version.history() && holder == record.holder &&
+         released == record.released && token == record.token && leaseDuration == record.leaseDuration;
 }
 
 bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& record, bool written) {
@@ -28,7 +29,7 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
   }
   record_ = record ? std::make_shared<const Sighting>(*record) : nullptr;
   if (record) newestToken_ = std::max(newestToken_, record->token);
-  written_ = written;
+  written_ = written && !(record && record->inherited);
   known_ = true;
   return news;
 }
@@ -63,7 +64,7 @@ void Observation::adopt(const LeaseSighting& sighting) {
 }
 
 bool Observation::adoptReleased(const Instant& now, const Observation& other) {
-  if (!other.known_ || !other.record_ || !other.record_->released) return false;
+  if (!other.known_ || !other.record_ || !other.record_->released || other.record_->inherited) return false;
   record_ = other.record_;
   written_ = false;
   vanishedLease_ = std::chrono::milliseconds{0};
@@ -119,8 +120,9 @@ std::optional<std::chrono::nanoseconds> Observation::untilFree(const Instant& no
   }
   const auto since = elapsedForChallenger(firstSeen_, now);
   if (absent()) return vanishedLease_ + politeness - since;
-  if (record_->released) return politeness - since;
   const auto byLease = record_->leaseDuration + politeness - since;
+  if (record_->inherited) return byLease;
+  if (record_->released) return politeness - since;
   const bool dead = !deadLivenessFile_.empty() && record_->livenessFileId == deadLivenessFile_;
   if (!dead) return byLease;
   return std::min(byLease, politeness - elapsedForChallenger(deadSince_, now));

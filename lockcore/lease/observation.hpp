@@ -76,6 +76,7 @@ class Observation {
     FencingToken token;
     bool released;
     bool vanished;                  ///< there is no record, but the counter shows an open term
+    bool inherited;                 ///< a later acquisition may be lost, so only the lease frees it
     std::string livenessFileId;     ///< empty: none
     std::int64_t acquiredAtMillis;  ///< for people
 

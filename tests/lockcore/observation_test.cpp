@@ -272,5 +272,54 @@ TEST_F(ObservationTest, aRecordThatComesBackEndsTheWaitForTheVanishedOne) {
   EXPECT_EQ(untilFree(), 0s) << "nothing was known";
 }
 
+LeaseRecord inherited(LeaseRecord record, const std::string& history) {
+  record.version = RecordVersion{record.version.text(), history};
+  record.inherited = true;
+  return record;
+}
+
+TEST_F(ObservationTest, aNewHistoryStartsTheWaitAnew) {
+  LeaseRecord record = othersRecord("v1", 1, 7s);
+  record.version = RecordVersion{"v1", "4/1"};
+  see(record);
+  pass(6s);
+  EXPECT_TRUE(see(inherited(record, "4/2"))) << "newer versions may be lost";
+  EXPECT_EQ(untilFree(), 7s);
+  pass(6s);
+  EXPECT_TRUE(see(inherited(record, "4/3"))) << "and those of the second history too";
+  EXPECT_EQ(untilFree(), 7s);
+  pass(1s);
+  EXPECT_FALSE(see(inherited(record, "4/3")));
+  EXPECT_EQ(untilFree(), 6s);
+  ASSERT_EQ(observation.expected().size(), 1U);
+  EXPECT_EQ(observation.expected().front().history(), "4/3") << "the acquisition holds for this history alone";
+}
+
+TEST_F(ObservationTest, anInheritedRecordIsFreeAfterItsLeaseAlone) {
+  see(inherited(releasedRecord("v2", 6), "4/2"));
+  EXPECT_EQ(untilFree(), releasedRecord("v2", 6).leaseDuration) << "somebody may have taken it since";
+  see(inherited(othersRecord("v3", 7, 4s), "4/2"), true);
+  EXPECT_FALSE(observation.heldBySelf());
+  EXPECT_EQ(untilFree(), 4s) << "somebody may have taken it from this candidate";
+  see(inherited(vanishedRecord(FencingToken{8}, 5s), "4/2"), true);
+  EXPECT_EQ(untilFree(), 5s);
+}
+
+TEST_F(ObservationTest, aDeadHolderOfAnInheritedRecordIsWaitedFor) {
+  LeaseRecord record = othersRecord("v1", 1, 7s);
+  record.livenessFile = LivenessFile{"beef", "boot", 1, 2};
+  see(record);
+  observation.provenDead(now, "beef");
+  EXPECT_EQ(untilFree(), 0s);
+  see(inherited(record, "4/2"));
+  EXPECT_EQ(untilFree(), 7s) << "another one may have taken the lease from it";
+}
+
+TEST_F(ObservationTest, anInheritedReleaseIsNotHandedOn) {
+  Observation predecessor;
+  predecessor.confirm(now, inherited(releasedRecord("v2", 6), "4/2"), true);
+  EXPECT_FALSE(observation.adoptReleased(now, predecessor));
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -14,18 +14,28 @@ namespace tenure {
 
 /// The record version number (RVN). Each write of the holder sets a new one, which shows challengers that the holder
 /// lives. Ours are UUID v4 texts. Those of other writers may be anything, so it is kept as text and compared exactly.
+///
+/// A replicated database may lose its last commits when a standby is promoted. Such a store also says by which history
+/// it knows the version: the text changes with every promotion. The version itself, and so equality, is the text alone,
+/// because a holder recognises what it wrote in any history. A challenger begins its wait again when the history
+/// changes, since the holder may have written newer versions that were lost.
 class RecordVersion {
  public:
   RecordVersion() = default;
-  explicit RecordVersion(std::string text) : text_{std::move(text)} {}
+  explicit RecordVersion(std::string text, std::string history = {})
+      : text_{std::move(text)}, history_{std::move(history)} {}
 
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   [[nodiscard]] bool isNone() const noexcept { return text_.empty(); }
+  /// Empty: the store has one history, or this version was written and not read.
+  [[nodiscard]] const std::string& history() const noexcept { return history_; }
 
-  friend auto operator<=>(const RecordVersion&, const RecordVersion&) = default;
+  friend bool operator==(const RecordVersion& a, const RecordVersion& b) noexcept { return a.text_ == b.text_; }
+  friend auto operator<=>(const RecordVersion& a, const RecordVersion& b) noexcept { return a.text_ <=> b.text_; }
 
  private:
   std::string text_;
+  std::string history_{};
 };
 
 /// Where the holder's liveness file lies. The holder keeps this file locked, so the kernel itself tells when the holder
@@ -45,12 +55,16 @@ inline constexpr std::chrono::milliseconds maxRecordLease = std::chrono::hours{2
 /// The complete ownership state of a lease. Every ownership write sets all of it. (Pitfall: a takeover left a stale
 /// "released" mark behind, which made a live lock look free.)
 struct LeaseRecord {
-  std::string holder;                               ///< candidate id with its incarnation; compared exactly
-  RecordVersion version;                            ///< RVN
-  std::chrono::milliseconds leaseDuration{0};       ///< 1 ms .. maxRecordLease; what challengers wait for
-  FencingToken token;                               ///< the holder's term; a copy of the fencing counter for people
-  bool released{false};                             ///< true: the holder gave it up; it may be taken at once
-  bool vanished{false};                             ///< there is no record, see vanishedRecord()
+  std::string holder;                          ///< candidate id with its incarnation; compared exactly
+  RecordVersion version;                       ///< RVN
+  std::chrono::milliseconds leaseDuration{0};  ///< 1 ms .. maxRecordLease; what challengers wait for
+  FencingToken token;                          ///< the holder's term; a copy of the fencing counter for people
+  bool released{false};                        ///< true: the holder gave it up; it may be taken at once
+  bool vanished{false};                        ///< there is no record, see vanishedRecord()
+  /// The store's history has changed since the holder acquired or renewed this record. A later acquisition may be lost,
+  /// and its holder may not know that yet. So the record is free only after it was seen for a whole lease, even if it
+  /// is released, if the reader itself wrote it, or if its holder is dead.
+  bool inherited{false};
   std::optional<LivenessFile> livenessFile{};       ///< where the holder's liveness file lies, if it keeps one
   std::string data{};                               ///< the user's payload, opaque bytes
   std::map<std::string, std::string> attributes{};  ///< the user's further attributes; kept across takeovers

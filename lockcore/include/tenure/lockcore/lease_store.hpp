@@ -94,7 +94,8 @@ struct WriteRequest {
   /// The stored record must have one of these RVNs. Empty: there must be no record, and no term that the counter says
   /// is open. vanishedVersion(): there must be no record, and the counter must state exactly this open term. Several
   /// are given when an earlier write of this holder has an unknown outcome (invariant I8). Renew and release also
-  /// require that the stored holder equals `record.holder`. Neither ever creates a record.
+  /// require that the stored holder equals `record.holder`. Neither ever creates a record. If a version has a history,
+  /// it must be the store's present one. An acquisition whose versions have none must not meet an inherited record.
   std::vector<RecordVersion> expected;
 
   /// The new state. For acquire the store fills in `token`. Empty `attributes` leave those of the stored record as they
@@ -187,6 +188,9 @@ using StatusHandler = std::function<void(StoreStatus)>;
 ///   these happens in the same step as the change of the record. A record that exists says itself whether its term is
 ///   open. Where there is no record and the counter states a lease, reads and conflicts answer with vanishedRecord();
 ///   listings leave it out.
+/// - A store that may lose its last writes (a standby that is promoted) says so by `RecordVersion::history()` and
+///   `LeaseRecord::inherited`. Where there is no record and the last write belongs to an earlier history, it answers
+///   with vanishedRecord() of the last lease. A new history begins with tokens that no earlier one can have reached.
 /// - A record that the store does not understand is a `corrupt` error, which names the record and its likely writer;
 ///   the record is never overwritten. A write that meets it is `Rejected`. In a store behind a network it is `Unknown`
 ///   if a copy of the request may have arrived before: only a record that is understood tells whether that copy was
