@@ -22,8 +22,16 @@ using std::chrono::nanoseconds;
 /// After that it is looked again who leads. An attempt that begins with a look of its own must get to its write.
 constexpr milliseconds attemptTime{1'000};
 
-/// Empty: it was asked, or it leads no more.
-std::optional<int> ask(const LeaseOfGroup& lease, const LeaseRecord& leader) {
+}  // namespace
+
+std::optional<int> refusedByPause(const std::optional<LeaseRecord>& record) {
+  const auto pause = pauseOf(record);
+  if (!pause) return std::nullopt;
+  complain("the group is " + toString(*pause) + ". Give the command again after tenure resume. Nothing was changed");
+  return exitBusy;
+}
+
+std::optional<int> askToStepDown(const LeaseOfGroup& lease, const LeaseRecord& leader) {
   if (leader.token.isNone()) {
     complain(
         personOf(leader.holder) + " leads " + toString(lease.key) +
@@ -33,21 +41,9 @@ std::optional<int> ask(const LeaseOfGroup& lease, const LeaseRecord& leader) {
   const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, leader.token);
   const auto* rejected = std::get_if<Rejected>(&outcome);
   const auto* unknown = std::get_if<Unknown>(&outcome);
-  if (rejected != nullptr || unknown != nullptr) {
-    complain(faultText(*lease.store, rejected != nullptr ? rejected->error : unknown->error));
-    return exitStore;
-  }
-  if (std::holds_alternative<Applied>(outcome)) complain(personOf(leader.holder) + " was asked to step down");
-  return std::nullopt;
-}
-
-}  // namespace
-
-std::optional<int> refusedByPause(const std::optional<LeaseRecord>& record) {
-  const auto pause = pauseOf(record);
-  if (!pause) return std::nullopt;
-  complain("the group is " + toString(*pause) + ". Give the command again after tenure resume. Nothing was changed");
-  return exitBusy;
+  if (rejected == nullptr && unknown == nullptr) return std::nullopt;
+  complain(faultText(*lease.store, rejected != nullptr ? rejected->error : unknown->error));
+  return exitStore;
 }
 
 int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAttempt& attempt) {
@@ -58,7 +54,8 @@ int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAtt
     if (!record) return complain(faultText(*lease.store, record.error())), exitStore;
     if (const auto code = refusedByPause(*record)) return *code;
     if (isHeld(*record) && (*record)->token != asked) {
-      if (const auto code = ask(lease, **record)) return *code;
+      complain("asking " + personOf((*record)->holder) + " to step down");
+      if (const auto code = askToStepDown(lease, **record)) return *code;
       asked = (*record)->token;
     }
     const nanoseconds left = wait - elapsedForHolder(began, readClock());

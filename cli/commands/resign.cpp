@@ -8,6 +8,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/lease_view.hpp"
+#include "cli/operator_lease.hpp"
 #include "cli/output.hpp"
 #include "cli/pause_text.hpp"
 #include "cli/store_calls.hpp"
@@ -78,20 +79,8 @@ int resignCommand(const ResignArguments& arguments) {
     return exitNobody;
   }
   const LeaseRecord& leader = *look->record;
-  if (leader.token.isNone()) {
-    complain(
-        personOf(leader.holder) + " leads " + toString(lease.key) +
-        " without a fencing token, so it is of another client, which cannot be asked to step down; stop its process");
-    return exitFailed;
-  }
-  const WriteOutcome outcome = requestStepDownNow(*lease.store, lease.key, leader.token);
-  if (const auto* rejected = std::get_if<Rejected>(&outcome)) {
-    return complain(storeTrouble(lease, rejected->error)), exitStore;
-  }
-  if (const auto* unknown = std::get_if<Unknown>(&outcome)) {
-    return complain(storeTrouble(lease, unknown->error)), exitStore;
-  }
-  // A conflict means that this term has just ended; the read that follows shows who leads.
+  if (const auto code = askToStepDown(lease, leader)) return *code;
+  // If this term has just ended, the read that follows shows who leads.
   if (arguments.wait.count() == 0) return told(std::string{nameOf(leader.holder)} + " was asked to step down");
   return waitForSuccessor(lease, leader, arguments.wait);
 }
