@@ -229,8 +229,8 @@ void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optiona
   if (life.term) violation(life, "pairing", "stopped without Revoked");
   const SentWrite* const left = truth ? life.find(truth->version) : nullptr;
   const bool itsOwn = !life.lock || left != nullptr;  // it was written in this candidacy
-  // The network may deliver a second copy of an acquisition that was answered, with success or with a refusal, after this
-  // holder or the next one has removed the record. The copy creates the record again, under its own token.
+  // The network may deliver a second copy of an acquisition that was answered, with success or with a refusal, after
+  // this holder or the next one has removed the record. The copy creates the record again, under its own token.
   const bool answered = left != nullptr && (left->proven || left->refused);
   const bool again = answered && left->creates && truth->token > life.lastToken;
   const bool secondCopy = life.lock && again;
