@@ -57,7 +57,9 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "nonsenseToken",
                                                               "lie",
                                                               "locks",
-                                                              "refusedData"};
+                                                              "refusedData",
+                                                              "failover",
+                                                              "fork"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

@@ -72,6 +72,8 @@ enum class FaultKind : unsigned {
   lie,              ///< a middlebox answers a transaction of DynamoDB with a bare success, and nothing is stored
   locks,            ///< a process competes for locks, one OneTerm candidacy after another (drawn for a life)
   refusedData,      ///< the work asks for data in the record, and the store refuses them for good (drawn for its work)
+  failover,         ///< a standby is promoted; the last commits may be lost
+  fork,             ///< the old primary lives on for a while and answers some of the processes: only the fence holds
   count
 };
 

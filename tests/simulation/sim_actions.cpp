@@ -243,7 +243,7 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
   };
   const auto show = [&](const std::optional<LeaseRecord>& record) {
     life.unreadable = false;
-    if (life.lock) life.lock->shownFree = record && record->released;
+    if (life.lock) life.lock->shownFree = record && record->released && !record->inherited;
     if (record && record->holder != life.name) life.highestShown = std::max(life.highestShown, record->token);
   };
   if (const auto* begin = std::get_if<event::Start>(&event)) {

@@ -60,6 +60,7 @@ void SimChecker::overlap(const SimLife& life, const SimLife& other) {
   const bool misled = newer.misledAt >= now_ - 3 * newer.timing.duration();
   if (misled && older.published.token <= erased_) return;
   if (older.published.token <= overwritten_) return points_.hit(SimPoint::victimOfOverwriting);
+  if (older.published.token <= unprotected_) return;
   violation(life, "overlap",
             "two valid terms: token " + toString(life.published.token) + " beside " + other.name + " with " +
                 toString(other.published.token));
@@ -88,7 +89,7 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   }
   if (now_ < foreignUntil_) violation(writer, "takeover", "takes the lease that a client of another make holds");
   for (const SimLife* other : all) {
-    if (other == &writer || other->published.token <= overwritten_) continue;
+    if (other == &writer || other->published.token <= std::max(overwritten_, unprotected_)) continue;
     if (misled && other->published.token <= erased_) continue;
     if (!other->published.validAt(other->clock.at(now_))) continue;
     violation(writer, "takeover",
@@ -98,7 +99,7 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
 
 /// Anybody who may write to a resource may invent a report; no number of reports brings the counter near its end.
 void SimChecker::tookToken(const SimLife& writer, FencingToken token) {
-  const bool jumps = token.value() > highestApplied_.value() + maxReportedStep + 1;
+  const bool jumps = token.value() > std::max(highestApplied_, block_).value() + maxReportedStep + 1;
   if (jumps) violation(writer, "token", "the counter jumps to " + toString(token) + " by a resource's report");
   highestApplied_ = std::max(highestApplied_, token);
 }
@@ -109,7 +110,7 @@ void SimChecker::told(SimLife& life, FencingToken token) const {
     return token <= maxFencingToken && token.value() <= known.value() + maxReportedStep;
   };
   if (isWithinAStepOf(std::max(life.lastToken, life.highestShown))) life.toldOf = std::max(life.toldOf, token);
-  if (isWithinAStepOf(highestApplied_)) life.mayBelieve = std::max(life.mayBelieve, token);
+  if (isWithinAStepOf(std::max(highestApplied_, block_))) life.mayBelieve = std::max(life.mayBelieve, token);
 }
 
 void SimChecker::foreignHolds(TrueTime until, const Lives& all) {
@@ -168,7 +169,7 @@ void SimChecker::revoked(SimLife& life, const action::Revoked& revoked, const st
 void SimChecker::lost(const SimLife& life, const action::Revoked& revoked, const std::optional<LeaseRecord>& truth) {
   const bool told = life.mayBelieve > revoked.token;
   const bool misled = life.misledAt >= now_ - 3 * life.timing.duration();
-  if (told || misled) return;
+  if (told || misled || revoked.token <= setBack_) return;
   const bool ours = truth && truth->holder == life.name && truth->token == revoked.token && !truth->released;
   if (ours) return violation(life, "kept", "gave up a lease that it holds: " + revoked.detail);
   const bool disturbed = revoked.token <= erased_ || lawless();
@@ -237,7 +238,9 @@ void SimChecker::stopped(SimLife& life, ReleaseResult result, const std::optiona
   // A store reads before it removes. If the read shows an old record, that of the release before, the store takes it
   // for the one of this release.
   const bool misled = life.lock && life.lock->removes && life.misledAt >= now_ - life.timing.duration();
-  const bool excused = secondCopy || misled;
+  // A promotion has lost the release.
+  const bool lost = life.atOldPrimary || (truth && truth->token <= setBack_ && !setBack_.isNone());
+  const bool excused = secondCopy || misled || lost;
   const bool holds = truth && truth->holder == life.name && !truth->released && itsOwn && !excused;
   if (result == ReleaseResult::released && holds) violation(life, "release", "says that it released and did not");
   life.stopped = true;
@@ -288,6 +291,24 @@ void SimChecker::erased(const LeaseRecord& record, TrueTime memory) {
 void SimChecker::overwritten(const LeaseRecord& record) {
   erased(record, TrueTime{0});
   overwritten_ = erased_;
+}
+
+void SimChecker::promoted() {
+  constexpr unsigned bits = 40;
+  block_ = FencingToken{((std::max(highestApplied_, block_).value() >> bits) + 1) << bits};
+}
+
+void SimChecker::setBack(bool unprotected, const Lives& all) {
+  setBack_ = std::max(setBack_, highestApplied_);
+  if (unprotected) unprotected_ = setBack_;
+  for (const SimLife* life : all) {
+    if (life->published.validAt(life->clock.at(now_))) points_.hit(SimPoint::termOfLostCommits);
+  }
+}
+
+void SimChecker::appliedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token) {
+  if (SentWrite* write = writer.find(version)) write->applied = true;
+  highestApplied_ = std::max(highestApplied_, token);
 }
 
 void SimChecker::calmBegins(const Lives& all) {

@@ -53,6 +53,15 @@ class SimChecker {
   void erased(const LeaseRecord& record, TrueTime memory);
   /// Somebody replaced this record without waiting: the next answer tells its holder.
   void overwritten(const LeaseRecord& record);
+  /// An operator had set the counter before the first candidate began.
+  void counterWasSet(FencingToken token) noexcept { highestApplied_ = token; }
+  /// Tokens begin a new block.
+  void promoted();
+  /// A promoted standby does not have the last commits. The terms up to now may have lost their record, and are told
+  /// so. `unprotected`: the lease that challengers wait for now is shorter than one that was lost.
+  void setBack(bool unprotected, const Lives& all);
+  /// A primary that lives on beside the promoted one has applied a write.
+  void appliedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token);
   /// Clocks are more wrong than the guard covers: only fencing has to hold.
   void lawlessUntil(TrueTime until) noexcept { lawlessUntil_ = std::max(lawlessUntil_, until); }
   /// A foreign client holds the lease until then; zero: not any more.
@@ -82,6 +91,9 @@ class SimChecker {
   FencingToken highestApplied_{};
   FencingToken erased_{};
   FencingToken overwritten_{};
+  FencingToken block_{};        ///< the highest block of tokens that may have begun
+  FencingToken setBack_{};      ///< up to this token, a promotion may have lost a term or its release
+  FencingToken unprotected_{};  ///< up to this token, nobody knows how long to wait for a term
   TrueTime erasedUntil_{-1};
   TrueTime lawlessUntil_{0};
   TrueTime foreignUntil_{0};

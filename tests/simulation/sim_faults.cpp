@@ -13,6 +13,7 @@ void SimWorld::tick() {
       if (process->life) process->life->troubledUntil(outageUntil_);
     }
   }
+  tickFailover();
   tickRecord();
   tickForeign();
   for (auto& process : processes_) {

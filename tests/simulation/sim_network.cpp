@@ -118,9 +118,10 @@ void SimWorld::exchange(std::size_t process, SimLife& life, Nanos timeout, AtSto
 ReadOutcome SimWorld::readAtStore(SimLife& life, const AnswerFate& fate) {
   if (fate.deferred) return busy;
   if (fate.refusal != AnswerFate::Refusal::none) return errorOf(fate.refusal);
-  if (!fate.stale) return truth_->told();
+  const SimStore& store = storeOf(life);
+  if (!fate.stale) return store.told();
   misled(life);
-  return truth_->earlier(staleness());
+  return store.earlier(staleness());
 }
 
 void SimWorld::misled(SimLife& life) {
@@ -140,12 +141,21 @@ WriteOutcome SimWorld::writeAtStore(SimLife& life, const AnswerFate& fate, const
   const bool again = sent != nullptr && sent->applied;
   const bool overdue = life.attempt != 0 && sent != nullptr &&
                        elapsedForHolder(sent->anchor, life.clock.at(now_)) > life.timing.duration();
-  const bool wasReleased = truth_->record() && truth_->record()->released;
-  WriteOutcome outcome = simple_->write(request);
+  SimStore& store = storeOf(life);
+  const bool wasReleased = store.record() && store.record()->released;
+  const bool inherited = store.told() && store.told()->inherited;
+  const FencingToken before = store.record() ? store.record()->token : FencingToken{};
+  WriteOutcome outcome = store.write(request);
   if (std::holds_alternative<Applied>(outcome)) {
-    if (request.purpose == WriteRequest::Purpose::acquire && wasReleased) last_.released = true;
+    const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+    if (acquires && wasReleased) last_.released = true;
+    if (acquires && inherited) report_.points.hit(SimPoint::inheritedTaken);
+    const FencingToken token = std::get<Applied>(outcome).token;
+    if (acquires && !before.isNone() && token.value() > before.value() + maxReportedStep + 1) {
+      report_.points.hit(SimPoint::blockOfTokensBegun);
+    }
     if (request.removes) report_.points.hit(SimPoint::lockRemovedTheRecord);
-    stored(life, request.record.version);
+    stored(life, request.record.version, &store);
     if (overdue) report_.points.hit(SimPoint::lateRequestApplied);
   } else {
     if (again) report_.points.hit(SimPoint::secondCopyRefused);
@@ -156,7 +166,10 @@ WriteOutcome SimWorld::writeAtStore(SimLife& life, const AnswerFate& fate, const
   return outcome;
 }
 
-void SimWorld::stored(SimLife& writer, const RecordVersion& version) {
+void SimWorld::stored(SimLife& writer, const RecordVersion& version, const SimTruth* store) {
+  if (store == old_.get() && store != nullptr) {
+    return checker_.appliedAtOldPrimary(writer, version, store->record()->token);
+  }
   lastWriteAt_ = now_;
   checker_.applied(writer, version, truth_->record(), lives());
   if (plan_.has(FaultKind::hints)) hintAll();

@@ -30,13 +30,14 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::newcomer, 1.0), set(FaultKind::nonsenseToken, 0.2);
   set(FaultKind::lie, 0.3), set(FaultKind::locks, 1.0);
   set(FaultKind::refusedData, 0.5);
+  set(FaultKind::failover, 0.1), set(FaultKind::fork, 0.5);
   return most;
 }();
 
 /// Kinds that silence most of the oracles, and so are drawn less often.
 bool isDrastic(FaultKind kind) {
   return kind == FaultKind::freeze || kind == FaultKind::wildRate || kind == FaultKind::overwrite ||
-         kind == FaultKind::staleRead || kind == FaultKind::loseCounter;
+         kind == FaultKind::staleRead || kind == FaultKind::loseCounter || kind == FaultKind::fork;
 }
 
 bool hasFraction(FaultKind kind) { return kind != FaultKind::wildRate && kind != FaultKind::slew; }

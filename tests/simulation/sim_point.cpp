@@ -80,7 +80,11 @@ constexpr std::array<std::string_view, simPoints> pointNames{"firstToken",
                                                              "victimOfOverwriting",
                                                              "crowdOfTwenty",
                                                              "foreignLed",
-                                                             "healedBesideCutOff"};
+                                                             "healedBesideCutOff",
+                                                             "commitsLost",
+                                                             "termOfLostCommits",
+                                                             "inheritedTaken",
+                                                             "blockOfTokensBegun"};
 
 }  // namespace
 

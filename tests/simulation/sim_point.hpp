@@ -93,6 +93,10 @@ enum class SimPoint : unsigned {
   crowdOfTwenty,
   foreignLed,
   healedBesideCutOff,
+  commitsLost,
+  termOfLostCommits,
+  inheritedTaken,
+  blockOfTokensBegun,
   count
 };
 

@@ -1,6 +1,7 @@
 #include "simulation/sim_store.hpp"
 
 #include <algorithm>
+#include <deque>
 
 #include <tenure/lockcore/store_checks.hpp>
 
@@ -9,77 +10,150 @@
 namespace tenure::test {
 namespace {
 
+/// One row, as a replicated database keeps it. Without histories it is a plain register with a counter.
 class ModelStore final : public SimStore {
  public:
-  explicit ModelStore(Sabotage sabotage) : sabotage_{sabotage} {}
+  ModelStore(Sabotage sabotage, bool histories, FencingToken counter) : sabotage_{sabotage}, histories_{histories} {
+    row_.counter = counter;
+    row_.history = present();
+  }
 
   WriteOutcome write(const WriteRequest& request) override {
     if (!holds(request)) return Conflict{told()};
-    if (auto refused = refusalOfFloor(request, highest())) return Rejected{*std::move(refused)};
-    LeaseRecord next = request.record;
-    if (request.purpose == WriteRequest::Purpose::acquire) {
-      next.token = nextToken(request);
-      counter_ = next.token;
-      openLease_ = next.leaseDuration;
-      stepDown_ = FencingToken{};
+    const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+    if (auto refused = refusalOfFloor(request, known())) return Rejected{*std::move(refused)};
+    Row next = row_;
+    LeaseRecord record = request.record;
+    if (acquires) {
+      record.token = nextToken(request);
+      next.counter = record.token;
+      next.openLease = record.leaseDuration;
+      next.stepDown = FencingToken{};
+      next.history = present();
     } else {
-      next.token = record() ? record()->token : next.token;
-      if (request.lengthens) openLease_ = std::max(openLease_, next.leaseDuration);
+      record.token = row_.record ? row_.record->token : record.token;
+      if (request.lengthens) next.openLease = std::max(next.openLease, record.leaseDuration);
     }
-    next.released = request.purpose == WriteRequest::Purpose::release;
-    const Applied applied{next.token, stepDown_ == next.token};
-    const bool removes = next.released && request.removes;
-    if (removes) counter_ = highest();  // the copy in the record is deleted with it
-    if (removes) openLease_ = std::chrono::milliseconds{0};
-    is(removes ? std::nullopt : std::optional{std::move(next)});
+    record.released = request.purpose == WriteRequest::Purpose::release;
+    const Applied applied{record.token, next.stepDown == record.token};
+    next.lastLease = record.leaseDuration;
+    next.record = std::move(record);
+    if (next.record->released && request.removes) removeFrom(next);
+    commit(std::move(next));
     return applied;
   }
   bool erase() override {
-    is(std::nullopt);
+    Row next = row_;
+    next.record.reset();
+    commit(std::move(next));
     return true;
   }
   bool put(const LeaseRecord& foreign) override {
-    is(foreign);
+    if (histories_) return false;
+    Row next = row_;
+    next.record = foreign;
+    commit(std::move(next));
     return true;
   }
   bool loseCounter() override {
-    counter_ = FencingToken{};
-    openLease_ = std::chrono::milliseconds{0};
+    if (histories_) return false;
+    row_.counter = FencingToken{};
+    row_.openLease = std::chrono::milliseconds{0};
     return true;
   }
-  bool counterLost() const override { return counter_.isNone(); }
+  bool counterLost() const override { return !histories_ && row_.counter.isNone(); }
   void requestStepDown() override {
-    if (record()) stepDown_ = record()->token;
+    if (row_.record) row_.stepDown = row_.record->token;
+  }
+  std::unique_ptr<SimStore> copy() const override { return histories_ ? std::make_unique<ModelStore>(*this) : nullptr; }
+  std::optional<Promotion> promote(std::size_t commits) override {
+    if (!histories_) return std::nullopt;
+    Promotion promotion{.longest = row_.lastLease};
+    for (; promotion.lost < commits && !before_.empty(); ++promotion.lost) {
+      row_ = std::move(before_.back());
+      before_.pop_back();
+      promotion.longest = std::max(promotion.longest, row_.lastLease);
+    }
+    ++timeline_;
+    tell();
+    if (told()) promotion.waited = told()->leaseDuration;
+    return promotion;
   }
 
  private:
+  struct Row {
+    std::optional<LeaseRecord> record{};
+    FencingToken counter{};
+    std::chrono::milliseconds openLease{0};
+    std::chrono::milliseconds lastLease{0};  // outlives the record
+    FencingToken stepDown{};
+    std::uint64_t history{0};  // of the last acquisition; a renewal may have been sent before the promotion
+  };
+
+  [[nodiscard]] std::uint64_t present() const { return histories_ ? timeline_ : 0; }
+  [[nodiscard]] std::string presentText() const { return histories_ ? "1/" + std::to_string(timeline_) : ""; }
+  [[nodiscard]] bool exists() const { return !row_.counter.isNone() || row_.record; }
+  [[nodiscard]] bool inherited() const { return exists() && row_.history != present(); }
   [[nodiscard]] bool holds(const WriteRequest& request) const {
     const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
     if (sabotage_ == Sabotage::noCondition || (sabotage_ == Sabotage::noRenewCondition && !acquires)) return true;
     if (!told()) return acquires && request.expected.empty();
-    if (!acquires && (!record() || record()->holder != request.record.holder)) return false;
-    return std::find(request.expected.begin(), request.expected.end(), told()->version) != request.expected.end();
+    if (!acquires && (!row_.record || row_.record->holder != request.record.holder)) return false;
+    return std::any_of(request.expected.begin(), request.expected.end(), [&](const RecordVersion& version) {
+      if (version != told()->version) return false;
+      return version.history().empty() ? !acquires || !inherited() : version.history() == presentText();
+    });
+  }
+  static void removeFrom(Row& row) {
+    row.counter = std::max(row.counter, row.record->token);  // the copy in the record is deleted with it
+    row.openLease = std::chrono::milliseconds{0};
+    row.record.reset();
+  }
+  void commit(Row next) {
+    if (histories_) before_.push_back(std::move(row_));
+    if (before_.size() > mostLost) before_.pop_front();
+    row_ = std::move(next);
+    tell();
   }
   /// A release that marks the record leaves the counter as it was, as DynamoDB's does; the memory store's closes the
   /// term.
-  void is(std::optional<LeaseRecord> record) {
-    std::optional<LeaseRecord> told = record;
-    const bool open = openLease_.count() > 0 && sabotage_ != Sabotage::openTermUntold;
-    if (!record && open) told = vanishedRecord(counter_, openLease_);
-    now(std::move(record), std::move(told));
+  void tell() {
+    std::optional<LeaseRecord> told = row_.record;
+    const bool open = row_.openLease.count() > 0 && sabotage_ != Sabotage::openTermUntold;
+    if (!told && open) told = vanishedRecord(row_.counter, row_.openLease);
+    if (!told && inherited() && row_.lastLease.count() > 0) told = vanishedRecord(row_.counter, row_.lastLease);
+    if (told) {
+      told->version = RecordVersion{told->version.text(), presentText()};
+      told->inherited = inherited();
+    }
+    now(row_.record, std::move(told));
   }
-  [[nodiscard]] FencingToken highest() const { return std::max(counter_, record() ? record()->token : FencingToken{}); }
+  [[nodiscard]] FencingToken highest() const {
+    return std::max(row_.counter, row_.record ? row_.record->token : FencingToken{});
+  }
+  /// The highest token that may have been given out. Each history has a block of its own, so those that were lost
+  /// count too.
+  [[nodiscard]] FencingToken known() const {
+    if (row_.history == present()) return highest();
+    const std::uint64_t behind = exists() ? timeline_ - row_.history : 0;
+    const std::uint64_t block = std::max((highest().value() >> blockBits) + behind, timeline_ - 1);
+    return FencingToken{block << blockBits};
+  }
   [[nodiscard]] FencingToken nextToken(const WriteRequest& request) const {
     if (sabotage_ == Sabotage::tokenRestarts) {
-      return record() && !record()->released ? record()->token.next() : FencingToken{1};
+      return row_.record && !row_.record->released ? row_.record->token.next() : FencingToken{1};
     }
-    return std::max(highest(), request.tokenFloor).next();
+    return std::max(known(), request.tokenFloor).next();
   }
 
+  static constexpr unsigned blockBits = 40;
+  static constexpr std::size_t mostLost = 32;
+
   Sabotage sabotage_;
-  FencingToken counter_{};
-  std::chrono::milliseconds openLease_{0};
-  FencingToken stepDown_{};
+  bool histories_;
+  std::uint64_t timeline_{1};
+  Row row_{};
+  std::deque<Row> before_{};  // what lagging standbys have, the latest last
 };
 
 class MemoryTableStore final : public SimStore {
@@ -123,7 +197,9 @@ void SimTruth::now(std::optional<LeaseRecord> record, std::optional<LeaseRecord>
   history_[next_++ % history_.size()] = std::exchange(told_, std::move(told));
 }
 
-std::unique_ptr<SimStore> makeModelStore(Sabotage sabotage) { return std::make_unique<ModelStore>(sabotage); }
+std::unique_ptr<SimStore> makeModelStore(Sabotage sabotage, bool histories, FencingToken counter) {
+  return std::make_unique<ModelStore>(sabotage, histories, counter);
+}
 std::unique_ptr<SimStore> makeMemoryTableStore() { return std::make_unique<MemoryTableStore>(); }
 
 }  // namespace tenure::test

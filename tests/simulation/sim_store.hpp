@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,15 @@ class SimTruth {
   [[nodiscard]] virtual bool counterLost() const = 0;
   /// An operator asks the present holder to step down.
   virtual void requestStepDown() = 0;
+  /// What a promotion has left of the record.
+  struct Promotion {
+    std::size_t lost{0};                   ///< how many commits
+    std::chrono::milliseconds longest{0};  ///< the longest lease that the lost commits and the one before them state
+    std::chrono::milliseconds waited{0};   ///< how long challengers wait now; 0: not at all
+  };
+  /// A standby becomes the primary; it does not have the last `commits` (or fewer, if there are not so many). Empty:
+  /// this store has no standby.
+  virtual std::optional<Promotion> promote(std::size_t /*commits*/) { return std::nullopt; }
 
  protected:
   void now(std::optional<LeaseRecord> record, std::optional<LeaseRecord> told);
@@ -55,9 +65,12 @@ class SimTruth {
 class SimStore : public SimTruth {
  public:
   [[nodiscard]] virtual WriteOutcome write(const WriteRequest& request) = 0;
+  /// As it is now, for a primary that lives on beside the promoted one. Null: it has no standby.
+  [[nodiscard]] virtual std::unique_ptr<SimStore> copy() const { return nullptr; }
 };
 
-[[nodiscard]] std::unique_ptr<SimStore> makeModelStore(Sabotage sabotage);
+/// With `histories` it can be promoted, and nobody but candidates writes to it.
+[[nodiscard]] std::unique_ptr<SimStore> makeModelStore(Sabotage sabotage, bool histories, FencingToken counter);
 /// Uses the table of the memory store as it is shipped. It loses a record only by the store's own removal.
 [[nodiscard]] std::unique_ptr<SimStore> makeMemoryTableStore();
 

@@ -7,7 +7,7 @@
 namespace tenure::test {
 namespace {
 
-constexpr double left = 60;
+constexpr double edge = 60;
 constexpr double lane = 44;
 constexpr double width = 1160;
 
@@ -59,13 +59,13 @@ class Page {
  private:
   [[nodiscard]] double x(std::int64_t at) const {
     const double whole = static_cast<double>(std::max<std::int64_t>(timeline_.end, 1));
-    return left + static_cast<double>(at) / whole * (width - left - 20);
+    return edge + static_cast<double>(at) / whole * (width - edge - 20);
   }
   [[nodiscard]] static double y(std::size_t row) { return 24 + static_cast<double>(row) * lane; }
 
   void row(std::size_t i) {
     out_ += "<text x=\"8\" y=\"" + number(y(i) + 24) + "\" class=\"name\">p" + std::to_string(i) + "</text>\n";
-    out_ += "<line x1=\"" + number(left) + "\" x2=\"" + number(width - 20) + "\" y1=\"" + number(y(i) + 20) +
+    out_ += "<line x1=\"" + number(edge) + "\" x2=\"" + number(width - 20) + "\" y1=\"" + number(y(i) + 20) +
             "\" y2=\"" + number(y(i) + 20) + "\" class=\"idle\"/>\n";
   }
   void rect(const SimTimeline::Span& span, double inset, const std::string& style) {

@@ -29,7 +29,7 @@ SimWorld::SimWorld(const SimOptions& options)
     service_ = makeSimDynamoDb();
     truth_ = service_.get();
   } else {
-    simple_ = plan_.store == StoreKind::memory ? makeMemoryTableStore() : makeModelStore(options.sabotage);
+    simple_ = plan_.store == StoreKind::memory ? makeMemoryTableStore() : makeModel();
     truth_ = simple_.get();
   }
   if (plan_.has(FaultKind::mixedLeases) || plan_.has(FaultKind::changedLease)) longest_ = 2 * lease_;
@@ -61,9 +61,22 @@ SimReport SimWorld::run() {
   return std::move(report_);
 }
 
+/// Where promotions happen, an operator may have set the tokens before.
+std::unique_ptr<SimStore> SimWorld::makeModel() {
+  const bool histories = plan_.has(FaultKind::failover);
+  FencingToken counter;
+  if (histories) {
+    SeededRandom& random = stream(FaultKind::failover);
+    if (random.chance(0.2)) counter = FencingToken{(random.below(4) << 40U) + 1 + random.below(100)};
+  }
+  checker_.counterWasSet(counter);
+  return makeModelStore(options_.sabotage, histories, counter);
+}
+
 void SimWorld::runSafety() {
   runUntil(now_ + lease_ * (options_.leases / 2));
   faults_ = false;
+  endFork(true);
   endForeign();
   runUntil(now_ + 4 * lease_);
 }
@@ -71,6 +84,7 @@ void SimWorld::runSafety() {
 /// Some candidates may stay cut off for good: the others must manage without them.
 void SimWorld::runLiveness() {
   faults_ = false;
+  endFork(true);
   endForeign();
   noteWorld("THE FAULTS END");
   for (auto& process : processes_) {

@@ -29,7 +29,8 @@ class SimWorld final : public SimSurroundings {
   [[nodiscard]] std::int64_t trueSeconds() const override { return now_ / std::chrono::seconds{1}; }
   void runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) override;
   void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) override;
-  void stored(SimLife& writer, const RecordVersion& version) override;
+  void stored(SimLife& writer, const RecordVersion& version) override { stored(writer, version, truth_); }
+  void stored(SimLife& writer, const RecordVersion& version, const SimTruth* store);
   [[nodiscard]] std::size_t staleness() override { return 1 + streams_.load.below(3); }
   [[nodiscard]] bool weakReadIsStale() override { return faults_ && streams_.load.chance(0.8); }
   void misled(SimLife& life) override;
@@ -52,6 +53,7 @@ class SimWorld final : public SimSurroundings {
     TrueTime alarmAt{-1};  // when the alarm checks that
     bool restartWhenStopped{false};
     bool cutOff{false};
+    bool atOld{false};  // the old primary answers it
     TrueTime oneWayUntil{0};
     bool asleep{false};
     std::int64_t ledFrom{-1};                   // start of its leadership, for the timeline
@@ -73,6 +75,7 @@ class SimWorld final : public SimSurroundings {
   void runUntil(TrueTime end);
   /// A run ends at the first broken rule: what comes after it has no meaning.
   [[nodiscard]] bool failed() const { return !checker_.violations().empty(); }
+  [[nodiscard]] std::unique_ptr<SimStore> makeModel();
   void runSafety();
   void runLiveness();
   void stopAll();
@@ -166,6 +169,12 @@ class SimWorld final : public SimSurroundings {
   }
   void hintAll();
 
+  // sim_failover.cpp
+  void tickFailover();
+  void beginFork(std::unique_ptr<SimStore> old);
+  void endFork(bool over);
+  [[nodiscard]] SimStore& storeOf(SimLife& life);
+
   // sim_faults.cpp
   void tick();
   void tickRecord();
@@ -190,6 +199,8 @@ class SimWorld final : public SimSurroundings {
   std::unique_ptr<SimStore> simple_{};
   std::unique_ptr<SimService> service_{};
   SimTruth* truth_{nullptr};
+  std::unique_ptr<SimStore> old_{};  // a primary that lives on after a promotion
+  TrueTime forkUntil_{0};
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::unique_ptr<SimLife>> graveyard_;
   SimChecker::Lives lives_;
