@@ -1,0 +1,93 @@
+// What the store asks of a database: small transactions of known statements, and a truthful account of what came back.
+// link/ implements it over libpq; the simulation implements it in memory.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tenure::postgresql_store {
+
+/// A value in text format; empty: NULL.
+using Value = std::optional<std::string>;
+using Row = std::vector<Value>;
+
+/// The statements of the store. statements.hpp has the SQL of each, and says which values it takes and which columns it
+/// returns.
+enum class StatementId {
+  readLease,       ///< the row and the present history
+  lockLease,       ///< locks the row without waiting: 55P03 if somebody has it
+  insertLease,     ///< makes the row if there is none
+  updateLease,     ///< an acquisition, or an operator's change, of the whole row
+  renewLease,      ///< a renewal of one row
+  renewLeases,     ///< renewals of many rows; a row that somebody has locked is left out
+  releaseLease,    ///< a release that keeps the record
+  removeRecord,    ///< the record goes, the counter stays
+  askToStepDown,
+  listLeases,
+  notify,          ///< tells listeners that a lease has changed
+  readLayout,      ///< whether the table is there, and of which version
+  createTable,
+};
+
+struct Statement {
+  StatementId id;
+  std::vector<Value> values{};
+};
+
+/// One transaction, sent in one flush. A write runs `statements` between BEGIN and COMMIT, and `after` behind the COMMIT,
+/// so a write that met an unexpected row knows the present one without another round trip. A read runs `statements`
+/// alone.
+struct Job {
+  bool writes{false};
+  std::vector<Statement> statements{};
+  std::vector<Statement> after{};
+};
+
+/// What the server said beside or instead of rows.
+struct Complaint {
+  std::string severity{};  ///< never translated: ERROR, FATAL, PANIC, WARNING, ...
+  std::string sqlState{};
+  std::string message{};   ///< for people only
+};
+
+/// What became of a job. Every part states what was seen, and nothing that was concluded.
+struct JobReply {
+  /// How far the COMMIT (of a read: the last statement) came.
+  enum class Commit {
+    notSent,     ///< not a byte of it left this process, so it never takes effect
+    unanswered,  ///< it may have left, and its answer was not seen
+    done,        ///< the server answered COMMIT
+    rolledBack,  ///< the server answered that it has rolled back, or an ERROR before or at COMMIT
+  };
+  Commit commit{Commit::notSent};
+  std::vector<std::vector<Row>> rows{};   ///< of `statements`, as far as they were answered without an error
+  std::vector<std::vector<Row>> after{};  ///< of `after`, in the same way
+  std::vector<std::size_t> changed{};     ///< how many rows each answered statement of `statements` changed or returned
+  std::optional<Complaint> error{};       ///< the first ERROR, FATAL or PANIC
+  std::vector<Complaint> warnings{};      ///< what came with severity WARNING
+  std::string trouble{};                  ///< for people: why the connection ended or was not made, or that time was up
+  /// The trouble is of a kind that waiting does not mend soon (a refused password, an unknown name, a bad certificate).
+  enum class Cause { none, transient, credentials, misconfigured } cause{Cause::none};
+};
+
+using JobHandler = std::function<void(JobReply)>;
+
+class Database {
+ public:
+  virtual ~Database() = default;
+
+  /// Returns at once; any thread. The handler is called exactly once, on the database's thread, never inside this call;
+  /// with `notSent` or `unanswered` when `timeout` has passed since this call, or when the database is destroyed. No
+  /// job waits behind another one that the server has not answered, beyond the bound on connections. A job that is out of
+  /// time is never cancelled at the server: its connection is dropped.
+  virtual void run(Job job, std::chrono::nanoseconds timeout, JobHandler handler) = 0;
+
+  /// For people, without secrets: `postgresql jobs at db1:5432, table public.tenure_lease`.
+  [[nodiscard]] virtual std::string describe() const = 0;
+};
+
+}  // namespace tenure::postgresql_store
