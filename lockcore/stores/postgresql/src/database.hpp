@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,31 +19,38 @@ using Row = std::vector<Value>;
 /// The statements of the store. statements.hpp has the SQL of each, and says which values it takes and which columns it
 /// returns.
 enum class StatementId {
-  readLease,       ///< the row and the present history
-  lockLease,       ///< locks the row without waiting: 55P03 if somebody has it
-  insertLease,     ///< makes the row if there is none
-  updateLease,     ///< an acquisition, or an operator's change, of the whole row
-  renewLease,      ///< a renewal of one row
-  renewLeases,     ///< renewals of many rows; a row that somebody has locked is left out
-  releaseLease,    ///< a release that keeps the record
-  removeRecord,    ///< the record goes, the counter stays
-  askToStepDown,
+  readLease,   ///< the row and the present history
+  readLeases,  ///< the same for many
   listLeases,
-  notify,          ///< tells listeners that a lease has changed
-  readLayout,      ///< whether the table is there, and of which version
+  lockLease,     ///< locks the row without waiting: 55P03 if somebody has it
+  lockTerm,      ///< the same, also against writers that hold the term
+  updateLease,   ///< an acquisition where there is a row
+  insertLease,   ///< an acquisition that makes the row
+  renewLease,    ///< a renewal of one row
+  renewLeases,   ///< renewals of many rows; a row that somebody has locked is left out
+  releaseLease,  ///< a release that keeps the record
+  removeRecord,  ///< the record goes, the counter stays
+  askToStepDown,
+  setTokens,     ///< an operator's change of counter and token
+  insertTokens,  ///< the same where there is no row
+  notify,        ///< tells listeners something
+  readLayout,    ///< whether the table is there, and of which kind
   createTable,
 };
+inline constexpr std::size_t statementCount = static_cast<std::size_t>(StatementId::createTable) + 1;
 
 struct Statement {
   StatementId id;
   std::vector<Value> values{};
 };
 
-/// One transaction, sent in one flush. A write runs `statements` between BEGIN and COMMIT, and `after` behind the COMMIT,
-/// so a write that met an unexpected row knows the present one without another round trip. A read runs `statements`
-/// alone.
+/// One transaction, sent in one flush. A write runs `statements` between BEGIN and COMMIT, and `after` behind the
+/// COMMIT, so a write that met an unexpected row knows the present one without another round trip. A read runs
+/// `statements` alone.
 struct Job {
   bool writes{false};
+  /// Whether the statements ask for the server's history; false once it has refused to tell it (0A000, 42883).
+  bool history{true};
   std::vector<Statement> statements{};
   std::vector<Statement> after{};
 };
@@ -51,7 +59,7 @@ struct Job {
 struct Complaint {
   std::string severity{};  ///< never translated: ERROR, FATAL, PANIC, WARNING, ...
   std::string sqlState{};
-  std::string message{};   ///< for people only
+  std::string message{};  ///< for people only
 };
 
 /// What became of a job. Every part states what was seen, and nothing that was concluded.
@@ -82,8 +90,8 @@ class Database {
 
   /// Returns at once; any thread. The handler is called exactly once, on the database's thread, never inside this call;
   /// with `notSent` or `unanswered` when `timeout` has passed since this call, or when the database is destroyed. No
-  /// job waits behind another one that the server has not answered, beyond the bound on connections. A job that is out of
-  /// time is never cancelled at the server: its connection is dropped.
+  /// job waits behind another one that the server has not answered, beyond the bound on connections. A job that is out
+  /// of time is never cancelled at the server: its connection is dropped.
   virtual void run(Job job, std::chrono::nanoseconds timeout, JobHandler handler) = 0;
 
   /// For people, without secrets: `postgresql jobs at db1:5432, table public.tenure_lease`.

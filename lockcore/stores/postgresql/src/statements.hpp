@@ -1,0 +1,134 @@
+// The SQL of the store. Each statement stands alone: names are qualified and quoted, values are parameters with a type,
+// and nothing depends on settings of the database, the role or the connection.
+//
+// Values and columns are texts as PostgreSQL writes them: numbers in decimal, booleans `t` and `f`. `data` travels as
+// hexadecimal digits. Lists are array literals (arrayLiteral()). Three values come together in many statements:
+//   expected   the record versions, one of which must be stored; a record that vanished has vanishedVersion()
+//   histories  as many: the history that the server must have for the version beside it; NULL: any
+//   holder     the holder that must be stored; NULL: any
+//
+// "Well-formed" is what recordFrom() and counterFrom() accept (record_codec.hpp). No statement changes a row that is
+// not. A statement that meets other than the expected state changes nothing and returns no row.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "database.hpp"
+
+namespace tenure::postgresql_store {
+
+/// The columns of a lease, as readLease, readLeases and listLeases return them. `name` is NULL if there is no row. A
+/// row whose `version` is NULL has no record; then all columns from `holder` to `released` are NULL.
+enum LeaseColumn : std::size_t {
+  nameColumn,
+  sortColumn,
+  versionColumn,
+  holderColumn,
+  tokenColumn,
+  leaseColumn,  ///< milliseconds
+  releasedColumn,
+  resignColumn,      ///< the term that was asked to step down; 0: none
+  livenessColumn,    ///< JSON: an object of texts (record_codec.hpp); NULL: none
+  dataColumn,        ///< hexadecimal
+  attributesColumn,  ///< JSON: an object of texts
+  acquiredAtColumn,  ///< milliseconds since 1970
+  renewedAtColumn,   ///< milliseconds since 1970
+  counterColumn,
+  counterLeaseColumn,  ///< milliseconds; 0: no term is open
+  systemColumn,        ///< history in which the counter was last advanced; NULL: not known
+  timelineColumn,
+  layoutColumn,
+  presentSystemColumn,  ///< history of the server now; NULL: without history functions
+  presentTimelineColumn,
+  leaseColumnCount,
+};
+
+/// The columns that lockLease and lockTerm return.
+enum LockColumn : std::size_t {
+  lockedVersionColumn,
+  lockedTokenColumn,
+  lockedCounterColumn,
+  lockedSystemColumn,
+  lockedTimelineColumn,
+  lockedPresentSystemColumn,
+  lockedPresentTimelineColumn,
+};
+
+/// The columns that readLayout returns, in one row.
+enum LayoutColumn : std::size_t {
+  kindColumn,           ///< pg_class.relkind; NULL: there is no table
+  persistenceColumn,    ///< pg_class.relpersistence
+  columnsColumn,        ///< `name type` of each column, in alphabetical order, with commas
+  keyColumn,            ///< `t`: (name, sort) is unique
+  termKeyColumn,        ///< `t`: (name, sort, token) is unique
+  collationColumn,      ///< `t`: name and sort have collation "C"
+  defaultLayoutColumn,  ///< the default of column layout, which is the layout of the table
+  grantsColumn,         ///< `t`: this role may select, insert and update
+  standbyColumn,        ///< `t`: the server is a standby
+};
+
+// What each statement takes and returns ($1 name and $2 sort, where nothing else is said):
+//
+// readLease      $3 version or NULL: the row is left out (as if there were none) if it has this version
+//                -> always one row of LeaseColumn
+// readLeases     $1 names, $2 sorts, $3 versions: as readLease for many -> a row of LeaseColumn for each row that is
+//                there and has not the version beside its key
+// listLeases     $1 prefix, $2 name, $3 sort: from this key on, $4 how many at most (NULL: all)
+//                -> rows of LeaseColumn, in key order, of the leases that have a record
+// lockLease      locks the row FOR NO KEY UPDATE NOWAIT -> no row or one of LockColumn
+// lockTerm       the same FOR UPDATE: also against transactions that hold the term FOR KEY SHARE
+// updateLease    an acquisition where there is a row, after lockTerm. $3 expected, $4 histories; without any, there
+// must
+//                be no record and no open term. $5 version, $6 holder, $7 lease in ms, $8 liveness or NULL, $9 data or
+//                NULL: keep what is there, $10 boolean: what is there stays if it is not empty, $11 attributes or NULL:
+//                keep, $12 acquired at, $13 renewed at, $14 token floor, $15 channel, $16 payload
+//                -> token, which follows the rule of token_rule.hpp
+// insertLease    an acquisition where there is no row. $3 version, $4 holder, $5 lease in ms, $6 liveness or NULL,
+//                $7 data, $8 attributes, $9 acquired at, $10 renewed at, $11 token floor, $12 channel, $13 payload
+//                -> token
+// renewLease     after lockLease. $3 expected, $4 histories, $5 holder, $6 version, $7 lease in ms, $8 liveness or
+// NULL,
+//                $9 data or NULL, $10 boolean as above, $11 attributes or NULL, $12 acquired at, $13 renewed at
+//                -> token, boolean: this term was asked to step down
+// renewLeases    without lock; all are lists. $1 names, $2 sorts, $3 expected, $4 holders, $5 versions, $6 leases,
+//                $7 liveness, $8 acquired at, $9 renewed at. A lease with several expected versions comes several times
+//                -> name, sort, token, boolean as above, for each lease that was renewed. A row that somebody has
+//                locked is left out
+// releaseLease   after lockLease. As renewLease, and $14 channel, $15 payload -> as renewLease
+// removeRecord   after lockTerm. $3 expected, $4 histories, $5 holder or NULL, $6 boolean: its term ends with this,
+//                $7 channel, $8 payload -> counter
+// askToStepDown  after lockLease. $3 token, $4 channel, $5 payload -> token
+// setTokens      after lockTerm. $3 counter, $4 token, $5 version, $6 holder, $7 released, $8 lease in ms: texts of
+//                StoredTokens that must be stored; $9 token, $10 version, $11 channel, $12 payload -> counter
+// insertTokens   where there is no row. $3 token, $4 channel, $5 payload -> counter
+// notify         $1 channel, $2 payload -> nothing of use
+// readLayout     no values -> one row of LayoutColumn
+// createTable    no values -> no rows
+//
+// The statements with channel and payload notify listeners in the transaction, if and only if they change the row.
+
+/// The SQL of all statements for one table.
+class Statements {
+ public:
+  Statements(const std::string& schema, const std::string& table);
+
+  /// `history`: whether the functions are used that tell the server's history. Without them, it is NULL everywhere.
+  [[nodiscard]] const std::string& sql(StatementId id, bool history) const noexcept {
+    return sql_.at(history ? 1 : 0).at(static_cast<std::size_t>(id));
+  }
+
+ private:
+  std::array<std::array<std::string, statementCount>, 2> sql_;
+};
+
+/// A name in double quotes: `lease "x"` -> `"lease ""x"""`.
+[[nodiscard]] std::string quotedName(std::string_view name);
+/// A text in single quotes, as a literal that means the same with every setting.
+[[nodiscard]] std::string quotedText(std::string_view text);
+/// `{"a",NULL,"b"}`
+[[nodiscard]] std::string arrayLiteral(const std::vector<Value>& values);
+
+}  // namespace tenure::postgresql_store
