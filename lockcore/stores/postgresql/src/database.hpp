@@ -51,6 +51,8 @@ struct Job {
   bool writes{false};
   /// Whether the statements ask for the server's history; false once it has refused to tell it (0A000, 42883).
   bool history{true};
+  /// It does not wait behind jobs that are not urgent: a connection is kept for such jobs.
+  bool urgent{false};
   std::vector<Statement> statements{};
   std::vector<Statement> after{};
 };

@@ -1,0 +1,207 @@
+#include "connection_settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+
+#include "lockcore/net/ip_address.hpp"
+
+namespace tenure::postgresql_store {
+namespace {
+
+struct FreeOptions {
+  void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
+};
+using OptionList = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+Settings valuesOf(const PQconninfoOption* options) {
+  Settings values;
+  for (; options != nullptr && options->keyword != nullptr; ++options) {
+    if (options->val != nullptr && *options->val != '\0') values[options->keyword] = options->val;
+  }
+  return values;
+}
+
+bool isSaidByEnvironment(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+/// What every connection has where the user says nothing else. A dead line is noticed within seconds.
+void addOurs(Settings& settings) {
+  settings["client_encoding"] = "UTF8";
+  settings.try_emplace("fallback_application_name", "tenure");
+  settings.try_emplace("target_session_attrs", "read-write");
+  settings.try_emplace("keepalives_idle", "5");
+  settings.try_emplace("keepalives_interval", "2");
+  settings.try_emplace("keepalives_count", "3");
+  settings.try_emplace("tcp_user_timeout", "10000");
+  // Where a Kerberos ticket lies about, libpq would ask a ticket server for an encrypted connection, and block.
+  if (!isSaidByEnvironment("PGGSSENCMODE")) settings.try_emplace("gssencmode", "disable");
+}
+
+void setUnlessEmpty(Settings& settings, const char* keyword, const std::string& value) {
+  if (!value.empty()) settings[keyword] = value;
+}
+
+Settings partsAndString(const PostgresqlStoreOptions& options) {
+  Settings settings = settingsIn(options.connection).value_or(Settings{});
+  if (!options.host.empty()) settings.erase("hostaddr");
+  setUnlessEmpty(settings, "host", options.host);
+  setUnlessEmpty(settings, "port", options.port);
+  setUnlessEmpty(settings, "dbname", options.database);
+  setUnlessEmpty(settings, "user", options.user);
+  setUnlessEmpty(settings, "passfile", options.passfile);
+  setUnlessEmpty(settings, "service", options.service);
+  setUnlessEmpty(settings, "sslmode", options.sslMode);
+  setUnlessEmpty(settings, "sslrootcert", options.sslRootCertificate);
+  setUnlessEmpty(settings, "sslcert", options.sslCertificate);
+  setUnlessEmpty(settings, "sslkey", options.sslKey);
+  return settings;
+}
+
+std::vector<std::string> splitAtCommas(const std::string& text) {
+  std::vector<std::string> parts{""};
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(c);
+    }
+  }
+  return parts;
+}
+
+/// libpq has checked that the lists fit together.
+std::vector<Host> hostsIn(const Settings& found) {
+  const auto list = [&](const char* keyword) {
+    const auto at = found.find(keyword);
+    return at == found.end() ? std::vector<std::string>{} : splitAtCommas(at->second);
+  };
+  const auto names = list("host"), addresses = list("hostaddr"), ports = list("port");
+  std::vector<Host> hosts(std::max<std::size_t>({names.size(), addresses.size(), 1}));
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (i < names.size()) hosts[i].name = names[i];
+    if (i < addresses.size()) hosts[i].address = addresses[i];
+    if (!ports.empty()) hosts[i].port = ports.size() == 1 ? ports[0] : ports[i];
+  }
+  return hosts;
+}
+
+bool isAName(const std::string& host) {
+  const bool isSocket = host.empty() || host.front() == '/' || host.front() == '@';
+  return !isSocket && !net::parseIpAddress(host);
+}
+
+/// libpq 15 does not know the system's list of authorities (`sslrootcert=system` came with 16).
+std::string listOfAuthorities() {
+  if (const char* home = std::getenv("HOME"); home != nullptr) {
+    if (access((std::string{home} + "/.postgresql/root.crt").c_str(), R_OK) == 0) return {};  // libpq's own default
+  }
+  constexpr std::array places{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"};
+  for (const char* place : places) {
+    if (access(place, R_OK) == 0) return place;
+  }
+  return {};
+}
+
+/// An sslmode that somebody chose wins. libpq's default is `prefer`, and a `prefer` in a service file cannot be told
+/// from it.
+void chooseTls(Settings& settings, const Settings& found, const std::vector<Host>& hosts) {
+  const auto at = found.find("sslmode");
+  std::string mode = at == found.end() ? std::string{"prefer"} : at->second;
+  const bool chosen = settings.contains("sslmode") || isSaidByEnvironment("PGSSLMODE") || mode != "prefer";
+  if (!chosen) {
+    for (const Host& host : hosts) {
+      if (isAName(host.name)) mode = "verify-full";
+    }
+    settings["sslmode"] = mode;
+  }
+  if (mode.starts_with("verify") && !found.contains("sslrootcert")) {
+    setUnlessEmpty(settings, "sslrootcert", listOfAuthorities());
+  }
+}
+
+constexpr const char* onlyToLook = "tenure-looks-only";
+
+}  // namespace
+
+bool Host::needsLookup() const { return address.empty() && isAName(name); }
+
+std::optional<Settings> settingsIn(const std::string& connectionString) {
+  char* fault = nullptr;
+  const OptionList options{PQconninfoParse(connectionString.c_str(), &fault)};
+  PQfreemem(fault);
+  if (!options) return std::nullopt;
+  return valuesOf(options.get());
+}
+
+Settings jobSettings(const PostgresqlStoreOptions& options) {
+  Settings settings = partsAndString(options);
+  addOurs(settings);
+  return settings;
+}
+
+Settings listenSettings(const PostgresqlStoreOptions& options) {
+  Settings settings = partsAndString(options);
+  const Settings own = settingsIn(options.listen).value_or(Settings{});
+  if (own.contains("host")) settings.erase("hostaddr");
+  for (const auto& [keyword, value] : own) settings[keyword] = value;
+  addOurs(settings);
+  return settings;
+}
+
+ConnectionHandle startConnecting(const Settings& settings) {
+  std::vector<const char*> keywords, values;
+  for (const auto& [keyword, value] : settings) {
+    keywords.push_back(keyword.c_str());
+    values.push_back(value.c_str());
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  return ConnectionHandle{PQconnectStartParams(keywords.data(), values.data(), 0)};
+}
+
+/// libpq tells what it makes of environment, service file and defaults only for a connection that it was asked to make.
+/// So it is asked for one with an impossible wish, which it refuses last of all, before it contacts anybody. The
+/// password keeps it from looking into the passfile.
+Destination destinationOf(const Settings& settings) {
+  Settings look = settings;
+  look["target_session_attrs"] = onlyToLook;
+  look["password"] = "none";
+  const ConnectionHandle connection = startConnecting(look);
+  if (!connection) return {.fault = "out of memory"};
+  Destination destination{.settings = settings};
+  const std::string answer = troubleOf(connection.get());
+  if (answer.find(onlyToLook) == std::string::npos) destination.fault = answer;
+  const OptionList options{PQconninfo(connection.get())};
+  const Settings found = valuesOf(options.get());
+  if (const auto at = found.find("dbname"); at != found.end()) destination.database = at->second;
+  if (destination.fault.empty()) destination.hosts = hostsIn(found);
+  chooseTls(destination.settings, found, destination.hosts);
+  for (const char* keyword : {"host", "hostaddr", "port"}) destination.settings.erase(keyword);
+  return destination;
+}
+
+Settings settingsFor(const Destination& destination, const Host& host) {
+  Settings settings = destination.settings;
+  setUnlessEmpty(settings, "host", host.name);
+  setUnlessEmpty(settings, "hostaddr", host.address);
+  setUnlessEmpty(settings, "port", host.port);
+  return settings;
+}
+
+std::string toString(const std::vector<Host>& hosts) {
+  std::string text;
+  for (const Host& host : hosts) {
+    const std::string& shown = host.name.empty() ? host.address : host.name;
+    text += (text.empty() ? "" : ", ") + (shown.empty() ? std::string{"its local socket"} : shown);
+    if (!shown.empty() && shown.front() != '/' && !host.port.empty()) text += ':' + host.port;
+  }
+  return text;
+}
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,57 @@
+// The options as settings of libpq, and what libpq makes of them together with its environment.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/stores/postgresql_store.hpp>
+
+#include "pg_handles.hpp"
+
+namespace tenure::postgresql_store {
+
+/// libpq's settings by keyword.
+using Settings = std::map<std::string, std::string>;
+
+/// What a connection string says; empty if it is none. libpq's own account of the fault is left out, because it may
+/// quote a password.
+[[nodiscard]] std::optional<Settings> settingsIn(const std::string& connectionString);
+
+/// The string and the parts together, with the settings that every connection of the store has.
+[[nodiscard]] Settings jobSettings(const PostgresqlStoreOptions& options);
+/// The same for the connection that listens.
+[[nodiscard]] Settings listenSettings(const PostgresqlStoreOptions& options);
+
+/// One server to be tried.
+struct Host {
+  std::string name{};     ///< as the user gave it: a name, an address or the directory of a socket; may be empty
+  std::string address{};  ///< empty: `name` is not a name, or has to be looked up
+  std::string port{};     ///< empty: libpq's default
+
+  /// Its address has to be looked up.
+  [[nodiscard]] bool needsLookup() const;
+};
+
+/// Where the settings lead, after environment variables, service file and defaults.
+struct Destination {
+  Settings settings{};  ///< without host, hostaddr and port
+  std::vector<Host> hosts{};
+  std::string database{};
+  std::string fault{};  ///< not empty: the settings are wrong, and why
+};
+
+/// Reads the service file, if there is one; asks nobody. What it says may change from one call to the next.
+[[nodiscard]] Destination destinationOf(const Settings& settings);
+
+/// `settings` for one host alone.
+[[nodiscard]] Settings settingsFor(const Destination& destination, const Host& host);
+
+/// A connection in its first state. Nothing blocks if the host needs no lookup.
+[[nodiscard]] ConnectionHandle startConnecting(const Settings& settings);
+
+/// `db1:5432, db2:5432`.
+[[nodiscard]] std::string toString(const std::vector<Host>& hosts);
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,127 @@
+#include "job_account.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace tenure::postgresql_store {
+namespace {
+
+constexpr std::string_view beginText = "BEGIN ISOLATION LEVEL READ COMMITTED";
+constexpr std::string_view commitText = "COMMIT";
+// One message instead of a SET LOCAL for each.
+constexpr std::string_view setLocally =
+    "SELECT pg_catalog.set_config('synchronous_commit', $1, true), pg_catalog.set_config('lock_timeout', $2, true), "
+    "pg_catalog.set_config('statement_timeout', $3, true), "
+    "pg_catalog.set_config('idle_in_transaction_session_timeout', $4, true), "
+    "pg_catalog.set_config('client_min_messages', 'warning', true)";
+
+std::size_t numberIn(const char* text) {
+  const std::string_view digits{text};
+  std::size_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+Row rowOf(const PGresult& result, int row) {
+  Row values;
+  for (int column = 0; column < PQnfields(&result); ++column) {
+    if (PQgetisnull(&result, row, column) != 0) {
+      values.emplace_back();
+    } else {
+      values.emplace_back(std::in_place, PQgetvalue(&result, row, column),
+                          static_cast<std::size_t>(PQgetlength(&result, row, column)));
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+/// A lock or a statement that takes too long ends by an ERROR that still arrives in time, and an ERROR is a clear
+/// answer.
+std::vector<Value> transactionSettings(const std::string& commitMode, std::chrono::nanoseconds inTime) {
+  const auto millis = std::max<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(inTime).count(), 8);
+  return {commitMode, std::to_string(millis * 3 / 4), std::to_string(millis * 7 / 8), std::to_string(millis)};
+}
+
+std::vector<Message> messagesOf(const Job& job, const StatementText& text, const std::vector<Value>& settings) {
+  std::vector<Message> messages;
+  const auto add = [&](Message::Part part, const std::vector<Statement>& statements) {
+    for (const Statement& one : statements) messages.push_back({part, text(one.id, job.history), &one.values});
+  };
+  if (job.writes) {
+    messages.push_back({Message::Part::begin, beginText});
+    messages.push_back({Message::Part::settings, setLocally, &settings});
+  }
+  add(Message::Part::statement, job.statements);
+  if (job.writes) messages.push_back({Message::Part::commit, commitText});
+  add(Message::Part::after, job.after);
+  return messages;
+}
+
+JobAccount::JobAccount(std::vector<Message> messages) : messages_{std::move(messages)} {
+  for (std::size_t i = 0; i < messages_.size(); ++i) {
+    if (messages_[i].part != Message::Part::after) deciding_ = i;
+  }
+}
+
+void JobAccount::takeRows(const PGresult& result, std::vector<std::vector<Row>>& into) const {
+  auto& rows = into.emplace_back();
+  for (int row = 0; row < PQntuples(&result); ++row) rows.push_back(rowOf(result, row));
+}
+
+void JobAccount::take(const PGresult& result) {
+  if (answered_ >= messages_.size()) return;
+  const ExecStatusType status = PQresultStatus(&result);
+  if (status == PGRES_FATAL_ERROR) {
+    const Complaint complaint = complaintOf(&result);
+    if (complaint.severity.empty()) return;  // libpq's own trouble with the connection
+    if (!reply_.error) reply_.error = complaint;
+    // An ERROR undoes the transaction, and the server skips what comes behind it. A FATAL ends the connection and tells
+    // nothing about a COMMIT that may have been carried out.
+    if (complaint.severity == "ERROR" && answered_ <= deciding_ && !decided_) decided_ = rolledBack_ = true;
+    return;
+  }
+  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY) return;
+  const Message::Part part = messages_[answered_].part;
+  if (part == Message::Part::statement) {
+    takeRows(result, reply_.rows);
+    reply_.changed.push_back(numberIn(PQcmdTuples(const_cast<PGresult*>(&result))));
+  } else if (part == Message::Part::after) {
+    takeRows(result, reply_.after);
+  }
+  if (answered_ != deciding_ || decided_) return;
+  decided_ = true;
+  // COMMIT of a transaction that has failed answers ROLLBACK, without an error.
+  rolledBack_ =
+      part == Message::Part::commit && std::string_view{PQcmdStatus(const_cast<PGresult*>(&result))} != "COMMIT";
+}
+
+void JobAccount::notice(const PGresult& result) {
+  Complaint complaint = complaintOf(&result);
+  if (complaint.severity == "WARNING") {
+    reply_.warnings.push_back(std::move(complaint));
+  } else if ((complaint.severity == "FATAL" || complaint.severity == "PANIC") && !reply_.error) {
+    reply_.error = std::move(complaint);
+  }
+}
+
+std::string JobAccount::errorState() const { return reply_.error ? reply_.error->sqlState : std::string{}; }
+
+/// Messages are queued in order, and the connection is given up as soon as one cannot be queued. So if the deciding
+/// message was not queued, it exists nowhere. If it was, libpq may have sent it at once, and where sending fails it
+/// does not tell how much had left (PQflush answers 0 then, too). So everything from there on counts as sent.
+JobReply JobAccount::reply() {
+  using Commit = JobReply::Commit;
+  if (decided_) {
+    reply_.commit = rolledBack_ ? Commit::rolledBack : Commit::done;
+  } else {
+    reply_.commit = queued_ > deciding_ ? Commit::unanswered : Commit::notSent;
+  }
+  return std::exchange(reply_, {});
+}
+
+}  // namespace tenure::postgresql_store

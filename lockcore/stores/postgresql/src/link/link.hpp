@@ -1,0 +1,43 @@
+// The database over libpq.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/stores/postgresql_store.hpp>
+
+#include "../database.hpp"
+#include "job_account.hpp"
+#include "lockcore/net/address_book.hpp"
+
+namespace tenure::postgresql_store {
+
+struct LinkOptions {
+  PostgresqlStoreOptions store{};
+  StatementText text{};
+  std::string channel{};  ///< for notifications; at most 63 bytes
+  Logger logger{};
+  net::Lookup lookup{net::systemLookup};
+};
+
+/// One thread ("tenure-pg") serves all connections of a link; names are looked up on others. Contract, besides that of
+/// Database:
+/// - Each job has a connection for itself until it is answered. At most four are used at once, and a fifth by urgent
+///   jobs. They are made when they are needed, one at a time.
+/// - Handlers must not block. They may destroy the link.
+/// - If no connection can be made, the jobs that wait are answered with the reason. The next attempt comes after a
+/// pause
+///   of at most 2 s; jobs that arrive meanwhile wait for it.
+class Link : public Database {
+ public:
+  /// Calls `hint` soon after a notification with this payload has come, as LeaseStore::watch() says. The first watch
+  /// makes the connection that listens.
+  [[nodiscard]] virtual std::shared_ptr<void> watch(std::string payload, std::function<void()> hint) = 0;
+};
+
+/// Connects to nobody. Throws std::invalid_argument if the options have faults.
+[[nodiscard]] std::shared_ptr<Link> makeLink(LinkOptions options);
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,143 @@
+#include "options_check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <stdexcept>
+#include <string_view>
+
+#include "connection_settings.hpp"
+#include "lockcore/port/quoted_text.hpp"
+
+namespace tenure {
+namespace {
+
+using postgresql_store::Settings;
+using postgresql_store::settingsIn;
+
+constexpr std::size_t maxIdentifierBytes = 63;  // PostgreSQL cuts a longer one off without a word
+
+std::size_t countIn(const std::string& list) {
+  return static_cast<std::size_t>(std::count(list.begin(), list.end(), ',')) + 1;
+}
+
+void checkConnection(const char* field, const std::string& text, OptionFaults& faults) {
+  if (text.empty()) return;
+  if (!isPlainText(text)) return faults.push_back({field, "is not UTF-8 text without NUL"});
+  const auto settings = settingsIn(text);
+  if (!settings) {
+    return faults.push_back({field,
+                             "is no connection string that libpq understands; give it as `host=db1 dbname=jobs` or as "
+                             "`postgresql://user@db1/jobs`"});
+  }
+  for (const char* secret : {"password", "sslpassword"}) {
+    if (settings->contains(secret)) {
+      faults.push_back(
+          {field, "contains a " + std::string{secret} +
+                      ", which others could read in logs and process lists; put it into a passfile, a service "
+                      "file or PGPASSWORD"});
+    }
+  }
+  const auto wish = settings->find("target_session_attrs");
+  if (wish != settings->end() && wish->second != "read-write" && wish->second != "primary") {
+    faults.push_back({field, "has target_session_attrs=" + wish->second +
+                                 "; leases need a primary: leave it out, or set it to read-write or primary"});
+  }
+  if (settings->contains("replication")) faults.push_back({field, "asks for replication, which a store does not use"});
+}
+
+bool isPort(std::string_view text) {
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc{} && end == text.data() + text.size() && port >= 1 && port <= 65535;
+}
+
+void checkPorts(const PostgresqlStoreOptions& options, OptionFaults& faults) {
+  if (options.port.empty()) return;
+  std::string_view rest = options.port;
+  for (bool more = true; more;) {
+    const auto comma = rest.find(',');
+    if (!isPort(rest.substr(0, comma))) {
+      return faults.push_back({"port", "is " + inQuotes(options.port) + "; a port is a number from 1 to 65535"});
+    }
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+  }
+  const std::size_t ports = countIn(options.port);
+  if (ports > 1 && !options.host.empty() && ports != countIn(options.host)) {
+    faults.push_back({"port", "has " + std::to_string(ports) + " ports for " + std::to_string(countIn(options.host)) +
+                                  " hosts; give one for all, or one for each"});
+  }
+}
+
+void checkTls(const PostgresqlStoreOptions& options, OptionFaults& faults) {
+  constexpr std::array modes{"", "disable", "allow", "prefer", "require", "verify-ca", "verify-full"};
+  if (std::find(modes.begin(), modes.end(), options.sslMode) == modes.end()) {
+    faults.push_back({"sslMode", "is " + inQuotes(options.sslMode) +
+                                     "; it must be disable, allow, prefer, require, verify-ca or verify-full"});
+  }
+  if (!options.sslKey.empty() && options.sslCertificate.empty()) {
+    faults.push_back({"sslCertificate", "is missing; the key belongs to a certificate"});
+  }
+}
+
+void checkIdentifier(const char* field, const std::string& name, OptionFaults& faults) {
+  if (name.empty() || name.size() > maxIdentifierBytes || !isPlainText(name)) {
+    faults.push_back({field, "must be 1 to " + std::to_string(maxIdentifierBytes) + " bytes of UTF-8 text; it is " +
+                                 inQuotes(name)});
+  }
+}
+
+void checkTexts(const PostgresqlStoreOptions& options, OptionFaults& faults) {
+  const std::array<std::pair<const char*, const std::string*>, 8> texts{
+      {{"host", &options.host},
+       {"database", &options.database},
+       {"user", &options.user},
+       {"passfile", &options.passfile},
+       {"service", &options.service},
+       {"sslRootCertificate", &options.sslRootCertificate},
+       {"sslCertificate", &options.sslCertificate},
+       {"sslKey", &options.sslKey}}};
+  for (const auto& [field, text] : texts) {
+    if (!isPlainText(*text)) faults.push_back({field, "is not UTF-8 text without NUL"});
+  }
+}
+
+/// What is left when each option is right by itself: lists that do not fit together.
+void checkTogether(const PostgresqlStoreOptions& options, OptionFaults& faults) {
+  if (!faults.empty() || !options.service.empty()) return;
+  const auto settings = settingsIn(options.connection);
+  if (settings && settings->contains("service")) return;
+  const auto destination = postgresql_store::destinationOf(postgresql_store::jobSettings(options));
+  if (!destination.fault.empty()) faults.push_back({"connection", "cannot be used: " + destination.fault});
+}
+
+}  // namespace
+
+OptionFaults faultsOf(const PostgresqlStoreOptions& options) {
+  OptionFaults faults;
+  checkConnection("connection", options.connection, faults);
+  checkConnection("listen", options.listen, faults);
+  checkTexts(options, faults);
+  checkPorts(options, faults);
+  checkTls(options, faults);
+  checkIdentifier("schema", options.schema, faults);
+  checkIdentifier("table", options.table, faults);
+  if (!isPlainText(options.livenessDirectory)) {
+    faults.push_back({"livenessDirectory", "is not UTF-8 text without NUL"});
+  }
+  checkTogether(options, faults);
+  return faults;
+}
+
+void postgresql_store::checkOptions(const PostgresqlStoreOptions& options) {
+  const OptionFaults faults = faultsOf(options);
+  if (faults.empty()) return;
+  std::string message{"PostgreSQL store: "};
+  for (const OptionFault& fault : faults) {
+    message += (&fault == faults.data() ? "" : "; ") + fault.field + " " + fault.message;
+  }
+  throw std::invalid_argument{message};
+}
+
+}  // namespace tenure

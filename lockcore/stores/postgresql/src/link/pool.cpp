@@ -1,0 +1,189 @@
+#include "pool.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tenure::postgresql_store {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds firstPause = milliseconds{50};
+constexpr nanoseconds longestPause = milliseconds{2'000};
+constexpr nanoseconds shortestPatience = milliseconds{100};
+constexpr nanoseconds longestPatience = milliseconds{3'000};
+
+std::string inMillis(nanoseconds time) {
+  return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
+}
+
+}  // namespace
+
+Pool::Pool(Surroundings& around, Options options)
+    : around_{around},
+      options_{std::move(options)},
+      opener_{around, options_.settings},
+      pause_{around.alarms, [this] { serve(); }},
+      surplus_{around.alarms, [this] { closeSurplus(); }},
+      nextPause_{firstPause} {}
+
+void Pool::submit(std::unique_ptr<Order> order) {
+  order->keeper = this;
+  around_.alarms.set(*order, order->due);
+  (order->job.urgent ? urgent_ : usual_).push_back(std::move(order));
+  serve();
+}
+
+void Pool::serve() {
+  while (Line* line = servableLine()) {
+    const auto session = freeSession();
+    if (!session) return openOne();
+    std::unique_ptr<Order> order = std::move(line->front());
+    line->pop_front();
+    session->run(std::move(order));
+  }
+}
+
+Pool::Line* Pool::servableLine() {
+  if (!urgent_.empty()) return &urgent_;
+  const auto usual = std::count_if(sessions_.begin(), sessions_.end(), [](const auto& session) {
+    return session->order() != nullptr && !session->order()->job.urgent;
+  });
+  return usual_.empty() || static_cast<std::size_t>(usual) >= mostUsual ? nullptr : &usual_;
+}
+
+/// The one that was used last, so that surplus ones grow old.
+std::shared_ptr<Session> Pool::freeSession() {
+  for (;;) {
+    std::shared_ptr<Session> best;
+    for (const auto& one : sessions_) {
+      if (one->isFree() && (!best || one->freeSince() > best->freeSince())) best = one;
+    }
+    if (!best || best->looksAlive()) return best;
+    drop(*best);
+  }
+}
+
+/// One attempt at a time: a server that is down, or has too many connections, is not asked by all at once.
+void Pool::openOne() {
+  if (opener_.isBusy() || pause_.isSet() || sessions_.size() >= mostConnections) return;
+  opener_.begin(patience(), [this](Connected connected) { opened(std::move(connected)); });
+}
+
+/// A server that hangs may take half of the time that the waiting jobs have, so that another one can be tried.
+nanoseconds Pool::patience() const {
+  nanoseconds longest{0};
+  for (const Line* line : {&urgent_, &usual_}) {
+    for (const auto& order : *line) longest = std::max(longest, order->due - around_.now());
+  }
+  return std::clamp(longest / 2, shortestPatience, longestPatience);
+}
+
+void Pool::opened(Connected connected) {
+  if (auto* failure = std::get_if<ConnectFailure>(&connected)) return openFailed(std::move(*failure));
+  failure_.reset();
+  nextPause_ = firstPause;
+  sessions_.push_back(std::make_shared<Session>(around_, static_cast<Session::Owner&>(*this),
+                                                std::get<ConnectionHandle>(std::move(connected)), options_.text,
+                                                options_.commitMode));
+  std::shared_ptr<Session> { sessions_.back() } -> begin();
+}
+
+/// Jobs that wait while other connections are open may still get one of those.
+void Pool::openFailed(ConnectFailure failure) {
+  failure_ = std::move(failure);
+  pause_.setIn(nextPause_);
+  nextPause_ = std::min(nextPause_ * 2, longestPause);
+  if (sessions_.empty()) failWaiting();
+}
+
+void Pool::failWaiting() {
+  for (Line* line : {&urgent_, &usual_}) {
+    for (auto& order : std::exchange(*line, {})) answer(std::move(order), noConnectionReply("no connection"));
+  }
+}
+
+JobReply Pool::noConnectionReply(const std::string& why) const {
+  JobReply reply{.commit = JobReply::Commit::notSent, .trouble = why, .cause = JobReply::Cause::transient};
+  if (!failure_) return reply;
+  reply.trouble += ": " + failure_->text;
+  reply.cause = failure_->cause;
+  if (!failure_->complaint.sqlState.empty()) reply.error = failure_->complaint;
+  return reply;
+}
+
+std::unique_ptr<Order> Pool::takeFromLine(const Order& order) {
+  for (Line* line : {&urgent_, &usual_}) {
+    const auto at = std::find_if(line->begin(), line->end(), [&](const auto& one) { return one.get() == &order; });
+    if (at == line->end()) continue;
+    std::unique_ptr<Order> taken = std::move(*at);
+    line->erase(at);
+    return taken;
+  }
+  return nullptr;
+}
+
+/// A connection that gave no answer is dropped, because a late answer would belong to nobody. If others have stood idle
+/// since before that job was sent, they may be as dead: a line that was cut says nothing.
+void Pool::outOfTime(Order& order) {
+  const std::string limit = inMillis(order.timeout);
+  if (auto waiting = takeFromLine(order)) {
+    return answer(std::move(waiting), noConnectionReply("no connection was free within " + limit));
+  }
+  const auto at =
+      std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& session) { return session->order() == &order; });
+  if (at == sessions_.end()) return;
+  closeIdleSince(order.due - order.timeout, 0);
+  at->get()->lose("the server gave no answer within " + limit);
+}
+
+void Pool::sessionIsFree(Session& /*session*/) {
+  if (sessions_.size() > 1 && !surplus_.isSet()) surplus_.setIn(idleTime);
+  serve();
+}
+
+void Pool::sessionIsLost(Session& session, bool wasNoPrimary) {
+  drop(session);
+  if (wasNoPrimary) closeIdleSince(around_.now(), 0);  // they lead to the same server
+  serve();
+}
+
+void Pool::closeSurplus() {
+  closeIdleSince(around_.now() - idleTime, 1);
+  if (sessions_.size() > 1) surplus_.setIn(idleTime);
+}
+
+void Pool::closeIdleSince(nanoseconds moment, std::size_t atLeast) {
+  const auto isOld = [&](const auto& session) { return session->isFree() && session->freeSince() <= moment; };
+  for (;;) {
+    const auto at = std::find_if(sessions_.begin(), sessions_.end(), isOld);
+    if (at == sessions_.end() || sessions_.size() <= atLeast) return;
+    drop(*std::shared_ptr<Session>{*at});
+  }
+}
+
+void Pool::drop(const Session& session) {
+  const auto at =
+      std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& one) { return one.get() == &session; });
+  if (at != sessions_.end()) sessions_.erase(at);
+}
+
+std::vector<std::pair<std::unique_ptr<Order>, JobReply>> Pool::closeAll() {
+  const std::string why = "the store was closed";
+  std::vector<std::pair<std::unique_ptr<Order>, JobReply>> open;
+  opener_.stop();
+  pause_.clear();
+  surplus_.clear();
+  for (const auto& session : std::exchange(sessions_, {})) {
+    if (auto ended = session->close(why); ended.first) open.push_back(std::move(ended));
+  }
+  for (Line* line : {&urgent_, &usual_}) {
+    for (auto& order : std::exchange(*line, {})) {
+      open.emplace_back(std::move(order), JobReply{.trouble = why, .cause = JobReply::Cause::transient});
+    }
+  }
+  return open;
+}
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,71 @@
+// The connections of a link, and the jobs that wait for one.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "opener.hpp"
+#include "session.hpp"
+
+namespace tenure::postgresql_store {
+
+/// Belongs to the link's thread.
+class Pool final : public OrderKeeper, private Session::Owner {
+ public:
+  struct Options {
+    Settings settings{};
+    StatementText text{};
+    std::string commitMode{};
+  };
+  /// Jobs that are not urgent use at most so many connections at once.
+  static constexpr std::size_t mostUsual = 4;
+  static constexpr std::size_t mostConnections = mostUsual + 1;
+  /// A connection that was not needed for so long is closed, unless it is the last one.
+  static constexpr std::chrono::seconds idleTime{30};
+
+  Pool(Surroundings& around, Options options);
+
+  void submit(std::unique_ptr<Order> order);
+
+  /// Ends everything. The orders that were not answered, with their replies.
+  [[nodiscard]] std::vector<std::pair<std::unique_ptr<Order>, JobReply>> closeAll();
+
+  void outOfTime(Order& order) override;
+
+ private:
+  using Line = std::deque<std::unique_ptr<Order>>;
+
+  void sessionIsFree(Session& session) override;
+  void sessionIsLost(Session& session, bool wasNoPrimary) override;
+
+  void serve();
+  [[nodiscard]] Line* servableLine();
+  [[nodiscard]] std::shared_ptr<Session> freeSession();
+  void openOne();
+  [[nodiscard]] std::chrono::nanoseconds patience() const;
+  void opened(Connected connected);
+  void openFailed(ConnectFailure failure);
+  void failWaiting();
+  [[nodiscard]] std::unique_ptr<Order> takeFromLine(const Order& order);
+  [[nodiscard]] JobReply noConnectionReply(const std::string& why) const;
+  void closeIdleSince(std::chrono::nanoseconds moment, std::size_t atLeast);
+  void closeSurplus();
+  void drop(const Session& session);
+
+  Surroundings& around_;
+  const Options options_;
+  Opener opener_;
+  Bell pause_;    ///< set: no connection is made before it rings
+  Bell surplus_;  ///< looks for connections that are not needed
+  std::chrono::nanoseconds nextPause_;
+  std::optional<ConnectFailure> failure_{};  ///< of the last attempt to connect
+  std::vector<std::shared_ptr<Session>> sessions_{};
+  Line urgent_{};
+  Line usual_{};
+};
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,169 @@
+#include "session.hpp"
+
+#include <utility>
+
+namespace tenure::postgresql_store {
+namespace {
+
+constexpr std::chrono::seconds rollBackPatience{5};
+
+/// A server that takes no writes, or that is in recovery and so refuses the functions of its write-ahead log.
+bool isNoPrimary(const std::string& sqlState) { return sqlState == "25006" || sqlState == "55000"; }
+
+}  // namespace
+
+Session::Session(Surroundings& around, Owner& owner, ConnectionHandle connection, const StatementText& text,
+                 std::string commitMode)
+    : around_{around},
+      owner_{owner},
+      text_{text},
+      commitMode_{std::move(commitMode)},
+      connection_{std::move(connection)},
+      rollBackTime_{around.alarms, [this] { lose("no answer to ROLLBACK"); }} {}
+
+void Session::begin() {
+  const auto hear = [](void* self, const PGresult* result) {
+    auto& account = static_cast<Session*>(self)->account_;
+    if (account) account->notice(*result);
+  };
+  PQsetNoticeReceiver(connection_.get(), hear, this);
+  const bool ready = PQsetnonblocking(connection_.get(), 1) == 0 && PQenterPipelineMode(connection_.get()) == 1;
+  if (!ready) return lose(troubleOf(connection_.get()));
+  wait_->take(PQsocket(connection_.get()));
+  listen();
+  becomeFree();
+}
+
+void Session::becomeFree() {
+  freeSince_ = around_.now();
+  owner_.sessionIsFree(*this);
+}
+
+/// It reads all the time, also between jobs, so that the end of the connection is noticed.
+void Session::listen() {
+  wait_->untilReadable([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->readable();
+  });
+}
+
+bool Session::looksAlive() {
+  return PQconsumeInput(connection_.get()) != 0 && PQstatus(connection_.get()) == CONNECTION_OK &&
+         PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
+}
+
+void Session::run(std::unique_ptr<Order> order) {
+  order_ = std::move(order);
+  settings_ = transactionSettings(commitMode_, order_->due - around_.now());
+  account_.emplace(messagesOf(order_->job, text_, settings_));
+  if (!queueAll()) return lose("the request could not be sent: " + troubleOf(connection_.get()));
+  flush();
+}
+
+bool Session::queue(const Message& message) {
+  std::vector<const char*> values;
+  if (message.values != nullptr) {
+    for (const Value& value : *message.values) values.push_back(value ? value->c_str() : nullptr);
+  }
+  return PQsendQueryParams(connection_.get(), message.sql.data(), static_cast<int>(values.size()), nullptr,
+                           values.data(), nullptr, nullptr, 0) == 1;
+}
+
+/// Each message counts before it is queued, because libpq may send it at once.
+bool Session::queueAll() {
+  const auto& messages = account_->messages();
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    if (PQstatus(connection_.get()) != CONNECTION_OK) return false;
+    account_->queued(i + 1);
+    if (!queue(messages[i])) return false;
+  }
+  return PQpipelineSync(connection_.get()) == 1;
+}
+
+void Session::flush() {
+  const int rest = PQflush(connection_.get());
+  if (rest < 0) return lose(troubleOf(connection_.get()));
+  if (rest == 0 || waitsToWrite_) return;
+  waitsToWrite_ = true;
+  wait_->untilWritable([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self || !self->connection_) return;
+    self->waitsToWrite_ = false;
+    self->flush();
+  });
+}
+
+/// What arrived before the end of the connection still counts.
+void Session::readable() {
+  if (!connection_) return;
+  const bool intact = PQconsumeInput(connection_.get()) != 0;
+  drain();
+  if (!connection_) return;
+  if (!intact || PQstatus(connection_.get()) != CONNECTION_OK) return lose(troubleOf(connection_.get()));
+  flush();
+  if (connection_) listen();
+}
+
+/// In pipeline mode a null stands behind the answer to each message; two in a row mean that there is no further one.
+void Session::drain() {
+  for (int nulls = 0; connection_ && (account_ || rollingBack_) && nulls < 2;) {
+    if (PQisBusy(connection_.get()) != 0) return;
+    const ResultHandle result{PQgetResult(connection_.get())};
+    nulls = result ? 0 : nulls + 1;
+    if (result && PQresultStatus(result.get()) == PGRES_PIPELINE_SYNC) {
+      synced();
+    } else if (account_ && result) {
+      account_->take(*result);
+    } else if (account_) {
+      account_->next();
+    }
+  }
+}
+
+/// A connection in a failed transaction must leave it before it is used again.
+void Session::synced() {
+  rollingBack_ = false;
+  rollBackTime_.clear();
+  std::unique_ptr<Order> order = std::move(order_);
+  std::optional<JobAccount> account = std::exchange(account_, std::nullopt);
+  const bool wasNoPrimary = account && isNoPrimary(account->errorState());
+  const PGTransactionStatusType state = PQtransactionStatus(connection_.get());
+  if (wasNoPrimary) {
+    lose("the server takes no writes", true);
+  } else if (state == PQTRANS_IDLE) {
+    becomeFree();
+  } else if (state == PQTRANS_INERROR && order) {
+    rollBack();
+  } else {
+    lose("the transaction did not end");
+  }
+  if (order) answer(std::move(order), account->reply());
+}
+
+void Session::rollBack() {
+  rollingBack_ = true;
+  rollBackTime_.setIn(rollBackPatience);
+  const bool sent = queue({Message::Part::commit, "ROLLBACK"}) && PQpipelineSync(connection_.get()) == 1;
+  if (!sent) return lose(troubleOf(connection_.get()));
+  flush();
+}
+
+std::pair<std::unique_ptr<Order>, JobReply> Session::close(const std::string& why) {
+  wait_->release();
+  rollBackTime_.clear();
+  rollingBack_ = false;
+  connection_.reset();
+  JobReply reply = account_ ? account_->reply() : JobReply{};
+  account_.reset();
+  reply.trouble = why;
+  reply.cause = JobReply::Cause::transient;
+  return {std::move(order_), std::move(reply)};
+}
+
+void Session::lose(const std::string& why, bool wasNoPrimary) {
+  const auto self = shared_from_this();  // the owner drops it
+  auto [order, reply] = close(why);
+  owner_.sessionIsLost(*this, wasNoPrimary);
+  if (order) answer(std::move(order), std::move(reply));
+}
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,83 @@
+// An open connection. It serves one job at a time.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "job_account.hpp"
+#include "order.hpp"
+#include "surroundings.hpp"
+
+namespace tenure::postgresql_store {
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  class Owner {
+   public:
+    /// It can serve the next job.
+    virtual void sessionIsFree(Session& session) = 0;
+    /// It is closed. `wasNoPrimary`: because the server takes no writes.
+    virtual void sessionIsLost(Session& session, bool wasNoPrimary) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  Session(Surroundings& around, Owner& owner, ConnectionHandle connection, const StatementText& text,
+          std::string commitMode);
+  ~Session() { wait_->release(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Once, before everything else.
+  void begin();
+
+  [[nodiscard]] bool isFree() const noexcept { return connection_ && !order_ && !rollingBack_; }
+  /// Null: none is under way.
+  [[nodiscard]] const Order* order() const noexcept { return order_.get(); }
+  [[nodiscard]] std::chrono::nanoseconds freeSince() const noexcept { return freeSince_; }
+
+  /// Looks, without waiting, whether the server has ended the connection meanwhile.
+  [[nodiscard]] bool looksAlive();
+
+  /// Sends the job. Its handler is called when the answer is there, or the connection has ended.
+  void run(std::unique_ptr<Order> order);
+
+  /// Ends the connection, and tells the job's handler what was seen until now.
+  void lose(const std::string& why, bool wasNoPrimary = false);
+  /// Ends the connection and calls nobody.
+  [[nodiscard]] std::pair<std::unique_ptr<Order>, JobReply> close(const std::string& why);
+
+ private:
+  void listen();
+  void readable();
+  void drain();
+  void synced();
+  [[nodiscard]] bool queue(const Message& message);
+  [[nodiscard]] bool queueAll();
+  void flush();
+  void rollBack();
+  void becomeFree();
+
+  Surroundings& around_;
+  Owner& owner_;
+  const StatementText& text_;
+  const std::string commitMode_;
+  ConnectionHandle connection_;
+  /// After the connection, so that the socket is released first.
+  std::unique_ptr<SocketWait> wait_{around_.makeWait()};
+  Bell rollBackTime_;
+  bool waitsToWrite_{false};
+  bool rollingBack_{false};
+  std::chrono::nanoseconds freeSince_{0};
+
+  // Of the job under way.
+  std::unique_ptr<Order> order_{};
+  std::vector<Value> settings_{};
+  std::optional<JobAccount> account_{};
+};
+
+}  // namespace tenure::postgresql_store
