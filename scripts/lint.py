@@ -54,7 +54,7 @@ DOORS = {"lockcore/stores/sqlite/src/sidecar/": "sidecar.hpp"}
 
 # Headers that take seconds in each translation unit, and the files that may include them.
 HEAVY = {
-    "boost/asio": ("lockcore/runtime/", "lockcore/net/", "election/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
+    "boost/asio": ("lockcore/runtime/", "lockcore/net/", "lockcore/stores/postgresql/src/link/", "election/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
     "boost/json": ("lockcore/stores/dynamodb/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/s3/src/",
                    "election/src/", "election/jobs/src/", "tests/", "bench/"),
     "date/": ("election/jobs/src/", "tests/"),
@@ -63,7 +63,7 @@ HEAVY = {
     "yaml-cpp/": ("config/src/", "tests/config/"),
     "CLI/": ("cli/", "bench/", "tests/simulation/"),
     "hiredis/": ("adapters/redis/src/", "tests/", "bench/", "examples/"),
-    "libpq-fe.h": ("adapters/postgresql/", "tests/", "bench/", "examples/"),
+    "libpq-fe.h": ("lockcore/stores/postgresql/src/link/", "adapters/postgresql/", "tests/", "bench/", "examples/"),
     "sqlite3.h": ("lockcore/sqlite/", "lockcore/stores/sqlite/", "adapters/sqlite/", "adapters/http/src/", "tests/", "bench/", "examples/"),
 }
 # Public headers that use a type of Asio, for users with an executor of their own. No other header may include them.
@@ -71,7 +71,7 @@ OPT_IN_HEADERS = {
     "lockcore/include/tenure/lockcore/asio.hpp": "boost/asio/",
     "lockcore/include/tenure/lockcore/lock_asio.hpp": "boost/asio/",
 }
-MOST_FILES = {"boost/asio": 8, "yaml-cpp/": 10, "CLI/": 4}  # of the product
+MOST_FILES = {"boost/asio": 10, "yaml-cpp/": 10, "CLI/": 4}  # of the product
 
 LONG_FILE = 300
 

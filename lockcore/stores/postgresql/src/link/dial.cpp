@@ -1,21 +1,23 @@
 #include "dial.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace tenure::postgresql_store {
 namespace {
 
-/// libpq keeps the SQLSTATE of a refused connection to itself. With PQERRORS_VERBOSE it writes `FATAL:  28P01: ...`,
-/// where the first word may be translated.
+/// Five digits and capitals. No severity, which may be translated, has a digit.
+bool isSqlState(const std::string& text) {
+  const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
+  return text.size() == 5 && std::any_of(text.begin(), text.end(), isDigit) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return isDigit(c) || (c >= 'A' && c <= 'Z'); });
+}
+
+/// libpq keeps the SQLSTATE of a refused connection to itself. With PQERRORS_VERBOSE it writes `FATAL:  28P01: ...`.
 std::string sqlStateIn(const std::string& text) {
   for (std::size_t at = text.find(": "); at != std::string::npos; at = text.find(": ", at + 1)) {
     const std::string code = text.substr(at + 2, 5);
-    const bool isCode = code.size() == 5 && text.compare(at + 7, 2, ": ") == 0 &&
-                        std::all_of(code.begin(), code.end(),
-                                    [](unsigned char c) { return std::isdigit(c) != 0 || (c >= 'A' && c <= 'Z'); });
-    if (isCode) return code;
+    if (isSqlState(code) && text.compare(at + 7, 2, ": ") == 0) return code;
   }
   return {};
 }

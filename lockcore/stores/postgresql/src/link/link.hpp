@@ -8,9 +8,9 @@
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 
-#include "../database.hpp"
 #include "job_account.hpp"
 #include "lockcore/net/address_book.hpp"
+#include "lockcore/stores/postgresql/src/database.hpp"
 
 namespace tenure::postgresql_store {
 

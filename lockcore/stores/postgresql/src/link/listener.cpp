@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds firstRetry{100};
 constexpr milliseconds longestRetry{10'000};
-constexpr milliseconds connectPatience{3'000};
+constexpr milliseconds connectTime{5'000};
 constexpr milliseconds testTime{1'000};
 constexpr std::chrono::minutes poolerPause{5};
 constexpr std::chrono::seconds restPause{30};
@@ -65,7 +65,7 @@ void Listener::disconnect() noexcept {
 }
 
 void Listener::open() {
-  opener_.begin(connectPatience, [this](Connected connected) { opened(std::move(connected)); });
+  opener_.begin(connectTime, [this](Connected connected) { opened(std::move(connected)); });
 }
 
 void Listener::opened(Connected connected) {

@@ -4,9 +4,9 @@
 
 namespace tenure::postgresql_store {
 
-void Opener::begin(std::chrono::nanoseconds patience, Done done) {
+void Opener::begin(std::chrono::nanoseconds time, Done done) {
   done_ = std::move(done);
-  patience_ = patience;
+  time_ = time;
   tried_ = 0;
   failure_.reset();
   destination_ = destinationOf(settings_);
@@ -35,9 +35,14 @@ void Opener::tryHost() {
   }
 }
 
+void Opener::wait(bool isLast) {
+  waiting_ = isLast ? time_ : time_ / 2;
+  around_.alarms.set(*this, around_.now() + waiting_);
+}
+
 /// libpq would look the name up itself, and block.
 void Opener::lookUp(const Host& host) {
-  around_.alarms.set(*this, around_.now() + patience_);
+  wait(tried_ + 1 == destination_.hosts.size());
   around_.book.find(host.name, [this, weak = std::weak_ptr{step_}, host](const net::LookupResult& result) {
     if (!weak.expired()) found(host, result);
   });
@@ -57,7 +62,7 @@ void Opener::found(const Host& host, const net::LookupResult& result) {
 void Opener::tryAddress() {
   if (!addresses_.empty()) host_.address = net::toString(addresses_.front());
   step_ = std::make_shared<int>();
-  around_.alarms.set(*this, around_.now() + patience_);
+  wait(tried_ + 1 == destination_.hosts.size() && addresses_.size() <= 1);
   dial_ = std::make_shared<Dial>(around_, [this, weak = std::weak_ptr{step_}](Connected connected) {
     if (!weak.expired()) answered(std::move(connected));
   });
@@ -75,7 +80,7 @@ void Opener::answered(Connected connected) {
 }
 
 void Opener::onAlarm() {
-  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(patience_).count();
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(waiting_).count();
   const std::string where = toString(std::vector<Host>{host_});
   note({(dial_ ? "no answer from " + where : "no answer to the lookup of the name " + host_.name) + " within " +
             std::to_string(waited) + " ms",

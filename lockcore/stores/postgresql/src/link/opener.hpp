@@ -20,10 +20,10 @@ class Opener final : private net::Alarm {
 
   [[nodiscard]] bool isBusy() const noexcept { return static_cast<bool>(done_); }
 
-  /// Begins an attempt; none may be under way. A server that has not answered after `patience` is left for the next
-  /// one. The server that took the last connection is tried first, and after a server that hung the next one is. `done`
-  /// may be called inside this call, with the failure of the last server and the texts of all.
-  void begin(std::chrono::nanoseconds patience, Done done);
+  /// Begins an attempt; none may be under way. A server that has not answered after half of `time` is left for the next
+  /// one; the last one has all of it. The server that took the last connection is tried first. `done` may be called
+  /// inside this call. It gets the failure of the last server, with the texts of all.
+  void begin(std::chrono::nanoseconds time, Done done);
 
   /// Ends the attempt without a call.
   void stop();
@@ -31,6 +31,7 @@ class Opener final : private net::Alarm {
  private:
   void onAlarm() override;
   void tryHost();
+  void wait(bool isLast);
   void lookUp(const Host& host);
   void found(const Host& host, const net::LookupResult& result);
   void tryAddress();
@@ -46,7 +47,8 @@ class Opener final : private net::Alarm {
 
   // Of the attempt under way.
   Done done_{};
-  std::chrono::nanoseconds patience_{0};
+  std::chrono::nanoseconds time_{0};
+  std::chrono::nanoseconds waiting_{0};  ///< for the step under way
   Destination destination_{};
   std::size_t tried_{0};  ///< hosts
   Host host_{};

@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "../database.hpp"
 #include "lockcore/net/alarm_queue.hpp"
+#include "lockcore/stores/postgresql/src/database.hpp"
 
 namespace tenure::postgresql_store {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "../database.hpp"
+#include "lockcore/stores/postgresql/src/database.hpp"
 
 #include <libpq-fe.h>
 

@@ -11,8 +11,8 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds firstPause = milliseconds{50};
 constexpr nanoseconds longestPause = milliseconds{2'000};
-constexpr nanoseconds shortestPatience = milliseconds{100};
-constexpr nanoseconds longestPatience = milliseconds{3'000};
+constexpr nanoseconds shortestConnect = milliseconds{200};
+constexpr nanoseconds longestConnect = milliseconds{5'000};
 
 std::string inMillis(nanoseconds time) {
   return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
@@ -68,16 +68,16 @@ std::shared_ptr<Session> Pool::freeSession() {
 /// One attempt at a time: a server that is down, or has too many connections, is not asked by all at once.
 void Pool::openOne() {
   if (opener_.isBusy() || pause_.isSet() || sessions_.size() >= mostConnections) return;
-  opener_.begin(patience(), [this](Connected connected) { opened(std::move(connected)); });
+  opener_.begin(connectTime(), [this](Connected connected) { opened(std::move(connected)); });
 }
 
-/// A server that hangs may take half of the time that the waiting jobs have, so that another one can be tried.
-nanoseconds Pool::patience() const {
+/// The time that the waiting jobs have.
+nanoseconds Pool::connectTime() const {
   nanoseconds longest{0};
   for (const Line* line : {&urgent_, &usual_}) {
     for (const auto& order : *line) longest = std::max(longest, order->due - around_.now());
   }
-  return std::clamp(longest / 2, shortestPatience, longestPatience);
+  return std::clamp(longest, shortestConnect, longestConnect);
 }
 
 void Pool::opened(Connected connected) {
@@ -134,8 +134,9 @@ void Pool::outOfTime(Order& order) {
   const auto at =
       std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& session) { return session->order() == &order; });
   if (at == sessions_.end()) return;
+  const std::shared_ptr<Session> silent = *at;
   closeIdleSince(order.due - order.timeout, 0);
-  at->get()->lose("the server gave no answer within " + limit);
+  silent->lose("the server gave no answer within " + limit);
 }
 
 void Pool::sessionIsFree(Session& /*session*/) {

@@ -46,7 +46,7 @@ class Pool final : public OrderKeeper, private Session::Owner {
   [[nodiscard]] Line* servableLine();
   [[nodiscard]] std::shared_ptr<Session> freeSession();
   void openOne();
-  [[nodiscard]] std::chrono::nanoseconds patience() const;
+  [[nodiscard]] std::chrono::nanoseconds connectTime() const;
   void opened(Connected connected);
   void openFailed(ConnectFailure failure);
   void failWaiting();

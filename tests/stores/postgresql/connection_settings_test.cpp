@@ -1,0 +1,163 @@
+// How options become settings of libpq, and which options are refused.
+#include "lockcore/stores/postgresql/src/link/connection_settings.hpp"
+
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "lockcore/stores/postgresql/src/link/options_check.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure::test {
+namespace {
+
+using postgresql_store::Destination;
+using postgresql_store::destinationOf;
+using postgresql_store::Host;
+using postgresql_store::jobSettings;
+using postgresql_store::listenSettings;
+using postgresql_store::Settings;
+using postgresql_store::settingsFor;
+
+/// Sets a variable for one test.
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_{name} { setenv(name, value.c_str(), 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+std::string valueOf(const Settings& settings, const std::string& keyword) {
+  const auto at = settings.find(keyword);
+  return at == settings.end() ? std::string{"-"} : at->second;
+}
+
+std::string tlsOf(const PostgresqlStoreOptions& options) {
+  return valueOf(destinationOf(jobSettings(options)).settings, "sslmode");
+}
+
+std::vector<std::string> fieldsAtFault(const PostgresqlStoreOptions& options) {
+  std::vector<std::string> fields;
+  for (const auto& fault : faultsOf(options)) fields.push_back(fault.field);
+  return fields;
+}
+
+TEST(PostgresqlSettings, APartWinsOverTheStringInBothForms) {
+  for (const char* text : {"host=db1 port=6000 dbname=jobs user=me", "postgresql://me@db1:6000/jobs"}) {
+    const Settings settings = jobSettings({.connection = text, .port = "7000", .database = "other"});
+    EXPECT_EQ(valueOf(settings, "host"), "db1");
+    EXPECT_EQ(valueOf(settings, "port"), "7000");
+    EXPECT_EQ(valueOf(settings, "dbname"), "other");
+    EXPECT_EQ(valueOf(settings, "user"), "me");
+    EXPECT_EQ(valueOf(settings, "target_session_attrs"), "read-write");
+    EXPECT_EQ(valueOf(settings, "client_encoding"), "UTF8");
+  }
+}
+
+TEST(PostgresqlSettings, TheListenerTakesWhatItsOwnStringDoesNotSay) {
+  const Settings settings = listenSettings({.connection = "host=pooler hostaddr=10.0.0.1 port=6432 dbname=jobs",
+                                            .user = "me",
+                                            .listen = "host=db1 port=5432"});
+  EXPECT_EQ(valueOf(settings, "host"), "db1");
+  EXPECT_EQ(valueOf(settings, "hostaddr"), "-");
+  EXPECT_EQ(valueOf(settings, "port"), "5432");
+  EXPECT_EQ(valueOf(settings, "dbname"), "jobs");
+  EXPECT_EQ(valueOf(settings, "user"), "me");
+}
+
+TEST(PostgresqlSettings, HostsComeApartAndEachHasItsPort) {
+  const Destination destination =
+      destinationOf(jobSettings({.connection = "host=db1,/run/pg,10.0.0.3 port=1,2,3 dbname=jobs"}));
+  ASSERT_EQ(destination.fault, "");
+  ASSERT_EQ(destination.hosts.size(), 3U);
+  EXPECT_TRUE(destination.hosts[0].needsLookup());
+  EXPECT_FALSE(destination.hosts[1].needsLookup());
+  EXPECT_FALSE(destination.hosts[2].needsLookup());
+  EXPECT_EQ(postgresql_store::toString(destination.hosts), "db1:1, /run/pg, 10.0.0.3:3");
+  EXPECT_EQ(destination.database, "jobs");
+  Host found = destination.hosts[0];
+  found.address = "10.0.0.1";
+  const Settings one = settingsFor(destination, found);
+  EXPECT_EQ(valueOf(one, "host"), "db1");
+  EXPECT_EQ(valueOf(one, "hostaddr"), "10.0.0.1");
+  EXPECT_EQ(valueOf(one, "port"), "1");
+}
+
+TEST(PostgresqlSettings, AGivenAddressNeedsNoLookup) {
+  const Destination destination = destinationOf(jobSettings({.connection = "host=db1 hostaddr=10.0.0.1"}));
+  ASSERT_EQ(destination.hosts.size(), 1U);
+  EXPECT_FALSE(destination.hosts[0].needsLookup());
+}
+
+TEST(PostgresqlSettings, ANameIsVerifiedUnlessSomebodyChoseOtherwise) {
+  EXPECT_EQ(tlsOf({.host = "db1"}), "verify-full");
+  EXPECT_EQ(tlsOf({.host = "10.0.0.1,db1"}), "verify-full");
+  EXPECT_EQ(tlsOf({.host = "10.0.0.1"}), "prefer");
+  EXPECT_EQ(tlsOf({.host = "::1"}), "prefer");
+  EXPECT_EQ(tlsOf({.host = "/run/pg"}), "prefer");
+  EXPECT_EQ(tlsOf({.host = "db1", .sslMode = "require"}), "require");
+  EXPECT_EQ(tlsOf({.connection = "host=db1 sslmode=prefer"}), "prefer");
+  const Variable variable{"PGSSLMODE", "disable"};
+  const Settings byEnvironment = destinationOf(jobSettings({.host = "db1"})).settings;
+  EXPECT_EQ(valueOf(byEnvironment, "sslmode"), "-") << "libpq reads the variable itself";
+}
+
+TEST(PostgresqlSettings, ThereIsAListOfAuthoritiesWhereCertificatesAreVerified) {
+  const TempDir home;
+  const Variable variable{"HOME", home.path().string()};
+  EXPECT_NE(valueOf(destinationOf(jobSettings({.host = "db1"})).settings, "sslrootcert"), "-");
+  EXPECT_EQ(valueOf(destinationOf(jobSettings({.host = "10.0.0.1"})).settings, "sslrootcert"), "-");
+  const auto own = destinationOf(jobSettings({.host = "db1", .sslRootCertificate = "/own.crt"}));
+  EXPECT_EQ(valueOf(own.settings, "sslrootcert"), "/own.crt");
+}
+
+TEST(PostgresqlSettings, AServiceSaysWhereToGo) {
+  const TempDir directory;
+  std::ofstream{directory.file("services")} << "[jobs]\nhost=db7,db8\nport=6001\ndbname=jobs\nsslmode=require\n";
+  const Variable variable{"PGSERVICEFILE", directory.file("services")};
+  const Destination destination = destinationOf(jobSettings({.service = "jobs"}));
+  ASSERT_EQ(destination.fault, "");
+  EXPECT_EQ(postgresql_store::toString(destination.hosts), "db7:6001, db8:6001");
+  EXPECT_EQ(destination.database, "jobs");
+  EXPECT_EQ(valueOf(destination.settings, "sslmode"), "-") << "the service file's own";
+  EXPECT_NE(destinationOf(jobSettings({.service = "nowhere"})).fault, "");
+}
+
+TEST(PostgresqlOptions, GoodOnesHaveNoFault) {
+  EXPECT_EQ(faultsOf(PostgresqlStoreOptions{}), OptionFaults{});
+  EXPECT_EQ(faultsOf({.connection = "postgresql://me@db1,db2/jobs", .passfile = "/pass", .schema = "my \"schema"}),
+            OptionFaults{});
+}
+
+TEST(PostgresqlOptions, EachFaultNamesItsField) {
+  using Fields = std::vector<std::string>;
+  EXPECT_EQ(fieldsAtFault({.connection = "host=db1 nonsense"}), Fields{"connection"});
+  EXPECT_EQ(fieldsAtFault({.connection = "host=db1 target_session_attrs=any"}), Fields{"connection"});
+  EXPECT_EQ(fieldsAtFault({.connection = "host=a,b port=1,2,3"}), Fields{"connection"});
+  EXPECT_EQ(fieldsAtFault({.listen = "hots=db1"}), Fields{"listen"});
+  EXPECT_EQ(fieldsAtFault({.port = "0"}), Fields{"port"});
+  EXPECT_EQ(fieldsAtFault({.host = "a", .port = "1,2"}), Fields{"port"});
+  EXPECT_EQ(fieldsAtFault({.sslMode = "yes"}), Fields{"sslMode"});
+  EXPECT_EQ(fieldsAtFault({.sslKey = "/key"}), Fields{"sslCertificate"});
+  EXPECT_EQ(fieldsAtFault({.schema = "", .table = std::string(64, 'x')}), (Fields{"schema", "table"}));
+}
+
+TEST(PostgresqlOptions, APasswordInAStringIsRefusedAndNeverShown) {
+  for (const char* text : {"host=db1 password=s3cret", "postgresql://me:s3cret@db1/jobs", "host=db1 password='s3cret",
+                           "postgresql://me:s3cret%ZZ@db1/jobs", "host=db1 s3cret", "sslpassword=s3cret"}) {
+    for (const auto& options : {PostgresqlStoreOptions{.connection = text}, PostgresqlStoreOptions{.listen = text}}) {
+      const OptionFaults faults = faultsOf(options);
+      EXPECT_EQ(faults.size(), 1U) << text;
+      for (const auto& fault : faults) EXPECT_EQ(fault.message.find("s3cret"), std::string::npos) << fault.message;
+    }
+  }
+  EXPECT_THROW(postgresql_store::checkOptions({.connection = "password=x"}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,351 @@
+// Jobs of the link to PostgreSQL on a healthy server, and on one whose processes are stopped and ended.
+#include "lockcore/stores/postgresql/src/link/link.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <set>
+#include <sys/types.h>
+
+#include <gtest/gtest.h>
+
+#include "stores/postgresql/link_support.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using postgresql_store::Job;
+using postgresql_store::JobReply;
+using postgresql_store::StatementId;
+using Commit = JobReply::Commit;
+
+/// A link, a table and the usual statements.
+class PostgresqlLink : public testing::Test {
+ protected:
+  [[nodiscard]] Job insert(const std::string& id, const std::string& n) const {
+    return {.writes = true, .statements = {{insert_, {id, n}}}, .after = {{read_, {id}}}};
+  }
+
+  NumberTable table_{};
+  TestLink link_{};
+  const StatementId insert_ = link_.add("INSERT INTO " + table_.name() + " VALUES ($1, $2) RETURNING n");
+  const StatementId update_ = link_.add("UPDATE " + table_.name() + " SET n = $2 WHERE id = $1 RETURNING n");
+  const StatementId lock_ = link_.add("SELECT n FROM " + table_.name() + " WHERE id = $1 FOR UPDATE NOWAIT");
+  const StatementId read_ = link_.add("SELECT n FROM " + table_.name() + " WHERE id = $1");
+  const StatementId pid_ = link_.add("SELECT pg_backend_pid()");
+  const StatementId sleep_ = link_.add("SELECT pg_sleep($1)");
+  const StatementId setting_ = link_.add("SELECT current_setting($1)");
+  const StatementId wait_ = link_.add("SELECT pg_advisory_xact_lock($1)");
+  const StatementId echo_ = link_.add("SELECT $1::text, $2::text");
+};
+
+/// Ends the stop of a process with the test.
+class StoppedProcess {
+ public:
+  explicit StoppedProcess(const std::string& pid) : pid_{static_cast<pid_t>(std::stol(pid))} { kill(pid_, SIGSTOP); }
+  ~StoppedProcess() { go(); }
+  StoppedProcess(const StoppedProcess&) = delete;
+  StoppedProcess& operator=(const StoppedProcess&) = delete;
+  void go() const { kill(pid_, SIGCONT); }
+
+ private:
+  pid_t pid_;
+};
+
+TEST_F(PostgresqlLink, AWriteIsDoneWithItsRowsAndWhatIsReadBehindIt) {
+  const JobReply reply =
+      link_.call({.writes = true,
+                  .statements = {{insert_, {"1", "7"}}, {update_, {"1", "8"}}, {update_, {"2", "1"}}},
+                  .after = {{read_, {"1"}}, {read_, {"2"}}}});
+  ASSERT_EQ(reply.commit, Commit::done) << toString(reply);
+  EXPECT_EQ(reply.changed, (std::vector<std::size_t>{1, 1, 0}));
+  ASSERT_EQ(reply.rows.size(), 3U);
+  EXPECT_EQ(reply.rows[1].at(0).at(0), "8");
+  EXPECT_TRUE(reply.rows[2].empty());
+  ASSERT_EQ(reply.after.size(), 2U);
+  EXPECT_EQ(reply.after[0].at(0).at(0), "8");
+  EXPECT_FALSE(reply.error);
+  EXPECT_EQ(table_.n(1), "8");
+}
+
+TEST_F(PostgresqlLink, NullAndEmptyTextAreTwoThings) {
+  const JobReply reply = link_.call({.statements = {{echo_, {std::nullopt, ""}}}});
+  ASSERT_EQ(reply.commit, Commit::done) << toString(reply);
+  EXPECT_EQ(reply.rows.at(0).at(0), (postgresql_store::Row{std::nullopt, ""}));
+}
+
+TEST_F(PostgresqlLink, AnErrorRollsTheWholeWriteBackAndTheConnectionIsUsedAgain) {
+  const std::string pid = link_.value(pid_);
+  const JobReply reply =
+      link_.call({.writes = true,
+                  .statements = {{insert_, {"1", "1"}}, {insert_, {"1", "2"}}, {insert_, {"3", "3"}}},
+                  .after = {{read_, {"1"}}}});
+  EXPECT_EQ(reply.commit, Commit::rolledBack);
+  ASSERT_TRUE(reply.error);
+  EXPECT_EQ(reply.error->severity, "ERROR");
+  EXPECT_EQ(reply.error->sqlState, "23505");
+  EXPECT_EQ(reply.rows.size(), 1U);
+  EXPECT_TRUE(reply.after.empty());
+  EXPECT_EQ(table_.n(1), "");
+  EXPECT_EQ(link_.value(pid_), pid);
+  EXPECT_EQ(link_.call(insert("1", "5")).commit, Commit::done);
+}
+
+TEST_F(PostgresqlLink, AnErrorBehindTheCommitDoesNotUndoIt) {
+  const StatementId fails = link_.add("SELECT 1 / $1::int");
+  const JobReply reply = link_.call({.writes = true, .statements = {{insert_, {"1", "1"}}}, .after = {{fails, {"0"}}}});
+  EXPECT_EQ(reply.commit, Commit::done);
+  ASSERT_TRUE(reply.error);
+  EXPECT_EQ(reply.error->sqlState, "22012");
+  EXPECT_EQ(table_.n(1), "1");
+  EXPECT_EQ(link_.call(insert("2", "5")).commit, Commit::done);
+}
+
+TEST_F(PostgresqlLink, AnErrorAtCommitIsARollback) {
+  table_.sql().exec("ALTER TABLE " + table_.name() + " ADD UNIQUE (n) DEFERRABLE INITIALLY DEFERRED");
+  ASSERT_EQ(link_.call(insert("1", "1")).commit, Commit::done);
+  const JobReply reply = link_.call(insert("2", "1"));
+  EXPECT_EQ(reply.commit, Commit::rolledBack);
+  ASSERT_TRUE(reply.error);
+  EXPECT_EQ(reply.error->sqlState, "23505");
+  EXPECT_EQ(reply.rows.size(), 1U) << "the statement itself succeeded";
+  EXPECT_EQ(table_.n(2), "");
+}
+
+TEST_F(PostgresqlLink, ARowThatSomebodyHasLockedIsAnErrorAtOnce) {
+  ASSERT_EQ(link_.call(insert("1", "1")).commit, Commit::done);
+  const Sql other;
+  other.exec("BEGIN; UPDATE " + table_.name() + " SET n = 2 WHERE id = 1");
+  const JobReply reply = link_.call({.writes = true, .statements = {{lock_, {"1"}}, {update_, {"1", "3"}}}});
+  EXPECT_EQ(reply.commit, Commit::rolledBack);
+  EXPECT_EQ(reply.error.value_or(postgresql_store::Complaint{}).sqlState, "55P03");
+  other.exec("ROLLBACK");
+}
+
+TEST_F(PostgresqlLink, ALockThatTakesTooLongIsAClearAnswerInTime) {
+  const Sql other;
+  other.exec("BEGIN; LOCK TABLE " + table_.name());
+  const JobReply reply = link_.call(insert("1", "1"), 800ms);
+  EXPECT_EQ(reply.commit, Commit::rolledBack) << toString(reply);
+  EXPECT_EQ(reply.error.value_or(postgresql_store::Complaint{}).sqlState, "55P03");
+  other.exec("ROLLBACK");
+}
+
+TEST_F(PostgresqlLink, AFrozenServerProcessLeavesTheOutcomeOpenAndTheNextJobUsesANewConnection) {
+  const std::string pid = link_.value(pid_);
+  const StoppedProcess stopped{pid};
+  const JobReply reply = link_.call(insert("1", "1"), 300ms);
+  EXPECT_EQ(reply.commit, Commit::unanswered) << toString(reply);
+  EXPECT_NE(reply.trouble.find("300 ms"), std::string::npos) << reply.trouble;
+  EXPECT_NE(link_.value(pid_), pid);
+  stopped.go();
+  // Nothing was cancelled: what had left takes effect.
+  EXPECT_TRUE(eventually([&] { return table_.n(1) == "1"; }));
+}
+
+TEST_F(PostgresqlLink, AnEndedServerProcessLeavesTheOutcomeOpen) {
+  auto future = link_.start({.writes = true, .statements = {{insert_, {"1", "1"}}, {pid_}, {sleep_, {"30"}}}});
+  const std::string sleeping =
+      "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep%' AND state = 'active' "
+      "AND pid <> pg_backend_pid() AND backend_xid IS NOT NULL AND query = 'SELECT pg_sleep($1)'";
+  const Sql admin;
+  ASSERT_TRUE(eventually([&] { return !admin.rows(sleeping).empty(); }));
+  admin.exec("SELECT pg_terminate_backend(pid) FROM (" + sleeping + ") AS s");
+  const JobReply reply = future.get();
+  EXPECT_EQ(reply.commit, Commit::unanswered) << toString(reply);
+  ASSERT_TRUE(reply.error);
+  EXPECT_EQ(reply.error->severity, "FATAL");
+  EXPECT_EQ(reply.error->sqlState, "57P01");
+  EXPECT_EQ(table_.n(1), "");
+}
+
+TEST_F(PostgresqlLink, AConnectionThatEndedWhileItWasIdleIsNotedBeforeAnythingIsSent) {
+  const std::string pid = link_.value(pid_);
+  const Sql admin;
+  ASSERT_EQ(admin.text("SELECT pg_terminate_backend(" + pid + ", 10000)"), "t");
+  EXPECT_EQ(link_.call(insert("1", "1")).commit, Commit::done);
+}
+
+TEST_F(PostgresqlLink, JobsThatWaitForLocksAreAtMostFourAndAnUrgentOnePasses) {
+  const Sql other;
+  other.exec("SELECT pg_advisory_lock(" + std::to_string(getpid()) + ")");
+  const std::string key = std::to_string(getpid());
+  std::vector<std::future<JobReply>> waiting;
+  for (int i = 0; i < 4; ++i) waiting.push_back(link_.start({.writes = true, .statements = {{wait_, {key}}}}));
+  ASSERT_TRUE(eventually([&] {
+    return other.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = " + key) ==
+           "4";
+  }));
+  const JobReply late = link_.call(insert("1", "1"), 200ms);
+  EXPECT_EQ(late.commit, Commit::notSent) << toString(late);
+  EXPECT_NE(late.trouble.find("200 ms"), std::string::npos) << late.trouble;
+  Job urgent = insert("2", "2");
+  urgent.urgent = true;
+  EXPECT_EQ(link_.call(urgent).commit, Commit::done);
+  other.exec("SELECT pg_advisory_unlock(" + key + ")");
+  for (auto& one : waiting) EXPECT_EQ(one.get().commit, Commit::done);
+  EXPECT_EQ(table_.n(1), "");
+  EXPECT_EQ(table_.n(2), "2");
+}
+
+TEST_F(PostgresqlLink, FortyJobsAtOnceShareFourConnections) {
+  std::vector<std::future<JobReply>> jobs;
+  for (int i = 0; i < 40; ++i) {
+    jobs.push_back(
+        link_.start({.writes = true, .statements = {{pid_}, {sleep_, {"0.01"}}, {insert_, {std::to_string(i), "1"}}}}));
+  }
+  std::set<std::string> pids;
+  for (auto& job : jobs) {
+    const JobReply reply = job.get();
+    ASSERT_EQ(reply.commit, Commit::done) << toString(reply);
+    pids.insert(reply.rows.at(0).at(0).at(0).value_or(""));
+  }
+  EXPECT_EQ(table_.sql().text("SELECT count(*) FROM " + table_.name()), "40");
+  EXPECT_GT(pids.size(), 1U);
+  EXPECT_LE(pids.size(), 4U);
+}
+
+TEST_F(PostgresqlLink, EachHandlerIsCalledOnceWhenTheLinkIsDestroyed) {
+  std::vector<std::future<JobReply>> jobs;
+  const Sql other;
+  const std::string key = std::to_string(getpid());
+  other.exec("SELECT pg_advisory_lock(" + key + ")");
+  for (int i = 0; i < 12; ++i) {
+    jobs.push_back(link_.start({.writes = true, .statements = {{wait_, {key}}, {insert_, {std::to_string(i), "1"}}}}));
+  }
+  ASSERT_TRUE(eventually([&] {
+    return other.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND objid = " + key) ==
+           "4";
+  }));
+  link_.destroy();
+  std::multiset<std::string> outcomes;
+  for (auto& job : jobs) outcomes.insert(nameOf(job.get().commit));
+  EXPECT_EQ(outcomes.count("unanswered"), 4U);
+  EXPECT_EQ(outcomes.count("notSent"), 8U);
+}
+
+TEST_F(PostgresqlLink, AHandlerMayDestroyTheLink) {
+  std::promise<void> destroyed;
+  link_.link().run({.statements = {{pid_}}}, 10s, [&](const JobReply&) {
+    link_.destroy();
+    destroyed.set_value();
+  });
+  EXPECT_EQ(destroyed.get_future().wait_for(20s), std::future_status::ready);
+}
+
+TEST_F(PostgresqlLink, DefaultsOfTheRoleDoNotApplyToWrites) {
+  const Sql admin;
+  const std::string role = freshName("role");
+  admin.exec("CREATE ROLE " + role + " LOGIN");
+  for (const char* setting : {"default_transaction_isolation = 'serializable'", "synchronous_commit = 'off'",
+                              "client_min_messages = 'error'", "lock_timeout = '1ms'"}) {
+    admin.exec("ALTER ROLE " + role + " SET " + setting);
+  }
+  TestLink link{
+      PostgresqlStoreOptions{.connection = sharedServer(), .user = role, .commit = PostgresqlCommit::remoteApply}};
+  const StatementId setting = link.add("SELECT current_setting($1)");
+  const JobReply reply = link.call({.writes = true,
+                                    .statements = {{setting, {"transaction_isolation"}},
+                                                   {setting, {"synchronous_commit"}},
+                                                   {setting, {"client_min_messages"}},
+                                                   {setting, {"lock_timeout"}},
+                                                   {setting, {"statement_timeout"}},
+                                                   {setting, {"idle_in_transaction_session_timeout"}}},
+                                    .after = {{setting, {"synchronous_commit"}}}});
+  ASSERT_EQ(reply.commit, Commit::done) << toString(reply);
+  std::vector<std::string> values;
+  for (const auto& rows : reply.rows) values.push_back(rows.at(0).at(0).value_or(""));
+  EXPECT_EQ(values[0], "read committed");
+  EXPECT_EQ(values[1], "remote_apply");
+  EXPECT_EQ(values[2], "warning");
+  for (const std::size_t limit : {3U, 4U, 5U}) EXPECT_TRUE(values[limit].ends_with("ms") || values[limit] == "10s");
+  EXPECT_EQ(reply.after.at(0).at(0).at(0), "off") << "the settings end with the transaction";
+  link.destroy();
+  admin.exec("DROP ROLE " + role);
+}
+
+TEST_F(PostgresqlLink, AWarningIsReportedWithItsCode) {
+  const StatementId warns = link_.add("LISTEN " + link_.channel());  // anything that may stand in a transaction
+  const std::string function = freshName("public.warns");
+  table_.sql().exec("CREATE FUNCTION " + function +
+                    "() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'quiet'; RAISE WARNING 'loud' USING "
+                    "ERRCODE = '01000'; RETURN 1; END $$");
+  const StatementId call = link_.add("SELECT " + function + "()");
+  const JobReply reply = link_.call({.writes = true, .statements = {{warns}, {call}}});
+  EXPECT_EQ(reply.commit, Commit::done);
+  ASSERT_EQ(reply.warnings.size(), 1U) << toString(reply);
+  EXPECT_EQ(reply.warnings[0].severity, "WARNING");
+  EXPECT_EQ(reply.warnings[0].sqlState, "01000");
+  table_.sql().exec("DROP FUNCTION " + function);
+}
+
+TEST_F(PostgresqlLink, TooManyConnectionsOfARoleLeaveTheOnesThatThereAre) {
+  const Sql admin;
+  const std::string role = freshName("role");
+  admin.exec("CREATE ROLE " + role + " LOGIN CONNECTION LIMIT 1");
+  {
+    TestLink link{PostgresqlStoreOptions{.connection = sharedServer(), .user = role}};
+    const StatementId pid = link.add("SELECT pg_backend_pid(), pg_sleep(0.05)");
+    std::vector<std::future<JobReply>> jobs;
+    for (int i = 0; i < 8; ++i) jobs.push_back(link.start({.statements = {{pid}}}));
+    for (auto& job : jobs) EXPECT_EQ(job.get().commit, Commit::done);
+
+    TestLink second{PostgresqlStoreOptions{.connection = sharedServer(), .user = role}};
+    const StatementId one = second.add("SELECT 1");
+    const JobReply refused = second.call({.statements = {{one}}});
+    EXPECT_EQ(refused.commit, Commit::notSent);
+    EXPECT_EQ(refused.cause, JobReply::Cause::transient);
+    ASSERT_TRUE(refused.error) << toString(refused);
+    EXPECT_EQ(refused.error->sqlState, "53300");
+  }
+  ASSERT_TRUE(eventually(
+      [&] { return admin.text("SELECT count(*) FROM pg_stat_activity WHERE usename = '" + role + "'") == "0"; }));
+  admin.exec("DROP ROLE " + role);
+}
+
+TEST_F(PostgresqlLink, AnUnknownDatabaseIsNoPassingTrouble) {
+  TestLink link{PostgresqlStoreOptions{.connection = sharedServer(), .database = "nowhere"}};
+  const StatementId one = link.add("SELECT 1");
+  const JobReply reply = link.call({.statements = {{one}}});
+  EXPECT_EQ(reply.commit, Commit::notSent);
+  EXPECT_EQ(reply.cause, JobReply::Cause::misconfigured);
+  EXPECT_EQ(reply.error.value_or(postgresql_store::Complaint{}).sqlState, "3D000") << toString(reply);
+  EXPECT_EQ(reply.trouble.find("LOCATION"), std::string::npos);
+}
+
+TEST_F(PostgresqlLink, AServerThatIsNotThereIsToldAtOnce) {
+  TestLink link{PostgresqlStoreOptions{.host = "/nowhere"}};
+  const StatementId one = link.add("SELECT 1");
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i) {
+    const JobReply reply = link.call({.writes = true, .statements = {{one}}}, 10s);
+    EXPECT_EQ(reply.commit, Commit::notSent);
+    EXPECT_EQ(reply.cause, JobReply::Cause::transient);
+    EXPECT_NE(reply.trouble.find("/nowhere"), std::string::npos) << reply.trouble;
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
+}
+
+TEST_F(PostgresqlLink, AReadOnlyRoleIsRefusedWhenItConnects) {
+  const Sql admin;
+  const std::string role = freshName("role");
+  admin.exec("CREATE ROLE " + role + " LOGIN; ALTER ROLE " + role + " SET default_transaction_read_only = on");
+  {
+    TestLink link{PostgresqlStoreOptions{.connection = sharedServer(), .user = role}};
+    const StatementId one = link.add("SELECT 1");
+    const JobReply reply = link.call({.statements = {{one}}});
+    EXPECT_EQ(reply.commit, Commit::notSent) << toString(reply);
+    EXPECT_FALSE(reply.trouble.empty());
+  }
+  ASSERT_TRUE(eventually(
+      [&] { return admin.text("SELECT count(*) FROM pg_stat_activity WHERE usename = '" + role + "'") == "0"; }));
+  admin.exec("DROP ROLE " + role);
+}
+
+TEST_F(PostgresqlLink, ItSaysWhereItIs) {
+  EXPECT_NE(link_.link().describe().find("postgresql postgres at /"), std::string::npos) << link_.link().describe();
+  EXPECT_TRUE(link_.link().describe().ends_with(", table public.tenure_lease"));
+}
+
+}  // namespace
+}  // namespace tenure::test
