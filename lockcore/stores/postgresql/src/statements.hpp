@@ -4,7 +4,8 @@
 // Values and columns are texts as PostgreSQL writes them: numbers in decimal, booleans `t` and `f`. `data` travels as
 // hexadecimal digits. Lists are array literals (arrayLiteral()). Three values come together in many statements:
 //   expected   the record versions, one of which must be stored; a record that vanished has vanishedVersion()
-//   histories  as many: the history that the server must have for the version beside it; NULL: any
+//   histories  as many: the history that the server must have for the version beside it. NULL: any, but an acquisition
+//              must not meet an inherited record (`history` is not the present one)
 //   holder     the holder that must be stored; NULL: any
 //
 // "Well-formed" is what recordFrom() and counterFrom() accept (record_codec.hpp). No statement changes a row that is
@@ -21,7 +22,7 @@
 namespace tenure::postgresql_store {
 
 /// The columns of a lease, as readLease, readLeases and listLeases return them. `name` is NULL if there is no row. A
-/// row whose `version` is NULL has no record; then all columns from `holder` to `released` are NULL.
+/// row whose `version` is NULL has no record; `lease_ms` and `history` are then those of the last one.
 enum LeaseColumn : std::size_t {
   nameColumn,
   sortColumn,
@@ -36,13 +37,12 @@ enum LeaseColumn : std::size_t {
   attributesColumn,  ///< JSON: an object of texts
   acquiredAtColumn,  ///< milliseconds since 1970
   renewedAtColumn,   ///< milliseconds since 1970
+  historyColumn,     ///< of the last acquisition or renewal, `SYSTEM/TIMELINE`; NULL: not known
   counterColumn,
-  counterLeaseColumn,  ///< milliseconds; 0: no term is open
-  systemColumn,        ///< history in which the counter was last advanced; NULL: not known
-  timelineColumn,
+  counterLeaseColumn,    ///< milliseconds; 0: the last term has ended cleanly
+  counterHistoryColumn,  ///< in which the counter was last advanced
   layoutColumn,
-  presentSystemColumn,  ///< history of the server now; NULL: without history functions
-  presentTimelineColumn,
+  presentHistoryColumn,  ///< the server's, now; NULL: without history functions
   leaseColumnCount,
 };
 
@@ -51,10 +51,8 @@ enum LockColumn : std::size_t {
   lockedVersionColumn,
   lockedTokenColumn,
   lockedCounterColumn,
-  lockedSystemColumn,
-  lockedTimelineColumn,
-  lockedPresentSystemColumn,
-  lockedPresentTimelineColumn,
+  lockedCounterHistoryColumn,
+  lockedPresentHistoryColumn,
 };
 
 /// The columns that readLayout returns, in one row.
@@ -82,9 +80,9 @@ enum LayoutColumn : std::size_t {
 // lockTerm       the same FOR UPDATE: also against transactions that hold the term FOR KEY SHARE
 // updateLease    an acquisition where there is a row, after lockTerm. $3 expected, $4 histories; without any, there
 // must
-//                be no record and no open term. $5 version, $6 holder, $7 lease in ms, $8 liveness or NULL, $9 data or
-//                NULL: keep what is there, $10 boolean: what is there stays if it is not empty, $11 attributes or NULL:
-//                keep, $12 acquired at, $13 renewed at, $14 token floor, $15 channel, $16 payload
+//                be no record and no term that may still run. $5 version, $6 holder, $7 lease in ms, $8 liveness or
+//                NULL, $9 data or NULL: keep what is there, $10 boolean: what is there stays if it is not empty, $11
+//                attributes or NULL: keep, $12 acquired at, $13 renewed at, $14 token floor, $15 channel, $16 payload
 //                -> token, which follows the rule of token_rule.hpp
 // insertLease    an acquisition where there is no row. $3 version, $4 holder, $5 lease in ms, $6 liveness or NULL,
 //                $7 data, $8 attributes, $9 acquired at, $10 renewed at, $11 token floor, $12 channel, $13 payload
@@ -113,7 +111,7 @@ enum LayoutColumn : std::size_t {
 /// The SQL of all statements for one table.
 class Statements {
  public:
-  Statements(const std::string& schema, const std::string& table);
+  Statements(std::string_view schema, std::string_view table);
 
   /// `history`: whether the functions are used that tell the server's history. Without them, it is NULL everywhere.
   [[nodiscard]] const std::string& sql(StatementId id, bool history) const noexcept {
@@ -126,6 +124,7 @@ class Statements {
 
 /// A name in double quotes: `lease "x"` -> `"lease ""x"""`.
 [[nodiscard]] std::string quotedName(std::string_view name);
+[[nodiscard]] std::string qualifiedName(std::string_view schema, std::string_view table);
 /// A text in single quotes, as a literal that means the same with every setting.
 [[nodiscard]] std::string quotedText(std::string_view text);
 /// `{"a",NULL,"b"}`

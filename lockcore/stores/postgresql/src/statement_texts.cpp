@@ -1,0 +1,228 @@
+#include "statement_texts.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tenure::postgresql_store {
+namespace {
+
+// Names are qualified, because another schema's function of the same name may fit the arguments better. `unnest` of
+// several lists is syntax, and may not be.
+//
+// In all texts `l` is the row of the lease and `h` the server's history: a name, and the timeline.
+constexpr std::array pieces{
+    Piece{"maxToken", "9007199254740991"},
+    Piece{"maxLease", "604800000"},
+    Piece{"greatestStep", "4294967296"},
+    Piece{"key", "l.name = $1::text AND l.sort = $2::text"},
+    Piece{"notify", "pg_catalog.pg_notify(%1::text, %2::text)"},
+
+    // Times beyond PostgreSQL's are kept as its infinities.
+    Piece{"time", R"((CASE WHEN %1 > 200000000000000 THEN 'infinity'::timestamptz
+        WHEN %1 < -200000000000000 THEN '-infinity'::timestamptz
+        ELSE 'epoch'::timestamptz + %1 * interval '1 millisecond' END))"},
+    Piece{"millis", R"((CASE %1 WHEN 'infinity' THEN 9223372036854775807
+        WHEN '-infinity' THEN (-9223372036854775808)::bigint ELSE (extract(epoch FROM %1) * 1000)::bigint END))"},
+
+    Piece{"columns", R"(l.name, l.sort, l.version, l.holder, l.token, l.lease_ms, l.released, l.resign_token,
+        l.liveness::text, pg_catalog.encode(l.data, 'hex'), l.attributes::text, [millis l.acquired_at],
+        [millis l.renewed_at], l.history, l.counter, l.counter_lease_ms, l.counter_history, l.layout, h.name)"},
+
+    Piece{"recordIsGood", R"(l.layout = 1 AND l.version <> '' AND l.holder <> '' AND l.token BETWEEN 1 AND [maxToken]
+        AND l.lease_ms BETWEEN 1 AND [maxLease] AND l.released IS NOT NULL
+        AND CASE WHEN pg_catalog.jsonb_typeof(l.attributes) = 'object' THEN
+          NOT pg_catalog.jsonb_path_exists(l.attributes, 'strict $.* ? (@.type() != "string")') ELSE false END)"},
+    Piece{"counterIsGood", R"(l.layout = 1 AND l.counter <= [maxToken]
+        AND l.counter_lease_ms BETWEEN 0 AND [maxLease] AND coalesce(l.lease_ms, 0) BETWEEN 0 AND [maxLease])"},
+
+    // An acquisition may be lost that came after what is stored.
+    Piece{"isInherited", "l.history IS DISTINCT FROM h.name"},
+    // The lease of a term that may still run although there is no record; 0: there is none.
+    Piece{"openLease", "greatest(l.counter_lease_ms, CASE WHEN [isInherited] THEN l.lease_ms ELSE 0 END)"},
+    // What is stored as the version, also where a record vanished.
+    Piece{"storedVersion", R"(coalesce(l.version, CASE WHEN [openLease] > 0 THEN
+        'counter:' || greatest(l.counter, 0) || ':' || [openLease] END))"},
+    Piece{"isExpected", R"(EXISTS (SELECT FROM unnest($3::text[], $4::text[]) AS e(version, history)
+        WHERE e.version = %1 AND (e.history = h.name OR (e.history IS NULL AND %2))))"},
+
+    // The rule of token_rule.hpp; a test compares the two. The bound on what is known keeps the arithmetic from
+    // overflowing where the row is malformed.
+    Piece{"block", "(least(h.timeline - 1, 8192)::bigint << 40)"},
+    Piece{"knownTokens", "least(greatest(l.counter, l.token, 0), [maxToken])"},
+    Piece{"tokenAfter", R"(CASE WHEN l.counter_history IS NOT DISTINCT FROM h.name THEN %1 + 1
+        ELSE greatest(((%1 >> 40) + 1) << 40, [block]) END)"},
+    Piece{"newToken", "[tokenAfter greatest([knownTokens], $14::bigint)]"},
+    Piece{"firstToken", "greatest($11::bigint, [block]) + 1"},
+
+    Piece{"newData", R"(CASE WHEN $9::text IS NULL OR ($10::boolean AND pg_catalog.length(l.data) > 0) THEN l.data
+        ELSE pg_catalog.decode($9::text, 'hex') END)"},
+    Piece{"newPayload", R"(data = [newData], attributes = coalesce($11::jsonb, l.attributes),
+        acquired_at = [time $12::bigint], renewed_at = [time $13::bigint])"},
+    Piece{"ofTheTerm", R"(FROM [history] WHERE [key] AND [recordIsGood] AND [isExpected l.version, true]
+        AND l.holder = $5::text RETURNING l.token, l.resign_token = l.token)"},
+
+    // An index of the kind that FOR KEY SHARE looks at.
+    Piece{"isUnique", R"(EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND i.indisunique
+        AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
+        AND (SELECT pg_catalog.string_agg(a.attname, ' ' ORDER BY a.attname) FROM pg_catalog.pg_attribute AS a
+          WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey)) = %1))"},
+};
+
+constexpr std::string_view noHistory = "(SELECT NULL::text AS name, 1 AS timeline) AS h";
+
+// A standby refuses these functions, so no answer comes from one.
+constexpr std::string_view presentHistory = R"((SELECT s.system_identifier || '/' || t.timeline AS name, t.timeline
+    FROM pg_catalog.pg_control_system() AS s, (SELECT ('x' || pg_catalog.left(pg_catalog.pg_walfile_name(
+      pg_catalog.pg_current_wal_lsn()), 8))::bit(32)::bigint::int AS timeline) AS t) AS h)";
+
+struct Text {
+  StatementId id;
+  std::string_view text;
+};
+
+constexpr std::array texts{
+    Text{StatementId::readLease, R"(SELECT [columns] FROM [history] LEFT JOIN [table] AS l
+        ON [key] AND ($3::text IS NULL OR l.version IS DISTINCT FROM $3::text))"},
+
+    Text{StatementId::readLeases, R"(SELECT [columns] FROM [history],
+          unnest($1::text[], $2::text[], $3::text[]) AS r(name, sort, version)
+        JOIN [table] AS l ON l.name = r.name AND l.sort = r.sort WHERE l.version IS DISTINCT FROM r.version)"},
+
+    Text{StatementId::listLeases, R"(SELECT [columns] FROM [history], [table] AS l
+        WHERE l.version IS NOT NULL AND (l.name, l.sort) >= ($2::text, $3::text)
+        AND pg_catalog.starts_with(l.name, $1::text) ORDER BY l.name, l.sort LIMIT $4::bigint)"},
+
+    Text{StatementId::lockLease, R"(SELECT l.version, l.token, l.counter, l.counter_history, h.name
+        FROM [history], [table] AS l WHERE [key] FOR NO KEY UPDATE OF l NOWAIT)"},
+
+    Text{StatementId::lockTerm, R"(SELECT l.version, l.token, l.counter, l.counter_history, h.name
+        FROM [history], [table] AS l WHERE [key] FOR UPDATE OF l NOWAIT)"},
+
+    Text{StatementId::updateLease, R"(UPDATE [table] AS l SET counter = [newToken], counter_lease_ms = $7::bigint,
+          counter_history = h.name, token = [newToken], version = $5::text, holder = $6::text, lease_ms = $7::bigint,
+          released = false, history = h.name, resign_token = 0, liveness = $8::jsonb, [newPayload]
+        FROM [history] WHERE [key] AND [counterIsGood] AND (l.version IS NULL OR ([recordIsGood]))
+        AND ([isExpected [storedVersion], NOT ([isInherited])]
+          OR (l.version IS NULL AND [openLease] = 0 AND pg_catalog.cardinality($3::text[]) = 0))
+        AND $14::bigint < [tokenAfter [knownTokens]] + [greatestStep] AND [newToken] <= [maxToken]
+        RETURNING l.token, [notify $15, $16])"},
+
+    Text{StatementId::insertLease, R"(INSERT INTO [table] AS l (name, sort, counter, counter_lease_ms,
+          counter_history, token, version, holder, lease_ms, released, history, resign_token, liveness, data,
+          attributes, acquired_at, renewed_at, layout)
+        SELECT $1::text, $2::text, [firstToken], $5::bigint, h.name, [firstToken], $3::text, $4::text, $5::bigint,
+          false, h.name, 0, $6::jsonb, pg_catalog.decode($7::text, 'hex'), $8::jsonb, [time $9::bigint],
+          [time $10::bigint], 1
+        FROM [history] WHERE $11::bigint <= [block] + [greatestStep] AND [firstToken] <= [maxToken]
+        ON CONFLICT (name, sort) DO NOTHING RETURNING l.token, [notify $12, $13])"},
+
+    // A living holder renews, so no acquisition is lost that came after its own.
+    Text{StatementId::renewLease,
+         R"(UPDATE [table] AS l SET counter_lease_ms = greatest(l.counter_lease_ms, $7::bigint),
+          version = $6::text, lease_ms = $7::bigint, released = false, history = h.name, liveness = $8::jsonb,
+          [newPayload] [ofTheTerm])"},
+
+    // Locked rows are left out. The lock comes first, so that the update meets what the lock met.
+    Text{StatementId::renewLeases, R"(WITH r AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::text[],
+            $4::text[], $5::text[], $6::bigint[], $7::jsonb[], $8::bigint[], $9::bigint[])
+          AS r(name, sort, expected, holder, version, lease_ms, liveness, acquired_at, renewed_at)),
+        k AS MATERIALIZED (SELECT l.name, l.sort, l.version FROM r JOIN [table] AS l ON l.name = r.name
+            AND l.sort = r.sort AND l.version = r.expected AND l.holder = r.holder
+          FOR NO KEY UPDATE OF l SKIP LOCKED)
+        UPDATE [table] AS l SET counter_lease_ms = greatest(l.counter_lease_ms, r.lease_ms), version = r.version,
+          lease_ms = r.lease_ms, released = false, history = h.name, liveness = r.liveness,
+          acquired_at = [time r.acquired_at], renewed_at = [time r.renewed_at]
+        FROM r, k, [history] WHERE l.name = k.name AND l.sort = k.sort AND l.version = k.version
+        AND r.name = l.name AND r.sort = l.sort AND r.expected = l.version AND r.holder = l.holder
+        AND [recordIsGood] RETURNING l.name, l.sort, l.token, l.resign_token = l.token)"},
+
+    // The history stays: an older holder may release long after its lease, and an acquisition between may be lost.
+    Text{StatementId::releaseLease, R"(UPDATE [table] AS l SET
+          counter_lease_ms = CASE WHEN l.counter <= l.token THEN 0 ELSE l.counter_lease_ms END, version = $6::text,
+          lease_ms = $7::bigint, released = true, liveness = $8::jsonb, [newPayload]
+        [ofTheTerm], [notify $14, $15])"},
+
+    // History and lease stay, for the same reason.
+    Text{StatementId::removeRecord, R"(UPDATE [table] AS l SET counter = greatest(l.counter, l.token),
+          counter_lease_ms = CASE WHEN l.token < l.counter THEN l.counter_lease_ms
+            WHEN $6::boolean OR l.released THEN 0 ELSE greatest(l.counter_lease_ms, l.lease_ms) END,
+          token = NULL, version = NULL, holder = NULL, released = NULL, resign_token = 0, liveness = NULL, data = '',
+          attributes = '{}', acquired_at = NULL, renewed_at = NULL
+        FROM [history] WHERE [key] AND [recordIsGood] AND [counterIsGood] AND [isExpected l.version, true]
+        AND ($5::text IS NULL OR l.holder = $5::text) RETURNING l.counter, [notify $7, $8])"},
+
+    Text{StatementId::askToStepDown, R"(UPDATE [table] AS l SET resign_token = $3::bigint
+        WHERE [key] AND [recordIsGood] AND l.token = $3::bigint AND NOT l.released
+        RETURNING l.token, [notify $4, $5])"},
+
+    Text{StatementId::setTokens, R"(UPDATE [table] AS l SET counter = $9::bigint, counter_lease_ms = 0,
+          counter_history = h.name, history = h.name, resign_token = 0, liveness = NULL,
+          token = CASE WHEN l.version IS NOT NULL THEN $9::bigint END,
+          version = CASE WHEN l.version IS NOT NULL THEN $10::text END,
+          released = CASE WHEN l.version IS NOT NULL THEN true END
+        FROM [history] WHERE [key] AND coalesce(nullif(l.counter, 0)::text, '') = $3::text
+        AND coalesce(l.token::text, '') = $4::text AND coalesce(l.version, '') = $5::text
+        AND coalesce(l.holder, '') = $6::text AND coalesce(l.released, false) = $7::boolean
+        AND greatest(CASE WHEN l.version IS NOT NULL THEN l.lease_ms END, l.counter_lease_ms) = $8::bigint
+        RETURNING l.counter, [notify $11, $12])"},
+
+    Text{StatementId::insertTokens, R"(INSERT INTO [table] AS l (name, sort, counter, counter_history, history, layout)
+        SELECT $1::text, $2::text, $3::bigint, h.name, h.name, 1 FROM [history]
+        ON CONFLICT (name, sort) DO NOTHING RETURNING l.counter, [notify $4, $5])"},
+
+    Text{StatementId::notify, "SELECT [notify $1, $2]"},
+
+    Text{StatementId::readLayout, R"(SELECT c.relkind, c.relpersistence,
+          (SELECT pg_catalog.string_agg(a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod), ', '
+            ORDER BY a.attname COLLATE "C") FROM pg_catalog.pg_attribute AS a
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
+          [isUnique 'name sort'], [isUnique 'name sort token'],
+          2 = (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_collation AS o
+            ON o.oid = a.attcollation WHERE a.attrelid = c.oid AND a.attname IN ('name', 'sort') AND o.collname = 'C'),
+          (SELECT pg_catalog.pg_get_expr(d.adbin, d.adrelid) FROM pg_catalog.pg_attribute AS a
+            JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+            WHERE a.attrelid = c.oid AND a.attname = 'layout'),
+          pg_catalog.has_table_privilege(c.oid, 'SELECT') AND pg_catalog.has_table_privilege(c.oid, 'INSERT')
+            AND pg_catalog.has_table_privilege(c.oid, 'UPDATE'), pg_catalog.pg_is_in_recovery()
+        FROM (SELECT pg_catalog.to_regclass([tableText]) AS oid) AS t LEFT JOIN pg_catalog.pg_class AS c
+          ON c.oid = t.oid)"},
+
+    Text{StatementId::createTable, R"(CREATE TABLE IF NOT EXISTS [table] (
+  name text COLLATE "C" NOT NULL,
+  sort text COLLATE "C" NOT NULL DEFAULT '',
+  counter bigint NOT NULL,
+  counter_lease_ms bigint NOT NULL DEFAULT 0,
+  counter_history text,
+  token bigint,
+  version text,
+  holder text,
+  lease_ms bigint,
+  released boolean,
+  history text,
+  resign_token bigint NOT NULL DEFAULT 0,
+  liveness jsonb,
+  data bytea NOT NULL DEFAULT '',
+  attributes jsonb NOT NULL DEFAULT '{}',
+  acquired_at timestamptz,
+  renewed_at timestamptz,
+  layout int NOT NULL DEFAULT 1,
+  PRIMARY KEY (name, sort),
+  UNIQUE (name, sort, token)
+) WITH (fillfactor = 50))"},
+};
+static_assert(texts.size() == statementCount);
+
+}  // namespace
+
+std::string_view pieceNamed(std::string_view name, bool history) noexcept {
+  if (name == "history") return history ? presentHistory : noHistory;
+  const auto* const found = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.name == name; });
+  return found != pieces.end() ? found->text : std::string_view{};
+}
+
+std::string_view textOf(StatementId id) noexcept {
+  const auto* const found = std::find_if(texts.begin(), texts.end(), [&](const Text& t) { return t.id == id; });
+  return found != texts.end() ? found->text : std::string_view{};
+}
+
+}  // namespace tenure::postgresql_store
