@@ -7,7 +7,7 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
-#include "attributes_json.hpp"
+#include "lockcore/port/attributes_json.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::sqlite_store {
@@ -188,7 +188,8 @@ OwnershipWrite::Trouble OwnershipWrite::removeRow() {
 OwnershipWrite::Trouble OwnershipWrite::writeRow() {
   if (releases() && request_.removes) return removeRow();
   const LeaseRecord& record = request_.record;
-  const std::string attributes = *toJson(record.attributes);  // refusalOf() has made sure that this is possible
+  const std::string attributes =
+      *attributesToJson(record.attributes);  // refusalOf() has made sure that this is possible
   Statement& write = acquires() ? session_.statements().acquireLease : session_.statements().updateLease;
   const StatementUse use{write};
   write.bind(1, request_.key.name);

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "attributes_json.hpp"
 #include "connection.hpp"
+#include "lockcore/port/attributes_json.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
@@ -78,12 +78,12 @@ class RowReader {
     return row_.bytes(column);
   }
 
-  Attributes attributes() {
+  std::map<std::string, std::string> attributes() {
     const int column = at(Column::attributes);
     if (row_.isNull(column)) return {};
     auto parsed = attributesFromJson(row_.bytes(column));
     if (!parsed) fault("attributes", "is not a JSON object of strings");
-    return parsed ? std::move(*parsed) : Attributes{};
+    return parsed ? std::move(*parsed) : std::map<std::string, std::string>{};
   }
 
   void fault(const char* column, const std::string& what) {

@@ -4,8 +4,10 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
-namespace tenure::sqlite_store {
+namespace tenure {
 namespace {
+
+using Attributes = std::map<std::string, std::string>;
 
 constexpr std::string_view hexDigits = "0123456789abcdef";
 
@@ -137,7 +139,7 @@ class Reader {
 
 }  // namespace
 
-std::optional<std::string> toJson(const Attributes& attributes) {
+std::optional<std::string> attributesToJson(const Attributes& attributes) {
   std::string out{"{"};
   for (const auto& [key, value] : attributes) {
     if (!isUtf8(key) || !isUtf8(value)) return std::nullopt;
@@ -155,4 +157,4 @@ std::optional<Attributes> attributesFromJson(std::string_view text) {
   return out;
 }
 
-}  // namespace tenure::sqlite_store
+}  // namespace tenure

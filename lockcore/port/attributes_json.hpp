@@ -6,14 +6,12 @@
 #include <string>
 #include <string_view>
 
-namespace tenure::sqlite_store {
-
-using Attributes = std::map<std::string, std::string>;
+namespace tenure {
 
 /// Empty if a key or value is not UTF-8: JSON cannot hold it.
-[[nodiscard]] std::optional<std::string> toJson(const Attributes& attributes);
+[[nodiscard]] std::optional<std::string> attributesToJson(const std::map<std::string, std::string>& attributes);
 
 /// Empty if the text is anything but one object whose values are strings. Of equal keys the last one counts.
-[[nodiscard]] std::optional<Attributes> attributesFromJson(std::string_view text);
+[[nodiscard]] std::optional<std::map<std::string, std::string>> attributesFromJson(std::string_view text);
 
-}  // namespace tenure::sqlite_store
+}  // namespace tenure
