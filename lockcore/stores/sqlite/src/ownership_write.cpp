@@ -7,6 +7,7 @@
 
 #include <tenure/lockcore/store_checks.hpp>
 
+#include "lockcore/liveness/term_end.hpp"
 #include "lockcore/port/attributes_json.hpp"
 #include "record_codec.hpp"
 
@@ -214,15 +215,7 @@ OwnershipWrite::Trouble OwnershipWrite::writeRow() {
 }
 
 void OwnershipWrite::noteEnd(const WriteOutcome& outcome) {
-  const std::string& holder = request_.record.holder;
-  const auto* lost = std::get_if<Conflict>(&outcome);
-  const bool tells = lost != nullptr && lost->current && *lost->current;
-  // The stored record may come from an earlier acquisition whose answer was lost: then the term is this holder's after
-  // all.
-  const bool isOwn = tells && (*lost->current)->holder == holder && !(*lost->current)->released;
-  const bool released = releases() && std::holds_alternative<Applied>(outcome);
-  const bool neverBegan = opensTerm_ && std::holds_alternative<Rejected>(outcome);
-  if (released || neverBegan || (lost != nullptr && !isOwn)) session_.sidecar().endTerm(term_);
+  if (liveness::endsTerm(request_, opensTerm_, outcome)) session_.sidecar().endTerm(term_);
 }
 
 WriteOutcome OwnershipWrite::stateOfNewFile() {

@@ -149,7 +149,8 @@ class SqliteStore final : public LeaseStore {
   }
 
   [[nodiscard]] std::shared_ptr<DeathNotice> deathNotice() override {
-    return options_.deathNotice ? parts_->sidecar : nullptr;
+    if (!options_.deathNotice) return nullptr;
+    return {parts_->sidecar, &parts_->sidecar->deathNotice()};
   }
 
  private:

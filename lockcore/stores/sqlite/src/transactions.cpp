@@ -1,7 +1,5 @@
 #include "transactions.hpp"
 
-#include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -11,6 +9,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_checks.hpp>
 
+#include "lockcore/port/key_place.hpp"
 #include "transaction.hpp"
 
 namespace tenure::sqlite_store {
@@ -43,19 +42,6 @@ ReadOutcome readLease(Session& session, const LeaseKey& key) {
 }
 
 namespace {
-
-/// The place of a key in the listing, as text. Names may hold any character where other programs wrote the row.
-std::string placeOf(const LeaseKey& key) { return std::to_string(key.name.size()) + ':' + key.name + key.sortKey; }
-
-std::optional<LeaseKey> keyAt(const std::string& place) {
-  const std::size_t colon = place.find(':');
-  std::size_t length = 0;
-  const char* const digitsEnd = place.data() + std::min(colon, place.size());
-  const auto read = std::from_chars(place.data(), digitsEnd, length);
-  if (colon == std::string::npos || read.ec != std::errc{} || read.ptr != digitsEnd) return std::nullopt;
-  if (length > place.size() - colon - 1) return std::nullopt;
-  return LeaseKey{place.substr(colon + 1, length), place.substr(colon + 1 + length)};
-}
 
 /// The leases with the prefix, from `first` on, at most `most` of them.
 PageOutcome listFrom(Session& session, const std::string& prefix, const LeaseKey& first, std::size_t most) {

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "lockcore/liveness/holder_watch.hpp"
 #include "lockcore/runtime/directory.hpp"
 #include "lockcore/runtime/system_error.hpp"
 #include "lockcore/stores/sqlite/src/filesystem_checks.hpp"
@@ -148,22 +147,15 @@ int CreationLock::writeMark(const std::string& mark) const {
 
 Sidecar::Sidecar(std::string store, const std::string& path, Logger logger)
     : store_{std::move(store)},
-      place_{placeBeside(store_, path)},
-      livenessFile_{place_},
       losses_{std::make_shared<LossWatch>(store_, path)},
       logLosses_{std::make_shared<LossWatch>(store_, path + "-wal")},
-      watches_{std::move(logger)} {}
+      watches_{std::move(logger)},
+      deaths_{placeBeside(store_, path), watches_} {}
 
 Sidecar::~Sidecar() = default;
 
-std::shared_ptr<void> Sidecar::follow(const LeaseRecord& record, std::function<void(RecordVersion)> proven) {
-  if (!liveness::HolderWatch::isPossible(record)) return nullptr;
-  return watches_.watch(std::make_shared<liveness::HolderWatch>(place_, record, std::move(proven)),
-                        WatchThread::Without::inotifyPossible);
-}
-
 std::shared_ptr<void> Sidecar::watch(const LeaseKey& key, std::function<void()> hint) {
-  return watches_.watch(std::make_shared<WakeWatch>(place_, key, std::move(hint)),
+  return watches_.watch(std::make_shared<WakeWatch>(deaths_.place(), key, std::move(hint)),
                         WatchThread::Without::inotifyUseless);
 }
 
@@ -200,16 +192,16 @@ StoreResult<CreationLock> Sidecar::lockCreation(const StoreFiles& files, BusyWai
 }
 
 StoreResult<LongestLease> Sidecar::longestLease(const StoreFiles& files, const TermName* asker) const {
-  StoreResult<LongestLease> longest = OthersLivenessFiles{store_, files.sidecar, livenessFile_.id()}.longest();
+  StoreResult<LongestLease> longest = OthersLivenessFiles{store_, files.sidecar, deaths_.own().id()}.longest();
   if (longest.has_error()) return longest;
-  if (const auto own = livenessFile_.longestOpen(asker); own > longest->lease) {
+  if (const auto own = deaths_.own().longestOpen(asker); own > longest->lease) {
     *longest = {own, "another candidate of this process"};
   }
   return longest;
 }
 
 StoreResult<std::string> Sidecar::livingOther(const StoreFiles& files) const {
-  return livingLivenessFileOfOthers(store_, files.sidecar, livenessFile_.id());
+  return livingLivenessFileOfOthers(store_, files.sidecar, deaths_.own().id());
 }
 
 void Sidecar::sweep(const StoreFiles& files,

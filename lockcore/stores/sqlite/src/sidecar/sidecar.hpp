@@ -15,6 +15,7 @@
 #include <tenure/lockcore/store_error.hpp>
 
 #include "lockcore/liveness/liveness_file.hpp"
+#include "lockcore/liveness/local_death_notice.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 #include "lockcore/runtime/watch_thread.hpp"
 #include "lockcore/stores/sqlite/src/busy_wait.hpp"
@@ -59,22 +60,18 @@ struct LongestLease {
 ///
 /// It also watches the database's own files, because one thread ("tenure-watch") watches for all. The functions are
 /// thread-safe; they are grouped by who asks. `files` are those of the caller's Session::files().
-class Sidecar final : public DeathNotice {
+class Sidecar final {
  public:
   /// Does nothing yet. `path`: of the database, absolute.
   Sidecar(std::string store, const std::string& path, Logger logger);
-  ~Sidecar() override;
+  ~Sidecar();
   Sidecar(const Sidecar&) = delete;
   Sidecar& operator=(const Sidecar&) = delete;
 
-  // Users and electors, on any thread. Only livenessFile() blocks, for some file operations at its first call.
-  // descriptor() is one load. The others leave their work to the watch thread, which calls the functions that they were
-  // given.
+  // Users and electors, on any thread. They leave their work to the watch thread, which calls the functions that they
+  // were given.
 
-  [[nodiscard]] StoreResult<LivenessFile> livenessFile() override { return livenessFile_.get(); }
-  [[nodiscard]] int descriptor() const noexcept override { return livenessFile_.descriptor(); }
-  [[nodiscard]] std::shared_ptr<void> follow(const LeaseRecord& record,
-                                             std::function<void(RecordVersion)> proven) override;
+  [[nodiscard]] DeathNotice& deathNotice() noexcept { return deaths_; }
   /// LeaseStore::watch().
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint);
   /// LeaseStore::watchLoss(). The first call arms two watches, and a hint follows. A later call costs no system call,
@@ -88,10 +85,10 @@ class Sidecar final : public DeathNotice {
   /// Step H1 of NewDatabaseRule, to be called before a write of this term with this lease is committed. A system call
   /// only if the liveness file states a shorter lease, or does not exist yet. True: the term was not open.
   [[nodiscard]] StoreResult<bool> openTerm(const TermName& term, std::chrono::milliseconds lease) {
-    return livenessFile_.openTerm(term, lease);
+    return deaths_.own().openTerm(term, lease);
   }
   /// The term is over or has never begun.
-  void endTerm(const TermName& term) noexcept { livenessFile_.endTerm(term); }
+  void endTerm(const TermName& term) noexcept { deaths_.own().endTerm(term); }
   /// Tells all processes that a change of the lease was committed. Opens and closes one file. Never fails: whoever
   /// misses it polls.
   static void notify(const StoreFiles& files, const LeaseKey& key) noexcept;
@@ -115,14 +112,13 @@ class Sidecar final : public DeathNotice {
 
  private:
   const std::string store_;
-  const liveness::LivenessFilePlace place_;
-  liveness::OwnLivenessFile livenessFile_;
   const std::shared_ptr<LossWatch> losses_;
   const std::shared_ptr<LossWatch> logLosses_;
   std::mutex lossMutex_;
   std::shared_ptr<void> lossWatching_;  ///< guarded by lossMutex_, as the next; set once a holder asks
   std::shared_ptr<void> logLossWatching_;
   WatchThread watches_;
+  liveness::LocalDeathNotice deaths_;
 };
 
 }  // namespace tenure::sqlite_store
