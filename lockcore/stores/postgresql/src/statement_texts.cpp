@@ -25,7 +25,7 @@ constexpr std::array pieces{
         WHEN '-infinity' THEN (-9223372036854775808)::bigint ELSE (extract(epoch FROM %1) * 1000)::bigint END))"},
 
     Piece{"columns", R"(l.name, l.sort, l.version, l.holder, l.token, l.lease_ms, l.released, l.resign_token,
-        l.liveness::text, pg_catalog.encode(l.data, 'hex'), l.attributes::text, [millis l.acquired_at],
+        l.liveness::text, pg_catalog.encode(%1, 'hex'), l.attributes::text, [millis l.acquired_at],
         [millis l.renewed_at], l.history, l.counter, l.counter_lease_ms, l.counter_history, l.layout, h.name)"},
 
     Piece{"recordIsGood", R"(l.layout = 1 AND l.version <> '' AND l.holder <> '' AND l.token BETWEEN 1 AND [maxToken]
@@ -81,14 +81,14 @@ struct Text {
 };
 
 constexpr std::array texts{
-    Text{StatementId::readLease, R"(SELECT [columns] FROM [history] LEFT JOIN [table] AS l
-        ON [key] AND ($3::text IS NULL OR l.version IS DISTINCT FROM $3::text))"},
+    Text{StatementId::readLease, R"(SELECT [columns CASE WHEN l.version = $3::text THEN NULL ELSE l.data END]
+        FROM [history] LEFT JOIN [table] AS l ON [key])"},
 
-    Text{StatementId::readLeases, R"(SELECT [columns] FROM [history],
+    Text{StatementId::readLeases, R"(SELECT [columns l.data] FROM [history],
           unnest($1::text[], $2::text[], $3::text[]) AS r(name, sort, version)
         JOIN [table] AS l ON l.name = r.name AND l.sort = r.sort WHERE l.version IS DISTINCT FROM r.version)"},
 
-    Text{StatementId::listLeases, R"(SELECT [columns] FROM [history], [table] AS l
+    Text{StatementId::listLeases, R"(SELECT [columns l.data] FROM [history], [table] AS l
         WHERE l.version IS NOT NULL AND (l.name, l.sort) >= ($2::text, $3::text)
         AND pg_catalog.starts_with(l.name, $1::text) ORDER BY l.name, l.sort LIMIT $4::bigint)"},
 

@@ -33,7 +33,7 @@ enum LeaseColumn : std::size_t {
   releasedColumn,
   resignColumn,      ///< the term that was asked to step down; 0: none
   livenessColumn,    ///< JSON: an object of texts (record_codec.hpp); NULL: none
-  dataColumn,        ///< hexadecimal
+  dataColumn,        ///< hexadecimal; NULL: left out
   attributesColumn,  ///< JSON: an object of texts
   acquiredAtColumn,  ///< milliseconds since 1970
   renewedAtColumn,   ///< milliseconds since 1970
@@ -70,10 +70,10 @@ enum LayoutColumn : std::size_t {
 
 // What each statement takes and returns ($1 name and $2 sort, where nothing else is said):
 //
-// readLease      $3 version or NULL: the row is left out (as if there were none) if it has this version
+// readLease      $3 version or NULL: if the row has this version, its data comes as NULL
 //                -> always one row of LeaseColumn
-// readLeases     $1 names, $2 sorts, $3 versions: as readLease for many -> a row of LeaseColumn for each row that is
-//                there and has not the version beside its key
+// readLeases     $1 names, $2 sorts, $3 versions -> a row of LeaseColumn for each row that is there and has not the
+//                version beside its key
 // listLeases     $1 prefix, $2 name, $3 sort: from this key on, $4 how many at most (NULL: all)
 //                -> rows of LeaseColumn, in key order, of the leases that have a record
 // lockLease      locks the row FOR NO KEY UPDATE NOWAIT -> no row or one of LockColumn

@@ -1,0 +1,143 @@
+#include "calls.hpp"
+
+#include <cstdint>
+#include <utility>
+
+#include "statements.hpp"
+
+namespace tenure::postgresql_store {
+namespace {
+
+std::string_view nameOf(WriteRequest::Purpose purpose) noexcept {
+  switch (purpose) {
+    case WriteRequest::Purpose::acquire:
+      return "acquiring";
+    case WriteRequest::Purpose::renew:
+      return "renewing";
+    case WriteRequest::Purpose::release:
+      return "releasing";
+  }
+  return "writing";
+}
+
+/// The first column of the row that the deciding statement returned, and the row; null: none did.
+const Row* decidingRow(const WriteJob& write, const JobReply& reply) {
+  for (std::size_t at = write.decides; at < reply.rows.size(); ++at) {
+    if (!reply.rows[at].empty() && !reply.rows[at].front().empty()) return &reply.rows[at].front();
+  }
+  return nullptr;
+}
+
+/// Whether each statement of the write was answered. If one was not, nobody knows what it did.
+bool answeredWhole(const WriteJob& write, const JobReply& reply) {
+  return reply.rows.size() >= write.job.statements.size();
+}
+
+/// One write from start to end. `applied` makes the outcome of a row that was changed.
+struct Write {
+  CorePtr core;
+  Call call;
+  WriteJob job;
+  Expectation expectation;
+  std::function<WriteOutcome(const Row& row, const JobReply& reply)> applied;
+};
+
+WriteOutcome outcomeOf(const Write& write, const JobReply& reply) {
+  const Verdict verdict = verdictOnWrite(write.call, reply);
+  const Row* const row = decidingRow(write.job, reply);
+  if (verdict.fate == Fate::unknown && (row != nullptr || !answeredWhole(write.job, reply))) {
+    return Unknown{verdict.error};
+  }
+  if (verdict.fate == Fate::committed && row != nullptr) return write.applied(*row, reply);
+  const auto error = verdict.fate == Fate::notApplied ? std::optional{verdict.error} : std::nullopt;
+  auto found = leaseIn(*write.core, reply.after);
+  if (found && found->has_error()) return Rejected{found->error()};
+  std::optional<StoredLease> behind;
+  if (found) behind = std::move(**found);
+  return outcomeOfRefused(write.call, write.expectation, behind, error);
+}
+
+void perform(Write write, const Deadline& deadline, WriteHandler handler) {
+  const CorePtr core = write.core;
+  Job job = write.job.job;
+  StoreCore::run(core, std::move(job), deadline,
+                 [write = std::make_shared<Write>(std::move(write)),
+                  handler = std::move(handler)](const JobReply& reply) { handler(outcomeOf(*write, reply)); });
+}
+
+/// The row before the write; null: there was none.
+const Row* lockedRow(const JobReply& reply) {
+  return reply.rows.empty() || reply.rows.front().empty() ? nullptr : &reply.rows.front().front();
+}
+
+std::optional<KnownTokens> tokensBefore(const JobReply& reply) {
+  const Row* const locked = lockedRow(reply);
+  return locked != nullptr ? lockedTokensFrom(*locked) : std::nullopt;
+}
+
+WriteOutcome acquired(const Call& call, const WriteRequest& request, const Row& row, const JobReply& reply) {
+  Applied applied{tokenFrom(row.front()).value_or(FencingToken{})};
+  const auto before = tokensBefore(reply);
+  const auto history = before ? (*lockedRow(reply))[lockedPresentHistoryColumn] : Value{};
+  applied.warning = warningOf(call, request, before, history, applied.token);
+  return applied;
+}
+
+WriteOutcome removed(const Row& row, const JobReply& reply) {
+  const auto before = tokensBefore(reply);
+  return Applied{before ? FencingToken{static_cast<std::uint64_t>(before->copy)}
+                        : tokenFrom(row.front()).value_or(FencingToken{})};
+}
+
+WriteOutcome kept(const Row& row, const JobReply& /*reply*/) {
+  return Applied{tokenFrom(row.front()).value_or(FencingToken{}), row.size() > 1 && row[1] == "t"};
+}
+
+}  // namespace
+
+std::optional<StoreResult<StoredLease>> leaseIn(const StoreCore& core, const std::vector<std::vector<Row>>& rows) {
+  if (rows.empty() || rows.front().empty()) return std::nullopt;
+  return leaseFrom(core.place(), rows.front().front());
+}
+
+void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler) {
+  StoreCore::run(core, Jobs::read(key), deadline, [core, key, handler = std::move(handler)](const JobReply& reply) {
+    const Call call = core->call("reading lease " + toString(key));
+    if (auto fault = faultOfRead(call, reply)) return handler(std::move(*fault));
+    const auto found = leaseIn(*core, reply.rows);
+    if (!found) return handler(errorOf(call, JobReply::Cause::transient, "the answer has no row"));
+    if (found->has_error()) return handler(found->error());
+    handler((*found)->told());
+  });
+}
+
+void writeLease(const CorePtr& core, WriteRequest request, const Deadline& deadline, WriteHandler handler) {
+  const Call call = core->call(std::string{nameOf(request.purpose)} + " lease " + toString(request.key));
+  Write write{core, call, core->jobs().write(request), expectationOf(request), {}};
+  if (request.purpose == WriteRequest::Purpose::acquire) {
+    write.applied = [call, request = std::move(request)](const Row& row, const JobReply& reply) {
+      return acquired(call, request, row, reply);
+    };
+  } else {
+    write.applied = request.removes ? removed : kept;
+  }
+  perform(std::move(write), deadline, std::move(handler));
+}
+
+void removeLease(const CorePtr& core, const LeaseKey& key, RecordVersion version, const Deadline& deadline,
+                 WriteHandler handler) {
+  Write write{core, core->call("removing the record of lease " + toString(key)), core->jobs().remove(key, version),
+              expectationOf(version), removed};
+  perform(std::move(write), deadline, std::move(handler));
+}
+
+void askToStepDown(const CorePtr& core, const LeaseKey& key, FencingToken token, const Deadline& deadline,
+                   WriteHandler handler) {
+  Write write{core, core->call("asking the holder of lease " + toString(key) + " to step down"),
+              core->jobs().askToStepDown(key, token), expectationOf(token), [token](const Row&, const JobReply&) {
+                return Applied{token, true};
+              }};
+  perform(std::move(write), deadline, std::move(handler));
+}
+
+}  // namespace tenure::postgresql_store

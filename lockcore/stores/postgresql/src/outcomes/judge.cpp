@@ -1,0 +1,147 @@
+#include "judge.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <tenure/lockcore/store_checks.hpp>
+
+namespace tenure::postgresql_store {
+namespace {
+
+using Commit = JobReply::Commit;
+
+StoreError errorIn(const Call& call, const JobReply& reply) {
+  if (reply.error) return errorOf(call, *reply.error);
+  return errorOf(call, reply.cause, reply.trouble);
+}
+
+/// Every server of this protocol says so in a severity that is not translated.
+bool endsConnection(const Complaint& complaint) { return complaint.severity != "ERROR"; }
+
+bool isExpected(const std::vector<RecordVersion>& expected, const LeaseRecord& stored, bool acquires) {
+  return std::any_of(expected.begin(), expected.end(), [&](const RecordVersion& version) {
+    if (version != stored.version) return false;
+    if (version.history().empty()) return !acquires || !stored.inherited;
+    return version.history() == stored.version.history();
+  });
+}
+
+/// The row that was read behind the write is as expected, so it was not when the write met it, or somebody had locked
+/// it.
+StoreError disturbed(const Call& call) {
+  return {ErrorClass::transient,
+          call.store + ": " + call.doing +
+              ": another transaction was at work on the lease's row. If that happens often, look "
+              "for a transaction that holds it for long (pg_locks)"};
+}
+
+StoreError notSeen(const Call& call) {
+  return {ErrorClass::transient,
+          call.store + ": " + call.doing + ": nothing was written, and the answer that tells why did not come"};
+}
+
+/// Why an acquisition that met what it expects got no token; empty: its token was possible.
+std::optional<StoreError> refusalOfToken(const WriteRequest& request, const StoredLease& row) {
+  const auto known = row.exists ? std::optional{row.tokens} : std::nullopt;
+  const TokenPlan plan = planToken(known, request.tokenFloor, row.presentHistory);
+  if (auto refused = refusalOfFloor(request, FencingToken{plan.least.value() - 1})) return refused;
+  if (plan.token > maxFencingToken) return tokensExhausted(request.key);
+  return std::nullopt;
+}
+
+bool meetsExpectation(const WriteRequest& request, const std::optional<LeaseRecord>& stored) {
+  const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+  if (!stored) return acquires && request.expected.empty();
+  if (!acquires && (stored->vanished || stored->holder != request.record.holder)) return false;
+  return isExpected(request.expected, *stored, acquires);
+}
+
+}  // namespace
+
+Verdict verdictOnWrite(const Call& call, const JobReply& reply) {
+  switch (reply.commit) {
+    case Commit::notSent:
+      return {Fate::notApplied, errorIn(call, reply)};
+    case Commit::rolledBack:
+      if (reply.error && endsConnection(*reply.error)) return {Fate::unknown, errorIn(call, reply)};
+      return {Fate::notApplied, errorIn(call, reply)};
+    case Commit::unanswered:
+      return {Fate::unknown, errorIn(call, reply)};
+    case Commit::done:
+      break;
+  }
+  if (reply.warnings.empty()) return {Fate::committed, {}};
+  StoreError error = errorOf(call, reply.warnings.front());
+  error.errorClass = ErrorClass::transient;
+  error.message += ". It may be lost if this server is";
+  return {Fate::unknown, std::move(error)};
+}
+
+std::optional<StoreError> faultOfRead(const Call& call, const JobReply& reply) {
+  if (reply.commit == Commit::done) return std::nullopt;
+  return errorIn(call, reply);
+}
+
+bool refusedHistory(const Job& job, const JobReply& reply) noexcept {
+  return job.history && reply.commit == Commit::rolledBack && reply.error && !endsConnection(*reply.error) &&
+         tellsNoHistory(*reply.error);
+}
+
+Expectation expectationOf(const WriteRequest& request) {
+  const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
+  Expectation expectation{
+      [request](const std::optional<LeaseRecord>& stored) { return meetsExpectation(request, stored); }, acquires,
+      request.record.version};
+  if (acquires) expectation.refusal = [request](const StoredLease& row) { return refusalOfToken(request, row); };
+  return expectation;
+}
+
+Expectation expectationOf(const RecordVersion& version) {
+  return {[version](const std::optional<LeaseRecord>& stored) {
+            return stored && !stored->vanished && isExpected({version}, *stored, false);
+          },
+          true};
+}
+
+Expectation expectationOf(FencingToken token) {
+  return {[token](const std::optional<LeaseRecord>& stored) {
+    return stored && !stored->vanished && !stored->released && stored->token == token;
+  }};
+}
+
+WriteOutcome outcomeOfRefused(const Call& call, const Expectation& expectation, const std::optional<StoredLease>& row,
+                              const std::optional<StoreError>& error) {
+  if (!row) return Rejected{error.value_or(notSeen(call))};
+  if (expectation.needsCounter && row->counter.has_error()) return Rejected{row->counter.error()};
+  ReadOutcome stored = row->told();
+  if (stored.has_error()) return Rejected{stored.error()};
+  if (*stored && !expectation.ownVersion.isNone() && (*stored)->version == expectation.ownVersion) return Conflict{};
+  if (!expectation.holds(*stored)) return Conflict{std::move(*stored)};
+  if (error) return Rejected{*error};
+  if (auto refused = expectation.refusal ? expectation.refusal(*row) : std::nullopt)
+    return Rejected{std::move(*refused)};
+  return Rejected{disturbed(call)};
+}
+
+std::string warningOf(const Call& call, const WriteRequest& request, const std::optional<KnownTokens>& before,
+                      const std::optional<std::string>& presentHistory, FencingToken token) {
+  const std::string lease = call.store + ": ";
+  const std::string name = "lease " + toString(request.key);
+  if (before && before->history != presentHistory) {
+    return lease + "the history of the server has changed from " + before->history.value_or("an unknown one") + " to " +
+           presentHistory.value_or("an unknown one") + " since the last term of " + name +
+           ": a standby was promoted, or the data was copied from another server. Commits may be lost, so the tokens "
+           "go "
+           "on from " +
+           toString(token);
+  }
+  const FencingToken counter{static_cast<std::uint64_t>(std::max<std::int64_t>(before ? before->counter : 0, 0))};
+  const FencingToken copy{static_cast<std::uint64_t>(std::max<std::int64_t>(before ? before->copy : 0, 0))};
+  const FencingToken seen = std::max(request.tokenFloor, copy);
+  if (counter >= seen) return {};
+  return lease + "the fencing counter of " + name + " was " +
+         (counter.isNone() ? "missing" : "at " + toString(counter)) + " and was restored to " + toString(seen) +
+         "; somebody changed the table, or put an older copy back, or a resource has seen a higher token";
+}
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,173 @@
+#include "renewal_batch.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace tenure::postgresql_store {
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// The columns of renewLeases.
+enum RenewedColumn : std::size_t { renewedName, renewedSort, renewedToken, renewedAsked, renewedColumnCount };
+
+using Applieds = std::map<LeaseKey, Applied>;
+using Leases = std::map<LeaseKey, StoredLease>;
+
+Applieds renewedIn(const JobReply& reply) {
+  Applieds renewed;
+  if (reply.rows.empty()) return renewed;
+  for (const Row& row : reply.rows.front()) {
+    if (row.size() < renewedColumnCount) continue;
+    const auto token = tokenFrom(row[renewedToken]);
+    if (token) {
+      renewed.emplace(LeaseKey{row[renewedName].value_or(""), row[renewedSort].value_or("")},
+                      Applied{*token, row[renewedAsked] == "t"});
+    }
+  }
+  return renewed;
+}
+
+/// What is stored of the others. Empty: it was not answered.
+std::optional<Leases> foundIn(const StoreCore& core, const JobReply& reply) {
+  if (reply.after.empty()) return std::nullopt;
+  Leases leases;
+  for (const Row& row : reply.after.front()) {
+    auto lease = leaseFrom(core.place(), row);
+    if (lease.has_value()) leases.emplace(lease->key, std::move(*lease));
+  }
+  return leases;
+}
+
+/// A row that was not returned is either missing, or has the renewal's own version from an earlier copy of it.
+WriteOutcome refused(const Call& call, const WriteRequest& request, const Verdict& verdict,
+                     const std::optional<Leases>& found) {
+  std::optional<StoredLease> row;
+  if (found) {
+    const auto stored = found->find(request.key);
+    if (stored == found->end()) return Conflict{};
+    row = stored->second;
+  }
+  const auto error = verdict.fate == Fate::notApplied ? std::optional{verdict.error} : std::nullopt;
+  return outcomeOfRefused(call, expectationOf(request), row, error);
+}
+
+}  // namespace
+
+std::vector<WriteOutcome> outcomesOf(const StoreCore& core, const std::vector<const WriteRequest*>& requests,
+                                     const JobReply& reply) {
+  const auto renewed = renewedIn(reply);
+  const auto found = foundIn(core, reply);
+  std::vector<WriteOutcome> outcomes;
+  outcomes.reserve(requests.size());
+  for (const WriteRequest* request : requests) {
+    const Call call = core.call("renewing lease " + toString(request->key));
+    const Verdict verdict = verdictOnWrite(call, reply);
+    const auto applied = renewed.find(request->key);
+    // A row that the statement did not return was not changed, whatever became of the transaction.
+    const bool touched = reply.rows.empty() || applied != renewed.end();
+    if (verdict.fate == Fate::unknown && touched) {
+      outcomes.emplace_back(Unknown{verdict.error});
+    } else if (verdict.fate == Fate::committed && applied != renewed.end()) {
+      outcomes.emplace_back(applied->second);
+    } else {
+      outcomes.push_back(refused(call, *request, verdict, found));
+    }
+  }
+  return outcomes;
+}
+
+void RenewalBatcher::add(WriteRequest request, const Deadline& deadline, WriteHandler handler) {
+  Batch batch;
+  bool arms = false;
+  {
+    const std::lock_guard lock{mutex_};
+    waiting_.push_back({std::move(request), deadline, std::move(handler)});
+    if (underWay_ == 0 && !pausing_) {
+      batch = next();
+    } else {
+      arms = !std::exchange(alarm_, true);
+    }
+  }
+  if (!batch.empty()) send(std::move(batch));
+  if (arms) sendIn(longestWait, alarm_);
+}
+
+/// With the lock. The first one that waits, and those that have nearly as much time: a batch ends when the first of
+/// them has to be answered.
+RenewalBatcher::Batch RenewalBatcher::next() {
+  const auto leftOf = [](const Waiting& waiting) { return std::max(waiting.deadline.left(), nanoseconds{0}); };
+  Batch batch;
+  std::deque<Waiting> rest;
+  const auto first = leftOf(waiting_.front());
+  std::set<LeaseKey> leases;
+  for (Waiting& waiting : waiting_) {
+    const auto left = leftOf(waiting);
+    const bool fits = batch.empty() || (left * 2 >= first && first * 2 >= left && batch.size() < mostTogether);
+    // Of two renewals of one lease, the second has to see what the first has written.
+    if (fits && leases.insert(waiting.request.key).second) {
+      batch.push_back(std::move(waiting));
+    } else {
+      rest.push_back(std::move(waiting));
+    }
+  }
+  waiting_ = std::move(rest);
+  ++underWay_;
+  lastStart_ = core_->scheduler()->now();
+  return batch;
+}
+
+void RenewalBatcher::send(Batch batch) {
+  const auto shared = std::make_shared<Batch>(std::move(batch));
+  const auto shortest = std::min_element(shared->begin(), shared->end(), [](const Waiting& a, const Waiting& b) {
+    return a.deadline.left() < b.deadline.left();
+  });
+  std::vector<const WriteRequest*> requests;
+  for (const Waiting& waiting : *shared) requests.push_back(&waiting.request);
+  StoreCore::run(core_, Jobs::renewals(requests), shortest->deadline,
+                 [self = shared_from_this(), shared, requests](const JobReply& reply) {
+                   self->answered();
+                   std::vector<WriteOutcome> outcomes = outcomesOf(*self->core_, requests, reply);
+                   for (std::size_t i = 0; i < outcomes.size(); ++i) (*shared)[i].handler(std::move(outcomes[i]));
+                 });
+}
+
+/// What waits follows at once, or when the pace allows it.
+void RenewalBatcher::answered() {
+  Batch batch;
+  nanoseconds pause{0};
+  {
+    const std::lock_guard lock{mutex_};
+    --underWay_;
+    if (underWay_ > 0 || pausing_ || waiting_.empty()) return;
+    pause = pace - elapsedForChallenger(lastStart_, core_->scheduler()->now());
+    if (pause <= nanoseconds{0}) {
+      batch = next();
+    } else {
+      pausing_ = true;
+    }
+  }
+  if (!batch.empty()) return send(std::move(batch));
+  sendIn(pause, pausing_);
+}
+
+/// Sends all that waits after `delay`, and clears `flag`, which is a member.
+void RenewalBatcher::sendIn(nanoseconds delay, bool& flag) {
+  core_->scheduler()->post([self = shared_from_this(), delay, &flag] {
+    self->core_->scheduler()->schedule(delay, [self, &flag] { self->sendWaiting(flag); });
+  });
+}
+
+void RenewalBatcher::sendWaiting(bool& flag) {
+  std::vector<Batch> batches;
+  {
+    const std::lock_guard lock{mutex_};
+    flag = false;
+    while (!waiting_.empty()) batches.push_back(next());
+  }
+  for (Batch& batch : batches) send(std::move(batch));
+}
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,60 @@
+// Renewals that wait at the same time share a transaction, and so a commit.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "store_core.hpp"
+
+namespace tenure::postgresql_store {
+
+/// The outcome of each renewal of a batch, in their order. Each is judged by its own row: a lease that is lost, locked
+/// or not understood affects no other.
+[[nodiscard]] std::vector<WriteOutcome> outcomesOf(const StoreCore& core,
+                                                   const std::vector<const WriteRequest*>& requests,
+                                                   const JobReply& reply);
+
+/// A renewal goes out at once if no batch is under way, else with those that wait when one is answered. No renewal
+/// waits longer than `longestWait`, so an unanswered batch delays nobody by more. Thread-safe.
+class RenewalBatcher : public std::enable_shared_from_this<RenewalBatcher> {
+ public:
+  explicit RenewalBatcher(CorePtr core) : core_{std::move(core)} {}
+
+  /// Jobs::mayJoin(request) holds.
+  void add(WriteRequest request, const Deadline& deadline, WriteHandler handler);
+
+  static constexpr std::size_t mostTogether = 256;
+  /// At least this long between the starts of two batches, where one was under way: a fast disk would else see a commit
+  /// for each renewal.
+  static constexpr std::chrono::milliseconds pace{4};
+  static constexpr std::chrono::milliseconds longestWait{20};
+
+ private:
+  struct Waiting {
+    WriteRequest request;
+    Deadline deadline;
+    WriteHandler handler;
+  };
+  using Batch = std::vector<Waiting>;
+
+  [[nodiscard]] Batch next();
+  void send(Batch batch);
+  void answered();
+  void sendIn(std::chrono::nanoseconds delay, bool& flag);
+  void sendWaiting(bool& flag);
+
+  const CorePtr core_;
+  std::mutex mutex_;
+  std::deque<Waiting> waiting_{};  // guarded by mutex_, as the next four
+  int underWay_{0};
+  bool alarm_{false};    ///< longestWait runs
+  bool pausing_{false};  ///< the pace is waited for
+  Instant lastStart_{};
+};
+
+}  // namespace tenure::postgresql_store

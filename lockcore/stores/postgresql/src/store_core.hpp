@@ -1,0 +1,80 @@
+// What the calls of one store share. A call that is under way keeps it, so it is answered even when the store is gone.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <tenure/lockcore/clock.hpp>
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/runtime.hpp>
+
+#include "database.hpp"
+#include "jobs.hpp"
+#include "outcomes/judge.hpp"
+#include "record_codec.hpp"
+
+namespace tenure::postgresql_store {
+
+/// When a call has to be answered. It counts suspend, as a candidate does.
+class Deadline {
+ public:
+  Deadline(std::shared_ptr<const Clock> clock, std::chrono::nanoseconds timeout)
+      : clock_{std::move(clock)}, start_{clock_->now()}, timeout_{timeout} {}
+
+  [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
+    return timeout_ - elapsedForHolder(start_, clock_->now());
+  }
+
+ private:
+  std::shared_ptr<const Clock> clock_;
+  Instant start_;
+  std::chrono::nanoseconds timeout_;
+};
+
+class StoreCore {
+ public:
+  StoreCore(std::weak_ptr<Database> database, std::string where, std::string schema, std::string table, Logger logger,
+            std::shared_ptr<Scheduler> scheduler);
+
+  /// `doing`: with the lease's name, `renewing lease "billing"`.
+  [[nodiscard]] Call call(std::string doing) const { return {where_, schema_, table_, std::move(doing)}; }
+  [[nodiscard]] const Place& place() const noexcept { return place_; }
+  [[nodiscard]] const Jobs& jobs() const noexcept { return jobs_; }
+  [[nodiscard]] const Logger& logger() const noexcept { return logger_; }
+  [[nodiscard]] const std::shared_ptr<Scheduler>& scheduler() const noexcept { return scheduler_; }
+  [[nodiscard]] Deadline deadline(std::chrono::nanoseconds timeout) const { return {scheduler_->clock(), timeout}; }
+  [[nodiscard]] const std::string& where() const noexcept { return where_; }
+  [[nodiscard]] const std::string& schema() const noexcept { return schema_; }
+  [[nodiscard]] const std::string& table() const noexcept { return table_; }
+
+  /// Runs the job, and once more without the history functions if the server does not have them. `core` is what keeps
+  /// this object.
+  static void run(const std::shared_ptr<StoreCore>& core, Job job, const Deadline& deadline, JobHandler handler);
+
+  /// Answers a call without asking the database.
+  template <class Outcome>
+  void post(std::function<void(Outcome)> handler, Outcome outcome) const {
+    scheduler_->post(
+        [handler = std::move(handler), outcome = std::move(outcome)]() mutable { handler(std::move(outcome)); });
+  }
+
+ private:
+  void sendAgain(const std::shared_ptr<StoreCore>& core, Job job, const Deadline& deadline, JobHandler handler);
+
+  const std::weak_ptr<Database> database_;
+  const std::string where_;
+  const std::string schema_;
+  const std::string table_;
+  const Place place_;
+  const Jobs jobs_;
+  const Logger logger_;
+  const std::shared_ptr<Scheduler> scheduler_;
+  std::atomic<bool> hasHistory_{true};
+};
+
+using CorePtr = std::shared_ptr<StoreCore>;
+
+}  // namespace tenure::postgresql_store

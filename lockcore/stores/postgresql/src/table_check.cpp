@@ -1,0 +1,90 @@
+#include "table_check.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "lockcore/stores/postgresql/src/record_codec.hpp"
+#include "statements.hpp"
+
+namespace tenure::postgresql_store {
+namespace {
+
+/// As createTable makes them, in alphabetical order. Further columns are allowed.
+constexpr std::array<std::string_view, 18> columns{"acquired_at timestamp with time zone",
+                                                   "attributes jsonb",
+                                                   "counter bigint",
+                                                   "counter_history text",
+                                                   "counter_lease_ms bigint",
+                                                   "data bytea",
+                                                   "history text",
+                                                   "holder text",
+                                                   "layout integer",
+                                                   "lease_ms bigint",
+                                                   "liveness jsonb",
+                                                   "name text",
+                                                   "released boolean",
+                                                   "renewed_at timestamp with time zone",
+                                                   "resign_token bigint",
+                                                   "sort text",
+                                                   "token bigint",
+                                                   "version text"};
+constexpr std::int64_t presentLayout = 1;
+
+std::string missingColumns(const std::string& present) {
+  const std::string list = ", " + present + ", ";
+  std::string missing;
+  for (const std::string_view column : columns) {
+    if (list.find(", " + std::string{column} + ", ") != std::string::npos) continue;
+    missing += (missing.empty() ? "" : ", ") + std::string{column};
+  }
+  return missing;
+}
+
+/// What is wrong with the table, and what to do; empty: nothing.
+std::string faultIn(const Row& row) {
+  if (row[kindColumn] != "r") return "is no ordinary table. Name another one, or drop it";
+  if (row[persistenceColumn] != "p") {
+    return "is UNLOGGED or temporary: it would be empty after a crash, and tokens would start again. Make it permanent "
+           "(ALTER TABLE ... SET LOGGED)";
+  }
+  const auto layout = integerFrom(row[defaultLayoutColumn]);
+  if (layout > presentLayout) {
+    return "has layout " + std::to_string(*layout) + ", and this release of tenure knows " +
+           std::to_string(presentLayout) + ". Upgrade tenure";
+  }
+  if (const std::string missing = missingColumns(row[columnsColumn].value_or("")); !missing.empty()) {
+    return "lacks these columns: " + missing + ". It may be another program's; name another one";
+  }
+  if (row[keyColumn] != "t") return "has no unique index on (name, sort). Add PRIMARY KEY (name, sort)";
+  if (row[termKeyColumn] != "t") {
+    return "has no unique index on (name, sort, token), so writers cannot hold a term. Add UNIQUE (name, sort, token)";
+  }
+  if (row[collationColumn] != "t") return "has another collation than \"C\" for name and sort. Create it again";
+  if (layout != presentLayout) return "has no default of 1 for column layout. Set it";
+  return {};
+}
+
+}  // namespace
+
+TableState tableStateFrom(const Call& call, const Row& row) {
+  const std::string table = call.store + ": table " + qualifiedName(call.schema, call.table) + ' ';
+  TableState state;
+  if (row.size() <= standbyColumn) {
+    state.fault = StoreError{ErrorClass::misconfigured, call.store + ": the server's answer has too few columns"};
+    return state;
+  }
+  if (row[standbyColumn] == "t") {
+    state.fault = errorOf(call, Complaint{"ERROR", "25006", "this server is a standby"});
+    return state;
+  }
+  state.exists = row[kindColumn].has_value();
+  if (!state.exists) return state;
+  if (std::string fault = faultIn(row); !fault.empty()) {
+    state.fault = StoreError{ErrorClass::misconfigured, table + fault, true};
+  } else if (row[grantsColumn] != "t") {
+    state.fault = errorOf(call, Complaint{"ERROR", "42501", "the role may not select, insert and update here"});
+  }
+  return state;
+}
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,61 @@
+#include "term_files.hpp"
+
+#include <filesystem>
+#include <sys/vfs.h>
+#include <system_error>
+#include <utility>
+
+#include "lockcore/liveness/term_end.hpp"
+#include "lockcore/runtime/directory.hpp"
+#include "lockcore/runtime/network_file_system.hpp"
+
+namespace tenure::postgresql_store {
+namespace {
+
+/// The working directory may change later (daemons change it); the path is meant relative to the present one.
+std::string absolute(const std::string& path) {
+  std::error_code fault;
+  const std::filesystem::path full = detail::workingDirectory(fault) / path;
+  return fault ? path : full.string();
+}
+
+/// The directory may be missing; then its parent is looked at, where it will be made.
+StoreResult<std::string> localDirectory(const std::string& store, const std::string& directory) {
+  struct statfs system {};
+  const std::string parent = std::filesystem::path{directory}.parent_path().string();
+  if (statfs(directory.c_str(), &system) != 0 && statfs(parent.c_str(), &system) != 0) return directory;
+  if (const auto name = detail::networkFileSystem(static_cast<std::uint32_t>(system.f_type))) {
+    return StoreError{ErrorClass::misconfigured,
+                      store + ": the directory for liveness files, " + directory + ", is on " + std::string{*name} +
+                          ", where a lock proves nothing about a process; give one on a local disk",
+                      true};
+  }
+  return directory;
+}
+
+}  // namespace
+
+TermFiles::TermFiles(const std::string& store, std::string directory, Logger logger)
+    : watches_{std::move(logger)},
+      deaths_{{store, [store, path = absolute(directory)] { return localDirectory(store, path); }}, watches_} {}
+
+TermFiles::~TermFiles() { watches_.stop(); }
+
+StoreResult<WriteHandler> TermFiles::during(const std::shared_ptr<TermFiles>& files, const WriteRequest& request,
+                                            WriteHandler handler) {
+  const bool releases = request.purpose == WriteRequest::Purpose::release;
+  if (!releases && !request.record.livenessFile) return handler;
+  const liveness::TermName term{request.key, request.record.holder};
+  bool opened = false;
+  if (!releases) {
+    const StoreResult<bool> isNew = files->deaths_.own().openTerm(term, request.record.leaseDuration);
+    if (isNew.has_error()) return isNew.error();
+    opened = *isNew;
+  }
+  return WriteHandler{[files, term, opened, request, handler = std::move(handler)](WriteOutcome outcome) {
+    if (liveness::endsTerm(request, opened, outcome)) files->deaths_.own().endTerm(term);
+    handler(std::move(outcome));
+  }};
+}
+
+}  // namespace tenure::postgresql_store

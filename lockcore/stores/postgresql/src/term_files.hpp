@@ -1,0 +1,37 @@
+// The proof for candidates of this machine that a holder is dead: its liveness file in a directory that they share.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+#include "lockcore/liveness/local_death_notice.hpp"
+#include "lockcore/runtime/watch_thread.hpp"
+
+namespace tenure::postgresql_store {
+
+class TermFiles {
+ public:
+  TermFiles(const std::string& store, std::string directory, Logger logger);
+  /// Ends the thread that watches.
+  ~TermFiles();
+  TermFiles(const TermFiles&) = delete;
+  TermFiles& operator=(const TermFiles&) = delete;
+
+  [[nodiscard]] DeathNotice& deathNotice() noexcept { return deaths_; }
+
+  /// To be called before a write is sent: while a term is open that names the liveness file, the file stays locked even
+  /// if the store is destroyed. The handler that is returned notes the end of the term. An error: the write must not be
+  /// sent.
+  [[nodiscard]] static StoreResult<WriteHandler> during(const std::shared_ptr<TermFiles>& files,
+                                                        const WriteRequest& request, WriteHandler handler);
+
+ private:
+  WatchThread watches_;
+  liveness::LocalDeathNotice deaths_;
+};
+
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,35 @@
+// Which token an acquisition gets. The server computes it within the write (statement_texts.cpp); here is the same rule
+// for what is said about it, and a test compares the two.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <tenure/lockcore/fencing_token.hpp>
+
+namespace tenure::postgresql_store {
+
+/// What is stored of the tokens of a lease, and where.
+struct KnownTokens {
+  std::int64_t counter{0};
+  std::int64_t copy{0};                  ///< the token in the record; 0: there is none
+  std::optional<std::string> history{};  ///< in which the counter was last advanced
+};
+
+struct TokenPlan {
+  FencingToken token;  ///< may be above maxFencingToken; then nothing is written
+  FencingToken least;  ///< what it would be without a floor
+};
+
+/// A standby that is promoted may lack the last acquisitions, so its tokens must rise above any that the former primary
+/// gave out. Each history (`SYSTEM/TIMELINE`) therefore begins a block of 2^40 tokens: the next one, and at least that
+/// of its timeline. Within a history tokens count on. `known` is empty where there is no row.
+[[nodiscard]] TokenPlan planToken(const std::optional<KnownTokens>& known, FencingToken floor,
+                                  const std::optional<std::string>& presentHistory);
+
+/// The timeline in the name of a history; 1 if there is none.
+[[nodiscard]] std::int64_t timelineOf(const std::optional<std::string>& history) noexcept;
+
+}  // namespace tenure::postgresql_store
