@@ -55,6 +55,9 @@ class StoreFixture {
   /// StoreOperatorContract: writes this number, whatever it is, over the record's token and over the counter.
   virtual void setToken(const LeaseKey& key, std::uint64_t token);
 
+  /// StoreWatchContract: whether renewals are told too. They free no lease, so a store may save the cost.
+  [[nodiscard]] virtual bool hintsOfRenewals() const { return true; }
+
   /// StoreStallContract: no write is served while the returned handle lives (a foreign process holds the write lock,
   /// the server does not answer).
   [[nodiscard]] virtual std::shared_ptr<void> stall();
