@@ -5,6 +5,8 @@
 #include <csignal>
 #include <set>
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -231,6 +233,41 @@ TEST_F(PostgresqlLink, AHandlerMayDestroyTheLink) {
     destroyed.set_value();
   });
   EXPECT_EQ(destroyed.get_future().wait_for(20s), std::future_status::ready);
+}
+
+TEST_F(PostgresqlLink, AForkedChildHarmsNothing) {
+  const std::string pid = link_.value(pid_);
+  auto watch = link_.link().watch("x", [] {});
+  const pid_t child = fork();
+  if (child == 0) {
+    watch.reset();
+    link_.destroy();
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(link_.value(pid_), pid) << "the child must not have ended the session";
+}
+
+TEST_F(PostgresqlLink, AJobMayBeLongerThanWhatTheLineTakesAtOnce) {
+  const std::string large(8U << 20U, 'x');
+  const JobReply reply = link_.call({.statements = {{echo_, {large, "y"}}}});
+  ASSERT_EQ(reply.commit, Commit::done) << toString(reply);
+  EXPECT_TRUE(reply.rows.at(0).at(0).at(0) == large);
+}
+
+TEST_F(PostgresqlLink, AJobOfWhichOnlyAPartLeftIsOpenAndNeverTakesEffectByItself) {
+  const std::string pid = link_.value(pid_);
+  const StoppedProcess stopped{pid};
+  const std::string large(8U << 20U, 'x');
+  const JobReply reply =
+      link_.call({.writes = true, .statements = {{insert_, {"1", "1"}}, {echo_, {large, "y"}}}}, 300ms);
+  EXPECT_EQ(reply.commit, Commit::unanswered) << toString(reply);
+  stopped.go();
+  const std::string alive = "SELECT count(*) FROM pg_stat_activity WHERE pid = " + pid;
+  EXPECT_TRUE(eventually([&] { return table_.sql().text(alive) == "0"; }));
+  EXPECT_EQ(table_.n(1), "");
 }
 
 TEST_F(PostgresqlLink, DefaultsOfTheRoleDoNotApplyToWrites) {
