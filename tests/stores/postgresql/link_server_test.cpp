@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <csignal>
 #include <fstream>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,6 +36,10 @@ class SilentServer {
   ~SilentServer() { close(fd_); }
   SilentServer(const SilentServer&) = delete;
   SilentServer& operator=(const SilentServer&) = delete;
+  [[nodiscard]] bool wasCalled() const {
+    pollfd look{fd_, POLLIN, 0};
+    return poll(&look, 1, 0) == 1;
+  }
   [[nodiscard]] std::string port() const { return std::to_string(ntohs(at_.sin_port)); }
 
  private:
@@ -158,6 +163,18 @@ TEST(PostgresqlServer, AnEndlessConnectLeavesNothingSentAndHoldsNobodyBeyondTheJ
   EXPECT_EQ(reply.commit, Commit::notSent);
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 3s);
   EXPECT_FALSE(reply.trouble.empty());
+}
+
+TEST(PostgresqlServer, AJobThatComesDuringAnAttemptHasOneOfItsOwn) {
+  const SilentServer silent;
+  TestLink link{PostgresqlStoreOptions{.host = "127.0.0.1", .port = silent.port()}};
+  const StatementId one = link.add("SELECT 1");
+  auto hasty = link.start({.statements = {{one}}}, 300ms);
+  ASSERT_TRUE(eventually([&] { return silent.wasCalled(); }));
+  auto patient = link.start({.statements = {{one}}}, 1500ms);
+  EXPECT_EQ(hasty.get().commit, Commit::notSent);
+  EXPECT_EQ(patient.wait_for(600ms), std::future_status::timeout);
+  EXPECT_EQ(patient.get().commit, Commit::notSent);
 }
 
 TEST(PostgresqlServer, NamesAreLookedUpByTheLinkItself) {

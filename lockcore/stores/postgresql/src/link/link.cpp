@@ -111,14 +111,16 @@ class Core : public std::enable_shared_from_this<Core> {
       const std::lock_guard lock{mutex_};
       orders.swap(inbox_);
     }
-    for (auto& order : orders) pool_->submit(std::move(order));
+    pool_->submit(std::move(orders));
   }
 
   void notify(const std::string& payload, std::function<void(bool)> done) {
-    pool_->submit(std::make_unique<Order>(
+    std::vector<std::unique_ptr<Order>> orders;
+    orders.push_back(std::make_unique<Order>(
         Job{.history = false, .statements = {{StatementId::notify, {channel_, payload}}}},
         [done = std::move(done)](const JobReply& reply) { done(reply.commit == JobReply::Commit::done); },
         testNotifyTime, around_->now() + testNotifyTime));
+    pool_->submit(std::move(orders));
   }
 
   const Logger logger_;

@@ -28,10 +28,12 @@ Pool::Pool(Surroundings& around, Options options)
       surplus_{around.alarms, [this] { closeSurplus(); }},
       nextPause_{firstPause} {}
 
-void Pool::submit(std::unique_ptr<Order> order) {
-  order->keeper = this;
-  around_.alarms.set(*order, order->due);
-  (order->job.urgent ? urgent_ : usual_).push_back(std::move(order));
+void Pool::submit(std::vector<std::unique_ptr<Order>> orders) {
+  for (auto& order : orders) {
+    order->keeper = this;
+    around_.alarms.set(*order, order->due);
+    (order->job.urgent ? urgent_ : usual_).push_back(std::move(order));
+  }
   serve();
 }
 
@@ -68,6 +70,7 @@ std::shared_ptr<Session> Pool::freeSession() {
 /// One attempt at a time: a server that is down, or has too many connections, is not asked by all at once.
 void Pool::openOne() {
   if (opener_.isBusy() || pause_.isSet() || sessions_.size() >= mostConnections) return;
+  attemptBegan_ = around_.now();
   opener_.begin(connectTime(), [this](Connected connected) { opened(std::move(connected)); });
 }
 
@@ -98,10 +101,17 @@ void Pool::openFailed(ConnectFailure failure) {
   if (sessions_.empty()) failWaiting();
 }
 
+/// An order that came during the attempt waits for the next one: the attempt may have had less time than this order
+/// has.
 void Pool::failWaiting() {
+  Line failed;
   for (Line* line : {&urgent_, &usual_}) {
-    for (auto& order : std::exchange(*line, {})) answer(std::move(order), noConnectionReply("no connection"));
+    for (auto& order : std::exchange(*line, {})) {
+      const bool waited = order->due - order->timeout <= attemptBegan_;
+      (waited ? failed : *line).push_back(std::move(order));
+    }
   }
+  for (auto& order : failed) answer(std::move(order), noConnectionReply("no connection"));
 }
 
 JobReply Pool::noConnectionReply(const std::string& why) const {

@@ -29,7 +29,7 @@ class Pool final : public OrderKeeper, private Session::Owner {
 
   Pool(Surroundings& around, Options options);
 
-  void submit(std::unique_ptr<Order> order);
+  void submit(std::vector<std::unique_ptr<Order>> orders);
 
   /// Ends everything. The orders that were not answered, with their replies.
   [[nodiscard]] std::vector<std::pair<std::unique_ptr<Order>, JobReply>> closeAll();
@@ -62,6 +62,7 @@ class Pool final : public OrderKeeper, private Session::Owner {
   Bell pause_;    ///< set: no connection is made before it rings
   Bell surplus_;  ///< looks for connections that are not needed
   std::chrono::nanoseconds nextPause_;
+  std::chrono::nanoseconds attemptBegan_{0};
   std::optional<ConnectFailure> failure_{};  ///< of the last attempt to connect
   std::vector<std::shared_ptr<Session>> sessions_{};
   Line urgent_{};
