@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tenure {
@@ -23,8 +24,9 @@ struct ConfigKey {
 /// The text of config/reference.yaml: every key with its meaning, range and default. It is itself a valid file.
 [[nodiscard]] std::string referenceYaml();
 
-/// A short commented file to start from (`tenure init`): one machine, SQLite. It is a valid file.
-[[nodiscard]] std::string sampleGroupYaml();
+/// A short commented file to start from (`tenure init`), with a store of this type; of a type that this build does not
+/// have, and without one: one machine, SQLite. It is a valid file.
+[[nodiscard]] std::string sampleGroupYaml(std::string_view storeType = {});
 
 /// The table of all keys for docs/reference/configuration.md, in Markdown.
 [[nodiscard]] std::string configKeysMarkdown();

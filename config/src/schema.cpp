@@ -210,6 +210,10 @@ KeySpec storeTypeKey() {
   for (const StoreType& type : storeTypes()) spec.key.about += "\n" + type.name + ": " + type.about;
   spec.set = [codec](std::string_view text, GroupConfig& config) -> std::optional<ValueFault> {
     const auto index = codec.parse(text);
+    if (const std::string why = whyWithout(text); !index && !why.empty()) {
+      return ValueFault{inQuotes(text) + " is a store that this build does not have (" + why + "); allowed is " +
+                        codec.allowed};
+    }
     if (!index) return index.error();
     for (const StoreType& type : storeTypes()) {
       if (type.defaults.index() == *index) config.store = type.defaults;

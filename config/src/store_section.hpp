@@ -35,6 +35,27 @@ class StoreSection {
     return spec;
   }
 
+  /// A text that may be left out: then the `derived` words say what counts. `word` is KeySpec's.
+  KeySpec& textKey(KeyText text, const std::string& allowed, std::string Options::*field, const std::string& derived,
+                   const std::string& word = {}) {
+    KeySpec& spec = key(
+        std::move(text), textCodec(allowed), [field](auto& options) -> auto& { return options.*field; });
+    spec.derived = [derived](const GroupConfig&) { return derived; };
+    spec.word = word;
+    return spec;
+  }
+
+  /// The lines of the store section in the file of `tenure init`: comments, `store:` and its keys.
+  void hasSample(std::string lines) { row_.sample = std::move(lines); }
+
+  /// `sql` gives what an administrator runs, from Options and a role.
+  template <typename Sql>
+  void schemaBy(Sql sql) {
+    row_.schemaSql = [sql](const StoreConfig& store, const std::string& role) {
+      return sql(std::get<Options>(store), role);
+    };
+  }
+
   /// `resolve` makes relative paths of Options relative to a directory.
   template <typename Resolve>
   void pathsBy(Resolve resolve) {

@@ -7,23 +7,30 @@ namespace {
 
 template <typename... Options>
 std::vector<StoreType> rowsOf(const std::variant<Options...>& /*list*/) {
-  std::vector<StoreType> rows{storeType<Options>()...};
-  rows.erase(std::remove_if(rows.begin(), rows.end(), [](const StoreType& type) { return type.name.empty(); }),
-             rows.end());
-  return rows;
+  return {storeType<Options>()...};
 }
+
+bool isMissing(const StoreType& type) { return !type.without.empty(); }
 
 }  // namespace
 
 const std::vector<StoreType>& storeTypes() {
   static const std::vector<StoreType> types = [] {
     std::vector<StoreType> rows = rowsOf(StoreConfig{});
+    rows.erase(std::remove_if(rows.begin(), rows.end(), isMissing), rows.end());
     for (StoreType& type : rows) {
       for (KeySpec& spec : type.keys) spec.key.storeType = type.name;
     }
     return rows;
   }();
   return types;
+}
+
+std::string whyWithout(std::string_view name) {
+  for (const StoreType& type : rowsOf(StoreConfig{})) {
+    if (type.name == name) return type.without;
+  }
+  return {};
 }
 
 const StoreType& typeOf(const StoreConfig& store) {

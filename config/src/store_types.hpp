@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "key_spec.hpp"
@@ -12,21 +13,29 @@
 namespace tenure::config {
 
 struct StoreType {
-  std::string name;   ///< as in `store.type`; empty: this build is without the store
-  std::string about;  ///< when to use it, in a sentence
-  StoreConfig defaults;
-  std::vector<KeySpec> keys;  ///< besides `store.type`; only called while `defaults`' alternative is held
-  bool ofOneProcess{false};   ///< other processes do not see it, so they neither compete nor wait for a lock
+  std::string name;       ///< as in `store.type`
+  std::string about{};    ///< when to use it, in a sentence
+  std::string without{};  ///< not empty: this build does not have the store, and why; then nothing else is filled in
+  std::string sample{};   ///< the store section's lines in the file of `tenure init`, with comments
+  StoreConfig defaults{};
+  std::vector<KeySpec> keys{};  ///< besides `store.type`; only called while `defaults`' alternative is held
+  bool ofOneProcess{false};     ///< other processes do not see it, so they neither compete nor wait for a lock
   /// What the options' own check finds. Without side effects.
-  std::function<OptionFaults(const StoreConfig& store)> faults;
+  std::function<OptionFaults(const StoreConfig& store)> faults{};
   /// Makes relative paths relative to `directory`.
   std::function<void(StoreConfig& store, const std::filesystem::path& directory)> resolvePaths =
       [](StoreConfig&, const std::filesystem::path&) {};
-  std::function<std::shared_ptr<LeaseStore>(const StoreConfig& store, Logger logger)> make;
+  std::function<std::shared_ptr<LeaseStore>(const StoreConfig& store, Logger logger)> make{};
+  /// The SQL that an administrator runs for the store, with the grants for `role` (empty: a placeholder, or the role
+  /// that `store` names). Empty: the store needs none.
+  std::function<std::string(const StoreConfig& store, const std::string& role)> schemaSql{};
 };
 
 /// Of the stores that this build has, in the order of StoreConfig.
 [[nodiscard]] const std::vector<StoreType>& storeTypes();
+
+/// Why `name` is no store of this build, although it is one of the library; empty: it is none of the library's either.
+[[nodiscard]] std::string whyWithout(std::string_view name);
 
 /// The row for the alternative that `store` holds.
 [[nodiscard]] const StoreType& typeOf(const StoreConfig& store);

@@ -184,19 +184,19 @@ std::string configKeysMarkdown() {
   return out;
 }
 
-std::string sampleGroupYaml() {
+std::string sampleGroupYaml(std::string_view storeType) {
+  const auto& types = config::storeTypes();
+  const auto wanted =
+      std::find_if(types.begin(), types.end(), [&](const StoreType& type) { return type.name == storeType; });
+  const StoreType& type = wanted == types.end() ? types.front() : *wanted;
   return R"(# A group: the candidates of one lease. Give every candidate the same file.
 # Check it with: tenure check --config FILE. All keys: config/reference.yaml.
 
 # The name of the lease; exactly one candidate leads under it.
 group: my-group
 
-# Where the lease is kept: an SQLite file, for any number of processes on one machine.
-# A relative path starts at the directory of this file.
-store:
-  type: sqlite
-  path: ./tenure.db
-
+)" + type.sample +
+         R"(
 # How people recognise this candidate; each process adds random bits of its own.
 candidate:
   id: "${HOSTNAME}"

@@ -277,5 +277,13 @@ TEST(Samples, TheStarterFileLoads) {
   EXPECT_EQ(config->options.group, "my-group");
 }
 
+TEST(Samples, TheStarterFileOfEachStoreHasThatStore) {
+  for (const config::StoreType& type : config::storeTypes()) {
+    const auto config = loadGroupConfigFromText(sampleGroupYaml(type.name), "sample");
+    ASSERT_TRUE(config) << type.name << ": " << toString(config.error());
+    EXPECT_EQ(config->store.index(), type.defaults.index());
+  }
+}
+
 }  // namespace
 }  // namespace tenure

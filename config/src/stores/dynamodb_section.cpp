@@ -54,40 +54,29 @@ Codec<std::chrono::seconds> daysCodec() {
   return {exact.kind, exact.allowed, parse, [exact](const seconds& value) { return exact.write(value); }};
 }
 
-void addTextKey(Section& section, KeyText text, const std::string& allowed, std::string DynamoDbStoreOptions::*field,
-                const std::string& derived, const std::string& word = {}) {
-  KeySpec& spec = section.key(
-      std::move(text), textCodec(allowed), [field](auto& options) -> auto& { return options.*field; });
-  spec.derived = [derived](const GroupConfig&) { return derived; };
-  spec.word = word;
-}
-
 void addPlaceKeys(Section& section) {
   const std::string environment = "as the environment says";
-  addTextKey(
-      section,
+  section.textKey(
       {.path = "store.region",
        .fallback = "AWS_REGION or the profile's",
        .example = "eu-central-1",
        .about =
            "The region of the table. If it is missing: AWS_REGION, AWS_DEFAULT_REGION, then the profile's region."},
       "the name of a region", &DynamoDbStoreOptions::region, environment, "R");
-  addTextKey(section,
-             {.path = "store.endpoint",
-              .fallback = "that of the region",
-              .example = "http://127.0.0.1:8000",
-              .about = "The URL at which DynamoDB answers, if it is not the region's own, such as that of DynamoDB "
-                       "Local. Plain http is used only if a URL says so. If it is missing: AWS_ENDPOINT_URL_DYNAMODB, "
-                       "AWS_ENDPOINT_URL, the profile's URL, then the region's."},
-             "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
-  addTextKey(section,
-             {.path = "store.profile",
-              .fallback = "AWS_PROFILE or \"default\"",
-              .example = "billing",
-              .about = "Which profile of the shared config and credentials files to use."},
-             "the name of a profile", &DynamoDbStoreOptions::profile, environment, "P");
-  addTextKey(
-      section,
+  section.textKey(
+      {.path = "store.endpoint",
+       .fallback = "that of the region",
+       .example = "http://127.0.0.1:8000",
+       .about = "The URL at which DynamoDB answers, if it is not the region's own, such as that of DynamoDB "
+                "Local. Plain http is used only if a URL says so. If it is missing: AWS_ENDPOINT_URL_DYNAMODB, "
+                "AWS_ENDPOINT_URL, the profile's URL, then the region's."},
+      "a URL", &DynamoDbStoreOptions::endpoint, environment, "URL");
+  section.textKey({.path = "store.profile",
+                   .fallback = "AWS_PROFILE or \"default\"",
+                   .example = "billing",
+                   .about = "Which profile of the shared config and credentials files to use."},
+                  "the name of a profile", &DynamoDbStoreOptions::profile, environment, "P");
+  section.textKey(
       {.path = "store.ca_file",
        .fallback = "the system's",
        .example = "/etc/ssl/certs/proxy.pem",
@@ -98,32 +87,29 @@ void addPlaceKeys(Section& section) {
 }
 
 void addRecordKeys(Section& section) {
-  addTextKey(
-      section,
+  section.textKey(
       {.path = "store.partition_key",
        .about = "The name of the table's partition key, of type S. The AWS Java lock client has the same default."},
       "the name of an attribute", &DynamoDbStoreOptions::partitionKey, {}, "NAME");
-  addTextKey(section,
-             {.path = "store.sort_key",
-              .fallback = "none",
-              .example = "range",
-              .about = "The name of the table's sort key, of type S, if the table has one."},
-             "the name of an attribute", &DynamoDbStoreOptions::sortKey, "none", "NAME");
-  addTextKey(section,
-             {.path = "store.sort_key_value", .about = "What the lease has in the sort key, if the table has one."},
-             "text", &DynamoDbStoreOptions::sortKeyValue, {});
+  section.textKey({.path = "store.sort_key",
+                   .fallback = "none",
+                   .example = "range",
+                   .about = "The name of the table's sort key, of type S, if the table has one."},
+                  "the name of an attribute", &DynamoDbStoreOptions::sortKey, "none", "NAME");
+  section.textKey(
+      {.path = "store.sort_key_value", .about = "What the lease has in the sort key, if the table has one."}, "text",
+      &DynamoDbStoreOptions::sortKeyValue, {});
   section.key(
       {.path = "store.delete_on_release",
        .about =
            "Whether a release deletes the lease's item instead of marking it as released. The fencing counter stays."},
       boolCodec(), [](auto& options) -> auto& { return options.deleteOnRelease; });
-  addTextKey(section,
-             {.path = "store.ttl_attribute",
-              .fallback = "none",
-              .example = "expiresAt",
-              .about = "An attribute for DynamoDB's time to live, set at each write to now + store.ttl, so that "
-                       "abandoned items vanish in the end."},
-             "the name of an attribute", &DynamoDbStoreOptions::ttlAttribute, "none");
+  section.textKey({.path = "store.ttl_attribute",
+                   .fallback = "none",
+                   .example = "expiresAt",
+                   .about = "An attribute for DynamoDB's time to live, set at each write to now + store.ttl, so that "
+                            "abandoned items vanish in the end."},
+                  "the name of an attribute", &DynamoDbStoreOptions::ttlAttribute, "none");
   section.key(
       {.path = "store.ttl",
        .about = "How long after the last write DynamoDB may delete an item. Only with store.ttl_attribute."},
@@ -182,6 +168,14 @@ StoreType storeType<DynamoDbStoreOptions>() {
       {.path = "store.table", .example = "tenure-leases", .about = "The table. It is created if it is missing."},
       textCodec("3 to 255 of a-z, A-Z, 0-9, '_', '-' and '.'"), [](auto& options) -> auto& { return options.table; });
   table.word = "NAME";
+  section.hasSample(
+      R"(# Where the lease is kept: a table in DynamoDB, for any number of processes on any number of machines.
+# Credentials are found as AWS's own tools find them. The table is created if it is missing.
+store:
+  type: dynamodb
+  table: tenure-leases
+  region: eu-central-1
+)");
   addPlaceKeys(section);
   addRecordKeys(section);
   addTableKeys(section);
@@ -196,6 +190,6 @@ StoreType storeType<DynamoDbStoreOptions>() {
 #else
 template <>
 tenure::config::StoreType tenure::config::storeType<tenure::DynamoDbStoreOptions>() {
-  return {};
+  return {.name = "dynamodb", .without = "CMake's option TENURE_WITH_DYNAMODB was off"};
 }
 #endif

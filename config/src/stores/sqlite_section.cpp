@@ -8,6 +8,12 @@ template <>
 StoreType storeType<SqliteStoreOptions>() {
   StoreSection<SqliteStoreOptions> section{
       "sqlite", "an SQLite file on a local disk, for any number of processes on one machine; nothing to install."};
+  section.hasSample(R"(# Where the lease is kept: an SQLite file, for any number of processes on one machine.
+# A relative path starts at the directory of this file.
+store:
+  type: sqlite
+  path: ./tenure.db
+)");
   KeySpec& file = section.requiredKey(
       {.path = "store.path",
        .example = "./tenure.db",

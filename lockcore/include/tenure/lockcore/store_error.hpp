@@ -30,6 +30,8 @@ struct StoreError {
   /// file system, another program's tables, a malformed endpoint). False for what operators mend while candidates wait:
   /// missing files, permissions, credentials, names that do not resolve. The candidacy goes on in both cases (I10).
   bool permanent{false};
+  /// The store's table, or a right on it, is missing, and an administrator's SQL gives it (`tenure store sql`).
+  bool lacksSchema{false};
 
   friend bool operator==(const StoreError&, const StoreError&) = default;
 };

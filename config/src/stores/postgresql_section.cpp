@@ -1,0 +1,209 @@
+#include <string>
+#include <utility>
+
+#include "config/src/store_section.hpp"
+
+#ifdef TENURE_HAS_STORE_POSTGRESQL
+namespace tenure::config {
+namespace {
+
+using PostgresqlSection = StoreSection<PostgresqlStoreOptions>;
+
+constexpr const char* passwordRule =
+    "A password may not stand here: it comes from store.passfile, a service file or PGPASSWORD.";
+constexpr const char* pathRule = "A relative path starts at the directory of this file.";
+
+void addServerKeys(PostgresqlSection& section) {
+  section.textKey(
+      {.path = "store.connection",
+       .fallback = "none",
+       .example = "postgresql://scheduler@db1.example.org/jobs",
+       .about = std::string{"Where the database is, as libpq reads it: a URL, or host=db1,db2 dbname=jobs. The keys "
+                            "below win over it. What nothing says comes from libpq's environment variables (PGHOST and "
+                            "the others) and its defaults. "} +
+                passwordRule},
+      "a connection string without a password", &PostgresqlStoreOptions::connection, "none", "STRING");
+  section.textKey(
+      {.path = "store.host",
+       .fallback = "PGHOST or a local socket",
+       .example = "db1.example.org,db2.example.org",
+       .about = "The name or the address of the server, or the directory of its socket. If there are several, the one "
+                "that takes writes is used."},
+      "hosts with commas between", &PostgresqlStoreOptions::host, "as libpq finds it");
+  section.textKey({.path = "store.port",
+                   .fallback = "PGPORT or 5432",
+                   .example = "5432",
+                   .about = "The server's port: one for all hosts, or one for each with commas between."},
+                  "1 to 65535, several with commas between", &PostgresqlStoreOptions::port, "as libpq finds it");
+  section.textKey({.path = "store.database",
+                   .fallback = "PGDATABASE or the user's name",
+                   .example = "jobs",
+                   .about = "The database that the table is in."},
+                  "the name of a database", &PostgresqlStoreOptions::database, "as libpq finds it");
+  section.textKey({.path = "store.user",
+                   .fallback = "PGUSER or the system's user",
+                   .example = "scheduler",
+                   .about = "The role that connects. docs/postgresql.md lists the rights that it needs."},
+                  "the name of a role", &PostgresqlStoreOptions::user, "as libpq finds it");
+  section.textKey(
+      {.path = "store.passfile",
+       .fallback = "PGPASSFILE or ~/.pgpass",
+       .example = "./pgpass",
+       .about = std::string{"The file with the password, in lines of host:port:database:user:password. libpq ignores "
+                            "it unless only its owner may read it. "} +
+                pathRule},
+      "the path of a file", &PostgresqlStoreOptions::passfile, "as libpq finds it");
+  section.textKey(
+      {.path = "store.service",
+       .fallback = "PGSERVICE or none",
+       .example = "jobs-primary",
+       .about = "A section of the service file (PGSERVICEFILE, ~/.pg_service.conf), which may say all of the above."},
+      "the name of a section", &PostgresqlStoreOptions::service, "as libpq finds it", "NAME");
+}
+
+void addTlsKeys(PostgresqlSection& section) {
+  section
+      .textKey(
+          {.path = "store.sslmode",
+           .fallback = "verify-full for host names",
+           .example = "verify-full",
+           .about = "How the connection is protected, as libpq names it: disable, allow, prefer, require, verify-ca "
+                    "or verify-full. If nothing says it, a host that is given by name is verified (verify-full), and "
+                    "for an address or a socket libpq's own default counts (prefer)."},
+          "one of libpq's modes", &PostgresqlStoreOptions::sslMode, "verify-full for host names")
+      .field = "store.sslMode";
+  section
+      .textKey({.path = "store.sslrootcert",
+                .fallback = "the system's",
+                .example = "/etc/ssl/certs/db-ca.pem",
+                .about = std::string{"A PEM file of the authorities that are trusted. "} + pathRule},
+               "the path of a file", &PostgresqlStoreOptions::sslRootCertificate, "the system's")
+      .field = "store.sslRootCertificate";
+  section
+      .textKey({.path = "store.sslcert",
+                .fallback = "none",
+                .example = "./client.crt",
+                .about = std::string{"The client's own certificate, where the server asks for one. "} + pathRule},
+               "the path of a file", &PostgresqlStoreOptions::sslCertificate, "none")
+      .field = "store.sslCertificate";
+  section
+      .textKey(
+          {.path = "store.sslkey",
+           .fallback = "none",
+           .example = "./client.key",
+           .about = std::string{"The key of that certificate. libpq refuses one that others may read. "} + pathRule},
+          "the path of a file", &PostgresqlStoreOptions::sslKey, "none")
+      .field = "store.sslKey";
+}
+
+/// What PostgreSQL calls `off` has no counterpart here, and who writes it should learn why.
+Codec<PostgresqlCommit> commitCodec() {
+  Codec<PostgresqlCommit> codec = choiceCodec<PostgresqlCommit>({{"on", PostgresqlCommit::on},
+                                                                 {"remote_apply", PostgresqlCommit::remoteApply},
+                                                                 {"remote_write", PostgresqlCommit::remoteWrite},
+                                                                 {"local", PostgresqlCommit::local}});
+  codec.parse = [parse = codec.parse, allowed = codec.allowed](
+                    std::string_view text) -> boost::system::result<PostgresqlCommit, ValueFault> {
+    if (text != "off") return parse(text);
+    return ValueFault{
+        "\"off\" is not allowed, because a crash of the server would undo terms that were answered; "
+        "allowed is " +
+        allowed};
+  };
+  return codec;
+}
+
+void addLeaseTableKeys(PostgresqlSection& section) {
+  section.textKey({.path = "store.schema", .about = "The schema of the table. It must be there."}, "1 to 63 bytes",
+                  &PostgresqlStoreOptions::schema, {}, "NAME");
+  section.textKey(
+      {.path = "store.table",
+       .about = "The table of the leases. It is created if it is missing and the role may create it; tenure store sql "
+                "prints the SQL for somebody who may."},
+      "1 to 63 bytes", &PostgresqlStoreOptions::table, {}, "NAME");
+  section.key(
+      {.path = "store.synchronous_commit",
+       .about = "What is awaited before a write counts: on: the disks of the primary and of its synchronous standbys; "
+                "remote_apply: that these standbys show it too; remote_write: that they have received it; local: the "
+                "disk of the primary alone. It is set in each transaction, whatever the defaults of role and database "
+                "are.",
+       .field = "store.commit"},
+      commitCodec(), [](auto& options) -> auto& { return options.commit; });
+}
+
+void addNoticeKeys(PostgresqlSection& section) {
+  section.textKey(
+      {.path = "store.listen",
+       .fallback = "as the others",
+       .example = "host=db1.example.org port=5432",
+       .about = std::string{"Where the connection goes that listens for notifications, if the others go through a "
+                            "pooler in transaction mode, which loses notifications. Without notifications candidates "
+                            "look just behind each heartbeat. "} +
+                passwordRule},
+      "a connection string without a password", &PostgresqlStoreOptions::listen, "as the others");
+  section
+      .textKey(
+          {.path = "store.liveness_dir",
+           .fallback = "none",
+           .example = "/run/tenure",
+           .about = std::string{"A directory on a local disk that all candidates of this machine use. There the kernel "
+                                "proves that a holder of this machine has crashed, and another takes over at once "
+                                "instead of after a lease. "} +
+                    pathRule},
+          "the path of a directory", &PostgresqlStoreOptions::livenessDirectory, "none")
+      .field = "store.livenessDirectory";
+}
+
+void resolveAll(PostgresqlStoreOptions& options, const std::filesystem::path& directory) {
+  const auto resolve = [&](std::string& path) {
+    if (!path.empty()) path = (directory / path).lexically_normal().string();
+  };
+  resolve(options.passfile);
+  resolve(options.sslRootCertificate);
+  resolve(options.sslCertificate);
+  resolve(options.sslKey);
+  resolve(options.livenessDirectory);
+}
+
+constexpr const char* starter =
+    R"(# Where the lease is kept: a table in PostgreSQL, for any number of processes on any number of machines.
+# The connection string is libpq's. It has no password: that is in a passfile (~/.pgpass), a service file or PGPASSWORD.
+# tenure check --connect creates the table, or prints the SQL for somebody who may.
+store:
+  type: postgresql
+  connection: postgresql://scheduler@db1.example.org/jobs
+  # passfile: ./pgpass            # a relative path starts at the directory of this file
+  # sslrootcert: ./db-ca.pem      # if the server's certificate is signed by an authority of your own
+  # table: tenure_lease           # and schema: public
+  # synchronous_commit: on        # what is awaited of standbys: docs/postgresql/replication.md
+  # listen: host=db1 port=5432    # past a pooler in transaction mode, for notifications
+  # liveness_dir: /run/tenure     # a crash on one machine is noticed at once by another candidate of it
+)";
+
+}  // namespace
+
+template <>
+StoreType storeType<PostgresqlStoreOptions>() {
+  PostgresqlSection section{"postgresql",
+                            "a table in a PostgreSQL database (14 or later), for any number of machines."};
+  section.hasSample(starter);
+  addServerKeys(section);
+  addTlsKeys(section);
+  addLeaseTableKeys(section);
+  addNoticeKeys(section);
+  section.pathsBy(resolveAll);
+  section.schemaBy([](const PostgresqlStoreOptions& options, const std::string& role) {
+    return postgresqlSchemaSql(options, role.empty() ? options.user : role);
+  });
+  return section.madeBy([](const PostgresqlStoreOptions& options, Logger logger) {
+    return makePostgresqlStore(options, std::move(logger));
+  });
+}
+
+}  // namespace tenure::config
+#else
+template <>
+tenure::config::StoreType tenure::config::storeType<tenure::PostgresqlStoreOptions>() {
+  return {.name = "postgresql", .without = "CMake's option TENURE_WITH_POSTGRESQL_STORE was off, or libpq was missing"};
+}
+#endif
