@@ -9,6 +9,7 @@
 
 #include "command_line.hpp"
 #include "config/src/duration.hpp"
+#include "config/src/store_types.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "help_texts.hpp"
@@ -19,15 +20,15 @@ namespace tenure::cli {
 namespace {
 
 const std::vector<std::string>& commandNames() {
-  static const std::vector<std::string> names{"run",   "status", "check", "init", "resign",
-                                              "pause", "resume", "jobs",  "lock", "fence"};
+  static const std::vector<std::string> names{"run",    "status", "check", "init",  "resign", "pause",
+                                              "resume", "jobs",   "lock",  "store", "fence"};
   return names;
 }
 
 const std::vector<std::string>& deeperCommands() {
   static const std::vector<std::string> names{"lock acquire",  "lock renew",        "lock release", "lock hold",
                                               "lock show",     "lock list",         "lock prune",   "fence proxy",
-                                              "fence recover", "fence install-sql", "jobs forget"};
+                                              "fence recover", "fence install-sql", "jobs forget",  "store sql"};
   return names;
 }
 
@@ -56,6 +57,12 @@ std::optional<std::chrono::sys_seconds> periodOf(const std::string& text) {
 /// A name from a variable that is not set must not stand for the group's own lease.
 std::string isGiven(const std::string& text) { return text.empty() ? "the name is empty" : std::string{}; }
 
+std::vector<std::string> storeNames() {
+  std::vector<std::string> names;
+  for (const config::StoreType& type : config::storeTypes()) names.push_back(type.name);
+  return names;
+}
+
 std::string isGivenText(const std::string& text) { return text.empty() ? "the text is empty" : std::string{}; }
 
 /// Everything that CLI11 fills in, and the CLI11 object itself. The parser is never moved, because CLI11 keeps pointers
@@ -73,6 +80,7 @@ class Parser {
     addResign();
     addPause();
     addJobs();
+    addStore();
     addFence();
   }
   Parser(const Parser&) = delete;
@@ -138,6 +146,7 @@ class Parser {
   void addInit() {
     init_ = addCommand("init", help::init);
     init_->add_option("FILE", initArguments_.file);
+    init_->add_option("--store", initArguments_.store)->check(oneOf(storeNames()));
     init_->add_flag("--force", initArguments_.force);
   }
 
@@ -181,6 +190,19 @@ class Parser {
     jobsForget_->add_flag("--yes", forget.yes);
     jobsForget_->add_option_function<std::string>(
         "--wait", [&forget](const std::string& text) { forget.wait = durationOf(text); });
+  }
+
+  void addStore() {
+    CLI::App* store = addCommand("store", help::store);
+    store->require_subcommand(1);
+    storeSql_ = store->add_subcommand("sql");
+    useHelp(*storeSql_, help::storeSql);
+    StoreSqlArguments& to = storeSqlArguments_;
+    addConfig(storeSql_);
+    storeSql_->add_option("--dialect", to.dialect)->check(isGiven);
+    storeSql_->add_option("--schema", to.schema)->check(isGiven);
+    storeSql_->add_option("--table", to.table)->check(isGiven);
+    storeSql_->add_option("--role", to.role)->check(isGiven);
   }
 
   void addFence() {
@@ -252,6 +274,7 @@ class Parser {
     if (jobs_->parsed()) return jobsArguments_;
     if (pause_->parsed()) return pauseArguments_;
     if (resume_->parsed()) return resumeArguments_;
+    if (storeSql_->parsed()) return storeSqlArguments_;
     if (fenceInstallSql_->parsed()) return fenceInstallSqlArguments_;
     if (fenceProxy_->parsed()) return fenceProxyArguments_;
     if (fenceRecover_->parsed()) return fenceRecoverArguments_;
@@ -260,7 +283,7 @@ class Parser {
 
   CLI::App app_{"", "tenure"};
   CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *pause_{}, *resume_{}, *jobs_{}, *jobsForget_{};
-  CLI::App *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
+  CLI::App *storeSql_{}, *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
   std::string config_;  ///< of the command that was given
   std::string file_;
   RunArguments runArguments_;
@@ -272,6 +295,7 @@ class Parser {
   JobsForgetArguments jobsForgetArguments_;
   PauseArguments pauseArguments_;
   ResumeArguments resumeArguments_;
+  StoreSqlArguments storeSqlArguments_;
   FenceInstallSqlArguments fenceInstallSqlArguments_;
   FenceProxyArguments fenceProxyArguments_;
   FenceRecoverArguments fenceRecoverArguments_;
@@ -281,9 +305,10 @@ std::string Parser::settleConfig() {
   if (!config_.empty() && !file_.empty()) return "give the group's file once: by --config or as FILE";
   if (config_.empty()) config_ = file_.empty() ? environmentText("TENURE_CONFIG") : file_;
   if (config_.empty()) return "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one";
-  for (std::string* to : {&runArguments_.config, &statusArguments_.config, &checkArguments_.config,
-                          &resignArguments_.config, &pauseArguments_.config, &resumeArguments_.config,
-                          &jobsArguments_.config, &jobsForgetArguments_.config, &fenceRecoverArguments_.config}) {
+  for (std::string* to :
+       {&runArguments_.config, &statusArguments_.config, &checkArguments_.config, &resignArguments_.config,
+        &pauseArguments_.config, &resumeArguments_.config, &jobsArguments_.config, &jobsForgetArguments_.config,
+        &storeSqlArguments_.config, &fenceRecoverArguments_.config}) {
     *to = config_;
   }
   return {};
@@ -291,9 +316,11 @@ std::string Parser::settleConfig() {
 
 /// The faults that CLI11 cannot find.
 std::string Parser::faultBehind(const std::string& command, bool bordered) {
-  const bool needsConfig = command != "init" && (command != "fence" || fenceRecover_->parsed());
+  const bool byDialect = !storeSqlArguments_.dialect.empty() && config_.empty();
+  const bool needsConfig = command != "init" && (command != "fence" || fenceRecover_->parsed()) && !byDialect;
   if (needsConfig) {
-    if (std::string fault = settleConfig(); !fault.empty()) return fault;
+    const std::string fault = settleConfig();
+    if (!fault.empty()) return fault + (command == "store" ? "; or give --dialect postgresql" : "");
   }
   if (command != "run") return bordered ? "only run and lock hold take a command after --" : std::string{};
   if (runArguments_.command.empty()) {

@@ -37,6 +37,7 @@ struct CheckArguments {
 
 struct InitArguments {
   std::string file{"group.yaml"};  ///< "-": stdout
+  std::string store{};             ///< empty: the first one
   bool force{false};
 };
 
@@ -67,6 +68,14 @@ struct JobsForgetArguments {
   std::string job{};                                 ///< empty: the only one that has a ledger
   bool yes{false};
   std::chrono::milliseconds wait{60'000};
+};
+
+struct StoreSqlArguments {
+  std::string config{};   ///< the store is that of this file; empty: `dialect` says which
+  std::string dialect{};  ///< a store.type
+  std::string schema{};   ///< beside `dialect`; empty: the store's default
+  std::string table{};    ///< the same
+  std::string role{};     ///< who gets the rights; empty: the one that the file names, or a placeholder
 };
 
 struct FenceInstallSqlArguments {
@@ -103,7 +112,7 @@ struct FenceRecoverArguments {
 
 using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
                                PauseArguments, ResumeArguments, JobsArguments, JobsForgetArguments, LockArguments,
-                               FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
+                               StoreSqlArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
 
 /// The arguments, or the exit code if there is nothing more to do: help or the version was printed, or a fault was
 /// reported on stderr. `words` has no program name.

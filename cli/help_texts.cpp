@@ -16,6 +16,7 @@ Commands:
   pause     keep everybody from leading for some time
   resume    end a pause
   jobs      show which periods of a job were run, and by whom
+  store     print the SQL that a store needs, for a DBA
   fence     keep former leaders from a resource
 
 Options:
@@ -133,7 +134,9 @@ allowed. Touches nothing, unless --connect is given.
 
 Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
-  --connect            reach the store too, and create what it needs if missing
+  --connect            reach the store too, and create what it needs if missing.
+                       PostgreSQL: if this role may not create it, or lacks a
+                       right, print the SQL for somebody who may, on stdout
   --effective          print the whole configuration with every default
   -h, --help           print this help and exit
 
@@ -148,18 +151,22 @@ Example:
 
 const char* const init = R"(tenure init - write a commented sample configuration file
 
-Usage: tenure init [FILE] [--force]
+Usage: tenure init [FILE] [--store STORE] [--force]
 
 Options:
-  FILE          the file to write, group.yaml if not given; - is stdout
-  --force       replace FILE if it exists
-  -h, --help    print this help and exit
+  FILE             the file to write, group.yaml if not given; - is stdout
+  --store STORE    sqlite (default): one machine; dynamodb or postgresql: many
+                   machines; memory: one process
+  --force          replace FILE if it exists
+  -h, --help       print this help and exit
 
 Exit codes:
   0    written             1    FILE exists, or cannot be written
+  2    wrong arguments
 
-Example:
+Examples:
   tenure init billing.yaml && tenure check --config billing.yaml
+  tenure init billing.yaml --store postgresql
 )";
 
 const char* const resign = R"(tenure resign - ask the leader to step down, so that another copy takes over
@@ -300,6 +307,50 @@ Exit codes:
 
 Example:
   tenure jobs forget 2026-11-21T03:00:00Z --config group.yaml --job nightly
+)";
+
+const char* const store = R"(tenure store - what a store needs
+
+Usage: tenure store COMMAND [OPTIONS]
+
+Commands:
+  sql           print the SQL of the table and of the rights, for a DBA
+
+Options:
+  -h, --help    print this help and exit; tenure store COMMAND --help tells more
+
+Exit codes: 0 done, 1 failed, 2 wrong arguments or configuration.
+)";
+
+const char* const storeSql = R"(tenure store sql - print the SQL of a store's table and of the rights on it
+
+Usage: tenure store sql --config FILE [--role ROLE]
+       tenure store sql --dialect postgresql [--schema SCHEMA] [--table TABLE]
+                        [--role ROLE]
+
+Prints a script for a DBA or a migration: the table of the leases, if it is not
+there, and the rights that candidates need on it, and no more. It may be run
+again. Nothing is connected to. A program whose role may create the table needs
+none of this: it creates the table itself.
+
+Options:
+  -c, --config FILE    the group's YAML file, whose store is postgresql (or set
+                       TENURE_CONFIG)
+  --dialect DIALECT    postgresql (14 or later), if there is no file yet
+  --schema SCHEMA      where the table is (public)
+  --table TABLE        its name (tenure_lease)
+  --role ROLE          who gets the rights: the role of the candidates. If it is
+                       not given: store.user of the file, or a placeholder
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    printed
+  1    failed
+  2    wrong arguments or configuration, or a store that needs no SQL
+
+Example:
+  tenure store sql --config group.yaml --role scheduler \
+      | psql --set ON_ERROR_STOP=1 "$DATABASE_URL"
 )";
 
 const char* const fence = R"(tenure fence - keep former leaders from a resource

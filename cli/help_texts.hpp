@@ -13,6 +13,8 @@ extern const char* const pause;
 extern const char* const resume;
 extern const char* const jobs;
 extern const char* const jobsForget;
+extern const char* const store;
+extern const char* const storeSql;
 extern const char* const fence;
 extern const char* const fenceInstallSql;
 extern const char* const lock;  ///< with lockStoresUsage() in place of @STORES@

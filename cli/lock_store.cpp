@@ -98,7 +98,10 @@ std::optional<StoreConfig> storeFromWords(const LockStoreArguments& words) {
   const auto store = std::find_if(stores.begin(), stores.end(),
                                   [&](const config::StoreType* type) { return type->name == words.store; });
   if (store == stores.end()) {
-    complain("--store: \"" + words.store + "\" is none of " + fmt::format("{}", fmt::join(lockStoreNames(), ", ")));
+    const std::string why = config::whyWithout(words.store);
+    complain("--store: \"" + words.store + "\" is " +
+             (why.empty() ? "none of " : "a store that this build does not have (" + why + "); it has ") +
+             fmt::format("{}", fmt::join(lockStoreNames(), ", ")));
     return std::nullopt;
   }
   GroupConfig config;
@@ -113,14 +116,19 @@ std::optional<StoreConfig> storeFromWords(const LockStoreArguments& words) {
   return config.store;
 }
 
-/// The name of the first store that has one of the options that were given; empty if none was.
+/// The name of the store that has most of the options that were given, of equal ones the first; empty if none was.
+/// Stores may have an option in common, such as --table.
 std::string storeByOptions(const LockStoreArguments& words) {
+  std::string name;
+  std::ptrdiff_t most = 0;
   for (const config::StoreType* store : lockStores()) {
     const auto keys = keysWithWords(*store);
-    if (std::any_of(keys.begin(), keys.end(), [&](const config::KeySpec* key) { return !given(words, *key).empty(); }))
-      return store->name;
+    const auto count = std::count_if(keys.begin(), keys.end(),
+                                     [&](const config::KeySpec* key) { return !given(words, *key).empty(); });
+    if (count > most) name = store->name;
+    most = std::max(most, count);
   }
-  return {};
+  return name;
 }
 
 std::optional<GroupConfig> withStore(const LockStoreArguments& words) {

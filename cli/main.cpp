@@ -27,6 +27,7 @@ struct Dispatch {
   int operator()(const ResumeArguments& arguments) const { return resumeCommand(arguments); }
   int operator()(const JobsArguments& arguments) const { return jobsCommand(arguments); }
   int operator()(const JobsForgetArguments& arguments) const { return jobsForgetCommand(arguments); }
+  int operator()(const StoreSqlArguments& arguments) const { return storeSqlCommand(arguments); }
   int operator()(const FenceInstallSqlArguments& arguments) const { return fenceInstallSqlCommand(arguments); }
   int operator()(const LockArguments& arguments) const { return lockCommand(arguments, SignalState::takeOver()); }
   int operator()(const FenceRecoverArguments& arguments) const { return fenceRecoverCommand(arguments); }

@@ -17,6 +17,7 @@ namespace tenure::cli {
 [[nodiscard]] int resumeCommand(const ResumeArguments& arguments);
 [[nodiscard]] int jobsCommand(const JobsArguments& arguments);
 [[nodiscard]] int jobsForgetCommand(const JobsForgetArguments& arguments);
+[[nodiscard]] int storeSqlCommand(const StoreSqlArguments& arguments);
 [[nodiscard]] int fenceInstallSqlCommand(const FenceInstallSqlArguments& arguments);
 [[nodiscard]] int fenceRecoverCommand(const FenceRecoverArguments& arguments);
 [[nodiscard]] int fenceProxyCommand(const FenceProxyArguments& arguments);

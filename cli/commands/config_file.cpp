@@ -19,6 +19,7 @@
 #include "commands.hpp"
 #include "config/src/config_keys.hpp"
 #include "config/src/duration.hpp"
+#include "config/src/store_types.hpp"
 #include "lockcore/runtime/unique_fd.hpp"
 
 namespace tenure::cli {
@@ -49,14 +50,23 @@ LeaseOfGroup leaseOf(const GroupConfig& config) {
 
 namespace {
 
-int connect(const LeaseOfGroup& lease) {
+/// The fault, and the SQL that mends it if an administrator's SQL does.
+int cannotBeUsed(const GroupConfig& config, const LeaseStore& store, const StoreError& error) {
+  complain(faultText(store, error));
+  const auto& schemaSql = config::typeOf(config.store).schemaSql;
+  if (!error.lacksSchema || !schemaSql) return exitStore;
+  complain(
+      "the SQL on stdout gives what is missing; somebody who may create tables in that schema, or the owner of the "
+      "table, runs it (tenure store sql prints it too)");
+  return say(schemaSql(config.store, {})) ? exitStore : exitFailed;
+}
+
+int connect(const GroupConfig& config, const LeaseOfGroup& lease) {
   if (const StoreStatus ready = ensureSchemaNow(*lease.store); !ready) {
-    complain(faultText(*lease.store, ready.error()));
-    return exitStore;
+    return cannotBeUsed(config, *lease.store, ready.error());
   }
   if (const ReadOutcome record = readNow(*lease.store, lease.key); !record) {
-    complain(faultText(*lease.store, record.error()));
-    return exitStore;
+    return cannotBeUsed(config, *lease.store, record.error());
   }
   return exitOk;
 }
@@ -68,7 +78,7 @@ int checkCommand(const CheckArguments& arguments) {
   if (!config) return exitUsage;
   const LeaseOfGroup lease = leaseOf(*config);
   if (arguments.connect) {
-    if (const int code = connect(lease); code != exitOk) return code;
+    if (const int code = connect(*config, lease); code != exitOk) return code;
   }
   if (arguments.effective) return say(effectiveYaml(*config)) ? exitOk : exitFailed;
   const LeaseTiming timing = LeaseTiming::from(config->options.lease).value();
@@ -93,7 +103,7 @@ int cannotWrite(const std::string& file) {
 }  // namespace
 
 int initCommand(const InitArguments& arguments) {
-  const std::string sample = sampleGroupYaml();
+  const std::string sample = sampleGroupYaml(arguments.store);
   if (arguments.file == "-") return say(sample) ? exitOk : exitFailed;
   const int how = arguments.force ? O_TRUNC : O_EXCL;
   const UniqueFd file{open(arguments.file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0644)};

@@ -26,6 +26,34 @@ TEST_F(CommandsTest, InitWritesAFileThatCheckAccepts) {
   EXPECT_EQ(checked.output.find(file + ": OK: group "), 0U) << checked.output;
 }
 
+TEST_F(CommandsTest, InitWritesAFileForTheStoreThatIsAsked) {
+  for (const char* store : {"sqlite", "memory"}) {
+    const std::string file = directory_.file(std::string{store} + ".yaml");
+    EXPECT_EQ(finish({"init", "--store", store, file}).code, cli::exitOk);
+    EXPECT_NE(contentOf(file).find(std::string{"  type: "} + store + "\n"), std::string::npos);
+    EXPECT_EQ(finish({"check", "--config", file}).code, cli::exitOk);
+  }
+  EXPECT_EQ(finish({"init", "-"}).output, finish({"init", "-", "--store", "sqlite"}).output);
+  const Finished unknown = finish({"init", "-", "--store", "mongo"});
+  EXPECT_EQ(unknown.code, cli::exitUsage);
+  EXPECT_NE(unknown.errors.find("--store: \"mongo\" is none of sqlite"), std::string::npos) << unknown.errors;
+}
+
+TEST_F(CommandsTest, StoreSqlIsRefusedWhereTheStoreNeedsNone) {
+  configure();
+  const Finished refused = finish({"store", "sql", "--config", config()});
+  EXPECT_EQ(refused.code, cli::exitUsage);
+  EXPECT_EQ(refused.output, "");
+  EXPECT_NE(refused.errors.find("group.yaml: store.type sqlite makes what it needs by itself, so there is no SQL"),
+            std::string::npos)
+      << refused.errors;
+  const Finished dialect = finish({"store", "sql", "--dialect", "memory"});
+  EXPECT_EQ(dialect.code, cli::exitUsage);
+  EXPECT_NE(dialect.errors.find("--dialect: store.type memory makes what it needs by itself"), std::string::npos)
+      << dialect.errors;
+  EXPECT_FALSE(std::filesystem::exists(database()));
+}
+
 TEST_F(CommandsTest, InitDoesNotOverwriteUnlessForced) {
   directory_.write("sample.yaml", "mine\n");
   const std::string file = directory_.file("sample.yaml");
@@ -180,6 +208,11 @@ TEST_F(CommandsTest, WrongArgumentsAreToldInPlainWords) {
       {{"run", "--config", config(), "job"}, "job"},
       {{"run", "--config", config(), "--wait", "10", "--", "true"}, "unit"},
       {{"resign", "--config", config(), "--wait", "soon"}, "soon"},
+      {{"store"}, "give a command: sql"},
+      {{"store", "sql"}, "give the group's file: --config FILE (or set TENURE_CONFIG)"},
+      {{"store", "sql"}, "; or give --dialect postgresql"},
+      {{"store", "sql", "--dialect", "oracle"}, "--dialect: \"oracle\" is not known"},
+      {{"store", "sql", "--dialect", ""}, "--dialect: the name is empty"},
       {{"fence"}, "give a command: install-sql, proxy or recover"},
       {{"fence", "install-sql", "--dialect", "oracle", "--table", "t", "--lease", "l"}, "oracle"},
       {{"fence", "install-sql", "--dialect", "sqlite", "--lease", "l"}, "--table"},
@@ -254,7 +287,8 @@ TEST_P(HelpTest, IsAsAgreed) {
 /// The texts are written by hand: the parser must know each option in them.
 TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
   const std::string command = GetParam();
-  if (command == "program" || command == "fence" || command == "lock") return;  // commands, no options
+  if (command == "program" || command == "fence" || command == "lock" || command == "store")
+    return;  // commands, no options
   std::vector<std::string> words = wordsOf(command);
   words.insert(words.end(), {"", "--help"});
   std::string& option = words[words.size() - 2];
@@ -272,8 +306,8 @@ TEST_P(HelpTest, TellsOnlyOptionsThatThereAre) {
 INSTANTIATE_TEST_SUITE_P(Commands, HelpTest,
                          ::testing::Values("program", "run", "status", "check", "init", "resign", "pause", "resume",
                                            "jobs", "jobs forget", "lock", "lock acquire", "lock renew", "lock release",
-                                           "lock hold", "lock show", "lock list", "lock prune", "fence",
-                                           "fence install-sql", "fence proxy", "fence recover"),
+                                           "lock hold", "lock show", "lock list", "lock prune", "store", "store sql",
+                                           "fence", "fence install-sql", "fence proxy", "fence recover"),
                          [](const auto& instance) { return nameOf(instance.param); });
 
 }  // namespace

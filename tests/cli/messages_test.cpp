@@ -65,6 +65,7 @@ class Messages : public testing::Test {
           "group: billing\nstore: { type: sqlite, path: ./leases.db }\njobs:\n"
           "  nightly: { per: 24h }\n  replaced: { per: 1h, overlap: replace }\n");
     write("deletes.yaml", "group: billing\nstore: { type: dynamodb, table: leases, delete_on_release: true }\n");
+    write("postgresql.yaml", "group: billing\nstore: { type: postgresql, connection: dbname=jobs }\n");
     write("job.sh", "#!/bin/sh\n");
     write("not_executable.sh", "#!/bin/sh\n", 0644);
     write("no_interpreter.sh", "#!/no/such/interpreter -x\n");
