@@ -22,14 +22,26 @@ store: {store}
 log: {{ level: "off" }}
 """
 
+
+def postgresql(directory):
+    """A table of its own, as below. The candidates' liveness files lie beside the other files of the run."""
+    live = os.path.join(directory, "live")
+    os.makedirs(live, exist_ok=True)
+    return (f"{{ type: postgresql, connection: \"{os.environ['TENURE_TEST_POSTGRESQL']}\", "
+            f"table: tenure_demo_{os.getpid()}, liveness_dir: {live} }}")
+
+
 STORES = {
     "sqlite": lambda directory: f"{{ type: sqlite, path: {os.path.join(directory, 'leases.db')} }}",
     # A table of its own, so that demos on one server do not meet.
     "dynamodb": lambda _: (f"{{ type: dynamodb, table: tenure-demo-{os.getpid()}, region: us-east-1, "
                            f"endpoint: {os.environ['TENURE_TEST_DYNAMODB_ENDPOINT']} }}"),
+    "postgresql": postgresql,
 }
+LIVENESS = "The kernel drops the lock on its liveness file: that is proof of its end."
 PROOF = {
-    "sqlite": "The kernel drops the lock on its liveness file: that is proof of its end.",
+    "sqlite": LIVENESS,
+    "postgresql": LIVENESS,
     "dynamodb": "Nobody elsewhere can know why it is silent: only the lease can decide.",
 }
 

@@ -17,4 +17,4 @@ if output=$(scripts/setup --for nothing 2>&1); then
   echo "setup took --for nothing"
   exit 1
 fi
-[[ $output == *"build, dynamodb, test or fuzz"* ]] || { echo "unhelpful: $output"; exit 1; }
+[[ $output == *"build, dynamodb, postgresql, test or fuzz"* ]] || { echo "unhelpful: $output"; exit 1; }
