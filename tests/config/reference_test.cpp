@@ -210,6 +210,24 @@ TEST(Reference, FaultsOfTheOptionsHaveKeys) {
             (std::set<std::string>{"store.table", "store.partition_key", "store.sort_key", "store.sort_key_value",
                                    "store.region", "store.endpoint", "store.ttl_attribute", "store.ttl",
                                    "store.read_capacity", "store.write_capacity", "store.tags"}));
+  const std::string noText{"\xff"};
+  PostgresqlStoreOptions database{.connection = "password=x", .host = noText, .port = "0", .database = noText};
+  database.user = noText;
+  database.passfile = noText;
+  database.service = noText;
+  database.sslMode = "x";
+  database.sslRootCertificate = noText;
+  database.sslKey = noText;
+  database.schema = "";
+  database.table = "";
+  database.listen = "password=x";
+  database.livenessDirectory = noText;
+  far.store = database;
+  EXPECT_EQ(
+      keysAtFault(far),
+      (std::set<std::string>{"store.connection", "store.host", "store.port", "store.database", "store.user",
+                             "store.passfile", "store.service", "store.sslmode", "store.sslrootcert", "store.sslcert",
+                             "store.sslkey", "store.schema", "store.table", "store.listen", "store.liveness_dir"}));
 }
 
 TEST(Handbook, HasTheTableOfTheCode) {
