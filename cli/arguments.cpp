@@ -10,6 +10,7 @@
 #include "command_line.hpp"
 #include "config/src/duration.hpp"
 #include "config/src/store_types.hpp"
+#include "config/src/words.hpp"
 #include "environment.hpp"
 #include "exit_codes.hpp"
 #include "help_texts.hpp"
@@ -57,10 +58,14 @@ std::optional<std::chrono::sys_seconds> periodOf(const std::string& text) {
 /// A name from a variable that is not set must not stand for the group's own lease.
 std::string isGiven(const std::string& text) { return text.empty() ? "the name is empty" : std::string{}; }
 
-std::vector<std::string> storeNames() {
+std::string isStore(const std::string& text) {
   std::vector<std::string> names;
   for (const config::StoreType& type : config::storeTypes()) names.push_back(type.name);
-  return names;
+  if (std::find(names.begin(), names.end(), text) != names.end()) return {};
+  const std::string why = config::whyWithout(text);
+  const std::string allowed = config::listed(names);
+  if (!why.empty()) return "\"" + text + "\" is a store that this build does not have (" + why + "); it has " + allowed;
+  return "\"" + text + "\" is none of " + allowed;
 }
 
 std::string isGivenText(const std::string& text) { return text.empty() ? "the text is empty" : std::string{}; }
@@ -146,7 +151,7 @@ class Parser {
   void addInit() {
     init_ = addCommand("init", help::init);
     init_->add_option("FILE", initArguments_.file);
-    init_->add_option("--store", initArguments_.store)->check(oneOf(storeNames()));
+    init_->add_option("--store", initArguments_.store)->check(isStore);
     init_->add_flag("--force", initArguments_.force);
   }
 

@@ -29,7 +29,7 @@ std::string dialects() {
   for (const StoreType& type : config::storeTypes()) {
     if (type.schemaSql) names.push_back(type.name);
   }
-  return names.empty() ? "no store of this build" : config::listed(names);
+  return names.empty() ? "none" : config::listed(names);
 }
 
 const StoreType* storeNamed(const std::string& name) {

@@ -148,7 +148,7 @@ void addNoticeKeys(PostgresqlSection& section) {
            .example = "/run/tenure",
            .about = std::string{"A directory on a local disk that all candidates of this machine use. There the kernel "
                                 "proves that a holder of this machine has crashed, and another takes over at once "
-                                "instead of after a lease. "} +
+                                "instead of after a lease. It is created if it is missing, its parent is not. "} +
                     pathRule},
           "the path of a directory", &PostgresqlStoreOptions::livenessDirectory, "none")
       .field = "store.livenessDirectory";
