@@ -67,7 +67,10 @@ void appendRows(sqlite3* db, const Leadership& term, const Events& events) {
     admitted = appendRow(db, term, events);
     std::this_thread::sleep_for(std::chrono::milliseconds{10});
   }
-  if (admitted) appendRow(db, term, events);
+  if (!admitted) return;
+  sqlite3_busy_timeout(db, 1000);  // the successor writes at the same time, and this write is the one to be shown
+  appendRow(db, term, events);
+  sqlite3_busy_timeout(db, 0);
 }
 
 int runCandidate(char** argv) {
