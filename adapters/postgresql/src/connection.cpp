@@ -30,7 +30,9 @@ std::string adviceFor(std::string_view state) {
   if (state == "40001" || state == "40P01") return "; roll back and make the whole write again";
   if (state == "55P03") return "; another writer held the lock for the whole lockTimeout";
   if (state == "25006") return "; this server takes no writes, so connect to the primary";
-  if (state == "42501") return "; grant SELECT, INSERT and UPDATE on tenure_fence_guard to the writer's role";
+  if (state == "42501")
+    return "; grant SELECT, INSERT and UPDATE on tenure_fence_guard to the writer's role, and SELECT and "
+           "UPDATE (renewed_at) on the leaseTable if there is one";
   return {};
 }
 
@@ -67,6 +69,17 @@ ErrorClass classOf(std::string_view state) noexcept {
   if (kind == "XX") return state == "XX000" ? ErrorClass::transient : ErrorClass::corrupt;
   const bool passes = std::find(transientClasses.begin(), transientClasses.end(), kind) != transientClasses.end();
   return passes ? ErrorClass::transient : ErrorClass::misconfigured;
+}
+
+std::vector<Result> Connection::execAll(const std::string& sql) const {
+  std::vector<Result> answers;
+  if (PQsendQuery(connection_, sql.c_str()) == 1) {
+    for (Result answer{PQgetResult(connection_)}; answer; answer = Result{PQgetResult(connection_)}) {
+      answers.push_back(std::move(answer));
+    }
+  }
+  if (answers.empty()) answers.emplace_back();
+  return answers;
 }
 
 std::string Connection::quoted(const std::string& text, Quote quote) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tenure/lockcore/fence.hpp>
 
@@ -35,6 +36,8 @@ class Connection {
   [[nodiscard]] PGTransactionStatusType state() const noexcept { return PQtransactionStatus(connection_); }
   /// One request for all statements in the text. Returns the answer to the last one, or to the one that failed.
   [[nodiscard]] Result exec(const std::string& sql) const { return Result{PQexec(connection_, sql.c_str())}; }
+  /// The same with the answers to all statements, up to the one that failed. Never empty; a null one is no answer.
+  [[nodiscard]] std::vector<Result> execAll(const std::string& sql) const;
   /// The text as a literal, with its quotes; empty if it is not text in the connection's encoding.
   [[nodiscard]] std::string literal(const std::string& text) const { return quoted(text, &PQescapeLiteral); }
   [[nodiscard]] std::string identifier(const std::string& text) const { return quoted(text, &PQescapeIdentifier); }

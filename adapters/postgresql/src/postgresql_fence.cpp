@@ -1,11 +1,13 @@
 #include <charconv>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include <tenure/adapters/postgresql_fence.hpp>
 
 #include "adapters/fence/src/fence_text.hpp"
 #include "connection.hpp"
+#include "lease_row.hpp"
 #include "statements.hpp"
 
 namespace tenure {
@@ -35,12 +37,14 @@ class PostgresqlFence::Impl {
       : connection_{connection}, sql_{connection_, options, schema} {}
 
   [[nodiscard]] std::optional<FenceError> makeTable();
+  [[nodiscard]] std::optional<FenceError> findLeaseTable();
   [[nodiscard]] FenceResult<void> write(const TermStamp& stamp, const std::function<Judged(pg_conn*)>& work);
   [[nodiscard]] FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease);
 
  private:
   [[nodiscard]] FenceResult<Seen> seenIn(const PGresult* row, const std::string& lease) const;
   [[nodiscard]] std::optional<FenceError> admit(const TermStamp& stamp, bool own);
+  [[nodiscard]] std::optional<FenceError> refusalByLease(const TermStamp& stamp, const PGresult* locked);
   [[nodiscard]] std::optional<FenceError> remember(const TermStamp& stamp);
   [[nodiscard]] std::optional<FenceError> faultOfWork(const Judged& judged) const;
   [[nodiscard]] std::optional<FenceError> finish(bool own);
@@ -64,6 +68,15 @@ std::optional<FenceError> PostgresqlFence::Impl::makeTable() {
   return error;
 }
 
+std::optional<FenceError> PostgresqlFence::Impl::findLeaseTable() {
+  if (!sql_.checksLease()) return std::nullopt;
+  const Result found = connection_.exec(sql_.lockLeaseRow({}));
+  if (isDone(found.get())) return std::nullopt;
+  return connection_.trouble("locking a row of the leases' " + sql_.leaseTableName() +
+                                 " (which the store makes at its first use, or `tenure init`)",
+                             found.get());
+}
+
 /// A row of the guard. Its token may be zero, which a DBA's script leaves before the first write. That there is no row
 /// is believed only if the answer has the columns that were asked for.
 FenceResult<Seen> PostgresqlFence::Impl::seenIn(const PGresult* row, const std::string& lease) const {
@@ -77,14 +90,31 @@ FenceResult<Seen> PostgresqlFence::Impl::seenIn(const PGresult* row, const std::
 }
 
 std::optional<FenceError> PostgresqlFence::Impl::admit(const TermStamp& stamp, bool own) {
-  const Result row = connection_.exec(sql_.begin(stamp, own));
-  if (!isDone(row.get())) return connection_.trouble("locking the fence's row", row.get());
-  const auto found = seenIn(row.get(), stamp.lease);
+  const std::vector<Result> answers = connection_.execAll(sql_.begin(stamp, own));
+  const PGresult* row = answers.back().get();
+  if (!isDone(row)) {
+    return connection_.trouble(
+        sql_.checksLease() ? "locking the lease's row and the fence's" : "locking the fence's row", row);
+  }
+  if (sql_.checksLease()) {
+    if (auto refusal = refusalByLease(stamp, answers.size() < 2 ? nullptr : answers.end()[-2].get())) return refusal;
+  }
+  const auto found = seenIn(row, stamp.lease);
   if (!found) return found.error();
   const Seen& seen = *found;
   if (auto refusal = fenceRefusal(stamp, seen)) return refusal;
   if (seen && !seen->holder.empty()) return std::nullopt;  // it is known; nobody can raise the token before it ends
   return remember(stamp);
+}
+
+/// That the row shows the term is believed only if the statement with the lock has returned it. Why it has not is read
+/// without a lock, for the error alone.
+std::optional<FenceError> PostgresqlFence::Impl::refusalByLease(const TermStamp& stamp, const PGresult* locked) {
+  const postgresql_fence::LeaseRowCheck check{connection_, stamp, sql_.leaseTableName()};
+  if (check.proves(locked)) return std::nullopt;
+  if (locked != nullptr && PQntuples(locked) > 0) return check.refusal(locked);
+  const Result row = connection_.exec(sql_.lookAtLease(stamp.lease));
+  return check.refusal(row.get());
 }
 
 std::optional<FenceError> PostgresqlFence::Impl::remember(const TermStamp& stamp) {
@@ -192,6 +222,7 @@ FenceResult<PostgresqlFence> PostgresqlFence::open(pg_conn* raw, PostgresqlFence
   }
   auto impl = std::make_unique<Impl>(raw, options, options.schema);
   if (auto error = impl->makeTable()) return *std::move(error);
+  if (auto error = impl->findLeaseTable()) return *std::move(error);
   return PostgresqlFence{std::move(impl)};
 }
 

@@ -5,6 +5,8 @@
 namespace tenure::postgresql_fence {
 namespace {
 
+constexpr const char* frozenSetting = "idle_in_transaction_session_timeout";
+
 std::string beginText(PostgresqlIsolation isolation) {
   switch (isolation) {
     case PostgresqlIsolation::sessionDefault:
@@ -28,10 +30,11 @@ std::string limit(const char* setting, std::chrono::milliseconds value) {
 
 Statements::Statements(const Connection& connection, const PostgresqlFenceOptions& options, const std::string& schema)
     : connection_{connection},
+      leases_{options.leaseTable},
       schemaName_{schema},
       table_{connection.identifier(schema) + '.' + guardTableName},
-      settings_{limit("lock_timeout", options.lockTimeout) +
-                limit("idle_in_transaction_session_timeout", options.frozenLimit)},
+      leaseTable_{leases_ ? connection.identifier(leases_->schema) + '.' + connection.identifier(leases_->table) : ""},
+      settings_{limit("lock_timeout", options.lockTimeout) + limit(frozenSetting, options.frozenLimit)},
       begin_{beginText(options.isolation)} {}
 
 std::string Statements::makeTable() const {
@@ -45,11 +48,28 @@ std::string Statements::look(const std::string& lease) const {
   return "SELECT token, holder FROM " + table_ + " WHERE lease = " + literal(lease);
 }
 
+std::string Statements::whereLease(const std::string& lease) const {
+  return " FROM " + leaseTable_ + " WHERE name = " + literal(lease) + " AND sort = " + literal(leases_->sortKey);
+}
+
+std::string Statements::lookAtLease(const std::string& lease) const {
+  return "SELECT token, holder, released, counter" + whereLease(lease);
+}
+
+std::string Statements::lockLeaseRow(const TermStamp& stamp) const {
+  // KEY SHARE is the weakest lock that a change of `token` waits for, because `token` is part of a unique index.
+  return "SELECT token, holder, released, counter, set_config('" + std::string{frozenSetting} +
+         "', least(coalesce(nullif(extract(epoch FROM current_setting('" + frozenSetting +
+         "')::interval) * 1000, 0), lease_ms), greatest(lease_ms / 2, 1))::bigint::text, true)" +
+         whereLease(stamp.lease) + " AND token = " + toString(stamp.token) + " AND NOT released FOR KEY SHARE";
+}
+
 std::string Statements::begin(const TermStamp& stamp, bool own) const {
   // The settings are for tables with our triggers (fence_sql), so that these accept what the work writes.
   return (own ? begin_ + settings_ + "; " : std::string{}) +
          "SAVEPOINT tenure_fence; SET LOCAL tenure.lease = " + literal(stamp.lease) + "; SET LOCAL tenure.token = '" +
-         toString(stamp.token) + "'; SET LOCAL tenure.holder = " + literal(stamp.holder) + "; " + look(stamp.lease) +
+         toString(stamp.token) + "'; SET LOCAL tenure.holder = " + literal(stamp.holder) + "; " +
+         (checksLease() ? lockLeaseRow(stamp) + "; " : std::string{}) + look(stamp.lease) +
          // Writes of one term share the row lock; a later term waits for them. If two transactions locked the row and
          // then raised the token, one would be the victim of a deadlock. So only those that will not raise it take the
          // lock.

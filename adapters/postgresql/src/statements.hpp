@@ -1,6 +1,7 @@
 // The SQL of a fenced write, as text. Nothing is prepared, so poolers and resets do no harm.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <tenure/adapters/postgresql_fence.hpp>
@@ -18,6 +19,14 @@ class Statements {
   /// Creates the table where it is missing, in a transaction of its own.
   [[nodiscard]] std::string makeTable() const;
   [[nodiscard]] std::string look(const std::string& lease) const;
+  /// Whether writes check the lease's row. begin() then has lockLeaseRow() in it, before the fence's row.
+  [[nodiscard]] bool checksLease() const noexcept { return leases_.has_value(); }
+  /// Returns the lease's row and locks it, if it shows this term and is not released.
+  [[nodiscard]] std::string lockLeaseRow(const TermStamp& stamp) const;
+  /// The lease's row as it is, without a lock.
+  [[nodiscard]] std::string lookAtLease(const std::string& lease) const;
+  /// For people: `table "public"."tenure_lease"`.
+  [[nodiscard]] std::string leaseTableName() const { return "table " + leaseTable_; }
   /// Begins (own: a transaction; else a savepoint in the caller's transaction), and reads and locks the fence's row.
   [[nodiscard]] std::string begin(const TermStamp& stamp, bool own) const;
   /// Returns a row if the stamp is now the highest. Without a row, another writer was quicker.
@@ -29,8 +38,11 @@ class Statements {
  private:
   [[nodiscard]] std::string literal(const std::string& text) const { return connection_.literal(text); }
 
+  [[nodiscard]] std::string whereLease(const std::string& lease) const;
+
   const Connection& connection_;
-  std::string schemaName_, table_, settings_, begin_;
+  std::optional<PostgresqlLeaseTable> leases_;
+  std::string schemaName_, table_, leaseTable_, settings_, begin_;
 };
 
 }  // namespace tenure::postgresql_fence

@@ -9,6 +9,7 @@
 
 #include "adapters/contract/fence_contract.hpp"
 #include "adapters/postgresql_database.hpp"
+#include "adapters/postgresql_lease_table.hpp"
 
 namespace tenure::contract {
 namespace {
@@ -19,8 +20,13 @@ static_assert(FencedWriter<PostgresqlFence, Work> && ReadableFence<PostgresqlFen
 
 class PostgresqlHandle final : public FenceHandle {
  public:
-  PostgresqlHandle(const std::string& schema, PostgresqlIsolation isolation) : connection_{schema} {
-    fence_.emplace(PostgresqlFence::open(connection_.raw(), {.isolation = isolation, .lockTimeout = 200ms}).value());
+  PostgresqlHandle(const std::string& schema, PostgresqlIsolation isolation,
+                   std::optional<PostgresqlLeaseTable> leaseTable = {})
+      : connection_{schema} {
+    fence_.emplace(
+        PostgresqlFence::open(connection_.raw(),
+                              {.isolation = isolation, .lockTimeout = 200ms, .leaseTable = std::move(leaseTable)})
+            .value());
   }
 
   FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
@@ -53,6 +59,40 @@ class PostgresqlHandle final : public FenceHandle {
   std::optional<PostgresqlFence> fence_;
 };
 
+/// Takes the lease over before it writes under a new term, as an elected candidate has: so the lease's row is checked
+/// in every race and freeze of the suites.
+class PostgresqlLeaseHandle final : public FenceHandle {
+ public:
+  PostgresqlLeaseHandle(const std::string& schema, PostgresqlIsolation isolation)
+      : leases_{schema}, writer_{schema, isolation, PostgresqlLeaseTable{.schema = schema}} {}
+
+  FenceResult<void> write(const TermStamp& stamp, const std::string& entry,
+                          const std::function<void()>& inside) override {
+    if (auto trouble = takeOver(stamp)) return *std::move(trouble);
+    return writer_.write(stamp, entry, inside);
+  }
+  FenceResult<void> writeUnder(const FencedTerm& term, const std::string& entry) override {
+    if (auto trouble = takeOver(term.stamp())) return *std::move(trouble);
+    return writer_.writeUnder(term, entry);
+  }
+  bool writeBare(const TermStamp& stamp, const std::string& entry) override { return writer_.writeBare(stamp, entry); }
+  FenceResult<std::optional<TermStamp>> highestSeen(const std::string& lease) override {
+    return writer_.highestSeen(lease);
+  }
+
+ private:
+  /// A term that is not above the row's finds the row as it is, and is judged by the fence.
+  [[nodiscard]] std::optional<FenceError> takeOver(const TermStamp& stamp) const {
+    if (refusalOf(stamp)) return std::nullopt;
+    const std::string state = leases_.tryTakeOver(stamp);
+    if (state.empty()) return std::nullopt;
+    return fenceTrouble({ErrorClass::transient, "the takeover failed with SQLSTATE " + state});
+  }
+
+  const test::PostgresqlLeases leases_;
+  PostgresqlHandle writer_;
+};
+
 class PostgresqlResource final : public FencedResource {
  public:
   PostgresqlResource() {
@@ -60,6 +100,7 @@ class PostgresqlResource final : public FencedResource {
     reader_.exec(
         "CREATE TABLE ledger(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, token bigint NOT NULL,"
         " holder text NOT NULL, entry text NOT NULL)");
+    reader_.exec(test::PostgresqlLeases::tableSql());
   }
 
   std::string address() const override { return schema_.name(); }
@@ -76,6 +117,7 @@ class PostgresqlResource final : public FencedResource {
       reader_.exec("ALTER TABLE tenure_fence_guard DROP CONSTRAINT IF EXISTS tenure_fence_guard_token_check");
     }
     reader_.exec(postgresqlSetFenceSql(schema_.name(), memory));
+    reader_.exec("UPDATE tenure_lease SET token = " + toString(memory.token) + ", counter = " + toString(memory.token));
     return true;
   }
 
@@ -84,11 +126,11 @@ class PostgresqlResource final : public FencedResource {
   const test::PostgresqlConnection reader_{schema_.name()};
 };
 
+template <class Handle = PostgresqlHandle>
 FenceUnderTest postgresql(std::string name, PostgresqlIsolation isolation) {
   return {.name = std::move(name),
           .make = [] { return std::make_unique<PostgresqlResource>(); },
-          .open = [isolation](
-                      const std::string& address) { return std::make_unique<PostgresqlHandle>(address, isolation); },
+          .open = [isolation](const std::string& address) { return std::make_unique<Handle>(address, isolation); },
           .pausesInside = true};
 }
 
@@ -96,10 +138,15 @@ const FenceUnderTest& readCommitted =
     registerFence(postgresql("PostgresqlReadCommitted", PostgresqlIsolation::readCommitted));
 const FenceUnderTest& serializable =
     registerFence(postgresql("PostgresqlSerializable", PostgresqlIsolation::serializable));
+const FenceUnderTest& withLease = registerFence(
+    postgresql<PostgresqlLeaseHandle>("PostgresqlLeaseReadCommitted", PostgresqlIsolation::readCommitted));
+const FenceUnderTest& withLeaseSerializable =
+    registerFence(postgresql<PostgresqlLeaseHandle>("PostgresqlLeaseSerializable", PostgresqlIsolation::serializable));
 
-INSTANTIATE_TEST_SUITE_P(Postgresql, FenceContract, testing::Values(readCommitted, serializable), fenceName);
-INSTANTIATE_TEST_SUITE_P(Postgresql, FenceRaceContract, testing::Values(readCommitted, serializable), fenceName);
-INSTANTIATE_TEST_SUITE_P(Postgresql, FenceFreezeContract, testing::Values(readCommitted, serializable), fenceName);
+const auto all = testing::Values(readCommitted, serializable, withLease, withLeaseSerializable);
+INSTANTIATE_TEST_SUITE_P(Postgresql, FenceContract, all, fenceName);
+INSTANTIATE_TEST_SUITE_P(Postgresql, FenceRaceContract, all, fenceName);
+INSTANTIATE_TEST_SUITE_P(Postgresql, FenceFreezeContract, all, fenceName);
 
 }  // namespace
 }  // namespace tenure::contract

@@ -45,8 +45,9 @@ struct ForeignTerm {
   friend bool operator==(const ForeignTerm&, const ForeignTerm&) = default;
 };
 
-/// The writer's own clock says that its term's lease is not valid any more. The resource was not asked, and nothing was
-/// sent.
+/// The term's lease is not valid any more, though no later term is known. Either the writer's own clock says so; then
+/// the resource was not asked, and nothing was sent. Or the resource has the lease's row, which shows that the term has
+/// ended (PostgresqlFenceOptions::leaseTable); then nothing was written.
 struct TermOver {
   FencingToken mine;
 

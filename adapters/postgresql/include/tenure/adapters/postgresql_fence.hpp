@@ -22,6 +22,13 @@ namespace tenure {
 /// change and is then refused.
 enum class PostgresqlIsolation { sessionDefault, readCommitted, repeatableRead, serializable };
 
+/// The table of a PostgreSQL store that is in the same database as the data: the values of its PostgresqlStoreOptions.
+struct PostgresqlLeaseTable {
+  std::string schema{"public"};
+  std::string table{"tenure_lease"};
+  std::string sortKey{};  ///< LeaseKey::sortKey of the lease that writes; its name is TermStamp::lease
+};
+
 struct PostgresqlFenceOptions {
   PostgresqlIsolation isolation{PostgresqlIsolation::sessionDefault};
   /// How long each statement of a write waits for locks of others (`lock_timeout`). 0: the session's setting.
@@ -33,6 +40,9 @@ struct PostgresqlFenceOptions {
   std::chrono::milliseconds frozenLimit{10'000};
   /// The schema of the fence's table. Empty: the first schema of the search path at open().
   std::string schema{};
+  /// Where the row of the lease is, if its store is in this database: each write then checks and locks this row too.
+  /// Empty: the fence knows of later terms only what they have written.
+  std::optional<PostgresqlLeaseTable> leaseTable{};
 };
 
 /// The result of a statement; owns the PGresult. If a work returns it, its error is classified by SQLSTATE.
@@ -59,6 +69,25 @@ class PostgresqlResult {
 /// until those under way have ended. Tables guarded by `tenure fence install-sql` accept what is written inside
 /// write(), because it sets `tenure.lease`, `tenure.token` and `tenure.holder` for the transaction.
 ///
+/// **With the lease in the same database** (PostgresqlFenceOptions::leaseTable) a write also needs the lease's row to
+/// show its term: this token and holder, not released. The row stays locked (FOR KEY SHARE) until the write's
+/// transaction ends; renewals and a release pass that lock, and a takeover or removal does not. So a term that has lost
+/// its lease is refused even before its successor has written, and a successor's term begins only after the last write
+/// of the one before it has committed or failed. What it does not prove: that the lease has not expired. The row has
+/// no clock in it; it proves that nobody else has been given the lease.
+///
+///   the row shows                                   | the write is refused with
+///   ------------------------------------------------|---------------------------------------------------------------
+///   a later token, or none and a later counter      | StaleToken, with that token as `highestSeen`
+///   this token, with another holder                 | ForeignTerm
+///   this token, released or removed; a lower token  | TermOver (a lower one: this database lost the term, or is
+///   another) no such lease, or no table                      | WriteTrouble, misconfigured
+///
+/// A writer that stands still inside a write delays takeovers of its lease, so its session is ended after half of the
+/// lease's duration, if `frozenLimit` (or the session's setting) is longer. This holds in transactions of the caller
+/// too, until they end. A stamp is not asked for its lease's time. So write(stamp) in a loop can keep takeovers out for
+/// as long as such writes overlap; write(term) cannot, because it stops at the term's end.
+///
 /// The guarantee holds for one primary. A standby that was promoted without having received the last commits lacks
 /// their tokens too: docs/fencing/postgresql.md says which settings exclude that.
 ///
@@ -67,14 +96,17 @@ class PostgresqlResult {
 class PostgresqlFence {
  public:
   /// Creates the table `tenure_fence_guard` if it is missing, which needs CREATE on the schema. The writer needs
-  /// SELECT, INSERT and UPDATE on the table. Only outside of a transaction; `client_encoding` must be UTF8.
+  /// SELECT, INSERT and UPDATE on the table. With a `leaseTable`, that table must be there, and the writer needs SELECT
+  /// on it and UPDATE on one of its columns, which the row lock asks for: `renewed_at` is there for people only. Only
+  /// outside of a transaction; `client_encoding` must be UTF8.
   [[nodiscard]] static FenceResult<PostgresqlFence> open(pg_conn* connection, PostgresqlFenceOptions options = {});
 
   ~PostgresqlFence();
   PostgresqlFence(PostgresqlFence&&) noexcept;
   PostgresqlFence& operator=(PostgresqlFence&&) noexcept;
 
-  /// BEGIN; lock the fence's row, check the stamp and remember its token; work(connection); COMMIT. Either all of it
+  /// BEGIN; lock the lease's row if there is a `leaseTable`; lock the fence's row, check the stamp and remember its
+  /// token; work(connection); COMMIT. Either all of it
   /// happens or nothing: a refusal comes before `work` is called, and a failed or throwing `work` is rolled back
   /// together with the remembered token. An exception passes through.
   ///
