@@ -16,19 +16,26 @@ import pwd
 import shutil
 import signal
 import subprocess
+import tarfile
 import tempfile
 import time
 import urllib.parse
+import zipfile
+
+import fetching
 
 ENDPOINT = "TENURE_TEST_POSTGRESQL"
 START_PATIENCE_S = 60
 OLDEST = 14
+# For tests beside the newest release: binaries of the PostgreSQL project's sources that the registry of Maven has.
+POM = fetching.ROOT / "tests" / "postgresql" / "pom.xml"
+SUMS = POM.with_suffix(".sha256")
+NEWEST = fetching.CACHE / "postgresql"
 # Tests kill processes, not machines, so these are off. They are turned on for measurements.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
-class Trouble(Exception):
-    """What went wrong and what to do, for people."""
+Trouble = fetching.Trouble
 
 
 def environment(endpoint, base=None):
@@ -56,13 +63,31 @@ def prepare():
                   f"install postgresql-15. Or set {ENDPOINT} to the URL of a database that tests may fill with schemas")
 
 
+def fetch_newest():
+    """The folder with the server's programs of the newest release that tests know. It has no psql."""
+
+    def build(fresh):
+        fetching.run_maven(["-f", str(POM), "dependency:copy-dependencies", "-DincludeScope=runtime",
+                            f"-DoutputDirectory={fresh}"], "Fetching PostgreSQL's newest release",
+                           f"set {ENDPOINT} to the URL of such a server that runs already")
+        fetching.check_sums(fresh, SUMS)
+        (jar,) = fresh.iterdir()
+        with zipfile.ZipFile(jar) as packed, packed.open("postgres-linux-x86_64.txz") as inner, \
+                tarfile.open(fileobj=inner, mode="r|xz") as tar:
+            tar.extractall(fresh, filter="data")
+        jar.unlink()
+
+    fetching.cached(NEWEST, [POM, SUMS], build)
+    return str(NEWEST / "bin")
+
+
 def answers(endpoint):
     """Whether a server runs: its socket is removed when it ends."""
     host = urllib.parse.unquote(urllib.parse.urlsplit(endpoint).netloc.rpartition("@")[2])
     return bool(glob.glob(f"{host}/.s.PGSQL.*[0-9]"))
 
 
-def _user():
+def user():
     """(uid, gid) to run as if this is root, else None."""
     if os.geteuid() != 0:
         return None
@@ -75,11 +100,20 @@ def _user():
     raise Trouble("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody to run it as")
 
 
-def _die_with_parent():
+def die_with_parent():
     """Runs in a new child: the kernel sends the child SIGQUIT (PostgreSQL's immediate shutdown) when its parent's thread
     ends."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGQUIT)
+
+
+def is_ready(data):
+    """Whether the server with this data directory takes connections: it says so in the last line of a file there."""
+    try:
+        lines = pathlib.Path(data, "postmaster.pid").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return False
+    return len(lines) > 7 and lines[7].strip() in ("ready", "standby")
 
 
 class Server:
@@ -91,10 +125,10 @@ class Server:
         self._root = pathlib.Path(self._directory.name)
         self._as = {}
         self.process = None
-        user = _user()
-        if user:
-            os.chown(self._root, *user)
-            self._as = {"user": user[0], "group": user[1], "extra_groups": []}
+        other = user()
+        if other:
+            os.chown(self._root, *other)
+            self._as = {"user": other[0], "group": other[1], "extra_groups": []}
         try:
             self._make()
             self._start(FAST if settings is None else settings)
@@ -130,13 +164,12 @@ class Server:
             self.process = subprocess.Popen(
                 [f"{self._binaries}/postgres", "-D", str(self._root / "data"), *options], cwd=self._root,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment("", {"PATH": os.defpath}),
-                preexec_fn=_die_with_parent, start_new_session=True, **self._as)
+                preexec_fn=die_with_parent, start_new_session=True, **self._as)
         deadline = time.monotonic() + START_PATIENCE_S
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 raise Trouble(f"PostgreSQL did not start:\n{self.output().strip()}")
-            ready = subprocess.run([f"{self._binaries}/pg_isready", "-q", "-h", str(self._root)], check=False)
-            if ready.returncode == 0:
+            if is_ready(self._root / "data"):
                 return
             time.sleep(0.02)
         raise Trouble(f"PostgreSQL has not answered for {START_PATIENCE_S} s:\n{self.output().strip()}")
