@@ -17,7 +17,7 @@ RESTART_S = (0.0, 2.0)
 
 class Fault:
     """One kind. `stores`: where it exists; `on_process`: it needs a victim."""
-    stores = ("sqlite", "dynamodb")
+    stores = ("sqlite", "dynamodb", "postgresql")
     on_process = True
     weight = 2
     leases = (0.0, 0.0)  # how long, in leases
@@ -118,7 +118,7 @@ class DeleteRecord(Fault):
     def begin(self, fleet, victim, seconds):
         # A newcomer that never saw the holder may be elected before the holder notices (docs/how-it-works.md, records
         # that vanish): that is a documented limit, and not tested here.
-        if not fleet.all_know_the_leader():
+        if fleet.ongoing or not fleet.all_know_the_leader():
             raise Unavailable("a candidate has not seen the leader yet")
         # Candidates wait for a vanished record's lease from the time when it vanished. If nobody leads, this would be
         # added to the wait for the silent leader, but the bound for times without a leader covers only one wait.
@@ -138,8 +138,8 @@ class Lock(Fault):
     leases = (0.1, 1.5)
 
     def begin(self, fleet, victim, seconds):
-        if not fleet.store.lock():
-            raise Unavailable("the database is locked")
+        if fleet.ongoing or not fleet.store.lock():
+            raise Unavailable("the database is locked, or cannot be asked")
         fleet.note("database locked", seconds=seconds)
         fleet.block("the database was locked", True)
 
@@ -147,6 +147,131 @@ class Lock(Fault):
             fleet.store.unlock()
             fleet.block("the database was locked", False)
         fleet.after(seconds, unlock, always=True)
+
+
+class LockedRow(Lock):
+    """somebody else has locked the lease's row for up to 1.5 leases: no renewal, no election"""
+    stores = ("postgresql",)
+
+
+class ServerFault(Fault):
+    """Something between the candidates and PostgreSQL, or there, for a while."""
+    stores = ("postgresql",)
+    on_process = False
+    leases = (0.3, 2.0)
+    name = ""
+    blocks = True  # nobody can be elected meanwhile
+
+    def start(self, store):
+        raise NotImplementedError
+
+    def end(self, store):
+        """Undoes it."""
+
+    def begin(self, fleet, victim, seconds):
+        if fleet.ongoing:
+            raise Unavailable("another one goes on")
+        fleet.note(self.name, seconds=seconds)
+        fleet.ongoing.add(self.name)
+        if self.blocks:
+            fleet.block(self.name, True)
+        self.start(fleet.store)
+
+        def over():
+            self.end(fleet.store)
+            fleet.ongoing.discard(self.name)
+            fleet.block(self.name, False)
+        fleet.after(seconds, over, always=True)
+
+
+class LoseAnswers(ServerFault):
+    """a third of what the server sends is lost together with the connection, though it was committed"""
+    name, weight = "answers lost", 4
+    leases = (1.0, 3.0)
+
+    def start(self, store):
+        store.switch.lose_replies(0.3)
+
+    def end(self, store):
+        store.switch.lose_replies(0.0)
+
+
+class LateAnswers(ServerFault):
+    """answers come up to 0.2 s late"""
+    name, blocks = "late answers", False
+    leases = (1.0, 3.0)
+
+    def start(self, store):
+        store.switch.delay_replies(0.2)
+
+    def end(self, store):
+        store.switch.delay_replies(0.0)
+
+
+class Silence(ServerFault):
+    """connections stay open and nothing gets through for up to 2 leases"""
+    name = "silence"
+
+    def start(self, store):
+        store.switch.silence()
+
+    def end(self, store):
+        store.switch.speak()
+
+
+class Refusal(ServerFault):
+    """all connections are reset, and new ones are refused for up to 2 leases"""
+    name = "refused connections"
+
+    def start(self, store):
+        store.switch.refuse()
+        store.switch.cut()
+
+    def end(self, store):
+        store.switch.refuse(False)
+
+
+class FrozenServer(ServerFault):
+    """SIGSTOP for every process of the server, for up to 2 leases"""
+    name = "server frozen"
+
+    def start(self, store):
+        store.server.freeze()
+
+    def end(self, store):
+        store.server.thaw()
+
+
+class ReadOnly(ServerFault):
+    """the server takes no writes for up to 2 leases (default_transaction_read_only)"""
+    name = "read-only"
+
+    def start(self, store):
+        store.server.set("default_transaction_read_only", "on")
+
+    def end(self, store):
+        store.server.set("default_transaction_read_only", "off")
+
+
+class ServerCrash(ServerFault):
+    """PostgreSQL ends at once and is started again up to a lease later"""
+    name, weight = "server crash", 1
+    leases = (0.0, 1.0)
+
+    def start(self, store):
+        store.server.crash()
+
+    def end(self, store):
+        store.server.start()
+
+
+class EndedSessions(ServerFault):
+    """pg_terminate_backend for all sessions of the candidates"""
+    name, blocks = "sessions ended", False
+    leases = (0.0, 0.0)
+
+    def start(self, store):
+        store.end_sessions()
 
 
 class ProxyFault(Fault):
@@ -220,7 +345,9 @@ class Outage(ProxyFault):
 
 KINDS = {"kill": Kill, "freeze": Freeze, "freezer": FreezeGroup, "cpu": Quota, "stop": Stop, "signals": Storm,
          "record": DeleteRecord, "lock": Lock, "replies": LoseReplies, "requests": LoseRequests, "delay": Delay,
-         "errors": Errors, "twice": Twice, "cut": Cut, "outage": Outage}
+         "errors": Errors, "twice": Twice, "cut": Cut, "outage": Outage, "row": LockedRow, "answers": LoseAnswers,
+         "late": LateAnswers, "silence": Silence, "refused": Refusal, "frozen": FrozenServer, "readonly": ReadOnly,
+         "crash": ServerCrash, "sessions": EndedSessions}
 
 
 def kinds_for(store):

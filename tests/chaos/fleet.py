@@ -46,6 +46,7 @@ class Fleet:
         self.directory = pathlib.Path(directory or self._own.name)
         self.candidates, self.blocked, self.faults = [], [], []
         self._open_blocks = {}
+        self.ongoing = set()  # faults of the store
         self._job, self._lease_more = job, lease_more
         self._due = []  # (when, what, whether it is also done at the end of the run)
         self._starts_from, self._rules = 0, {}

@@ -4,13 +4,16 @@ import contextlib
 import os
 import pathlib
 import sqlite3
+import subprocess
 import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE.parents[1] / "scripts"), str(HERE.parent / "faults")]
+sys.path += [str(HERE.parents[1] / "scripts"), str(HERE.parent / "faults"), str(HERE.parent / "postgresql")]
 import dynamodb_server
 from client import FaultProxy
+from cluster import Cluster
+from switch import Switch
 
 GROUP = "chaos"
 # For locks: while a test waits longer than this, it does not see what the fleet does.
@@ -120,3 +123,60 @@ class DynamoDbStore:
         self.proxy.close()
         with contextlib.suppress(RuntimeError, OSError):
             self.delete_table()
+
+
+class PostgresqlStore:
+    """A server of the test's own, behind a switch. The lease's table is made by the candidates."""
+    kind = "postgresql"
+    LOCK = "tenure_chaos_lock"
+
+    def __init__(self, seed=1, cluster=None, port=None):
+        self.cluster = cluster or Cluster()
+        self._undo = contextlib.ExitStack()
+        if not cluster:
+            self._undo.enter_context(self.cluster)
+        self.server = self.cluster.primary() if port is None else None
+        self.switch = self._undo.enter_context(Switch(port or self.server.port, seed))
+        self._locker = None
+
+    def yaml(self, port=None):
+        return (f"{{ type: postgresql, host: 127.0.0.1, port: {port or self.switch.port}, user: tenure, "
+                "database: postgres, sslmode: disable }")
+
+    def delete_record(self):
+        """As an operator would who leaves the counter; False if somebody has locked the row at this moment."""
+        code, answer = self.server.try_sql(
+            "SET lock_timeout = 50; UPDATE public.tenure_lease SET token = NULL, version = NULL, holder = NULL")
+        if code and "lock" not in answer:
+            raise RuntimeError(answer)
+        return code == 0
+
+    def lock(self):
+        """From now on somebody else has locked the row."""
+        if self._locker:
+            return False
+        self._locker = subprocess.Popen(
+            ["psql", "-XAtq", "-d", self.server.conninfo(application_name=self.LOCK)], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=dynamodb_server.die_with_parent)
+        self._locker.stdin.write("BEGIN;\nSELECT 'locked' FROM public.tenure_lease FOR UPDATE;\n")
+        self._locker.stdin.flush()
+        if self._locker.stdout.readline().strip() == "locked":
+            return True
+        self.unlock()
+        return False
+
+    def unlock(self):
+        if self._locker:
+            self._locker.communicate("ROLLBACK;\n")
+            self._locker = None
+
+    def end_sessions(self):
+        self.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND "
+                        f"backend_type = 'client backend' AND application_name <> '{self.LOCK}'")
+
+    def is_locked_by(self, pid):
+        return False  # a stopped process holds no row: each transaction is sent as a whole
+
+    def close(self):
+        self.unlock()
+        self._undo.close()

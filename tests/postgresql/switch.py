@@ -2,9 +2,11 @@
 the link between two servers. Bytes are passed on as they are."""
 
 import contextlib
+import random
 import socket
 import struct
 import threading
+import time
 
 CHUNK = 65536
 RESET = struct.pack("ii", 1, 0)
@@ -13,8 +15,10 @@ RESET = struct.pack("ii", 1, 0)
 class Switch:
     """A context manager. Its threads end with it."""
 
-    def __init__(self, target_port):
+    def __init__(self, target_port, seed=1):
         self._target = target_port
+        self._dice = random.Random(seed)
+        self._loses = self._delay_s = 0.0
         self._lock = threading.Lock()
         self._links = set()
         self._flow = threading.Event()
@@ -53,6 +57,14 @@ class Switch:
     def speak(self):
         """Undoes silence(). What was sent meanwhile arrives."""
         self._flow.set()
+
+    def lose_replies(self, probability):
+        """From now on what a server sends is lost with this probability, and its connection is cut. 0: no more."""
+        self._loses = probability
+
+    def delay_replies(self, seconds):
+        """Up to this long, each."""
+        self._delay_s = seconds
 
     def connections(self):
         with self._lock:
@@ -96,19 +108,23 @@ class Switch:
         link = (inside, outside)
         with self._lock:
             self._links.add(link)
-        back = threading.Thread(target=self._pass_on, args=(outside, inside), daemon=True)
+        back = threading.Thread(target=self._pass_on, args=(outside, inside, True), daemon=True)
         back.start()
-        self._pass_on(inside, outside)
+        self._pass_on(inside, outside, False)
         back.join()
         with self._lock:
             self._links.discard(link)
         inside.close()
         outside.close()
 
-    def _pass_on(self, source, target):
+    def _pass_on(self, source, target, replies):
         with contextlib.suppress(OSError):
             while data := source.recv(CHUNK):
                 self._flow.wait()
+                if replies and self._dice.random() < self._loses:
+                    break
+                if replies and self._delay_s:
+                    time.sleep(self._dice.uniform(0, self._delay_s))
                 target.sendall(data)
         # Neither direction goes on without the other.
         for end in (source, target):
