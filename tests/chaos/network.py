@@ -17,7 +17,7 @@ import threading
 import time
 import urllib.parse
 
-DOOR_PORT = 8000
+DOOR_ADDRESS, DOOR_PORT = "10.77.0.2", 8000
 CLONE_NEWNET = 0x40000000
 
 
@@ -60,7 +60,7 @@ class Door(threading.Thread):
     def _listen(self, namespace):
         try:
             enter(namespace)
-            self._listener = socket.create_server(("10.77.0.2", DOOR_PORT))
+            self._listener = socket.create_server((DOOR_ADDRESS, DOOR_PORT))
         except (OSError, Unavailable) as fault:
             self._fault = Unavailable(str(fault))
 
@@ -125,7 +125,8 @@ class Network:
             ip("-n", router, "rule", "add", "from", f"10.77.{n}.2", "lookup", 100 + n)
         opened = Door(door, endpoint)
         self._undo.callback(opened.close)
-        self.endpoint = f"http://10.77.0.2:{DOOR_PORT}"
+        self.door_address, self.door_port = DOOR_ADDRESS, DOOR_PORT
+        self.endpoint = f"http://{DOOR_ADDRESS}:{DOOR_PORT}"
 
     def _add(self, what):
         name = f"{self._name}-{what}"

@@ -265,6 +265,11 @@ class Cluster:
         self._undo = contextlib.ExitStack()
         self._undo.callback(self.directory.close)
 
+    def keep(self, what):
+        """Closes it with the cluster."""
+        self._undo.callback(what.close)
+        return what
+
     def node(self, name, **more):
         node = Node(self.directory, name, binaries=self._binaries, **more)
         self._undo.callback(node.crash)
