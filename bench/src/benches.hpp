@@ -16,7 +16,7 @@ struct Options {
   std::uint64_t seed{1};
   int leases{1000};             ///< for the bench `leases`
   std::string json{};           ///< a file for the results; empty: none
-  std::string store{"sqlite"};  ///< for the benches `locks` and `leases`: sqlite or dynamodb
+  std::string store{"sqlite"};  ///< sqlite, dynamodb or postgresql, where a bench knows it
 };
 
 /// Random delays; the same seed gives the same delays again.
@@ -37,6 +37,8 @@ bool benchHandover(const Options& options);
 bool benchPause(const Options& options);
 /// A renewal through the store, compared with the same compare-and-swap written by hand with SQLite's C API.
 bool benchRenew(const Options& options);
+/// The same on the PostgreSQL of TENURE_TEST_POSTGRESQL, beside its pipeline by hand, a bare UPDATE and advisory locks.
+bool benchRenewPostgresql(const Options& options);
 /// Acquiring and releasing a lock, compared with the same written by hand: two transactions on SQLite, or two requests
 /// on the DynamoDB Local of TENURE_TEST_DYNAMODB_ENDPOINT. Then 100 candidates for one lock.
 bool benchLocks(const Options& options);

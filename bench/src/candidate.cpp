@@ -1,5 +1,6 @@
 #include "candidate.hpp"
 
+#include <filesystem>
 #include <signal.h>
 #include <stop_token>
 #include <sys/prctl.h>
@@ -11,8 +12,8 @@
 
 #include <tenure/adapters/sqlite_fence.hpp>
 #include <tenure/election/leader_elector.hpp>
-#include <tenure/lockcore/stores/sqlite_store.hpp>
 
+#include "bench_store.hpp"
 #include "board.hpp"
 #include "ledger.hpp"
 #include "lockcore/driver/term_cell.hpp"
@@ -124,7 +125,9 @@ int runCandidate(const CandidateSettings& settings) {
   slot.pid.store(getpid());
   slot.elected.store(slot.revoked.load());  // the slot's last process may have been killed while it led
 
-  auto store = std::make_shared<TimedStore>(makeSqliteStore({settings.database, settings.deathNotice}), slot);
+  auto store = std::make_shared<TimedStore>(
+      storeAt(settings.database, settings.deathNotice, std::filesystem::path{settings.board}.parent_path().string()),
+      slot);
   LeaseOptions lease;
   lease.duration = settings.lease;
   lease.heartbeat = settings.heartbeat;

@@ -8,8 +8,8 @@
 #include <fmt/core.h>
 
 #include <tenure/election/leader_elector.hpp>
-#include <tenure/lockcore/stores/sqlite_store.hpp>
 
+#include "bench_store.hpp"
 #include "benches.hpp"
 #include "cpu_time.hpp"
 #include "fleet.hpp"
@@ -72,11 +72,16 @@ bool benchLeases(const Options& options) {
   fmt::print("leases: {} leases in one process on {}, lease {} ms, heartbeat {} ms, {} s\n", options.leases,
              options.store, options.lease.count(), options.heartbeat.count(), options.rounds);
   const Scratch scratch;
+  const std::string where = whereFor(options.store, scratch.path("leases.db"));
 #ifdef TENURE_WITH_DYNAMODB
   const StubServer server{std::chrono::milliseconds{0}};
-  const auto store = options.store == "dynamodb" ? server.store() : makeSqliteStore({scratch.path("leases.db"), true});
+  const bool stubbed = options.store == "dynamodb";
+  const auto store = stubbed ? server.store() : storeAt(where, true, scratch.path(""));
 #else
-  const auto store = makeSqliteStore({scratch.path("leases.db"), true});
+  const auto store = storeAt(where, true, scratch.path(""));
+#endif
+#ifdef TENURE_BENCH_POSTGRESQL
+  const auto commits = [&] { return isPostgresql(where) ? PostgresqlByHand{where}.commits() : 0; };
 #endif
   Counters counters;
   std::vector<Beats> beats(static_cast<std::size_t>(options.leases));
@@ -89,6 +94,9 @@ bool benchLeases(const Options& options) {
   std::int64_t renewalsBefore = 0;
   for (const Beats& lease : beats) renewalsBefore += lease.count.load();
   const double cpuBefore = cpuSeconds();
+#ifdef TENURE_BENCH_POSTGRESQL
+  const long commitsBefore = commits();
+#endif
   Sample lag;
   Sample worst;
   for (int second = 0; second < options.rounds; ++second) {
@@ -119,6 +127,12 @@ bool benchLeases(const Options& options) {
   fmt::print("  {} renewals, {:.0f} us of CPU each; {:.1f} KiB of memory for an elector and its lease\n", renewals,
              cpu * 1e6 / static_cast<double>(renewals), memory / options.leases);
   bool holds = verdict("leases with a missed heartbeat", missed, 0, "");
+#ifdef TENURE_BENCH_POSTGRESQL
+  if (isPostgresql(where)) {
+    const double each = static_cast<double>(commits() - commitsBefore) / options.rounds;
+    holds &= verdict("commits a second", each, 400, "");
+  }
+#endif
   holds &= verdict("leases lost", counters.revoked.load(), 0, "");
   holds &= verdict("doubts", counters.doubts.load(), 0, "");
   for (const auto& elector : electors) elector->requestStop();

@@ -18,7 +18,7 @@ using tenure::bench::Options;
 
 constexpr const char* usage =
     R"(usage: tenure-bench BENCH [--rounds N] [--lease MS] [--heartbeat MS] [--processes N] [--seed N]
-                          [--leases N] [--store sqlite|dynamodb] [--json FILE]
+                          [--leases N] [--store sqlite|dynamodb|postgresql] [--json FILE]
 
   failover   SIGKILL the leader; how long until a successor is elected, death notice off and on
   handover   stop the leader politely; how long until a successor is elected
@@ -77,7 +77,7 @@ bool apply(Options& options, const std::string& name, const std::string& value) 
     options.json = value;
   } else if (name == "--store") {
     options.store = value;
-    return value == "sqlite" || value == "dynamodb";
+    return value == "sqlite" || value == "dynamodb" || value == "postgresql";
   } else if (name == "--seed") {
     options.seed = std::stoull(value);
   } else {

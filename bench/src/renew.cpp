@@ -1,5 +1,4 @@
 // Compares a renewal through the store with the same compare-and-swap transaction written by hand with SQLite's C API.
-#include <future>
 #include <stdexcept>
 
 #include <fmt/core.h>
@@ -13,6 +12,7 @@
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "stats.hpp"
+#include "through_store.hpp"
 
 namespace tenure::bench {
 namespace {
@@ -66,51 +66,18 @@ class ByHand {
   sqlite3_stmt* commit_{nullptr};
 };
 
-/// The store as its users see it: asynchronous, on its own thread.
-class ThroughStore {
- public:
-  explicit ThroughStore(const std::string& path) : store_{makeSqliteStore({path, false})} {
-    LeaseRecord record = ours("v0");
-    token_ = apply({key_, WriteRequest::Purpose::acquire, {}, record});
-  }
-  void renew(const std::string& from, const std::string& to) {
-    LeaseRecord record = ours(to);
-    record.token = token_;
-    (void)apply({key_, WriteRequest::Purpose::renew, {RecordVersion{from}}, record});
-  }
-
- private:
-  static LeaseRecord ours(const std::string& version) {
-    LeaseRecord record;
-    record.holder = "me#0";
-    record.version = RecordVersion{version};
-    record.leaseDuration = std::chrono::milliseconds{10'000};
-    return record;
-  }
-  FencingToken apply(WriteRequest request) {
-    std::promise<WriteOutcome> promise;
-    store_->write(std::move(request), {std::chrono::seconds{10}},
-                  [&](WriteOutcome outcome) { promise.set_value(std::move(outcome)); });
-    const WriteOutcome outcome = promise.get_future().get();
-    const auto* applied = std::get_if<Applied>(&outcome);
-    if (applied == nullptr) throw std::runtime_error("the store did not apply a renewal");
-    return applied->token;
-  }
-
-  LeaseKey key_{"bench"};
-  std::shared_ptr<LeaseStore> store_;
-  FencingToken token_{};
-};
-
 double microsOf(const Instant& from) { return static_cast<double>(elapsedForHolder(from, readClock()).count()) / 1e3; }
 
 }  // namespace
 
 bool benchRenew(const Options& options) {
+#ifdef TENURE_BENCH_POSTGRESQL
+  if (options.store == "postgresql") return benchRenewPostgresql(options);
+#endif
   fmt::print("renew: {} renewals of each kind, taken in turns (WAL, synchronous=FULL)\n", options.rounds);
   const Scratch scratch;
   ByHand byHand{scratch.path("by-hand.db")};
-  ThroughStore store{scratch.path("store.db")};
+  ThroughStore store{makeSqliteStore({scratch.path("store.db"), false})};
   SystemRandom random;
   Sample hand;
   Sample ours;
