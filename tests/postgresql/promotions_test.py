@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from concurrent import futures
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "chaos"), str(HERE.parent / "interop")]
@@ -68,15 +69,21 @@ class Trio:
 
     def attach(self, sync, behind):
         self.sync, self.behind = sync, behind
-        for standby in (sync, behind):
-            link = self.links[standby.name]
-            link.point_at(self.primary.port)
-            link.refuse(False)
-            standby.stop()
-            standby.copy(link.port).start()
+        with futures.ThreadPoolExecutor() as pool:
+            for done in [pool.submit(self._copy, standby) for standby in (sync, behind)]:
+                done.result()
+        for standby in (sync, behind):  # by this thread: with the thread that starts it a server ends
+            standby.start()
         self.primary.set("synchronous_standby_names", sync.name)
         self.primary.wait_for_standby(sync.name, "sync")
         self.primary.wait_for_standby(behind.name)
+
+    def _copy(self, standby):
+        link = self.links[standby.name]
+        link.point_at(self.primary.port)
+        link.refuse(False)
+        standby.crash()  # nothing of it is kept
+        standby.copy(link.port)
 
     def hold_back(self):
         """The asynchronous standby gets nothing more."""
@@ -99,7 +106,6 @@ class Trio:
     def rebuild(self, old):
         """The three again, with the old primary as a standby."""
         left = self.sync if self.behind is self.primary else self.behind
-        old.stop()
         self.attach(old, left)
 
 
@@ -198,7 +204,7 @@ class Promotions(unittest.TestCase):
             self.fleet.block("promotion", False)
             self.expect_next_term(token)
             self.fleet.run_for(2 * LEASE_S)
-            old.stop()
+            old.crash()
             self.trio.lead_to_the_primary([holders])
             self.trio.rebuild(old)
         verdict = self.judge(but=["two leaders at once"])
