@@ -50,7 +50,7 @@ NumberTable::NumberTable(const std::string& connection) : sql_{connection}, name
 
 NumberTable::~NumberTable() {
   try {
-    sql_.exec("SET lock_timeout = '5s'; DROP TABLE IF EXISTS " + name_);
+    sql_.exec("SET lock_timeout = '5s'; SET synchronous_commit = local; DROP TABLE IF EXISTS " + name_);
   } catch (const std::exception&) {  // the server of the test may be gone
   }
 }

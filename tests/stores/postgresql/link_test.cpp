@@ -168,6 +168,17 @@ TEST_F(PostgresqlLink, AConnectionThatEndedWhileItWasIdleIsNotedBeforeAnythingIs
   EXPECT_EQ(link_.call(insert("1", "1")).commit, Commit::done);
 }
 
+// The job is there before the loop has seen that the socket is readable.
+TEST_F(PostgresqlLink, AConnectionThatEndedAMomentBeforeAJobIsNotUsedForIt) {
+  std::promise<JobReply> next;
+  link_.link().run({.statements = {{pid_}}}, 10s, [&](const JobReply& reply) {
+    (void)Sql{}.text("SELECT pg_terminate_backend(" + *reply.rows.at(0).at(0).at(0) + ", 10000)");
+    link_.link().run(insert("1", "1"), 10s, [&](JobReply second) { next.set_value(std::move(second)); });
+  });
+  const JobReply reply = next.get_future().get();
+  EXPECT_EQ(reply.commit, Commit::done) << toString(reply);
+}
+
 TEST_F(PostgresqlLink, JobsThatWaitForLocksAreAtMostFourAndAnUrgentOnePasses) {
   const Sql other;
   other.exec("SELECT pg_advisory_lock(" + std::to_string(getpid()) + ")");

@@ -22,9 +22,11 @@ Session::Session(Surroundings& around, Owner& owner, ConnectionHandle connection
       rollBackTime_{around.alarms, [this] { lose("no answer to ROLLBACK"); }} {}
 
 void Session::begin() {
-  const auto hear = [](void* self, const PGresult* result) {
-    auto& account = static_cast<Session*>(self)->account_;
-    if (account) account->notice(*result);
+  const auto hear = [](void* session, const PGresult* result) {
+    auto& self = *static_cast<Session*>(session);
+    const std::string severity = complaintOf(result).severity;
+    if (severity == "FATAL" || severity == "PANIC") self.saidEnd_ = true;
+    if (self.account_) self.account_->notice(*result);
   };
   PQsetNoticeReceiver(connection_.get(), hear, this);
   const bool ready = PQsetnonblocking(connection_.get(), 1) == 0 && PQenterPipelineMode(connection_.get()) == 1;
@@ -46,8 +48,14 @@ void Session::listen() {
   });
 }
 
+/// The first reading may give the server's FATAL, and only the next one the end behind it. A FATAL that nobody asked
+/// for is heard as a notice, once libpq has looked at what it read (PQisBusy).
 bool Session::looksAlive() {
-  return PQconsumeInput(connection_.get()) != 0 && PQstatus(connection_.get()) == CONNECTION_OK &&
+  for (int reading = 0; reading < 2; ++reading) {
+    if (PQconsumeInput(connection_.get()) == 0) return false;
+  }
+  static_cast<void>(PQisBusy(connection_.get()));
+  return !saidEnd_ && PQstatus(connection_.get()) == CONNECTION_OK &&
          PQtransactionStatus(connection_.get()) == PQTRANS_IDLE;
 }
 

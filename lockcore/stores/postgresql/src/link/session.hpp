@@ -72,6 +72,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Bell rollBackTime_;
   bool waitsToWrite_{false};
   bool rollingBack_{false};
+  bool saidEnd_{false};  ///< the server has said that it ends the connection
   std::chrono::nanoseconds freeSince_{0};
 
   // Of the job under way.
