@@ -1,3 +1,5 @@
+#include "store.hpp"
+
 #include <cstddef>
 #include <utility>
 
@@ -6,7 +8,6 @@
 #include "calls.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "renewal_batch.hpp"
-#include "store.hpp"
 #include "term_files.hpp"
 
 namespace tenure::postgresql_store {

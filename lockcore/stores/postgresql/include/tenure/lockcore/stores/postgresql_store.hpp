@@ -20,18 +20,18 @@ enum class PostgresqlCommit {
   local,        ///< flushed here; standbys are not awaited
 };
 
-/// Where the database is: a connection string, parts, or both; a part wins over the string. What neither says comes from
-/// libpq's environment variables (PGHOST, PGPASSFILE, ...) and its defaults.
+/// Where the database is: a connection string, parts, or both; a part wins over the string. What neither says comes
+/// from libpq's environment variables (PGHOST, PGPASSFILE, ...) and its defaults.
 struct PostgresqlStoreOptions {
   /// As libpq reads it: `host=db1,db2 dbname=jobs` or `postgresql://jobs@db1/jobs`. It may not contain a password:
   /// passwords come from a passfile, a service file or PGPASSWORD.
   std::string connection{};
-  std::string host{};        ///< name, address or directory of a socket; several with commas
-  std::string port{};        ///< one for all hosts, or one for each
+  std::string host{};  ///< name, address or directory of a socket; several with commas
+  std::string port{};  ///< one for all hosts, or one for each
   std::string database{};
   std::string user{};
-  std::string passfile{};    ///< path; libpq wants it to be readable by its owner only
-  std::string service{};     ///< section of the service file
+  std::string passfile{};  ///< path; libpq wants it to be readable by its owner only
+  std::string service{};   ///< section of the service file
   /// libpq's sslmode. Empty: what the string or the environment says; if they say nothing, `verify-full` where the host
   /// is a name, and libpq's own default where it is an address or a socket.
   std::string sslMode{};
@@ -54,8 +54,8 @@ struct PostgresqlStoreOptions {
 /// Every fault of the options, each with its field. Nothing is looked up and nobody is asked.
 [[nodiscard]] OptionFaults faultsOf(const PostgresqlStoreOptions& options);
 
-/// Makes the store without connecting. Connections are made at the first call, on a thread of the store's own, and again
-/// after any trouble. All candidates of a process should share one store object.
+/// Makes the store without connecting. Connections are made at the first call, on a thread of the store's own, and
+/// again after any trouble. All candidates of a process should share one store object.
 [[nodiscard]] std::shared_ptr<LeaseStore> makePostgresqlStore(PostgresqlStoreOptions options, Logger logger = {});
 
 /// What a database administrator has to run where the program's role may not create the table: the table, its index and
