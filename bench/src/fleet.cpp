@@ -26,11 +26,11 @@ Scratch::~Scratch() {
   std::filesystem::remove_all(directory_, ignored);
 }
 
-void await(const std::function<bool()>& done, const std::string& what) {
+void await(const std::function<bool()>& done, const std::string& what, std::chrono::minutes patience) {
   const Instant from = readClock();
   while (!done()) {
-    if (elapsedForHolder(from, readClock()) > std::chrono::minutes{1}) {
-      throw std::runtime_error("waited a minute for " + what);
+    if (elapsedForHolder(from, readClock()) > patience) {
+      throw std::runtime_error(fmt::format("waited {} min for {}", patience.count(), what));
     }
     std::this_thread::sleep_for(std::chrono::microseconds{200});
   }

@@ -1,6 +1,7 @@
 // The candidate processes of a bench.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -57,8 +58,9 @@ class Fleet {
   std::vector<pid_t> pids_;
 };
 
-/// Polls until `done` returns true; throws std::runtime_error with `what` after a minute.
-void await(const std::function<bool()>& done, const std::string& what);
+/// Polls until `done` returns true; throws std::runtime_error with `what` if that takes too long.
+void await(const std::function<bool()>& done, const std::string& what,
+           std::chrono::minutes patience = std::chrono::minutes{1});
 
 /// Prints the progress: on a terminal in one line that changes, elsewhere one line for every ten steps.
 void progress(int done, int total, const std::string& what);

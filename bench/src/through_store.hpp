@@ -16,6 +16,11 @@ namespace tenure::bench {
 class ThroughStore {
  public:
   explicit ThroughStore(std::shared_ptr<LeaseStore> store) : store_{std::move(store)} {
+    std::promise<StoreStatus> made;
+    store_->ensureSchema({std::chrono::seconds{10}}, [&](StoreStatus status) { made.set_value(std::move(status)); });
+    if (const StoreStatus status = made.get_future().get(); status.has_error()) {
+      throw std::runtime_error(status.error().message);
+    }
     LeaseRecord record = ours("v0");
     token_ = apply({key_, WriteRequest::Purpose::acquire, {}, record});
   }
@@ -39,6 +44,7 @@ class ThroughStore {
                   [&](WriteOutcome outcome) { promise.set_value(std::move(outcome)); });
     const WriteOutcome outcome = promise.get_future().get();
     const auto* applied = std::get_if<Applied>(&outcome);
+    if (const auto* rejected = std::get_if<Rejected>(&outcome)) throw std::runtime_error(rejected->error.message);
     if (applied == nullptr) throw std::runtime_error("the store did not apply a renewal");
     return applied->token;
   }
