@@ -4,7 +4,7 @@
 #include <sqlite3.h>
 
 #include "fuzz_support.hpp"
-#include "lockcore/stores/sqlite/src/attributes_json.hpp"
+#include "lockcore/port/attributes_json.hpp"
 #include "lockcore/stores/sqlite/src/connection.hpp"
 #include "lockcore/stores/sqlite/src/record_codec.hpp"
 
@@ -65,7 +65,7 @@ void readsRow(fuzz::Choices& choices) {
 void readsAttributes(std::string_view text) {
   const auto attributes = attributesFromJson(text);
   if (!attributes) return;
-  const auto printed = toJson(*attributes);
+  const auto printed = attributesToJson(*attributes);
   require(printed.has_value(), "what was read from JSON can be written as JSON");
   require(attributesFromJson(*printed) == attributes, "and means the same");
 }

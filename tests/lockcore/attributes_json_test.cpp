@@ -1,9 +1,11 @@
-#include "lockcore/stores/sqlite/src/attributes_json.hpp"
+#include "lockcore/port/attributes_json.hpp"
 
 #include <gtest/gtest.h>
 
-namespace tenure::sqlite_store {
+namespace tenure {
 namespace {
+
+using Attributes = std::map<std::string, std::string>;
 
 TEST(AttributesJson, aRoundTripKeepsEverything) {
   const Attributes all{{"", ""},
@@ -12,20 +14,20 @@ TEST(AttributesJson, aRoundTripKeepsEverything) {
                        {"controls", std::string("\x01\x1f\x7f", 3)},
                        {"zero", std::string("a\0b", 3)},
                        {"snow☃", "\xF0\x9F\x90\x98"}};
-  const auto text = toJson(all);
+  const auto text = attributesToJson(all);
   ASSERT_TRUE(text);
   EXPECT_EQ(attributesFromJson(*text), all) << *text;
 }
 
 TEST(AttributesJson, isReadable) {
-  EXPECT_EQ(toJson({}), "{}");
-  EXPECT_EQ(toJson({{"b", "2"}, {"a", "1"}}), R"({"a":"1","b":"2"})");
-  EXPECT_EQ(toJson({{"a", "\"\n"}}), R"({"a":"\"\u000a"})");
+  EXPECT_EQ(attributesToJson({}), "{}");
+  EXPECT_EQ(attributesToJson({{"b", "2"}, {"a", "1"}}), R"({"a":"1","b":"2"})");
+  EXPECT_EQ(attributesToJson({{"a", "\"\n"}}), R"({"a":"\"\u000a"})");
 }
 
 TEST(AttributesJson, isNotMadeOfBytesThatAreNoText) {
-  EXPECT_EQ(toJson({{"a", "\xFF"}}), std::nullopt);
-  EXPECT_EQ(toJson({{"\xC3", "a"}}), std::nullopt);
+  EXPECT_EQ(attributesToJson({{"a", "\xFF"}}), std::nullopt);
+  EXPECT_EQ(attributesToJson({{"\xC3", "a"}}), std::nullopt);
 }
 
 TEST(AttributesJson, readsWhatOthersWrite) {
@@ -72,4 +74,4 @@ TEST(AttributesJson, everythingElseIsRefused) {
 }
 
 }  // namespace
-}  // namespace tenure::sqlite_store
+}  // namespace tenure

@@ -1,0 +1,199 @@
+// What became of a write, for every way in which it can be answered.
+#include "lockcore/stores/postgresql/src/outcomes/judge.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tenure::postgresql_store {
+namespace {
+
+using Commit = JobReply::Commit;
+using Cause = JobReply::Cause;
+
+const Call call{"postgresql jobs at db1:5432, table public.tenure_lease", "public", "tenure_lease",
+                "renewing lease billing"};
+
+JobReply reply(Commit commit, std::optional<Complaint> error = {}, std::vector<Complaint> warnings = {}) {
+  return {.commit = commit, .error = std::move(error), .warnings = std::move(warnings)};
+}
+
+Complaint error(const std::string& state) { return {"ERROR", state, "as the server says it"}; }
+
+TEST(Judge, onlyAnAnsweredCommitWithoutAWarningIsCommitted) {
+  EXPECT_EQ(verdictOnWrite(call, reply(Commit::done)).fate, Fate::committed);
+  const Complaint cancelledWait{"WARNING", "01000", "canceling wait for synchronous replication due to user request"};
+  const Verdict doubtful = verdictOnWrite(call, reply(Commit::done, {}, {cancelledWait}));
+  EXPECT_EQ(doubtful.fate, Fate::unknown) << "the standby may not have it";
+  EXPECT_EQ(doubtful.error.errorClass, ErrorClass::transient);
+  EXPECT_EQ(verdictOnWrite(call, reply(Commit::done, error("57014"))).fate, Fate::committed)
+      << "what was read behind it failed";
+}
+
+TEST(Judge, certainlyNotAppliedIsWhatNeverLeftAndWhatWasRolledBack) {
+  EXPECT_EQ(verdictOnWrite(call, reply(Commit::notSent)).fate, Fate::notApplied);
+  EXPECT_EQ(verdictOnWrite(call, reply(Commit::rolledBack)).fate, Fate::notApplied) << "COMMIT answered ROLLBACK";
+  EXPECT_EQ(verdictOnWrite(call, reply(Commit::rolledBack, error("55P03"))).fate, Fate::notApplied);
+  EXPECT_EQ(verdictOnWrite(call, reply(Commit::rolledBack, error("55P03"), {{"WARNING", "01000", ""}})).fate,
+            Fate::notApplied);
+}
+
+TEST(Judge, aCutOrAFatalErrorBehindTheCommitIsUnknown) {
+  EXPECT_EQ(verdictOnWrite(call, reply(Commit::unanswered)).fate, Fate::unknown);
+  for (const char* severity : {"FATAL", "PANIC"}) {
+    EXPECT_EQ(verdictOnWrite(call, reply(Commit::unanswered, Complaint{severity, "57P01", ""})).fate, Fate::unknown);
+    EXPECT_EQ(verdictOnWrite(call, reply(Commit::rolledBack, Complaint{severity, "57P01", ""})).fate, Fate::unknown);
+  }
+}
+
+TEST(Judge, theClassOfTroubleFollowsTheSqlState) {
+  const std::vector<std::pair<const char*, ErrorClass>> table{
+      {"55P03", ErrorClass::transient},     {"57014", ErrorClass::transient},     {"40001", ErrorClass::transient},
+      {"40P01", ErrorClass::transient},     {"25006", ErrorClass::transient},     {"55000", ErrorClass::transient},
+      {"57P03", ErrorClass::transient},     {"57P01", ErrorClass::transient},     {"08006", ErrorClass::transient},
+      {"23505", ErrorClass::transient},     {"25P03", ErrorClass::transient},     {"XX000", ErrorClass::transient},
+      {"99999", ErrorClass::transient},     {"", ErrorClass::transient},          {"53300", ErrorClass::throttled},
+      {"53100", ErrorClass::throttled},     {"53200", ErrorClass::throttled},     {"53999", ErrorClass::throttled},
+      {"28P01", ErrorClass::credentials},   {"28000", ErrorClass::credentials},   {"42501", ErrorClass::credentials},
+      {"3D000", ErrorClass::misconfigured}, {"3F000", ErrorClass::misconfigured}, {"42P01", ErrorClass::misconfigured},
+      {"42703", ErrorClass::misconfigured}, {"42P10", ErrorClass::misconfigured}, {"57P04", ErrorClass::misconfigured},
+      {"54000", ErrorClass::misconfigured}, {"0A000", ErrorClass::misconfigured}, {"23514", ErrorClass::misconfigured},
+      {"P0001", ErrorClass::misconfigured}, {"22P05", ErrorClass::misconfigured}};
+  for (const auto& [state, errorClass] : table) {
+    const Verdict verdict = verdictOnWrite(call, reply(Commit::rolledBack, error(state)));
+    EXPECT_EQ(verdict.error.errorClass, errorClass) << state;
+    EXPECT_NE(verdict.error.message.find("lease billing"), std::string::npos) << verdict.error.message;
+    EXPECT_FALSE(verdict.error.permanent) << state;
+  }
+}
+
+TEST(Judge, saysWhatToDo) {
+  const auto advice = [](const char* state) {
+    return verdictOnWrite(call, reply(Commit::rolledBack, error(state))).error.message;
+  };
+  EXPECT_NE(advice("42P01").find("tenure store sql"), std::string::npos);
+  EXPECT_NE(advice("42P01").find("\"public\".\"tenure_lease\""), std::string::npos);
+  EXPECT_NE(advice("42501").find("GRANT"), std::string::npos);
+  EXPECT_NE(advice("25006").find("target_session_attrs=primary"), std::string::npos);
+  EXPECT_NE(advice("53300").find("max_connections"), std::string::npos);
+  EXPECT_NE(advice("28P01").find("pg_hba.conf"), std::string::npos);
+}
+
+TEST(Judge, aServersMessageStaysOneLineAndShort) {
+  const Complaint long_{"ERROR", "42601", "line one\nline two " + std::string(1'000, 'x')};
+  const std::string text = verdictOnWrite(call, reply(Commit::rolledBack, long_)).error.message;
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_LT(text.size(), 800U);
+}
+
+TEST(Judge, troubleOfTheConnectionKeepsItsKind) {
+  const auto classOf = [](Cause cause) {
+    JobReply gone{.trouble = "connection refused", .cause = cause};
+    return verdictOnWrite(call, gone).error.errorClass;
+  };
+  EXPECT_EQ(classOf(Cause::none), ErrorClass::transient);
+  EXPECT_EQ(classOf(Cause::transient), ErrorClass::transient);
+  EXPECT_EQ(classOf(Cause::credentials), ErrorClass::credentials);
+  EXPECT_EQ(classOf(Cause::misconfigured), ErrorClass::misconfigured);
+}
+
+TEST(Judge, onlyAnErrorOfTheHistoryFunctionsAsksForAJobWithout) {
+  const Job with{.writes = true};
+  const Job without{.writes = true, .history = false};
+  EXPECT_TRUE(refusedHistory(with, reply(Commit::rolledBack, error("0A000"))));
+  EXPECT_TRUE(refusedHistory(with, reply(Commit::rolledBack, error("42883"))));
+  EXPECT_FALSE(refusedHistory(without, reply(Commit::rolledBack, error("0A000"))));
+  EXPECT_FALSE(refusedHistory(with, reply(Commit::rolledBack, error("55000")))) << "a standby";
+  EXPECT_FALSE(refusedHistory(with, reply(Commit::unanswered, error("0A000")))) << "it may be applied";
+  EXPECT_FALSE(refusedHistory(with, reply(Commit::rolledBack)));
+}
+
+LeaseRecord held(const char* version, const char* history) {
+  LeaseRecord record;
+  record.holder = "a";
+  record.version = RecordVersion{version, history};
+  record.token = FencingToken{7};
+  record.leaseDuration = std::chrono::milliseconds{1'000};
+  return record;
+}
+
+StoredLease stored(LeaseRecord record) {
+  StoredLease lease;
+  lease.exists = true;
+  lease.key = {"billing"};
+  lease.presentHistory = record.version.history();
+  lease.inherited = record.inherited;
+  lease.tokens = {7, 7, "1/1"};
+  lease.record = std::move(record);
+  lease.counter = FencingToken{7};
+  return lease;
+}
+
+WriteRequest request(WriteRequest::Purpose purpose, std::vector<RecordVersion> expected) {
+  WriteRequest out;
+  out.key = {"billing"};
+  out.purpose = purpose;
+  out.expected = std::move(expected);
+  out.record = held("new", "");
+  return out;
+}
+
+using Purpose = WriteRequest::Purpose;
+
+TEST(Judge, aRefusedWriteIsAConflictOnlyIfTheStateShowsIt) {
+  const auto renewal = expectationOf(request(Purpose::renew, {RecordVersion{"v"}}));
+  const auto conflict = outcomeOfRefused(call, renewal, stored(held("other", "1/1")), std::nullopt);
+  ASSERT_TRUE(std::holds_alternative<Conflict>(conflict));
+  EXPECT_EQ((*std::get<Conflict>(conflict).current)->version, RecordVersion{"other"});
+  EXPECT_EQ((*std::get<Conflict>(conflict).current)->version.history(), "1/1");
+  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOfRefused(call, renewal, stored(held("v", "1/1")), {})))
+      << "as expected, so somebody had locked it";
+  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOfRefused(call, renewal, std::nullopt, {}))) << "not read";
+  EXPECT_TRUE(std::holds_alternative<Conflict>(outcomeOfRefused(call, renewal, StoredLease{}, {}))) << "no row";
+}
+
+TEST(Judge, anEarlierCopyOfAWriteIsAConflictThatShowsNothing) {
+  const auto outcome = outcomeOfRefused(call, expectationOf(request(Purpose::renew, {RecordVersion{"v"}})),
+                                        stored(held("new", "1/1")), {});
+  ASSERT_TRUE(std::holds_alternative<Conflict>(outcome));
+  EXPECT_FALSE(std::get<Conflict>(outcome).current.has_value()) << "it was read without its data";
+}
+
+TEST(Judge, anAcquisitionNeedsThePresentHistoryAndAHolderDoesNot) {
+  const StoredLease now = stored(held("v", "1/2"));
+  const auto judged = [&](Purpose purpose, const char* history, const StoredLease& row) {
+    return outcomeOfRefused(call, expectationOf(request(purpose, {RecordVersion{"v", history}})), row, {});
+  };
+  EXPECT_TRUE(std::holds_alternative<Conflict>(judged(Purpose::acquire, "1/1", now)));
+  EXPECT_TRUE(std::holds_alternative<Rejected>(judged(Purpose::acquire, "1/2", now)));
+  EXPECT_TRUE(std::holds_alternative<Rejected>(judged(Purpose::renew, "", now)));
+  LeaseRecord old = held("v", "1/2");
+  old.inherited = true;
+  EXPECT_TRUE(std::holds_alternative<Conflict>(judged(Purpose::acquire, "", stored(old)))) << "it does not know of it";
+  EXPECT_TRUE(std::holds_alternative<Rejected>(judged(Purpose::acquire, "1/2", stored(old)))) << "it has waited";
+  EXPECT_TRUE(std::holds_alternative<Rejected>(judged(Purpose::renew, "", stored(old))));
+}
+
+TEST(Judge, anAcquisitionWhoseTokenIsImpossibleSaysSo) {
+  WriteRequest far = request(Purpose::acquire, {RecordVersion{"v"}});
+  far.tokenFloor = FencingToken{maxReportedStep + 100};
+  const auto outcome = outcomeOfRefused(call, expectationOf(far), stored(held("v", "1/1")), {});
+  ASSERT_TRUE(std::holds_alternative<Rejected>(outcome));
+  EXPECT_NE(std::get<Rejected>(outcome).error.message.find("tenure fence recover"), std::string::npos);
+}
+
+TEST(Judge, warnsOfANewHistoryAndOfALostCounterOnly) {
+  const WriteRequest acquisition = request(Purpose::acquire, {});
+  const auto warning = [&](std::optional<KnownTokens> before, const char* present) {
+    return warningOf(call, acquisition, before, present, FencingToken{8});
+  };
+  EXPECT_EQ(warning(KnownTokens{7, 7, "1/1"}, "1/1"), "");
+  EXPECT_EQ(warning(std::nullopt, "1/1"), "");
+  EXPECT_NE(warning(KnownTokens{7, 7, "1/1"}, "1/2").find("promoted"), std::string::npos);
+  EXPECT_NE(warning(KnownTokens{5, 7, "1/1"}, "1/1").find("at 5"), std::string::npos);
+  EXPECT_NE(warning(KnownTokens{0, 7, "1/1"}, "1/1").find("missing"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenure::postgresql_store

@@ -1,0 +1,433 @@
+// What only a real server shows: locks of others, histories, roles, and the SQL's agreement with the rules in C++.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <future>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/stores/postgresql_store.hpp>
+
+#include "adapters/postgresql_database.hpp"
+#include "contract/store_calls.hpp"
+#include "lockcore/child_process.hpp"
+#include "lockcore/liveness/liveness_file.hpp"
+#include "lockcore/runtime/directory.hpp"
+#include "lockcore/stores/postgresql/src/jobs.hpp"
+#include "lockcore/stores/postgresql/src/link/link.hpp"
+#include "lockcore/stores/postgresql/src/statements.hpp"
+#include "lockcore/stores/postgresql/src/store.hpp"
+#include "lockcore/stores/postgresql/src/token_rule.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tenure::postgresql_store {
+namespace {
+
+using namespace contract;
+using namespace std::chrono_literals;
+
+class PostgresqlStoreTest : public testing::Test {
+ protected:
+  PostgresqlStoreTest() {
+    hand_.exec("SET search_path = " + schema_.name());
+    store_.ensureSchema();
+  }
+  ~PostgresqlStoreTest() override {
+    store_.drop();
+    for (const std::string& fault : ledger_->faults()) ADD_FAILURE() << fault;
+  }
+
+  [[nodiscard]] PostgresqlStoreOptions options() const {
+    return {.connection = test::postgresqlUrl(), .schema = schema_.name()};
+  }
+  [[nodiscard]] StoreCalls calls(std::shared_ptr<LeaseStore> store) const { return {std::move(store), ledger_}; }
+  [[nodiscard]] StoreCalls& store() { return store_; }
+  [[nodiscard]] const test::PostgresqlConnection& hand() const { return hand_; }
+  [[nodiscard]] const std::string& schema() const { return schema_.name(); }
+  [[nodiscard]] std::string presentHistory() {
+    return hand_.text("SELECT (SELECT system_identifier FROM pg_control_system()) || '/1'");
+  }
+
+  /// Another session, in a transaction.
+  [[nodiscard]] std::unique_ptr<test::PostgresqlConnection> transaction() const {
+    auto connection = std::make_unique<test::PostgresqlConnection>(schema_.name());
+    connection->exec("BEGIN");
+    return connection;
+  }
+
+ private:
+  std::shared_ptr<CallLedger> ledger_ = std::make_shared<CallLedger>();
+  const test::PostgresqlSchema schema_;
+  const test::PostgresqlConnection hand_;
+  StoreCalls store_{makePostgresqlStore(options()), ledger_};
+};
+
+bool isTransient(const WriteOutcome& outcome) {
+  const auto* rejected = std::get_if<Rejected>(&outcome);
+  return rejected != nullptr && rejected->error.errorClass == ErrorClass::transient;
+}
+
+TEST_F(PostgresqlStoreTest, aLockedRowIsRefusedAtOnceAndDelaysNoOtherLease) {
+  const LeaseKey locked{"locked"};
+  std::vector<LeaseKey> others;
+  for (int i = 0; i < 40; ++i) others.push_back({"lease", std::to_string(i)});
+  store().apply(acquire(locked, "a"));
+  for (const LeaseKey& key : others) store().apply(acquire(key, "a"));
+  const auto locker = transaction();
+  locker->exec("SELECT 1 FROM tenure_lease WHERE name = 'locked' FOR UPDATE");
+  for (int round = 0; round < 5; ++round) {
+    std::vector<Pending<WriteOutcome>> pending;
+    const auto refused = store().startWrite(renew(locked, "a", {store().record(locked).version}));
+    for (const LeaseKey& key : others)
+      pending.push_back(store().startWrite(renew(key, "a", {store().record(key).version})));
+    for (const auto& write : pending)
+      EXPECT_TRUE(std::holds_alternative<Applied>(write->get())) << describe(write->get());
+    EXPECT_TRUE(isTransient(refused->get())) << describe(refused->get());
+  }
+  EXPECT_TRUE(isTransient(store().write(acquire(locked, "b", {store().record(locked).version}))));
+  EXPECT_TRUE(isTransient(store().write(release(locked, "a", {store().record(locked).version}))));
+  locker->exec("ROLLBACK");
+  store().apply(renew(locked, "a", {store().record(locked).version}));
+}
+
+TEST_F(PostgresqlStoreTest, aWriterThatHoldsTheTermLetsRenewalsPassAndStopsTakeovers) {
+  const LeaseKey key{"lease"};
+  const FencingToken token = store().apply(acquire(key, "a")).token;
+  const auto writer = transaction();
+  writer->exec("SELECT 1 FROM tenure_lease WHERE name = 'lease' AND sort = '' AND token = " + toString(token) +
+               " AND NOT released FOR KEY SHARE");
+  const auto version = [&] { return store().record(key).version; };
+  store().apply(renew(key, "a", {version()}));
+  WriteRequest withData = renew(key, "a", {version()});
+  withData.record.data = "payload";
+  store().apply(std::move(withData));
+  EXPECT_TRUE(std::holds_alternative<Applied>(store().requestStepDown(key, token)));
+  EXPECT_TRUE(isTransient(store().write(acquire(key, "b", {version()})))) << "the writer's term must not end under it";
+  EXPECT_TRUE(isTransient(store().remove(key, version())));
+  EXPECT_TRUE(isTransient(store().setTokens(key, store().tokens(key), 100)));
+  writer->exec("COMMIT");
+  store().apply(acquire(key, "b", {version()}));
+}
+
+TEST_F(PostgresqlStoreTest, renewalsAtOnceShareTransactions) {
+  constexpr int leases = 200;
+  std::vector<RecordVersion> versions;
+  for (int i = 0; i < leases; ++i) {
+    WriteRequest request = acquire({"lease", std::to_string(i)}, "a");
+    versions.push_back(request.record.version);
+    store().apply(std::move(request));
+  }
+  std::vector<Pending<WriteOutcome>> pending;
+  for (int i = 0; i < leases; ++i) {
+    const bool lost = i % 50 == 7;
+    pending.push_back(store().startWrite(
+        renew({"lease", std::to_string(i)}, "a", {lost ? newVersion() : versions[static_cast<std::size_t>(i)]})));
+  }
+  for (int i = 0; i < leases; ++i) {
+    const WriteOutcome outcome = pending[static_cast<std::size_t>(i)]->get();
+    EXPECT_EQ(std::holds_alternative<Conflict>(outcome), i % 50 == 7) << describe(outcome);
+    EXPECT_EQ(std::holds_alternative<Applied>(outcome), i % 50 != 7) << describe(outcome);
+  }
+  const std::string transactions =
+      hand().text("SELECT count(DISTINCT xmin::text) FROM tenure_lease WHERE history <> ''");
+  EXPECT_LT(std::stoi(transactions), 40) << "each renewal had a transaction of its own";
+}
+
+TEST_F(PostgresqlStoreTest, aPromotionIsSeenInVersionsAndTokens) {
+  const LeaseKey key{"lease"};
+  store().apply(acquire(key, "a"));
+  const RecordVersion before = store().record(key).version;
+  EXPECT_EQ(before.history(), presentHistory());
+  // As if this server had been promoted since.
+  hand().exec("UPDATE tenure_lease SET history = '1/1', counter_history = '1/1'");
+  const LeaseRecord inherited = store().record(key);
+  EXPECT_TRUE(inherited.inherited);
+  const WriteOutcome blind = store().write(acquire(key, "b", {RecordVersion{before.text()}}));
+  ASSERT_TRUE(std::holds_alternative<Conflict>(blind)) << "a bare version knows nothing of the promotion";
+  EXPECT_TRUE((*std::get<Conflict>(blind).current)->inherited);
+  const WriteOutcome early = store().write(acquire(key, "b", {RecordVersion{before.text(), "1/1"}}));
+  ASSERT_TRUE(std::holds_alternative<Conflict>(early)) << "it has counted its wait in another history";
+  EXPECT_EQ((*std::get<Conflict>(early).current)->version.history(), presentHistory());
+  const Applied taken = store().apply(acquire(key, "b", {inherited.version}));
+  EXPECT_EQ(taken.token, FencingToken{std::uint64_t{1} << 40U});
+  EXPECT_NE(taken.warning.find("history"), std::string::npos) << taken.warning;
+  EXPECT_FALSE(store().record(key).inherited);
+  const Applied next = store().apply(acquire(key, "c", {store().record(key).version}));
+  EXPECT_EQ(next.token, taken.token.next());
+  EXPECT_EQ(next.warning, "");
+}
+
+TEST_F(PostgresqlStoreTest, aRenewalAfterAPromotionEndsTheDoubtButNotTheBlock) {
+  const LeaseKey key{"lease"};
+  store().apply(acquire(key, "a"));
+  hand().exec("UPDATE tenure_lease SET history = '1/1', counter_history = '1/1'");
+  store().apply(renew(key, "a", {RecordVersion{store().record(key).version.text()}}));
+  EXPECT_FALSE(store().record(key).inherited);
+  const Applied taken = store().apply(acquire(key, "b", {store().record(key).version}));
+  EXPECT_EQ(taken.token, FencingToken{std::uint64_t{1} << 40U}) << "an acquisition before the renewal may be lost";
+}
+
+TEST_F(PostgresqlStoreTest, whatWasReleasedOrRemovedBeforeAPromotionIsWaitedFor) {
+  const LeaseKey key{"lease"};
+  const FencingToken token = store().apply(acquire(key, "a")).token;
+  hand().exec("UPDATE tenure_lease SET history = '1/1', counter_history = '1/1'");
+  store().apply(release(key, "a", {RecordVersion{store().record(key).version.text()}}));
+  EXPECT_TRUE(store().record(key).inherited) << "a release may come long after the lease";
+  ASSERT_TRUE(std::holds_alternative<Applied>(store().remove(key, store().record(key).version)));
+  const LeaseRecord vanished = store().record(key);
+  EXPECT_TRUE(vanished.vanished);
+  EXPECT_EQ(vanished.token, token);
+  EXPECT_EQ(vanished.leaseDuration, recordOf("a").leaseDuration);
+  EXPECT_TRUE(std::holds_alternative<Conflict>(store().write(acquire(key, "b"))));
+  store().apply(acquire(key, "b", {vanished.version}));
+}
+
+TEST_F(PostgresqlStoreTest, theServerGivesTheTokensOfTheRule) {
+  const std::string now = presentHistory();
+  const std::array<std::int64_t, 7> numbers{0,
+                                            1,
+                                            7,
+                                            (std::int64_t{1} << 40) - 1,
+                                            std::int64_t{1} << 40,
+                                            (std::int64_t{5} << 40) + 3,
+                                            (std::int64_t{1} << 53) - 2};
+  int cases = 0;
+  for (const std::int64_t counter : numbers) {
+    for (const std::int64_t copy : numbers) {
+      if (copy == 0) continue;
+      for (const bool same : {true, false}) {
+        for (const std::uint64_t step : {std::uint64_t{0}, std::uint64_t{9}, maxReportedStep}) {
+          const LeaseKey key{"lease", std::to_string(++cases)};
+          store().apply(acquire(key, "a"));
+          hand().exec("UPDATE tenure_lease SET counter = " + std::to_string(counter) +
+                      ", token = " + std::to_string(copy) + ", counter_history = '" + (same ? now : "1/1") +
+                      "' WHERE sort = '" + key.sortKey + "'");
+          const KnownTokens known{counter, copy, same ? now : "1/1"};
+          WriteRequest request = acquire(key, "b", {store().record(key).version});
+          const std::uint64_t least = planToken(known, FencingToken{}, now).least.value();
+          request.tokenFloor = FencingToken{std::min(least - 1 + step, maxFencingToken.value())};
+          const FencingToken planned = planToken(known, request.tokenFloor, now).token;
+          const WriteOutcome outcome = store().write(request);
+          if (planned > maxFencingToken) {
+            EXPECT_TRUE(std::holds_alternative<Rejected>(outcome)) << describe(outcome);
+          } else {
+            ASSERT_TRUE(std::holds_alternative<Applied>(outcome)) << describe(outcome);
+            EXPECT_EQ(std::get<Applied>(outcome).token, planned)
+                << counter << ' ' << copy << ' ' << same << ' ' << step;
+            EXPECT_EQ(store().tokens(key).counter, toString(planned));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(PostgresqlStoreTest, noWriteChangesARowThatIsNotUnderstood) {
+  int number = 0;
+  for (const char* fault : {"lease_ms = 0", "lease_ms = NULL", "token = 0", "token = NULL", "holder = ''",
+                            "holder = NULL", "version = ''", "released = NULL", "layout = 2", "attributes = '[]'",
+                            "attributes = '{\"a\": 1}'", "attributes = '{\"a\": [\"b\"]}'"}) {
+    SCOPED_TRACE(fault);
+    const LeaseKey key{"lease", std::to_string(++number)};
+    const FencingToken token = store().apply(acquire(key, "a")).token;
+    const RecordVersion version = store().record(key).version;
+    hand().exec(std::string{"UPDATE tenure_lease SET "} + fault + " WHERE sort = '" + key.sortKey + "'");
+    const auto row = [&] {
+      return hand().text("SELECT t::text FROM tenure_lease AS t WHERE sort = '" + key.sortKey + "'");
+    };
+    const std::string before = row();
+    const ReadOutcome read = store().startRead(key)->get();
+    ASSERT_TRUE(read.has_error());
+    EXPECT_EQ(read.error().errorClass, ErrorClass::corrupt);
+    WriteRequest withData = renew(key, "a", {version});
+    withData.record.data = "payload";
+    WriteRequest removing = release(key, "a", {version});
+    removing.removes = true;
+    for (const WriteOutcome& outcome : {store().write(acquire(key, "b")), store().write(acquire(key, "b", {version})),
+                                        store().write(renew(key, "a", {version})), store().write(withData),
+                                        store().write(release(key, "a", {version})), store().write(removing),
+                                        store().requestStepDown(key, token), store().remove(key, version)}) {
+      const auto* rejected = std::get_if<Rejected>(&outcome);
+      ASSERT_NE(rejected, nullptr) << describe(outcome);
+      EXPECT_EQ(rejected->error.errorClass, ErrorClass::corrupt) << describe(outcome);
+    }
+    EXPECT_EQ(row(), before);
+  }
+}
+
+/// Answers as Amazon Aurora, which does not tell where its log is.
+class WithoutTimeline final : public Database {
+ public:
+  explicit WithoutTimeline(std::shared_ptr<Link> link) : link_{std::move(link)} {}
+  void run(Job job, std::chrono::nanoseconds timeout, JobHandler handler) override {
+    if (!job.history) return link_->run(std::move(job), timeout, std::move(handler));
+    // Over the link, so that the answer comes on its thread.
+    link_->run(Job{.history = false, .statements = {{StatementId::readLayout, {}}}}, timeout,
+               [handler = std::move(handler)](JobReply) {
+                 handler({.commit = JobReply::Commit::rolledBack, .error = Complaint{"ERROR", "0A000", "not here"}});
+               });
+  }
+  std::string describe() const override { return link_->describe(); }
+
+ private:
+  const std::shared_ptr<Link> link_;
+};
+
+TEST_F(PostgresqlStoreTest, aServerThatTellsNoTimelineIsUsedWithoutAndThatIsSaidOnce) {
+  std::atomic<int> warnings{0};
+  const Logger logger{LogLevel::warn, [&](LogLevel, std::string_view) { ++warnings; }};
+  const auto statements = std::make_shared<const Statements>(schema(), "tenure_lease");
+  auto link = makeLink({.store = options(),
+                        .text = [statements](StatementId id, bool history) -> const std::string& {
+                          return statements->sql(id, history);
+                        },
+                        .channel = channelOf(schema(), "tenure_lease")});
+  StoreCalls aurora = calls(makeStore(options(), {.database = std::make_shared<WithoutTimeline>(std::move(link)),
+                                                  .logger = logger,
+                                                  .scheduler = sharedScheduler()}));
+  const LeaseKey key{"lease"};
+  const FencingToken first = aurora.apply(acquire(key, "a")).token;
+  EXPECT_EQ(aurora.record(key).version.history(), "");
+  EXPECT_FALSE(aurora.record(key).inherited);
+  aurora.apply(renew(key, "a", {aurora.record(key).version}));
+  const Applied next = aurora.apply(acquire(key, "b", {aurora.record(key).version}));
+  EXPECT_EQ(next.token, first.next());
+  EXPECT_EQ(next.warning, "");
+  EXPECT_EQ(warnings, 1);
+}
+
+TEST_F(PostgresqlStoreTest, theGrantsThatItPrintsAreEnough) {
+  const test::PostgresqlSchema other;
+  const std::string role = other.name() + "_role";
+  hand().exec("CREATE ROLE " + role + " LOGIN");
+  PostgresqlStoreOptions asRole = options();
+  asRole.schema = other.name();
+  asRole.user = role;
+  StoreCalls limited = calls(makePostgresqlStore(asRole));
+  const StoreStatus refused = limited.startEnsureSchema()->get();
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(refused.error().errorClass, ErrorClass::credentials) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("GRANT"), std::string::npos) << refused.error().message;
+  hand().exec(postgresqlSchemaSql(asRole, role));
+  limited.ensureSchema();
+  const LeaseKey key{"lease"};
+  const FencingToken token = limited.apply(acquire(key, "a")).token;
+  limited.apply(renew(key, "a", {limited.record(key).version}));
+  EXPECT_TRUE(std::holds_alternative<Applied>(limited.requestStepDown(key, token)));
+  limited.apply(release(key, "a", {limited.record(key).version}));
+  EXPECT_EQ(limited.list("").size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<Applied>(limited.setTokens(key, limited.tokens(key), 17)));
+  EXPECT_TRUE(std::holds_alternative<Applied>(limited.remove(key, limited.record(key).version)));
+  EXPECT_EQ(hand().text("SELECT has_table_privilege('" + role + "', '" + other.name() + ".tenure_lease', 'DELETE')"),
+            "f");
+  limited.drop();
+  hand().exec("DROP OWNED BY " + role + "; DROP ROLE " + role);
+}
+
+TEST_F(PostgresqlStoreTest, aTableThatIsNotAsNeededIsRefusedByName) {
+  const std::vector<std::pair<const char*, const char*>> faults{
+      {"ALTER TABLE tenure_lease SET UNLOGGED", "UNLOGGED"},
+      {"ALTER TABLE tenure_lease DROP COLUMN history", "history text"},
+      {"ALTER TABLE tenure_lease ALTER COLUMN lease_ms TYPE int", "lease_ms bigint"},
+      {"ALTER TABLE tenure_lease DROP CONSTRAINT tenure_lease_pkey", "PRIMARY KEY"},
+      {"ALTER TABLE tenure_lease DROP CONSTRAINT tenure_lease_name_sort_token_key", "UNIQUE (name, sort, token)"},
+      {"ALTER TABLE tenure_lease ALTER COLUMN name TYPE text COLLATE \"POSIX\"", "collation"},
+      {"ALTER TABLE tenure_lease ALTER COLUMN layout SET DEFAULT 2", "Upgrade"},
+      {"DROP TABLE tenure_lease; CREATE VIEW tenure_lease AS SELECT 1 AS name", "ordinary table"}};
+  for (const auto& [change, told] : faults) {
+    SCOPED_TRACE(change);
+    hand().exec("DROP TABLE IF EXISTS tenure_lease");
+    store().ensureSchema();
+    hand().exec(change);
+    const StoreStatus status = store().startEnsureSchema()->get();
+    ASSERT_TRUE(status.has_error());
+    EXPECT_EQ(status.error().errorClass, ErrorClass::misconfigured);
+    EXPECT_TRUE(status.error().permanent);
+    EXPECT_NE(status.error().message.find(told), std::string::npos) << status.error().message;
+  }
+}
+
+TEST_F(PostgresqlStoreTest, manyProcessesMayCreateTheTableAtOnce) {
+  for (int round = 0; round < 5; ++round) {
+    hand().exec("DROP TABLE tenure_lease");
+    std::vector<StoreCalls> handles;
+    std::vector<Pending<StoreStatus>> pending;
+    for (int i = 0; i < 8; ++i) handles.push_back(calls(makePostgresqlStore(options())));
+    for (const StoreCalls& handle : handles) pending.push_back(handle.startEnsureSchema());
+    for (const auto& status : pending) {
+      EXPECT_TRUE(status->get().has_value()) << (status->get().has_error() ? status->get().error().message : "");
+    }
+  }
+}
+
+TEST_F(PostgresqlStoreTest, aMissingTableSaysHowToMakeIt) {
+  hand().exec("DROP TABLE tenure_lease");
+  const ReadOutcome read = store().startRead({"lease"})->get();
+  ASSERT_TRUE(read.has_error());
+  EXPECT_EQ(read.error().errorClass, ErrorClass::misconfigured);
+  EXPECT_NE(read.error().message.find("tenure store sql"), std::string::npos) << read.error().message;
+  EXPECT_TRUE(std::holds_alternative<Rejected>(store().write(acquire({"lease"}, "a"))));
+}
+
+/// The liveness file of a process that has ended.
+LivenessFile fileOfDeadProcess(const std::string& directory) {
+  const int ended = test::inChild([&]() -> int {
+    liveness::OwnLivenessFile own{{"a store", [&]() -> StoreResult<std::string> { return directory; }}};
+    _exit(own.get().has_value() ? 0 : 1);  // without destructors, which would remove the file
+  });
+  EXPECT_EQ(ended, 0);
+  const std::string name = namesIn(directory, liveness::livenessFilePrefix).at(0);
+  struct stat found {};
+  EXPECT_EQ(stat((directory + '/' + name).c_str(), &found), 0);
+  return {name.substr(liveness::livenessFilePrefix.size()), liveness::bootId(), found.st_dev, found.st_ino};
+}
+
+TEST_F(PostgresqlStoreTest, aHolderOfThisMachineThatDiedIsProvenDead) {
+  const test::TempDir directory;
+  PostgresqlStoreOptions local = options();
+  local.livenessDirectory = directory.file("alive");
+  const LivenessFile dead = fileOfDeadProcess(local.livenessDirectory);
+  const auto watcher = makePostgresqlStore(local);
+  EXPECT_EQ(store().raw().deathNotice(), nullptr) << "without a directory there is no proof";
+  const auto deaths = watcher->deathNotice();
+  ASSERT_NE(deaths, nullptr);
+  const LeaseKey key{"lease"};
+  WriteRequest request = acquire(key, "a");
+  request.record.livenessFile = dead;
+  const RecordVersion written = request.record.version;
+  store().apply(std::move(request));
+  std::promise<RecordVersion> proven;
+  const auto follow =
+      deaths->follow(calls(watcher).record(key), [&](const RecordVersion& version) { proven.set_value(version); });
+  ASSERT_NE(follow, nullptr);
+  auto death = proven.get_future();
+  ASSERT_EQ(death.wait_for(patience), std::future_status::ready);
+  EXPECT_EQ(death.get(), written);
+}
+
+TEST_F(PostgresqlStoreTest, theLivenessFileStaysLockedWhileATermIsOpen) {
+  const test::TempDir directory;
+  PostgresqlStoreOptions local = options();
+  local.livenessDirectory = directory.file("alive");
+  const auto write = [&](bool releases) {
+    const LeaseKey key{"lease", releases ? "released" : "open"};
+    auto holder = makePostgresqlStore(local);
+    WriteRequest request = acquire(key, "a");
+    request.record.livenessFile = *holder->deathNotice()->livenessFile();
+    const std::string id = request.record.livenessFile->id;
+    const RecordVersion version = request.record.version;
+    calls(holder).apply(std::move(request));
+    if (releases) calls(holder).apply(release(key, "a", {version}));
+    return id;
+  };
+  const auto isThere = [&](const std::string& id) {
+    return access(liveness::livenessFilePath(local.livenessDirectory, id).c_str(), F_OK) == 0;
+  };
+  EXPECT_FALSE(isThere(write(true))) << "nothing is left of a store without terms";
+  EXPECT_TRUE(isThere(write(false))) << "the end of a store is not the end of its process";
+}
+
+}  // namespace
+}  // namespace tenure::postgresql_store
