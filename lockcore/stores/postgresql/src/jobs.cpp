@@ -127,6 +127,7 @@ WriteJob Jobs::writeTerm(const WriteRequest& request) const {
   }
   WriteJob out;
   out.job.writes = true;
+  out.job.urgent = true;
   out.job.statements = {lock(StatementId::lockLease, key),
                         {releases ? StatementId::releaseLease : StatementId::renewLease, std::move(values)}};
   out.job.after = {readBehind(key, record.version.text())};
@@ -209,6 +210,7 @@ Job Jobs::renewals(const std::vector<const WriteRequest*>& requests) {
   }
   Job job;
   job.writes = true;
+  job.urgent = true;
   job.statements = {{StatementId::renewLeases, {}}};
   job.after = {{StatementId::readLeases, {}}};
   for (const auto& column : columns) job.statements.front().values.emplace_back(arrayLiteral(column));
