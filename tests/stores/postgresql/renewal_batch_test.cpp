@@ -82,12 +82,13 @@ class RenewalBatchTest : public testing::Test {
   [[nodiscard]] std::chrono::nanoseconds timeoutOf(std::size_t job) const { return database_->held.at(job).timeout; }
 
  private:
+  /// Before what answers into it.
+  std::map<std::string, std::vector<WriteOutcome>> outcomes_{};
   const std::shared_ptr<test::ManualScheduler> scheduler_ = std::make_shared<test::ManualScheduler>();
   std::shared_ptr<HeldDatabase> database_ = std::make_shared<HeldDatabase>();
   const CorePtr core_ =
       std::make_shared<StoreCore>(database_, "postgresql", "public", "tenure_lease", Logger{}, scheduler_);
   const std::shared_ptr<RenewalBatcher> batcher_ = std::make_shared<RenewalBatcher>(core_);
-  std::map<std::string, std::vector<WriteOutcome>> outcomes_{};
 };
 
 TEST_F(RenewalBatchTest, aLoneRenewalGoesAtOnceAndThoseThatComeMeanwhileGoTogether) {

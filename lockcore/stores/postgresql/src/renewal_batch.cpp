@@ -79,6 +79,13 @@ std::vector<WriteOutcome> outcomesOf(const StoreCore& core, const std::vector<co
   return outcomes;
 }
 
+RenewalBatcher::~RenewalBatcher() {
+  for (Waiting& waiting : waiting_) {
+    const Call call = core_->call("renewing lease " + toString(waiting.request.key));
+    waiting.handler(Rejected{errorOf(call, JobReply::Cause::transient, "the store was destroyed")});
+  }
+}
+
 void RenewalBatcher::add(WriteRequest request, const Deadline& deadline, WriteHandler handler) {
   Batch batch;
   bool arms = false;
@@ -155,8 +162,13 @@ void RenewalBatcher::answered() {
 
 /// Sends all that waits after `delay`, and clears `flag`, which is a member.
 void RenewalBatcher::sendIn(nanoseconds delay, bool& flag) {
-  core_->scheduler()->post([self = shared_from_this(), delay, &flag] {
-    self->core_->scheduler()->schedule(delay, [self, &flag] { self->sendWaiting(flag); });
+  // A timer keeps nothing alive. Where it would be missed, the destructor answers.
+  core_->scheduler()->post([weak = weak_from_this(), delay, &flag] {
+    const auto here = weak.lock();
+    if (!here) return;
+    here->core_->scheduler()->schedule(delay, [weak, &flag] {
+      if (const auto self = weak.lock()) self->sendWaiting(flag);
+    });
   });
 }
 

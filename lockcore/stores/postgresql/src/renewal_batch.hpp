@@ -24,6 +24,10 @@ namespace tenure::postgresql_store {
 class RenewalBatcher : public std::enable_shared_from_this<RenewalBatcher> {
  public:
   explicit RenewalBatcher(CorePtr core) : core_{std::move(core)} {}
+  /// Answers those that still wait: their renewals were not sent.
+  ~RenewalBatcher();
+  RenewalBatcher(const RenewalBatcher&) = delete;
+  RenewalBatcher& operator=(const RenewalBatcher&) = delete;
 
   /// Jobs::mayJoin(request) holds.
   void add(WriteRequest request, const Deadline& deadline, WriteHandler handler);
