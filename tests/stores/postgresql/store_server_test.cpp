@@ -193,6 +193,7 @@ TEST_F(PostgresqlStoreTest, whatWasReleasedOrRemovedBeforeAPromotionIsWaitedFor)
 
 TEST_F(PostgresqlStoreTest, theServerGivesTheTokensOfTheRule) {
   const std::string now = presentHistory();
+  const std::string system = now.substr(0, now.find('/'));
   const std::array<std::int64_t, 7> numbers{0,
                                             1,
                                             7,
@@ -204,14 +205,13 @@ TEST_F(PostgresqlStoreTest, theServerGivesTheTokensOfTheRule) {
   for (const std::int64_t counter : numbers) {
     for (const std::int64_t copy : numbers) {
       if (copy == 0) continue;
-      for (const bool same : {true, false}) {
+      for (const std::string& before : {now, std::string{"1/1"}, std::string{"nonsense"}, now + "7", system + "/"}) {
         for (const std::uint64_t step : {std::uint64_t{0}, std::uint64_t{9}, maxReportedStep}) {
           const LeaseKey key{"lease", std::to_string(++cases)};
           store().apply(acquire(key, "a"));
-          hand().exec("UPDATE tenure_lease SET counter = " + std::to_string(counter) +
-                      ", token = " + std::to_string(copy) + ", counter_history = '" + (same ? now : "1/1") +
-                      "' WHERE sort = '" + key.sortKey + "'");
-          const KnownTokens known{counter, copy, same ? now : "1/1"};
+          hand().exec("UPDATE tenure_lease SET counter = " + std::to_string(counter) + ", token = " +
+                      std::to_string(copy) + ", counter_history = '" + before + "' WHERE sort = '" + key.sortKey + "'");
+          const KnownTokens known{counter, copy, before};
           WriteRequest request = acquire(key, "b", {store().record(key).version});
           const std::uint64_t least = planToken(known, FencingToken{}, now).least.value();
           request.tokenFloor = FencingToken{std::min(least - 1 + step, maxFencingToken.value())};
@@ -222,7 +222,7 @@ TEST_F(PostgresqlStoreTest, theServerGivesTheTokensOfTheRule) {
           } else {
             ASSERT_TRUE(std::holds_alternative<Applied>(outcome)) << describe(outcome);
             EXPECT_EQ(std::get<Applied>(outcome).token, planned)
-                << counter << ' ' << copy << ' ' << same << ' ' << step;
+                << counter << ' ' << copy << ' ' << before << ' ' << step;
             EXPECT_EQ(store().tokens(key).counter, toString(planned));
           }
         }

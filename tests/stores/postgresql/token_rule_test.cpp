@@ -35,8 +35,18 @@ TEST(TokenRule, anotherHistoryBeginsTheNextBlock) {
       << "others may have used those between";
   EXPECT_EQ(planToken(known(3 * block, 0, "1/4"), token(0), "2/1").token, token(4 * block))
       << "a copy on another server";
-  EXPECT_EQ(planToken(known(7, 7, "1/1"), token(2 * block + 5), "1/2").token, token(3 * block))
-      << "above the floor's block";
+  EXPECT_EQ(planToken(known(7, 7, "1/1"), token(2 * block + 5), "1/2").token, token(2 * block + 6))
+      << "above the floor";
+}
+
+/// The first acquisition of each history may be lost with its block, also where an operator or another server has moved
+/// the counter above the blocks of the timelines.
+TEST(TokenRule, whatSeveralHistoriesHaveLostIsNotGivenAgain) {
+  const FencingToken lost = planToken(known(3 * block + 7, 0, "1/1"), token(0), "1/2").token;
+  EXPECT_EQ(lost, token(4 * block));
+  EXPECT_EQ(planToken(known(3 * block + 7, 0, "1/1"), token(0), "1/3").token, token(5 * block));
+  EXPECT_EQ(planToken(known(3 * block + 7, 0, "1/4"), token(0), "2/1").token, token(4 * block));
+  EXPECT_EQ(planToken(known(3 * block + 7, 0, "1/4"), token(0), "2/2").token, token(5 * block));
 }
 
 TEST(TokenRule, aChangeBetweenHistoriesAndNoneIsAnother) {

@@ -49,9 +49,15 @@ constexpr std::array pieces{
     // overflowing where the row is malformed.
     Piece{"block", "(least(h.timeline - 1, 8192)::bigint << 40)"},
     Piece{"knownTokens", "least(greatest(l.counter, l.token, 0), [maxToken])"},
-    Piece{"tokenAfter", R"(CASE WHEN l.counter_history IS NOT DISTINCT FROM h.name THEN %1 + 1
-        ELSE greatest(((%1 >> 40) + 1) << 40, [block]) END)"},
-    Piece{"newToken", "[tokenAfter greatest([knownTokens], $14::bigint)]"},
+    Piece{"digits", "pg_catalog.split_part(l.counter_history, '/', 2)"},
+    Piece{"timelineBefore", R"(CASE WHEN pg_catalog.split_part(l.counter_history, '/', 1)
+          IS DISTINCT FROM pg_catalog.split_part(h.name, '/', 1) THEN 0
+        WHEN pg_catalog.length([digits]) BETWEEN 1 AND 9 AND pg_catalog.translate([digits], '0123456789', '') = ''
+          THEN greatest([digits]::int, 1) ELSE 1 END)"},
+    Piece{"blocksSince", "least(greatest(h.timeline - [timelineBefore], 1), 8192)"},
+    Piece{"leastToken", R"(CASE WHEN l.counter_history IS NOT DISTINCT FROM h.name THEN [knownTokens] + 1
+        ELSE greatest((([knownTokens] >> 40) + [blocksSince]) << 40, [block]) END)"},
+    Piece{"newToken", "greatest([leastToken], $14::bigint + 1)"},
     Piece{"firstToken", "greatest($11::bigint, [block]) + 1"},
 
     Piece{"newData", R"(CASE WHEN $9::text IS NULL OR ($10::boolean AND pg_catalog.length(l.data) > 0) THEN l.data
@@ -104,7 +110,7 @@ constexpr std::array texts{
         FROM [history] WHERE [key] AND [counterIsGood] AND (l.version IS NULL OR ([recordIsGood]))
         AND ([isExpected [storedVersion], NOT ([isInherited])]
           OR (l.version IS NULL AND [openLease] = 0 AND pg_catalog.cardinality($3::text[]) = 0))
-        AND $14::bigint < [tokenAfter [knownTokens]] + [greatestStep] AND [newToken] <= [maxToken]
+        AND $14::bigint < [leastToken] + [greatestStep] AND [newToken] <= [maxToken]
         RETURNING l.token, [notify $15, $16])"},
 
     Text{StatementId::insertLease, R"(INSERT INTO [table] AS l (name, sort, counter, counter_lease_ms,

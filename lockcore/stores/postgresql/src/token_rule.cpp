@@ -15,6 +15,16 @@ FencingToken tokenFrom(std::int64_t value) { return FencingToken{static_cast<std
 /// The last token before the block of this timeline. Above all tokens if there is no such block.
 std::int64_t blockOf(std::int64_t timeline) { return std::min(timeline - 1, blocks) << blockBits; }
 
+/// How many blocks a new history goes on: one for each timeline that may have given out tokens since `known`, whether
+/// they were lost or not. The data of another server may have come at any of its timelines.
+std::int64_t blocksSince(const std::optional<std::string>& known, const std::optional<std::string>& present) {
+  const auto systemOf = [](const std::optional<std::string>& history) {
+    return history ? history->substr(0, history->find('/')) : std::string{};
+  };
+  const std::int64_t before = known && systemOf(known) == systemOf(present) ? timelineOf(known) : 0;
+  return std::clamp<std::int64_t>(timelineOf(present) - before, 1, blocks);
+}
+
 }  // namespace
 
 std::int64_t timelineOf(const std::optional<std::string>& history) noexcept {
@@ -32,11 +42,10 @@ TokenPlan planToken(const std::optional<KnownTokens>& known, FencingToken floor,
   const auto asked = static_cast<std::int64_t>(std::min(floor, maxFencingToken).value());
   if (!known) return {tokenFrom(std::max(asked, block) + 1), tokenFrom(block + 1)};
   const bool countsOn = known->history == presentHistory;
-  const auto after = [&](std::int64_t token) {
-    return tokenFrom(countsOn ? token + 1 : std::max(((token >> blockBits) + 1) << blockBits, block));
-  };
   const std::int64_t seen = std::clamp<std::int64_t>(std::max(known->counter, known->copy), 0, greatest);
-  return {after(std::max(seen, asked)), after(seen)};
+  const std::int64_t next = ((seen >> blockBits) + blocksSince(known->history, presentHistory)) << blockBits;
+  const std::int64_t least = countsOn ? seen + 1 : std::max(next, block);
+  return {tokenFrom(std::max(least, asked + 1)), tokenFrom(least)};
 }
 
 }  // namespace tenure::postgresql_store

@@ -24,8 +24,9 @@ struct TokenPlan {
 };
 
 /// A standby that is promoted may lack the last acquisitions, so its tokens must rise above any that the former primary
-/// gave out. Each history (`SYSTEM/TIMELINE`) therefore begins a block of 2^40 tokens: the next one, and at least that
-/// of its timeline. Within a history tokens count on. `known` is empty where there is no row.
+/// gave out. Each history (`SYSTEM/TIMELINE`) therefore begins a block of 2^40 tokens. It lies as many blocks further
+/// as timelines have passed, because those between may have given out tokens that were lost, and is at least that of
+/// its timeline. Within a history tokens count on. `known` is empty where there is no row.
 [[nodiscard]] TokenPlan planToken(const std::optional<KnownTokens>& known, FencingToken floor,
                                   const std::optional<std::string>& presentHistory);
 
