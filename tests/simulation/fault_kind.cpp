@@ -59,7 +59,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "locks",
                                                               "refusedData",
                                                               "failover",
-                                                              "fork"};
+                                                              "fork",
+                                                              "cancelledWait"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

@@ -74,6 +74,7 @@ enum class FaultKind : unsigned {
   refusedData,      ///< the work asks for data in the record, and the store refuses them for good (drawn for its work)
   failover,         ///< a standby is promoted; the last commits may be lost
   fork,             ///< the old primary lives on for a while and answers some of the processes: only the fence holds
+  cancelledWait,    ///< a commit is answered although its synchronous standby has not confirmed it
   count
 };
 

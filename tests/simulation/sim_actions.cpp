@@ -127,6 +127,7 @@ void SimWorld::performElected(Process& process, const action::Elected& elected) 
   if (faults_ && plan_.has(FaultKind::erase) && streams_.load.chance(0.1)) {
     at(now_ + upTo(streams_.load, lease_ / 10), [this] { eraseRecord(); });
   }
+  promoteAfterElection();
   const bool stuck = happens(FaultKind::stuckWork) && !life.lock;
   life.stuck = stuck;
   life.ticketRenewed = life.ticketAsked;
@@ -243,6 +244,7 @@ void SimWorld::shown(Process& process, const LeaseEvent& event) {
   };
   const auto show = [&](const std::optional<LeaseRecord>& record) {
     life.unreadable = false;
+    if (record && record->holder == life.name) life.shownOwn = true;
     if (life.lock) life.lock->shownFree = record && record->released && !record->inherited;
     if (record && record->holder != life.name) life.highestShown = std::max(life.highestShown, record->token);
   };

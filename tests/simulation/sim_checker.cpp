@@ -140,6 +140,7 @@ void SimChecker::elected(SimLife& life, FencingToken token) {
   if (!life.published.leadsAt(life.clock.at(now_))) violation(life, "pairing", "Elected by a term that does not lead");
   lastElected_ = std::max(lastElected_, token);
   life.lastToken = token;
+  life.shownOwn = false;
   life.term = token;
   life.working = true;
 }
@@ -291,24 +292,6 @@ void SimChecker::erased(const LeaseRecord& record, TrueTime memory) {
 void SimChecker::overwritten(const LeaseRecord& record) {
   erased(record, TrueTime{0});
   overwritten_ = erased_;
-}
-
-void SimChecker::promoted() {
-  constexpr unsigned bits = 40;
-  block_ = FencingToken{((std::max(highestApplied_, block_).value() >> bits) + 1) << bits};
-}
-
-void SimChecker::setBack(bool unprotected, const Lives& all) {
-  setBack_ = std::max(setBack_, highestApplied_);
-  if (unprotected) unprotected_ = setBack_;
-  for (const SimLife* life : all) {
-    if (life->published.validAt(life->clock.at(now_))) points_.hit(SimPoint::termOfLostCommits);
-  }
-}
-
-void SimChecker::appliedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token) {
-  if (SentWrite* write = writer.find(version)) write->applied = true;
-  highestApplied_ = std::max(highestApplied_, token);
 }
 
 void SimChecker::calmBegins(const Lives& all) {

@@ -1,7 +1,6 @@
 // The DynamoDB store as it is shipped, in virtual time: the simulation provides its scheduler and its client.
 #include <deque>
 #include <map>
-#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -16,7 +15,7 @@
 #include "lockcore/stores/dynamodb/src/record_codec.hpp"
 #include "lockcore/stores/dynamodb/src/store.hpp"
 #include "simulation/sim_dynamodb_table.hpp"
-#include "simulation/sim_endpoint.hpp"
+#include "simulation/sim_store_endpoint.hpp"
 #include "simulation/simulation.hpp"
 
 namespace tenure {
@@ -46,45 +45,6 @@ constexpr std::int64_t epoch = 1'700'000'000;
 DynamoDbStoreOptions tableOptions() { return {.table = "locks"}; }
 
 class SimDynamoDb;
-
-/// One process's view of time; it runs tasks when that process may run.
-class LocalScheduler final : public Scheduler {
- public:
-  LocalScheduler(SimSurroundings& world, std::size_t process, const SimLife& life)
-      : world_{world}, process_{process}, life_{life}, clock_{std::make_shared<LocalClock>(world, life)} {}
-
-  [[nodiscard]] std::shared_ptr<const Clock> clock() const override { return clock_; }
-  [[nodiscard]] Instant now() const noexcept override { return clock_->now(); }
-  void post(Task task) override { world_.runFor(process_, life_, std::chrono::nanoseconds{0}, std::move(task)); }
-  TimerId schedule(std::chrono::nanoseconds delay, Task task) override {
-    const TimerId id = ++last_;
-    live_->insert(id);
-    world_.runFor(process_, life_, delay, [id, live = live_, task = std::move(task)] {
-      if (live->erase(id) > 0) task();
-    });
-    return id;
-  }
-  void cancel(TimerId id) noexcept override { live_->erase(id); }
-  [[nodiscard]] bool isCurrent() const noexcept override { return true; }
-
- private:
-  class LocalClock final : public Clock {
-   public:
-    LocalClock(const SimSurroundings& world, const SimLife& life) : world_{world}, life_{life} {}
-    [[nodiscard]] Instant now() const noexcept override { return world_.localNow(life_); }
-
-   private:
-    const SimSurroundings& world_;
-    const SimLife& life_;
-  };
-
-  SimSurroundings& world_;
-  std::size_t process_;
-  const SimLife& life_;
-  std::shared_ptr<const Clock> clock_;
-  TimerId last_{0};
-  std::shared_ptr<std::set<TimerId>> live_ = std::make_shared<std::set<TimerId>>();
-};
 
 /// The service's side.
 class SimDynamoDb final : public SimService {
@@ -184,25 +144,11 @@ class SimClient final : public aws::JsonClient {
   SimDynamoDb& service_;
 };
 
-class StoreEndpoint final : public SimEndpoint {
- public:
-  explicit StoreEndpoint(std::shared_ptr<LeaseStore> store) : store_{std::move(store)} {}
-  void read(std::chrono::nanoseconds timeout, ReadHandler handler) override {
-    store_->read(leaseKey, {timeout}, std::move(handler));
-  }
-  void write(WriteRequest request, std::chrono::nanoseconds timeout, WriteHandler handler) override {
-    store_->write(std::move(request), {timeout}, std::move(handler));
-  }
-
- private:
-  std::shared_ptr<LeaseStore> store_;
-};
-
 std::unique_ptr<SimEndpoint> SimDynamoDb::connect(SimSurroundings& world, std::size_t process, SimLife& life) {
   dynamodb_store::Surroundings surroundings{std::make_shared<SimClient>(world, process, life, *this), Logger{},
                                             std::make_shared<LocalScheduler>(world, process, life),
                                             [&world] { return epoch + world.trueSeconds(); }};
-  return std::make_unique<StoreEndpoint>(dynamodb_store::makeStore(tableOptions(), std::move(surroundings)));
+  return std::make_unique<StoreEndpoint>(leaseKey, dynamodb_store::makeStore(tableOptions(), std::move(surroundings)));
 }
 
 std::string_view refusalName(AnswerFate::Refusal refusal) {

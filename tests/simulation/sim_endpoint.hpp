@@ -14,11 +14,12 @@ struct AnswerFate {
   enum class Refusal { none, transient, throttled, credentials, misconfigured, corrupt };
   Refusal refusal{Refusal::none};
   bool unknown{false}, hideImage{false}, stale{false};
-  bool deferred{false};  ///< not applied yet, and the answer says neither yes nor no
-  bool lie{false};       ///< not applied, and the answer is a success that proves nothing
+  bool deferred{false};     ///< not applied yet, and the answer says neither yes nor no
+  bool lie{false};          ///< not applied, and the answer is a success that proves nothing
+  bool unconfirmed{false};  ///< applied, and the answer says that the synchronous standby may not have it
 
   [[nodiscard]] bool troubled() const {
-    return refusal != Refusal::none || unknown || stale || hideImage || deferred || lie;
+    return refusal != Refusal::none || unknown || stale || hideImage || deferred || lie || unconfirmed;
   }
 };
 
@@ -39,6 +40,9 @@ class SimSurroundings {
   virtual void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) = 0;
   /// A write of this life gave the record this version.
   virtual void stored(SimLife& writer, const RecordVersion& version) = 0;
+  /// The same at a primary that lives on beside the promoted one.
+  virtual void storedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token) = 0;
+  [[nodiscard]] virtual bool isAtOldPrimary(std::size_t process) const = 0;
   /// How many writes old the state is that a stale read shows.
   [[nodiscard]] virtual std::size_t staleness() = 0;
   /// A read that did not ask for consistency shows an old state.

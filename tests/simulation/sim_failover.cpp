@@ -1,4 +1,6 @@
 // Promotions of standbys: the last commits may be lost, and the old primary may live on for a while.
+#include <algorithm>
+
 #include "simulation/sim_world.hpp"
 
 namespace tenure::test {
@@ -9,23 +11,47 @@ void SimWorld::tickFailover() {
   if (!happens(FaultKind::failover)) return;
   SeededRandom& random = stream(FaultKind::failover);
   constexpr std::uint64_t lags[] = {0, 1, 3, 12};
-  const std::size_t lag = random.below(lags[random.below(4)] + 1);
+  promoteStandby(random.below(lags[random.below(4)] + 1));
+}
+
+void SimWorld::promoteStandby(std::size_t lag) {
   endFork(true);
-  std::unique_ptr<SimStore> old = simple_ && happens(FaultKind::fork) ? simple_->copy() : nullptr;
+  const bool forks = happens(FaultKind::fork);
+  std::unique_ptr<SimStore> old = simple_ && forks ? simple_->copy() : nullptr;
   const auto promotion = truth_->promote(lag);
   if (!promotion) return;
   noteWorld("A STANDBY IS PROMOTED, without the last " + std::to_string(promotion->lost) + " commits");
   checker_.promoted();
-  if (old) beginFork(std::move(old));
+  old_ = std::move(old);
+  if (forks) beginFork();
   if (promotion->lost == 0) return;
   report_.points.hit(SimPoint::commitsLost);
-  checker_.setBack(promotion->longest > promotion->waited, lives());
+  if (losesTerms(*promotion)) checker_.setBack(promotion->longest > promotion->waited, lives());
   // A candidacy that saw a record removed may be answered as if it were there, and the other way round.
   if (!truth_->told()) checker_.removed(12 * longest_);
 }
 
-void SimWorld::beginFork(std::unique_ptr<SimStore> old) {
-  old_ = std::move(old);
+/// Soon after an election, so that the acquisition is lost, and perhaps a renewal.
+void SimWorld::promoteAfterElection() {
+  SeededRandom& random = stream(FaultKind::failover);
+  if (!faults_ || !plan_.has(FaultKind::failover) || !random.chance(0.3)) return;
+  const std::size_t lag = 1 + random.below(4);
+  at(now_ + upTo(random, random.chance(0.5) ? lease_ / 20 : lease_ / 2), [this, lag] {
+    if (faults_) promoteStandby(lag);
+  });
+}
+
+/// A synchronous standby lacks only what was not answered with certainty. So the holder keeps its term if nothing but
+/// renewals is lost, unless it has read one of them: reads do not wait for a standby.
+bool SimWorld::losesTerms(const SimTruth::Promotion& promotion) {
+  if (!promotion.synchronous || !promotion.sameTerm) return true;
+  const SimChecker::Lives& all = lives();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const SimLife* life) { return life->name == truth_->record()->holder && life->shownOwn; });
+}
+
+void SimWorld::beginFork() {
+  forked_ = true;
   SeededRandom& random = stream(FaultKind::fork);
   forkUntil_ = now_ + upTo(random, 3 * lease_);
   checker_.lawlessUntil(forkUntil_ + 3 * longest_);
@@ -35,8 +61,9 @@ void SimWorld::beginFork(std::unique_ptr<SimStore> old) {
 
 /// What the old primary has written is lost.
 void SimWorld::endFork(bool over) {
-  if (!old_ || !over) return;
+  if (!forked_ || !over) return;
   noteWorld("THE OLD PRIMARY IS GONE");
+  forked_ = false;
   old_.reset();
   checker_.setBack(true, lives());
   for (auto& process : processes_) process->atOld = false;
@@ -51,6 +78,24 @@ SimStore& SimWorld::storeOf(SimLife& life) {
     return *old_;
   }
   return *simple_;
+}
+
+void SimChecker::promoted() {
+  constexpr unsigned bits = 40;
+  block_ = FencingToken{((std::max(highestApplied_, block_).value() >> bits) + 1) << bits};
+}
+
+void SimChecker::setBack(bool unprotected, const Lives& all) {
+  setBack_ = std::max(setBack_, highestApplied_);
+  if (unprotected) unprotected_ = setBack_;
+  for (const SimLife* life : all) {
+    if (life->published.validAt(life->clock.at(now_))) points_.hit(SimPoint::termOfLostCommits);
+  }
+}
+
+void SimChecker::appliedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token) {
+  if (SentWrite* write = writer.find(version)) write->applied = true;
+  highestApplied_ = std::max(highestApplied_, token);
 }
 
 }  // namespace tenure::test

@@ -52,6 +52,7 @@ struct SimLife {
   FencingToken toldOf{};               // reported by a resource, near enough to what it knows to be believed
   FencingToken mayBelieve{};           // reported by a resource, near enough to what the store has
   bool working{false};                 // the work of a term has not ended
+  bool shownOwn{false};                // in this term, a read or a conflict has shown it its own record
   bool stuck{false};                   // the work reports no progress
   bool stopped{false};
   bool saysFree{false};      // it stopped, and reported that it does not hold the lease

@@ -53,6 +53,7 @@ SimWorld::Fate SimWorld::drawFate(const Process& process) {
   fate.answer.hideImage = happens(FaultKind::hideImage);
   fate.answer.stale = happens(FaultKind::staleRead);
   fate.answer.lie = happens(FaultKind::lie);
+  fate.answer.unconfirmed = happens(FaultKind::cancelledWait);
   return fate;
 }
 
@@ -167,12 +168,14 @@ WriteOutcome SimWorld::writeAtStore(SimLife& life, const AnswerFate& fate, const
 }
 
 void SimWorld::stored(SimLife& writer, const RecordVersion& version, const SimTruth* store) {
-  if (store == old_.get() && store != nullptr) {
-    return checker_.appliedAtOldPrimary(writer, version, store->record()->token);
-  }
+  if (store == old_.get() && store != nullptr) return storedAtOldPrimary(writer, version, store->record()->token);
   lastWriteAt_ = now_;
   checker_.applied(writer, version, truth_->record(), lives());
   if (plan_.has(FaultKind::hints)) hintAll();
+}
+
+void SimWorld::storedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token) {
+  checker_.appliedAtOldPrimary(writer, version, token);
 }
 
 void SimWorld::hintAll() {

@@ -30,7 +30,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::newcomer, 1.0), set(FaultKind::nonsenseToken, 0.2);
   set(FaultKind::lie, 0.3), set(FaultKind::locks, 1.0);
   set(FaultKind::refusedData, 0.5);
-  set(FaultKind::failover, 0.1), set(FaultKind::fork, 0.5);
+  set(FaultKind::failover, 0.1), set(FaultKind::fork, 0.5), set(FaultKind::cancelledWait, 0.3);
   return most;
 }();
 
@@ -51,6 +51,7 @@ std::size_t candidatesOf(SeededRandom& plan, bool crowd) {
 StoreKind storeOf(SeededRandom& plan) {
   const std::uint64_t draw = plan.below(20);
   if (draw < 2) return StoreKind::memory;
+  if (draw == 3) return StoreKind::postgresql;
   return draw == 2 && hasDynamoDb() ? StoreKind::dynamodb : StoreKind::model;
 }
 
@@ -96,6 +97,10 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
   mode = options.mode == SimMode::drawn ? drawn : options.mode;
   const StoreKind kind = storeOf(plan);
   store = options.store == StoreKind::drawn ? kind : options.store;
+  // Promotions are what is special about PostgreSQL.
+  constexpr auto failover = static_cast<std::size_t>(FaultKind::failover);
+  const bool more = store == StoreKind::postgresql && streams.faults[failover].chance(0.8);
+  if (more && options.allowed.test(failover)) rates[failover] = std::max(rates[failover], highest[failover] / 4);
   // With DynamoDB a renewal that lengthens a lease takes three round trips, and a heartbeat may be a tenth of this
   // lease.
   if (store == StoreKind::dynamodb) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);

@@ -46,6 +46,8 @@ class SimTruth {
     std::size_t lost{0};                   ///< how many commits
     std::chrono::milliseconds longest{0};  ///< the longest lease that the lost commits and the one before them state
     std::chrono::milliseconds waited{0};   ///< how long challengers wait now; 0: not at all
+    bool sameTerm{false};                  ///< nothing is lost but renewals of the term that the record shows
+    bool synchronous{false};               ///< nothing is lost that was answered with certainty
   };
   /// A standby becomes the primary; it does not have the last `commits` (or fewer, if there are not so many). Empty:
   /// this store has no standby.

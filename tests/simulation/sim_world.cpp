@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "simulation/sim_postgresql.hpp"
+
 namespace tenure::test {
 
 using namespace std::chrono_literals;
@@ -25,13 +27,7 @@ SimWorld::SimWorld(const SimOptions& options)
       longest_{plan_.lease},
       checker_{now_, report_.points},
       foreignLease_{std::max<TrueTime>(lease_, 1s)} {
-  if (plan_.store == StoreKind::dynamodb) {
-    service_ = makeSimDynamoDb();
-    truth_ = service_.get();
-  } else {
-    simple_ = plan_.store == StoreKind::memory ? makeMemoryTableStore() : makeModel();
-    truth_ = simple_.get();
-  }
+  makeStore();
   if (plan_.has(FaultKind::mixedLeases) || plan_.has(FaultKind::changedLease)) longest_ = 2 * lease_;
   if (plan_.has(FaultKind::foreign) || plan_.has(FaultKind::overwrite)) longest_ = std::max(longest_, foreignLease_);
   if (plan_.candidates >= 20) report_.points.hit(SimPoint::crowdOfTwenty);
@@ -61,16 +57,36 @@ SimReport SimWorld::run() {
   return std::move(report_);
 }
 
-/// Where promotions happen, an operator may have set the tokens before.
-std::unique_ptr<SimStore> SimWorld::makeModel() {
-  const bool histories = plan_.has(FaultKind::failover);
-  FencingToken counter;
-  if (histories) {
-    SeededRandom& random = stream(FaultKind::failover);
-    if (random.chance(0.2)) counter = FencingToken{(random.below(4) << 40U) + 1 + random.below(100)};
+void SimWorld::makeStore() {
+  switch (plan_.store) {
+    case StoreKind::dynamodb:
+      service_ = makeSimDynamoDb();
+      break;
+    case StoreKind::postgresql: {
+      SeededRandom& random = stream(FaultKind::failover);
+      const bool synchronous = random.chance(0.3);
+      const bool pooled = random.chance(0.5);
+      service_ = makeSimPostgreSql({synchronous, pooled, drawCounter(), random.next()});
+      break;
+    }
+    case StoreKind::memory:
+      simple_ = makeMemoryTableStore();
+      break;
+    case StoreKind::drawn:
+    case StoreKind::model:
+      simple_ = makeModelStore(options_.sabotage, plan_.has(FaultKind::failover), drawCounter());
+      break;
   }
+  truth_ = service_ ? static_cast<SimTruth*>(service_.get()) : simple_.get();
+}
+
+/// Where promotions happen, an operator may have set the tokens before.
+FencingToken SimWorld::drawCounter() {
+  SeededRandom& random = stream(FaultKind::failover);
+  if (!plan_.has(FaultKind::failover) || !random.chance(0.2)) return {};
+  const FencingToken counter{(random.below(4) << 40U) + 1 + random.below(100)};
   checker_.counterWasSet(counter);
-  return makeModelStore(options_.sabotage, histories, counter);
+  return counter;
 }
 
 void SimWorld::runSafety() {
@@ -257,7 +273,7 @@ std::string_view toString(SimMode mode) noexcept {
 }
 
 std::string_view toString(StoreKind store) noexcept {
-  constexpr std::string_view names[] = {"drawn", "model", "memory", "dynamodb"};
+  constexpr std::string_view names[] = {"drawn", "model", "memory", "dynamodb", "postgresql"};
   return names[static_cast<std::size_t>(store)];
 }
 

@@ -31,6 +31,8 @@ class SimWorld final : public SimSurroundings {
   void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) override;
   void stored(SimLife& writer, const RecordVersion& version) override { stored(writer, version, truth_); }
   void stored(SimLife& writer, const RecordVersion& version, const SimTruth* store);
+  void storedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token) override;
+  [[nodiscard]] bool isAtOldPrimary(std::size_t process) const override { return processes_[process]->atOld; }
   [[nodiscard]] std::size_t staleness() override { return 1 + streams_.load.below(3); }
   [[nodiscard]] bool weakReadIsStale() override { return faults_ && streams_.load.chance(0.8); }
   void misled(SimLife& life) override;
@@ -75,7 +77,8 @@ class SimWorld final : public SimSurroundings {
   void runUntil(TrueTime end);
   /// A run ends at the first broken rule: what comes after it has no meaning.
   [[nodiscard]] bool failed() const { return !checker_.violations().empty(); }
-  [[nodiscard]] std::unique_ptr<SimStore> makeModel();
+  void makeStore();
+  [[nodiscard]] FencingToken drawCounter();
   void runSafety();
   void runLiveness();
   void stopAll();
@@ -171,7 +174,10 @@ class SimWorld final : public SimSurroundings {
 
   // sim_failover.cpp
   void tickFailover();
-  void beginFork(std::unique_ptr<SimStore> old);
+  void promoteStandby(std::size_t lag);
+  void promoteAfterElection();
+  void beginFork();
+  [[nodiscard]] bool losesTerms(const SimTruth::Promotion& promotion);
   void endFork(bool over);
   [[nodiscard]] SimStore& storeOf(SimLife& life);
 
@@ -199,7 +205,8 @@ class SimWorld final : public SimSurroundings {
   std::unique_ptr<SimStore> simple_{};
   std::unique_ptr<SimService> service_{};
   SimTruth* truth_{nullptr};
-  std::unique_ptr<SimStore> old_{};  // a primary that lives on after a promotion
+  std::unique_ptr<SimStore> old_{};  // a primary that lives on after a promotion; a service keeps its own
+  bool forked_{false};
   TrueTime forkUntil_{0};
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::unique_ptr<SimLife>> graveyard_;

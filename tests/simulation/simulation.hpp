@@ -20,10 +20,11 @@ enum class SimMode {
 };
 
 enum class StoreKind {
-  drawn,     ///< mostly the model
-  model,     ///< a conditional register with a counter, as simple as possible
-  memory,    ///< the memory store's table as it is shipped
-  dynamodb,  ///< the DynamoDB store as it is shipped, over a simulated service
+  drawn,       ///< mostly the model
+  model,       ///< a conditional register with a counter, as simple as possible
+  memory,      ///< the memory store's table as it is shipped
+  dynamodb,    ///< the DynamoDB store as it is shipped, over a simulated service
+  postgresql,  ///< the PostgreSQL store as it is shipped, over a simulated database
 };
 
 struct SimOptions {

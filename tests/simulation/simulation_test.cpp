@@ -72,6 +72,11 @@ TEST(Simulation, holdsOverTheDynamoDbStoreAsItIsShipped) {
   EXPECT_TRUE(state.failures.empty()) << told(state);
 }
 
+TEST(Simulation, holdsOverThePostgreSqlStoreAsItIsShipped) {
+  const CampaignState state = run({.store = StoreKind::postgresql}, seedsOr(200));
+  EXPECT_TRUE(state.failures.empty()) << told(state);
+}
+
 TEST(Simulation, healsWithinTheStatedBound) {
   const CampaignState state = run({.mode = SimMode::liveness}, seedsOr(300));
   EXPECT_TRUE(state.failures.empty()) << told(state);

@@ -1,0 +1,79 @@
+// The table of the PostgreSQL store with one row, and what each of the store's statements does to it. The server's SQL
+// is in statement_texts.cpp; here is the same in C++. If one changes, the other has to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockcore/stores/postgresql/src/database.hpp"
+
+namespace tenure::test {
+
+/// The columns of the row. What is NULL there is empty here.
+struct LeaseRow {
+  using Number = std::optional<std::int64_t>;
+  using Text = std::optional<std::string>;
+
+  std::string name{}, sort{};
+  std::int64_t counter{0}, counterLease{0};
+  Text counterHistory{};
+  Number token{};
+  Text version{}, holder{};
+  Number lease{};
+  std::optional<bool> released{};
+  Text history{};
+  std::int64_t resign{0};
+  Text liveness{};
+  std::string data{}, attributes{"{}"};
+  Number acquiredAt{}, renewedAt{};
+  std::int64_t layout{1};
+
+  friend bool operator==(const LeaseRow&, const LeaseRow&) = default;
+};
+
+/// What a statement answers.
+struct StatementAnswer {
+  std::vector<postgresql_store::Row> rows{};
+  std::string sqlState{};  ///< of an ERROR; empty: none
+};
+
+class LeaseTable {
+ public:
+  std::optional<LeaseRow> row{};
+  std::string history{};  ///< `SYSTEM/TIMELINE` of the server
+  bool locked{false};     ///< by another transaction
+
+  /// Throws std::logic_error for statements that no lease needs.
+  [[nodiscard]] StatementAnswer run(const postgresql_store::Statement& statement);
+  [[nodiscard]] postgresql_store::Row columns() const;
+
+ private:
+  using Values = std::vector<postgresql_store::Value>;
+
+  [[nodiscard]] bool at(const Values& values) const;
+  [[nodiscard]] bool isInherited() const { return row->history != history; }
+  [[nodiscard]] std::int64_t openLease() const;
+  [[nodiscard]] std::optional<std::string> storedVersion() const;
+  [[nodiscard]] bool isExpected(const Values& values, const std::optional<std::string>& version, bool bare) const;
+  [[nodiscard]] bool isWellFormed() const { return row->layout == 1; }
+  [[nodiscard]] bool isOfTheTerm(const Values& values) const;
+  void put(const Values& values, std::size_t data);
+  [[nodiscard]] StatementAnswer read(const Values& values) const;
+  [[nodiscard]] StatementAnswer readMany(const Values& values) const;
+  [[nodiscard]] StatementAnswer lock(const Values& values) const;
+  [[nodiscard]] StatementAnswer update(const Values& values);
+  [[nodiscard]] StatementAnswer insert(const Values& values);
+  [[nodiscard]] StatementAnswer renew(const Values& values);
+  [[nodiscard]] StatementAnswer renewMany(const Values& values);
+  [[nodiscard]] StatementAnswer release(const Values& values);
+  [[nodiscard]] StatementAnswer remove(const Values& values);
+  [[nodiscard]] StatementAnswer askToStepDown(const Values& values);
+  [[nodiscard]] StatementAnswer ofTheTerm() const;
+};
+
+/// `{"a",NULL,"b"}`
+[[nodiscard]] std::vector<postgresql_store::Value> listFrom(const postgresql_store::Value& literal);
+
+}  // namespace tenure::test
