@@ -210,7 +210,6 @@ StatementAnswer LeaseTable::renew(const Values& values) {
   row->counterLease = std::max(row->counterLease, *row->lease);
   row->version = values.at(5);
   row->released = false;
-  row->history = history;
   row->liveness = values.at(7);
   put(values, 8);
   return ofTheTerm();
@@ -227,7 +226,6 @@ StatementAnswer LeaseTable::renewMany(const Values& values) {
     row->counterLease = std::max(row->counterLease, *row->lease);
     row->version = lists.at(4)[i];
     row->released = false;
-    row->history = history;
     row->liveness = lists.at(6)[i];
     row->acquiredAt = number(lists.at(7)[i]);
     row->renewedAt = number(lists.at(8)[i]);

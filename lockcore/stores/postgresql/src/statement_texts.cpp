@@ -122,11 +122,11 @@ constexpr std::array texts{
         FROM [history] WHERE $11::bigint <= [block] + [greatestStep] AND [firstToken] <= [maxToken]
         ON CONFLICT (name, sort) DO NOTHING RETURNING l.token, [notify $12, $13])"},
 
-    // A living holder renews, so no acquisition is lost that came after its own.
+    // The history stays: a renewal may have been sent before the promotion, by a holder whose lease has ended since.
     Text{StatementId::renewLease,
          R"(UPDATE [table] AS l SET counter_lease_ms = greatest(l.counter_lease_ms, $7::bigint),
-          version = $6::text, lease_ms = $7::bigint, released = false, history = h.name, liveness = $8::jsonb,
-          [newPayload] [ofTheTerm])"},
+          version = $6::text, lease_ms = $7::bigint, released = false, liveness = $8::jsonb, [newPayload]
+        [ofTheTerm])"},
 
     // Locked rows are left out. The lock comes first, so that the update meets what the lock met.
     Text{StatementId::renewLeases, R"(WITH r AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::text[],
@@ -136,13 +136,14 @@ constexpr std::array texts{
             AND l.sort = r.sort AND l.version = r.expected AND l.holder = r.holder
           FOR NO KEY UPDATE OF l SKIP LOCKED)
         UPDATE [table] AS l SET counter_lease_ms = greatest(l.counter_lease_ms, r.lease_ms), version = r.version,
-          lease_ms = r.lease_ms, released = false, history = h.name, liveness = r.liveness,
+          lease_ms = r.lease_ms, released = false, liveness = r.liveness,
           acquired_at = [time r.acquired_at], renewed_at = [time r.renewed_at]
-        FROM r, k, [history] WHERE l.name = k.name AND l.sort = k.sort AND l.version = k.version
+        FROM r, k WHERE l.name = k.name AND l.sort = k.sort AND l.version = k.version
         AND r.name = l.name AND r.sort = l.sort AND r.expected = l.version AND r.holder = l.holder
         AND [recordIsGood] RETURNING l.name, l.sort, l.token, l.resign_token = l.token)"},
 
-    // The history stays: an older holder may release long after its lease, and an acquisition between may be lost.
+    // The history stays here too: an older holder may release long after its lease, and an acquisition between may be
+    // lost.
     Text{StatementId::releaseLease, R"(UPDATE [table] AS l SET
           counter_lease_ms = CASE WHEN l.counter <= l.token THEN 0 ELSE l.counter_lease_ms END, version = $6::text,
           lease_ms = $7::bigint, released = true, liveness = $8::jsonb, [newPayload]

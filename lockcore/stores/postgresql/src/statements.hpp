@@ -37,7 +37,7 @@ enum LeaseColumn : std::size_t {
   attributesColumn,  ///< JSON: an object of texts
   acquiredAtColumn,  ///< milliseconds since 1970
   renewedAtColumn,   ///< milliseconds since 1970
-  historyColumn,     ///< of the last acquisition or renewal, `SYSTEM/TIMELINE`; NULL: not known
+  historyColumn,     ///< of the last acquisition, `SYSTEM/TIMELINE`; NULL: not known
   counterColumn,
   counterLeaseColumn,    ///< milliseconds; 0: the last term has ended cleanly
   counterHistoryColumn,  ///< in which the counter was last advanced
