@@ -131,8 +131,8 @@ void SimChecker::elected(SimLife& life, FencingToken token) {
   if (life.lock) wonLock(life);
   if (life.working) violation(life, "work", "Elected while the work of the last term still runs");
   // A candidate may learn that it has won only after its successor was elected: its record was overwritten before, or
-  // its clocks stood still.
-  if (token <= lastElected_ && token > overwritten_ && !lawless()) {
+  // its clocks stood still; or a promotion lost its acquisition, and left nothing to wait for.
+  if (token <= lastElected_ && token > std::max(overwritten_, unprotected_) && !lawless()) {
     violation(life, "token", "the token " + toString(token) + " does not rise");
   }
   if (token <= life.lastToken || token < life.highestShown) violation(life, "token", "its own tokens do not rise");
