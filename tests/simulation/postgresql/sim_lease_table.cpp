@@ -137,8 +137,11 @@ Row LeaseTable::columns() const {
 }
 
 StatementAnswer LeaseTable::read(const Values& values) const {
-  const bool leftOut = values.at(2) && row && row->version == values[2];
-  if (at(values) && !leftOut) return {{columns()}};
+  if (at(values)) {
+    Row found = columns();
+    if (values.at(2) && row->version == values[2]) found[dataColumn].reset();
+    return {{std::move(found)}};
+  }
   Row none(leaseColumnCount);
   none[presentHistoryColumn] = history;
   return {{std::move(none)}};

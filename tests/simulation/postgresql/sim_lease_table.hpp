@@ -1,5 +1,5 @@
 // The table of the PostgreSQL store with one row, and what each of the store's statements does to it. The server's SQL
-// is in statement_texts.cpp; here is the same in C++. If one changes, the other has to.
+// is in statement_texts.cpp; here is the same in C++, and sim_lease_table_test.cpp compares the two.
 #pragma once
 
 #include <cstdint>

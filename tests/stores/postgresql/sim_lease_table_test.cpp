@@ -1,0 +1,152 @@
+// The table of the simulation (tests/simulation/postgresql) and the server answer each of the store's statements alike.
+#include "simulation/postgresql/sim_lease_table.hpp"
+
+#include <cstdlib>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "adapters/postgresql_database.hpp"
+#include "lockcore/stores/postgresql/src/jobs.hpp"
+#include "lockcore/stores/postgresql/src/statements.hpp"
+#include "support/seeded_random.hpp"
+
+#include <libpq-fe.h>
+
+namespace tenure::postgresql_store {
+namespace {
+
+using namespace std::chrono_literals;
+using test::LeaseTable;
+using test::SeededRandom;
+
+class Server {
+ public:
+  explicit Server(const std::string& schema)
+      : statements_{schema, "tenure_lease"}, connection_{PQconnectdb(test::postgresqlUrl().c_str()), PQfinish} {
+    static_cast<void>(run({StatementId::createTable}));
+  }
+
+  [[nodiscard]] std::vector<Row> run(const Statement& statement) const {
+    return ask(statements_.sql(statement.id, true), statement.values);
+  }
+
+  [[nodiscard]] std::vector<Row> ask(const std::string& sql, const std::vector<Value>& values) const {
+    std::vector<const char*> texts;
+    for (const Value& value : values) texts.push_back(value ? value->c_str() : nullptr);
+    const std::unique_ptr<PGresult, decltype(&PQclear)> result{
+        PQexecParams(connection_.get(), sql.c_str(), static_cast<int>(texts.size()), nullptr, texts.data(), nullptr,
+                     nullptr, 0),
+        PQclear};
+    EXPECT_EQ(std::string{PQresultErrorMessage(result.get())}, "") << sql;
+    std::vector<Row> rows;
+    for (int i = 0; i < PQntuples(result.get()); ++i) {
+      Row row;
+      for (int c = 0; c < PQnfields(result.get()); ++c) {
+        row.push_back(PQgetisnull(result.get(), i, c) != 0 ? Value{} : Value{PQgetvalue(result.get(), i, c)});
+      }
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  }
+
+ private:
+  Statements statements_;
+  std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
+};
+
+class Requests {
+ public:
+  Requests(SeededRandom& random, std::string history) : random_{random}, history_{std::move(history)} {}
+
+  [[nodiscard]] RecordVersion version() {
+    const char* const histories[] = {"", "", history_.c_str(), "9/9"};
+    const std::string text = random_.chance(0.8) && !stored.empty() ? stored : "v" + std::to_string(random_.below(6));
+    return RecordVersion{text, histories[random_.below(4)]};
+  }
+
+  [[nodiscard]] WriteRequest next() {
+    WriteRequest request;
+    request.key = LeaseKey{"lease"};
+    request.purpose = static_cast<WriteRequest::Purpose>(random_.below(3));
+    for (std::uint64_t count = random_.below(3); count > 0; --count) request.expected.push_back(version());
+    request.record.version = RecordVersion{"v" + std::to_string(random_.below(6))};
+    request.record.holder = random_.chance(0.7) ? "a" : "b";
+    request.record.leaseDuration = 1ms * static_cast<int>(1 + random_.below(3));
+    if (random_.chance(0.3)) request.record.data = "data";
+    request.dataRule = static_cast<DataRule>(random_.below(3));
+    request.record.acquiredAtMillis = static_cast<std::int64_t>(random_.below(5));
+    request.record.renewedAtMillis = static_cast<std::int64_t>(random_.below(5));
+    request.removes = random_.chance(0.4);
+    if (random_.chance(0.3)) request.tokenFloor = FencingToken{random_.below(10)};
+    return request;
+  }
+
+  std::string stored{};  ///< as the version that an acquisition has to expect
+
+ private:
+  SeededRandom& random_;
+  const std::string history_;
+};
+
+std::vector<Statement> statementsOf(SeededRandom& random, Requests& requests) {
+  const Jobs jobs{"channel"};
+  const WriteRequest request = requests.next();
+  if (Jobs::mayJoin(request) && !request.expected.empty()) {
+    const Job job = Jobs::renewals({&request});
+    return {job.statements.front(), job.after.front()};
+  }
+  const std::uint64_t kind = random.below(10);
+  Job job = jobs.write(request).job;
+  if (kind == 0) job = jobs.remove(request.key, requests.version()).job;
+  if (kind == 1) job = jobs.askToStepDown(request.key, FencingToken{1 + random.below(5)}).job;
+  job.statements.push_back(job.after.front());
+  return job.statements;
+}
+
+TEST(SimLeaseTable, answersAsTheServerDoes) {
+  const test::PostgresqlSchema schema;
+  const Server server{schema.name()};
+  LeaseTable table;
+  const auto present = server.run({StatementId::readLease, {"lease", "", std::nullopt}});
+  table.history = present.at(0).at(presentHistoryColumn).value();
+  const std::string other = table.history + "7";
+  std::size_t changed = 0;
+  SeededRandom random{7};
+  Requests requests{random, table.history};
+  for (int turn = 0; turn < 4'000; ++turn) {
+    if (table.row && random.chance(0.15)) {
+      const Value histories[] = {table.history, "1/1", other, std::nullopt};
+      table.row->history = histories[random.below(4)];
+      table.row->counterHistory = histories[random.below(4)];
+      static_cast<void>(server.ask("UPDATE " + qualifiedName(schema.name(), "tenure_lease") +
+                                       " SET history = $1::text, counter_history = $2::text",
+                                   {table.row->history, table.row->counterHistory}));
+    }
+    for (const Statement& statement : statementsOf(random, requests)) {
+      const auto before = table.row;
+      const auto told = table.run(statement).rows;
+      ASSERT_EQ(told, server.run(statement)) << "turn " << turn << ", statement " << static_cast<int>(statement.id);
+      if (table.row != before) ++changed;
+      const Statement whole{StatementId::readLease, {"lease", "", std::nullopt}};
+      ASSERT_EQ(table.run(whole).rows, server.run(whole))
+          << "turn " << turn << ", after statement " << static_cast<int>(statement.id);
+    }
+    const bool inherits = table.row && table.row->history != table.history;
+    const std::int64_t open =
+        table.row ? std::max(table.row->counterLease, inherits ? table.row->lease.value_or(0) : 0) : 0;
+    requests.stored =
+        table.row
+            ? table.row->version.value_or("counter:" + std::to_string(table.row->counter) + ':' + std::to_string(open))
+            : "";
+    // Tokens go on a block with each history. A fresh row keeps them below the last block.
+    if (table.row && table.row->counter > (std::int64_t{1} << 52)) {
+      table.row.reset();
+      static_cast<void>(server.ask("DELETE FROM " + qualifiedName(schema.name(), "tenure_lease"), {}));
+    }
+  }
+  EXPECT_GT(changed, 500U);
+}
+
+}  // namespace
+}  // namespace tenure::postgresql_store
