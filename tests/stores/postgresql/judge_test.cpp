@@ -101,12 +101,13 @@ TEST(Judge, troubleOfTheConnectionKeepsItsKind) {
 TEST(Judge, onlyAnErrorOfTheHistoryFunctionsAsksForAJobWithout) {
   const Job with{.writes = true};
   const Job without{.writes = true, .history = false};
-  EXPECT_TRUE(refusedHistory(with, reply(Commit::rolledBack, error("0A000"))));
-  EXPECT_TRUE(refusedHistory(with, reply(Commit::rolledBack, error("42883"))));
-  EXPECT_FALSE(refusedHistory(without, reply(Commit::rolledBack, error("0A000"))));
-  EXPECT_FALSE(refusedHistory(with, reply(Commit::rolledBack, error("55000")))) << "a standby";
-  EXPECT_FALSE(refusedHistory(with, reply(Commit::unanswered, error("0A000")))) << "it may be applied";
-  EXPECT_FALSE(refusedHistory(with, reply(Commit::rolledBack)));
+  using enum HistoryRefusal;
+  EXPECT_EQ(historyRefusalOf(with, reply(Commit::rolledBack, error("0A000"))), certain);
+  EXPECT_EQ(historyRefusalOf(with, reply(Commit::rolledBack, error("42883"))), certain);
+  EXPECT_EQ(historyRefusalOf(with, reply(Commit::rolledBack, error("55000"))), perhaps) << "a standby says it too";
+  EXPECT_EQ(historyRefusalOf(without, reply(Commit::rolledBack, error("0A000"))), none);
+  EXPECT_EQ(historyRefusalOf(with, reply(Commit::unanswered, error("0A000"))), none) << "it may be applied";
+  EXPECT_EQ(historyRefusalOf(with, reply(Commit::rolledBack)), none);
 }
 
 LeaseRecord held(const char* version, const char* history) {

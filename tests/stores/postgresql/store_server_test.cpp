@@ -265,45 +265,71 @@ TEST_F(PostgresqlStoreTest, noWriteChangesARowThatIsNotUnderstood) {
   }
 }
 
-/// Answers as Amazon Aurora, which does not tell where its log is.
+/// Refuses the first jobs that ask for the server's history, as Amazon Aurora does, which does not tell where its log
+/// is.
 class WithoutTimeline final : public Database {
  public:
-  explicit WithoutTimeline(std::shared_ptr<Link> link) : link_{std::move(link)} {}
+  WithoutTimeline(std::shared_ptr<Link> link, std::string sqlState, int refusals)
+      : link_{std::move(link)}, sqlState_{std::move(sqlState)}, refusals_{refusals} {}
   void run(Job job, std::chrono::nanoseconds timeout, JobHandler handler) override {
-    if (!job.history) return link_->run(std::move(job), timeout, std::move(handler));
+    if (!job.history || refusals_-- <= 0) return link_->run(std::move(job), timeout, std::move(handler));
     // Over the link, so that the answer comes on its thread.
     link_->run(Job{.history = false, .statements = {{StatementId::readLayout, {}}}}, timeout,
-               [handler = std::move(handler)](JobReply) {
-                 handler({.commit = JobReply::Commit::rolledBack, .error = Complaint{"ERROR", "0A000", "not here"}});
+               [state = sqlState_, handler = std::move(handler)](JobReply) {
+                 handler({.commit = JobReply::Commit::rolledBack, .error = Complaint{"ERROR", state, "not here"}});
                });
   }
   std::string describe() const override { return link_->describe(); }
 
  private:
   const std::shared_ptr<Link> link_;
+  const std::string sqlState_;
+  std::atomic<int> refusals_;
 };
 
-TEST_F(PostgresqlStoreTest, aServerThatTellsNoTimelineIsUsedWithoutAndThatIsSaidOnce) {
+class PostgresqlWithoutTimelineTest : public PostgresqlStoreTest {
+ protected:
+  StoreCalls serverThatRefuses(const std::string& sqlState, int refusals) {
+    const auto statements = std::make_shared<const Statements>(schema(), "tenure_lease");
+    auto link = makeLink({.store = options(),
+                          .text = [statements](StatementId id, bool history) -> const std::string& {
+                            return statements->sql(id, history);
+                          },
+                          .channel = channelOf(schema(), "tenure_lease")});
+    const Logger logger{LogLevel::warn, [this](LogLevel, std::string_view) { ++warnings; }};
+    return calls(
+        makeStore(options(), {.database = std::make_shared<WithoutTimeline>(std::move(link), sqlState, refusals),
+                              .logger = logger,
+                              .scheduler = sharedScheduler()}));
+  }
+
+  static constexpr int always = 1'000'000;
   std::atomic<int> warnings{0};
-  const Logger logger{LogLevel::warn, [&](LogLevel, std::string_view) { ++warnings; }};
-  const auto statements = std::make_shared<const Statements>(schema(), "tenure_lease");
-  auto link = makeLink({.store = options(),
-                        .text = [statements](StatementId id, bool history) -> const std::string& {
-                          return statements->sql(id, history);
-                        },
-                        .channel = channelOf(schema(), "tenure_lease")});
-  StoreCalls aurora = calls(makeStore(options(), {.database = std::make_shared<WithoutTimeline>(std::move(link)),
-                                                  .logger = logger,
-                                                  .scheduler = sharedScheduler()}));
+};
+
+TEST_F(PostgresqlWithoutTimelineTest, isUsedWithoutAndThatIsSaidOnce) {
+  for (const char* const state : {"0A000", "55000"}) {
+    warnings = 0;
+    StoreCalls aurora = serverThatRefuses(state, always);
+    const LeaseKey key{std::string{"lease-"} + state};
+    const FencingToken first = aurora.apply(acquire(key, "a")).token;
+    EXPECT_EQ(aurora.record(key).version.history(), "");
+    EXPECT_FALSE(aurora.record(key).inherited);
+    aurora.apply(renew(key, "a", {aurora.record(key).version}));
+    const Applied next = aurora.apply(acquire(key, "b", {aurora.record(key).version}));
+    EXPECT_EQ(next.token, first.next());
+    EXPECT_EQ(next.warning, "");
+    EXPECT_EQ(warnings, 1) << state;
+  }
+}
+
+TEST_F(PostgresqlWithoutTimelineTest, isNotConcludedFromAStandbyThatIsPromotedMeanwhile) {
   const LeaseKey key{"lease"};
-  const FencingToken first = aurora.apply(acquire(key, "a")).token;
-  EXPECT_EQ(aurora.record(key).version.history(), "");
-  EXPECT_FALSE(aurora.record(key).inherited);
-  aurora.apply(renew(key, "a", {aurora.record(key).version}));
-  const Applied next = aurora.apply(acquire(key, "b", {aurora.record(key).version}));
-  EXPECT_EQ(next.token, first.next());
-  EXPECT_EQ(next.warning, "");
-  EXPECT_EQ(warnings, 1);
+  StoreCalls promoted = serverThatRefuses("55000", 2);
+  promoted.apply(acquire(key, "a"));
+  EXPECT_EQ(promoted.record(key).version.history(), "") << "the second refusal";
+  EXPECT_NE(promoted.record(key).version.history(), "");
+  EXPECT_EQ(warnings, 0);
 }
 
 TEST_F(PostgresqlStoreTest, theGrantsThatItPrintsAreEnough) {

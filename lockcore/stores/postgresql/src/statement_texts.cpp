@@ -74,9 +74,10 @@ constexpr std::array pieces{
           WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey)) = %1))"},
 };
 
-constexpr std::string_view noHistory = "(SELECT NULL::text AS name, 1 AS timeline) AS h";
+// A standby refuses pg_current_wal_lsn(), so no answer comes from one.
+constexpr std::string_view noHistory = R"((SELECT CASE WHEN pg_catalog.pg_is_in_recovery()
+    THEN pg_catalog.pg_current_wal_lsn()::text END AS name, 1 AS timeline) AS h)";
 
-// A standby refuses these functions, so no answer comes from one.
 constexpr std::string_view presentHistory = R"((SELECT s.system_identifier || '/' || t.timeline AS name, t.timeline
     FROM pg_catalog.pg_control_system() AS s, (SELECT ('x' || pg_catalog.left(pg_catalog.pg_walfile_name(
       pg_catalog.pg_current_wal_lsn()), 8))::bit(32)::bigint::int AS timeline) AS t) AS h)";

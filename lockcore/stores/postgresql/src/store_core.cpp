@@ -30,26 +30,34 @@ void StoreCore::run(const CorePtr& core, Job job, const Deadline& deadline, JobH
   auto again = std::make_shared<Job>(job);
   database->run(std::move(job), deadline.left(),
                 [core, again, deadline, handler = std::move(handler)](JobReply reply) mutable {
-                  if (!refusedHistory(*again, reply)) return handler(std::move(reply));
-                  core->sendAgain(core, std::move(*again), deadline, std::move(handler));
+                  if (reply.commit == JobReply::Commit::done) core->perhapsNone_ = 0;
+                  const HistoryRefusal refusal = historyRefusalOf(*again, reply);
+                  if (refusal == HistoryRefusal::none) return handler(std::move(reply));
+                  core->sendAgain(core, std::move(*again), refusal, deadline, std::move(handler));
                 });
 }
 
-void StoreCore::sendAgain(const CorePtr& core, Job job, const Deadline& deadline, JobHandler handler) {
+void StoreCore::sendAgain(const CorePtr& core, Job job, HistoryRefusal refusal, const Deadline& deadline,
+                          JobHandler handler) {
   job.history = false;
   const auto database = database_.lock();
   if (!database) return handler({});
-  database->run(std::move(job), deadline.left(), [core, handler = std::move(handler)](JobReply reply) {
-    const bool served = reply.commit == JobReply::Commit::done;
-    if (served && core->hasHistory_.exchange(false) && core->logger_.wants(LogLevel::warn)) {
-      core->logger_.log(LogLevel::warn,
-                        core->where_ +
-                            ": this server does not tell its timeline (pg_current_wal_lsn), so tenure "
-                            "does not notice a promotion. That is right where no commit is ever lost, as "
-                            "on Amazon Aurora");
-    }
+  database->run(std::move(job), deadline.left(), [core, refusal, handler = std::move(handler)](JobReply reply) {
+    if (reply.commit == JobReply::Commit::done) core->servedWithoutHistory(refusal);
     handler(std::move(reply));
   });
+}
+
+/// A standby refuses the functions too, and may be promoted before the job comes again without them. So a doubtful
+/// refusal counts only when it has come several times in a row.
+void StoreCore::servedWithoutHistory(HistoryRefusal refusal) {
+  constexpr int enough = 3;
+  if (refusal == HistoryRefusal::perhaps && ++perhapsNone_ < enough) return;
+  if (!hasHistory_.exchange(false) || !logger_.wants(LogLevel::warn)) return;
+  logger_.log(LogLevel::warn, where_ +
+                                  ": this server does not tell its timeline (pg_current_wal_lsn), so tenure does not "
+                                  "notice a promotion. That is right where no commit is ever lost, as on Amazon "
+                                  "Aurora");
 }
 
 }  // namespace tenure::postgresql_store

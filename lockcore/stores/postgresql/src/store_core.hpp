@@ -62,7 +62,9 @@ class StoreCore {
   }
 
  private:
-  void sendAgain(const std::shared_ptr<StoreCore>& core, Job job, const Deadline& deadline, JobHandler handler);
+  void sendAgain(const std::shared_ptr<StoreCore>& core, Job job, HistoryRefusal refusal, const Deadline& deadline,
+                 JobHandler handler);
+  void servedWithoutHistory(HistoryRefusal refusal);
 
   const std::weak_ptr<Database> database_;
   const std::string where_;
@@ -73,6 +75,7 @@ class StoreCore {
   const Logger logger_;
   const std::shared_ptr<Scheduler> scheduler_;
   std::atomic<bool> hasHistory_{true};
+  std::atomic<int> perhapsNone_{0};  ///< how often in a row a job was perhaps refused for its history alone
 };
 
 using CorePtr = std::shared_ptr<StoreCore>;

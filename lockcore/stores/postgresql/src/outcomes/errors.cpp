@@ -134,8 +134,9 @@ const StateRule& ruleOf(std::string_view sqlState) noexcept {
   return general != classRules.end() ? *general : unknown;
 }
 
-bool tellsNoHistory(const Complaint& complaint) noexcept {
-  return complaint.sqlState == "0A000" || complaint.sqlState == "42883";
+HistoryRefusal historyRefusalIn(const Complaint& complaint) noexcept {
+  if (complaint.sqlState == "0A000" || complaint.sqlState == "42883") return HistoryRefusal::certain;
+  return complaint.sqlState == "55000" ? HistoryRefusal::perhaps : HistoryRefusal::none;
 }
 
 StoreError errorOf(const Call& call, const Complaint& complaint) {
@@ -143,7 +144,9 @@ StoreError errorOf(const Call& call, const Complaint& complaint) {
   std::string text =
       call.store + ": " + call.doing + ": " + oneLine(complaint.message) + " (SQLSTATE " + complaint.sqlState + ")";
   if (!rule.advice.empty()) text += ". " + withNames(rule.advice, call);
-  return {rule.errorClass, std::move(text)};
+  StoreError error{rule.errorClass, std::move(text)};
+  error.lacksSchema = complaint.sqlState == "42P01" || complaint.sqlState == "42501";
+  return error;
 }
 
 StoreError errorOf(const Call& call, JobReply::Cause cause, const std::string& trouble) {

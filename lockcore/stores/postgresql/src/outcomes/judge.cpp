@@ -82,9 +82,10 @@ std::optional<StoreError> faultOfRead(const Call& call, const JobReply& reply) {
   return errorIn(call, reply);
 }
 
-bool refusedHistory(const Job& job, const JobReply& reply) noexcept {
-  return job.history && reply.commit == Commit::rolledBack && reply.error && !endsConnection(*reply.error) &&
-         tellsNoHistory(*reply.error);
+HistoryRefusal historyRefusalOf(const Job& job, const JobReply& reply) noexcept {
+  const bool refused =
+      job.history && reply.commit == Commit::rolledBack && reply.error && !endsConnection(*reply.error);
+  return refused ? historyRefusalIn(*reply.error) : HistoryRefusal::none;
 }
 
 Expectation expectationOf(const WriteRequest& request) {

@@ -34,9 +34,9 @@ struct Verdict {
 /// Of a job that only reads: empty if all of it was answered.
 [[nodiscard]] std::optional<StoreError> faultOfRead(const Call& call, const JobReply& reply);
 
-/// Whether a write may be sent again at once without the history functions: they were what the server refused, and
-/// nothing was applied.
-[[nodiscard]] bool refusedHistory(const Job& job, const JobReply& reply) noexcept;
+/// Other than `none`: a job may be sent again at once without the history functions. The server may have refused them
+/// alone, and nothing was applied.
+[[nodiscard]] HistoryRefusal historyRefusalOf(const Job& job, const JobReply& reply) noexcept;
 
 /// What a write expects of the stored state.
 struct Expectation {
