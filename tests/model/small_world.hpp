@@ -58,7 +58,7 @@ class SmallWorld {
 
   SmallWorldOptions options_;
   SeededRandom chance_;
-  std::unique_ptr<SimStore> store_{makeModelStore(Sabotage::none)};
+  std::unique_ptr<SimStore> store_{makeModelStore(Sabotage::none, false, FencingToken{})};
   TrueTime now_{0};
   std::uint64_t lives_{0};
   std::vector<Process> processes_;

@@ -1,7 +1,10 @@
 // What only a real server shows: locks of others, histories, roles, and the SQL's agreement with the rules in C++.
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <future>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -439,6 +442,40 @@ TEST_F(PostgresqlStoreTest, aHolderOfThisMachineThatDiedIsProvenDead) {
   auto death = proven.get_future();
   ASSERT_EQ(death.wait_for(patience), std::future_status::ready);
   EXPECT_EQ(death.get(), written);
+}
+
+TEST_F(PostgresqlStoreTest, theFirstTermRemovesTheFilesOfProcessesThatDiedLongAgo) {
+  const test::TempDir directory;
+  PostgresqlStoreOptions local = options();
+  local.livenessDirectory = directory.file("alive");
+  const auto pathOf = [&](const LivenessFile& file) {
+    return liveness::livenessFilePath(local.livenessDirectory, file.id);
+  };
+  const std::string old = pathOf(fileOfDeadProcess(local.livenessDirectory));
+  const auto holder = makePostgresqlStore(local);
+  const auto begin = [&](const LeaseKey& key) {
+    WriteRequest request = acquire(key, "a");
+    request.record.livenessFile = *holder->deathNotice()->livenessFile();
+    calls(holder).apply(std::move(request));
+  };
+  const auto age = [&](const std::string& path, std::chrono::minutes by) {
+    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) - by);
+  };
+  age(old, std::chrono::minutes{59});
+  begin({"first"});
+  EXPECT_EQ(access(old.c_str(), F_OK), 0) << "a record may still refer to it";
+  age(old, std::chrono::minutes{2});
+  begin({"second"});
+  EXPECT_EQ(access(old.c_str(), F_OK), 0) << "once in the life of a store";
+  const auto later = makePostgresqlStore(local);
+  WriteRequest request = acquire({"third"}, "b");
+  request.record.livenessFile = *later->deathNotice()->livenessFile();
+  const std::string own = pathOf(*request.record.livenessFile);
+  age(pathOf(*holder->deathNotice()->livenessFile()), std::chrono::hours{2});
+  calls(later).apply(std::move(request));
+  EXPECT_NE(access(old.c_str(), F_OK), 0);
+  EXPECT_EQ(access(own.c_str(), F_OK), 0);
+  EXPECT_EQ(access(pathOf(*holder->deathNotice()->livenessFile()).c_str(), F_OK), 0) << "its process lives";
 }
 
 TEST_F(PostgresqlStoreTest, theLivenessFileStaysLockedWhileATermIsOpen) {

@@ -1,6 +1,8 @@
 #include "term_files.hpp"
 
+#include <chrono>
 #include <filesystem>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <system_error>
 #include <utility>
@@ -33,6 +35,19 @@ StoreResult<std::string> localDirectory(const std::string& store, const std::str
   return directory;
 }
 
+/// Removes what processes left that died long ago. A candidate that misses such a file as proof waits for the lease, so
+/// the age may decide alone. It is counted between the times of two files, so no clock is read.
+void removeOldFiles(const std::string& directory, const std::string& ownId) {
+  constexpr auto old = std::chrono::hours{1};
+  struct stat own {};
+  if (stat(liveness::livenessFilePath(directory, ownId).c_str(), &own) != 0) return;
+  liveness::removeDeadLivenessFiles(directory, [&](const std::string& id) {
+    struct stat other {};
+    const bool found = stat(liveness::livenessFilePath(directory, id).c_str(), &other) == 0;
+    return !found || std::chrono::seconds{own.st_mtime - other.st_mtime} < old;
+  });
+}
+
 }  // namespace
 
 TermFiles::TermFiles(const std::string& store, std::string directory, Logger logger)
@@ -51,6 +66,10 @@ StoreResult<WriteHandler> TermFiles::during(const std::shared_ptr<TermFiles>& fi
     const StoreResult<bool> isNew = files->deaths_.own().openTerm(term, request.record.leaseDuration);
     if (isNew.has_error()) return isNew.error();
     opened = *isNew;
+    if (opened && !files->swept_.exchange(true)) {
+      const StoreResult<std::string> directory = files->deaths_.place().directory();
+      if (directory.has_value()) removeOldFiles(*directory, files->deaths_.own().id());
+    }
   }
   return WriteHandler{[files, term, opened, request, handler = std::move(handler)](WriteOutcome outcome) {
     if (liveness::endsTerm(request, opened, outcome)) files->deaths_.own().endTerm(term);

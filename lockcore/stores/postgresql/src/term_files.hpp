@@ -1,6 +1,7 @@
 // The proof for candidates of this machine that a holder is dead: its liveness file in a directory that they share.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,13 +26,14 @@ class TermFiles {
 
   /// To be called before a write is sent: while a term is open that names the liveness file, the file stays locked even
   /// if the store is destroyed. The handler that is returned notes the end of the term. An error: the write must not be
-  /// sent.
+  /// sent. The first term of a store also removes the files of processes that died more than an hour ago.
   [[nodiscard]] static StoreResult<WriteHandler> during(const std::shared_ptr<TermFiles>& files,
                                                         const WriteRequest& request, WriteHandler handler);
 
  private:
   WatchThread watches_;
   liveness::LocalDeathNotice deaths_;
+  std::atomic<bool> swept_{false};  ///< dead processes' files were looked through, once in the life of a store
 };
 
 }  // namespace tenure::postgresql_store
