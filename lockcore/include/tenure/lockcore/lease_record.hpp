@@ -61,9 +61,9 @@ struct LeaseRecord {
   FencingToken token;                          ///< the holder's term; a copy of the fencing counter for people
   bool released{false};                        ///< true: the holder gave it up; it may be taken at once
   bool vanished{false};                        ///< there is no record, see vanishedRecord()
-  /// The store's history has changed since the holder acquired or renewed this record. A later acquisition may be lost,
-  /// and its holder may not know that yet. So the record is free only after it was seen for a whole lease, even if it
-  /// is released, if the reader itself wrote it, or if its holder is dead.
+  /// The store's history has changed since the holder acquired the lease (a late renewal proves nothing). A later term
+  /// may be lost, and its holder may not know that yet. So the record is free only after it was seen for a whole lease,
+  /// even if it is released, if the reader itself wrote it, or if its holder is dead.
   bool inherited{false};
   std::optional<LivenessFile> livenessFile{};       ///< where the holder's liveness file lies, if it keeps one
   std::string data{};                               ///< the user's payload, opaque bytes
