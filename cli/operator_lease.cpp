@@ -69,7 +69,10 @@ int takeFromLeaders(const LeaseOfGroup& lease, milliseconds wait, const LeaseAtt
     const LockResult<void> taken = attempt(time);
     if (taken.has_value()) return exitOk;
     const LockError error = taken.error();
-    if (error.code == LockErrc::held || error.code == LockErrc::timeout) continue;
+    // A busy store is asked again while there is time; the look above ends it where the store does not answer at all.
+    const bool mayCome =
+        error.code == LockErrc::held || error.code == LockErrc::timeout || error.code == LockErrc::storeUnavailable;
+    if (mayCome) continue;
     return complain(error.message), exitCodeOf(error);
   }
 }
