@@ -69,7 +69,7 @@ void addTlsKeys(PostgresqlSection& section) {
            .example = "verify-full",
            .about = "How the connection is protected, as libpq names it: disable, allow, prefer, require, verify-ca "
                     "or verify-full. If nothing says it, a host that is given by name is verified (verify-full), and "
-                    "for an address or a socket libpq's own default counts (prefer)."},
+                    "so is an address if sslrootcert is given; else libpq's own default counts (prefer)."},
           "one of libpq's modes", &PostgresqlStoreOptions::sslMode, "verify-full for host names")
       .field = "store.sslMode";
   section

@@ -100,6 +100,9 @@ TEST(PostgresqlSettings, ANameIsVerifiedUnlessSomebodyChoseOtherwise) {
   EXPECT_EQ(tlsOf({.host = "10.0.0.1"}), "prefer");
   EXPECT_EQ(tlsOf({.host = "::1"}), "prefer");
   EXPECT_EQ(tlsOf({.host = "/run/pg"}), "prefer");
+  EXPECT_EQ(tlsOf({.host = "10.0.0.1", .sslRootCertificate = "/own.crt"}), "verify-full");
+  EXPECT_EQ(tlsOf({.connection = "hostaddr=10.0.0.1 sslrootcert=/own.crt"}), "verify-full");
+  EXPECT_EQ(tlsOf({.host = "/run/pg", .sslRootCertificate = "/own.crt"}), "prefer");
   EXPECT_EQ(tlsOf({.host = "db1", .sslMode = "require"}), "require");
   EXPECT_EQ(tlsOf({.connection = "host=db1 sslmode=prefer"}), "prefer");
   const Variable variable{"PGSSLMODE", "disable"};
@@ -134,6 +137,11 @@ TEST(PostgresqlOptions, GoodOnesHaveNoFault) {
             OptionFaults{});
 }
 
+TEST(PostgresqlOptions, AKeyBelongsToACertificateThatTheStringOrAServiceMayName) {
+  EXPECT_EQ(faultsOf({.connection = "host=db1 sslcert=/crt", .sslKey = "/key"}), OptionFaults{});
+  EXPECT_EQ(faultsOf({.service = "jobs", .sslKey = "/key"}), OptionFaults{});
+}
+
 TEST(PostgresqlOptions, EachFaultNamesItsField) {
   using Fields = std::vector<std::string>;
   EXPECT_EQ(fieldsAtFault({.connection = "host=db1 nonsense"}), Fields{"connection"});
@@ -155,6 +163,14 @@ TEST(PostgresqlOptions, APasswordInAStringIsRefusedAndNeverShown) {
       EXPECT_EQ(faults.size(), 1U) << text;
       for (const auto& fault : faults) EXPECT_EQ(fault.message.find("s3cret"), std::string::npos) << fault.message;
     }
+  }
+  for (const auto& options : {PostgresqlStoreOptions{.host = "postgresql://me:s3cret@db1/jobs"},
+                              PostgresqlStoreOptions{.database = "postgresql://me:s3cret@db1/jobs"},
+                              PostgresqlStoreOptions{.connection = "host=postgresql://me:s3cret@db1/jobs"},
+                              PostgresqlStoreOptions{.listen = "dbname=postgresql://me:s3cret@db1/jobs"}}) {
+    const OptionFaults faults = faultsOf(options);
+    EXPECT_EQ(faults.size(), 1U);
+    for (const auto& fault : faults) EXPECT_EQ(fault.message.find("s3cret"), std::string::npos) << fault.message;
   }
   EXPECT_THROW(postgresql_store::checkOptions({.connection = "password=x"}), std::invalid_argument);
 }

@@ -91,9 +91,13 @@ std::vector<Host> hostsIn(const Settings& found) {
   return hosts;
 }
 
-bool isAName(const std::string& host) {
-  const bool isSocket = host.empty() || host.front() == '/' || host.front() == '@';
-  return !isSocket && !net::parseIpAddress(host);
+bool isSocket(const std::string& host) { return host.empty() || host.front() == '/' || host.front() == '@'; }
+
+bool isAName(const std::string& host) { return !isSocket(host) && !net::parseIpAddress(host); }
+
+/// Whoever names authorities wants them asked, which `prefer` never does.
+bool isVerified(const Host& host, bool namesAuthorities) {
+  return isAName(host.name) || (namesAuthorities && (!host.address.empty() || !isSocket(host.name)));
 }
 
 /// libpq 15 does not know the system's list of authorities (`sslrootcert=system` came with 16).
@@ -116,7 +120,7 @@ void chooseTls(Settings& settings, const Settings& found, const std::vector<Host
   const bool chosen = settings.contains("sslmode") || isSaidByEnvironment("PGSSLMODE") || mode != "prefer";
   if (!chosen) {
     for (const Host& host : hosts) {
-      if (isAName(host.name)) mode = "verify-full";
+      if (isVerified(host, settings.contains("sslrootcert"))) mode = "verify-full";
     }
     settings["sslmode"] = mode;
   }

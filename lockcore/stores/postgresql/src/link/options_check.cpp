@@ -76,8 +76,30 @@ void checkTls(const PostgresqlStoreOptions& options, OptionFaults& faults) {
     faults.push_back({"sslMode", "is " + inQuotes(options.sslMode) +
                                      "; it must be disable, allow, prefer, require, verify-ca or verify-full"});
   }
-  if (!options.sslKey.empty() && options.sslCertificate.empty()) {
+  const auto settings = settingsIn(options.connection);
+  const bool mayComeFromAService = (!options.service.empty() && isPlainText(options.service)) ||
+                                   (settings && settings->contains("service"));
+  const bool hasCertificate =
+      !options.sslCertificate.empty() || mayComeFromAService || (settings && settings->contains("sslcert"));
+  if (!options.sslKey.empty() && !hasCertificate) {
     faults.push_back({"sslCertificate", "is missing; the key belongs to a certificate"});
+  }
+}
+
+/// A URL in the wrong option would be shown with its password wherever the store is named.
+void checkNoUrl(const char* field, const std::string& text, OptionFaults& faults) {
+  if (text.find("://") == std::string::npos) return;
+  faults.push_back({field, "is a URL; give it as connection, without a password"});
+}
+
+/// The same for what the strings say, of whose content nothing may be shown.
+void checkNoUrlIn(const char* field, const std::string& text, OptionFaults& faults) {
+  const auto settings = settingsIn(text);
+  if (!settings) return;
+  for (const char* keyword : {"host", "dbname"}) {
+    const auto at = settings->find(keyword);
+    if (at == settings->end() || at->second.find("://") == std::string::npos) continue;
+    faults.push_back({field, "has a URL as its " + std::string{keyword} + "; give either a URL alone or keywords"});
   }
 }
 
@@ -118,6 +140,10 @@ OptionFaults faultsOf(const PostgresqlStoreOptions& options) {
   OptionFaults faults;
   checkConnection("connection", options.connection, faults);
   checkConnection("listen", options.listen, faults);
+  checkNoUrlIn("connection", options.connection, faults);
+  checkNoUrlIn("listen", options.listen, faults);
+  checkNoUrl("host", options.host, faults);
+  checkNoUrl("database", options.database, faults);
   checkTexts(options, faults);
   checkPorts(options, faults);
   checkTls(options, faults);

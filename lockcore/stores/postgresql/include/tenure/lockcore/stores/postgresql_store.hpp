@@ -33,7 +33,7 @@ struct PostgresqlStoreOptions {
   std::string passfile{};  ///< path; libpq wants it to be readable by its owner only
   std::string service{};   ///< section of the service file
   /// libpq's sslmode. Empty: what the string or the environment says; if they say nothing, `verify-full` where the host
-  /// is a name, and libpq's own default where it is an address or a socket.
+  /// is a name, or an address beside an `sslRootCertificate`, and else libpq's own default.
   std::string sslMode{};
   std::string sslRootCertificate{};  ///< path; empty: Debian's and Fedora's lists of authorities are tried
   std::string sslCertificate{};      ///< path of the client's certificate; empty: none
