@@ -80,12 +80,14 @@ class PostgresqlResult {
 ///   ------------------------------------------------|---------------------------------------------------------------
 ///   a later token, or none and a later counter      | StaleToken, with that token as `highestSeen`
 ///   this token, with another holder                 | ForeignTerm
-///   this token, released or removed; a lower token  | TermOver (a lower one: this database lost the term, or is
-///   another) no such lease, or no table                      | WriteTrouble, misconfigured
+///   this token, released or removed                 | TermOver
+///   a lower token                                   | TermOver: this database lost the term, or is another one
+///   no such lease, or no table                      | WriteTrouble, misconfigured
 ///
 /// A writer that stands still inside a write delays takeovers of its lease, so its session is ended after half of the
 /// lease's duration, if `frozenLimit` (or the session's setting) is longer. This holds in transactions of the caller
-/// too, until they end. A stamp is not asked for its lease's time. So write(stamp) in a loop can keep takeovers out for
+/// too, until they end. PostgreSQL counts the time between two statements only: a long statement, a writer that is
+/// frozen inside of COPY or of a large result, and PREPARE TRANSACTION hold the row for as long as they last. A stamp is not asked for its lease's time. So write(stamp) in a loop can keep takeovers out for
 /// as long as such writes overlap; write(term) cannot, because it stops at the term's end.
 ///
 /// The guarantee holds for one primary. A standby that was promoted without having received the last commits lacks
