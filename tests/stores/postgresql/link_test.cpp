@@ -286,7 +286,7 @@ TEST_F(PostgresqlLink, DefaultsOfTheRoleDoNotApplyToWrites) {
   const std::string role = freshName("role");
   admin.exec("CREATE ROLE " + role + " LOGIN");
   for (const char* setting : {"default_transaction_isolation = 'serializable'", "synchronous_commit = 'off'",
-                              "client_min_messages = 'error'", "lock_timeout = '1ms'"}) {
+                              "client_min_messages = 'error'", "lock_timeout = '1ms'", "array_nulls = 'off'"}) {
     admin.exec("ALTER ROLE " + role + " SET " + setting);
   }
   TestLink link{
@@ -298,7 +298,8 @@ TEST_F(PostgresqlLink, DefaultsOfTheRoleDoNotApplyToWrites) {
                                                    {setting, {"client_min_messages"}},
                                                    {setting, {"lock_timeout"}},
                                                    {setting, {"statement_timeout"}},
-                                                   {setting, {"idle_in_transaction_session_timeout"}}},
+                                                   {setting, {"idle_in_transaction_session_timeout"}},
+                                                   {setting, {"array_nulls"}}},
                                     .after = {{setting, {"synchronous_commit"}}}});
   ASSERT_EQ(reply.commit, Commit::done) << toString(reply);
   std::vector<std::string> values;
@@ -307,6 +308,7 @@ TEST_F(PostgresqlLink, DefaultsOfTheRoleDoNotApplyToWrites) {
   EXPECT_EQ(values[1], "remote_apply");
   EXPECT_EQ(values[2], "warning");
   for (const std::size_t limit : {3U, 4U, 5U}) EXPECT_TRUE(values[limit].ends_with("ms") || values[limit] == "10s");
+  EXPECT_EQ(values[6], "on") << "else a NULL in a list is the text NULL, and no renewal is ever applied";
   EXPECT_EQ(reply.after.at(0).at(0).at(0), "off") << "the settings end with the transaction";
   link.destroy();
   admin.exec("DROP ROLE " + role);

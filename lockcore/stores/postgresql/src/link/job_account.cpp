@@ -16,7 +16,7 @@ constexpr std::string_view setLocally =
     "SELECT pg_catalog.set_config('synchronous_commit', $1, true), pg_catalog.set_config('lock_timeout', $2, true), "
     "pg_catalog.set_config('statement_timeout', $3, true), "
     "pg_catalog.set_config('idle_in_transaction_session_timeout', $4, true), "
-    "pg_catalog.set_config('client_min_messages', 'warning', true)";
+    "pg_catalog.set_config('client_min_messages', 'warning', true), pg_catalog.set_config('array_nulls', 'on', true)";
 
 std::size_t numberIn(const char* text) {
   const std::string_view digits{text};
