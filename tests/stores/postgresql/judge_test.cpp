@@ -47,6 +47,12 @@ TEST(Judge, aCutOrAFatalErrorBehindTheCommitIsUnknown) {
   }
 }
 
+TEST(Judge, anErrorThatTellsOfALostLineOrAnUnknownCompletionIsUnknown) {
+  for (const char* state : {"08000", "08003", "08006", "08007", "08P01", "40003"}) {
+    EXPECT_EQ(verdictOnWrite(call, reply(Commit::rolledBack, error(state))).fate, Fate::unknown) << state;
+  }
+}
+
 TEST(Judge, theClassOfTroubleFollowsTheSqlState) {
   const std::vector<std::pair<const char*, ErrorClass>> table{
       {"55P03", ErrorClass::transient},     {"57014", ErrorClass::transient},     {"40001", ErrorClass::transient},

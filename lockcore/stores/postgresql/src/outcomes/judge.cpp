@@ -18,6 +18,12 @@ StoreError errorIn(const Call& call, const JobReply& reply) {
 /// Every server of this protocol says so in a severity that is not translated.
 bool endsConnection(const Complaint& complaint) { return complaint.severity != "ERROR"; }
 
+/// What stands between here and the server says that it has lost the server, or whoever answers does not know what
+/// became of the COMMIT. The COMMIT is under way when the first error is seen, so it may have been carried out.
+bool leavesOpen(const Complaint& complaint) {
+  return endsConnection(complaint) || complaint.sqlState.starts_with("08") || complaint.sqlState == "40003";
+}
+
 bool isExpected(const std::vector<RecordVersion>& expected, const LeaseRecord& stored, bool acquires) {
   return std::any_of(expected.begin(), expected.end(), [&](const RecordVersion& version) {
     if (version != stored.version) return false;
@@ -63,7 +69,7 @@ Verdict verdictOnWrite(const Call& call, const JobReply& reply) {
     case Commit::notSent:
       return {Fate::notApplied, errorIn(call, reply)};
     case Commit::rolledBack:
-      if (reply.error && endsConnection(*reply.error)) return {Fate::unknown, errorIn(call, reply)};
+      if (reply.error && leavesOpen(*reply.error)) return {Fate::unknown, errorIn(call, reply)};
       return {Fate::notApplied, errorIn(call, reply)};
     case Commit::unanswered:
       return {Fate::unknown, errorIn(call, reply)};
