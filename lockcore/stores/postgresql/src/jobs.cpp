@@ -127,7 +127,8 @@ WriteJob Jobs::writeTerm(const WriteRequest& request) const {
   }
   WriteJob out;
   out.job.writes = true;
-  out.job.urgent = true;
+  // The COMMIT of a notification waits for every other one of the server, so it stays off the connection that is kept.
+  out.job.urgent = !releases;
   out.job.statements = {lock(StatementId::lockLease, key),
                         {releases ? StatementId::releaseLease : StatementId::renewLease, std::move(values)}};
   out.job.after = {readBehind(key, record.version.text())};
