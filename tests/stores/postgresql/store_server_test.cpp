@@ -335,6 +335,14 @@ TEST_F(PostgresqlWithoutTimelineTest, isNotConcludedFromAStandbyThatIsPromotedMe
   EXPECT_EQ(warnings, 0);
 }
 
+TEST_F(PostgresqlWithoutTimelineTest, isNotConcludedFromOneErrorThatSomethingElseMayHaveMade) {
+  const LeaseKey key{"lease"};
+  StoreCalls oneTrigger = serverThatRefuses("0A000", 1);
+  oneTrigger.apply(acquire(key, "a"));
+  EXPECT_NE(oneTrigger.record(key).version.history(), "");
+  EXPECT_EQ(warnings, 0);
+}
+
 TEST_F(PostgresqlStoreTest, theGrantsThatItPrintsAreEnough) {
   const test::PostgresqlSchema other;
   const std::string role = other.name() + "_role";

@@ -31,28 +31,26 @@ void StoreCore::run(const CorePtr& core, Job job, const Deadline& deadline, JobH
   database->run(std::move(job), deadline.left(),
                 [core, again, deadline, handler = std::move(handler)](JobReply reply) mutable {
                   if (reply.commit == JobReply::Commit::done) core->perhapsNone_ = 0;
-                  const HistoryRefusal refusal = historyRefusalOf(*again, reply);
-                  if (refusal == HistoryRefusal::none) return handler(std::move(reply));
-                  core->sendAgain(core, std::move(*again), refusal, deadline, std::move(handler));
+                  if (historyRefusalOf(*again, reply) == HistoryRefusal::none) return handler(std::move(reply));
+                  core->sendAgain(core, std::move(*again), deadline, std::move(handler));
                 });
 }
 
-void StoreCore::sendAgain(const CorePtr& core, Job job, HistoryRefusal refusal, const Deadline& deadline,
-                          JobHandler handler) {
+void StoreCore::sendAgain(const CorePtr& core, Job job, const Deadline& deadline, JobHandler handler) {
   job.history = false;
   const auto database = database_.lock();
   if (!database) return handler({});
-  database->run(std::move(job), deadline.left(), [core, refusal, handler = std::move(handler)](JobReply reply) {
-    if (reply.commit == JobReply::Commit::done) core->servedWithoutHistory(refusal);
+  database->run(std::move(job), deadline.left(), [core, handler = std::move(handler)](JobReply reply) {
+    if (reply.commit == JobReply::Commit::done) core->servedWithoutHistory();
     handler(std::move(reply));
   });
 }
 
-/// A standby refuses the functions too, and may be promoted before the job comes again without them. So a doubtful
-/// refusal counts only when it has come several times in a row.
-void StoreCore::servedWithoutHistory(HistoryRefusal refusal) {
+/// A standby refuses the functions too, and may be promoted before the job comes again without them; and a trigger on
+/// the table may have made the error. So a refusal counts only when it has come several times in a row.
+void StoreCore::servedWithoutHistory() {
   constexpr int enough = 3;
-  if (refusal == HistoryRefusal::perhaps && ++perhapsNone_ < enough) return;
+  if (++perhapsNone_ < enough) return;
   if (!hasHistory_.exchange(false) || !logger_.wants(LogLevel::warn)) return;
   logger_.log(LogLevel::warn, where_ +
                                   ": this server does not tell its timeline (pg_current_wal_lsn), so tenure does not "

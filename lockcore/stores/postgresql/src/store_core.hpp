@@ -62,9 +62,8 @@ class StoreCore {
   }
 
  private:
-  void sendAgain(const std::shared_ptr<StoreCore>& core, Job job, HistoryRefusal refusal, const Deadline& deadline,
-                 JobHandler handler);
-  void servedWithoutHistory(HistoryRefusal refusal);
+  void sendAgain(const std::shared_ptr<StoreCore>& core, Job job, const Deadline& deadline, JobHandler handler);
+  void servedWithoutHistory();
 
   const std::weak_ptr<Database> database_;
   const std::string where_;
