@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <malloc.h>
+
 #include <gtest/gtest.h>
 
 #include "stores/postgresql/link_support.hpp"
@@ -327,6 +329,17 @@ TEST_F(PostgresqlLink, AWarningIsReportedWithItsCode) {
   EXPECT_EQ(reply.warnings[0].severity, "WARNING");
   EXPECT_EQ(reply.warnings[0].sqlState, "01000");
   table_.sql().exec("DROP FUNCTION " + function);
+}
+
+/// Behind a pooler, a connection of the server may listen for another client, and its notifications come to us.
+TEST_F(PostgresqlLink, NotificationsForOthersAreNotKept) {
+  const StatementId listens = link_.add("LISTEN somebody_else");
+  ASSERT_EQ(link_.call({.writes = true, .statements = {{listens}}}).commit, Commit::done);
+  const std::size_t before = mallinfo2().uordblks;
+  table_.sql().exec(
+      "SELECT count(pg_notify('somebody_else', repeat('x', 7000) || i)) FROM generate_series(1, 3000) AS i");
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(link_.value(pid_).empty());
+  EXPECT_LT(mallinfo2().uordblks, before + (std::size_t{4} << 20U));
 }
 
 TEST_F(PostgresqlLink, TooManyConnectionsOfARoleLeaveTheOnesThatThereAre) {

@@ -106,9 +106,16 @@ void Session::readable() {
   const bool intact = PQconsumeInput(connection_.get()) != 0;
   drain();
   if (!connection_) return;
+  dropNotifications();
   if (!intact || PQstatus(connection_.get()) != CONNECTION_OK) return lose(troubleOf(connection_.get()));
   flush();
   if (connection_) listen();
+}
+
+/// Behind a pooler, the server's side of the connection may listen for somebody else. libpq keeps what nobody takes. To
+/// look for one makes it read all that has come, so between jobs nothing else gathers either.
+void Session::dropNotifications() {
+  while (PGnotify* const one = PQnotifies(connection_.get())) PQfreemem(one);
 }
 
 /// In pipeline mode a null stands behind the answer to each message; two in a row mean that there is no further one.

@@ -55,6 +55,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void listen();
   void readable();
   void drain();
+  void dropNotifications();
   void synced();
   [[nodiscard]] bool queue(const Message& message);
   [[nodiscard]] bool queueAll();
