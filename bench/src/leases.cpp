@@ -66,6 +66,38 @@ Lag lagOf(const LeaderElector& elector) {
           static_cast<double>(lease.worstHeartbeatLag.count()) / 1e6};
 }
 
+using Electors = std::vector<std::unique_ptr<LeaderElector>>;
+
+Sample lagsOfSeconds(const Electors& electors, const Options& options) {
+  Sample lag;
+  for (int second = 0; second < options.rounds; ++second) {
+    std::this_thread::sleep_for(std::chrono::seconds{1});
+    // After one heartbeat each lease has been renewed since all were won.
+    const bool sampled = std::chrono::seconds{second} >= options.heartbeat;
+    for (std::size_t i = 0; sampled && i < electors.size(); ++i) lag.add(lagOf(*electors[i]).last);
+    progress(second + 1, options.rounds, "seconds");
+  }
+  return lag;
+}
+
+struct Gaps {
+  Sample longest{};
+  std::int64_t renewals{0};
+  int missed{0};  ///< leases with an acknowledged renewal that came more than half a heartbeat after it was due
+};
+
+Gaps gapsIn(const std::vector<Beats>& beats, const Options& options) {
+  Gaps gaps;
+  const double due = static_cast<double>(options.heartbeat.count()) * 1.5;
+  for (const Beats& lease : beats) {
+    const double gap = static_cast<double>(lease.longestGap.load()) / 1e6;
+    gaps.longest.add(gap);
+    gaps.renewals += lease.count.load();
+    gaps.missed += gap > due || lease.count.load() < options.rounds * 1000 / options.heartbeat.count() - 1 ? 1 : 0;
+  }
+  return gaps;
+}
+
 }  // namespace
 
 bool benchLeases(const Options& options) {
@@ -85,7 +117,7 @@ bool benchLeases(const Options& options) {
 #endif
   Counters counters;
   std::vector<Beats> beats(static_cast<std::size_t>(options.leases));
-  std::vector<std::unique_ptr<LeaderElector>> electors;
+  Electors electors;
   const double memoryBefore = residentKiB();
   for (int i = 0; i < options.leases; ++i) {
     electors.push_back(competeFor(i, options, store, counters, beats.at(static_cast<std::size_t>(i))));
@@ -100,36 +132,19 @@ bool benchLeases(const Options& options) {
 #ifdef TENURE_BENCH_POSTGRESQL
   const long commitsBefore = commits();
 #endif
-  Sample lag;
-  Sample worst;
-  for (int second = 0; second < options.rounds; ++second) {
-    std::this_thread::sleep_for(std::chrono::seconds{1});
-    // After one heartbeat each lease has been renewed since all were won.
-    const bool sampled = std::chrono::seconds{second} >= options.heartbeat;
-    for (std::size_t i = 0; sampled && i < electors.size(); ++i) lag.add(lagOf(*electors[i]).last);
-    progress(second + 1, options.rounds, "seconds");
-  }
+  const Sample lag = lagsOfSeconds(electors, options);
   const double cpu = cpuSeconds() - cpuBefore;
   const double memory = residentKiB() - memoryBefore;
-
-  Sample longest;
-  std::int64_t renewals = -renewalsBefore;
-  int missed = 0;
-  // Missed: an acknowledged renewal came more than half a heartbeat after it was due.
-  const double due = static_cast<double>(options.heartbeat.count()) * 1.5;
-  for (const Beats& lease : beats) {
-    const double gap = static_cast<double>(lease.longestGap.load()) / 1e6;
-    longest.add(gap);
-    renewals += lease.count.load();
-    missed += gap > due || lease.count.load() < options.rounds * 1000 / options.heartbeat.count() - 1 ? 1 : 0;
-  }
+  const Gaps gaps = gapsIn(beats, options);
+  const std::int64_t renewals = gaps.renewals - renewalsBefore;
+  Sample worst;
   for (const auto& elector : electors) worst.add(lagOf(*elector).worst);
   lag.print("heartbeat lag, of each lease at each second");
   worst.print("worst heartbeat lag of a lease, its first included");
-  longest.print("longest time between two heartbeats of a lease");
+  gaps.longest.print("longest time between two heartbeats of a lease");
   fmt::print("  {} renewals, {:.0f} us of CPU each; {:.1f} KiB of memory for an elector and its lease\n", renewals,
              cpu * 1e6 / static_cast<double>(renewals), memory / options.leases);
-  bool holds = verdict("leases with a missed heartbeat", missed, 0, "");
+  bool holds = verdict("leases with a missed heartbeat", gaps.missed, 0, "");
 #ifdef TENURE_BENCH_POSTGRESQL
   if (isPostgresql(where)) {
     const double each = static_cast<double>(commits() - commitsBefore) / options.rounds;

@@ -124,7 +124,7 @@ void writeLease(const CorePtr& core, WriteRequest request, const Deadline& deadl
   perform(std::move(write), deadline, std::move(handler));
 }
 
-void removeLease(const CorePtr& core, const LeaseKey& key, RecordVersion version, const Deadline& deadline,
+void removeLease(const CorePtr& core, const LeaseKey& key, const RecordVersion& version, const Deadline& deadline,
                  WriteHandler handler) {
   Write write{core, core->call("removing the record of lease " + toString(key)), core->jobs().remove(key, version),
               expectationOf(version), removed};

@@ -12,7 +12,7 @@ namespace tenure::postgresql_store {
 
 void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler);
 void writeLease(const CorePtr& core, WriteRequest request, const Deadline& deadline, WriteHandler handler);
-void removeLease(const CorePtr& core, const LeaseKey& key, RecordVersion version, const Deadline& deadline,
+void removeLease(const CorePtr& core, const LeaseKey& key, const RecordVersion& version, const Deadline& deadline,
                  WriteHandler handler);
 void askToStepDown(const CorePtr& core, const LeaseKey& key, FencingToken token, const Deadline& deadline,
                    WriteHandler handler);
@@ -23,8 +23,8 @@ void setTokens(const CorePtr& core, const LeaseKey& key, const StoredTokens& exp
                const Deadline& deadline, WriteHandler handler);
 
 /// listing.cpp. `from` as in LeaseStore::listPage().
-void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadline, ListHandler handler);
-void listPage(const CorePtr& core, std::string prefix, const std::string& from, const Deadline& deadline,
+void listLeases(const CorePtr& core, const std::string& prefix, const Deadline& deadline, ListHandler handler);
+void listPage(const CorePtr& core, const std::string& prefix, const std::string& from, const Deadline& deadline,
               PageHandler handler);
 
 inline constexpr std::size_t leasesOfAPage = 256;

@@ -29,7 +29,7 @@ PageOutcome pageFrom(const StoreCore& core, const JobReply& reply) {
 
 }  // namespace
 
-void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadline, ListHandler handler) {
+void listLeases(const CorePtr& core, const std::string& prefix, const Deadline& deadline, ListHandler handler) {
   StoreCore::run(core, Jobs::list(prefix, {prefix, ""}, 0), deadline,
                  [core, handler = std::move(handler)](const JobReply& reply) {
                    PageOutcome all = pageFrom(*core, reply);
@@ -38,7 +38,7 @@ void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadlin
                  });
 }
 
-void listPage(const CorePtr& core, std::string prefix, const std::string& from, const Deadline& deadline,
+void listPage(const CorePtr& core, const std::string& prefix, const std::string& from, const Deadline& deadline,
               PageHandler handler) {
   const auto first = from.empty() ? LeaseKey{prefix, ""} : keyAt(from);
   if (!first) {

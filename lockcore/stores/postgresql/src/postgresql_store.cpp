@@ -8,7 +8,7 @@
 
 namespace tenure {
 
-std::shared_ptr<LeaseStore> makePostgresqlStore(PostgresqlStoreOptions options, Logger logger) {
+std::shared_ptr<LeaseStore> makePostgresqlStore(const PostgresqlStoreOptions& options, Logger logger) {
   using namespace postgresql_store;
   const auto statements = std::make_shared<const Statements>(options.schema, options.table);
   const std::shared_ptr<Link> link =

@@ -50,7 +50,7 @@ void removeOldFiles(const std::string& directory, const std::string& ownId) {
 
 }  // namespace
 
-TermFiles::TermFiles(const std::string& store, std::string directory, Logger logger)
+TermFiles::TermFiles(const std::string& store, const std::string& directory, Logger logger)
     : watches_{std::move(logger)},
       deaths_{{store, [store, path = absolute(directory)] { return localDirectory(store, path); }}, watches_} {}
 

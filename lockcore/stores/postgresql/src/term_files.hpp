@@ -16,7 +16,7 @@ namespace tenure::postgresql_store {
 
 class TermFiles {
  public:
-  TermFiles(const std::string& store, std::string directory, Logger logger);
+  TermFiles(const std::string& store, const std::string& directory, Logger logger);
   /// Ends the thread that watches.
   ~TermFiles();
   TermFiles(const TermFiles&) = delete;

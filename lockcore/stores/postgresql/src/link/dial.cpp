@@ -16,14 +16,14 @@ bool isSqlState(const std::string& text) {
 /// libpq keeps the SQLSTATE of a refused connection to itself. With PQERRORS_VERBOSE it writes `FATAL:  28P01: ...`.
 std::string sqlStateIn(const std::string& text) {
   for (std::size_t at = text.find(": "); at != std::string::npos; at = text.find(": ", at + 1)) {
-    const std::string code = text.substr(at + 2, 5);
+    std::string code = text.substr(at + 2, 5);
     if (isSqlState(code) && text.compare(at + 7, 2, ": ") == 0) return code;
   }
   return {};
 }
 
 /// What PQERRORS_VERBOSE says besides is the server's source file.
-std::string withoutLocation(std::string text) {
+std::string withoutLocation(const std::string& text) {
   const auto at = text.find(" LOCATION: ");
   return text.substr(0, at);
 }

@@ -192,7 +192,7 @@ std::string descriptionOf(const PostgresqlStoreOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<Link> makeLink(LinkOptions options) {
+std::shared_ptr<Link> makeLink(const LinkOptions& options) {
   checkOptions(options.store);
   auto core = std::make_shared<Core>(options);
   core->start(options);

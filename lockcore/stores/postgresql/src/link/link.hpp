@@ -38,6 +38,6 @@ class Link : public Database {
 };
 
 /// Connects to nobody. Throws std::invalid_argument if the options have faults.
-[[nodiscard]] std::shared_ptr<Link> makeLink(LinkOptions options);
+[[nodiscard]] std::shared_ptr<Link> makeLink(const LinkOptions& options);
 
 }  // namespace tenure::postgresql_store

@@ -77,8 +77,8 @@ void checkTls(const PostgresqlStoreOptions& options, OptionFaults& faults) {
                                      "; it must be disable, allow, prefer, require, verify-ca or verify-full"});
   }
   const auto settings = settingsIn(options.connection);
-  const bool mayComeFromAService = (!options.service.empty() && isPlainText(options.service)) ||
-                                   (settings && settings->contains("service"));
+  const bool mayComeFromAService =
+      (!options.service.empty() && isPlainText(options.service)) || (settings && settings->contains("service"));
   const bool hasCertificate =
       !options.sslCertificate.empty() || mayComeFromAService || (settings && settings->contains("sslcert"));
   if (!options.sslKey.empty() && !hasCertificate) {

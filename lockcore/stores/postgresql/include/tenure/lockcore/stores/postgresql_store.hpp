@@ -56,7 +56,8 @@ struct PostgresqlStoreOptions {
 
 /// Makes the store without connecting. Connections are made at the first call, on a thread of the store's own, and
 /// again after any trouble. All candidates of a process should share one store object.
-[[nodiscard]] std::shared_ptr<LeaseStore> makePostgresqlStore(PostgresqlStoreOptions options, Logger logger = {});
+[[nodiscard]] std::shared_ptr<LeaseStore> makePostgresqlStore(const PostgresqlStoreOptions& options,
+                                                              Logger logger = {});
 
 /// What a database administrator has to run where the program's role may not create the table: the table, its index and
 /// the grants for `role` (empty: a placeholder).
