@@ -380,10 +380,17 @@ TEST_F(PostgresqlStoreTest, aTableThatIsNotAsNeededIsRefusedByName) {
       {"ALTER TABLE tenure_lease DROP CONSTRAINT tenure_lease_name_sort_token_key", "UNIQUE (name, sort, token)"},
       {"ALTER TABLE tenure_lease ALTER COLUMN name TYPE text COLLATE \"POSIX\"", "collation"},
       {"ALTER TABLE tenure_lease ALTER COLUMN layout SET DEFAULT 2", "Upgrade"},
-      {"DROP TABLE tenure_lease; CREATE VIEW tenure_lease AS SELECT 1 AS name", "ordinary table"}};
+      {"ALTER TABLE tenure_lease ADD COLUMN team text NOT NULL", "for these columns, which are NOT NULL: \"team\""},
+      {"ALTER TABLE tenure_lease ALTER COLUMN token SET NOT NULL", "\"token\""},
+      {"CREATE RULE quiet AS ON UPDATE TO tenure_lease DO INSTEAD NOTHING", "these rules: \"quiet\""},
+      {"CREATE TRIGGER \"a\nb\" BEFORE UPDATE ON tenure_lease FOR EACH ROW EXECUTE FUNCTION "
+       "pg_catalog.suppress_redundant_updates_trigger()",
+       "these triggers: \"a\\nb\""},
+      {"CREATE TABLE more () INHERITS (tenure_lease)", "these child tables: \"more\""},
+      {"DROP TABLE tenure_lease CASCADE; CREATE VIEW tenure_lease AS SELECT 1 AS name", "ordinary table"}};
   for (const auto& [change, told] : faults) {
     SCOPED_TRACE(change);
-    hand().exec("DROP TABLE IF EXISTS tenure_lease");
+    hand().exec("DROP TABLE IF EXISTS tenure_lease CASCADE");
     store().ensureSchema();
     hand().exec(change);
     const StoreStatus status = store().startEnsureSchema()->get();
@@ -392,6 +399,45 @@ TEST_F(PostgresqlStoreTest, aTableThatIsNotAsNeededIsRefusedByName) {
     EXPECT_TRUE(status.error().permanent);
     EXPECT_NE(status.error().message.find(told), std::string::npos) << status.error().message;
   }
+}
+
+TEST_F(PostgresqlStoreTest, whatOthersAddedAndDoesNotMatterIsAllowed) {
+  hand().exec(
+      "ALTER TABLE tenure_lease ADD COLUMN team text NOT NULL DEFAULT '', ADD COLUMN n int GENERATED ALWAYS AS "
+      "IDENTITY;"
+      "CREATE RULE quiet AS ON UPDATE TO tenure_lease DO INSTEAD NOTHING;"
+      "DROP RULE quiet ON tenure_lease;"
+      "CREATE TABLE more () INHERITS (tenure_lease); DROP TABLE more;"
+      "CREATE TABLE page (lease text, sort text, FOREIGN KEY (lease, sort) REFERENCES tenure_lease);"
+      "CREATE TRIGGER off BEFORE UPDATE ON tenure_lease FOR EACH ROW EXECUTE FUNCTION "
+      "pg_catalog.suppress_redundant_updates_trigger();"
+      "ALTER TABLE tenure_lease DISABLE TRIGGER off");
+  store().ensureSchema();
+  const LeaseKey key{"lease"};
+  store().apply(acquire(key, "a"));
+  store().apply(renew(key, "a", {store().record(key).version}));
+}
+
+TEST_F(PostgresqlStoreTest, rowLevelSecurityIsRefusedWhereItApplies) {
+  const std::string role = schema() + "_role";
+  hand().exec("CREATE ROLE " + role + " LOGIN; " + postgresqlSchemaSql(options(), role) +
+              "ALTER TABLE tenure_lease ENABLE ROW LEVEL SECURITY");
+  store().ensureSchema();  // the owner is above it
+  PostgresqlStoreOptions asRole = options();
+  asRole.user = role;
+  StoreCalls limited = calls(makePostgresqlStore(asRole));
+  const StoreStatus refused = limited.startEnsureSchema()->get();
+  EXPECT_TRUE(refused.has_error());
+  if (refused.has_error()) {
+    EXPECT_EQ(refused.error().errorClass, ErrorClass::misconfigured) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("row-level security"), std::string::npos) << refused.error().message;
+  }
+  const WriteOutcome outcome = limited.write(acquire({"lease"}, "a"));
+  const auto* rejected = std::get_if<Rejected>(&outcome);
+  ASSERT_NE(rejected, nullptr);
+  EXPECT_NE(rejected->error.message.find("row-level security"), std::string::npos) << rejected->error.message;
+  EXPECT_NE(rejected->error.message.find("DISABLE ROW LEVEL SECURITY"), std::string::npos) << rejected->error.message;
+  hand().exec("DROP OWNED BY " + role + "; DROP ROLE " + role);
 }
 
 TEST_F(PostgresqlStoreTest, manyProcessesMayCreateTheTableAtOnce) {

@@ -67,6 +67,8 @@ constexpr std::array pieces{
     Piece{"ofTheTerm", R"(FROM [history] WHERE [key] AND [recordIsGood] AND [isExpected l.version, true]
         AND l.holder = $5::text RETURNING l.token, l.resign_token = l.token)"},
 
+    Piece{"names", R"(pg_catalog.string_agg(%1, ', ' ORDER BY %1))"},
+
     // An index of the kind that FOR KEY SHARE looks at.
     Piece{"isUnique", R"(EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE i.indrelid = c.oid AND i.indisunique
         AND i.indisvalid AND i.indimmediate AND i.indpred IS NULL AND i.indexprs IS NULL
@@ -191,7 +193,16 @@ constexpr std::array texts{
             JOIN pg_catalog.pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
             WHERE a.attrelid = c.oid AND a.attname = 'layout'),
           pg_catalog.has_table_privilege(c.oid, 'SELECT') AND pg_catalog.has_table_privilege(c.oid, 'INSERT')
-            AND pg_catalog.has_table_privilege(c.oid, 'UPDATE'), pg_catalog.pg_is_in_recovery()
+            AND pg_catalog.has_table_privilege(c.oid, 'UPDATE'), pg_catalog.row_security_active(c.oid),
+          (SELECT [names a.attname] FROM pg_catalog.pg_attribute AS a WHERE a.attrelid = c.oid AND a.attnum > 0
+            AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND NOT a.attisdropped
+            AND a.attname NOT IN ('name', 'sort', 'counter', 'layout')),
+          (SELECT [names r.rulename] FROM pg_catalog.pg_rewrite AS r
+            WHERE r.ev_class = c.oid AND r.ev_enabled IN ('O', 'A')),
+          (SELECT [names g.tgname] FROM pg_catalog.pg_trigger AS g
+            WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled IN ('O', 'A')),
+          (SELECT [names k.relname] FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS k
+            ON k.oid = i.inhrelid WHERE i.inhparent = c.oid), pg_catalog.pg_is_in_recovery()
         FROM (SELECT pg_catalog.to_regclass([tableText]) AS oid) AS t LEFT JOIN pg_catalog.pg_class AS c
           ON c.oid = t.oid)"},
 

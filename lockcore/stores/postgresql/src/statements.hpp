@@ -65,6 +65,11 @@ enum LayoutColumn : std::size_t {
   collationColumn,      ///< `t`: name and sort have collation "C"
   defaultLayoutColumn,  ///< the default of column layout, which is the layout of the table
   grantsColumn,         ///< `t`: this role may select, insert and update
+  rowSecurityColumn,    ///< `t`: row-level security applies to this role
+  demandsColumn,        ///< NULL, or the names of columns that are NOT NULL and get no value from an insert
+  rulesColumn,          ///< NULL, or the names of rules that are on
+  triggersColumn,       ///< NULL, or the names of triggers that are on, without those of foreign keys
+  childrenColumn,       ///< NULL, or the names of tables that inherit from it
   standbyColumn,        ///< `t`: the server is a standby
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/stores/postgresql/src/record_codec.hpp"
 #include "statements.hpp"
 
@@ -40,6 +41,28 @@ std::string missingColumns(const std::string& present) {
   return missing;
 }
 
+/// What others have put on the table and what keeps the store's statements from doing what they say. A trigger may
+/// do anything, so none is allowed; those of foreign keys, and what is switched off, do not count.
+std::string obstacleIn(const Row& row) {
+  if (row[rowSecurityColumn] == "t") {
+    return "has row-level security, which applies to this role: rows would be hidden and writes refused. Switch it off "
+           "(ALTER TABLE ... DISABLE ROW LEVEL SECURITY), or give the role BYPASSRLS";
+  }
+  if (row[demandsColumn]) {
+    return "gets no value from the store for these columns, which are NOT NULL: " + inQuotes(*row[demandsColumn]) +
+           ". Give each a default, or drop NOT NULL";
+  }
+  if (row[rulesColumn]) return "has these rules: " + inQuotes(*row[rulesColumn]) + ". Drop them (DROP RULE)";
+  if (row[triggersColumn]) {
+    return "has these triggers: " + inQuotes(*row[triggersColumn]) + ". Drop them (DROP TRIGGER), or switch them off";
+  }
+  if (row[childrenColumn]) {
+    return "has these child tables: " + inQuotes(*row[childrenColumn]) +
+           ", whose rows would count as leases. Detach them (ALTER TABLE ... NO INHERIT ...)";
+  }
+  return {};
+}
+
 /// What is wrong with the table, and what to do; empty: nothing.
 std::string faultIn(const Row& row) {
   if (row[kindColumn] != "r") return "is no ordinary table. Name another one, or drop it";
@@ -61,7 +84,7 @@ std::string faultIn(const Row& row) {
   }
   if (row[collationColumn] != "t") return "has another collation than \"C\" for name and sort. Create it again";
   if (layout != presentLayout) return "has no default of 1 for column layout. Set it";
-  return {};
+  return obstacleIn(row);
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ constexpr std::array rules{
     StateRule{
         "42501", credentials,
         "The role may not do this: GRANT USAGE on the schema, and SELECT, INSERT, UPDATE on {table}; `tenure store "
-        "sql` prints the statements. Only an owner may create the table"},
+        "sql` prints the statements. To create the table, it needs CREATE on the schema. If row-level security refuses "
+        "this: ALTER TABLE ... DISABLE ROW LEVEL SECURITY"},
     StateRule{"42601", misconfigured, "The server does not understand the statement; PostgreSQL 12 or later is needed"},
     StateRule{"42703", misconfigured, makeTable},
     StateRule{"42704", misconfigured, makeTable},
