@@ -53,6 +53,15 @@ TEST_F(StoreSqlTest, ANameThatCannotBeOneIsRefusedByItsOption) {
   EXPECT_TRUE(refused.errors.starts_with("tenure: --table: ")) << refused.errors;
 }
 
+/// In PostgreSQL "public" means everybody, also in quotes.
+TEST_F(StoreSqlTest, NothingIsGrantedToEverybody) {
+  const Finished refused = finish({"store", "sql", "--dialect", "postgresql", "--role", "public"});
+  EXPECT_EQ(refused.code, cli::exitUsage);
+  EXPECT_EQ(refused.output, "");
+  EXPECT_TRUE(refused.errors.starts_with("tenure: the role \"public\" ")) << refused.errors;
+  EXPECT_EQ(finish({"store", "sql", "--config", fileWith("user: public")}).code, cli::exitUsage);
+}
+
 TEST_F(StoreSqlTest, InitWritesAFileForThisStore) {
   const std::string file = directory_.file("made.yaml");
   EXPECT_EQ(finish({"init", file, "--store", "postgresql"}).code, cli::exitOk);

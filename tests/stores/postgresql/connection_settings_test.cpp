@@ -155,6 +155,44 @@ TEST(PostgresqlOptions, EachFaultNamesItsField) {
   EXPECT_EQ(fieldsAtFault({.schema = "", .table = std::string(64, 'x')}), (Fields{"schema", "table"}));
 }
 
+/// A quoted name may have a dot, so the server would take the whole for a table in the schema public.
+TEST(PostgresqlOptions, ATableWithADotIsRefusedWithAHintAtTheSchema) {
+  const OptionFaults faults = faultsOf({.table = "locks.tenure_lease"});
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].field, "table");
+  EXPECT_EQ(
+      faults[0].message,
+      "is \"locks.tenure_lease\"; it must be the table's name alone, without a dot: the schema is an option of its "
+      "own (store.schema)");
+}
+
+TEST(PostgresqlOptions, ANameWithControlCharactersIsRefused) {
+  for (const char* name : {"a\nb", "a\x1b[31mb", "\x7f"}) {
+    const OptionFaults faults = faultsOf({.schema = name, .table = name});
+    ASSERT_EQ(faults.size(), 2U);
+    for (const auto& fault : faults) {
+      EXPECT_NE(fault.message.find("without control characters"), std::string::npos) << fault.message;
+    }
+  }
+}
+
+TEST(PostgresqlOptions, ManyPortsForOneHostAreSaidInGoodEnglish) {
+  const OptionFaults faults = faultsOf({.host = "a", .port = "1,2"});
+  ASSERT_EQ(faults.size(), 1U);
+  EXPECT_EQ(faults[0].message, "has 2 ports for 1 host; give one for all, or one for each");
+}
+
+TEST(PostgresqlSql, ARoleThatIsNoRoleGetsNoGrant) {
+  for (const std::string& role :
+       {std::string{"public"}, std::string{"none"}, std::string(64, 'r'), std::string{"a\nb"}}) {
+    EXPECT_THROW((void)postgresqlSchemaSql({}, role), std::invalid_argument) << role;
+  }
+  for (const std::string& role :
+       {std::string{}, std::string(63, 'r'), std::string{"Public"}, std::string{"my \"role"}}) {
+    EXPECT_NE(postgresqlSchemaSql({}, role), "") << role;
+  }
+}
+
 TEST(PostgresqlOptions, APasswordInAStringIsRefusedAndNeverShown) {
   for (const char* text : {"host=db1 password=s3cret", "postgresql://me:s3cret@db1/jobs", "host=db1 password='s3cret",
                            "postgresql://me:s3cret%ZZ@db1/jobs", "host=db1 s3cret", "sslpassword=s3cret"}) {

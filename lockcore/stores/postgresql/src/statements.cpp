@@ -1,5 +1,9 @@
 #include "statements.hpp"
 
+#include <algorithm>
+
+#include <tenure/lockcore/lease_key.hpp>
+
 #include "statement_texts.hpp"
 
 namespace tenure::postgresql_store {
@@ -74,6 +78,11 @@ class Filler {
 };
 
 }  // namespace
+
+bool isIdentifier(std::string_view name) {
+  const bool shows = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+  return shows && !name.empty() && name.size() <= maxIdentifierBytes && isUtf8(name);
+}
 
 std::string quotedName(std::string_view name) {
   std::string out{"\""};

@@ -127,6 +127,10 @@ class Statements {
   std::array<std::array<std::string, statementCount>, 2> sql_;
 };
 
+inline constexpr std::size_t maxIdentifierBytes = 63;  // PostgreSQL cuts a longer name off without a word
+
+/// Whether the server would take this for a name as it stands, and whether it can be shown as it stands.
+[[nodiscard]] bool isIdentifier(std::string_view name);
 /// A name in double quotes: `lease "x"` -> `"lease ""x"""`.
 [[nodiscard]] std::string quotedName(std::string_view name);
 [[nodiscard]] std::string qualifiedName(std::string_view schema, std::string_view table);

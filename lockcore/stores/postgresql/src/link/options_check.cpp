@@ -8,14 +8,15 @@
 
 #include "connection_settings.hpp"
 #include "lockcore/port/quoted_text.hpp"
+#include "lockcore/stores/postgresql/src/statements.hpp"
 
 namespace tenure {
 namespace {
 
+using postgresql_store::isIdentifier;
+using postgresql_store::maxIdentifierBytes;
 using postgresql_store::Settings;
 using postgresql_store::settingsIn;
-
-constexpr std::size_t maxIdentifierBytes = 63;  // PostgreSQL cuts a longer one off without a word
 
 std::size_t countIn(const std::string& list) {
   return static_cast<std::size_t>(std::count(list.begin(), list.end(), ',')) + 1;
@@ -64,9 +65,10 @@ void checkPorts(const PostgresqlStoreOptions& options, OptionFaults& faults) {
     if (more) rest.remove_prefix(comma + 1);
   }
   const std::size_t ports = countIn(options.port);
-  if (ports > 1 && !options.host.empty() && ports != countIn(options.host)) {
-    faults.push_back({"port", "has " + std::to_string(ports) + " ports for " + std::to_string(countIn(options.host)) +
-                                  " hosts; give one for all, or one for each"});
+  const std::size_t hosts = countIn(options.host);
+  if (ports > 1 && !options.host.empty() && ports != hosts) {
+    faults.push_back({"port", "has " + std::to_string(ports) + " ports for " + std::to_string(hosts) +
+                                  (hosts == 1 ? " host" : " hosts") + "; give one for all, or one for each"});
   }
 }
 
@@ -104,10 +106,18 @@ void checkNoUrlIn(const char* field, const std::string& text, OptionFaults& faul
 }
 
 void checkIdentifier(const char* field, const std::string& name, OptionFaults& faults) {
-  if (name.empty() || name.size() > maxIdentifierBytes || !isPlainText(name)) {
-    faults.push_back({field, "must be 1 to " + std::to_string(maxIdentifierBytes) + " bytes of UTF-8 text; it is " +
-                                 inQuotes(name)});
+  if (!isIdentifier(name)) {
+    faults.push_back({field, "must be 1 to " + std::to_string(maxIdentifierBytes) +
+                                 " bytes of UTF-8 text without control characters; it is " + inQuotes(name)});
   }
+}
+
+/// Names are quoted, so the server would make such a table, in another schema than was meant.
+void checkNoDot(const std::string& table, OptionFaults& faults) {
+  if (table.find('.') == std::string::npos) return;
+  faults.push_back({"table", "is " + inQuotes(table) +
+                                 "; it must be the table's name alone, without a dot: the schema is an option of its "
+                                 "own (store.schema)"});
 }
 
 void checkTexts(const PostgresqlStoreOptions& options, OptionFaults& faults) {
@@ -149,6 +159,7 @@ OptionFaults faultsOf(const PostgresqlStoreOptions& options) {
   checkTls(options, faults);
   checkIdentifier("schema", options.schema, faults);
   checkIdentifier("table", options.table, faults);
+  checkNoDot(options.table, faults);
   if (!isPlainText(options.livenessDirectory)) {
     faults.push_back({"livenessDirectory", "is not UTF-8 text without NUL"});
   }

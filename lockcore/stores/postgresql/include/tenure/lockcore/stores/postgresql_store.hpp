@@ -60,7 +60,7 @@ struct PostgresqlStoreOptions {
                                                               Logger logger = {});
 
 /// What a database administrator has to run where the program's role may not create the table: the table, its index and
-/// the grants for `role` (empty: a placeholder).
+/// the grants for `role` (empty: a placeholder). Throws std::invalid_argument if no role can have that name.
 [[nodiscard]] std::string postgresqlSchemaSql(const PostgresqlStoreOptions& options, const std::string& role);
 
 }  // namespace tenure
