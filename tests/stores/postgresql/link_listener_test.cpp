@@ -14,9 +14,11 @@ using postgresql_store::JobReply;
 using postgresql_store::StatementId;
 using Commit = JobReply::Commit;
 
-std::string listenersOf(const TestLink& link) {
-  return "SELECT count(*) FROM pg_stat_activity WHERE query = 'LISTEN \"" + link.channel() + "\"'";
+std::string ofListeners(const TestLink& link) {
+  return " FROM pg_stat_activity WHERE query LIKE '%LISTEN \"" + link.channel() + "\"' AND pid <> pg_backend_pid()";
 }
+
+std::string listenersOf(const TestLink& link) { return "SELECT count(*)" + ofListeners(link); }
 
 /// The self-test's notification has arrived, too.
 bool isListening(const Sql& sql, const TestLink& link, const std::atomic<int>& hints) {
@@ -86,11 +88,29 @@ TEST(PostgresqlListener, EverybodyGetsAHintAfterALostConnection) {
   const auto watch = link.link().watch("x", [&] { ++hints; });
   ASSERT_TRUE(isListening(sql, link, hints));
   const int before = hints;
-  sql.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN \"" + link.channel() + "\"'");
+  sql.exec("SELECT pg_terminate_backend(pid)" + ofListeners(link));
   EXPECT_TRUE(eventually([&] { return hints > before; }));
   EXPECT_TRUE(isListening(sql, link, hints));
   EXPECT_TRUE(eventually([&] { return link.log.count("no connection for notifications") == 1; })) << link.log.all();
   EXPECT_TRUE(eventually([&] { return link.log.count("arrive again") == 1; })) << link.log.all();
+}
+
+TEST(PostgresqlListener, ARolesLimitOnIdleConnectionsDoesNotEndIt) {
+  const Sql sql;
+  const std::string role = freshName("idle");
+  sql.exec("CREATE ROLE " + role + " LOGIN; ALTER ROLE " + role + " SET idle_session_timeout = '500ms'");
+  {
+    TestLink link{PostgresqlStoreOptions{.connection = sharedServer(), .user = role}};
+    std::atomic<int> hints{0};
+    const auto watch = link.link().watch("x", [&] { ++hints; });
+    ASSERT_TRUE(isListening(sql, link, hints)) << link.log.all();
+    const std::string idleForLong = listenersOf(link) + " AND state_change < clock_timestamp() - interval '2 s'";
+    EXPECT_TRUE(eventually([&] { return sql.text(idleForLong) == "1"; })) << link.log.all();
+    const int before = hints;
+    sql.exec("SELECT pg_notify('" + link.channel() + "', 'x')");
+    EXPECT_TRUE(eventually([&] { return hints > before; }));
+  }
+  sql.exec("DROP ROLE " + role);
 }
 
 TEST(PostgresqlListener, BehindAPoolerItSaysOnceThatNothingArrives) {

@@ -62,6 +62,7 @@ void Listener::disconnect() noexcept {
   untested_.clear();
   wait_->release();
   connection_.reset();
+  listens_ = false;
 }
 
 void Listener::open() {
@@ -75,12 +76,15 @@ void Listener::opened(Connected connected) {
       connection_.get(), [](void*, const PGresult*) {}, nullptr);
   const std::unique_ptr<char, decltype(&PQfreemem)> name{
       PQescapeIdentifier(connection_.get(), channel_.data(), channel_.size()), &PQfreemem};
-  const bool sent = name && PQsetnonblocking(connection_.get(), 1) == 0 &&
-                    PQsendQuery(connection_.get(), (std::string{"LISTEN "} + name.get()).c_str()) == 1 &&
-                    PQflush(connection_.get()) == 0;
+  if (name) listen_ = std::string{"LISTEN "} + name.get();
+  const bool sent = name && PQsetnonblocking(connection_.get(), 1) == 0 && send(listen_);
   if (!sent) return lost(troubleOf(connection_.get()));
   wait_->take(PQsocket(connection_.get()));
   wait();
+}
+
+bool Listener::send(const std::string& sql) {
+  return PQsendQuery(connection_.get(), sql.c_str()) == 1 && PQflush(connection_.get()) == 0;
 }
 
 void Listener::wait() {
@@ -96,12 +100,15 @@ void Listener::readable() {
   if (connection_) wait();
 }
 
-/// Changes between the call of watch() and LISTEN, or between two connections, were not heard.
+/// Changes between the call of watch() and LISTEN, or between two connections, were not heard. What follows LISTEN
+/// may be refused.
 void Listener::takeResults() {
   while (connection_ && PQisBusy(connection_.get()) == 0) {
     const ResultHandle result{PQgetResult(connection_.get())};
     if (!result) return;
+    if (listens_) continue;
     if (PQresultStatus(result.get()) != PGRES_COMMAND_OK) return lost(complaintOf(result.get()).message);
+    listens_ = true;
     watchers_.hintAll();
     test();
   }
@@ -139,6 +146,17 @@ void Listener::testPassed() {
     around_.logger.log(LogLevel::info, "PostgreSQL: notifications on channel " + channel_ + " arrive again");
   }
   toldOfTrouble_ = toldOfPooler_ = false;
+  liftIdleLimit();
+}
+
+/// This connection is idle by its nature, and a role's limit would end it again and again. Not before the test has
+/// passed: a pooler would give the connection to others with this setting. LISTEN is repeated only because
+/// pg_stat_activity shows the last statement, by which people know what the connection is for.
+void Listener::liftIdleLimit() {
+  constexpr int firstWithLimit = 140'000;
+  if (PQserverVersion(connection_.get()) < firstWithLimit) return;
+  // A connection that cannot send is found out by its next read.
+  (void)send("SET idle_session_timeout = 0; " + listen_);
 }
 
 void Listener::testFailed() {

@@ -35,12 +35,14 @@ class Listener {
   void opened(Connected connected);
   void wait();
   void readable();
+  [[nodiscard]] bool send(const std::string& sql);
   void takeResults();
   void takeNotifications();
   void test();
   void testSent(bool done);
   void testFailed();
   void testPassed();
+  void liftIdleLimit();
   void lost(const std::string& why);
   void disconnect() noexcept;
 
@@ -57,6 +59,8 @@ class Listener {
   Bell rest_;      ///< set: nobody watches
   std::chrono::nanoseconds nextPause_;
   std::string nonce_{};
+  std::string listen_{};  ///< the statement
+  bool listens_{false};   ///< the server has answered it
   bool toldOfTrouble_{false};
   bool toldOfPooler_{false};
   /// Answers that belong to an earlier connection find it gone.
