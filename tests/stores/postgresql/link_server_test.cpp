@@ -85,6 +85,34 @@ TEST(PostgresqlServer, AWrongPasswordIsToldAsCredentialsAndIsInNoText) {
   EXPECT_EQ(link.value(one), "1");
 }
 
+/// libpq itself would say so on the standard error, with each connection.
+TEST(PostgresqlServer, APassfileThatLibpqIgnoresIsToldWithTheRefusal) {
+  const OwnServer server{"host all guarded 127.0.0.1/32 scram-sha-256"};
+  Sql{server.connection()}.exec("CREATE ROLE guarded LOGIN PASSWORD 'right-one'");
+  const TempDir directory;
+  PostgresqlStoreOptions options = byTcp(server);
+  options.user = "guarded";
+  options.passfile = directory.file("pass");
+  TestLink link{options};
+  const StatementId one = link.add("SELECT 1");
+  const JobReply missing = link.call({.statements = {{one}}});
+  EXPECT_EQ(missing.cause, Cause::credentials) << toString(missing);
+  EXPECT_NE(missing.trouble.find("the passfile " + options.passfile + " cannot be read"), std::string::npos)
+      << toString(missing);
+
+  std::ofstream{options.passfile} << "*:*:*:guarded:right-one\n";
+  chmod(options.passfile.c_str(), 0644);
+  testing::internal::CaptureStderr();
+  const JobReply open = link.call({.statements = {{one}}});
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(open.cause, Cause::credentials) << toString(open);
+  EXPECT_NE(open.trouble.find("the passfile " + options.passfile + " is ignored"), std::string::npos) << toString(open);
+  EXPECT_NE(open.trouble.find("chmod 600"), std::string::npos) << toString(open);
+
+  chmod(options.passfile.c_str(), 0600);
+  EXPECT_EQ(link.value(one), "1");
+}
+
 TEST(PostgresqlServer, ACancelledWaitForAStandbyIsReportedAsAWarning) {
   const OwnServer server;
   const NumberTable table{server.connection()};

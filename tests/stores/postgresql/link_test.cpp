@@ -1,6 +1,7 @@
 // Jobs of the link to PostgreSQL on a healthy server, and on one whose processes are stopped and ended.
 #include "lockcore/stores/postgresql/src/link/link.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <set>
@@ -408,6 +409,17 @@ TEST_F(PostgresqlLink, AReadOnlyRoleIsRefusedWhenItConnects) {
 TEST_F(PostgresqlLink, ItSaysWhereItIs) {
   EXPECT_NE(link_.link().describe().find("postgresql postgres at /"), std::string::npos) << link_.link().describe();
   EXPECT_TRUE(link_.link().describe().ends_with(", table public.tenure_lease"));
+}
+
+/// A terminal would obey them. Names may also come from the environment and a service file.
+TEST(PostgresqlDescription, ControlCharactersOfNamesAreInNoText) {
+  const auto control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  TestLink link{PostgresqlStoreOptions{.host = "/no\x1b[31m\nwhere\x7f", .database = "jo\x1b[31m\nbs"}};
+  const std::string where = link.link().describe();
+  EXPECT_TRUE(std::none_of(where.begin(), where.end(), control)) << where;
+  const std::string trouble = link.call({.statements = {{link.add("SELECT 1")}}}).trouble;
+  EXPECT_NE(trouble, "");
+  EXPECT_TRUE(std::none_of(trouble.begin(), trouble.end(), control)) << trouble;
 }
 
 }  // namespace

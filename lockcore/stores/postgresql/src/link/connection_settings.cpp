@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lockcore/net/ip_address.hpp"
+#include "passfile.hpp"
 
 namespace tenure::postgresql_store {
 namespace {
@@ -129,6 +130,14 @@ void chooseTls(Settings& settings, const Settings& found, const std::vector<Host
   }
 }
 
+/// A file that libpq would ignore with a warning on the standard error is not shown to it. It passes over one that is
+/// not there without a word.
+void choosePassfile(Destination& destination, const Settings& found) {
+  const PassfileState state = passfileState(found);
+  destination.passfileFault = state.fault;
+  if (state.wouldWarn) destination.settings["passfile"] = "/dev/null/none";
+}
+
 constexpr const char* onlyToLook = "tenure-looks-only";
 
 }  // namespace
@@ -186,6 +195,7 @@ Destination destinationOf(const Settings& settings) {
   if (const auto at = found.find("dbname"); at != found.end()) destination.database = at->second;
   if (destination.fault.empty()) destination.hosts = hostsIn(found);
   chooseTls(destination.settings, found, destination.hosts);
+  choosePassfile(destination, found);
   for (const char* keyword : {"host", "hostaddr", "port"}) destination.settings.erase(keyword);
   return destination;
 }
@@ -205,7 +215,7 @@ std::string toString(const std::vector<Host>& hosts) {
     text += (text.empty() ? "" : ", ") + (shown.empty() ? std::string{"its local socket"} : shown);
     if (!shown.empty() && shown.front() != '/' && !host.port.empty()) text += ':' + host.port;
   }
-  return text;
+  return inOneLine(text.c_str());
 }
 
 }  // namespace tenure::postgresql_store

@@ -39,7 +39,8 @@ struct Destination {
   Settings settings{};  ///< without host, hostaddr and port
   std::vector<Host> hosts{};
   std::string database{};
-  std::string fault{};  ///< not empty: the settings are wrong, and why
+  std::string fault{};          ///< not empty: the settings are wrong, and why
+  std::string passfileFault{};  ///< why no password comes from the passfile
 };
 
 /// Reads the service file, if there is one; asks nobody. What it says may change from one call to the next.

@@ -187,7 +187,7 @@ std::string descriptionOf(const PostgresqlStoreOptions& options) {
   const Destination destination = destinationOf(jobSettings(options));
   const std::string table = ", table " + options.schema + '.' + options.table;
   if (!destination.fault.empty()) return "postgresql" + table;
-  return "postgresql " + destination.database + " at " + toString(destination.hosts) + table;
+  return "postgresql " + inOneLine(destination.database.c_str()) + " at " + toString(destination.hosts) + table;
 }
 
 }  // namespace

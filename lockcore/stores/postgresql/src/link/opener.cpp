@@ -75,7 +75,12 @@ void Opener::answered(Connected connected) {
     first_ = (first_ + tried_) % destination_.hosts.size();
     return finish(std::move(connected));
   }
-  note(std::get<ConnectFailure>(std::move(connected)));
+  auto& failure = std::get<ConnectFailure>(connected);
+  const bool lacksPassword = failure.cause == JobReply::Cause::credentials && failure.complaint.sqlState.empty();
+  if (lacksPassword && !destination_.passfileFault.empty()) {
+    failure.text += "; " + std::exchange(destination_.passfileFault, {});  // once is enough for several hosts
+  }
+  note(std::move(failure));
   nextAddress();
 }
 
@@ -108,6 +113,7 @@ void Opener::nextHost() {
 
 /// Trouble that may pass at one server makes the whole attempt worth repeating soon.
 void Opener::note(ConnectFailure failure) {
+  failure.text = inOneLine(failure.text.c_str());
   if (failure_) {
     failure.text = failure_->text + "; " + failure.text;
     if (failure_->cause == JobReply::Cause::transient) failure.cause = JobReply::Cause::transient;

@@ -25,7 +25,8 @@ std::string troubleOf(const PGconn* connection) { return inOneLine(PQerrorMessag
 std::string inOneLine(const char* text) {
   std::string line;
   for (; text != nullptr && *text != '\0'; ++text) {
-    const char c = *text == '\n' || *text == '\t' || *text == '\r' ? ' ' : *text;
+    const auto byte = static_cast<unsigned char>(*text);
+    const char c = byte < 0x20 || byte == 0x7F ? ' ' : *text;
     if (c != ' ' || (!line.empty() && line.back() != ' ')) line.push_back(c);
   }
   while (!line.empty() && line.back() == ' ') line.pop_back();

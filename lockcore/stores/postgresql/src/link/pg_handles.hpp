@@ -26,7 +26,7 @@ using ResultHandle = std::unique_ptr<PGresult, ClearResult>;
 /// libpq's account of its last trouble, in one line.
 [[nodiscard]] std::string troubleOf(const PGconn* connection);
 
-/// Line breaks and runs of spaces become one space.
+/// Control characters, as line breaks are, and runs of spaces become one space.
 [[nodiscard]] std::string inOneLine(const char* text);
 
 /// What a complaint says about waiting: a refused role or an unknown database does not pass by itself.
