@@ -46,9 +46,9 @@ class SimPostgreSql final : public SimService {
   /// As LeaseStore::remove() does.
   bool erase() override {
     LeaseTable table = server_.table;
-    const auto removed = table.run({StatementId::removeRecord,
-                                    {leaseKey.name, leaseKey.sortKey, "{\"" + *table.row->version + "\"}", "{NULL}",
-                                     std::nullopt, "f", "channel", "payload"}});
+    const auto removed = table.run(
+        {StatementId::removeRecord,
+         {leaseKey.name, leaseKey.sortKey, "{\"" + *table.row->version + "\"}", "{NULL}", std::nullopt, "f"}});
     if (removed.rows.empty()) return false;
     commit(server_, std::move(table), false);
     return true;
@@ -191,7 +191,8 @@ JobReply SimPostgreSql::serve(SimSurroundings& world, SimLife& life, Server& ser
     case Refusal::none:
       break;
   }
-  if (&server != &server_) {
+  const bool tells = job.statements.front().id == StatementId::notify;
+  if (&server != &server_ && !tells) {
     life.atOldPrimary = true;
     world.misled(life);
   }

@@ -63,7 +63,7 @@ StatementAnswer LeaseTable::run(const Statement& statement) {
     case StatementId::askToStepDown:
       return askToStepDown(values);
     case StatementId::notify:
-      return {{Row{""}}};
+      return {{Row{"off", ""}}};
     case StatementId::listLeases:
     case StatementId::setTokens:
     case StatementId::insertTokens:
@@ -179,7 +179,7 @@ StatementAnswer LeaseTable::update(const Values& values) {
   row->resign = 0;
   row->liveness = values.at(7);
   put(values, 8);
-  return {{Row{textOf(row->token), ""}}};
+  return {{Row{textOf(row->token)}}};
 }
 
 StatementAnswer LeaseTable::insert(const Values& values) {
@@ -202,7 +202,7 @@ StatementAnswer LeaseTable::insert(const Values& values) {
   made.acquiredAt = number(values.at(8));
   made.renewedAt = number(values.at(9));
   row = std::move(made);
-  return {{Row{textOf(row->token), ""}}};
+  return {{Row{textOf(row->token)}}};
 }
 
 StatementAnswer LeaseTable::ofTheTerm() const { return {{Row{textOf(row->token), textOf(row->resign == row->token)}}}; }
@@ -245,9 +245,7 @@ StatementAnswer LeaseTable::release(const Values& values) {
   row->released = true;
   row->liveness = values.at(7);
   put(values, 8);
-  StatementAnswer answer = ofTheTerm();
-  answer.rows.front().emplace_back("");
-  return answer;
+  return ofTheTerm();
 }
 
 StatementAnswer LeaseTable::remove(const Values& values) {
@@ -262,14 +260,14 @@ StatementAnswer LeaseTable::remove(const Values& values) {
   row->liveness.reset(), row->acquiredAt.reset(), row->renewedAt.reset();
   row->data.clear();
   row->attributes = "{}";
-  return {{Row{std::to_string(row->counter), ""}}};
+  return {{Row{std::to_string(row->counter)}}};
 }
 
 StatementAnswer LeaseTable::askToStepDown(const Values& values) {
   if (!at(values) || !row->version || !isWellFormed()) return {};
   if (row->token != number(values.at(2)) || row->released != false) return {};
   row->resign = *row->token;
-  return {{Row{textOf(row->token), ""}}};
+  return {{Row{textOf(row->token)}}};
 }
 
 }  // namespace tenure::test

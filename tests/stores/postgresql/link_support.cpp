@@ -81,7 +81,7 @@ std::string LogLines::all() const {
 }
 
 TestLink::TestLink(PostgresqlStoreOptions options, net::Lookup lookup) {
-  (*texts_)[static_cast<std::size_t>(StatementId::notify)] = "SELECT pg_notify($1, $2)";
+  (*texts_)[static_cast<std::size_t>(StatementId::notify)] = "SELECT pg_notify($1, p) FROM unnest($2::text[]) AS p";
   link_ = postgresql_store::makeLink({.store = std::move(options),
                                       .text = [texts = texts_](StatementId id, bool) -> const std::string& {
                                         return (*texts)[static_cast<std::size_t>(id)];

@@ -91,13 +91,12 @@ class RenewalBatchTest : public testing::Test {
   const std::shared_ptr<RenewalBatcher> batcher_ = std::make_shared<RenewalBatcher>(core_);
 };
 
-/// A release notifies, and for that its COMMIT waits for every other commit of the server that notifies.
+/// Many leases may be released together.
 TEST(PostgresqlJobs, theConnectionThatIsKeptForRenewalsIsNotUsedByReleases) {
-  const Jobs jobs{"channel"};
   WriteRequest request = contract::renew(LeaseKey{"lease"}, "a", {RecordVersion{"v1"}});
   request.record.data = "changed";
-  EXPECT_TRUE(jobs.write(request).job.urgent);
-  EXPECT_FALSE(jobs.write(contract::release(LeaseKey{"lease"}, "a", {RecordVersion{"v1"}})).job.urgent);
+  EXPECT_TRUE(Jobs::write(request).job.urgent);
+  EXPECT_FALSE(Jobs::write(contract::release(LeaseKey{"lease"}, "a", {RecordVersion{"v1"}})).job.urgent);
 }
 
 TEST_F(RenewalBatchTest, aLoneRenewalGoesAtOnceAndThoseThatComeMeanwhileGoTogether) {

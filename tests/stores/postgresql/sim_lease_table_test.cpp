@@ -90,16 +90,15 @@ class Requests {
 };
 
 std::vector<Statement> statementsOf(SeededRandom& random, Requests& requests) {
-  const Jobs jobs{"channel"};
   const WriteRequest request = requests.next();
   if (Jobs::mayJoin(request) && !request.expected.empty()) {
     const Job job = Jobs::renewals({&request});
     return {job.statements.front(), job.after.front()};
   }
   const std::uint64_t kind = random.below(10);
-  Job job = jobs.write(request).job;
-  if (kind == 0) job = jobs.remove(request.key, requests.version()).job;
-  if (kind == 1) job = jobs.askToStepDown(request.key, FencingToken{1 + random.below(5)}).job;
+  Job job = Jobs::write(request).job;
+  if (kind == 0) job = Jobs::remove(request.key, requests.version()).job;
+  if (kind == 1) job = Jobs::askToStepDown(request.key, FencingToken{1 + random.below(5)}).job;
   job.statements.push_back(job.after.front());
   return job.statements;
 }

@@ -40,6 +40,7 @@ struct Write {
   WriteJob job;
   Expectation expectation;
   std::function<WriteOutcome(const Row& row, const JobReply& reply)> applied;
+  std::optional<LeaseKey> told{};  ///< the lease, if listeners are told of the write
 };
 
 WriteOutcome outcomeOf(const Write& write, const JobReply& reply) {
@@ -60,9 +61,13 @@ WriteOutcome outcomeOf(const Write& write, const JobReply& reply) {
 void perform(Write write, const Deadline& deadline, WriteHandler handler) {
   const CorePtr core = write.core;
   Job job = write.job.job;
-  StoreCore::run(core, std::move(job), deadline,
-                 [write = std::make_shared<Write>(std::move(write)),
-                  handler = std::move(handler)](const JobReply& reply) { handler(outcomeOf(*write, reply)); });
+  StoreCore::run(
+      core, std::move(job), deadline,
+      [write = std::make_shared<Write>(std::move(write)), handler = std::move(handler)](const JobReply& reply) {
+        WriteOutcome outcome = outcomeOf(*write, reply);
+        if (write->told) tellOf(*write->core, *write->told, outcome);
+        handler(std::move(outcome));
+      });
 }
 
 /// The row before the write; null: there was none.
@@ -100,6 +105,12 @@ std::optional<StoreResult<StoredLease>> leaseIn(const StoreCore& core, const std
   return leaseFrom(core.place(), rows.front().front());
 }
 
+/// Called before the handler, which may end the store.
+void tellOf(const StoreCore& core, const LeaseKey& key, const WriteOutcome& outcome) {
+  const bool mayHaveChanged = std::holds_alternative<Applied>(outcome) || std::holds_alternative<Unknown>(outcome);
+  if (mayHaveChanged) core.notifier().tell(key);
+}
+
 void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler) {
   StoreCore::run(core, Jobs::read(key), deadline, [core, key, handler = std::move(handler)](const JobReply& reply) {
     const Call call = core->call("reading lease " + toString(key));
@@ -113,7 +124,8 @@ void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadlin
 
 void writeLease(const CorePtr& core, WriteRequest request, const Deadline& deadline, WriteHandler handler) {
   const Call call = core->call(std::string{nameOf(request.purpose)} + " lease " + toString(request.key));
-  Write write{core, call, core->jobs().write(request), expectationOf(request), {}};
+  Write write{core, call, Jobs::write(request), expectationOf(request), {}};
+  if (request.purpose != WriteRequest::Purpose::renew) write.told = request.key;
   if (request.purpose == WriteRequest::Purpose::acquire) {
     write.applied = [call, request = std::move(request)](const Row& row, const JobReply& reply) {
       return acquired(call, request, row, reply);
@@ -126,17 +138,25 @@ void writeLease(const CorePtr& core, WriteRequest request, const Deadline& deadl
 
 void removeLease(const CorePtr& core, const LeaseKey& key, const RecordVersion& version, const Deadline& deadline,
                  WriteHandler handler) {
-  Write write{core, core->call("removing the record of lease " + toString(key)), core->jobs().remove(key, version),
-              expectationOf(version), removed};
+  Write write{core,
+              core->call("removing the record of lease " + toString(key)),
+              Jobs::remove(key, version),
+              expectationOf(version),
+              removed,
+              key};
   perform(std::move(write), deadline, std::move(handler));
 }
 
 void askToStepDown(const CorePtr& core, const LeaseKey& key, FencingToken token, const Deadline& deadline,
                    WriteHandler handler) {
-  Write write{core, core->call("asking the holder of lease " + toString(key) + " to step down"),
-              core->jobs().askToStepDown(key, token), expectationOf(token), [token](const Row&, const JobReply&) {
+  Write write{core,
+              core->call("asking the holder of lease " + toString(key) + " to step down"),
+              Jobs::askToStepDown(key, token),
+              expectationOf(token),
+              [token](const Row&, const JobReply&) {
                 return Applied{token, true};
-              }};
+              },
+              key};
   perform(std::move(write), deadline, std::move(handler));
 }
 

@@ -32,6 +32,9 @@ inline constexpr std::size_t leasesOfAPage = 256;
 /// schema.cpp
 void ensureSchema(const CorePtr& core, const Deadline& deadline, StatusHandler handler);
 
+/// Tells listeners of a write that may have changed the lease.
+void tellOf(const StoreCore& core, const LeaseKey& key, const WriteOutcome& outcome);
+
 /// The row of a read, or of what was read behind a write; empty: it was not answered.
 [[nodiscard]] std::optional<StoreResult<StoredLease>> leaseIn(const StoreCore& core,
                                                               const std::vector<std::vector<Row>>& rows);

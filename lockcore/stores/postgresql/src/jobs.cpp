@@ -72,13 +72,13 @@ std::string payloadOf(const LeaseKey& key) {
   return hex(fnv1a(key.sortKey, fnv1a(std::string(1, '\0'), fnv1a(key.name, fnvStart))));
 }
 
-WriteJob Jobs::write(const WriteRequest& request) const {
+WriteJob Jobs::write(const WriteRequest& request) {
   if (request.purpose == WriteRequest::Purpose::acquire) return acquire(request);
   const bool removes = request.purpose == WriteRequest::Purpose::release && request.removes;
   return removes ? removing(request) : writeTerm(request);
 }
 
-WriteJob Jobs::acquire(const WriteRequest& request) const {
+WriteJob Jobs::acquire(const WriteRequest& request) {
   const LeaseKey& key = request.key;
   const LeaseRecord& record = request.record;
   const Value lease = std::to_string(record.leaseDuration.count());
@@ -93,18 +93,18 @@ WriteJob Jobs::acquire(const WriteRequest& request) const {
       {StatementId::updateLease,
        {key.name, key.sortKey, versionsOf(request.expected), historiesOf(request.expected), version, record.holder,
         lease, liveness, newData(request), textOf(request.dataRule == DataRule::keepIfAny), newAttributes(request),
-        acquired, renewed, textOf(request.tokenFloor), channel_, payloadOf(key)}}};
+        acquired, renewed, textOf(request.tokenFloor)}}};
   if (request.expected.empty()) {
-    out.job.statements.push_back({StatementId::insertLease,
-                                  {key.name, key.sortKey, version, record.holder, lease, liveness, hexOf(record.data),
-                                   attributesToJson(record.attributes), acquired, renewed, textOf(request.tokenFloor),
-                                   channel_, payloadOf(key)}});
+    out.job.statements.push_back(
+        {StatementId::insertLease,
+         {key.name, key.sortKey, version, record.holder, lease, liveness, hexOf(record.data),
+          attributesToJson(record.attributes), acquired, renewed, textOf(request.tokenFloor)}});
   }
   out.job.after = {readBehind(key, version)};
   return out;
 }
 
-WriteJob Jobs::writeTerm(const WriteRequest& request) const {
+WriteJob Jobs::writeTerm(const WriteRequest& request) {
   const bool releases = request.purpose == WriteRequest::Purpose::release;
   const LeaseKey& key = request.key;
   const LeaseRecord& record = request.record;
@@ -121,13 +121,9 @@ WriteJob Jobs::writeTerm(const WriteRequest& request) const {
                             newAttributes(request),
                             std::to_string(record.acquiredAtMillis),
                             std::to_string(record.renewedAtMillis)};
-  if (releases) {
-    values.emplace_back(channel_);
-    values.emplace_back(payloadOf(key));
-  }
   WriteJob out;
   out.job.writes = true;
-  // The COMMIT of a notification waits for every other one of the server, so it stays off the connection that is kept.
+  // Many leases may be released together. The connection that is kept is for those that go on.
   out.job.urgent = !releases;
   out.job.statements = {lock(StatementId::lockLease, key),
                         {releases ? StatementId::releaseLease : StatementId::renewLease, std::move(values)}};
@@ -135,50 +131,48 @@ WriteJob Jobs::writeTerm(const WriteRequest& request) const {
   return out;
 }
 
-WriteJob Jobs::removing(const WriteRequest& request) const {
+WriteJob Jobs::removing(const WriteRequest& request) {
   const LeaseKey& key = request.key;
   WriteJob out;
   out.job.writes = true;
   out.job.statements = {lock(StatementId::lockTerm, key),
                         {StatementId::removeRecord,
                          {key.name, key.sortKey, versionsOf(request.expected), historiesOf(request.expected),
-                          request.record.holder, textOf(true), channel_, payloadOf(key)}}};
+                          request.record.holder, textOf(true)}}};
   out.job.after = {readBehind(key, std::nullopt)};
   return out;
 }
 
-WriteJob Jobs::remove(const LeaseKey& key, const RecordVersion& version) const {
+WriteJob Jobs::remove(const LeaseKey& key, const RecordVersion& version) {
   WriteJob out;
   out.job.writes = true;
-  out.job.statements = {lock(StatementId::lockTerm, key),
-                        {StatementId::removeRecord,
-                         {key.name, key.sortKey, versionsOf({version}), historiesOf({version}), std::nullopt,
-                          textOf(false), channel_, payloadOf(key)}}};
+  out.job.statements = {
+      lock(StatementId::lockTerm, key),
+      {StatementId::removeRecord,
+       {key.name, key.sortKey, versionsOf({version}), historiesOf({version}), std::nullopt, textOf(false)}}};
   out.job.after = {readBehind(key, std::nullopt)};
   return out;
 }
 
-WriteJob Jobs::askToStepDown(const LeaseKey& key, FencingToken token) const {
+WriteJob Jobs::askToStepDown(const LeaseKey& key, FencingToken token) {
   WriteJob out;
   out.job.writes = true;
   out.job.statements = {lock(StatementId::lockLease, key),
-                        {StatementId::askToStepDown, {key.name, key.sortKey, textOf(token), channel_, payloadOf(key)}}};
+                        {StatementId::askToStepDown, {key.name, key.sortKey, textOf(token)}}};
   out.job.after = {readBehind(key, std::nullopt)};
   return out;
 }
 
 WriteJob Jobs::setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token,
-                         const std::string& version) const {
+                         const std::string& version) {
   WriteJob out;
   out.job.writes = true;
   out.job.statements = {lock(StatementId::lockTerm, key),
                         {StatementId::setTokens,
                          {key.name, key.sortKey, expected.counter, expected.copy, expected.version, expected.holder,
-                          textOf(expected.released), std::to_string(expected.lease.count()), textOf(token), version,
-                          channel_, payloadOf(key)}}};
+                          textOf(expected.released), std::to_string(expected.lease.count()), textOf(token), version}}};
   if (expected == StoredTokens{}) {
-    out.job.statements.push_back(
-        {StatementId::insertTokens, {key.name, key.sortKey, textOf(token), channel_, payloadOf(key)}});
+    out.job.statements.push_back({StatementId::insertTokens, {key.name, key.sortKey, textOf(token)}});
   }
   return out;
 }
@@ -229,6 +223,14 @@ Job Jobs::list(const std::string& prefix, const LeaseKey& from, std::size_t most
   Job job;
   job.statements = {
       {StatementId::listLeases, {prefix, from.name, from.sortKey, most == 0 ? Value{} : Value{std::to_string(most)}}}};
+  return job;
+}
+
+Job Jobs::notify(const std::string& channel, const std::set<std::string>& payloads) {
+  Job job;
+  job.writes = true;  // with the limits on time of a write, so that no backend waits on for nobody
+  job.history = false;
+  job.statements = {{StatementId::notify, {channel, arrayLiteral({payloads.begin(), payloads.end()})}}};
   return job;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,11 @@ struct WriteJob {
 
 class Jobs {
  public:
-  explicit Jobs(std::string channel) : channel_{std::move(channel)} {}
-
-  [[nodiscard]] WriteJob write(const WriteRequest& request) const;
-  [[nodiscard]] WriteJob remove(const LeaseKey& key, const RecordVersion& version) const;
-  [[nodiscard]] WriteJob askToStepDown(const LeaseKey& key, FencingToken token) const;
-  [[nodiscard]] WriteJob setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token,
-                                   const std::string& version) const;
+  [[nodiscard]] static WriteJob write(const WriteRequest& request);
+  [[nodiscard]] static WriteJob remove(const LeaseKey& key, const RecordVersion& version);
+  [[nodiscard]] static WriteJob askToStepDown(const LeaseKey& key, FencingToken token);
+  [[nodiscard]] static WriteJob setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token,
+                                          const std::string& version);
 
   /// Renewals that change neither data nor attributes, in one transaction. Behind it, all rows are read that do not
   /// have the new version.
@@ -41,15 +40,14 @@ class Jobs {
   [[nodiscard]] static Job read(const LeaseKey& key);
   /// `most`: 0: all.
   [[nodiscard]] static Job list(const std::string& prefix, const LeaseKey& from, std::size_t most);
+  [[nodiscard]] static Job notify(const std::string& channel, const std::set<std::string>& payloads);
   [[nodiscard]] static Job readLayout();
   [[nodiscard]] static Job createTable();
 
  private:
-  [[nodiscard]] WriteJob acquire(const WriteRequest& request) const;
-  [[nodiscard]] WriteJob writeTerm(const WriteRequest& request) const;
-  [[nodiscard]] WriteJob removing(const WriteRequest& request) const;
-
-  const std::string channel_;
+  [[nodiscard]] static WriteJob acquire(const WriteRequest& request);
+  [[nodiscard]] static WriteJob writeTerm(const WriteRequest& request);
+  [[nodiscard]] static WriteJob removing(const WriteRequest& request);
 };
 
 }  // namespace tenure::postgresql_store

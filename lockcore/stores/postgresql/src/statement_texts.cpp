@@ -15,7 +15,6 @@ constexpr std::array pieces{
     Piece{"maxLease", "604800000"},
     Piece{"greatestStep", "4294967296"},
     Piece{"key", "l.name = $1::text AND l.sort = $2::text"},
-    Piece{"notify", "pg_catalog.pg_notify(%1::text, %2::text)"},
 
     // Times beyond PostgreSQL's are kept as its infinities.
     Piece{"time", R"((CASE WHEN %1 > 200000000000000 THEN 'infinity'::timestamptz
@@ -114,7 +113,7 @@ constexpr std::array texts{
         AND ([isExpected [storedVersion], NOT ([isInherited])]
           OR (l.version IS NULL AND [openLease] = 0 AND pg_catalog.cardinality($3::text[]) = 0))
         AND $14::bigint < [leastToken] + [greatestStep] AND [newToken] <= [maxToken]
-        RETURNING l.token, [notify $15, $16])"},
+        RETURNING l.token)"},
 
     Text{StatementId::insertLease, R"(INSERT INTO [table] AS l (name, sort, counter, counter_lease_ms,
           counter_history, token, version, holder, lease_ms, released, history, resign_token, liveness, data,
@@ -123,7 +122,7 @@ constexpr std::array texts{
           false, h.name, 0, $6::jsonb, pg_catalog.decode($7::text, 'hex'), $8::jsonb, [time $9::bigint],
           [time $10::bigint], 1
         FROM [history] WHERE $11::bigint <= [block] + [greatestStep] AND [firstToken] <= [maxToken]
-        ON CONFLICT (name, sort) DO NOTHING RETURNING l.token, [notify $12, $13])"},
+        ON CONFLICT (name, sort) DO NOTHING RETURNING l.token)"},
 
     // The history stays: a renewal may have been sent before the promotion, by a holder whose lease has ended since.
     Text{StatementId::renewLease,
@@ -150,7 +149,7 @@ constexpr std::array texts{
     Text{StatementId::releaseLease, R"(UPDATE [table] AS l SET
           counter_lease_ms = CASE WHEN l.counter <= l.token THEN 0 ELSE l.counter_lease_ms END, version = $6::text,
           lease_ms = $7::bigint, released = true, liveness = $8::jsonb, [newPayload]
-        [ofTheTerm], [notify $14, $15])"},
+        [ofTheTerm])"},
 
     // History and lease stay, for the same reason.
     Text{StatementId::removeRecord, R"(UPDATE [table] AS l SET counter = greatest(l.counter, l.token),
@@ -159,11 +158,11 @@ constexpr std::array texts{
           token = NULL, version = NULL, holder = NULL, released = NULL, resign_token = 0, liveness = NULL, data = '',
           attributes = '{}', acquired_at = NULL, renewed_at = NULL
         FROM [history] WHERE [key] AND [recordIsGood] AND [counterIsGood] AND [isExpected l.version, true]
-        AND ($5::text IS NULL OR l.holder = $5::text) RETURNING l.counter, [notify $7, $8])"},
+        AND ($5::text IS NULL OR l.holder = $5::text) RETURNING l.counter)"},
 
     Text{StatementId::askToStepDown, R"(UPDATE [table] AS l SET resign_token = $3::bigint
         WHERE [key] AND [recordIsGood] AND l.token = $3::bigint AND NOT l.released
-        RETURNING l.token, [notify $4, $5])"},
+        RETURNING l.token)"},
 
     Text{StatementId::setTokens, R"(UPDATE [table] AS l SET counter = $9::bigint, counter_lease_ms = 0,
           counter_history = h.name, history = h.name, resign_token = 0, liveness = NULL,
@@ -174,13 +173,15 @@ constexpr std::array texts{
         AND coalesce(l.token::text, '') = $4::text AND coalesce(l.version, '') = $5::text
         AND coalesce(l.holder, '') = $6::text AND coalesce(l.released, false) = $7::boolean
         AND greatest(CASE WHEN l.version IS NOT NULL THEN l.lease_ms END, l.counter_lease_ms) = $8::bigint
-        RETURNING l.counter, [notify $11, $12])"},
+        RETURNING l.counter)"},
 
     Text{StatementId::insertTokens, R"(INSERT INTO [table] AS l (name, sort, counter, counter_history, history, layout)
         SELECT $1::text, $2::text, $3::bigint, h.name, h.name, 1 FROM [history]
-        ON CONFLICT (name, sort) DO NOTHING RETURNING l.counter, [notify $4, $5])"},
+        ON CONFLICT (name, sort) DO NOTHING RETURNING l.counter)"},
 
-    Text{StatementId::notify, "SELECT [notify $1, $2]"},
+    // The COMMIT holds a lock of the whole cluster, so it waits neither for the disk nor for a standby.
+    Text{StatementId::notify, R"(SELECT pg_catalog.set_config('synchronous_commit', 'off', true),
+          pg_catalog.pg_notify($1::text, p.payload) FROM unnest($2::text[]) AS p(payload))"},
 
     Text{StatementId::readLayout, R"(SELECT c.relkind, c.relpersistence,
           (SELECT pg_catalog.string_agg(a.attname || ' ' || pg_catalog.format_type(a.atttypid, a.atttypmod), ', '

@@ -87,10 +87,10 @@ enum LayoutColumn : std::size_t {
 // must
 //                be no record and no term that may still run. $5 version, $6 holder, $7 lease in ms, $8 liveness or
 //                NULL, $9 data or NULL: keep what is there, $10 boolean: what is there stays if it is not empty, $11
-//                attributes or NULL: keep, $12 acquired at, $13 renewed at, $14 token floor, $15 channel, $16 payload
+//                attributes or NULL: keep, $12 acquired at, $13 renewed at, $14 token floor
 //                -> token, which follows the rule of token_rule.hpp
 // insertLease    an acquisition where there is no row. $3 version, $4 holder, $5 lease in ms, $6 liveness or NULL,
-//                $7 data, $8 attributes, $9 acquired at, $10 renewed at, $11 token floor, $12 channel, $13 payload
+//                $7 data, $8 attributes, $9 acquired at, $10 renewed at, $11 token floor
 //                -> token
 // renewLease     after lockLease. $3 expected, $4 histories, $5 holder, $6 version, $7 lease in ms, $8 liveness or
 // NULL,
@@ -100,18 +100,16 @@ enum LayoutColumn : std::size_t {
 //                $7 liveness, $8 acquired at, $9 renewed at. A lease with several expected versions comes several times
 //                -> name, sort, token, boolean as above, for each lease that was renewed. A row that somebody has
 //                locked is left out
-// releaseLease   after lockLease. As renewLease, and $14 channel, $15 payload -> as renewLease
-// removeRecord   after lockTerm. $3 expected, $4 histories, $5 holder or NULL, $6 boolean: its term ends with this,
-//                $7 channel, $8 payload -> counter
-// askToStepDown  after lockLease. $3 token, $4 channel, $5 payload -> token
+// releaseLease   after lockLease. As renewLease
+// removeRecord   after lockTerm. $3 expected, $4 histories, $5 holder or NULL, $6 boolean: its term ends with this
+//                -> counter
+// askToStepDown  after lockLease. $3 token -> token
 // setTokens      after lockTerm. $3 counter, $4 token, $5 version, $6 holder, $7 released, $8 lease in ms: texts of
-//                StoredTokens that must be stored; $9 token, $10 version, $11 channel, $12 payload -> counter
-// insertTokens   where there is no row. $3 token, $4 channel, $5 payload -> counter
-// notify         $1 channel, $2 payload -> nothing of use
+//                StoredTokens that must be stored; $9 token, $10 version -> counter
+// insertTokens   where there is no row. $3 token -> counter
+// notify         $1 channel, $2 payloads -> nothing of use. Its COMMIT does not wait for the disk
 // readLayout     no values -> one row of LayoutColumn
 // createTable    no values -> no rows
-//
-// The statements with channel and payload notify listeners in the transaction, if and only if they change the row.
 
 /// The SQL of all statements for one table.
 class Statements {

@@ -31,6 +31,12 @@ class PostgresqlStore final : public LeaseStore {
     }
   }
 
+  ~PostgresqlStore() override {
+    if (mark_.isHere()) core_->notifier().sendRest();  // a forked child has no thread for it
+  }
+  PostgresqlStore(const PostgresqlStore&) = delete;
+  PostgresqlStore& operator=(const PostgresqlStore&) = delete;
+
   [[nodiscard]] std::string describe() const override { return core_->where(); }
 
   void ensureSchema(CallOptions options, StatusHandler handler) override {
@@ -113,6 +119,7 @@ class PostgresqlStore final : public LeaseStore {
     return StoreError{ErrorClass::misconfigured, core_->where() + ": the prefix is not UTF-8 text without NUL"};
   }
 
+  const ProcessMark mark_{};
   const std::shared_ptr<Database> database_;
   const std::function<std::shared_ptr<void>(std::string, std::function<void()>)> watch_;
   const CorePtr core_;

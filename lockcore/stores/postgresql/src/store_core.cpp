@@ -8,12 +8,12 @@ namespace tenure::postgresql_store {
 
 StoreCore::StoreCore(std::weak_ptr<Database> database, std::string where, std::string schema, std::string table,
                      Logger logger, std::shared_ptr<Scheduler> scheduler)
-    : database_{std::move(database)},
+    : database_{database},
       where_{std::move(where)},
       schema_{std::move(schema)},
       table_{std::move(table)},
       place_{where_, qualifiedName(schema_, table_)},
-      jobs_{channelOf(schema_, table_)},
+      notifier_{std::make_shared<Notifier>(std::move(database), channelOf(schema_, table_))},
       logger_{std::move(logger)},
       scheduler_{std::move(scheduler)} {}
 

@@ -13,6 +13,7 @@
 
 #include "database.hpp"
 #include "jobs.hpp"
+#include "notifier.hpp"
 #include "outcomes/judge.hpp"
 #include "record_codec.hpp"
 
@@ -42,7 +43,7 @@ class StoreCore {
   /// `doing`: with the lease's name, `renewing lease "billing"`.
   [[nodiscard]] Call call(std::string doing) const { return {where_, schema_, table_, std::move(doing)}; }
   [[nodiscard]] const Place& place() const noexcept { return place_; }
-  [[nodiscard]] const Jobs& jobs() const noexcept { return jobs_; }
+  [[nodiscard]] Notifier& notifier() const noexcept { return *notifier_; }
   [[nodiscard]] const Logger& logger() const noexcept { return logger_; }
   [[nodiscard]] const std::shared_ptr<Scheduler>& scheduler() const noexcept { return scheduler_; }
   [[nodiscard]] Deadline deadline(std::chrono::nanoseconds timeout) const { return {scheduler_->clock(), timeout}; }
@@ -70,7 +71,7 @@ class StoreCore {
   const std::string schema_;
   const std::string table_;
   const Place place_;
-  const Jobs jobs_;
+  const std::shared_ptr<Notifier> notifier_;
   const Logger logger_;
   const std::shared_ptr<Scheduler> scheduler_;
   std::atomic<bool> hasHistory_{true};

@@ -5,6 +5,19 @@
 #include "lockcore/runtime/system_random.hpp"
 
 namespace tenure::postgresql_store {
+namespace {
+
+WriteOutcome outcomeOf(const Call& call, const JobReply& reply, std::size_t decides, FencingToken token) {
+  const Verdict verdict = verdictOnWrite(call, reply);
+  if (verdict.fate == Fate::notApplied) return Rejected{verdict.error};
+  if (verdict.fate == Fate::unknown) return Unknown{verdict.error};
+  for (std::size_t at = decides; at < reply.rows.size(); ++at) {
+    if (!reply.rows[at].empty()) return Applied{token};
+  }
+  return Conflict{};
+}
+
+}  // namespace
 
 void readTokens(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, TokensHandler handler) {
   StoreCore::run(core, Jobs::read(key), deadline, [core, key, handler = std::move(handler)](const JobReply& reply) {
@@ -19,18 +32,14 @@ void readTokens(const CorePtr& core, const LeaseKey& key, const Deadline& deadli
 void setTokens(const CorePtr& core, const LeaseKey& key, const StoredTokens& expected, FencingToken token,
                const Deadline& deadline, WriteHandler handler) {
   SystemRandom random;
-  WriteJob write = core->jobs().setTokens(key, expected, token, uuid4(random));
+  WriteJob write = Jobs::setTokens(key, expected, token, uuid4(random));
   const std::size_t decides = write.decides;
   StoreCore::run(core, std::move(write.job), deadline,
                  [core, key, token, decides, handler = std::move(handler)](const JobReply& reply) {
-                   const Verdict verdict =
-                       verdictOnWrite(core->call("setting the tokens of lease " + toString(key)), reply);
-                   if (verdict.fate == Fate::notApplied) return handler(Rejected{verdict.error});
-                   if (verdict.fate == Fate::unknown) return handler(Unknown{verdict.error});
-                   for (std::size_t at = decides; at < reply.rows.size(); ++at) {
-                     if (!reply.rows[at].empty()) return handler(Applied{token});
-                   }
-                   handler(Conflict{});
+                   const Call call = core->call("setting the tokens of lease " + toString(key));
+                   WriteOutcome outcome = outcomeOf(call, reply, decides, token);
+                   tellOf(*core, key, outcome);
+                   handler(std::move(outcome));
                  });
 }
 

@@ -100,8 +100,10 @@ class Core : public std::enable_shared_from_this<Core> {
     for (auto& [order, reply] : open) answer(std::move(order), std::move(reply));
   }
 
+  /// Jobs that were pushed before go out first. What a handler on the thread has posted is queued when that handler
+  /// returns, so it may stand behind the first of these two tasks, but not behind the second.
   void stop() {
-    asio::post(loop_, [this] { loop_.stop(); });
+    asio::post(loop_, [this] { asio::post(loop_, [this] { loop_.stop(); }); });
   }
 
  private:
@@ -117,7 +119,7 @@ class Core : public std::enable_shared_from_this<Core> {
   void notify(const std::string& payload, std::function<void(bool)> done) {
     std::vector<std::unique_ptr<Order>> orders;
     orders.push_back(std::make_unique<Order>(
-        Job{.history = false, .statements = {{StatementId::notify, {channel_, payload}}}},
+        Job{.writes = true, .history = false, .statements = {{StatementId::notify, {channel_, '{' + payload + '}'}}}},
         [done = std::move(done)](const JobReply& reply) { done(reply.commit == JobReply::Commit::done); },
         testNotifyTime, around_->now() + testNotifyTime));
     pool_->submit(std::move(orders));
