@@ -99,6 +99,23 @@ TEST(PostgresqlJobs, theConnectionThatIsKeptForRenewalsIsNotUsedByReleases) {
   EXPECT_FALSE(Jobs::write(contract::release(LeaseKey{"lease"}, "a", {RecordVersion{"v1"}})).job.urgent);
 }
 
+TEST_F(RenewalBatchTest, withoutAValidTokenInTheAnswerNothingCountsAsDone) {
+  const std::vector<Value> tokens{std::nullopt, "0", "-1", "x", "9007199254740992"};
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string name = "lease" + std::to_string(i);
+    renewLater(name);
+    JobReply reply{.commit = JobReply::Commit::done};
+    reply.rows = {{{name, "", tokens[i], "f"}}};
+    reply.after = {{}};
+    answer(i, std::move(reply));
+    const auto* unknown = std::get_if<Unknown>(&outcomeOf(name));
+    ASSERT_NE(unknown, nullptr) << tokens[i].value_or("NULL");
+    EXPECT_EQ(unknown->error.errorClass, ErrorClass::corrupt);
+    EXPECT_NE(unknown->error.message.find("fencing token"), std::string::npos) << unknown->error.message;
+    scheduler().advance(10ms);
+  }
+}
+
 TEST_F(RenewalBatchTest, aLoneRenewalGoesAtOnceAndThoseThatComeMeanwhileGoTogether) {
   renewLater("first");
   ASSERT_EQ(jobs(), 1U);

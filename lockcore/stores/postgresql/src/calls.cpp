@@ -49,7 +49,10 @@ WriteOutcome outcomeOf(const Write& write, const JobReply& reply) {
   if (verdict.fate == Fate::unknown && (row != nullptr || !answeredWhole(write.job, reply))) {
     return Unknown{verdict.error};
   }
-  if (verdict.fate == Fate::committed && row != nullptr) return write.applied(*row, reply);
+  if (verdict.fate == Fate::committed && row != nullptr) {
+    if (!tokenFrom(row->front())) return Unknown{errorOfToken(write.call)};
+    return write.applied(*row, reply);
+  }
   const auto error = verdict.fate == Fate::notApplied ? std::optional{verdict.error} : std::nullopt;
   auto found = leaseIn(*write.core, reply.after);
   if (found && found->has_error()) return Rejected{found->error()};

@@ -13,18 +13,21 @@ using std::chrono::nanoseconds;
 /// The columns of renewLeases.
 enum RenewedColumn : std::size_t { renewedName, renewedSort, renewedToken, renewedAsked, renewedColumnCount };
 
-using Applieds = std::map<LeaseKey, Applied>;
+/// What was committed.
+using Applieds = std::map<LeaseKey, WriteOutcome>;
 using Leases = std::map<LeaseKey, StoredLease>;
 
-Applieds renewedIn(const JobReply& reply) {
+Applieds renewedIn(const StoreCore& core, const JobReply& reply) {
   Applieds renewed;
   if (reply.rows.empty()) return renewed;
   for (const Row& row : reply.rows.front()) {
     if (row.size() < renewedColumnCount) continue;
     const auto token = tokenFrom(row[renewedToken]);
+    const LeaseKey key{row[renewedName].value_or(""), row[renewedSort].value_or("")};
     if (token) {
-      renewed.emplace(LeaseKey{row[renewedName].value_or(""), row[renewedSort].value_or("")},
-                      Applied{*token, row[renewedAsked] == "t"});
+      renewed.emplace(key, Applied{*token, row[renewedAsked] == "t"});
+    } else {
+      renewed.emplace(key, Unknown{errorOfToken(core.call("renewing lease " + toString(key)))});
     }
   }
   return renewed;
@@ -58,7 +61,7 @@ WriteOutcome refused(const Call& call, const WriteRequest& request, const Verdic
 
 std::vector<WriteOutcome> outcomesOf(const StoreCore& core, const std::vector<const WriteRequest*>& requests,
                                      const JobReply& reply) {
-  const auto renewed = renewedIn(reply);
+  const auto renewed = renewedIn(core, reply);
   const auto found = foundIn(core, reply);
   std::vector<WriteOutcome> outcomes;
   outcomes.reserve(requests.size());

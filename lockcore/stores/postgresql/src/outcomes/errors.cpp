@@ -164,4 +164,10 @@ StoreError errorOf(const Call& call, JobReply::Cause cause, const std::string& t
   return {transient, text};
 }
 
+StoreError errorOfToken(const Call& call) {
+  return {ErrorClass::corrupt, call.store + ": " + call.doing +
+                                   ": the answer has no valid fencing token. Look at what stands between this program "
+                                   "and PostgreSQL, and at the row"};
+}
+
 }  // namespace tenure::postgresql_store

@@ -40,5 +40,7 @@ enum class HistoryRefusal {
 [[nodiscard]] StoreError errorOf(const Call& call, const Complaint& complaint);
 /// There was no answer, or no connection.
 [[nodiscard]] StoreError errorOf(const Call& call, JobReply::Cause cause, const std::string& trouble);
+/// Of a write that was committed and answered without a fencing token that can be one.
+[[nodiscard]] StoreError errorOfToken(const Call& call);
 
 }  // namespace tenure::postgresql_store
