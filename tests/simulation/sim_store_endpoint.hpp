@@ -50,19 +50,28 @@ class LocalScheduler final : public Scheduler {
   std::shared_ptr<std::set<TimerId>> live_ = std::make_shared<std::set<TimerId>>();
 };
 
+/// The answers that a store gives when it is destroyed reach nobody: its process is gone.
 class StoreEndpoint final : public SimEndpoint {
  public:
   StoreEndpoint(LeaseKey key, std::shared_ptr<LeaseStore> store) : key_{std::move(key)}, store_{std::move(store)} {}
   void read(std::chrono::nanoseconds timeout, ReadHandler handler) override {
-    store_->read(key_, {timeout}, std::move(handler));
+    store_->read(key_, {timeout}, whileAlive<ReadOutcome>(std::move(handler)));
   }
   void write(WriteRequest request, std::chrono::nanoseconds timeout, WriteHandler handler) override {
-    store_->write(std::move(request), {timeout}, std::move(handler));
+    store_->write(std::move(request), {timeout}, whileAlive<WriteOutcome>(std::move(handler)));
   }
 
  private:
+  template <class Outcome>
+  [[nodiscard]] std::function<void(Outcome)> whileAlive(std::function<void(Outcome)> handler) const {
+    return [alive = std::weak_ptr<const bool>{alive_}, handler = std::move(handler)](Outcome outcome) {
+      if (!alive.expired()) handler(std::move(outcome));
+    };
+  }
+
   const LeaseKey key_;
   std::shared_ptr<LeaseStore> store_;
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // after the store, so it ends first
 };
 
 }  // namespace tenure::test

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <malloc.h>
 #include <set>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <malloc.h>
 
 #include <gtest/gtest.h>
 

@@ -87,8 +87,9 @@ class PostgresqlResult {
 /// A writer that stands still inside a write delays takeovers of its lease, so its session is ended after half of the
 /// lease's duration, if `frozenLimit` (or the session's setting) is longer. This holds in transactions of the caller
 /// too, until they end. PostgreSQL counts the time between two statements only: a long statement, a writer that is
-/// frozen inside of COPY or of a large result, and PREPARE TRANSACTION hold the row for as long as they last. A stamp is not asked for its lease's time. So write(stamp) in a loop can keep takeovers out for
-/// as long as such writes overlap; write(term) cannot, because it stops at the term's end.
+/// frozen inside of COPY or of a large result, and PREPARE TRANSACTION hold the row for as long as they last. A stamp
+/// is not asked for its lease's time. So write(stamp) in a loop can keep takeovers out for as long as such writes
+/// overlap; write(term) cannot, because it stops at the term's end.
 ///
 /// The guarantee holds for one primary. A standby that was promoted without having received the last commits lacks
 /// their tokens too: docs/fencing/postgresql.md says which settings exclude that.
