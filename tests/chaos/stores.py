@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import select
 import sqlite3
 import subprocess
 import sys
@@ -160,14 +161,17 @@ class PostgresqlStore:
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, preexec_fn=dynamodb_server.die_with_parent)
         self._locker.stdin.write("BEGIN;\nSELECT 'locked' FROM public.tenure_lease FOR UPDATE;\n")
         self._locker.stdin.flush()
-        if self._locker.stdout.readline().strip() == "locked":
+        answered = select.select([self._locker.stdout], [], [], 2)[0]  # a frozen server does not answer
+        if answered and self._locker.stdout.readline().strip() == "locked":
             return True
         self.unlock()
         return False
 
     def unlock(self):
+        """The server sees the end of the session, at the latest when it is thawed. Nobody waits for that here."""
         if self._locker:
-            self._locker.communicate("ROLLBACK;\n")
+            self._locker.kill()
+            self._locker.communicate()
             self._locker = None
 
     def end_sessions(self):
