@@ -84,7 +84,7 @@ ConnectFailure Dial::failure() const {
   if (!connection_) return {.text = "out of memory"};
   ConnectFailure failure{.text = troubleOf(connection_.get())};
   const std::string state = sqlStateIn(failure.text);
-  failure.text = withoutLocation(std::move(failure.text));
+  failure.text = withoutLocation(failure.text);
   if (failure.text.empty()) failure.text = "the connection was refused without a reason";
   if (!state.empty()) failure.complaint = {"FATAL", state, failure.text};
   if (PQconnectionNeedsPassword(connection_.get()) != 0) {
