@@ -11,12 +11,17 @@ namespace {
 
 constexpr std::string_view beginText = "BEGIN ISOLATION LEVEL READ COMMITTED";
 constexpr std::string_view commitText = "COMMIT";
+// A schema in front of pg_catalog may have operators and types of the same names. What is in the path of the role or
+// the database ends here, for one transaction, because a pooler gives the connection to others. The server looks names
+// up when a message arrives, and it has carried out this one by then.
+constexpr std::string_view setPath = "SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
 // One message instead of a SET LOCAL for each.
 constexpr std::string_view setLocally =
     "SELECT pg_catalog.set_config('synchronous_commit', $1, true), pg_catalog.set_config('lock_timeout', $2, true), "
     "pg_catalog.set_config('statement_timeout', $3, true), "
     "pg_catalog.set_config('idle_in_transaction_session_timeout', $4, true), "
-    "pg_catalog.set_config('client_min_messages', 'warning', true), pg_catalog.set_config('array_nulls', 'on', true)";
+    "pg_catalog.set_config('client_min_messages', 'warning', true), pg_catalog.set_config('array_nulls', 'on', true), "
+    "pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
 
 std::size_t numberIn(const char* text) {
   const std::string_view digits{text};
@@ -55,16 +60,20 @@ std::vector<Message> messagesOf(const Job& job, const StatementText& text, const
   if (job.writes) {
     messages.push_back({Message::Part::begin, beginText});
     messages.push_back({Message::Part::settings, setLocally, &settings});
+  } else {
+    messages.push_back({Message::Part::settings, setPath});
   }
   add(Message::Part::statement, job.statements);
   if (job.writes) messages.push_back({Message::Part::commit, commitText});
+  if (!job.after.empty()) messages.push_back({Message::Part::settings, setPath});
   add(Message::Part::after, job.after);
   return messages;
 }
 
 JobAccount::JobAccount(std::vector<Message> messages) : messages_{std::move(messages)} {
   for (std::size_t i = 0; i < messages_.size(); ++i) {
-    if (messages_[i].part != Message::Part::after) deciding_ = i;
+    const Message::Part part = messages_[i].part;
+    if (part == Message::Part::statement || part == Message::Part::commit) deciding_ = i;
   }
 }
 
