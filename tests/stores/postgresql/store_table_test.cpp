@@ -53,6 +53,13 @@ TEST_F(PostgresqlStoreTest, aTableThatIsNotAsNeededIsRefusedByName) {
       {"CREATE TRIGGER \"a\nb\" BEFORE UPDATE ON tenure_lease FOR EACH ROW EXECUTE FUNCTION "
        "pg_catalog.suppress_redundant_updates_trigger()",
        "these triggers: \"a\\nb\""},
+      {"ALTER TABLE tenure_lease ADD CONSTRAINT small CHECK (counter < 5)",
+       "these constraints, which may refuse "
+       "writes: \"small\""},
+      {"ALTER TABLE tenure_lease ADD CONSTRAINT alone EXCLUDE (holder WITH =)", "\"alone\""},
+      {"CREATE TABLE people (name text PRIMARY KEY); ALTER TABLE tenure_lease ADD CONSTRAINT known FOREIGN KEY "
+       "(holder) REFERENCES people",
+       "\"known\""},
       {"CREATE TABLE more () INHERITS (tenure_lease)", "these child tables: \"more\""},
       {"DROP TABLE tenure_lease CASCADE; CREATE VIEW tenure_lease AS SELECT 1 AS name", "ordinary table"}};
   for (const auto& [change, told] : faults) {

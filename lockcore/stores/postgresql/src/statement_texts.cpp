@@ -202,6 +202,8 @@ constexpr std::array texts{
             WHERE r.ev_class = c.oid AND r.ev_enabled IN ('O', 'A')),
           (SELECT [names g.tgname] FROM pg_catalog.pg_trigger AS g
             WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled IN ('O', 'A')),
+          (SELECT [names k.conname] FROM pg_catalog.pg_constraint AS k
+            WHERE k.conrelid = c.oid AND k.contype IN ('c', 'f', 'x')),
           (SELECT [names k.relname] FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS k
             ON k.oid = i.inhrelid WHERE i.inhparent = c.oid), pg_catalog.pg_is_in_recovery()
         FROM (SELECT pg_catalog.to_regclass([tableText]) AS oid) AS t LEFT JOIN pg_catalog.pg_class AS c

@@ -69,6 +69,7 @@ enum LayoutColumn : std::size_t {
   demandsColumn,        ///< NULL, or the names of columns that are NOT NULL and get no value from an insert
   rulesColumn,          ///< NULL, or the names of rules that are on
   triggersColumn,       ///< NULL, or the names of triggers that are on, without those of foreign keys
+  constraintsColumn,    ///< NULL, or the names of CHECK and EXCLUDE constraints and of foreign keys
   childrenColumn,       ///< NULL, or the names of tables that inherit from it
   standbyColumn,        ///< `t`: the server is a standby
 };

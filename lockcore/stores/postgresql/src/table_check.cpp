@@ -56,6 +56,10 @@ std::string obstacleIn(const Row& row) {
   if (row[triggersColumn]) {
     return "has these triggers: " + inQuotes(*row[triggersColumn]) + ". Drop them (DROP TRIGGER), or switch them off";
   }
+  if (row[constraintsColumn]) {
+    return "has these constraints, which may refuse writes: " + inQuotes(*row[constraintsColumn]) +
+           ". Drop them (ALTER TABLE ... DROP CONSTRAINT)";
+  }
   if (row[childrenColumn]) {
     return "has these child tables: " + inQuotes(*row[childrenColumn]) +
            ", whose rows would count as leases. Detach them (ALTER TABLE ... NO INHERIT ...)";
