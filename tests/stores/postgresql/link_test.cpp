@@ -12,6 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <tenure/lockcore/lease_key.hpp>
+
+#include "lockcore/child_process.hpp"
 #include "stores/postgresql/link_support.hpp"
 
 namespace tenure::test {
@@ -328,6 +331,24 @@ TEST_F(PostgresqlLink, AWarningIsReportedWithItsCode) {
   ASSERT_EQ(reply.warnings.size(), 1U) << toString(reply);
   EXPECT_EQ(reply.warnings[0].severity, "WARNING");
   EXPECT_EQ(reply.warnings[0].sqlState, "01000");
+  table_.sql().exec("DROP FUNCTION " + function);
+}
+
+TEST_F(PostgresqlLink, AServerThatWarnsWithoutEndFillsNoMemory) {
+  const std::string function = freshName("public.warns");
+  table_.sql().exec("CREATE FUNCTION " + function +
+                    "() RETURNS int LANGUAGE plpgsql AS $$ BEGIN FOR i IN 1..20000 LOOP "
+                    "RAISE WARNING '%', repeat('é', 2000); END LOOP; RETURN 1; END $$");
+  const StatementId call = link_.add("SELECT " + function + "()");
+  const JobReply reply = link_.call({.writes = true, .statements = {{call}}});
+  EXPECT_EQ(reply.commit, Commit::done);
+  EXPECT_GE(reply.warnings.size(), 1U) << "else the write would count as done";
+  EXPECT_LE(reply.warnings.size(), 10U);
+  for (const auto& warning : reply.warnings) {
+    EXPECT_LE(warning.message.size(), 1000U);
+    EXPECT_GE(warning.message.size(), 900U);
+    EXPECT_TRUE(isUtf8(warning.message));
+  }
   table_.sql().exec("DROP FUNCTION " + function);
 }
 

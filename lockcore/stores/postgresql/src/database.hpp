@@ -78,7 +78,7 @@ struct JobReply {
   std::vector<std::vector<Row>> after{};  ///< of `after`, in the same way
   std::vector<std::size_t> changed{};     ///< how many rows each answered statement of `statements` changed or returned
   std::optional<Complaint> error{};       ///< the first ERROR, FATAL or PANIC
-  std::vector<Complaint> warnings{};      ///< what came with severity WARNING
+  std::vector<Complaint> warnings{};      ///< the first ones that came with severity WARNING
   std::string trouble{};                  ///< for people: why the connection ended or was not made, or that time was up
   /// The trouble is of a kind that waiting does not mend soon (a refused password, an unknown name, a bad certificate).
   enum class Cause { none, transient, credentials, misconfigured } cause{Cause::none};

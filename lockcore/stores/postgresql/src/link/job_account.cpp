@@ -23,6 +23,8 @@ constexpr std::string_view setLocally =
     "pg_catalog.set_config('client_min_messages', 'warning', true), pg_catalog.set_config('array_nulls', 'on', true), "
     "pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true)";
 
+constexpr std::size_t mostWarnings = 8;
+
 std::size_t numberIn(const char* text) {
   const std::string_view digits{text};
   std::size_t number = 0;
@@ -112,7 +114,7 @@ void JobAccount::take(const PGresult& result) {
 void JobAccount::notice(const PGresult& result) {
   Complaint complaint = complaintOf(&result);
   if (complaint.severity == "WARNING") {
-    reply_.warnings.push_back(std::move(complaint));
+    if (reply_.warnings.size() < mostWarnings) reply_.warnings.push_back(std::move(complaint));
   } else if ((complaint.severity == "FATAL" || complaint.severity == "PANIC") && !reply_.error) {
     reply_.error = std::move(complaint);
   }

@@ -3,19 +3,28 @@
 namespace tenure::postgresql_store {
 namespace {
 
-std::string fieldOf(const PGresult* result, int field) {
-  const char* text = PQresultErrorField(result, field);
-  return text == nullptr ? std::string{} : std::string{text};
+// A server may send whatever it likes.
+constexpr std::size_t longestMessage = 1'000;
+constexpr std::size_t longestSeverity = 16;
+constexpr std::size_t stateLength = 5;
+
+/// Cut at the end of a character.
+std::string shortOf(const PGresult* result, int field, std::size_t longest) {
+  std::string text = inOneLine(PQresultErrorField(result, field));
+  if (text.size() <= longest) return text;
+  while (longest > 0 && (static_cast<unsigned char>(text[longest]) & 0xC0U) == 0x80U) --longest;
+  return text.substr(0, longest);
 }
 
 }  // namespace
 
 Complaint complaintOf(const PGresult* result) {
-  Complaint complaint{fieldOf(result, PG_DIAG_SEVERITY_NONLOCALIZED), fieldOf(result, PG_DIAG_SQLSTATE),
-                      inOneLine(fieldOf(result, PG_DIAG_MESSAGE_PRIMARY).c_str())};
+  Complaint complaint{shortOf(result, PG_DIAG_SEVERITY_NONLOCALIZED, longestSeverity),
+                      shortOf(result, PG_DIAG_SQLSTATE, stateLength),
+                      shortOf(result, PG_DIAG_MESSAGE_PRIMARY, longestMessage)};
   // A pooler's own complaints lack that field. It does not translate the other one.
   if (complaint.severity.empty() && !complaint.sqlState.empty()) {
-    complaint.severity = fieldOf(result, PG_DIAG_SEVERITY);
+    complaint.severity = shortOf(result, PG_DIAG_SEVERITY, longestSeverity);
   }
   return complaint;
 }
