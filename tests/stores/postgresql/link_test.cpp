@@ -266,6 +266,20 @@ TEST_F(PostgresqlLink, AForkedChildHarmsNothing) {
   EXPECT_EQ(link_.value(pid_), pid) << "the child must not have ended the session";
 }
 
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer lets no child of a process with threads start one
+TEST_F(PostgresqlLink, AJobOfAForkedChildIsAnswered) {
+  const std::string pid = link_.value(pid_);
+  EXPECT_EQ(inChild([&] {
+              const JobReply reply = link_.call(insert("1", "1"));
+              const bool told = reply.trouble.find("forked child") != std::string::npos;
+              return reply.commit == Commit::notSent && told ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(table_.n(1), "");
+  EXPECT_EQ(link_.value(pid_), pid);
+}
+#endif
+
 TEST_F(PostgresqlLink, AJobMayBeLongerThanWhatTheLineTakesAtOnce) {
   const std::string large(8U << 20U, 'x');
   const JobReply reply = link_.call({.statements = {{echo_, {large, "y"}}}});

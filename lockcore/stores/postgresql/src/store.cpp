@@ -63,7 +63,9 @@ class PostgresqlStore final : public LeaseStore {
       handler = std::move(*noting);
     }
     const Deadline deadline = core_->deadline(options.timeout);
-    if (Jobs::mayJoin(request)) return renewals_->add(std::move(request), deadline, std::move(handler));
+    // In a forked child, nobody would send what waits for others.
+    if (Jobs::mayJoin(request) && mark_.isHere())
+      return renewals_->add(std::move(request), deadline, std::move(handler));
     writeLease(core_, std::move(request), deadline, std::move(handler));
   }
 

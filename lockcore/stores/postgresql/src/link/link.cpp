@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 
 #include <tenure/lockcore/asio.hpp>
+#include <tenure/lockcore/runtime.hpp>
 
 #include "listener.hpp"
 #include "lockcore/runtime/process_mark.hpp"
@@ -163,6 +164,7 @@ class PostgresqlLink final : public Link {
 
   void run(Job job, nanoseconds timeout, JobHandler handler) override {
     const nanoseconds limited = std::clamp(timeout, nanoseconds{0}, longestTimeout);
+    if (!mark_.isHere()) return answerInChild(std::move(handler));
     const std::shared_ptr<Core> kept = core_;  // the handler may destroy the link before this call is over
     kept->push(std::make_unique<Order>(std::move(job), std::move(handler), limited, readClock().boottime + limited));
   }
@@ -179,6 +181,14 @@ class PostgresqlLink final : public Link {
   std::string describe() const override { return description_; }
 
  private:
+  /// The link's thread exists only in the parent.
+  static void answerInChild(JobHandler handler) {
+    sharedScheduler()->post([handler = std::move(handler)] {
+      handler({.trouble = "this process is a forked child of the one that made the store; make a store here",
+               .cause = JobReply::Cause::misconfigured});
+    });
+  }
+
   const ProcessMark mark_{};
   std::shared_ptr<Core> core_;
   const std::string description_;

@@ -24,12 +24,12 @@ struct LinkOptions {
 
 /// One thread ("tenure-pg") serves all connections of a link; names are looked up on others. Contract, besides that of
 /// Database:
-/// - Each job has a connection for itself until it is answered. At most four are used at once, and a fifth by urgent
-///   jobs. They are made when they are needed, one at a time.
+/// - Each job has a connection for itself until it is answered. At most four are used at once, of which writes use
+///   three, and a fifth by urgent jobs. They are made when they are needed, one at a time.
 /// - Handlers must not block. They may destroy the link.
 /// - If no connection can be made, the jobs that wait are answered with the reason. The next attempt comes after a
-/// pause
-///   of at most 2 s; jobs that arrive meanwhile wait for it.
+///   pause of at most 2 s; jobs that arrive meanwhile wait for it.
+/// - In a forked child of the process that made the link, each job is answered with `notSent`.
 class Link : public Database {
  public:
   /// Calls `hint` soon after a notification with this payload has come, as LeaseStore::watch() says. The first watch
