@@ -6,6 +6,7 @@
 
 #include <tenure/lockcore/clock.hpp>
 
+#include "stores/postgresql/link_support.hpp"
 #include "stores/postgresql/store_support.hpp"
 
 namespace tenure::postgresql_store {
@@ -57,6 +58,28 @@ TEST_F(PostgresqlStoreTest, aWriterThatHoldsTheTermLetsRenewalsPassAndStopsTakeo
   EXPECT_TRUE(isTransient(store().setTokens(key, store().tokens(key), 100)));
   writer->exec("COMMIT");
   store().apply(acquire(key, "b", {version()}));
+}
+
+/// The index makes an acquisition wait for a row that is not committed: there is no NOWAIT for that.
+TEST_F(PostgresqlStoreTest, rowsThatSomebodyMakesByHandDelayNoOtherLease) {
+  constexpr int rows = 8;
+  const auto maker = transaction();
+  maker->exec("INSERT INTO tenure_lease (name, sort, counter) SELECT 'by hand', i::text, 0 FROM generate_series(1, " +
+              std::to_string(rows) + ") AS i");
+  std::vector<Pending<WriteOutcome>> held;
+  for (int i = 1; i <= rows; ++i) held.push_back(store().startWrite(acquire({"by hand", std::to_string(i)}, "a")));
+  ASSERT_TRUE(test::eventually([&] {
+    return hand().text("SELECT count(*) FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted") == "3";
+  })) << "three acquisitions wait, and the others behind them";
+  const auto passed = [start = readClock()] { return elapsedForChallenger(start, readClock()); };
+  (void)store().read({"other"});
+  EXPECT_LT(passed(), 200ms) << "a read waits for no write";
+  store().apply(acquire({"other"}, "a"));
+  EXPECT_LT(passed(), 3s);
+  for (const auto& one : held) EXPECT_TRUE(isTransient(one->get())) << describe(one->get());
+  EXPECT_LT(passed(), 6s) << "an acquisition is tried again soon, and does not wait for as long as it has time";
+  maker->exec("ROLLBACK");
+  store().apply(acquire({"by hand", "1"}, "a"));
 }
 
 TEST_F(PostgresqlStoreTest, renewalsAtOnceShareTransactions) {

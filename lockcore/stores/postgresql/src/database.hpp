@@ -53,6 +53,8 @@ struct Job {
   bool history{true};
   /// It does not wait behind jobs that are not urgent: a connection is kept for such jobs.
   bool urgent{false};
+  /// A wait for a lock of somebody else's ends after this time; empty: it may last nearly as long as the job.
+  std::optional<std::chrono::milliseconds> lockWait{};
   std::vector<Statement> statements{};
   std::vector<Statement> after{};
 };

@@ -46,6 +46,10 @@ Statement readBehind(const LeaseKey& key, const Value& written) {
   return {StatementId::readLease, {key.name, key.sortKey, written}};
 }
 
+/// A row that somebody has made by hand, and has not committed, can only be waited for. The call may be made again
+/// soon.
+constexpr std::chrono::milliseconds waitForNewRow{250};
+
 std::uint64_t fnv1a(std::string_view text, std::uint64_t hash) noexcept {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211ULL;
   return hash;
@@ -95,6 +99,7 @@ WriteJob Jobs::acquire(const WriteRequest& request) {
         lease, liveness, newData(request), textOf(request.dataRule == DataRule::keepIfAny), newAttributes(request),
         acquired, renewed, textOf(request.tokenFloor)}}};
   if (request.expected.empty()) {
+    out.job.lockWait = waitForNewRow;
     out.job.statements.push_back(
         {StatementId::insertLease,
          {key.name, key.sortKey, version, record.holder, lease, liveness, hexOf(record.data),
@@ -172,6 +177,7 @@ WriteJob Jobs::setTokens(const LeaseKey& key, const StoredTokens& expected, Fenc
                          {key.name, key.sortKey, expected.counter, expected.copy, expected.version, expected.holder,
                           textOf(expected.released), std::to_string(expected.lease.count()), textOf(token), version}}};
   if (expected == StoredTokens{}) {
+    out.job.lockWait = waitForNewRow;
     out.job.statements.push_back({StatementId::insertTokens, {key.name, key.sortKey, textOf(token)}});
   }
   return out;

@@ -49,9 +49,12 @@ Row rowOf(const PGresult& result, int row) {
 
 /// A lock or a statement that takes too long ends by an ERROR that still arrives in time, and an ERROR is a clear
 /// answer.
-std::vector<Value> transactionSettings(const std::string& commitMode, std::chrono::nanoseconds inTime) {
+std::vector<Value> transactionSettings(const std::string& commitMode, std::chrono::nanoseconds inTime,
+                                       std::optional<std::chrono::milliseconds> lockWait) {
   const auto millis = std::max<long long>(std::chrono::duration_cast<std::chrono::milliseconds>(inTime).count(), 8);
-  return {commitMode, std::to_string(millis * 3 / 4), std::to_string(millis * 7 / 8), std::to_string(millis)};
+  const long long longestWait = millis * 3 / 4;
+  const long long wait = lockWait ? std::min<long long>(lockWait->count(), longestWait) : longestWait;
+  return {commitMode, std::to_string(wait), std::to_string(millis * 7 / 8), std::to_string(millis)};
 }
 
 std::vector<Message> messagesOf(const Job& job, const StatementText& text, const std::vector<Value>& settings) {

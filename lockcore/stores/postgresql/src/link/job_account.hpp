@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,8 @@ struct Message {
 
 /// Values that the transaction of a write sets for itself, whatever the defaults of the role and the database are:
 /// mode of commit, times in milliseconds. `inTime` is what the job has left.
-[[nodiscard]] std::vector<Value> transactionSettings(const std::string& commitMode, std::chrono::nanoseconds inTime);
+[[nodiscard]] std::vector<Value> transactionSettings(const std::string& commitMode, std::chrono::nanoseconds inTime,
+                                                     std::optional<std::chrono::milliseconds> lockWait);
 
 /// The messages of a job in their order. The job, the texts and `settings` must outlive them.
 [[nodiscard]] std::vector<Message> messagesOf(const Job& job, const StatementText& text,

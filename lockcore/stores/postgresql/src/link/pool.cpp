@@ -32,7 +32,7 @@ void Pool::submit(std::vector<std::unique_ptr<Order>> orders) {
   for (auto& order : orders) {
     order->keeper = this;
     around_.alarms.set(*order, order->due);
-    (order->job.urgent ? urgent_ : usual_).push_back(std::move(order));
+    lines_.at(kindOf(*order)).push_back(std::move(order));
   }
   serve();
 }
@@ -47,12 +47,24 @@ void Pool::serve() {
   }
 }
 
+Pool::Kind Pool::kindOf(const Order& order) noexcept {
+  if (order.job.urgent) return urgent;
+  return order.job.writes ? write : read;
+}
+
+/// Of reads and writes, what came first goes first.
 Pool::Line* Pool::servableLine() {
-  if (!urgent_.empty()) return &urgent_;
-  const auto usual = std::count_if(sessions_.begin(), sessions_.end(), [](const auto& session) {
-    return session->order() != nullptr && !session->order()->job.urgent;
-  });
-  return usual_.empty() || static_cast<std::size_t>(usual) >= mostUsual ? nullptr : &usual_;
+  if (!lines_[urgent].empty()) return &lines_[urgent];
+  std::array<std::size_t, kindCount> busy{};
+  for (const auto& session : sessions_) {
+    if (session->order() != nullptr) ++busy.at(kindOf(*session->order()));
+  }
+  if (busy[write] + busy[read] >= mostUsual) return nullptr;
+  Line* const writes = lines_[write].empty() || busy[write] >= mostWrites ? nullptr : &lines_[write];
+  Line* const reads = lines_[read].empty() ? nullptr : &lines_[read];
+  if (writes == nullptr || reads == nullptr) return writes != nullptr ? writes : reads;
+  const auto arrival = [](const Line& line) { return line.front()->due - line.front()->timeout; };
+  return arrival(*writes) <= arrival(*reads) ? writes : reads;
 }
 
 /// The one that was used last, so that surplus ones grow old.
@@ -77,8 +89,8 @@ void Pool::openOne() {
 /// The time that the waiting jobs have.
 nanoseconds Pool::connectTime() const {
   nanoseconds longest{0};
-  for (const Line* line : {&urgent_, &usual_}) {
-    for (const auto& order : *line) longest = std::max(longest, order->due - around_.now());
+  for (const Line& line : lines_) {
+    for (const auto& order : line) longest = std::max(longest, order->due - around_.now());
   }
   return std::clamp(longest, shortestConnect, longestConnect);
 }
@@ -105,10 +117,10 @@ void Pool::openFailed(ConnectFailure failure) {
 /// has.
 void Pool::failWaiting() {
   Line failed;
-  for (Line* line : {&urgent_, &usual_}) {
-    for (auto& order : std::exchange(*line, {})) {
+  for (Line& line : lines_) {
+    for (auto& order : std::exchange(line, {})) {
       const bool waited = order->due - order->timeout <= attemptBegan_;
-      (waited ? failed : *line).push_back(std::move(order));
+      (waited ? failed : line).push_back(std::move(order));
     }
   }
   for (auto& order : failed) answer(std::move(order), noConnectionReply("no connection"));
@@ -124,11 +136,11 @@ JobReply Pool::noConnectionReply(const std::string& why) const {
 }
 
 std::unique_ptr<Order> Pool::takeFromLine(const Order& order) {
-  for (Line* line : {&urgent_, &usual_}) {
-    const auto at = std::find_if(line->begin(), line->end(), [&](const auto& one) { return one.get() == &order; });
-    if (at == line->end()) continue;
+  for (Line& line : lines_) {
+    const auto at = std::find_if(line.begin(), line.end(), [&](const auto& one) { return one.get() == &order; });
+    if (at == line.end()) continue;
     std::unique_ptr<Order> taken = std::move(*at);
-    line->erase(at);
+    line.erase(at);
     return taken;
   }
   return nullptr;
@@ -189,8 +201,8 @@ std::vector<std::pair<std::unique_ptr<Order>, JobReply>> Pool::closeAll() {
   for (const auto& session : std::exchange(sessions_, {})) {
     if (auto ended = session->close(why); ended.first) open.push_back(std::move(ended));
   }
-  for (Line* line : {&urgent_, &usual_}) {
-    for (auto& order : std::exchange(*line, {})) {
+  for (Line& line : lines_) {
+    for (auto& order : std::exchange(line, {})) {
       open.emplace_back(std::move(order), JobReply{.trouble = why, .cause = JobReply::Cause::transient});
     }
   }

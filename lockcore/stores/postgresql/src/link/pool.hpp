@@ -1,6 +1,7 @@
 // The connections of a link, and the jobs that wait for one.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -24,6 +25,8 @@ class Pool final : public OrderKeeper, private Session::Owner {
   /// Jobs that are not urgent use at most so many connections at once.
   static constexpr std::size_t mostUsual = 4;
   static constexpr std::size_t mostConnections = mostUsual + 1;
+  /// Writes among them: transactions of others may hold up writes, so that reads keep a connection.
+  static constexpr std::size_t mostWrites = mostUsual - 1;
   /// A connection that was not needed for so long is closed, unless it is the last one.
   static constexpr std::chrono::seconds idleTime{30};
 
@@ -38,10 +41,12 @@ class Pool final : public OrderKeeper, private Session::Owner {
 
  private:
   using Line = std::deque<std::unique_ptr<Order>>;
+  enum Kind : std::size_t { urgent, write, read, kindCount };
 
   void sessionIsFree(Session& session) override;
   void sessionIsLost(Session& session, bool wasNoPrimary) override;
 
+  [[nodiscard]] static Kind kindOf(const Order& order) noexcept;
   void serve();
   [[nodiscard]] Line* servableLine();
   [[nodiscard]] std::shared_ptr<Session> freeSession();
@@ -65,8 +70,7 @@ class Pool final : public OrderKeeper, private Session::Owner {
   std::chrono::nanoseconds attemptBegan_{0};
   std::optional<ConnectFailure> failure_{};  ///< of the last attempt to connect
   std::vector<std::shared_ptr<Session>> sessions_{};
-  Line urgent_{};
-  Line usual_{};
+  std::array<Line, kindCount> lines_{};  ///< by kind
 };
 
 }  // namespace tenure::postgresql_store
