@@ -17,6 +17,7 @@ class HeldNotifications final : public Database {
   void run(Job job, std::chrono::nanoseconds timeout, JobHandler handler) override {
     EXPECT_EQ(timeout, Notifier::patience);
     EXPECT_FALSE(job.urgent);
+    EXPECT_EQ(job.statements.at(0).values.at(0), "channel");
     payloads.push_back(job.statements.at(0).values.at(1));
     handlers.push_back(std::move(handler));
   }
@@ -47,10 +48,15 @@ TEST_F(NotifierTest, whatComesMeanwhileGoesTogetherAndOnce) {
   database->handlers[0]({});  // it failed, and is not repeated
   ASSERT_EQ(database->payloads.size(), 2U);
   EXPECT_EQ(database->payloads[1], listOf({"second", "third"}));
-  database->handlers[1]({.commit = JobReply::Commit::done});
-  EXPECT_EQ(database->payloads.size(), 2U);
   tell("fourth");
+  ASSERT_EQ(database->payloads.size(), 2U) << "the second job is under way";
+  database->handlers[1]({.commit = JobReply::Commit::done});
+  ASSERT_EQ(database->payloads.size(), 3U);
+  EXPECT_EQ(database->payloads[2], listOf({"fourth"}));
+  database->handlers[2]({.commit = JobReply::Commit::done});
   EXPECT_EQ(database->payloads.size(), 3U);
+  tell("fifth");
+  EXPECT_EQ(database->payloads.size(), 4U);
 }
 
 TEST_F(NotifierTest, theRestIsSentAtTheEnd) {
