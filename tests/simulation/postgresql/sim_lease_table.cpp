@@ -46,8 +46,9 @@ StatementAnswer LeaseTable::run(const Statement& statement) {
     case StatementId::readLeases:
       return readMany(values);
     case StatementId::lockLease:
+      return lock(values, locked);
     case StatementId::lockTerm:
-      return lock(values);
+      return lock(values, locked || shared);
     case StatementId::updateLease:
       return update(values);
     case StatementId::insertLease:
@@ -60,6 +61,8 @@ StatementAnswer LeaseTable::run(const Statement& statement) {
       return release(values);
     case StatementId::removeRecord:
       return remove(values);
+    case StatementId::announceTakeover:
+      return announce(values);
     case StatementId::askToStepDown:
       return askToStepDown(values);
     case StatementId::notify:
@@ -156,9 +159,9 @@ StatementAnswer LeaseTable::readMany(const Values& values) const {
   return answer;
 }
 
-StatementAnswer LeaseTable::lock(const Values& values) const {
+StatementAnswer LeaseTable::lock(const Values& values, bool refused) const {
   if (!at(values)) return {};
-  if (locked) return {{}, "55P03"};
+  if (refused) return {{}, "55P03"};
   return {{Row{row->version, textOf(row->token), std::to_string(row->counter), row->counterHistory, history}}};
 }
 
@@ -208,7 +211,7 @@ StatementAnswer LeaseTable::insert(const Values& values) {
 StatementAnswer LeaseTable::ofTheTerm() const { return {{Row{textOf(row->token), textOf(row->resign == row->token)}}}; }
 
 StatementAnswer LeaseTable::renew(const Values& values) {
-  if (!isOfTheTerm(values)) return {};
+  if (!isOfTheTerm(values) || !isOpen()) return {};
   row->lease = number(values.at(6));
   row->counterLease = std::max(row->counterLease, *row->lease);
   row->version = values.at(5);
@@ -225,6 +228,7 @@ StatementAnswer LeaseTable::renewMany(const Values& values) {
   for (std::size_t i = 0; i < lists.at(0).size(); ++i) {
     if (locked || !at({lists[0][i], lists.at(1)[i]}) || !isWellFormed()) continue;
     if (!row->version || row->version != lists.at(2)[i] || row->holder != lists.at(3)[i]) continue;
+    if (!isOpen()) continue;
     row->lease = number(lists.at(5)[i]);
     row->counterLease = std::max(row->counterLease, *row->lease);
     row->version = lists.at(4)[i];
@@ -261,6 +265,18 @@ StatementAnswer LeaseTable::remove(const Values& values) {
   row->data.clear();
   row->attributes = "{}";
   return {{Row{std::to_string(row->counter)}}};
+}
+
+StatementAnswer LeaseTable::announce(const Values& values) {
+  if (!at(values) || !row->version || !isWellFormed() || row->released != false || !isOpen()) return {};
+  constexpr auto greatest = static_cast<std::int64_t>(maxFencingToken.value());
+  if (*row->token + 1 >= greatest || !isExpected(values, row->version, !isInherited())) return {};
+  row->counter = *row->token + 1;
+  return {{Row{std::to_string(row->counter)}}};
+}
+
+bool LeaseTable::admits(std::int64_t token) const {
+  return row && row->token == token && row->released == false && row->counter <= token;
 }
 
 StatementAnswer LeaseTable::askToStepDown(const Values& values) {

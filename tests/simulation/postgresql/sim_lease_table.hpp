@@ -44,7 +44,10 @@ class LeaseTable {
   std::optional<LeaseRow> row{};
   std::string history{};  ///< `SYSTEM/TIMELINE` of the server
   bool locked{false};     ///< by another transaction
+  bool shared{false};     ///< by a writer that holds the term, FOR KEY SHARE
 
+  /// Whether the check of a writer finds this term's row: this token, not released, and no takeover announced.
+  [[nodiscard]] bool admits(std::int64_t token) const;
   /// Throws std::logic_error for statements that no lease needs.
   [[nodiscard]] StatementAnswer run(const postgresql_store::Statement& statement);
   [[nodiscard]] postgresql_store::Row columns() const;
@@ -58,17 +61,19 @@ class LeaseTable {
   [[nodiscard]] std::optional<std::string> storedVersion() const;
   [[nodiscard]] bool isExpected(const Values& values, const std::optional<std::string>& version, bool bare) const;
   [[nodiscard]] bool isWellFormed() const { return row->layout == 1; }
+  [[nodiscard]] bool isOpen() const { return row->counter <= row->token.value_or(0); }
   [[nodiscard]] bool isOfTheTerm(const Values& values) const;
   void put(const Values& values, std::size_t data);
   [[nodiscard]] StatementAnswer read(const Values& values) const;
   [[nodiscard]] StatementAnswer readMany(const Values& values) const;
-  [[nodiscard]] StatementAnswer lock(const Values& values) const;
+  [[nodiscard]] StatementAnswer lock(const Values& values, bool refused) const;
   [[nodiscard]] StatementAnswer update(const Values& values);
   [[nodiscard]] StatementAnswer insert(const Values& values);
   [[nodiscard]] StatementAnswer renew(const Values& values);
   [[nodiscard]] StatementAnswer renewMany(const Values& values);
   [[nodiscard]] StatementAnswer release(const Values& values);
   [[nodiscard]] StatementAnswer remove(const Values& values);
+  [[nodiscard]] StatementAnswer announce(const Values& values);
   [[nodiscard]] StatementAnswer askToStepDown(const Values& values);
   [[nodiscard]] StatementAnswer ofTheTerm() const;
 };

@@ -160,6 +160,30 @@ TEST(Judge, aRefusedWriteIsAConflictOnlyIfTheStateShowsIt) {
   EXPECT_TRUE(std::holds_alternative<Conflict>(outcomeOfRefused(call, renewal, StoredLease{}, {}))) << "no row";
 }
 
+TEST(Judge, aRenewalOfATermWhoseTakeoverWasAnnouncedIsRefusedAndNoConflict) {
+  StoredLease row = stored(held("v", "1/1"));
+  const auto judged = [&](Purpose purpose) {
+    return outcomeOfRefused(call, expectationOf(request(purpose, {RecordVersion{"v"}})), row, {});
+  };
+  row.tokens.counter = 8;
+  const auto refused = judged(Purpose::renew);
+  ASSERT_TRUE(std::holds_alternative<Rejected>(refused)) << "nobody has the lease yet";
+  EXPECT_EQ(std::get<Rejected>(refused).error.errorClass, ErrorClass::transient);
+  EXPECT_NE(std::get<Rejected>(refused).error.message.find("announced"), std::string::npos);
+  const auto released = judged(Purpose::release);
+  EXPECT_EQ(std::get<Rejected>(released).error.message.find("announced"), std::string::npos);
+}
+
+TEST(Judge, anAcquisitionIsKeptOutByALockAlone) {
+  EXPECT_TRUE(wasKeptOut(reply(Commit::rolledBack, error("55P03"))));
+  EXPECT_FALSE(wasKeptOut(reply(Commit::rolledBack, error("57014"))));
+  EXPECT_FALSE(wasKeptOut(reply(Commit::unanswered, error("55P03"))));
+  EXPECT_FALSE(wasKeptOut(reply(Commit::done)));
+  JobReply later = reply(Commit::rolledBack, error("55P03"));
+  later.rows.resize(1);
+  EXPECT_FALSE(wasKeptOut(later)) << "the row was locked";
+}
+
 TEST(Judge, anEarlierCopyOfAWriteIsAConflictThatShowsNothing) {
   const auto outcome = outcomeOfRefused(call, expectationOf(request(Purpose::renew, {RecordVersion{"v"}})),
                                         stored(held("new", "1/1")), {});

@@ -98,6 +98,7 @@ std::vector<Statement> statementsOf(SeededRandom& random, Requests& requests) {
   const std::uint64_t kind = random.below(10);
   Job job = Jobs::write(request).job;
   if (kind == 0) job = Jobs::remove(request.key, requests.version()).job;
+  if (kind >= 8 && request.purpose == WriteRequest::Purpose::acquire) return Jobs::announce(request).statements;
   if (kind == 1) job = Jobs::askToStepDown(request.key, FencingToken{1 + random.below(5)}).job;
   job.statements.push_back(job.after.front());
   return job.statements;

@@ -46,7 +46,7 @@ TEST_F(PostgresqlStoreTest, aWriterThatHoldsTheTermLetsRenewalsPassAndStopsTakeo
   const FencingToken token = store().apply(acquire(key, "a")).token;
   const auto writer = transaction();
   writer->exec("SELECT 1 FROM tenure_lease WHERE name = 'lease' AND sort = '' AND token = " + toString(token) +
-               " AND NOT released FOR KEY SHARE");
+               " AND counter <= token AND NOT released FOR KEY SHARE");
   const auto version = [&] { return store().record(key).version; };
   store().apply(renew(key, "a", {version()}));
   WriteRequest withData = renew(key, "a", {version()});

@@ -54,6 +54,9 @@ struct StoredTokens {
   std::string holder{};                ///< the record's holder
   bool released{false};                ///< whether the record is released
   std::chrono::milliseconds lease{0};  ///< the longest lease that record and counter state; 0: none
+  /// The counter is one above the copy, as where a candidate has waited the lease out, is kept out by writers that hold
+  /// the record, and has announced that it takes over.
+  bool announced{false};
 
   [[nodiscard]] bool hasRecord() const noexcept { return !version.empty(); }
 
@@ -61,7 +64,7 @@ struct StoredTokens {
 };
 
 /// Says for people how the record's token and the counter disagree; empty if they agree. Every acquisition of tenure
-/// writes both in one step, so they differ only where somebody else wrote. A record without a token, which another
+/// writes both in one step, so they differ only where somebody else wrote, or a takeover was announced. A record without a token, which another
 /// client wrote, agrees with any counter.
 [[nodiscard]] std::string disagreementIn(const StoredTokens& tokens);
 

@@ -41,6 +41,8 @@ struct Write {
   Expectation expectation;
   std::function<WriteOutcome(const Row& row, const JobReply& reply)> applied;
   std::optional<LeaseKey> told{};  ///< the lease, if listeners are told of the write
+  /// Sent if the write is refused because somebody has locked the row.
+  std::optional<Job> announcement{};
 };
 
 WriteOutcome outcomeOf(const Write& write, const JobReply& reply) {
@@ -61,14 +63,29 @@ WriteOutcome outcomeOf(const Write& write, const JobReply& reply) {
   return outcomeOfRefused(write.call, write.expectation, behind, error);
 }
 
+/// Writers that check the row (docs/postgresql.md) hold it FOR KEY SHARE. Where they overlap, there is always one, and
+/// an acquisition that waited would not help: they overtake it. So it announces itself, which passes them. From then on
+/// they refuse to begin, and one of the next attempts finds the row free. The answer stays that of the attempt, whatever
+/// becomes of the announcement: it changes no version, so nobody begins to wait anew.
+void announce(const Write& write, const Deadline& deadline, WriteOutcome refused, WriteHandler handler) {
+  StoreCore::run(write.core, *write.announcement, deadline,
+                 [refused = std::move(refused), handler = std::move(handler)](const JobReply& /*any*/) mutable {
+                   handler(std::move(refused));
+                 });
+}
+
 void perform(Write write, const Deadline& deadline, WriteHandler handler) {
   const CorePtr core = write.core;
   Job job = write.job.job;
   StoreCore::run(
       core, std::move(job), deadline,
-      [write = std::make_shared<Write>(std::move(write)), handler = std::move(handler)](const JobReply& reply) {
+      [write = std::make_shared<Write>(std::move(write)), deadline, handler = std::move(handler)](
+          const JobReply& reply) mutable {
         WriteOutcome outcome = outcomeOf(*write, reply);
         if (write->told) tellOf(*write->core, *write->told, outcome);
+        const bool announces =
+            write->announcement && wasKeptOut(reply) && std::holds_alternative<Rejected>(outcome);
+        if (announces) return announce(*write, deadline, std::move(outcome), std::move(handler));
         handler(std::move(outcome));
       });
 }
@@ -130,6 +147,8 @@ void writeLease(const CorePtr& core, WriteRequest request, const Deadline& deadl
   Write write{core, call, Jobs::write(request), expectationOf(request), {}};
   if (request.purpose != WriteRequest::Purpose::renew) write.told = request.key;
   if (request.purpose == WriteRequest::Purpose::acquire) {
+    // Without an expectation there is no term that it could follow.
+    if (!request.expected.empty()) write.announcement = Jobs::announce(request);
     write.applied = [call, request = std::move(request)](const Row& row, const JobReply& reply) {
       return acquired(call, request, row, reply);
     };

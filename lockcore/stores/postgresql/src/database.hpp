@@ -30,6 +30,7 @@ enum class StatementId {
   renewLeases,   ///< renewals of many rows; a row that somebody has locked is left out
   releaseLease,  ///< a release that keeps the record
   removeRecord,  ///< the record goes, the counter stays
+  announceTakeover,  ///< the term is over: no writer of it comes in any more
   askToStepDown,
   setTokens,     ///< an operator's change of counter and token
   insertTokens,  ///< the same where there is no row

@@ -109,6 +109,17 @@ WriteJob Jobs::acquire(const WriteRequest& request) {
   return out;
 }
 
+Job Jobs::announce(const WriteRequest& acquisition) {
+  const LeaseKey& key = acquisition.key;
+  Job job;
+  job.writes = true;
+  job.statements = {
+      lock(StatementId::lockLease, key),
+      {StatementId::announceTakeover,
+       {key.name, key.sortKey, versionsOf(acquisition.expected), historiesOf(acquisition.expected)}}};
+  return job;
+}
+
 WriteJob Jobs::writeTerm(const WriteRequest& request) {
   const bool releases = request.purpose == WriteRequest::Purpose::release;
   const LeaseKey& key = request.key;

@@ -27,6 +27,8 @@ struct WriteJob {
 class Jobs {
  public:
   [[nodiscard]] static WriteJob write(const WriteRequest& request);
+  /// Says in the row that the term is over which this acquisition was to follow.
+  [[nodiscard]] static Job announce(const WriteRequest& acquisition);
   [[nodiscard]] static WriteJob remove(const LeaseKey& key, const RecordVersion& version);
   [[nodiscard]] static WriteJob askToStepDown(const LeaseKey& key, FencingToken token);
   [[nodiscard]] static WriteJob setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token,

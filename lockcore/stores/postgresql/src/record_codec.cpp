@@ -200,6 +200,8 @@ StoredTokens tokensFrom(const Row& row) {
   tokens.holder = text(holderColumn);
   tokens.released = row[releasedColumn] == "t";
   const std::int64_t lease = row[versionColumn] ? integerFrom(row[leaseColumn]).value_or(0) : 0;
+  const auto copy = tokenFrom(row[tokenColumn]);
+  tokens.announced = tokens.hasRecord() && !tokens.released && copy && tokenFrom(row[counterColumn]) == copy->next();
   tokens.lease = std::chrono::milliseconds{std::max(lease, integerFrom(row[counterLeaseColumn]).value_or(0))};
   return tokens;
 }

@@ -64,7 +64,9 @@ constexpr std::array pieces{
     Piece{"newPayload", R"(data = [newData], attributes = coalesce($11::jsonb, l.attributes),
         acquired_at = [time $12::bigint], renewed_at = [time $13::bigint])"},
     Piece{"ofTheTerm", R"(FROM [history] WHERE [key] AND [recordIsGood] AND [isExpected l.version, true]
-        AND l.holder = $5::text RETURNING l.token, l.resign_token = l.token)"},
+        AND l.holder = $5::text AND %1 RETURNING l.token, l.resign_token = l.token)"},
+    // Nobody has announced a takeover.
+    Piece{"isOpen", "l.counter <= l.token"},
 
     Piece{"names", R"(pg_catalog.string_agg(%1, ', ' ORDER BY %1))"},
 
@@ -128,7 +130,7 @@ constexpr std::array texts{
     Text{StatementId::renewLease,
          R"(UPDATE [table] AS l SET counter_lease_ms = greatest(l.counter_lease_ms, $7::bigint),
           version = $6::text, lease_ms = $7::bigint, released = false, liveness = $8::jsonb, [newPayload]
-        [ofTheTerm])"},
+        [ofTheTerm [isOpen]])"},
 
     // Locked rows are left out. The lock comes first, so that the update meets what the lock met.
     Text{StatementId::renewLeases, R"(WITH r AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::text[],
@@ -142,14 +144,16 @@ constexpr std::array texts{
           acquired_at = [time r.acquired_at], renewed_at = [time r.renewed_at]
         FROM r, k WHERE l.name = k.name AND l.sort = k.sort AND l.version = k.version
         AND r.name = l.name AND r.sort = l.sort AND r.expected = l.version AND r.holder = l.holder
-        AND [recordIsGood] RETURNING l.name, l.sort, l.token, l.resign_token = l.token)"},
+        AND [recordIsGood] AND [isOpen] RETURNING l.name, l.sort, l.token, l.resign_token = l.token)"},
 
     // The history stays here too: an older holder may release long after its lease, and an acquisition between may be
-    // lost.
+    // lost. A release is as true after a takeover was announced as before, and lets the next holder begin at once. Only
+    // the lease beside the counter stays then, because a counter above the token may also be that of a later term; it
+    // counts if the record is removed, and costs the next holder one wait.
     Text{StatementId::releaseLease, R"(UPDATE [table] AS l SET
           counter_lease_ms = CASE WHEN l.counter <= l.token THEN 0 ELSE l.counter_lease_ms END, version = $6::text,
           lease_ms = $7::bigint, released = true, liveness = $8::jsonb, [newPayload]
-        [ofTheTerm])"},
+        [ofTheTerm true])"},
 
     // History and lease stay, for the same reason.
     Text{StatementId::removeRecord, R"(UPDATE [table] AS l SET counter = greatest(l.counter, l.token),
@@ -159,6 +163,12 @@ constexpr std::array texts{
           attributes = '{}', acquired_at = NULL, renewed_at = NULL
         FROM [history] WHERE [key] AND [recordIsGood] AND [counterIsGood] AND [isExpected l.version, true]
         AND ($5::text IS NULL OR l.holder = $5::text) RETURNING l.counter)"},
+
+    // Under the conditions of an acquisition, so nobody announces what could not be taken. The acquisition that follows
+    // needs a token above this counter. A released record admits no writers anyway.
+    Text{StatementId::announceTakeover, R"(UPDATE [table] AS l SET counter = l.token + 1
+        FROM [history] WHERE [key] AND [recordIsGood] AND [counterIsGood] AND NOT l.released AND [isOpen]
+        AND l.token + 1 < [maxToken] AND [isExpected l.version, NOT ([isInherited])] RETURNING l.counter)"},
 
     Text{StatementId::askToStepDown, R"(UPDATE [table] AS l SET resign_token = $3::bigint
         WHERE [key] AND [recordIsGood] AND l.token = $3::bigint AND NOT l.released

@@ -93,17 +93,20 @@ enum LayoutColumn : std::size_t {
 // insertLease    an acquisition where there is no row. $3 version, $4 holder, $5 lease in ms, $6 liveness or NULL,
 //                $7 data, $8 attributes, $9 acquired at, $10 renewed at, $11 token floor
 //                -> token
-// renewLease     after lockLease. $3 expected, $4 histories, $5 holder, $6 version, $7 lease in ms, $8 liveness or
+// renewLease     after lockLease, unless a takeover was announced. $3 expected, $4 histories, $5 holder, $6 version, $7 lease in ms, $8 liveness or
 // NULL,
 //                $9 data or NULL, $10 boolean as above, $11 attributes or NULL, $12 acquired at, $13 renewed at
 //                -> token, boolean: this term was asked to step down
 // renewLeases    without lock; all are lists. $1 names, $2 sorts, $3 expected, $4 holders, $5 versions, $6 leases,
 //                $7 liveness, $8 acquired at, $9 renewed at. A lease with several expected versions comes several times
 //                -> name, sort, token, boolean as above, for each lease that was renewed. A row that somebody has
-//                locked is left out
-// releaseLease   after lockLease. As renewLease
+//                locked is left out, and so is one whose takeover was announced
+// releaseLease   after lockLease. As renewLease, also where a takeover was announced
 // removeRecord   after lockTerm. $3 expected, $4 histories, $5 holder or NULL, $6 boolean: its term ends with this
 //                -> counter
+// announceTakeover  after lockLease. $3 expected, $4 histories, as of updateLease. The counter goes one above the token
+//                of a record that is not released, so the term is over: it is not renewed, and its writers are refused.
+//                It changes no key, so it passes writers that hold the term FOR KEY SHARE -> counter
 // askToStepDown  after lockLease. $3 token -> token
 // setTokens      after lockTerm. $3 counter, $4 token, $5 version, $6 holder, $7 released, $8 lease in ms: texts of
 //                StoredTokens that must be stored; $9 token, $10 version -> counter

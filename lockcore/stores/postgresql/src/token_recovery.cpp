@@ -12,7 +12,10 @@ WriteOutcome outcomeOf(const Call& call, const JobReply& reply, std::size_t deci
   if (verdict.fate == Fate::notApplied) return Rejected{verdict.error};
   if (verdict.fate == Fate::unknown) return Unknown{verdict.error};
   for (std::size_t at = decides; at < reply.rows.size(); ++at) {
-    if (!reply.rows[at].empty()) return Applied{token};
+    if (reply.rows[at].empty()) continue;
+    const Row& row = reply.rows[at].front();
+    if (row.empty() || tokenFrom(row.front()) != token) return Unknown{errorOfToken(call)};
+    return Applied{token};
   }
   return Conflict{};
 }

@@ -55,6 +55,16 @@ std::optional<StoreError> refusalOfToken(const WriteRequest& request, const Stor
   return std::nullopt;
 }
 
+/// Why a renewal that met what it expects was refused; empty: no reason is known. That is no conflict, because nobody has
+/// the lease yet. The holder's lease has ended: somebody else has waited it out. So it tries again to no avail, and is
+/// out of its term on time.
+std::optional<StoreError> refusalOfOverTerm(const Call& call, const StoredLease& row) {
+  if (row.tokens.counter <= row.tokens.copy) return std::nullopt;
+  return StoreError{ErrorClass::transient, call.store + ": " + call.doing +
+                                               ": the term is over, because another candidate has waited out its lease "
+                                               "and has announced that it takes the lease over"};
+}
+
 bool meetsExpectation(const WriteRequest& request, const std::optional<LeaseRecord>& stored) {
   const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
   if (!stored) return acquires && request.expected.empty();
@@ -94,12 +104,20 @@ HistoryRefusal historyRefusalOf(const Job& job, const JobReply& reply) noexcept 
   return refused ? historyRefusalIn(*reply.error) : HistoryRefusal::none;
 }
 
+bool wasKeptOut(const JobReply& reply) noexcept {
+  return reply.commit == Commit::rolledBack && reply.error && reply.error->sqlState == "55P03" && reply.rows.empty();
+}
+
 Expectation expectationOf(const WriteRequest& request) {
   const bool acquires = request.purpose == WriteRequest::Purpose::acquire;
   Expectation expectation{
       [request](const std::optional<LeaseRecord>& stored) { return meetsExpectation(request, stored); }, acquires,
       request.record.version};
-  if (acquires) expectation.refusal = [request](const StoredLease& row) { return refusalOfToken(request, row); };
+  if (acquires) {
+    expectation.refusal = [request](const Call&, const StoredLease& row) { return refusalOfToken(request, row); };
+  } else if (request.purpose == WriteRequest::Purpose::renew) {
+    expectation.refusal = refusalOfOverTerm;
+  }
   return expectation;
 }
 
@@ -125,7 +143,7 @@ WriteOutcome outcomeOfRefused(const Call& call, const Expectation& expectation, 
   if (*stored && !expectation.ownVersion.isNone() && (*stored)->version == expectation.ownVersion) return Conflict{};
   if (!expectation.holds(*stored)) return Conflict{std::move(*stored)};
   if (error) return Rejected{*error};
-  if (auto refused = expectation.refusal ? expectation.refusal(*row) : std::nullopt)
+  if (auto refused = expectation.refusal ? expectation.refusal(call, *row) : std::nullopt)
     return Rejected{std::move(*refused)};
   return Rejected{disturbed(call)};
 }

@@ -38,6 +38,9 @@ struct Verdict {
 /// alone, and nothing was applied.
 [[nodiscard]] HistoryRefusal historyRefusalOf(const Job& job, const JobReply& reply) noexcept;
 
+/// Of a write that locks the row first: whether somebody had locked it.
+[[nodiscard]] bool wasKeptOut(const JobReply& reply) noexcept;
+
 /// What a write expects of the stored state.
 struct Expectation {
   /// Whether the state is as expected; empty: there is no record.
@@ -48,7 +51,7 @@ struct Expectation {
   /// write has put it there, and it was read without its data.
   RecordVersion ownVersion{};
   /// Why a write that met what it expects was refused all the same; empty: no reason is known.
-  std::function<std::optional<StoreError>(const StoredLease&)> refusal{};
+  std::function<std::optional<StoreError>(const Call&, const StoredLease&)> refusal{};
 };
 [[nodiscard]] Expectation expectationOf(const WriteRequest& request);
 [[nodiscard]] Expectation expectationOf(const RecordVersion& version);  ///< of a removal
