@@ -47,8 +47,10 @@ void LeaseStore::listPage(std::string prefix, std::string /*from*/, CallOptions 
 std::string disagreementIn(const StoredTokens& tokens) {
   if (tokens.copy.empty() || tokens.copy == tokens.counter) return {};
   if (tokens.announced) {
-    return "the term with token " + tokens.copy + " is over: a candidate has waited out its lease and has announced that "
-           "it takes over, and transactions of writers that hold the lease's row keep it out. If this stays, look for a "
+    return "the term with token " + tokens.copy +
+           " is over: a candidate has waited out its lease and has announced that "
+           "it takes over, and transactions of writers that hold the lease's row keep it out. If this stays, look for "
+           "a "
            "transaction that holds the row for long";
   }
   const std::string counter = tokens.counter.empty() ? "which is missing" : tokens.counter;

@@ -147,6 +147,48 @@ TEST_F(PostgresqlLeaseRowTest, aTakeoverWaitsForAWriteUnderWayAndRenewalsPass) {
   EXPECT_EQ(ledger(), "one");
 }
 
+TEST_F(PostgresqlLeaseRowTest, anAnnouncedTakeoverPassesTheWriteUnderWayAndRefusesTheNext) {
+  const test::PostgresqlConnection second{schema_.name()};
+  PostgresqlFence other = open(second);
+  std::optional<FenceError> refused;
+  const auto overlapping = [&] {
+    EXPECT_EQ(candidates_.tryTakeOver(stamp(6, "b#2")), lockNotAvailable);
+    EXPECT_EQ(candidates_.tryAnnounce(), "");
+    const auto next = other.write(stamp(5), [](PGconn* raw) { return add(raw, "next"); });
+    if (next.has_error()) refused = next.error();
+  };
+  EXPECT_TRUE(writeWhile(overlapping, "one").has_value()) << "it began before";
+  ASSERT_TRUE(refused) << "overlapping writes would keep every takeover out";
+  EXPECT_NE(refused->over(), nullptr) << refused->message;
+  EXPECT_NE(refused->message.find("announced"), std::string::npos) << refused->message;
+  EXPECT_NE(refusalOf(stamp(5)).over(), nullptr);
+  takeOver(stamp(7, "b#2"));
+  EXPECT_NE(refusalOf(stamp(5)).stale(), nullptr);
+  EXPECT_TRUE(write(stamp(7, "b#2"), "successor").has_value());
+  EXPECT_EQ(ledger(), "one successor");
+}
+
+TEST_F(PostgresqlLeaseRowTest, aCounterThatWasSetBackAnnouncesNothing) {
+  for (const char* counter : {"4", "0", "-1"}) {
+    candidates_.database().exec(std::string{"UPDATE tenure_lease SET counter = "} + counter);
+    EXPECT_TRUE(write(stamp(5), counter).has_value()) << counter;
+  }
+  candidates_.database().exec("UPDATE tenure_lease SET counter = 9223372036854775807");
+  EXPECT_NE(refusalOf(stamp(5)).over(), nullptr);
+}
+
+TEST_F(PostgresqlLeaseRowTest, aSnapshotFromBeforeAnAnnouncementIsOfAWriteUnderWay) {
+  database_.exec("BEGIN ISOLATION LEVEL REPEATABLE READ");
+  EXPECT_EQ(database_.text("SELECT count(*) >= 0 FROM ledger"), "t");
+  EXPECT_EQ(candidates_.tryAnnounce(), "");
+  EXPECT_TRUE(write(stamp(5), "one").has_value()) << "its transaction began before";
+  EXPECT_EQ(candidates_.tryTakeOver(stamp(7, "b#2")), lockNotAvailable) << "and the takeover waits for it";
+  database_.exec("COMMIT; BEGIN ISOLATION LEVEL REPEATABLE READ");
+  EXPECT_NE(FenceError{write(stamp(5), "two").error()}.over(), nullptr);
+  database_.exec("ROLLBACK");
+  takeOver(stamp(7, "b#2"));
+}
+
 TEST_F(PostgresqlLeaseRowTest, writesOfOneTermDoNotWaitForEachOther) {
   const test::PostgresqlConnection second{schema_.name()};
   PostgresqlFence other = open(second, {.lockTimeout = 100ms});

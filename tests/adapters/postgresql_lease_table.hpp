@@ -41,6 +41,10 @@ class PostgresqlLeases {
   [[nodiscard]] std::string tryRenew() const {
     return database_.tryExec("UPDATE tenure_lease SET version = version || 'v', renewed_at = clock_timestamp()");
   }
+  /// As a candidate does that a write keeps out.
+  [[nodiscard]] std::string tryAnnounce() const {
+    return database_.tryExec("UPDATE tenure_lease SET counter = token + 1");
+  }
   [[nodiscard]] std::string tryRelease() const { return database_.tryExec("UPDATE tenure_lease SET released = true"); }
   [[nodiscard]] std::string tryRemove() const {
     return database_.tryExec(

@@ -1,5 +1,9 @@
 #include "lease_row.hpp"
 
+#include <charconv>
+#include <cstdint>
+#include <system_error>
+
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 
@@ -20,7 +24,17 @@ std::string textOf(const PGresult* row, Column column) { return PQgetvalue(row, 
 
 bool LeaseRowCheck::proves(const PGresult* answer) const {
   return hasRows(answer) && PQntuples(answer) == 1 && textOf(answer, token) == toString(stamp_.token) &&
-         textOf(answer, holder) == stamp_.holder && textOf(answer, released) == "f";
+         textOf(answer, holder) == stamp_.holder && textOf(answer, released) == "f" && !announcesTakeover(answer);
+}
+
+/// Only a counter that is certainly not above the token announces none. One that was set back is put right by the next
+/// acquisition.
+bool LeaseRowCheck::announcesTakeover(const PGresult* row) const {
+  const std::string stored = textOf(row, counter);
+  std::int64_t value = 0;
+  const auto read = std::from_chars(stored.data(), stored.data() + stored.size(), value);
+  const bool isNumber = read.ec == std::errc{} && read.ptr == stored.data() + stored.size();
+  return !isNumber || value > static_cast<std::int64_t>(stamp_.token.value());
 }
 
 FenceError LeaseRowCheck::refusal(const PGresult* answer) const {
@@ -54,6 +68,10 @@ FenceError LeaseRowCheck::ended(const PGresult* row) const {
                 " with the same token; find out whether an old copy of the database was put back"};
   }
   if (textOf(row, released) != "f") return over("it was released");
+  if (announcesTakeover(row)) {
+    return over("another candidate has waited out the lease and has announced that it takes over (counter " +
+                textOf(row, counter) + ")");
+  }
   return fenceTrouble({ErrorClass::transient, refused() + ", because the lease's row in " + table_ +
                                                   " was being changed; make the write again"});
 }

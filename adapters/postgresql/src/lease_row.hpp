@@ -17,7 +17,7 @@ class LeaseRowCheck {
   LeaseRowCheck(const Connection& connection, const TermStamp& stamp, std::string table)
       : connection_{connection}, stamp_{stamp}, table_{std::move(table)} {}
 
-  /// Whether the answer has one row, which shows this term and is not released.
+  /// Whether the answer has one row, which shows this term, is not released, and announces no takeover.
   [[nodiscard]] bool proves(const PGresult* answer) const;
   /// Why the term may not write. The answer is one that proves nothing.
   [[nodiscard]] FenceError refusal(const PGresult* answer) const;
@@ -25,6 +25,7 @@ class LeaseRowCheck {
  private:
   [[nodiscard]] FenceError over(const std::string& why) const;
   [[nodiscard]] FenceError stale(FencingToken later) const;
+  [[nodiscard]] bool announcesTakeover(const PGresult* row) const;
   [[nodiscard]] FenceError ended(const PGresult* row) const;
   [[nodiscard]] std::string refused() const;
 

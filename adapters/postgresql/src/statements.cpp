@@ -57,11 +57,14 @@ std::string Statements::lookAtLease(const std::string& lease) const {
 }
 
 std::string Statements::lockLeaseRow(const TermStamp& stamp) const {
-  // KEY SHARE is the weakest lock that a change of `token` waits for, because `token` is part of a unique index.
+  // KEY SHARE is the weakest lock that a change of `token` waits for, because `token` is part of a unique index. A
+  // candidate that finds the row held raises the counter, which passes this lock: no further writer begins then, so
+  // those of an earlier term cannot keep it out by overlapping.
   return "SELECT token, holder, released, counter, set_config('" + std::string{frozenSetting} +
          "', least(coalesce(nullif(extract(epoch FROM current_setting('" + frozenSetting +
          "')::interval) * 1000, 0), lease_ms), greatest(lease_ms / 2, 1))::bigint::text, true)" +
-         whereLease(stamp.lease) + " AND token = " + toString(stamp.token) + " AND NOT released FOR KEY SHARE";
+         whereLease(stamp.lease) + " AND token = " + toString(stamp.token) +
+         " AND counter <= token AND NOT released FOR KEY SHARE";
 }
 
 std::string Statements::begin(const TermStamp& stamp, bool own) const {

@@ -21,7 +21,7 @@ class Statements {
   [[nodiscard]] std::string look(const std::string& lease) const;
   /// Whether writes check the lease's row. begin() then has lockLeaseRow() in it, before the fence's row.
   [[nodiscard]] bool checksLease() const noexcept { return leases_.has_value(); }
-  /// Returns the lease's row and locks it, if it shows this term and is not released.
+  /// Returns the lease's row and locks it, if it shows this term, is not released, and no takeover was announced.
   [[nodiscard]] std::string lockLeaseRow(const TermStamp& stamp) const;
   /// The lease's row as it is, without a lock.
   [[nodiscard]] std::string lookAtLease(const std::string& lease) const;

@@ -9,6 +9,7 @@
 
 #include "contract/store_calls.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
+#include "stores/postgresql/held_database.hpp"
 #include "support/manual_scheduler.hpp"
 
 namespace tenure::postgresql_store {
@@ -16,22 +17,6 @@ namespace {
 
 using namespace contract;
 using namespace std::chrono_literals;
-
-/// Keeps the jobs until the test answers them.
-class HeldDatabase final : public Database {
- public:
-  struct Held {
-    Job job;
-    std::chrono::nanoseconds timeout;
-    JobHandler handler;
-  };
-  void run(Job job, std::chrono::nanoseconds timeout, JobHandler handler) override {
-    held.push_back({std::move(job), timeout, std::move(handler)});
-  }
-  std::string describe() const override { return "postgresql"; }
-
-  std::vector<Held> held{};
-};
 
 Row renewedRow(const LeaseKey& key, bool asked = false) { return {key.name, key.sortKey, "7", asked ? "t" : "f"}; }
 

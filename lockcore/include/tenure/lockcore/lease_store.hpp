@@ -64,8 +64,8 @@ struct StoredTokens {
 };
 
 /// Says for people how the record's token and the counter disagree; empty if they agree. Every acquisition of tenure
-/// writes both in one step, so they differ only where somebody else wrote, or a takeover was announced. A record without a token, which another
-/// client wrote, agrees with any counter.
+/// writes both in one step, so they differ only where somebody else wrote, or a takeover was announced. A record
+/// without a token, which another client wrote, agrees with any counter.
 [[nodiscard]] std::string disagreementIn(const StoredTokens& tokens);
 
 class DeathNotice;

@@ -65,8 +65,8 @@ WriteOutcome outcomeOf(const Write& write, const JobReply& reply) {
 
 /// Writers that check the row (docs/postgresql.md) hold it FOR KEY SHARE. Where they overlap, there is always one, and
 /// an acquisition that waited would not help: they overtake it. So it announces itself, which passes them. From then on
-/// they refuse to begin, and one of the next attempts finds the row free. The answer stays that of the attempt, whatever
-/// becomes of the announcement: it changes no version, so nobody begins to wait anew.
+/// they refuse to begin, and one of the next attempts finds the row free. The answer stays that of the attempt,
+/// whatever becomes of the announcement: it changes no version, so nobody begins to wait anew.
 void announce(const Write& write, const Deadline& deadline, WriteOutcome refused, WriteHandler handler) {
   StoreCore::run(write.core, *write.announcement, deadline,
                  [refused = std::move(refused), handler = std::move(handler)](const JobReply& /*any*/) mutable {
@@ -77,17 +77,16 @@ void announce(const Write& write, const Deadline& deadline, WriteOutcome refused
 void perform(Write write, const Deadline& deadline, WriteHandler handler) {
   const CorePtr core = write.core;
   Job job = write.job.job;
-  StoreCore::run(
-      core, std::move(job), deadline,
-      [write = std::make_shared<Write>(std::move(write)), deadline, handler = std::move(handler)](
-          const JobReply& reply) mutable {
-        WriteOutcome outcome = outcomeOf(*write, reply);
-        if (write->told) tellOf(*write->core, *write->told, outcome);
-        const bool announces =
-            write->announcement && wasKeptOut(reply) && std::holds_alternative<Rejected>(outcome);
-        if (announces) return announce(*write, deadline, std::move(outcome), std::move(handler));
-        handler(std::move(outcome));
-      });
+  StoreCore::run(core, std::move(job), deadline,
+                 [write = std::make_shared<Write>(std::move(write)), deadline,
+                  handler = std::move(handler)](const JobReply& reply) mutable {
+                   WriteOutcome outcome = outcomeOf(*write, reply);
+                   if (write->told) tellOf(*write->core, *write->told, outcome);
+                   const bool announces =
+                       write->announcement && wasKeptOut(reply) && std::holds_alternative<Rejected>(outcome);
+                   if (announces) return announce(*write, deadline, std::move(outcome), std::move(handler));
+                   handler(std::move(outcome));
+                 });
 }
 
 /// The row before the write; null: there was none.

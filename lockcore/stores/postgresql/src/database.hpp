@@ -22,14 +22,14 @@ enum class StatementId {
   readLease,   ///< the row and the present history
   readLeases,  ///< the same for many
   listLeases,
-  lockLease,     ///< locks the row without waiting: 55P03 if somebody has it
-  lockTerm,      ///< the same, also against writers that hold the term
-  updateLease,   ///< an acquisition where there is a row
-  insertLease,   ///< an acquisition that makes the row
-  renewLease,    ///< a renewal of one row
-  renewLeases,   ///< renewals of many rows; a row that somebody has locked is left out
-  releaseLease,  ///< a release that keeps the record
-  removeRecord,  ///< the record goes, the counter stays
+  lockLease,         ///< locks the row without waiting: 55P03 if somebody has it
+  lockTerm,          ///< the same, also against writers that hold the term
+  updateLease,       ///< an acquisition where there is a row
+  insertLease,       ///< an acquisition that makes the row
+  renewLease,        ///< a renewal of one row
+  renewLeases,       ///< renewals of many rows; a row that somebody has locked is left out
+  releaseLease,      ///< a release that keeps the record
+  removeRecord,      ///< the record goes, the counter stays
   announceTakeover,  ///< the term is over: no writer of it comes in any more
   askToStepDown,
   setTokens,     ///< an operator's change of counter and token

@@ -113,10 +113,9 @@ Job Jobs::announce(const WriteRequest& acquisition) {
   const LeaseKey& key = acquisition.key;
   Job job;
   job.writes = true;
-  job.statements = {
-      lock(StatementId::lockLease, key),
-      {StatementId::announceTakeover,
-       {key.name, key.sortKey, versionsOf(acquisition.expected), historiesOf(acquisition.expected)}}};
+  job.statements = {lock(StatementId::lockLease, key),
+                    {StatementId::announceTakeover,
+                     {key.name, key.sortKey, versionsOf(acquisition.expected), historiesOf(acquisition.expected)}}};
   return job;
 }
 

@@ -93,8 +93,8 @@ enum LayoutColumn : std::size_t {
 // insertLease    an acquisition where there is no row. $3 version, $4 holder, $5 lease in ms, $6 liveness or NULL,
 //                $7 data, $8 attributes, $9 acquired at, $10 renewed at, $11 token floor
 //                -> token
-// renewLease     after lockLease, unless a takeover was announced. $3 expected, $4 histories, $5 holder, $6 version, $7 lease in ms, $8 liveness or
-// NULL,
+// renewLease     after lockLease, unless a takeover was announced. $3 expected, $4 histories, $5 holder, $6 version, $7
+// lease in ms, $8 liveness or NULL,
 //                $9 data or NULL, $10 boolean as above, $11 attributes or NULL, $12 acquired at, $13 renewed at
 //                -> token, boolean: this term was asked to step down
 // renewLeases    without lock; all are lists. $1 names, $2 sorts, $3 expected, $4 holders, $5 versions, $6 leases,

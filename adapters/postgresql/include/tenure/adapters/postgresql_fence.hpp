@@ -70,26 +70,27 @@ class PostgresqlResult {
 /// write(), because it sets `tenure.lease`, `tenure.token` and `tenure.holder` for the transaction.
 ///
 /// **With the lease in the same database** (PostgresqlFenceOptions::leaseTable) a write also needs the lease's row to
-/// show its term: this token and holder, not released. The row stays locked (FOR KEY SHARE) until the write's
-/// transaction ends; renewals and a release pass that lock, and a takeover or removal does not. So a term that has lost
-/// its lease is refused even before its successor has written, and a successor's term begins only after the last write
-/// of the one before it has committed or failed. What it does not prove: that the lease has not expired. The row has
-/// no clock in it; it proves that nobody else has been given the lease.
+/// show its term: this token and holder, not released, and no counter above the token. The row stays locked (FOR KEY
+/// SHARE) until the write's transaction ends; renewals and a release pass that lock, and a takeover or removal does
+/// not. So a term that has lost its lease is refused even before its successor has written, and a successor's term
+/// begins only after the last write of the one before it has committed or failed. What it does not prove: that the
+/// lease has not expired. The row has no clock in it; it proves that nobody else has been given the lease.
 ///
 ///   the row shows                                   | the write is refused with
 ///   ------------------------------------------------|---------------------------------------------------------------
 ///   a later token, or none and a later counter      | StaleToken, with that token as `highestSeen`
 ///   this token, with another holder                 | ForeignTerm
 ///   this token, released or removed                 | TermOver
+///   this token, and a later counter                 | TermOver: a candidate that waits for writers announces itself so
 ///   a lower token                                   | TermOver: this database lost the term, or is another one
 ///   no such lease, or no table                      | WriteTrouble, misconfigured
 ///
 /// A writer that stands still inside a write delays takeovers of its lease, so its session is ended after half of the
 /// lease's duration, if `frozenLimit` (or the session's setting) is longer. This holds in transactions of the caller
 /// too, until they end. PostgreSQL counts the time between two statements only: a long statement, a writer that is
-/// frozen inside of COPY or of a large result, and PREPARE TRANSACTION hold the row for as long as they last. A stamp
-/// is not asked for its lease's time. So write(stamp) in a loop can keep takeovers out for as long as such writes
-/// overlap; write(term) cannot, because it stops at the term's end.
+/// frozen inside of COPY or of a large result, and PREPARE TRANSACTION hold the row for as long as they last. Writes
+/// that overlap keep nobody out for longer than one of them lasts: a candidate that has waited the lease out, and finds
+/// the row held, raises the counter above the token, and no further write of that term begins.
 ///
 /// The guarantee holds for one primary. A standby that was promoted without having received the last commits lacks
 /// their tokens too: docs/fencing/postgresql.md says which settings exclude that.

@@ -55,9 +55,9 @@ std::optional<StoreError> refusalOfToken(const WriteRequest& request, const Stor
   return std::nullopt;
 }
 
-/// Why a renewal that met what it expects was refused; empty: no reason is known. That is no conflict, because nobody has
-/// the lease yet. The holder's lease has ended: somebody else has waited it out. So it tries again to no avail, and is
-/// out of its term on time.
+/// Why a renewal that met what it expects was refused; empty: no reason is known. That is no conflict, because nobody
+/// has the lease yet. The holder's lease has ended: somebody else has waited it out. So it tries again to no avail, and
+/// is out of its term on time.
 std::optional<StoreError> refusalOfOverTerm(const Call& call, const StoredLease& row) {
   if (row.tokens.counter <= row.tokens.copy) return std::nullopt;
   return StoreError{ErrorClass::transient, call.store + ": " + call.doing +
