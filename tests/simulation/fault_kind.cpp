@@ -60,7 +60,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "refusedData",
                                                               "failover",
                                                               "fork",
-                                                              "cancelledWait"};
+                                                              "cancelledWait",
+                                                              "staleWriters"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

@@ -75,6 +75,8 @@ enum class FaultKind : unsigned {
   failover,         ///< a standby is promoted; the last commits may be lost
   fork,             ///< the old primary lives on for a while and answers some of the processes: only the fence holds
   cancelledWait,    ///< a commit is answered although its synchronous standby has not confirmed it
+  staleWriters,     ///< work of a term that is over writes on, and overlapping transactions hold the term (drawn for a
+                    ///< run)
   count
 };
 

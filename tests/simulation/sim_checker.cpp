@@ -97,6 +97,19 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   }
 }
 
+/// From now on nobody writes for this term, so the rule is that of a takeover.
+void SimChecker::announced(const SimLife& challenger, FencingToken token, const Lives& all) {
+  if (lawless() || token <= std::max(overwritten_, unprotected_)) return;
+  const bool misled = challenger.misledAt >= now_ - 8 * challenger.timing.duration();
+  if (misled && token <= erased_) return;
+  for (const SimLife* other : all) {
+    const bool holds = other->published.token == token && other->published.validAt(other->clock.at(now_));
+    if (other == &challenger || !holds) continue;
+    violation(challenger, "takeover",
+              "announces that it takes the lease of " + other->name + ", whose term " + toString(token) + " is valid");
+  }
+}
+
 /// Anybody who may write to a resource may invent a report; no number of reports brings the counter near its end.
 void SimChecker::tookToken(const SimLife& writer, FencingToken token) {
   const bool jumps = token.value() > std::max(highestApplied_, block_).value() + maxReportedStep + 1;

@@ -44,6 +44,7 @@ class SimChecker {
   // Events at the store, and at the resource that the work writes to.
   void applied(SimLife& writer, const RecordVersion& version, const std::optional<LeaseRecord>& truth,
                const Lives& all);
+  void announced(const SimLife& challenger, FencingToken token, const Lives& all);
   /// True: the resource accepts the write.
   bool fencedWrite(const SimLife& life, FencingToken token);
   /// The highest token that the resource has seen.

@@ -34,6 +34,7 @@ class SimSurroundings {
   virtual ~SimSurroundings() = default;
   [[nodiscard]] virtual Instant localNow(const SimLife& life) const = 0;
   [[nodiscard]] virtual std::int64_t trueSeconds() const = 0;
+  [[nodiscard]] virtual TrueTime trueTime() const = 0;
   /// Runs the task in that process after this time on its clock, if that life still exists.
   virtual void runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) = 0;
   /// A request, with all its possible faults. `gaveUp` (may be empty) runs after `timeout`, even if a reply came.
@@ -49,6 +50,8 @@ class SimSurroundings {
   [[nodiscard]] virtual bool weakReadIsStale() = 0;
   /// This life was shown an old state although it asked for the newest.
   virtual void misled(SimLife& life) = 0;
+  /// It has announced that the term of this token is over, and that it takes the lease.
+  virtual void announced(const SimLife& challenger, FencingToken token) = 0;
   /// An acquisition is about to take the record.
   virtual void taken() = 0;
 };

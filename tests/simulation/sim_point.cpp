@@ -84,7 +84,8 @@ constexpr std::array<std::string_view, simPoints> pointNames{"firstToken",
                                                              "commitsLost",
                                                              "termOfLostCommits",
                                                              "inheritedTaken",
-                                                             "blockOfTokensBegun"};
+                                                             "blockOfTokensBegun",
+                                                             "takeoverAnnounced"};
 
 }  // namespace
 

@@ -97,6 +97,7 @@ enum class SimPoint : unsigned {
   termOfLostCommits,
   inheritedTaken,
   blockOfTokensBegun,
+  takeoverAnnounced,
   count
 };
 

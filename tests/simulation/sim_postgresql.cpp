@@ -60,6 +60,10 @@ class SimPostgreSql final : public SimService {
     if (record()) server_.table.row->resign = server_.table.row->token.value_or(0);
   }
 
+  [[nodiscard]] bool admits(FencingToken token) const override {
+    return server_.table.admits(static_cast<std::int64_t>(token.value()));
+  }
+
   std::optional<Promotion> promote(std::size_t commits) override;
   [[nodiscard]] Server& serverOf(bool old) { return old && old_ ? *old_ : server_; }
   JobReply serve(SimSurroundings& world, SimLife& life, Server& server, const Job& job, const AnswerFate& fate);
@@ -69,12 +73,14 @@ class SimPostgreSql final : public SimService {
   JobReply run(SimSurroundings& world, SimLife& life, Server& server, const Job& job, const AnswerFate& fate);
   void commit(Server& server, LeaseTable table, bool unconfirmed);
   void refresh();
+  [[nodiscard]] bool holdsTerm(TrueTime now);
 
   PostgreSqlPlan plan_;
   SeededRandom random_;
   Server server_{};
   std::optional<Server> old_{};
   std::uint64_t timeline_{1};
+  TrueTime heldUntil_{0};  // by the last writer
 };
 
 /// The connections of one process. A job that is lost is not answered until its time is over; a second copy of one does
@@ -154,6 +160,7 @@ std::optional<SimTruth::Promotion> SimPostgreSql::promote(std::size_t commits) {
   server_.table.history = "7/" + std::to_string(++timeline_);
   server_.incarnation = timeline_;
   server_.unconfirmed = 0;
+  heldUntil_ = TrueTime{0};
   const std::optional<LeaseRow>& is = server_.table.row;
   promotion.sameTerm =
       was && is && was->version && is->version && was->token == is->token && was->released == is->released;
@@ -205,10 +212,23 @@ JobReply SimPostgreSql::serve(SimSurroundings& world, SimLife& life, Server& ser
   return reply;
 }
 
+/// Whether a writer holds the term. The row has not changed since the last commit. So if it admits writers now, another
+/// one has begun at every moment since.
+bool SimPostgreSql::holdsTerm(TrueTime now) {
+  if (plan_.longestWrite == TrueTime{0}) return false;
+  const std::optional<LeaseRow>& row = server_.table.row;
+  if (row && row->token && server_.table.admits(*row->token)) {
+    const auto most = static_cast<std::uint64_t>(plan_.longestWrite.count());
+    heldUntil_ = std::max(heldUntil_, now + TrueTime{static_cast<std::int64_t>(random_.below(most))});
+  }
+  return now < heldUntil_;
+}
+
 JobReply SimPostgreSql::run(SimSurroundings& world, SimLife& life, Server& server, const Job& job,
                             const AnswerFate& fate) {
   LeaseTable table = server.table;
   table.locked = job.writes && fate.refusal == AnswerFate::Refusal::transient;
+  table.shared = &server == &server_ && holdsTerm(world.trueTime());
   const bool corrupt = fate.refusal == AnswerFate::Refusal::corrupt && table.row;
   if (corrupt) table.row->layout = 2;
   JobReply reply;
@@ -230,11 +250,15 @@ JobReply SimPostgreSql::run(SimSurroundings& world, SimLife& life, Server& serve
   if (corrupt || !job.writes || table.row == server.table.row) return reply;
   const bool takes = table.row && (!server.table.row || table.row->token.value_or(0) > server.table.row->counter);
   if (takes && &server == &server_) world.taken();
+  const bool sameVersion = server.table.row && table.row && server.table.row->version == table.row->version;
+  if (sameVersion && &server == &server_ && table.row->counter != server.table.row->counter) {
+    world.announced(life, FencingToken{static_cast<std::uint64_t>(*table.row->token)});
+  }
   const bool unconfirmed = plan_.synchronous && fate.unconfirmed;
   commit(server, std::move(table), unconfirmed);
   if (unconfirmed) reply.warnings.push_back({"WARNING", "01000", "simulated"});
   const std::optional<LeaseRow>& row = server.table.row;
-  if (!row || !row->version) return reply;
+  if (!row || !row->version || sameVersion) return reply;
   if (&server == &server_) {
     world.stored(life, RecordVersion{*row->version});
   } else {

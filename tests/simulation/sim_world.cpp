@@ -66,7 +66,8 @@ void SimWorld::makeStore() {
       SeededRandom& random = stream(FaultKind::failover);
       const bool synchronous = random.chance(0.3);
       const bool pooled = random.chance(0.5);
-      service_ = makeSimPostgreSql({synchronous, pooled, drawCounter(), random.next()});
+      service_ = makeSimPostgreSql({synchronous, pooled, drawCounter(), random.next(),
+                                    plan_.has(FaultKind::staleWriters) ? lease_ / 4 : TrueTime{0}});
       break;
     }
     case StoreKind::memory:
@@ -118,12 +119,22 @@ void SimWorld::runLiveness() {
   checker_.calmBegins(lives());
   runUntil(now_ + 8 * longest_);
   checker_.calmEnds();
+  expectAdmittedLeaders();
   if (healedAt_ >= TrueTime{0}) {
     report_.totals.slowestHeal =
         static_cast<double>((healedAt_ - from).count()) / static_cast<double>(longest_.count());
   }
   for (const auto& process : processes_) {
     if (process->cutOff) report_.points.hit(SimPoint::healedBesideCutOff);
+  }
+}
+
+/// A leader whose work may not write is none.
+void SimWorld::expectAdmittedLeaders() {
+  for (const SimLife* life : lives()) {
+    const TermState& term = life->published;
+    if (!term.leadsAt(life->clock.at(now_)) || truth_->admits(term.token)) continue;
+    checker_.violation(*life, "liveness", "leads long after the last fault, and the record does not admit its writes");
   }
 }
 

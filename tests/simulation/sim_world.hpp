@@ -27,6 +27,7 @@ class SimWorld final : public SimSurroundings {
   // For the client of a simulated service (SimSurroundings).
   [[nodiscard]] Instant localNow(const SimLife& life) const override { return life.clock.at(now_); }
   [[nodiscard]] std::int64_t trueSeconds() const override { return now_ / std::chrono::seconds{1}; }
+  [[nodiscard]] TrueTime trueTime() const override { return now_; }
   void runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) override;
   void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) override;
   void stored(SimLife& writer, const RecordVersion& version) override { stored(writer, version, truth_); }
@@ -36,6 +37,10 @@ class SimWorld final : public SimSurroundings {
   [[nodiscard]] std::size_t staleness() override { return 1 + streams_.load.below(3); }
   [[nodiscard]] bool weakReadIsStale() override { return faults_ && streams_.load.chance(0.8); }
   void misled(SimLife& life) override;
+  void announced(const SimLife& challenger, FencingToken token) override {
+    report_.points.hit(SimPoint::takeoverAnnounced);
+    checker_.announced(challenger, token, lives());
+  }
   void taken() override {
     if (truth_->record() && truth_->record()->released) last_.released = true;
   }
@@ -83,6 +88,7 @@ class SimWorld final : public SimSurroundings {
   void runLiveness();
   void stopAll();
   void watchHeal(TrueTime from);
+  void expectAdmittedLeaders();
   void start(Process& process);
   void startWithSighting(Process& process, event::Start begin);
   void kill(Process& process) { kill(process, 2 * lease_); }
