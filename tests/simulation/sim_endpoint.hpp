@@ -52,6 +52,8 @@ class SimSurroundings {
   virtual void misled(SimLife& life) = 0;
   /// It has announced that the term of this token is over, and that it takes the lease.
   virtual void announced(const SimLife& challenger, FencingToken token) = 0;
+  /// It has renewed a term after its takeover was announced, so those who have waited begin anew.
+  virtual void renewedAfterAnnouncement(const SimLife& holder) = 0;
   /// An acquisition is about to take the record.
   virtual void taken() = 0;
 };

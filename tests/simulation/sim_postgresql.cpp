@@ -254,6 +254,9 @@ JobReply SimPostgreSql::run(SimSurroundings& world, SimLife& life, Server& serve
   if (sameVersion && &server == &server_ && table.row->counter != server.table.row->counter) {
     world.announced(life, FencingToken{static_cast<std::uint64_t>(*table.row->token)});
   }
+  const bool stillOpen = server.table.row && table.row && server.table.row->token == table.row->token &&
+                         !table.row->released.value_or(true);
+  if (stillOpen && !sameVersion && server.table.row->counter > *table.row->token) world.renewedAfterAnnouncement(life);
   const bool unconfirmed = plan_.synchronous && fate.unconfirmed;
   commit(server, std::move(table), unconfirmed);
   if (unconfirmed) reply.warnings.push_back({"WARNING", "01000", "simulated"});

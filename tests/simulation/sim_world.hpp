@@ -41,6 +41,9 @@ class SimWorld final : public SimSurroundings {
     report_.points.hit(SimPoint::takeoverAnnounced);
     checker_.announced(challenger, token, lives());
   }
+  void renewedAfterAnnouncement(const SimLife& holder) override {
+    checker_.violation(holder, "announced", "renews a term whose takeover was announced");
+  }
   void taken() override {
     if (truth_->record() && truth_->record()->released) last_.released = true;
   }
