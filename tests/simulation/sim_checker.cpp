@@ -99,6 +99,7 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
 
 /// From now on nobody writes for this term, so the rule is that of a takeover.
 void SimChecker::announced(const SimLife& challenger, FencingToken token, const Lives& all) {
+  highestApplied_ = std::max(highestApplied_, token.next());  // the counter
   if (lawless() || token <= std::max(overwritten_, unprotected_)) return;
   const bool misled = challenger.misledAt >= now_ - 8 * challenger.timing.duration();
   if (misled && token <= erased_) return;
