@@ -84,7 +84,8 @@ void SimChecker::candidacyEnded(SimLife& life, ReleaseResult result, const std::
   if (result == ReleaseResult::released) points_.hit(SimPoint::lockWonForNobody);
   const bool misled = life.misledAt >= now_ - 8 * life.timing.duration();
   const SentWrite* const left = truth && !truth->released ? life.find(truth->version) : nullptr;
-  if (left == nullptr || misled || left->refused) return;  // a second copy of a refused request benefits nobody
+  const bool lost = life.atOldPrimary || (truth && truth->token <= setBack_ && !setBack_.isNone());  // its release
+  if (left == nullptr || misled || lost || left->refused) return;  // a second copy of a refused request benefits nobody
   violation(life, "answer", "ends and leaves what it has won to nobody");
 }
 
