@@ -16,6 +16,7 @@
 #include "help_texts.hpp"
 #include "output.hpp"
 #include "period_text.hpp"
+#include "store_help.hpp"
 
 namespace tenure::cli {
 namespace {
@@ -103,9 +104,9 @@ class Parser {
     return std::get<LockArguments>(parsed);
   }
 
-  CLI::App* addCommand(const char* name, const char* text) {
+  CLI::App* addCommand(const char* name, std::string text) {
     CLI::App* command = app_.add_subcommand(name);
-    useHelp(*command, text);
+    useHelp(*command, std::move(text));
     return command;
   }
 
@@ -149,7 +150,7 @@ class Parser {
   }
 
   void addInit() {
-    init_ = addCommand("init", help::init);
+    init_ = addCommand("init", initHelp());
     init_->add_option("FILE", initArguments_.file);
     init_->add_option("--store", initArguments_.store)->check(isStore);
     init_->add_flag("--force", initArguments_.force);

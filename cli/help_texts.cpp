@@ -155,8 +155,8 @@ Usage: tenure init [FILE] [--store STORE] [--force]
 
 Options:
   FILE             the file to write, group.yaml if not given; - is stdout
-  --store STORE    sqlite (default): one machine; dynamodb or postgresql: many
-                   machines; memory: one process
+  --store STORE    where the lease is kept (the first if not given):
+@STORES@
   --force          replace FILE if it exists
   -h, --help       print this help and exit
 

@@ -34,6 +34,40 @@ job_count() {
   echo $((cores < by_memory ? cores : by_memory))
 }
 
+# The stores that scripts take: sqlite, and each folder of lockcore/stores that scripts/<store>_local has a server for.
+store_names() {
+  local folder names=sqlite
+  for folder in lockcore/stores/*/; do
+    folder=$(basename "$folder")
+    [[ ! -x scripts/${folder}_local ]] || names+=" $folder"
+  done
+  echo "$names"
+}
+
+# store_of <argument...>: the store that the arguments name with --store.
+store_of() {
+  local word before='' store=sqlite
+  for word in "$@"; do
+    if [[ $before == --store ]]; then store=$word; fi
+    if [[ $word == --store=* ]]; then store=${word#--store=}; fi
+    before=$word
+  done
+  echo "$store"
+}
+
+has_server() { [[ $1 != sqlite && " $(store_names) " == *" $1 "* ]]; }
+
+# setup_store <store>: installs the packages of the store's server.
+setup_store() {
+  if has_server "$1"; then phase "Packages of $1" scripts/setup --for "$1"; fi
+}
+
+# beside_store <store> [option of <store>_local...]: what stands before a command that needs the store's server, a word a
+# line.
+beside_store() {
+  if has_server "$1"; then printf '%s\n' "scripts/${1}_local" "${@:2}" --; fi
+}
+
 phase_names=()
 phase_results=()
 

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+import store_kinds
 import timeline
 
 LEASE_S = 2.0
@@ -23,27 +24,8 @@ log: {{ level: "off" }}
 """
 
 
-def postgresql(directory):
-    """A table of its own, as below. The candidates' liveness files lie beside the other files of the run."""
-    live = os.path.join(directory, "live")
-    os.makedirs(live, exist_ok=True)
-    return (f"{{ type: postgresql, connection: \"{os.environ['TENURE_TEST_POSTGRESQL']}\", "
-            f"table: tenure_demo_{os.getpid()}, liveness_dir: {live} }}")
-
-
-STORES = {
-    "sqlite": lambda directory: f"{{ type: sqlite, path: {os.path.join(directory, 'leases.db')} }}",
-    # A table of its own, so that demos on one server do not meet.
-    "dynamodb": lambda _: (f"{{ type: dynamodb, table: tenure-demo-{os.getpid()}, region: us-east-1, "
-                           f"endpoint: {os.environ['TENURE_TEST_DYNAMODB_ENDPOINT']} }}"),
-    "postgresql": postgresql,
-}
-LIVENESS = "The kernel drops the lock on its liveness file: that is proof of its end."
-PROOF = {
-    "sqlite": LIVENESS,
-    "postgresql": LIVENESS,
-    "dynamodb": "Nobody elsewhere can know why it is silent: only the lease can decide.",
-}
+PROVEN = "The kernel drops the lock on its liveness file: that is proof of its end."
+UNPROVEN = "Nobody elsewhere can know why it is silent: only the lease can decide."
 
 COLOURS = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 
@@ -95,8 +77,9 @@ class Demo:
         self.ledger = os.path.join(directory, self.LEDGER)
         self.config = os.path.join(directory, "group.yaml")
         with open(self.config, "w", encoding="utf-8") as file:
-            file.write(YAML.format(store=STORES[options.store](directory)))
-        self.store = options.store
+            store = store_kinds.section(options.store, directory)
+            file.write(YAML.format(store=store))
+        self.proof = PROVEN if store_kinds.proves_deaths(options.store, store) else UNPROVEN
         self.started = now_ns()
         self.candidates = [
             Candidate(f"candidate-{i + 1}", options.candidate, self.config, self.ledger, directory)
@@ -156,7 +139,7 @@ class Demo:
 
     def kill_leader(self):
         victim, token = self.leader, self.token
-        print(f"\nThe leader is killed with SIGKILL. {PROOF[self.store]}")
+        print(f"\nThe leader is killed with SIGKILL. {self.proof}")
         victim.send(signal.SIGKILL, "SIGKILL")
         self.say(f"SIGKILL for {victim.name}", "31")
         self.await_next(token, 10)
@@ -271,7 +254,7 @@ def verdict(demo, terms):
 def main(make=Demo, judge=verdict):
     parser = argparse.ArgumentParser(prog="scripts/demo")
     parser.add_argument("--candidate", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--store", choices=sorted(STORES), default="sqlite")
+    parser.add_argument("--store", choices=store_kinds.names(), default="sqlite")
     parser.add_argument("--candidates", type=int, default=5, metavar="N")
     parser.add_argument("--keep", metavar="DIR", help="keep the files of the run here")
     options = parser.parse_args()

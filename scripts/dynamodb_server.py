@@ -53,7 +53,13 @@ def environment(endpoint, base=None):
     return made
 
 
-def fetch():
+def store_section(_):
+    """For candidates in this environment. The table is their own, so that demos on one server do not meet."""
+    return (f"{{ type: dynamodb, table: tenure-demo-{os.getpid()}, region: us-east-1, "
+            f"endpoint: {os.environ[ENDPOINT]} }}")
+
+
+def prepare():
     """The folder with the jars and native libraries."""
 
     def build(fresh):
@@ -63,9 +69,6 @@ def fetch():
 
     fetching.cached(CACHE, [POM, SUMS], build)
     return CACHE
-
-
-prepare = fetch  # for tests/servers/keeper.py
 
 
 # -- running ------------------------------------------------------------------------------------------------------------

@@ -47,6 +47,14 @@ def environment(endpoint, base=None):
     return made
 
 
+def store_section(directory):
+    """For candidates in this environment. The table is their own; the liveness files lie in the directory."""
+    live = os.path.join(directory, "live")
+    os.makedirs(live, exist_ok=True)
+    return (f"{{ type: postgresql, connection: \"{os.environ[ENDPOINT]}\", "
+            f"table: tenure_demo_{os.getpid()}, liveness_dir: {live} }}")
+
+
 def prepare():
     """The folder with the server's programs."""
     found = []

@@ -16,7 +16,7 @@ struct Options {
   std::uint64_t seed{1};
   int leases{1000};             ///< for the bench `leases`
   std::string json{};           ///< a file for the results; empty: none
-  std::string store{"sqlite"};  ///< sqlite, dynamodb or postgresql, where a bench knows it
+  std::string store{"sqlite"};  ///< main.cpp has those that a bench knows
 };
 
 /// Random delays; the same seed gives the same delays again.

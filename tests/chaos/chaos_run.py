@@ -17,16 +17,13 @@ import processes
 from fleet import Fleet, Timing
 from processes import now
 from report import Report
-from stores import DynamoDbStore, PostgresqlStore, SqliteStore
+from stores import STORES
 from verdict import SECOND, Verdict
 
 CANDIDATES = 5
 # The rows' job writes often. The set's job waits up to this time between its read and write, so that a pause hits it
 # there.
 STEP_MS = {"mix": 20, "jepsen": 100}
-STORES = {"sqlite": lambda directory, seed: SqliteStore(directory),
-          "dynamodb": lambda directory, seed: DynamoDbStore(seed),
-          "postgresql": lambda directory, seed: PostgresqlStore(seed)}
 
 
 def arguments():
@@ -126,7 +123,7 @@ def perform(options, directory):
     names = without_the_impossible(options.faults) if options.workload == "mix" else []
     schedule = faults.plan(options.seed, seconds, names, timing.lease_s) if options.workload == "mix" else \
         faults.jepsen_plan(options.seed, seconds, timing.lease_s)
-    store = STORES[options.store](directory, options.seed)
+    store = STORES[options.store].of_a_run(directory, options.seed)
     try:
         with Fleet(store, CANDIDATES, timing, job="rows" if options.workload == "mix" else "set",
                    step_ms=STEP_MS[options.workload], directory=directory) as fleet:

@@ -16,8 +16,8 @@ RESTART_S = (0.0, 2.0)
 
 
 class Fault:
-    """One kind. `stores`: where it exists; `on_process`: it needs a victim."""
-    stores = ("sqlite", "dynamodb", "postgresql")
+    """One kind. `stores`: where it exists, None: everywhere; `on_process`: it needs a victim."""
+    stores = None
     on_process = True
     weight = 2
     leases = (0.0, 0.0)  # how long, in leases
@@ -351,7 +351,7 @@ KINDS = {"kill": Kill, "freeze": Freeze, "freezer": FreezeGroup, "cpu": Quota, "
 
 
 def kinds_for(store):
-    return [name for name, kind in KINDS.items() if store in kind.stores]
+    return [name for name, kind in KINDS.items() if kind.stores is None or store in kind.stores]
 
 
 def plan(seed, seconds, names, lease_s):

@@ -9,6 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import faults
 from report import Report
+from stores import STORES
 from verdict import Verdict
 from verdict_test import at, good_run
 
@@ -24,7 +25,7 @@ def report_of(run):
 
 class ThePlan(unittest.TestCase):
     def test_follows_from_the_seed(self):
-        for store in ("sqlite", "dynamodb"):
+        for store in STORES:
             names = faults.kinds_for(store)
             plan = faults.plan(1, 600, names, 2.0)
             self.assertEqual(plan, faults.plan(1, 600, list(reversed(names)), 2.0))

@@ -38,6 +38,10 @@ def has_write_lock(path, pid):
 class SqliteStore:
     kind = "sqlite"
 
+    @classmethod
+    def of_a_run(cls, directory, _):
+        return cls(directory)
+
     def __init__(self, directory, file="leases.db"):
         self.path = pathlib.Path(directory) / file
         self._locker = None
@@ -88,6 +92,10 @@ class DynamoDbStore:
     """A table of the test's own, behind a fault proxy."""
     kind = "dynamodb"
 
+    @classmethod
+    def of_a_run(cls, _, seed):
+        return cls(seed)
+
     def __init__(self, seed=1, endpoint=None):
         self._direct = endpoint or os.environ[dynamodb_server.ENDPOINT]
         self.table = f"chaos-{os.getpid()}-{time.monotonic_ns()}"
@@ -130,6 +138,10 @@ class PostgresqlStore:
     """A server of the test's own, behind a switch. The lease's table is made by the candidates."""
     kind = "postgresql"
     LOCK = "tenure_chaos_lock"
+
+    @classmethod
+    def of_a_run(cls, _, seed):
+        return cls(seed)
 
     def __init__(self, seed=1, cluster=None, port=None):
         self.cluster = cluster or Cluster()
@@ -184,3 +196,6 @@ class PostgresqlStore:
     def close(self):
         self.unlock()
         self._undo.close()
+
+
+STORES = {store.kind: store for store in (SqliteStore, DynamoDbStore, PostgresqlStore)}

@@ -8,6 +8,9 @@
 # They find the server in TENURE_TEST_DYNAMODB_ENDPOINT and credentials for it in AWS_*. The server is shared and tests run
 # at once, so each case uses a table of its own, under a name that nobody else has. They carry the label dynamodb.
 # By hand: scripts/dynamodb_local -- build/dev/tests/<name> --gtest_filter=...
+if(NOT TENURE_WITH_DYNAMODB)
+  return()
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 # The interpreter itself: what stands in its place on some systems (pyenv's shims) takes 0.2 s, and each case calls it.
 execute_process(COMMAND "${Python3_EXECUTABLE}" -c "import sys; print(sys.executable, end='')"

@@ -2,16 +2,16 @@
 
 import contextlib
 import dataclasses
+import importlib
 import json
 import os
 import pathlib
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
-import dynamodb_server
-import postgresql_server
-import s3_server
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+import fetching
 
 # These test the tree, the installation or the tools; mutants of a library do not concern them.
 OTHER_MATTERS = {"package", "docs", "tools", "model", "interop"}
@@ -68,23 +68,22 @@ def listed_tests(build, left_out=OTHER_MATTERS):
 class Servers:
     """Started for the first test that needs one; they run until the end. Mutants never run in them."""
 
-    MODULES = {"dynamodb": (dynamodb_server, dynamodb_server.fetch), "s3": (s3_server, s3_server.prepare),
-               "postgresql": (postgresql_server, postgresql_server.prepare)}
-    TROUBLES = (dynamodb_server.Trouble, s3_server.Trouble, postgresql_server.Trouble)
+    NAMES = {path.name.removesuffix("_local") for path in SCRIPTS.glob("*_local")}
 
     def __init__(self):
+        self.modules = {name: importlib.import_module(f"{name}_server") for name in self.NAMES}
         self.stack = contextlib.ExitStack()
         self.endpoints = {}
         self.missing = {}
 
     def start(self, labels):
-        for label in sorted(labels & set(self.MODULES) - set(self.endpoints) - set(self.missing)):
-            module, prepare = self.MODULES[label]
+        for label in sorted(labels & self.NAMES - set(self.endpoints) - set(self.missing)):
+            module = self.modules[label]
             try:
                 given = os.environ.get(module.ENDPOINT)
-                server = None if given else self.stack.enter_context(module.Server(prepare()))
+                server = None if given else self.stack.enter_context(module.Server(module.prepare()))
                 self.endpoints[label] = given or server.endpoint
-            except self.TROUBLES as trouble:
+            except fetching.Trouble as trouble:
                 self.missing[label] = str(trouble)
 
     def can_run(self, test):
@@ -93,7 +92,7 @@ class Servers:
     def environment(self, test, base):
         made = dict(base)
         for label in sorted(test.labels & set(self.endpoints)):
-            made = self.MODULES[label][0].environment(self.endpoints[label], made)
+            made = self.modules[label].environment(self.endpoints[label], made)
         return {**made, **test.environment}
 
     def close(self):

@@ -8,6 +8,9 @@
 # They find the server's URL in TENURE_TEST_POSTGRESQL. Tests run at once, so each case uses a schema of its own, under a
 # name that nobody else has. They carry the label postgresql. By hand:
 # scripts/postgresql_local -- build/dev/tests/<name> --gtest_filter=...
+if(NOT TARGET tenure::adapter_postgresql AND NOT TARGET tenure::store_postgresql)
+  return()
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(TENURE_POSTGRESQL_LAUNCHER "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_LIST_DIR}/launcher.py"
   "${PROJECT_BINARY_DIR}/postgresql")

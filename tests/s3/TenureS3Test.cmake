@@ -6,6 +6,9 @@
 # They find the server in TENURE_TEST_S3_ENDPOINT and credentials for it in AWS_*. Tests run at once, so each case uses a
 # bucket of its own, under a name that nobody else has. They carry the label s3. By hand:
 # scripts/s3_local -- build/dev/tests/<name> --gtest_filter=...
+if(NOT TENURE_WITH_DYNAMODB)
+  return()
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(TENURE_S3_LAUNCHER "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_LIST_DIR}/launcher.py"
   "${PROJECT_BINARY_DIR}/s3")

@@ -17,4 +17,10 @@ if output=$(scripts/setup --for nothing 2>&1); then
   echo "setup took --for nothing"
   exit 1
 fi
-[[ $output == *"build, dynamodb, postgresql, test or fuzz"* ]] || { echo "unhelpful: $output"; exit 1; }
+# Each store whose server scripts can start is a set of its own.
+for folder in lockcore/stores/*/; do
+  store=$(basename "$folder")
+  [[ -e scripts/${store}_local ]] || continue
+  [[ $output == *" $store,"* ]] || { echo "unhelpful: $output"; exit 1; }
+  scripts/setup --for "$store" --list >/dev/null || { echo "setup does not take --for $store"; exit 1; }
+done
