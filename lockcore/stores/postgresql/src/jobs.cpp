@@ -237,8 +237,7 @@ Job Jobs::read(const LeaseKey& key) {
 
 Job Jobs::list(const std::string& prefix, const LeaseKey& from, std::size_t most) {
   Job job;
-  job.statements = {
-      {StatementId::listLeases, {prefix, from.name, from.sortKey, most == 0 ? Value{} : Value{std::to_string(most)}}}};
+  job.statements = {{StatementId::listLeases, {prefix, from.name, from.sortKey, std::to_string(most)}}};
   return job;
 }
 

@@ -40,7 +40,7 @@ class Jobs {
   [[nodiscard]] static bool mayJoin(const WriteRequest& request) noexcept;
 
   [[nodiscard]] static Job read(const LeaseKey& key);
-  /// `most`: 0: all.
+  /// At most `most` leases.
   [[nodiscard]] static Job list(const std::string& prefix, const LeaseKey& from, std::size_t most);
   [[nodiscard]] static Job notify(const std::string& channel, const std::set<std::string>& payloads);
   [[nodiscard]] static Job readLayout();

@@ -1,5 +1,7 @@
 #include <iterator>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "calls.hpp"
 #include "lockcore/port/key_place.hpp"
@@ -27,15 +29,29 @@ PageOutcome pageFrom(const StoreCore& core, const JobReply& reply) {
   return page;
 }
 
+/// A listing of all, page by page. One statement for all would keep a connection, and a snapshot of the table, for as
+/// long as the table is big.
+struct Listing {
+  CorePtr core;
+  std::string prefix;
+  Deadline deadline;
+  ListHandler handler;
+  std::vector<ListedLease> found{};
+};
+
+void nextPage(const std::shared_ptr<Listing>& listing, const std::string& from) {
+  listPage(listing->core, listing->prefix, from, listing->deadline, [listing](PageOutcome page) {
+    if (page.has_error()) return listing->handler(page.error());
+    std::move(page->leases.begin(), page->leases.end(), std::back_inserter(listing->found));
+    if (page->next.empty()) return listing->handler(std::move(listing->found));
+    nextPage(listing, page->next);
+  });
+}
+
 }  // namespace
 
 void listLeases(const CorePtr& core, const std::string& prefix, const Deadline& deadline, ListHandler handler) {
-  StoreCore::run(core, Jobs::list(prefix, {prefix, ""}, 0), deadline,
-                 [core, handler = std::move(handler)](const JobReply& reply) {
-                   PageOutcome all = pageFrom(*core, reply);
-                   if (all.has_error()) return handler(all.error());
-                   handler(std::move(all->leases));
-                 });
+  nextPage(std::make_shared<Listing>(Listing{core, prefix, deadline, std::move(handler)}), "");
 }
 
 void listPage(const CorePtr& core, const std::string& prefix, const std::string& from, const Deadline& deadline,

@@ -80,7 +80,7 @@ enum LayoutColumn : std::size_t {
 //                -> always one row of LeaseColumn
 // readLeases     $1 names, $2 sorts, $3 versions -> a row of LeaseColumn for each row that is there and has not the
 //                version beside its key
-// listLeases     $1 prefix, $2 name, $3 sort: from this key on, $4 how many at most (NULL: all)
+// listLeases     $1 prefix, $2 name, $3 sort: from this key on, $4 how many at most
 //                -> rows of LeaseColumn, in key order, of the leases that have a record
 // lockLease      locks the row FOR NO KEY UPDATE NOWAIT -> no row or one of LockColumn
 // lockTerm       the same FOR UPDATE: also against transactions that hold the term FOR KEY SHARE
