@@ -6,6 +6,7 @@
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "lease_call.hpp"
+#include "lockcore/port/write_purpose.hpp"
 #include "options_check.hpp"
 #include "retry_quota.hpp"
 #include "shared_schema.hpp"
@@ -15,18 +16,6 @@
 namespace tenure {
 namespace dynamodb_store {
 namespace {
-
-std::string_view nameOf(WriteRequest::Purpose purpose) noexcept {
-  switch (purpose) {
-    case WriteRequest::Purpose::acquire:
-      return "acquiring";
-    case WriteRequest::Purpose::renew:
-      return "renewing";
-    case WriteRequest::Purpose::release:
-      return "releasing";
-  }
-  return "writing";
-}
 
 ReadHandler counted(const std::shared_ptr<RetryQuota>& quota, const LeaseKey& key, ReadHandler handler) {
   return [quota, key, handler = std::move(handler)](ReadOutcome outcome) {
@@ -85,7 +74,7 @@ class DynamoDbStore final : public LeaseStore {
     if (refused) return post(std::move(handler), WriteOutcome{Rejected{*std::move(refused)}});
     const auto call = std::make_shared<LeaseCall>(LeaseCall{core_, request.key, deadlineOf(options),
                                                             counted(quota_, request.key, std::move(handler)),
-                                                            nameOf(request.purpose)});
+                                                            doing(request.purpose)});
     check_->pass(call->deadline, [call, request = std::move(request)](std::optional<StoreError> unusable) mutable {
       if (unusable) return call->handler(Rejected{*std::move(unusable)});
       writeLease(call, std::move(request));

@@ -3,22 +3,11 @@
 #include <cstdint>
 #include <utility>
 
+#include "lockcore/port/write_purpose.hpp"
 #include "statements.hpp"
 
 namespace tenure::postgresql_store {
 namespace {
-
-std::string_view nameOf(WriteRequest::Purpose purpose) noexcept {
-  switch (purpose) {
-    case WriteRequest::Purpose::acquire:
-      return "acquiring";
-    case WriteRequest::Purpose::renew:
-      return "renewing";
-    case WriteRequest::Purpose::release:
-      return "releasing";
-  }
-  return "writing";
-}
 
 /// The first column of the row that the deciding statement returned, and the row; null: none did.
 const Row* decidingRow(const WriteJob& write, const JobReply& reply) {
@@ -142,7 +131,7 @@ void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadlin
 }
 
 void writeLease(const CorePtr& core, WriteRequest request, const Deadline& deadline, WriteHandler handler) {
-  const Call call = core->call(std::string{nameOf(request.purpose)} + " lease " + toString(request.key));
+  const Call call = core->call(std::string{doing(request.purpose)} + " lease " + toString(request.key));
   Write write{core, call, Jobs::write(request), expectationOf(request), {}};
   if (request.purpose != WriteRequest::Purpose::renew) write.told = request.key;
   if (request.purpose == WriteRequest::Purpose::acquire) {

@@ -31,7 +31,7 @@ void StoreCore::run(const CorePtr& core, Job job, const Deadline& deadline, JobH
   database->run(std::move(job), deadline.left(),
                 [core, again, deadline, handler = std::move(handler)](JobReply reply) mutable {
                   if (reply.commit == JobReply::Commit::done) core->perhapsNone_ = 0;
-                  if (historyRefusalOf(*again, reply) == HistoryRefusal::none) return handler(std::move(reply));
+                  if (!mayGoWithoutHistory(*again, reply)) return handler(std::move(reply));
                   core->sendAgain(core, std::move(*again), deadline, std::move(handler));
                 });
 }

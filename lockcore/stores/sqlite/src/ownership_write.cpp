@@ -9,22 +9,14 @@
 
 #include "lockcore/liveness/term_end.hpp"
 #include "lockcore/port/attributes_json.hpp"
+#include "lockcore/port/write_purpose.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::sqlite_store {
 namespace {
 
 std::string nameOfCall(const WriteRequest& request) {
-  const std::string lease = " lease " + toString(request.key);
-  switch (request.purpose) {
-    case WriteRequest::Purpose::acquire:
-      return "acquiring" + lease;
-    case WriteRequest::Purpose::renew:
-      return "renewing" + lease;
-    case WriteRequest::Purpose::release:
-      return "releasing" + lease;
-  }
-  return "writing" + lease;
+  return std::string{doing(request.purpose)} + " lease " + toString(request.key);
 }
 
 std::int64_t signedToken(FencingToken token) { return static_cast<std::int64_t>(token.value()); }

@@ -135,9 +135,10 @@ const StateRule& ruleOf(std::string_view sqlState) noexcept {
   return general != classRules.end() ? *general : unknown;
 }
 
-HistoryRefusal historyRefusalIn(const Complaint& complaint) noexcept {
-  if (complaint.sqlState == "0A000" || complaint.sqlState == "42883") return HistoryRefusal::certain;
-  return complaint.sqlState == "55000" ? HistoryRefusal::perhaps : HistoryRefusal::none;
+/// 55000 is what a standby says, and Amazon Aurora where its log is not a logical one.
+bool mayLackHistory(const Complaint& complaint) noexcept {
+  const std::string_view state = complaint.sqlState;
+  return state == "0A000" || state == "42883" || state == "55000";
 }
 
 StoreError errorOf(const Call& call, const Complaint& complaint) {

@@ -29,13 +29,9 @@ struct StateRule {
 
 [[nodiscard]] const StateRule& ruleOf(std::string_view sqlState) noexcept;
 
-/// Whether a refusal may come from the functions that tell the server's history.
-enum class HistoryRefusal {
-  none,
-  perhaps,  ///< 55000: the server is a standby; Amazon Aurora says it too, where its log is not a logical one
-  certain,  ///< the functions are missing here, or are refused for good
-};
-[[nodiscard]] HistoryRefusal historyRefusalIn(const Complaint& complaint) noexcept;
+/// Whether a refusal may come from the functions that tell the server's history: they are missing, or are refused. A
+/// standby refuses them as well.
+[[nodiscard]] bool mayLackHistory(const Complaint& complaint) noexcept;
 
 [[nodiscard]] StoreError errorOf(const Call& call, const Complaint& complaint);
 /// There was no answer, or no connection.

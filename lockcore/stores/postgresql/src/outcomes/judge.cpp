@@ -98,10 +98,9 @@ std::optional<StoreError> faultOfRead(const Call& call, const JobReply& reply) {
   return errorIn(call, reply);
 }
 
-HistoryRefusal historyRefusalOf(const Job& job, const JobReply& reply) noexcept {
-  const bool refused =
-      job.history && reply.commit == Commit::rolledBack && reply.error && !endsConnection(*reply.error);
-  return refused ? historyRefusalIn(*reply.error) : HistoryRefusal::none;
+bool mayGoWithoutHistory(const Job& job, const JobReply& reply) noexcept {
+  return job.history && reply.commit == Commit::rolledBack && reply.error && !endsConnection(*reply.error) &&
+         mayLackHistory(*reply.error);
 }
 
 bool wasKeptOut(const JobReply& reply) noexcept {

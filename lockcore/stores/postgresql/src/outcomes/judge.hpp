@@ -34,9 +34,9 @@ struct Verdict {
 /// Of a job that only reads: empty if all of it was answered.
 [[nodiscard]] std::optional<StoreError> faultOfRead(const Call& call, const JobReply& reply);
 
-/// Other than `none`: a job may be sent again at once without the history functions. The server may have refused them
-/// alone, and nothing was applied.
-[[nodiscard]] HistoryRefusal historyRefusalOf(const Job& job, const JobReply& reply) noexcept;
+/// Whether a job may be sent again at once without the history functions: the server may have refused them alone, and
+/// nothing was applied.
+[[nodiscard]] bool mayGoWithoutHistory(const Job& job, const JobReply& reply) noexcept;
 
 /// Of a write that locks the row first: whether somebody had locked it.
 [[nodiscard]] bool wasKeptOut(const JobReply& reply) noexcept;
