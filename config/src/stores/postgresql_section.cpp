@@ -119,7 +119,7 @@ void addLeaseTableKeys(PostgresqlSection& section) {
   section.textKey(
       {.path = "store.table",
        .about = "The table of the leases. It is created if it is missing and the role may create it; tenure store sql "
-                "prints the SQL for somebody who may."},
+                "prints the SQL for somebody who may. A dot does not divide it: the schema is store.schema."},
       "1 to 63 bytes", &PostgresqlStoreOptions::table, {}, "NAME");
   section.key(
       {.path = "store.synchronous_commit",
