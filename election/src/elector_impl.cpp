@@ -33,6 +33,7 @@ ElectorImpl::ElectorImpl(Group group, Listener listener, Runtime runtime, const 
     : group_{std::move(group)},
       random_{orSystem(std::move(runtime.random))},
       part_{std::move(part)},
+      key_{part_.key.value_or(group_.key())},
       context_{CandidateContext::make(group_.store(), scheduler, group_.logger(),
                                       candidateText(part_, group_, *random_), std::move(runtime.executor),
                                       group_.name())},
@@ -53,7 +54,7 @@ std::shared_ptr<ElectorImpl> ElectorImpl::make(Group group, Listener listener, R
 /// The driver calls back on the scheduler, where the elector may already be gone. So it gets a weak reference, which
 /// exists only after construction.
 void ElectorImpl::connect(std::shared_ptr<Scheduler> scheduler) {
-  MachineOptions machine{group_.key(), candidate(), group_.timing()};
+  MachineOptions machine{key_, candidate(), group_.timing()};
   machine.priority = group_.options().candidate.priority;
   machine.data = part_.data;
   machine.observesOnly = observes();
@@ -74,11 +75,11 @@ std::shared_ptr<ReclaimRequests> ElectorImpl::reclaimRequests() {
   const CandidateOptions& own = group_.options().candidate;
   const LeaseTiming& timing = group_.timing();
   const Reclaim rule{own.priority, *own.reclaimAfter, 2 * timing.duration()};
-  const auto log = [logger = context_->logger, name = toString(group_.key())](LogLevel level, const std::string& line) {
+  const auto log = [logger = context_->logger, name = toString(key_)](LogLevel level, const std::string& line) {
     logger.log(level, name + ": " + line);
   };
   const auto now = [clock = context_->clock] { return clock->now(); };
-  return std::make_shared<ReclaimRequests>(ReclaimRequests::Options{group_.key(), rule, timing.heartbeat(), log, now},
+  return std::make_shared<ReclaimRequests>(ReclaimRequests::Options{key_, rule, timing.heartbeat(), log, now},
                                            group_.store(), driver_);
 }
 

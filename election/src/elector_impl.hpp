@@ -25,6 +25,7 @@ struct ElectorPart {
   std::string candidate{};                             ///< its unique text; empty: the elector makes one
   std::string data{};                                  ///< for its records
   std::function<void(const LeaseNotice&)> onNotice{};  ///< on the scheduler, after the elector has taken it
+  std::optional<LeaseKey> key{};                       ///< its lease; empty: the one that has the group's name
 };
 
 class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
@@ -100,14 +101,13 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
     listeners_.call("onLeaderChanged", &Listener::onLeaderChanged, notice.leader);
   }
 
-  void log(LogLevel level, const std::string& line) const {
-    context_->logger.log(level, toString(group_.key()) + ": " + line);
-  }
+  void log(LogLevel level, const std::string& line) const { context_->logger.log(level, toString(key_) + ": " + line); }
 
   // Constant after construction (listeners_: after start, until the end).
   const Group group_;
   std::unique_ptr<RandomSource> random_;  ///< until connect() hands it to the driver
   const ElectorPart part_;
+  const LeaseKey key_;
   const std::shared_ptr<const CandidateContext> context_;
   const std::shared_ptr<CallbackLane> termLane_;    ///< onElected, onRevoked
   const std::shared_ptr<CallbackLane> noticeLane_;  ///< the others

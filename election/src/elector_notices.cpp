@@ -35,7 +35,7 @@ void ElectorImpl::take(const LeaseNotice& notice) {
 std::shared_ptr<TermHandle> ElectorImpl::termOf(const action::Elected& elected) {
   if (part_.data.empty()) {
     if (!documents_) {
-      auto documents = std::make_shared<DocumentWrites>(group_.key(), context_->logger, group_.store(), driver_);
+      auto documents = std::make_shared<DocumentWrites>(key_, context_->logger, group_.store(), driver_);
       const std::lock_guard lock{mutex_};
       documents_ = std::move(documents);
     }
@@ -76,7 +76,7 @@ std::shared_ptr<TermWatch> ElectorImpl::watched(const std::shared_ptr<TermHandle
   std::shared_ptr<const Termination> termination;
   if (group_.options().onLost == OnLost::terminate) {
     termination = std::make_shared<const Termination>(
-        Termination{lostExitCode, context_->logger, toString(group_.key()) + ": " + terminationLine, term->ended});
+        Termination{lostExitCode, context_->logger, toString(key_) + ": " + terminationLine, term->ended});
   }
   const std::shared_ptr<StopSignal> stop{term, &term->stop};
   return context_->watch({cell_, term->token, stop, driver_, context_->stopTokens, std::move(termination)},

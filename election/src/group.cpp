@@ -9,6 +9,7 @@
 
 #include "group_ranges.hpp"
 #include "leader_document.hpp"
+#include "shard_keys.hpp"
 
 namespace tenure {
 namespace {
@@ -111,6 +112,17 @@ void checkShards(const GroupOptions& options, OptionFaults& faults) {
                                    " bytes in a group with shards, whose leases have longer names"});
 }
 
+/// A name that this store cannot keep, such as one that stands for leases without a sort key in a DynamoDB table.
+void checkShardKeys(const GroupOptions& options, const LeaseStore& store, OptionFaults& faults) {
+  if (!store.keepsGroupsTogether()) return;
+  const ShardKeys keys{options.group, true};
+  for (const std::string& name : options.shards.shardNames()) {
+    for (const OptionFault& fault : store.faultsOfPayload(keys.keyOf(name), {}, {})) {
+      faults.push_back({options.shards.count > 0 ? "shards.count" : "shards.names", fault.message});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> ShardOptions::shardNames() const {
@@ -138,6 +150,7 @@ boost::system::result<Group, OptionFaults> Group::make(GroupOptions options, std
                                                        Logger logger) {
   OptionFaults faults = faultsOf(options);
   if (!store) faults.push_back({"store", "is missing; give a store such as makeSqliteStore(...)"});
+  if (faults.empty()) checkShardKeys(options, *store, faults);
   if (!faults.empty()) return faults;
   if (options.candidate.id.empty()) options.candidate.id = hostNameAsCandidate();
   const LeaseTiming timing = LeaseTiming::from(options.lease).value();

@@ -32,15 +32,13 @@ std::optional<Number> valueOf(std::string_view name, std::string_view text) {
 
 }  // namespace
 
-ShardWatch::ShardWatch(std::string group, std::vector<std::string> shards, std::string self,
+ShardWatch::ShardWatch(ShardKeys keys, std::vector<std::string> shards, std::string self,
                        std::chrono::nanoseconds window)
-    : group_{std::move(group)}, shards_{std::move(shards)}, self_{std::move(self)}, window_{window} {
+    : keys_{std::move(keys)}, shards_{std::move(shards)}, self_{std::move(self)}, window_{window} {
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) shardOf_.emplace(shards_[shard], shard);
 }
 
-LeaseKey ShardWatch::slotKey(std::size_t slot) const {
-  return {prefix() + std::string{slotName} + std::to_string(slot)};
-}
+std::string ShardWatch::slotPart(std::size_t slot) { return std::string{slotName} + std::to_string(slot); }
 
 std::string ShardWatch::describe(std::size_t maxLeases, unsigned priority) {
   const std::string limit = maxLeases == ShardMember::unlimited ? "" : "max=" + std::to_string(maxLeases) + ' ';
@@ -57,27 +55,27 @@ void ShardWatch::saw(const Instant& now, const std::vector<ListedLease>& listing
   records_.clear();
   unreadable_.clear();
   for (const ListedLease& listed : listing) {
-    if (!listed.key.name.starts_with(prefix())) continue;
-    const std::string_view name = std::string_view{listed.key.name}.substr(prefix().size());
-    const bool isSlot = name.starts_with(slotName);
-    const auto slot = isSlot ? numberFrom<std::size_t>(name.substr(slotName.size())) : std::nullopt;
-    if (!slot && shardOf_.find(name) == shardOf_.end()) continue;
-    const LeaseKey key{listed.key.name};
+    const LeaseKey& key = listed.key;
+    const auto part = keys_.partOf(key);
+    if (!part) continue;
+    const bool isSlot = part->starts_with(slotName);
+    const auto slot = isSlot ? numberFrom<std::size_t>(part->substr(slotName.size())) : std::nullopt;
+    if (!slot && shardOf_.find(*part) == shardOf_.end()) continue;
     if (!listed.record) {
       sightings_.distrust(key);
-      unreadable_.insert(key.name);
+      unreadable_.insert(key);
       continue;
     }
     sightings_.saw(now, key, *listed.record);
     if (slot) {
       slots.emplace(*slot, *listed.record);
     } else {
-      records_.emplace(key.name, *listed.record);
+      records_.emplace(key, *listed.record);
     }
   }
   for (std::size_t shard = 0; shard < shards_.size(); ++shard) {
     const LeaseKey key = shardKey(shard);
-    if (records_.count(key.name) == 0 && unreadable_.count(key.name) == 0) sightings_.saw(now, key, std::nullopt);
+    if (records_.count(key) == 0 && unreadable_.count(key) == 0) sightings_.saw(now, key, std::nullopt);
   }
   for (const auto& [slot, record] : slots_) {
     if (slots.count(slot) == 0) sightings_.saw(now, slotKey(slot), std::nullopt);
@@ -98,7 +96,7 @@ ShardWatch::Standing ShardWatch::standing(const Instant& now, const LeaseKey& ke
 }
 
 const std::string* ShardWatch::holderOf(const LeaseKey& key) const {
-  const auto found = records_.find(key.name);
+  const auto found = records_.find(key);
   return found == records_.end() || found->second.released ? nullptr : &found->second.holder;
 }
 
@@ -138,7 +136,7 @@ std::optional<LeaseSighting> ShardWatch::sighting(const LeaseKey& key) const { r
 
 bool ShardWatch::slotTaken(const Instant& now, std::size_t slot) const {
   const auto found = slots_.find(slot);
-  const bool unreadable = unreadable_.count(slotKey(slot).name) != 0;
+  const bool unreadable = unreadable_.count(slotKey(slot)) != 0;
   if (found == slots_.end() || found->second.released || unreadable) return unreadable;
   return found->second.holder != self_ && standing(now, slotKey(slot), {}) == Standing::held;
 }

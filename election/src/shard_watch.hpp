@@ -14,24 +14,27 @@
 
 #include "lockcore/lease/lease_sightings.hpp"
 #include "shard_balance.hpp"
+#include "shard_keys.hpp"
 
 namespace tenure {
 
-/// The leases of a sharded group: `group/NAME` for each shard, and `group/member/N` (a slot) for each candidate that is
-/// present. A candidate holds one slot, any that is free, so there are never many more slots than candidates were
-/// present at a time. A slot is renewed like any lease and judged by the observer's clock alone; its data says what
-/// others must know about the member.
+/// The leases of a sharded group (ShardKeys): one for each shard's name, and `member/N` (a slot) for each candidate
+/// that is present. A candidate holds one slot, any that is free, so there are never many more slots than candidates
+/// were present at a time. A slot is renewed like any lease and judged by the observer's clock alone; its data says
+/// what others must know about the member.
 class ShardWatch {
  public:
   /// `window`: how long before its end a lease already counts as free, because the candidate that is to get it needs
   /// time to begin.
-  ShardWatch(std::string group, std::vector<std::string> shards, std::string self, std::chrono::nanoseconds window);
+  ShardWatch(ShardKeys keys, std::vector<std::string> shards, std::string self, std::chrono::nanoseconds window);
 
-  [[nodiscard]] std::string prefix() const { return group_ + '/'; }
-  [[nodiscard]] LeaseKey shardKey(std::size_t shard) const { return {prefix() + shards_[shard]}; }
-  [[nodiscard]] LeaseKey slotKey(std::size_t slot) const;
+  [[nodiscard]] const ShardKeys& keys() const noexcept { return keys_; }
+  [[nodiscard]] LeaseKey shardKey(std::size_t shard) const { return keys_.keyOf(shards_[shard]); }
+  [[nodiscard]] LeaseKey slotKey(std::size_t slot) const { return keys_.keyOf(slotPart(slot)); }
+  /// `member/N`
+  [[nodiscard]] static std::string slotPart(std::size_t slot);
 
-  /// A listing of `prefix()` that was received at `now`.
+  /// A listing of the group that was received at `now`.
   void saw(const Instant& now, const std::vector<ListedLease>& listing);
   /// The kernel proved the end of the process that holds this liveness file.
   void provenDead(const std::string& livenessFileId) { dead_.insert(livenessFileId); }
@@ -64,16 +67,16 @@ class ShardWatch {
   [[nodiscard]] std::set<std::string> shardHolders(const Instant& now) const;
   [[nodiscard]] const std::string* holderOf(const LeaseKey& key) const;
 
-  const std::string group_;
+  const ShardKeys keys_;
   const std::vector<std::string> shards_;
   const std::string self_;
   const std::chrono::nanoseconds window_;
   std::map<std::string, std::size_t, std::less<>> shardOf_{};  ///< by name
   LeaseSightings sightings_{};
-  std::map<std::size_t, LeaseRecord> slots_{};    ///< as listed last
-  std::map<std::string, LeaseRecord> records_{};  ///< of the shards, as listed last, by the lease's name
-  std::set<std::string> unreadable_{};            ///< leases whose records are not understood
-  std::set<std::string> dead_{};                  ///< ids of liveness files
+  std::map<std::size_t, LeaseRecord> slots_{};  ///< as listed last
+  std::map<LeaseKey, LeaseRecord> records_{};   ///< of the shards, as listed last
+  std::set<LeaseKey> unreadable_{};             ///< leases whose records are not understood
+  std::set<std::string> dead_{};                ///< ids of liveness files
 };
 
 }  // namespace tenure

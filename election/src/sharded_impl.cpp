@@ -46,7 +46,7 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
       random_{orSystem(std::move(runtime.random))},
       candidate_{newCandidate(group_.options().candidate.id, *random_)},
       interval_{intervalOf(group_)},
-      watch_{group_.name(), names_, candidate_, 2 * interval_},
+      watch_{ShardKeys{group_.name(), group_.store()->keepsGroupsTogether()}, names_, candidate_, 2 * interval_},
       balance_{{candidate_, 2 * interval_, group_.timing().duration()}} {
   if (names_.empty()) {
     throw std::invalid_argument{"ShardedElector: group " + group_.name() +
@@ -56,9 +56,9 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
 
 /// One lease of the group as a group of its own. No candidate waits for a preferred one, because it was decided before
 /// who takes a free shard.
-Group ShardedElector::Impl::groupOf(const LeaseKey& key) const {
+Group ShardedElector::Impl::groupOf(const std::string& part) const {
   GroupOptions options = group_.options();
-  options.group = key.name;
+  options.group = watch_.keys().nameOf(part);  // which fences know it by
   options.shards = {};
   options.candidate.priority = 0;
   return Group::make(std::move(options), group_.store(), logger_).value();

@@ -52,14 +52,14 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   };
   using SeatPtr = std::shared_ptr<Seat>;
 
-  [[nodiscard]] Group groupOf(const LeaseKey& key) const;
+  [[nodiscard]] Group groupOf(const std::string& part) const;
   [[nodiscard]] Listener listenerOf(std::size_t shard) const;
   [[nodiscard]] bool isInside() const;
   [[nodiscard]] bool awaitEnd(const Patience& patience);
   [[nodiscard]] std::vector<SeatPtr> seats() const;
 
   // On the scheduler.
-  [[nodiscard]] SeatPtr sit(const LeaseKey& key, Listener listener, std::string data);
+  [[nodiscard]] SeatPtr sit(const std::string& part, Listener listener, std::string data);
   void told(const SeatPtr& seat, const LeaseNotice& notice);
   void end(Seat& seat, const std::string& why = {});
   void beginStop();

@@ -53,7 +53,7 @@ void ShardedElector::Impl::list() {
       if (const auto self = weak.lock()) self->listed(listing, outcome);
     });
   };
-  const auto error = storeErrorOf([&] { group_.store()->list(watch_.prefix(), {timeout}, answer); });
+  const auto error = storeErrorOf([&] { watch_.keys().list(*group_.store(), {timeout}, answer); });
   if (error) answer(*error);
 }
 
@@ -111,13 +111,12 @@ void ShardedElector::Impl::act(const Instant& now) {
     end(*seats_.at(shard), "another member has fewer shards");
   }
   for (const std::size_t shard : orders.take) {
-    const LeaseKey key = watch_.shardKey(shard);
-    SeatPtr seat = sit(key, listenerOf(shard), {});
+    SeatPtr seat = sit(names_[shard], listenerOf(shard), {});
     {
       const std::lock_guard lock{mutex_};
       seats_.emplace(shard, seat);
     }
-    seat->elector->start(watch_.sighting(key));
+    seat->elector->start(watch_.sighting(watch_.shardKey(shard)));
   }
   publish(now, picture);
 }
@@ -134,16 +133,17 @@ void ShardedElector::Impl::publish(const Instant& now, const ShardPicture& pictu
   listedAt_ = now;
 }
 
-ShardedElector::Impl::SeatPtr ShardedElector::Impl::sit(const LeaseKey& key, Listener listener, std::string data) {
+ShardedElector::Impl::SeatPtr ShardedElector::Impl::sit(const std::string& part, Listener listener, std::string data) {
   SeatPtr seat = std::make_shared<Seat>();
-  ElectorPart part{candidate_, std::move(data),
+  ElectorPart role{candidate_, std::move(data),
                    [weak = weak_from_this(), weakSeat = std::weak_ptr{seat}](const LeaseNotice& notice) {
                      const auto self = weak.lock();
                      const auto of = weakSeat.lock();
                      if (self && of) self->told(of, notice);
-                   }};
+                   },
+                   watch_.keys().keyOf(part)};
   Runtime runtime{link_->scheduler(), executor_, std::make_unique<SharedRandom>(random_)};
-  seat->elector = Elector::make(groupOf(key), std::move(listener), std::move(runtime), std::move(part));
+  seat->elector = Elector::make(groupOf(part), std::move(listener), std::move(runtime), std::move(role));
   return seat;
 }
 
@@ -185,7 +185,7 @@ void ShardedElector::Impl::clearSlots(const Instant& now) {
 ShardedElector::Impl::SeatPtr ShardedElector::Impl::sitInSlot(std::size_t number) {
   const auto& limit = group_.options().shards.maxLeases;
   const std::size_t maxLeases = limit ? std::size_t{*limit} : ShardMember::unlimited;
-  return sit(watch_.slotKey(number), {}, ShardWatch::describe(maxLeases, group_.options().candidate.priority));
+  return sit(ShardWatch::slotPart(number), {}, ShardWatch::describe(maxLeases, group_.options().candidate.priority));
 }
 
 void ShardedElector::Impl::told(const SeatPtr& seat, const LeaseNotice& notice) {

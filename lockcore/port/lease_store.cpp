@@ -44,6 +44,13 @@ void LeaseStore::listPage(std::string prefix, std::string /*from*/, CallOptions 
   });
 }
 
+void LeaseStore::listName(std::string name, CallOptions options, ListHandler handler) {
+  list(name, options, [name, handler = std::move(handler)](ListOutcome all) {
+    if (all.has_value()) std::erase_if(*all, [&](const ListedLease& lease) { return lease.key.name != name; });
+    handler(std::move(all));
+  });
+}
+
 std::string disagreementIn(const StoredTokens& tokens) {
   if (tokens.copy.empty() || tokens.copy == tokens.counter) return {};
   if (tokens.announced) {

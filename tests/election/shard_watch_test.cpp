@@ -11,7 +11,8 @@ namespace {
 using namespace std::chrono_literals;
 using Holders = std::vector<std::string>;
 
-class ShardWatchTest : public testing::Test {
+/// With both kinds of keys: `group/part`, and the group's name with the part as its sort key.
+class ShardWatchTest : public testing::TestWithParam<bool> {
  protected:
   static LeaseRecord record(const std::string& holder, const std::string& version, const std::string& data = {}) {
     LeaseRecord out;
@@ -27,58 +28,61 @@ class ShardWatchTest : public testing::Test {
   [[nodiscard]] std::size_t members() const { return watch.picture(now).members.size(); }
 
   Instant now{1h, 2h, 3h};
-  ShardWatch watch{"g", {"0", "1"}, "me", 500ms};
+  const ShardKeys keys{"g", GetParam()};
+  ShardWatch watch{keys, {"0", "1"}, "me", 500ms};
 };
 
-TEST_F(ShardWatchTest, TellsHoldersMembersAndWhatIsFree) {
-  see({{{"g/0"}, record("you", "v1")},
-       {{"g/7"}, record("you", "v1")},
-       {{"g/member/0"}, record("you", "v1", "max=4 priority=2")},
-       {{"g/member/3"}, record("me", "v1", "")},
-       {{"gg/1"}, record("they", "v1")}});
+TEST_P(ShardWatchTest, TellsHoldersMembersAndWhatIsFree) {
+  see({{keys.keyOf("0"), record("you", "v1")},
+       {keys.keyOf("7"), record("you", "v1")},
+       {keys.keyOf("member/0"), record("you", "v1", "max=4 priority=2")},
+       {keys.keyOf("member/3"), record("me", "v1", "")},
+       {{"gg/1"}, record("they", "v1")},
+       {{"g"}, record("they", "v1")},
+       {ShardKeys{"g", !GetParam()}.keyOf("1"), record("they", "v1")}});
   EXPECT_EQ(holders(), (Holders{"you", ""}));
   EXPECT_EQ(watch.picture(now).members, (std::vector<ShardMember>{{"you", 4, 2}, {"me"}}));
 }
 
-TEST_F(ShardWatchTest, AShardCountsAsFreeSomewhatBeforeItsLeaseEnds) {
-  see({{{"g/0"}, record("you", "v1")}});
+TEST_P(ShardWatchTest, AShardCountsAsFreeSomewhatBeforeItsLeaseEnds) {
+  see({{keys.keyOf("0"), record("you", "v1")}});
   now = now + 2499ms;
   EXPECT_EQ(holders(), (Holders{"you", ""}));
   now = now + 2ms;
   EXPECT_EQ(holders(), (Holders{"", ""}));
-  see({{{"g/0"}, record("you", "v2")}});
+  see({{keys.keyOf("0"), record("you", "v2")}});
   EXPECT_EQ(holders(), (Holders{"you", ""})) << "it lives";
 }
 
-TEST_F(ShardWatchTest, AMemberIsPresentWhileItsVersionChanges) {
-  see({{{"g/member/0"}, record("you", "v1")}});
+TEST_P(ShardWatchTest, AMemberIsPresentWhileItsVersionChanges) {
+  see({{keys.keyOf("member/0"), record("you", "v1")}});
   now = now + 2999ms;
-  see({{{"g/member/0"}, record("you", "v1")}});
+  see({{keys.keyOf("member/0"), record("you", "v1")}});
   EXPECT_EQ(members(), 1U);
   now = now + 1ms;
   EXPECT_EQ(members(), 0U);
-  see({{{"g/member/0"}, record("you", "v2")}});
+  see({{keys.keyOf("member/0"), record("you", "v2")}});
   EXPECT_EQ(members(), 1U);
   LeaseRecord gone = record("you", "v3");
   gone.released = true;
-  see({{{"g/member/0"}, gone}});
+  see({{keys.keyOf("member/0"), gone}});
   EXPECT_EQ(members(), 0U);
 }
 
-TEST_F(ShardWatchTest, AMemberWhoseSlotRanOutIsPresentWhileItRenewsAShard) {
-  see({{{"g/member/0"}, record("you", "v1")}, {{"g/0"}, record("you", "v1")}});
+TEST_P(ShardWatchTest, AMemberWhoseSlotRanOutIsPresentWhileItRenewsAShard) {
+  see({{keys.keyOf("member/0"), record("you", "v1")}, {keys.keyOf("0"), record("you", "v1")}});
   now = now + 3s;
-  see({{{"g/member/0"}, record("you", "v1")}, {{"g/0"}, record("you", "v2")}});
+  see({{keys.keyOf("member/0"), record("you", "v1")}, {keys.keyOf("0"), record("you", "v2")}});
   EXPECT_EQ(members(), 1U);
   SeededRandom random{1};
   for (int i = 0; i < 100; ++i) EXPECT_NE(watch.freeSlot(now, {}, random), 0U) << "it is known by that slot";
 }
 
-TEST_F(ShardWatchTest, AbandonedAreTheSlotsOfThoseWhoRenewNothingAnyMore) {
-  const std::vector<ListedLease> listing{{{"g/member/0"}, record("you", "v1")},
-                                         {{"g/member/1"}, record("they", "v1")},
-                                         {{"g/member/2"}, record("me", "v1")},
-                                         {{"g/0"}, record("they", "v1")}};
+TEST_P(ShardWatchTest, AbandonedAreTheSlotsOfThoseWhoRenewNothingAnyMore) {
+  const std::vector<ListedLease> listing{{keys.keyOf("member/0"), record("you", "v1")},
+                                         {keys.keyOf("member/1"), record("they", "v1")},
+                                         {keys.keyOf("member/2"), record("me", "v1")},
+                                         {keys.keyOf("0"), record("they", "v1")}};
   see(listing);
   EXPECT_TRUE(watch.abandonedSlots(now).empty()) << "not known for a lease";
   now = now + 3s;
@@ -91,32 +95,32 @@ TEST_F(ShardWatchTest, AbandonedAreTheSlotsOfThoseWhoRenewNothingAnyMore) {
   EXPECT_TRUE(watch.abandonedSlots(now).empty());
 }
 
-TEST_F(ShardWatchTest, I11_AnUnreadableShardIsNotFree) {
-  see({{{"g/0"}, StoreError{ErrorClass::corrupt, "what is this"}}});
+TEST_P(ShardWatchTest, I11_AnUnreadableShardIsNotFree) {
+  see({{keys.keyOf("0"), StoreError{ErrorClass::corrupt, "what is this"}}});
   now = now + 1h;
   EXPECT_EQ(holders(), (Holders{"?", ""}));
 }
 
-TEST_F(ShardWatchTest, I11_AShardIsNotFreeOnceItsRecordCannotBeReadWhateverWasSeenBefore) {
-  see({{{"g/0"}, record("you", "v1")}});
+TEST_P(ShardWatchTest, I11_AShardIsNotFreeOnceItsRecordCannotBeReadWhateverWasSeenBefore) {
+  see({{keys.keyOf("0"), record("you", "v1")}});
   const StoreError unreadable{ErrorClass::corrupt, "what is this"};
-  see({{{"g/0"}, unreadable}, {{"g/1"}, unreadable}});
+  see({{keys.keyOf("0"), unreadable}, {keys.keyOf("1"), unreadable}});
   now = now + 1h;
   EXPECT_EQ(holders(), (Holders{"?", "?"}));
 }
 
-TEST_F(ShardWatchTest, AShardThatVanishedUnderItsHolderIsNotFreeForALease) {
-  see({{{"g/0"}, record("you", "v1")}});
+TEST_P(ShardWatchTest, AShardThatVanishedUnderItsHolderIsNotFreeForALease) {
+  see({{keys.keyOf("0"), record("you", "v1")}});
   see({});
   EXPECT_EQ(holders(), (Holders{"?", ""}));
   now = now + 3s;
   EXPECT_EQ(holders(), (Holders{"", ""}));
 }
 
-TEST_F(ShardWatchTest, WhatAProvenDeadProcessHoldsIsFree) {
+TEST_P(ShardWatchTest, WhatAProvenDeadProcessHoldsIsFree) {
   LeaseRecord alive = record("you", "v1");
   alive.livenessFile = LivenessFile{"b1", "boot", 1, 2};
-  see({{{"g/0"}, alive}, {{"g/member/0"}, alive}});
+  see({{keys.keyOf("0"), alive}, {keys.keyOf("member/0"), alive}});
   EXPECT_EQ(watch.livenessFiles(now).size(), 1U);
   watch.provenDead("b1");
   EXPECT_EQ(holders(), (Holders{"", ""}));
@@ -124,9 +128,9 @@ TEST_F(ShardWatchTest, WhatAProvenDeadProcessHoldsIsFree) {
   EXPECT_EQ(watch.livenessFiles(now).size(), 0U);
 }
 
-TEST_F(ShardWatchTest, AFreeSlotIsOneThatNobodyHolds) {
+TEST_P(ShardWatchTest, AFreeSlotIsOneThatNobodyHolds) {
   SeededRandom random{1};
-  see({{{"g/member/0"}, record("you", "v1")}, {{"g/member/2"}, record("they", "v1")}});
+  see({{keys.keyOf("member/0"), record("you", "v1")}, {keys.keyOf("member/2"), record("they", "v1")}});
   EXPECT_TRUE(watch.slotTaken(now, 0));
   EXPECT_FALSE(watch.slotTaken(now, 1));
   for (int i = 0; i < 100; ++i) {
@@ -135,7 +139,7 @@ TEST_F(ShardWatchTest, AFreeSlotIsOneThatNobodyHolds) {
   }
 }
 
-TEST_F(ShardWatchTest, WhatAMemberTellsOfItselfIsReadBackAndAnythingElseMeansNothing) {
+TEST_P(ShardWatchTest, WhatAMemberTellsOfItselfIsReadBackAndAnythingElseMeansNothing) {
   EXPECT_EQ(ShardWatch::memberFrom("a", ShardWatch::describe(7, 3)), (ShardMember{"a", 7, 3}));
   EXPECT_EQ(ShardWatch::memberFrom("a", ShardWatch::describe(ShardMember::unlimited, 0)), (ShardMember{"a"}));
   for (const char* data :
@@ -143,6 +147,8 @@ TEST_F(ShardWatchTest, WhatAMemberTellsOfItselfIsReadBackAndAnythingElseMeansNot
     EXPECT_EQ(ShardWatch::memberFrom("a", data), (ShardMember{"a"})) << data;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Keys, ShardWatchTest, testing::Bool());
 
 }  // namespace
 }  // namespace tenure::test

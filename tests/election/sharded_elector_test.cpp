@@ -12,9 +12,15 @@ namespace {
 using namespace std::chrono_literals;
 using Spread = std::vector<std::size_t>;
 
-class ShardedElectorTest : public ShardedGroup {};
+/// With both ways in which a store may keep a group's leases.
+class ShardedElectorTest : public ShardedGroup, public testing::WithParamInterface<bool> {
+ protected:
+  ShardedElectorTest() : ShardedGroup{12, GetParam()} {}
+};
 
-TEST_F(ShardedElectorTest, OneCandidateOwnsEveryShardEachWithATokenOfItsOwn) {
+INSTANTIATE_TEST_SUITE_P(Keys, ShardedElectorTest, testing::Bool());
+
+TEST_P(ShardedElectorTest, OneCandidateOwnsEveryShardEachWithATokenOfItsOwn) {
   const Candidate& a = join("a");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }, 5s));
   EXPECT_EQ(count("elected a"), 12);
@@ -29,7 +35,7 @@ TEST_F(ShardedElectorTest, OneCandidateOwnsEveryShardEachWithATokenOfItsOwn) {
   EXPECT_EQ(status.lastError, std::nullopt);
 }
 
-TEST_F(ShardedElectorTest, CandidatesThatStartTogetherShareTheShardsAndNothingMoves) {
+TEST_P(ShardedElectorTest, CandidatesThatStartTogetherShareTheShardsAndNothingMoves) {
   for (const char* name : {"a", "b", "c", "d", "e"}) join(name);
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }, 10s));
   advance(30s);
@@ -38,7 +44,7 @@ TEST_F(ShardedElectorTest, CandidatesThatStartTogetherShareTheShardsAndNothingMo
   EXPECT_EQ(count("revoked"), 0);
 }
 
-TEST_F(ShardedElectorTest, ANewcomerGetsItsShareByPoliteHandOversOfTheNecessaryShardsOnly) {
+TEST_P(ShardedElectorTest, ANewcomerGetsItsShareByPoliteHandOversOfTheNecessaryShardsOnly) {
   join("a");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   join("b");
@@ -55,7 +61,7 @@ TEST_F(ShardedElectorTest, ANewcomerGetsItsShareByPoliteHandOversOfTheNecessaryS
   EXPECT_EQ(count("revoked"), 10);
 }
 
-TEST_F(ShardedElectorTest, WhatALeaverReleasesIsTakenAtTheNextLook) {
+TEST_P(ShardedElectorTest, WhatALeaverReleasesIsTakenAtTheNextLook) {
   join("a");
   Candidate& b = join("b");
   join("c");
@@ -65,7 +71,7 @@ TEST_F(ShardedElectorTest, WhatALeaverReleasesIsTakenAtTheNextLook) {
   EXPECT_EQ(count("revoked"), 4) << "the leaver's own";
 }
 
-TEST_F(ShardedElectorTest, ACrashedMembersShardsAreOwnedAgainWithinALeaseAndASecond) {
+TEST_P(ShardedElectorTest, ACrashedMembersShardsAreOwnedAgainWithinALeaseAndASecond) {
   join("a");
   Candidate& b = join("b");
   join("c");
@@ -79,7 +85,7 @@ TEST_F(ShardedElectorTest, ACrashedMembersShardsAreOwnedAgainWithinALeaseAndASec
 }
 
 // Otherwise it would assign shards to the dead until their leases have run out, and others would take what it left.
-TEST_F(ShardedElectorTest, ANewcomerAfterACrashDoesNotReckonWithTheDead) {
+TEST_P(ShardedElectorTest, ANewcomerAfterACrashDoesNotReckonWithTheDead) {
   join("a");
   join("b");
   Candidate& c = join("c");
@@ -97,7 +103,7 @@ TEST_F(ShardedElectorTest, ANewcomerAfterACrashDoesNotReckonWithTheDead) {
   EXPECT_EQ(count("revoked"), before + 4);
 }
 
-TEST_F(ShardedElectorTest, ThePartedMemberLosesItsShardsAndGetsItsShareBackPolitely) {
+TEST_P(ShardedElectorTest, ThePartedMemberLosesItsShardsAndGetsItsShareBackPolitely) {
   join("a");
   Candidate& b = join("b");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
@@ -111,7 +117,7 @@ TEST_F(ShardedElectorTest, ThePartedMemberLosesItsShardsAndGetsItsShareBackPolit
   EXPECT_EQ(count("revoked b"), 6);
 }
 
-TEST_F(ShardedElectorTest, AShortOutageForAllMovesNothing) {
+TEST_P(ShardedElectorTest, AShortOutageForAllMovesNothing) {
   join("a");
   join("b");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
@@ -124,7 +130,7 @@ TEST_F(ShardedElectorTest, AShortOutageForAllMovesNothing) {
 }
 
 /// The listing shows the group before the newcomer came, which by now has half of the shards.
-TEST_F(ShardedElectorTest, AListingThatArrivesAfterANewerOneCountsForNothing) {
+TEST_P(ShardedElectorTest, AListingThatArrivesAfterANewerOneCountsForNothing) {
   Candidate& a = join("a");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   a.link->holdsNextList = true;
@@ -146,7 +152,7 @@ TEST_F(ShardedElectorTest, AListingThatArrivesAfterANewerOneCountsForNothing) {
   EXPECT_EQ(count("revoked"), revoked) << "nothing moves for it";
 }
 
-TEST_F(ShardedElectorTest, NobodyHasMoreThanItsLimit) {
+TEST_P(ShardedElectorTest, NobodyHasMoreThanItsLimit) {
   const auto atMostThree = [](GroupOptions& options) { options.shards.maxLeases = 3; };
   join("a", atMostThree);
   const Candidate& b = join("b", atMostThree);
@@ -158,7 +164,7 @@ TEST_F(ShardedElectorTest, NobodyHasMoreThanItsLimit) {
   EXPECT_EQ(count("revoked"), 0);
 }
 
-TEST_F(ShardedElectorTest, ThePreferredHasTheOneMoreButTakesNothingByForce) {
+TEST_P(ShardedElectorTest, ThePreferredHasTheOneMoreButTakesNothingByForce) {
   const auto second = [](GroupOptions& options) {
     options.candidate.priority = 1;
     options.shards.count = 5;
@@ -176,23 +182,23 @@ TEST_F(ShardedElectorTest, ThePreferredHasTheOneMoreButTakesNothingByForce) {
   EXPECT_EQ(spread(), (Spread{2, 3})) << "at a polite hand-over it goes first";
 }
 
-TEST_F(ShardedElectorTest, AShardWhoseLeaderAnOperatorAsksToResignGoesToAnotherMember) {
+TEST_P(ShardedElectorTest, AShardWhoseLeaderAnOperatorAsksToResignGoesToAnotherMember) {
   const Candidate& a = join("a");
   join("b");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   const OwnedShard asked = a.elector->owned().front();
-  memory_->requestStepDown(LeaseKey{"g/" + asked.shard.name}, asked.fencingToken, {}, [](const WriteOutcome&) {});
+  memory_->requestStepDown(keys().keyOf(asked.shard.name), asked.fencingToken, {}, [](const WriteOutcome&) {});
   ASSERT_TRUE(advanceUntil([&] { return candidates_[1]->elector->owns(asked.shard.index); }, 20s));
   EXPECT_EQ(count("revoked a " + asked.shard.name + " 1 steppedDown"), 1);
 }
 
-TEST_F(ShardedElectorTest, AMemberThatCannotAcquireLeavesNoShardUnowned) {
+TEST_P(ShardedElectorTest, AMemberThatCannotAcquireLeavesNoShardUnowned) {
   join("a").link->refusesTakes = true;
   join("b");
   ASSERT_TRUE(advanceUntil([&] { return spread() == Spread{0, 12}; }, 30s));
 }
 
-TEST_F(ShardedElectorTest, I5_ElectedAndRevokedAlternateForEachShardWhateverComesAndGoes) {
+TEST_P(ShardedElectorTest, I5_ElectedAndRevokedAlternateForEachShardWhateverComesAndGoes) {
   SeededRandom random{11};
   for (int i = 0; i < 4; ++i) join("c" + std::to_string(i));
   for (int step = 0; step < 40; ++step) {
@@ -218,8 +224,8 @@ TEST_F(ShardedElectorTest, I5_ElectedAndRevokedAlternateForEachShardWhateverCome
   }
 }
 
-TEST_F(ShardedElectorTest, I9_AShardIsHandedOverAfterItsWorkHasEnded) {
-  auto link = std::make_shared<Link>(memory_, clock_);
+TEST_P(ShardedElectorTest, I9_AShardIsHandedOverAfterItsWorkHasEnded) {
+  auto link = std::make_shared<Link>(memory_, clock_, together_);
   ShardListener blocking;
   std::atomic<int> working{0};
   blocking.onShardElected = [&](const Shard&, const Leadership& term) {
@@ -241,7 +247,7 @@ TEST_F(ShardedElectorTest, I9_AShardIsHandedOverAfterItsWorkHasEnded) {
 }
 
 /// One listing in a period, one write in a heartbeat for each own lease, and nothing for the shards of others.
-TEST_F(ShardedElectorTest, RequestsInAPeriodAreOneListAndTheOwnRenewals) {
+TEST_P(ShardedElectorTest, RequestsInAPeriodAreOneListAndTheOwnRenewals) {
   for (const char* name : {"a", "b", "c"}) join(name);
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   advance(5s);
@@ -258,7 +264,7 @@ TEST_F(ShardedElectorTest, RequestsInAPeriodAreOneListAndTheOwnRenewals) {
   }
 }
 
-TEST_F(ShardedElectorTest, RequestsForAMovedShardAreAReleaseAndAnAcquisition) {
+TEST_P(ShardedElectorTest, RequestsForAMovedShardAreAReleaseAndAnAcquisition) {
   join("a");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   advance(5s);
@@ -268,7 +274,7 @@ TEST_F(ShardedElectorTest, RequestsForAMovedShardAreAReleaseAndAnAcquisition) {
   EXPECT_LE(b.link->writes, 6 + 1 + 7 * 5) << "six acquisitions, its presence, and renewals";
 }
 
-TEST_F(ShardedElectorTest, NeverTwoOwnersAndEvenInTheEndAfterAnyHistory) {
+TEST_P(ShardedElectorTest, NeverTwoOwnersAndEvenInTheEndAfterAnyHistory) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SeededRandom random{seed};

@@ -11,8 +11,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class ShardedElectorLife : public ShardedGroup {
+/// With both ways in which a store may keep a group's leases.
+class ShardedElectorLife : public ShardedGroup, public testing::WithParamInterface<bool> {
  protected:
+  ShardedElectorLife() : ShardedGroup{12, GetParam()} {}
   [[nodiscard]] OptionFaults faultsOf(const Adjust& adjust) {
     GroupOptions options{.group = "g"};
     options.shards.count = 4;
@@ -22,13 +24,15 @@ class ShardedElectorLife : public ShardedGroup {
   }
 };
 
-TEST_F(ShardedElectorLife, AGroupIsEitherForOneLeaderOrForShards) {
+INSTANTIATE_TEST_SUITE_P(Keys, ShardedElectorLife, testing::Bool());
+
+TEST_P(ShardedElectorLife, AGroupIsEitherForOneLeaderOrForShards) {
   const auto none = [](GroupOptions& options) { options.shards.count = 0; };
   EXPECT_THROW(ShardedElector{group("a", memory_, none)}, std::invalid_argument);
   EXPECT_THROW(LeaderElector{group("a", memory_)}, std::invalid_argument);
 }
 
-TEST_F(ShardedElectorLife, BadOptionsAreRefusedByName) {
+TEST_P(ShardedElectorLife, BadOptionsAreRefusedByName) {
   const auto fieldOf = [](const OptionFaults& faults) {
     return faults.size() == 1 ? faults.front().field : std::string{};
   };
@@ -48,7 +52,7 @@ TEST_F(ShardedElectorLife, BadOptionsAreRefusedByName) {
 }
 
 /// A store is the user's code. Each shard's elector asks for the name, too, on the renewal thread.
-TEST_F(ShardedElectorLife, AStoreThatThrowsForItsNameIsCompetedOnAllTheSame) {
+TEST_P(ShardedElectorLife, AStoreThatThrowsForItsNameIsCompetedOnAllTheSame) {
   class Nameless final : public PolledStore {
    public:
     using PolledStore::PolledStore;
@@ -62,24 +66,24 @@ TEST_F(ShardedElectorLife, AStoreThatThrowsForItsNameIsCompetedOnAllTheSame) {
   destroy(std::move(elector));
 }
 
-TEST_F(ShardedElectorLife, NamedShardsAreLeasesOfTheirNames) {
+TEST_P(ShardedElectorLife, NamedShardsAreLeasesOfTheirNames) {
   shards_ = 2;
   const Candidate& a = join("a", [](GroupOptions& options) { options.shards = {.names = {"north", "süd"}}; });
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   EXPECT_EQ(a.elector->owned().at(1).shard, (Shard{1, "süd"}));
   std::optional<LeaseRecord> record;
-  memory_->read(LeaseKey{"g/north"}, {}, [&](const ReadOutcome& outcome) { record = outcome.value(); });
+  memory_->read(keys().keyOf("north"), {}, [&](const ReadOutcome& outcome) { record = outcome.value(); });
   settle();
   EXPECT_EQ(record.value().holder, a.elector->candidate());
 }
 
-TEST_F(ShardedElectorLife, StopReleasesEveryShardAndThePresence) {
+TEST_P(ShardedElectorLife, StopReleasesEveryShardAndThePresence) {
   Candidate& a = join("a");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   leave(a);
   EXPECT_EQ(count("revoked a"), 12);
   std::vector<ListedLease> all;
-  memory_->list("g/", {}, [&](const ListOutcome& outcome) { all = outcome.value(); });
+  keys().list(*memory_, {}, [&](const ListOutcome& outcome) { all = outcome.value(); });
   settle();
   EXPECT_EQ(all.size(), 13U);
   for (const ListedLease& one : all) EXPECT_TRUE(one.record.value().released) << one.key.name;
@@ -88,14 +92,15 @@ TEST_F(ShardedElectorLife, StopReleasesEveryShardAndThePresence) {
 }
 
 /// It had to leave another slot before. That slot's end comes while the release of the present slot is under way.
-TEST_F(ShardedElectorLife, StopAwaitsTheReleaseOfThePresentSlotAndNotThatOfAnOlderOne) {
+TEST_P(ShardedElectorLife, StopAwaitsTheReleaseOfThePresentSlotAndNotThatOfAnOlderOne) {
   const auto quick = [](GroupOptions& options) { options.lease = {.duration = 300ms, .heartbeat = 100ms}; };
   Candidate& a = join("a", quick);
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   const auto slots = [&] {
     std::vector<ListedLease> listed;
-    memory_->list("g/member/", {}, [&](const ListOutcome& outcome) { listed = outcome.value(); });
+    keys().list(*memory_, {}, [&](const ListOutcome& outcome) { listed = outcome.value(); });
     clock_->runReady();
+    std::erase_if(listed, [&](const ListedLease& one) { return !keys().partOf(one.key)->starts_with("member/"); });
     return listed;
   };
   ASSERT_EQ(slots().size(), 1U);
@@ -128,7 +133,7 @@ TEST_F(ShardedElectorLife, StopAwaitsTheReleaseOfThePresentSlotAndNotThatOfAnOld
   a.crashed = true;
 }
 
-TEST_F(ShardedElectorLife, StopBeforeStartDoesNothing) {
+TEST_P(ShardedElectorLife, StopBeforeStartDoesNothing) {
   ShardedElector never{group("a", memory_), {}, runtime()};
   EXPECT_EQ(never.stop(), ReleaseResult::notHeld);
   const ShardedElector unused{group("b", memory_), {}, runtime()};
@@ -136,7 +141,7 @@ TEST_F(ShardedElectorLife, StopBeforeStartDoesNothing) {
   EXPECT_EQ(clock_->timers(), 0U);
 }
 
-TEST_F(ShardedElectorLife, DestroyedInItsOwnCallbackItEndsAfterIt) {
+TEST_P(ShardedElectorLife, DestroyedInItsOwnCallbackItEndsAfterIt) {
   std::unique_ptr<ShardedElector> elector;
   ShardListener listener;
   listener.onShardElected = [&](const Shard&, const Leadership&) {
@@ -152,7 +157,7 @@ TEST_F(ShardedElectorLife, DestroyedInItsOwnCallbackItEndsAfterIt) {
   EXPECT_EQ(clock_->timers(), 0U) << "nothing is left";
 }
 
-TEST_F(ShardedElectorLife, DestroyedWhileItsSchedulerStandsStillItsWorkIsToldToStop) {
+TEST_P(ShardedElectorLife, DestroyedWhileItsSchedulerStandsStillItsWorkIsToldToStop) {
   const auto quick = [](GroupOptions& options) {
     options.lease = {.duration = 200ms, .heartbeat = 60ms, .drainTimeout = 0ms};
   };
@@ -171,7 +176,7 @@ TEST_F(ShardedElectorLife, DestroyedWhileItsSchedulerStandsStillItsWorkIsToldToS
   EXPECT_EQ(count("revoked"), 12);
 }
 
-TEST_F(ShardedElectorLife, AForkedChildNeitherOwnsNorWaits) {
+TEST_P(ShardedElectorLife, AForkedChildNeitherOwnsNorWaits) {
   Candidate& a = join("a");
   ASSERT_TRUE(advanceUntil([&] { return isEven(); }));
   const pid_t child = fork();

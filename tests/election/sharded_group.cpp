@@ -25,9 +25,9 @@ void Link::read(const LeaseKey& key, CallOptions options, ReadHandler handler) {
 void Link::write(WriteRequest request, CallOptions options, WriteHandler handler) {
   ++writes;
   const bool take = request.purpose == WriteRequest::Purpose::acquire;
-  const bool refused = refusesTakes && take && request.key.name.find("/member/") == std::string::npos;
+  const bool refused = refusesTakes && take && toString(request.key).find("/member/") == std::string::npos;
   if (cut || refused) return scheduler_->post([handler] { handler(Rejected{noConnection}); });
-  const bool ofSlot = request.key.name.find("/member/") != std::string::npos;
+  const bool ofSlot = toString(request.key).find("/member/") != std::string::npos;
   if (holdsSlotReleases && ofSlot && request.purpose == WriteRequest::Purpose::release) {
     late = [this, request, options, handler] { behind_->write(request, options, handler); };
     return;
@@ -36,17 +36,25 @@ void Link::write(WriteRequest request, CallOptions options, WriteHandler handler
 }
 
 void Link::list(std::string prefix, CallOptions options, ListHandler handler) {
-  ++lists;
-  if (cut) return scheduler_->post([handler] { handler(noConnection); });
-  if (holdsNextList.exchange(false)) {
-    return behind_->list(std::move(prefix), options, [this, handler](ListOutcome outcome) {
-      late = [handler, outcome = std::move(outcome)] { handler(outcome); };
-    });
-  }
-  behind_->list(std::move(prefix), options, std::move(handler));
+  if (together_) ADD_FAILURE() << "a listing by prefix, where it costs a scan";
+  listBy([&](ListHandler answer) { behind_->list(std::move(prefix), options, std::move(answer)); }, std::move(handler));
 }
 
-ShardedGroup::ShardedGroup(std::size_t shards) : memory_{makeMemoryStore(clock_)}, shards_{shards} {}
+void Link::listName(std::string name, CallOptions options, ListHandler handler) {
+  listBy([&](ListHandler answer) { behind_->listName(std::move(name), options, std::move(answer)); },
+         std::move(handler));
+}
+
+void Link::listBy(const std::function<void(ListHandler)>& listing, ListHandler handler) {
+  ++lists;
+  if (cut) return scheduler_->post([handler] { handler(noConnection); });
+  if (!holdsNextList.exchange(false)) return listing(std::move(handler));
+  listing(
+      [this, handler](ListOutcome outcome) { late = [handler, outcome = std::move(outcome)] { handler(outcome); }; });
+}
+
+ShardedGroup::ShardedGroup(std::size_t shards, bool together)
+    : memory_{makeMemoryStore(clock_)}, shards_{shards}, together_{together} {}
 
 ShardedGroup::~ShardedGroup() {
   for (auto& candidate : candidates_) {
@@ -72,7 +80,7 @@ Runtime ShardedGroup::runtime() {
 }
 
 ShardedGroup::Candidate& ShardedGroup::join(const std::string& name, const Adjust& adjust) {
-  auto link = std::make_shared<Link>(memory_, clock_);
+  auto link = std::make_shared<Link>(memory_, clock_, together_);
   ShardListener listener;
   listener.onShardElected = [this, name](const Shard& shard, const Leadership& term) {
     tell("elected " + name + ' ' + shard.name + ' ' + toString(term.fencingToken()));

@@ -13,6 +13,7 @@
 
 #include <tenure/election/sharded_elector.hpp>
 
+#include "election/src/shard_keys.hpp"
 #include "election/stage.hpp"
 #include "support/forwarding_store.hpp"
 #include "support/manual_scheduler.hpp"
@@ -22,8 +23,8 @@ namespace tenure::test {
 /// One candidate's connection to the store: it counts the calls, and can be cut.
 class Link final : public PolledStore {
  public:
-  Link(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Scheduler> scheduler)
-      : PolledStore{std::move(behind)}, scheduler_{std::move(scheduler)} {}
+  Link(std::shared_ptr<LeaseStore> behind, std::shared_ptr<Scheduler> scheduler, bool together)
+      : PolledStore{std::move(behind)}, scheduler_{std::move(scheduler)}, together_{together} {}
 
   std::atomic<bool> cut{false};           ///< calls and answers are lost: "no connection"
   std::atomic<bool> refusesTakes{false};  ///< acquisitions of shards fail; everything else works
@@ -35,9 +36,14 @@ class Link final : public PolledStore {
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override;
   void write(WriteRequest request, CallOptions options, WriteHandler handler) override;
   void list(std::string prefix, CallOptions options, ListHandler handler) override;
+  void listName(std::string name, CallOptions options, ListHandler handler) override;
+  [[nodiscard]] bool keepsGroupsTogether() const noexcept override { return together_; }
 
  private:
+  void listBy(const std::function<void(ListHandler)>& listing, ListHandler handler);
+
   const std::shared_ptr<Scheduler> scheduler_;
+  const bool together_;
 };
 
 /// Lease 3 s, heartbeat 1 s, so a listing every 500 ms. At every step of time it checks that no shard has two owners.
@@ -51,7 +57,7 @@ class ShardedGroup : public testing::Test {
   };
   using Adjust = std::function<void(GroupOptions&)>;
 
-  explicit ShardedGroup(std::size_t shards = 12);
+  explicit ShardedGroup(std::size_t shards = 12, bool together = false);
   ~ShardedGroup() override;
 
   /// The new candidate is started. `told` records its terms.
@@ -76,12 +82,14 @@ class ShardedGroup : public testing::Test {
   [[nodiscard]] int count(const std::string& prefix) const;
   [[nodiscard]] std::vector<std::string> lines() const;
   void tell(std::string line);
+  [[nodiscard]] ShardKeys keys() const { return {"g", together_}; }
 
   const std::shared_ptr<ManualScheduler> clock_{std::make_shared<ManualScheduler>()};
   const std::shared_ptr<LeaseStore> memory_;
   const std::shared_ptr<ManualExecutor> executor_{std::make_shared<ManualExecutor>()};
   std::vector<std::unique_ptr<Candidate>> candidates_{};
   std::size_t shards_;
+  const bool together_;  ///< how the store keeps the leases of a group
   std::uint64_t seed_{0};
 
  private:

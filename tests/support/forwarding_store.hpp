@@ -36,6 +36,10 @@ class ForwardingStore : public LeaseStore {
   void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler) override {
     behind_->listPage(std::move(prefix), std::move(from), options, std::move(handler));
   }
+  void listName(std::string name, CallOptions options, ListHandler handler) override {
+    behind_->listName(std::move(name), options, std::move(handler));
+  }
+  [[nodiscard]] bool keepsGroupsTogether() const noexcept override { return behind_->keepsGroupsTogether(); }
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
     behind_->requestStepDown(key, token, options, std::move(handler));
   }

@@ -228,6 +228,16 @@ class LeaseStore {
   /// default everything comes as one part.
   virtual void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler);
 
+  /// All leases of this very name, whatever their sort keys, in key order. By default the leases that list() gives for
+  /// this name as its prefix, without those of longer names.
+  virtual void listName(std::string name, CallOptions options, ListHandler handler);
+
+  /// Whether the leases of a group that has several, such as a sharded election, are leases of one name here: the
+  /// group's, with sort keys that tell them apart. true: list() has to look at much more than what it finds, listName()
+  /// has not, and each lease may have a sort key. false: they are named `group/...`, and list() finds them.
+  /// Constant. A store in front of another one must answer as that one does.
+  [[nodiscard]] virtual bool keepsGroupsTogether() const noexcept { return false; }
+
   /// Asks the holder of term `token` to step down: its next applied renewal carries `stepDownRequested`. Does not
   /// change the RVN. `Conflict` if that term is not the current one.
   virtual void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) = 0;

@@ -6,6 +6,7 @@
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 
 #include "lease_call.hpp"
+#include "listing.hpp"
 #include "lockcore/port/write_purpose.hpp"
 #include "options_check.hpp"
 #include "retry_quota.hpp"
@@ -83,8 +84,15 @@ class DynamoDbStore final : public LeaseStore {
 
   void list(std::string prefix, CallOptions options, ListHandler handler) override {
     if (auto refused = refusalOfPrefix(prefix)) return post(std::move(handler), ListOutcome{*std::move(refused)});
-    listLeases(core_, std::move(prefix), deadlineOf(options), std::move(handler));
+    listLeases(core_, price_, std::move(prefix), deadlineOf(options), std::move(handler));
   }
+
+  void listName(std::string name, CallOptions options, ListHandler handler) override {
+    if (auto refused = refusalOf(LeaseKey{name})) return post(std::move(handler), ListOutcome{*std::move(refused)});
+    listLeasesOfName(core_, std::move(name), deadlineOf(options), std::move(handler));
+  }
+
+  [[nodiscard]] bool keepsGroupsTogether() const noexcept override { return core_->layout.hasSortKey(); }
 
   void listPage(std::string prefix, std::string from, CallOptions options, PageHandler handler) override {
     if (auto refused = refusalOfPrefix(prefix)) return post(std::move(handler), PageOutcome{*std::move(refused)});
@@ -164,6 +172,8 @@ class DynamoDbStore final : public LeaseStore {
   const std::shared_ptr<TableCheck> check_;
   const std::shared_ptr<SharedSchema> schema_;
   const std::shared_ptr<RetryQuota> quota_{std::make_shared<RetryQuota>()};
+  const std::shared_ptr<ScanPrice> price_{
+      std::make_shared<ScanPrice>(core_->where, core_->logger, !core_->layout.hasSortKey())};
 };
 
 }  // namespace

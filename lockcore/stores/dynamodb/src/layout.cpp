@@ -104,6 +104,7 @@ OptionFaults Layout::faultsOf(const LeaseKey& key, const std::string& data,
   // An item's names and values count (DynamoDB's documentation, "item sizes"); the lock's own part is less than 2 KB.
   constexpr std::size_t largestItem = 400U << 10U, ownPart = 2U << 10U;
   OptionFaults faults;
+  if (const auto refused = refusalOf(key)) faults.push_back({"key", refused->message});
   std::size_t size = ownPart + key.name.size() + key.sortKey.size() + data.size();
   for (const auto& [name, text] : attributes) {
     size += name.size() + text.size();

@@ -1,32 +1,9 @@
 #include "lease_call.hpp"
 
-#include <algorithm>
-
 #include "requests.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
-
-/// A listing page by page, within the time of one call.
-struct Listing {
-  CorePtr core;
-  std::string prefix;
-  Deadline deadline;
-  ListHandler handler;
-  std::vector<ListedLease> leases{};
-};
-
-void nextPage(const std::shared_ptr<Listing>& listing, std::string_view startKey) {
-  listPage(listing->core, listing->prefix, startKey, listing->deadline, [listing](PageOutcome page) {
-    if (page.has_error()) return listing->handler(page.error());
-    std::move(page->leases.begin(), page->leases.end(), std::back_inserter(listing->leases));
-    if (!page->next.empty()) return nextPage(listing, page->next);
-    // A scan's order is that of the keys' hashes.
-    std::sort(listing->leases.begin(), listing->leases.end(),
-              [](const ListedLease& a, const ListedLease& b) { return a.key < b.key; });
-    listing->handler(std::move(listing->leases));
-  });
-}
 
 // The condition did not hold for the request that was answered. Only the record shows whether a copy of that request
 // was applied before it, so a record that is not understood leaves the write unknown.
@@ -84,20 +61,6 @@ void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadlin
                      handler(pair.has_error() ? ReadOutcome{pair.error()} : ReadOutcome{pair->state()});
                    });
                  });
-}
-
-void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadline, ListHandler handler) {
-  nextPage(std::make_shared<Listing>(Listing{core, std::move(prefix), deadline, std::move(handler)}), "");
-}
-
-void listPage(const CorePtr& core, std::string_view prefix, std::string_view startKey, const Deadline& deadline,
-              PageHandler handler) {
-  send(core, "Scan", listRequest(core->layout, prefix, startKey), deadline,
-       [core, handler = std::move(handler)](const aws::JsonOutcome& outcome) {
-         const auto reply = parseReply({core->where, "listing leases"}, outcome);
-         if (reply.has_error()) return handler(reply.error().error);
-         handler(pageIn(core->layout, core->where, *reply));
-       });
 }
 
 void askToStepDown(const LeaseCallPtr& call, FencingToken token) {

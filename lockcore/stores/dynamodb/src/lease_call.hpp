@@ -31,11 +31,6 @@ void readPair(const CorePtr& core, const LeaseKey& key, std::string_view doing, 
 
 /// The counter's item is read only where there is no lock item.
 void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadline, ReadHandler handler);
-/// One request. `startKey` is JSON, empty for the first page. A page is in the order of the keys' hashes.
-void listPage(const CorePtr& core, std::string_view prefix, std::string_view startKey, const Deadline& deadline,
-              PageHandler handler);
-/// Page after page, sorted.
-void listLeases(const CorePtr& core, std::string prefix, const Deadline& deadline, ListHandler handler);
 void askToStepDown(const LeaseCallPtr& call, FencingToken token);
 
 /// The condition of a write did not hold. Answers with the state that the service returned, or else with the state as

@@ -178,6 +178,22 @@ PageOutcome pageIn(const Layout& layout, const std::string& where, const object&
   return page;
 }
 
+PageOutcome pageOfNameIn(const Layout& layout, const std::string& where, const std::string& name, const object& body) {
+  PageOutcome page = pageIn(layout, where, body);
+  if (page.has_error()) return page;
+  const bool foreign = std::any_of(page->leases.begin(), page->leases.end(),
+                                   [&](const ListedLease& lease) { return lease.key.name != name; });
+  if (foreign) return notUnderstood(where, "an item with another key than the one that was asked for");
+  return page;
+}
+
+std::optional<double> costIn(const object& body) {
+  const object* consumed = objectIn(body, "ConsumedCapacity");
+  const auto* units = consumed != nullptr ? consumed->if_contains("CapacityUnits") : nullptr;
+  if (units == nullptr || !units->is_number()) return std::nullopt;
+  return units->to_number<double>();
+}
+
 WriteOutcome writtenIn(const Subject& subject, const CallName& call, const WriteRequest& request, const object& body) {
   const Layout& layout = subject.layout;
   const object* attributes = objectIn(body, "Attributes");

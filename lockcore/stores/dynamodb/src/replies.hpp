@@ -38,6 +38,13 @@ struct Pair {
 /// One page of a listing, without the counters' items; `next` is the key at which the next one starts, as JSON.
 [[nodiscard]] PageOutcome pageIn(const Layout& layout, const std::string& where, const boost::json::object& body);
 
+/// The same, of the leases of one name. An item of another name is an error: the answer is not the query's.
+[[nodiscard]] PageOutcome pageOfNameIn(const Layout& layout, const std::string& where, const std::string& name,
+                                       const boost::json::object& body);
+
+/// What the answer says that the request cost, in capacity units; empty if it does not say so.
+[[nodiscard]] std::optional<double> costIn(const boost::json::object& body);
+
 /// The answer of updateRequest. Applied if it shows the new version as the item's version, which only the table can
 /// know. Else Unknown.
 [[nodiscard]] WriteOutcome writtenIn(const Subject& subject, const CallName& call, const WriteRequest& request,

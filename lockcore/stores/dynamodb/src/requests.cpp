@@ -139,10 +139,21 @@ std::string readPairRequest(const Layout& layout, const LeaseKey& key) {
 
 std::string listRequest(const Layout& layout, std::string_view prefix, std::string_view startKey) {
   std::string body = started(layout);
-  body += ",\"ConsistentRead\":true";
+  body += R"(,"ConsistentRead":true,"ReturnConsumedCapacity":"TOTAL")";
   Expression filter{layout};
   if (!prefix.empty()) filter.filterPrefix(Attribute::partition, prefix);
   filter.appendTo(body, "FilterExpression");
+  if (!startKey.empty()) body.append(",\"ExclusiveStartKey\":").append(startKey);
+  body += '}';
+  return body;
+}
+
+std::string queryRequest(const Layout& layout, std::string_view name, std::string_view startKey) {
+  std::string body = started(layout);
+  body += ",\"ConsistentRead\":true";
+  Expression condition{layout};
+  condition.requireText(Attribute::partition, ":k", name);
+  condition.appendTo(body, "KeyConditionExpression");
   if (!startKey.empty()) body.append(",\"ExclusiveStartKey\":").append(startKey);
   body += '}';
   return body;

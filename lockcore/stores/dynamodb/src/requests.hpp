@@ -19,8 +19,12 @@ namespace tenure::dynamodb_store {
 /// BatchGetItem of the lock item and the counter's item, strongly consistent: the one read of an acquisition.
 [[nodiscard]] std::string readPairRequest(const Layout& layout, const LeaseKey& key);
 
-/// Scan, strongly consistent. `startKey` is the JSON of the previous page's LastEvaluatedKey, empty for the first page.
+/// Scan, strongly consistent; the answer tells what it cost. `startKey` is the JSON of the previous page's
+/// LastEvaluatedKey, empty for the first page.
 [[nodiscard]] std::string listRequest(const Layout& layout, std::string_view prefix, std::string_view startKey);
+
+/// Query of all items of this partition key, strongly consistent; `startKey` as above.
+[[nodiscard]] std::string queryRequest(const Layout& layout, std::string_view name, std::string_view startKey);
 
 using Attributes = std::map<std::string, std::string>;
 
