@@ -109,6 +109,47 @@ TEST_P(StoreContract, listsTheRecordsThatAReadWouldGive) {
   }
 }
 
+TEST_P(StoreContract, listsTheLeasesOfOneNameAndNoOthers) {
+  const std::vector<LeaseKey> ofGroup{{"g"}, {"g", "0"}, {"g", "10"}, {"g", "2"}, {"g", "member/0"}, {"g", "süd"}};
+  for (const LeaseKey& key : ofGroup) store().apply(acquire(key, "x"));
+  for (const LeaseKey& key :
+       std::vector<LeaseKey>{{"G", "0"}, {"f", "g"}, {"g "}, {"g/0"}, {"g/0", "0"}, {"gg", "0"}}) {
+    store().apply(acquire(key, "other"));
+  }
+  store().apply(release(ofGroup[2], "x", {store().record(ofGroup[2]).version}));
+  const std::vector<ListedLease> listed = other().listName("g");
+  ASSERT_EQ(listed.size(), ofGroup.size());
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    EXPECT_EQ(listed[i].key, ofGroup[i]) << "in key order";
+    EXPECT_TRUE(sameRecord(listed[i].record.value(), store().record(ofGroup[i])));
+  }
+  EXPECT_TRUE(other().listName("nobody").empty());
+  EXPECT_EQ(other().listName("g/0").size(), 2U);
+}
+
+TEST_P(StoreContract, tellsOfOneNameWhatItTellsOfAPrefix) {
+  for (const LeaseKey& key : oddKeys()) store().apply(acquire(key, "a"));
+  for (const LeaseKey& key : oddKeys()) {
+    const std::vector<ListedLease> listed = other().listName(key.name);
+    EXPECT_EQ(std::count_if(listed.begin(), listed.end(), [&](const ListedLease& one) { return one.key == key; }), 1)
+        << toString(key);
+    EXPECT_TRUE(std::all_of(listed.begin(), listed.end(), [&](const auto& one) { return one.key.name == key.name; }));
+  }
+}
+
+/// More than a page of any store: 1.2 MB.
+TEST_P(StoreContract, listsManyLeasesOfOneName) {
+  constexpr int many = 600;
+  for (int i = 0; i < many; ++i) {
+    WriteRequest request = acquire({"g", std::to_string(10'000 + i)}, "x");
+    request.record.data = std::string(2'000, 'd');
+    store().apply(std::move(request));
+  }
+  const std::vector<ListedLease> listed = other().listName("g");
+  ASSERT_EQ(listed.size(), std::size_t{many});
+  for (int i = 0; i < many; ++i) EXPECT_EQ(listed[static_cast<std::size_t>(i)].key.sortKey, std::to_string(10'000 + i));
+}
+
 TEST_P(StoreContract, pagesShowEachLeaseOnceAndAreWhatAListingShows) {
   for (const LeaseKey& key : oddKeys()) store().apply(acquire(key, "a"));
   for (const std::string prefix : {"", "a", "none"}) {

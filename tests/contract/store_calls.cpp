@@ -130,6 +130,12 @@ Pending<ListOutcome> StoreCalls::startList(std::string prefix, Timeout timeout) 
   });
 }
 
+Pending<ListOutcome> StoreCalls::startListName(std::string name, Timeout timeout) const {
+  return start<ListOutcome>("listName of " + name, [&](ListHandler handler) {
+    store_->listName(std::move(name), {timeout}, std::move(handler));
+  });
+}
+
 Pending<PageOutcome> StoreCalls::startListPage(std::string prefix, std::string from, Timeout timeout) const {
   return start<PageOutcome>("listPage of " + prefix, [&](PageHandler handler) {
     store_->listPage(std::move(prefix), std::move(from), {timeout}, std::move(handler));
@@ -187,6 +193,10 @@ Applied StoreCalls::apply(WriteRequest request) const {
 
 std::vector<ListedLease> StoreCalls::list(const std::string& prefix) const {
   return valueOf("list of " + prefix, startList(prefix)->get());
+}
+
+std::vector<ListedLease> StoreCalls::listName(const std::string& name) const {
+  return valueOf("listName of " + name, startListName(name)->get());
 }
 
 std::vector<ListPage> StoreCalls::listPages(const std::string& prefix) const {

@@ -103,6 +103,7 @@ class StoreCalls {
   [[nodiscard]] Pending<ReadOutcome> startRead(const LeaseKey& key, Timeout timeout = patience) const;
   [[nodiscard]] Pending<WriteOutcome> startWrite(WriteRequest request, Timeout timeout = patience) const;
   [[nodiscard]] Pending<ListOutcome> startList(std::string prefix, Timeout timeout = patience) const;
+  [[nodiscard]] Pending<ListOutcome> startListName(std::string name, Timeout timeout = patience) const;
   [[nodiscard]] Pending<PageOutcome> startListPage(std::string prefix, std::string from,
                                                    Timeout timeout = patience) const;
   [[nodiscard]] Pending<WriteOutcome> startStepDown(const LeaseKey& key, FencingToken token,
@@ -122,6 +123,7 @@ class StoreCalls {
   [[nodiscard]] std::vector<ListedLease> list(const std::string& prefix) const;
   /// The pages, in the order in which they come.
   [[nodiscard]] std::vector<ListPage> listPages(const std::string& prefix) const;
+  [[nodiscard]] std::vector<ListedLease> listName(const std::string& name) const;
   [[nodiscard]] std::vector<LeaseKey> listKeys(const std::string& prefix) const;
   [[nodiscard]] WriteOutcome requestStepDown(const LeaseKey& key, FencingToken token) const;
 

@@ -141,12 +141,24 @@ TEST(DynamoDbRequests, stepDownNamesTheTermAndLeavesTheVersion) {
             R"j("ReturnValues":"UPDATED_NEW","ReturnValuesOnConditionCheckFailure":"ALL_OLD"})j");
 }
 
-TEST(DynamoDbRequests, listIsAConsistentScan) {
-  EXPECT_EQ(listRequest(plain, "", ""), R"j({"TableName":"locks","ConsistentRead":true})j");
+TEST(DynamoDbRequests, listIsAConsistentScanThatTellsItsCost) {
+  EXPECT_EQ(listRequest(plain, "", ""),
+            R"j({"TableName":"locks","ConsistentRead":true,"ReturnConsumedCapacity":"TOTAL"})j");
   EXPECT_EQ(listRequest(plain, "bil", R"j({"key":{"S":"x"}})j"),
-            R"j({"TableName":"locks","ConsistentRead":true,"FilterExpression":"begins_with(#k,:p)",)j"
+            R"j({"TableName":"locks","ConsistentRead":true,"ReturnConsumedCapacity":"TOTAL",)j"
+            R"j("FilterExpression":"begins_with(#k,:p)",)j"
             R"j("ExpressionAttributeNames":{"#k":"key"},"ExpressionAttributeValues":{":p":{"S":"bil"}},)j"
             R"j("ExclusiveStartKey":{"key":{"S":"x"}}})j");
+}
+
+TEST(DynamoDbRequests, theLeasesOfANameAreAConsistentQueryOfItsPartition) {
+  EXPECT_EQ(queryRequest(sorted, "it's \"b\"", ""),
+            R"j({"TableName":"locks","ConsistentRead":true,"KeyConditionExpression":"#k=:k",)j"
+            R"j("ExpressionAttributeNames":{"#k":"id"},"ExpressionAttributeValues":{":k":{"S":"it's \"b\""}}})j");
+  EXPECT_EQ(queryRequest(plain, "b", R"j({"key":{"S":"b"}})j"),
+            R"j({"TableName":"locks","ConsistentRead":true,"KeyConditionExpression":"#k=:k",)j"
+            R"j("ExpressionAttributeNames":{"#k":"key"},"ExpressionAttributeValues":{":k":{"S":"b"}},)j"
+            R"j("ExclusiveStartKey":{"key":{"S":"b"}}})j");
 }
 
 TEST(DynamoDbRequests, payloadReplacesAttributesWholeAndKeepsWhatIsNotBrought) {

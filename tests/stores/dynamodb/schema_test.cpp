@@ -277,7 +277,8 @@ TEST(DynamoDbList, goesThroughAllPagesAndSorts) {
   EXPECT_EQ((*listed)[2].key.name, "held");
   EXPECT_EQ((*listed)[2].record.error().errorClass, ErrorClass::corrupt);
   EXPECT_EQ(store.client().sent[2].body,
-            R"({"TableName":"locks","ConsistentRead":true,"ExclusiveStartKey":{"key":{"S":"c"}}})");
+            R"({"TableName":"locks","ConsistentRead":true,"ReturnConsumedCapacity":"TOTAL",)"
+            R"("ExclusiveStartKey":{"key":{"S":"c"}}})");
 }
 
 TEST(DynamoDbList, aPageThatFailsFailsTheListing) {

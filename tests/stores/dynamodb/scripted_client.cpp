@@ -104,6 +104,12 @@ ListOutcome ScriptedStore::list(std::string prefix) {
   });
 }
 
+ListOutcome ScriptedStore::listName(std::string name) {
+  return answerOf<ListOutcome>(*scheduler_, [&](ListHandler handler) {
+    store_->listName(std::move(name), {std::chrono::seconds{5}}, std::move(handler));
+  });
+}
+
 WriteOutcome ScriptedStore::stepDown(const LeaseKey& key, FencingToken token) {
   return answerOf<WriteOutcome>(*scheduler_, [&](WriteHandler handler) {
     store_->requestStepDown(key, token, {std::chrono::seconds{5}}, std::move(handler));

@@ -70,6 +70,7 @@ class ScriptedStore {
   WriteOutcome write(WriteRequest request, std::chrono::nanoseconds timeout = std::chrono::seconds{5});
   ReadOutcome read(const LeaseKey& key, std::chrono::nanoseconds timeout = std::chrono::seconds{5});
   ListOutcome list(std::string prefix);
+  ListOutcome listName(std::string name);
   WriteOutcome stepDown(const LeaseKey& key, FencingToken token);
   /// Lets time pass until there is an answer.
   StoreStatus ensureSchema(std::chrono::nanoseconds timeout = std::chrono::minutes{5});
