@@ -86,6 +86,13 @@ int usage(const std::string& message) {
 
 std::string orNone(const std::string& token) { return token.empty() ? "none" : token; }
 
+/// A shard is given as `group/NAME`, which fences know it by, wherever the store keeps its lease.
+LeaseKey keyOf(const std::string& lease, const GroupOptions& options, const LeaseStore& store) {
+  const std::string start = options.group + '/';
+  const bool together = !options.shards.shardNames().empty() && store.keepsGroupsTogether();
+  return together && lease.starts_with(start) ? LeaseKey{options.group, lease.substr(start.size())} : LeaseKey{lease};
+}
+
 /// Empty: the reason was reported on stderr.
 std::optional<Plan> planOf(const FenceRecoverArguments& arguments) {
   const auto config = loadOrComplain(arguments.config);
@@ -96,7 +103,7 @@ std::optional<Plan> planOf(const FenceRecoverArguments& arguments) {
     return std::nullopt;
   }
   LeaseOfGroup of = leaseOf(*config);
-  if (!arguments.lease.empty()) of.key = LeaseKey{arguments.lease};
+  if (!arguments.lease.empty()) of.key = keyOf(arguments.lease, config->options, *of.store);
   Plan plan{of.key, of.store, FencingToken{arguments.token}, config->options.lease.duration};
   for (const std::string& word : arguments.resources) {
     auto resource = openResource(word);

@@ -27,9 +27,10 @@ std::string grouped(double number) {
   return digits;
 }
 
-/// With as many decimals as asked for.
+/// Rounded to so many decimals.
 std::string decimal(double number, unsigned decimals) {
-  std::string text = std::to_string(number);  // six decimals
+  const double scale = std::pow(10.0, decimals);
+  std::string text = std::to_string(std::round(number * scale) / scale);  // six decimals
   return text.substr(0, text.find('.') + 1 + decimals);
 }
 
