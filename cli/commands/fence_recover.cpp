@@ -75,7 +75,9 @@ struct Plan {
   StoredTokens found{};
   std::vector<RecoverableResource> resources{};
 
-  [[nodiscard]] TermStamp memory() const { return {key.name, token, recoveredHolder}; }
+  /// What fences know the lease by.
+  [[nodiscard]] std::string name() const { return key.sortKey.empty() ? key.name : key.name + '/' + key.sortKey; }
+  [[nodiscard]] TermStamp memory() const { return {name(), token, recoveredHolder}; }
 };
 
 int usage(const std::string& message) {
@@ -130,7 +132,7 @@ std::optional<std::string> pictureOf(const Plan& plan) {
       text += resource.word + ": to be set by its own tool; what to give to that tool is printed at the end\n";
       continue;
     }
-    const auto stored = resource.memory->stored(plan.key.name);
+    const auto stored = resource.memory->stored(plan.name());
     if (!stored) return complain(FenceError{stored.error()}.message), std::nullopt;
     text += resource.memory->describe() + ": " + orNone(*stored) + to;
   }
@@ -146,7 +148,7 @@ std::optional<std::string> pictureOf(const Plan& plan) {
 bool confirmed(const Plan& plan) {
   std::cerr << "Type the lease's name to go on: " << std::flush;
   std::string answer;
-  return std::getline(std::cin, answer) && answer == plan.key.name;
+  return std::getline(std::cin, answer) && answer == plan.name();
 }
 
 int setStore(const Plan& plan) {

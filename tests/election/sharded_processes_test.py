@@ -196,6 +196,12 @@ class ShardedProcesses(unittest.TestCase):
         self.group(f"{{ type: dynamodb, table: sharded-{uuid.uuid4()}, region: us-east-1, endpoint: '{ENDPOINT}' }}")
         self.check_processes_come_and_go(LEASE + 1)
 
+    @unittest.skipUnless(ENDPOINT, "this needs a server")
+    def test_killed_and_joining_processes_on_dynamodb_with_a_sort_key(self):
+        self.group(f"{{ type: dynamodb, table: sharded-{uuid.uuid4()}, sort_key: part, region: us-east-1, endpoint: '{ENDPOINT}' }}")
+        self.check_processes_come_and_go(LEASE + 1)
+        self.assertNotIn("whole table", (self.directory / "log").read_text())
+
     def test_the_judge_sees_an_act_under_an_older_token(self):
         self.ledger.path.write_text("0 1 100 10 11\n0 2 200 20 21\n0 1 100 22 23\n")
         self.ledger.read()
