@@ -51,6 +51,17 @@ class ClientStore final : public LeaseStore {
         [this, prefix = std::move(prefix)] { return ListOutcome{world_.table().list(prefix)}; },
         unanswered<ListOutcome>);
   }
+  void listName(std::string name, CallOptions options, ListHandler handler) override {
+    call<ListOutcome>(
+        options, std::move(handler),
+        [this, name = std::move(name)] {
+          std::vector<ListedLease> found = world_.table().list(name);
+          std::erase_if(found, [&](const ListedLease& lease) { return lease.key.name != name; });
+          return ListOutcome{std::move(found)};
+        },
+        unanswered<ListOutcome>);
+  }
+  [[nodiscard]] bool keepsGroupsTogether() const noexcept override { return world_.plan().together; }
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
     call<WriteOutcome>(
         options, std::move(handler), [this, key, token] { return world_.table().requestStepDown(key, token); },

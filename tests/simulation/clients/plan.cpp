@@ -124,6 +124,7 @@ void World::drawPlan(const ClientOptions& options) {
     plan_.rates[i] = on.test(i) ? kinds[i].most * part : 0;
   }
   SeededRandom plan = SeededRandom{options.seed}.split(4);
+  plan_.together = options.seed % 2 == 0;
   constexpr std::chrono::milliseconds leases[] = {300ms, 1'000ms, 3'000ms, 10'000ms};
   plan_.lease = leases[plan.below(4)];
   plan_.processes = static_cast<unsigned>(2 + plan.below(3));

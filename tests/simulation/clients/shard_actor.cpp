@@ -42,7 +42,7 @@ class ShardActor final : public Actor {
     if (request.record.holder != elector_->candidate()) return;
     for (const auto& [shard, token] : seen_->open) {
       if (keyOf(shard) == request.key && token == request.record.token) {
-        world_.broke("release", "shard " + request.key.name + " is released while its work runs");
+        world_.broke("release", "shard " + toString(request.key) + " is released while its work runs");
       }
     }
   }
@@ -62,8 +62,11 @@ class ShardActor final : public Actor {
     std::shared_ptr<unsigned> callbacks{std::make_shared<unsigned>(0)};
   };
 
-  static LeaseKey keyOf(std::size_t shard) { return {"shards/" + std::to_string(shard)}; }
-  Handle handleOf(std::size_t shard, const Leadership& term) {
+  [[nodiscard]] LeaseKey keyOf(std::size_t shard) const {
+    const std::string name = std::to_string(shard);
+    return world_.plan().together ? LeaseKey{"shards", name} : LeaseKey{"shards/" + name};
+  }
+  [[nodiscard]] Handle handleOf(std::size_t shard, const Leadership& term) const {
     return {&life_,
             keyOf(shard),
             term.fencingToken(),

@@ -107,6 +107,7 @@ struct ClientPlan {
   unsigned processes{2};
   unsigned electors{0}, clients{0}, tokens{0}, sharded{0};  ///< in each process
   bool jobs{false};
+  bool together{false};  ///< the store keeps the leases of a group together, as DynamoDB does with a sort key
   TrueTime leastDelay{0}, mostDelay{0};
   double rateBound{500e-6};
   std::array<double, troubles> rates{};
