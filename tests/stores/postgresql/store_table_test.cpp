@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lockcore/stores/postgresql/src/statements.hpp"
 #include "stores/postgresql/store_support.hpp"
 
 namespace tenure::postgresql_store {
@@ -134,6 +135,25 @@ TEST_F(PostgresqlStoreTest, aMissingTableSaysHowToMakeIt) {
   EXPECT_EQ(read.error().errorClass, ErrorClass::misconfigured);
   EXPECT_NE(read.error().message.find("tenure store sql"), std::string::npos) << read.error().message;
   EXPECT_TRUE(std::holds_alternative<Rejected>(store().write(acquire({"lease"}, "a"))));
+}
+
+/// A sharded election lists its group twice a second: the server must look at that part of the key's index alone.
+TEST_F(PostgresqlStoreTest, aListingReadsTheRangeOfItsPrefix) {
+  std::string sql = Statements{schema(), "tenure_lease"}.sql(StatementId::listLeases, true);
+  // The server plans each call anew with its values, as these literals.
+  for (const auto& [parameter, value] : {std::pair{"$1", "'g/'"}, {"$2", "'g/'"}, {"$3", "''"}, {"$4", "NULL"}}) {
+    for (std::size_t at = sql.find(parameter); at != std::string::npos; at = sql.find(parameter)) {
+      sql.replace(at, 2, value);
+    }
+  }
+  hand().exec("SET enable_seqscan = off");  // the table is small
+  const std::string plan = hand().text("EXPLAIN (COSTS OFF, FORMAT JSON) " + sql);
+  EXPECT_NE(plan.find("\"Index Scan\""), std::string::npos) << plan;
+  const std::size_t condition = plan.find("\"Index Cond\"");
+  ASSERT_NE(condition, std::string::npos) << plan;
+  const std::string range = plan.substr(condition, plan.find('\n', condition) - condition);
+  EXPECT_NE(range.find("name >= 'g/'::text"), std::string::npos) << range;
+  EXPECT_NE(range.find("name < 'g0'::text"), std::string::npos) << range;
 }
 
 }  // namespace
