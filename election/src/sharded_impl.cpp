@@ -52,7 +52,6 @@ ShardedElector::Impl::Impl(Group group, ShardListener listener, Runtime runtime,
     throw std::invalid_argument{"ShardedElector: group " + group_.name() +
                                 " has no shards; give shards.count or shards.names, or use LeaderElector"};
   }
-  if (group_.store()->keepsGroupsTogether()) formerNames_.emplace(group_.name(), names_);
 }
 
 /// One lease of the group as a group of its own. No candidate waits for a preferred one, because it was decided before

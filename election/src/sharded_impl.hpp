@@ -9,7 +9,6 @@
 #include <tenure/election/sharded_elector.hpp>
 
 #include "elector_impl.hpp"
-#include "former_names.hpp"
 #include "lockcore/runtime/process_mark.hpp"
 #include "scheduler_link.hpp"
 #include "shard_balance.hpp"
@@ -68,7 +67,6 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   void letGo();
   void look();
   void list();
-  void lookForOtherNames(std::chrono::nanoseconds timeout);
   void listed(std::uint64_t listing, const ListOutcome& outcome);
   void lookFailed(const StoreError& error);
   void act(const Instant& now);
@@ -101,7 +99,6 @@ class ShardedElector::Impl : public std::enable_shared_from_this<Impl> {
   // Used on the scheduler only.
   ShardWatch watch_;
   ShardBalance balance_;
-  std::optional<FormerNames> formerNames_{};  ///< where the store keeps groups together
   std::uint64_t listing_{0};
   std::optional<Instant> listingSince_{};  ///< a listing is under way
   std::size_t slotNumber_{0};

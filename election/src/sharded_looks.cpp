@@ -48,30 +48,12 @@ void ShardedElector::Impl::list() {
   if (!slot_) keepSlot(clock_->now());  // its elector creates the schema, which a listing needs
   if (underWay) return;
   listingSince_ = clock_->now();
-  lookForOtherNames(timeout);
   const auto answer = [link = link_, weak = weak_from_this(), listing = ++listing_](ListOutcome outcome) {
     link->post([weak, listing, outcome = std::move(outcome)] {
       if (const auto self = weak.lock()) self->listed(listing, outcome);
     });
   };
   const auto error = storeErrorOf([&] { watch_.keys().list(*group_.store(), {timeout}, answer); });
-  if (error) answer(*error);
-}
-
-void ShardedElector::Impl::lookForOtherNames(nanoseconds timeout) {
-  const auto key = formerNames_ ? formerNames_->due(clock_->now(), *random_) : std::nullopt;
-  if (!key) return;
-  const auto answer = [link = link_, weak = weak_from_this(), key = *key](ReadOutcome outcome) {
-    link->post([weak, key, outcome = std::move(outcome)] {
-      const auto self = weak.lock();
-      const auto trouble = self ? self->formerNames_->saw(self->clock_->now(), key, outcome) : std::nullopt;
-      if (!trouble) return;
-      self->log(LogLevel::error, *trouble);
-      const std::lock_guard lock{self->mutex_};
-      self->lastError_ = StoreError{ErrorClass::misconfigured, *trouble};
-    });
-  };
-  const auto error = storeErrorOf([&] { group_.store()->read(*key, {timeout}, answer); });
   if (error) answer(*error);
 }
 
@@ -123,7 +105,6 @@ void ShardedElector::Impl::act(const Instant& now) {
   followLivenessFiles(now);
   const ShardPicture picture = watch_.picture(now);
   ShardOrders orders = balance_.look(now, picture, own(now), *random_);
-  if (formerNames_ && !formerNames_->mayTake()) orders.take.clear();
   for (const std::size_t shard : orders.forget) end(*seats_.at(shard));
   for (const std::size_t shard : orders.give) {
     log(LogLevel::info, "gives shard " + names_[shard] + " up for another member");
