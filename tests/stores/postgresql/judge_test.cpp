@@ -164,6 +164,10 @@ TEST(Judge, aRenewalOfATermWhoseTakeoverWasAnnouncedIsRefusedAndNoConflict) {
   const auto judged = [&](Purpose purpose) {
     return outcomeOfRefused(call, expectationOf(request(purpose, {RecordVersion{"v"}})), row, {});
   };
+  row.tokens.counter = 17;
+  const auto byHand = judged(Purpose::renew);
+  EXPECT_EQ(std::get<Rejected>(byHand).error.message.find("announced"), std::string::npos) << "nobody has";
+  EXPECT_NE(std::get<Rejected>(byHand).error.message.find("counter 17"), std::string::npos);
   row.tokens.counter = 8;
   const auto refused = judged(Purpose::renew);
   ASSERT_TRUE(std::holds_alternative<Rejected>(refused)) << "nobody has the lease yet";

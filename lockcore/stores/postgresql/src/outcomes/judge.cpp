@@ -1,6 +1,8 @@
 #include "judge.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
 #include <utility>
 
 #include <tenure/lockcore/store_checks.hpp>
@@ -57,12 +59,17 @@ std::optional<StoreError> refusalOfToken(const WriteRequest& request, const Stor
 
 /// Why a renewal that met what it expects was refused; empty: no reason is known. That is no conflict, because nobody
 /// has the lease yet. The holder's lease has ended: somebody else has waited it out. So it tries again to no avail, and
-/// is out of its term on time.
+/// is out of its term on time. An announcement raises the counter by one.
 std::optional<StoreError> refusalOfOverTerm(const Call& call, const StoredLease& row) {
-  if (row.tokens.counter <= row.tokens.copy) return std::nullopt;
-  return StoreError{ErrorClass::transient, call.store + ": " + call.doing +
-                                               ": the term is over, because another candidate has waited out its lease "
-                                               "and has announced that it takes the lease over"};
+  const std::int64_t counter = row.tokens.counter;
+  const std::int64_t copy = row.tokens.copy;
+  if (counter <= copy) return std::nullopt;
+  const std::string why =
+      counter == copy + 1 ? "another candidate has waited out its lease and has announced that it takes the lease over"
+                          : "its token " + std::to_string(copy) + " is below the counter " + std::to_string(counter) +
+                                ": somebody changed one of them by hand, or put an older copy back. The next term "
+                                "puts it right";
+  return StoreError{ErrorClass::transient, call.store + ": " + call.doing + ": the term is over, because " + why};
 }
 
 bool meetsExpectation(const WriteRequest& request, const std::optional<LeaseRecord>& stored) {
