@@ -1,0 +1,70 @@
+"""One member of etcd as a child process, in a temporary directory. It ends with its parent process.
+
+Debian's own etcd is neither used nor started. scripts/etcd_local is this module as a command; tests/etcd/launcher.py
+shares one server among the tests of a ctest run. Clusters that fail: tests/etcd/cluster.py.
+"""
+
+import os
+import pathlib
+import socket
+import sys
+import urllib.parse
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "etcd"))
+from certificates import Trouble
+import cluster
+
+ENDPOINT = "TENURE_TEST_ETCD"
+
+
+def environment(endpoint, base=None):
+    """The environment for a command that uses this server. Settings of the user must have no effect on a test."""
+    made = dict(os.environ if base is None else base)
+    for name in [n for n in made if n.startswith(("ETCD_", "ETCDCTL_"))]:
+        del made[name]
+    made[ENDPOINT] = endpoint
+    return made
+
+
+def prepare():
+    """The server's program."""
+    return cluster.etcd_program()
+
+
+def answers(endpoint):
+    parts = urllib.parse.urlsplit(endpoint)
+    try:
+        socket.create_connection((parts.hostname, parts.port), timeout=1).close()
+    except ConnectionRefusedError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+class Server:
+    """A running member with an empty store."""
+
+    def __init__(self, program, size=1):
+        self._cluster = cluster.Cluster(size, program=program, settings={"auto-compaction-mode": "revision",
+                                                                         "auto-compaction-retention": "1000"})
+
+    @property
+    def endpoint(self):
+        return ",".join(self._cluster.endpoints)
+
+    @property
+    def process(self):
+        return self._cluster.members[0].process
+
+    def output(self):
+        return self._cluster.members[0].log()
+
+    def stop(self):
+        self._cluster.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
