@@ -34,13 +34,23 @@ bool Connection::isAlive() {
 }
 
 void Connection::exchange(Call& call) {
-  step_ = Step::busy;
   call_ = &call;
-  askedAt_ = around_.alarms.now();
   reader_.expect(call_->request.method == "HEAD", around_.options.maxReply);
+  send(call_->request);
+}
+
+void Connection::stream(const HttpRequest& request) {
+  streams_ = true;
+  reader_.expectStream(around_.options.maxReply);
+  send(request);
+}
+
+void Connection::send(const HttpRequest& request) {
+  step_ = Step::busy;
+  askedAt_ = around_.alarms.now();
   takenBefore_ = wire_->taken();
   clearAndTrim(plain_);
-  appendRequest(plain_, route_, around_.options.userAgent, call_->request);
+  appendRequest(plain_, route_, around_.options.userAgent, request);
   if (!tls_) return wire_->write(plain_);
   clearAndTrim(cipher_);
   const bool good = tls_->write(plain_, cipher_);
@@ -88,7 +98,9 @@ void Connection::readTls(std::string_view bytes) {
 void Connection::readReply(std::string_view bytes) {
   if (step_ == Step::idle) return owner_.lost(*this);  // an answer without a request
   if (step_ != Step::busy || later_) return;
-  switch (reader_.feed(bytes)) {
+  const auto state = reader_.feed(bytes);
+  if (streams_ && !giveAPart()) return;
+  switch (state) {
     case ReplyReader::State::more:
       return;
     case ReplyReader::State::done:
@@ -98,9 +110,15 @@ void Connection::readReply(std::string_view bytes) {
   }
 }
 
+/// False: the owner has closed the connection.
+bool Connection::giveAPart() {
+  if (reader_.streams()) owner_.arrived(*this, reader_.takePart());
+  return step_ == Step::busy;
+}
+
 void Connection::replyDone() {
   // A server may answer before it has read the whole request. Then it would take the rest of it for the next request.
-  const bool goesOn = reader_.mayGoOn() && !wire_->sending() && !ended_;
+  const bool goesOn = !streams_ && reader_.mayGoOn() && !wire_->sending() && !ended_;
   lastUsed_ = around_.alarms.now();
   ++used_;
   if (goesOn) {

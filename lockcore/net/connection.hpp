@@ -37,6 +37,9 @@ class ConnectionOwner {
   /// The connection's request is answered, or never will be. takeCall() returns the call that asked, if anybody still
   /// waits.
   virtual void answered(Connection& connection, HttpOutcome outcome) = 0;
+  /// The reply to stream() has status 2xx, and this part of its body has come; it may be empty. The owner may close the
+  /// connection here.
+  virtual void arrived(Connection& /*connection*/, std::string_view /*part*/) {}
   /// No call waits for this connection, and it cannot be used any more.
   virtual void lost(Connection& connection) = 0;
 
@@ -60,11 +63,13 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
 
   /// Only on an idle connection. The call must exist until it is answered or let go.
   void exchange(Call& call);
+  /// The same for a reply that the owner takes part by part. It ends with answered(), and the connection with it.
+  void stream(const HttpRequest& request);
   [[nodiscard]] Call* takeCall() noexcept { return std::exchange(call_, nullptr); }
   /// Nobody waits for the reply any more: it is read for at most `patience`, and dropped.
   void letGo(std::chrono::nanoseconds patience);
   /// It has sent a request and still waits for the reply, but no call does.
-  [[nodiscard]] bool isLate() const noexcept { return step_ == Step::busy && call_ == nullptr; }
+  [[nodiscard]] bool isLate() const noexcept { return step_ == Step::busy && call_ == nullptr && !streams_; }
 
   /// Whether another call may follow after answered().
   [[nodiscard]] bool isIdle() const noexcept { return step_ == Step::idle; }
@@ -102,7 +107,9 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   void readTunnel(std::string_view bytes);
   void ready();
   void readTls(std::string_view bytes);
+  void send(const HttpRequest& request);
   void readReply(std::string_view bytes);
+  [[nodiscard]] bool giveAPart();
   void replyDone();
   void streamEnded(bool inOrder, const std::string& why);
   void fail(HttpError::Kind kind, const std::string& text);
@@ -129,6 +136,7 @@ class Connection final : public WireListener, public Alarm, public std::enable_s
   bool ended_{false};  ///< TLS has ended: the bytes being read came with the end, and no call may follow
   ReplyReader reader_{};
   Call* call_{nullptr};
+  bool streams_{false};
   std::uint64_t takenBefore_{0};
   std::string plain_{};  // both keep their memory from call to call
   std::string cipher_{};

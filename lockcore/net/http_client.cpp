@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -14,6 +15,7 @@
 #include "lockcore/runtime/process_mark.hpp"
 #include "lockcore/runtime/thread.hpp"
 #include "pool.hpp"
+#include "stream.hpp"
 #include "transport.hpp"
 
 namespace tenure::net {
@@ -29,7 +31,8 @@ class Core : public std::enable_shared_from_this<Core> {
  public:
   Core(HttpClientOptions options, ClientHooks hooks)
       : options_{checked(std::move(options))}, lookup_{std::move(hooks.lookup)} {
-    if (!options_.caFile.empty()) tls_ = TlsContext::make(options_.caFile);
+    const bool hasFiles = !options_.caFile.empty() || !options_.certificate.empty() || !options_.key.empty();
+    if (hasFiles) tls_ = TlsContext::make({options_.caFile, options_.certificate, options_.key});
   }
 
   void start() {
@@ -43,8 +46,10 @@ class Core : public std::enable_shared_from_this<Core> {
   }
 
   struct Order {
-    Origin origin;
-    std::unique_ptr<Call> call{};  ///< none: connections are wanted
+    Origin origin{};
+    std::unique_ptr<Call> call{};
+    std::unique_ptr<Stream::Ask> stream{};
+    std::uint64_t number{0};  ///< of the stream that begins, or without `stream` of the one that ends
     std::size_t connections{0};
   };
 
@@ -85,37 +90,64 @@ class Core : public std::enable_shared_from_this<Core> {
       const std::lock_guard lock{mutex_};
       orders_.swap(inbox_);
     }
-    for (Order& order : orders_) {
-      Pool& pool = pools_.try_emplace(order.origin, *around_, order.origin).first->second;
-      if (order.call) {
-        pool.submit(std::move(order.call));
-      } else {
-        pool.keepReady(order.connections);
-      }
-    }
+    for (Order& order : orders_) carryOut(order);
     orders_.clear();
+  }
+
+  void carryOut(Order& order) {
+    if (order.stream) return begin(order.number, std::move(*order.stream));
+    if (order.number != 0) {
+      if (const auto found = streams_.find(order.number); found != streams_.end()) found->second->drop();
+      return;
+    }
+    Pool& pool = pools_.try_emplace(order.origin, *around_, order.origin).first->second;
+    if (order.call) {
+      pool.submit(std::move(order.call));
+    } else {
+      pool.keepReady(order.connections);
+    }
+  }
+
+  void begin(std::uint64_t number, Stream::Ask ask) {
+    auto stream = std::make_shared<Stream>(*around_, std::move(ask), [this, number] {
+      const auto found = streams_.find(number);
+      // It still runs: the next turn of the loop destroys it.
+      asio::post(loop_, [dead = std::move(found->second)] {});
+      streams_.erase(found);
+    });
+    streams_.emplace(number, stream);
+    stream->open();
   }
 
   void cancelAll() {
     std::vector<std::pair<Origin, std::unique_ptr<Call>>> calls;
+    std::vector<Stream::Ask> unheard;
+    const auto collect = [&](Order& order) {
+      if (order.call) calls.emplace_back(order.origin, std::move(order.call));
+      if (order.stream) unheard.push_back(std::move(*order.stream));
+    };
     for (auto& [origin, pool] : pools_) {
       for (auto& call : pool.closeAll()) calls.emplace_back(origin, std::move(call));
     }
-    for (Order& order : orders_) {
-      if (order.call) calls.emplace_back(order.origin, std::move(order.call));
-    }
+    std::for_each(orders_.begin(), orders_.end(), collect);
+    orders_.clear();
     {
       const std::lock_guard lock{mutex_};
-      for (Order& order : inbox_) {
-        if (order.call) calls.emplace_back(order.origin, std::move(order.call));
-      }
+      std::for_each(inbox_.begin(), inbox_.end(), collect);
       inbox_.clear();
     }
+    while (!streams_.empty()) streams_.begin()->second->cancel();
     for (auto& [origin, call] : calls) {
       const HttpHandler handler = std::move(call->handler);
       const bool maybeSent = call->maybeSent;
       call.reset();
       handler(HttpError{HttpError::Kind::cancelled, maybeSent, toString(origin) + ": the client was closed"});
+    }
+    for (const Stream::Ask& ask : unheard) {
+      ask.listener->permit.call([&] {
+        ask.listener->handlers.onEnd(
+            HttpError{HttpError::Kind::cancelled, false, toString(ask.origin) + ": the client was closed"});
+      });
     }
   }
 
@@ -134,7 +166,28 @@ class Core : public std::enable_shared_from_this<Core> {
   std::unique_ptr<AddressBook> book_{};
   std::unique_ptr<Surroundings> around_{};
   std::map<Origin, Pool> pools_{};
+  std::map<std::uint64_t, std::shared_ptr<Stream>> streams_{};
   std::vector<Order> orders_{};
+};
+
+/// What a user holds of a stream.
+class StreamHandle {
+ public:
+  StreamHandle(std::shared_ptr<Core> core, std::uint64_t number, std::shared_ptr<StreamListener> listener)
+      : core_{std::move(core)}, number_{number}, listener_{std::move(listener)} {}
+  ~StreamHandle() {
+    if (!mark_.isHere()) return;  // in a forked child there is no thread to wait for
+    listener_->permit.revoke();
+    core_->push({.number = number_});
+  }
+  StreamHandle(const StreamHandle&) = delete;
+  StreamHandle& operator=(const StreamHandle&) = delete;
+
+ private:
+  const ProcessMark mark_{};
+  const std::shared_ptr<Core> core_;
+  const std::uint64_t number_;
+  const std::shared_ptr<StreamListener> listener_;
 };
 
 class Client final : public HttpClient {
@@ -156,8 +209,19 @@ class Client final : public HttpClient {
   void send(const Origin& origin, HttpRequest request, nanoseconds timeout, HttpHandler handler) override {
     const nanoseconds limited = std::min(timeout, longestTimeout);
     const std::shared_ptr<Core> kept = core_;  // the handler may destroy the client before this call is over
-    kept->push({origin, std::make_unique<Call>(std::move(request), std::move(handler), timeout,
+    kept->push({.origin = origin,
+                .call = std::make_unique<Call>(std::move(request), std::move(handler), timeout,
                                                readClock().boottime + limited)});
+  }
+
+  std::shared_ptr<void> stream(const Origin& origin, HttpRequest request, const StreamLimits& limits,
+                               StreamHandlers handlers) override {
+    const std::uint64_t number = ++streams_;
+    const auto listener = std::make_shared<StreamListener>(std::move(handlers));
+    auto handle = std::make_shared<StreamHandle>(core_, number, listener);
+    core_->push({.stream = std::make_unique<Stream::Ask>(Stream::Ask{origin, std::move(request), limits, listener}),
+                 .number = number});
+    return handle;
   }
 
   void preconnect(const Origin& origin, std::size_t connections) override {
@@ -167,6 +231,7 @@ class Client final : public HttpClient {
  private:
   const ProcessMark mark_{};
   std::shared_ptr<Core> core_;
+  std::atomic<std::uint64_t> streams_{0};  ///< how many were asked for
   std::thread thread_;
 };
 

@@ -111,9 +111,30 @@ struct ProxySettings {
   [[nodiscard]] static ProxySettings from(const std::function<std::string(const char*)>& lookup);
 };
 
+/// What a streamed reply may cost.
+struct StreamLimits {
+  std::chrono::nanoseconds accept{5'000'000'000};    ///< from the call until the server has accepted (status 2xx)
+  std::chrono::nanoseconds silence{60'000'000'000};  ///< then from one byte of the body to the next
+  std::chrono::nanoseconds longest{0};               ///< the whole stream; zero: no bound
+  std::size_t longestLine{1U << 20U};
+};
+
+/// Called on the client's thread. They must not block: other calls of the client would wait. They may destroy the
+/// stream and the client.
+struct StreamHandlers {
+  /// Without the line's end. The text is valid until the function returns.
+  std::function<void(std::string_view line)> onLine{};
+  /// The last call. A reply with a status other than 2xx: nothing was delivered, and its body is here. With 2xx: the
+  /// server has ended the stream in an orderly way; all of it was delivered, and the body is empty. Errors: the kinds
+  /// of a call; `timeout` for each of the limits of time, `tooLarge` for a line that is too long.
+  HttpHandler onEnd{};
+};
+
 struct HttpClientOptions {
   /// A PEM file of certificates to trust instead of those of the system. Empty: the system's trust store.
   std::string caFile{};
+  std::string certificate{};  ///< a PEM file: the client's certificate, and those between it and its authority
+  std::string key{};          ///< a PEM file: the certificate's key, not encrypted
   ProxySettings proxy{};
   std::size_t maxConnections{64};                  ///< to one origin; further calls wait, within their deadline
   std::size_t maxReply{1U << 20U};                 ///< bytes of header and body together
@@ -141,15 +162,28 @@ struct HttpClientOptions {
 /// - If the server has closed a kept-alive connection meanwhile, this is noticed before anything is sent on it, and
 ///   another connection is used. Several addresses of one name are tried in turn until one of them accepts.
 /// - The deadline covers everything: waiting for a connection, lookup, connect, proxy, handshake, request, reply.
+/// - stream() has a connection of its own, which carries nothing else before or after and does not count in
+///   `maxConnections`. The request is sent once. If the status is 2xx, each line is delivered as soon as it is there.
+///   Lines end with LF or CRLF, empty ones are left out. The end of the body ends a line as well, but the end of the
+///   connection does not: such a line is dropped, and the stream ends with `closed`. While a handler runs nothing is
+///   read, so no more than one line and 16 KiB are kept, and a server that sends faster has to wait.
+/// - Once a stream's handle is destroyed, none of its handlers is running or will be called, unless a handler itself
+///   destroys it. Else onEnd is called exactly once; if the client is destroyed first, with `cancelled`.
 /// - TLS 1.2 or later is used and the host's name is verified; neither can be switched off. Redirects are not followed.
 class HttpClient {
  public:
-  /// Throws std::runtime_error if `caFile` cannot be read or holds no certificate.
+  /// Throws std::runtime_error if `caFile` cannot be read or holds no certificate, or if the client's certificate and
+  /// key cannot be used: a file that is missing or no PEM, a key that is encrypted or belongs to another certificate.
   [[nodiscard]] static std::shared_ptr<HttpClient> make(HttpClientOptions options = {});
   virtual ~HttpClient() = default;
 
   virtual void send(const Origin& origin, HttpRequest request, std::chrono::nanoseconds timeout,
                     HttpHandler handler) = 0;
+
+  /// Returns at once, from any thread; no handler is called inside. The stream lasts until its end, or until the handle
+  /// is destroyed.
+  [[nodiscard]] virtual std::shared_ptr<void> stream(const Origin& origin, HttpRequest request,
+                                                     const StreamLimits& limits, StreamHandlers handlers) = 0;
 
   /// Keeps `connections` kept-alive connections open, now and after each loss, as long as calls to that origin come at
   /// least once per `idleTimeout`. Failures are silent (the next call meets them itself) and are followed by growing

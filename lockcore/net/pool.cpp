@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "request_text.hpp"
+#include "text.hpp"
 
 namespace tenure::net {
 namespace {
@@ -22,10 +23,6 @@ void answer(std::unique_ptr<Call> call, HttpOutcome outcome) {
   const HttpHandler handler = std::move(call->handler);
   call.reset();
   handler(std::move(outcome));
-}
-
-std::string millis(std::chrono::nanoseconds time) {
-  return std::to_string(std::chrono::duration_cast<milliseconds>(time).count()) + " ms";
 }
 
 }  // namespace

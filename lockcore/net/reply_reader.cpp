@@ -15,11 +15,13 @@ using View = boost::beast::string_view;
 
 class ReplyReader::Parser final : public http::basic_parser<false> {
  public:
-  Parser(HttpResponse& out, std::size_t most) : out_{out}, most_{most} {
+  Parser(HttpResponse& out, std::size_t most, bool isStream) : out_{out}, most_{most}, isStream_{isStream} {
     eager(true);
     header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(most, std::numeric_limits<std::uint32_t>::max())));
     body_limit(boost::none);  // the reader itself counts all bytes, including the framing
   }
+
+  [[nodiscard]] bool streams() const { return isStream_ && is_header_done() && isAccepted(); }
 
  private:
   void on_request_impl(http::verb /*method*/, View /*name*/, View /*target*/, int /*version*/,
@@ -29,13 +31,15 @@ class ReplyReader::Parser final : public http::basic_parser<false> {
     if (code < 100) ec = http::error::bad_status;  // Beast accepts any three digits
   }
   void on_field_impl(http::field /*field*/, View name, View value, error_code& /*ec*/) override {
+    if (streams()) return;  // trailers without end must not take memory
     out_.headers.push_back({std::string{name.data(), name.size()}, std::string{value.data(), value.size()}});
   }
   void on_header_impl(error_code& ec) override {
+    if (isStream_ && isAccepted()) return;
     if (const auto length = content_length(); length && *length > most_) ec = http::error::body_limit;
   }
   void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code& /*ec*/) override {
-    if (length) out_.body.reserve(static_cast<std::size_t>(*length));
+    if (length && !(isStream_ && isAccepted())) out_.body.reserve(static_cast<std::size_t>(*length));
   }
   std::size_t on_body_impl(View body, error_code& /*ec*/) override {
     out_.body.append(body.data(), body.size());
@@ -47,8 +51,11 @@ class ReplyReader::Parser final : public http::basic_parser<false> {
   }
   void on_finish_impl(error_code& /*ec*/) override {}
 
+  [[nodiscard]] bool isAccepted() const { return out_.status / 100 == 2; }
+
   HttpResponse& out_;
   std::size_t most_;
+  bool isStream_;
 };
 
 struct ReplyReader::Impl {
@@ -56,6 +63,7 @@ struct ReplyReader::Impl {
   std::optional<Parser> parser{};
   std::string pending{};  ///< bytes that the parser wants to see again together with the next ones
   bool hasNoBody{false};
+  bool isStream{false};
   std::size_t most{0};
   std::size_t received{0};
   HttpError::Kind failure{HttpError::Kind::protocol};
@@ -64,8 +72,22 @@ struct ReplyReader::Impl {
   void restart() {
     response = {};
     response.headers.reserve(12);
-    parser.emplace(response, most);
+    parser.emplace(response, most, isStream);
     parser->skip(hasNoBody);
+  }
+
+  void expect(bool none, std::size_t limit) {
+    hasNoBody = none;
+    most = limit;
+    received = 0;
+    pending.clear();
+    restart();
+  }
+
+  State add(std::string_view bytes) {
+    if (pending.empty()) return parse(bytes);
+    pending.append(bytes);
+    return parse(pending);
   }
 
   State fail(HttpError::Kind kind, std::string text) {
@@ -105,19 +127,23 @@ ReplyReader::ReplyReader() : impl_{std::make_unique<Impl>()} {}
 ReplyReader::~ReplyReader() = default;
 
 void ReplyReader::expect(bool hasNoBody, std::size_t most) {
-  impl_->hasNoBody = hasNoBody;
-  impl_->most = most;
-  impl_->received = 0;
-  impl_->pending.clear();
-  impl_->restart();
+  impl_->isStream = false;
+  impl_->expect(hasNoBody, most);
+}
+
+void ReplyReader::expectStream(std::size_t most) {
+  impl_->isStream = true;
+  impl_->expect(false, most);
 }
 
 ReplyReader::State ReplyReader::feed(std::string_view bytes) {
   impl_->received += bytes.size();
-  if (impl_->received > impl_->most) return impl_->tooLarge();
-  if (impl_->pending.empty()) return impl_->parse(bytes);
-  impl_->pending.append(bytes);
-  return impl_->parse(impl_->pending);
+  if (!impl_->isStream) return impl_->received > impl_->most ? impl_->tooLarge() : impl_->add(bytes);
+  // One piece may hold the head and more of the body than a head may have.
+  const State state = impl_->add(bytes);
+  if (state == State::failed) return state;
+  const std::size_t kept = impl_->parser->streams() ? impl_->pending.size() : impl_->received;
+  return kept > impl_->most ? impl_->tooLarge() : state;
 }
 
 ReplyReader::State ReplyReader::end() {
@@ -128,6 +154,8 @@ ReplyReader::State ReplyReader::end() {
                                                   " bytes of the reply, before the reply was whole");
 }
 
+bool ReplyReader::streams() const { return impl_->parser->streams(); }
+std::string ReplyReader::takePart() { return std::exchange(impl_->response.body, {}); }
 HttpResponse ReplyReader::take() { return std::move(impl_->response); }
 bool ReplyReader::mayGoOn() const { return impl_->parser->keep_alive() && impl_->pending.empty(); }
 HttpError::Kind ReplyReader::failure() const { return impl_->failure; }

@@ -23,10 +23,19 @@ class ReplyReader {
   /// CONNECT).
   void expect(bool hasNoBody, std::size_t most);
 
+  /// The same for a reply whose body, with status 2xx, is taken part by part. `most`: of a head, of a chunk's head, and
+  /// of any other reply.
+  void expectStream(std::size_t most);
+
   /// Interim replies (100 to 199) are skipped. A failure is final until expect().
   [[nodiscard]] State feed(std::string_view bytes);
   /// The stream has ended: `done` if the reply ends with it, else `failed`.
   [[nodiscard]] State end();
+
+  /// Whether the reply's head has come, and its body is taken part by part.
+  [[nodiscard]] bool streams() const;
+  /// What has come of the body since the last part.
+  [[nodiscard]] std::string takePart();
 
   // After `done`:
   [[nodiscard]] HttpResponse take();

@@ -174,7 +174,7 @@ int onNewTicket(SSL* ssl, SSL_SESSION* ticket) {
 
 class Context final : public TlsContext {
  public:
-  explicit Context(const std::string& caFile) : context_{(leaveOpenSslAtExit(), SSL_CTX_new(TLS_client_method()))} {
+  explicit Context(const TlsFiles& files) : context_{(leaveOpenSslAtExit(), SSL_CTX_new(TLS_client_method()))} {
     if (!context_) throw std::runtime_error("OpenSSL does not start (" + lastError() + ")");
     SSL_CTX* raw = context_.get();
     if (SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION) != 1) {
@@ -187,7 +187,8 @@ class Context final : public TlsContext {
     SSL_CTX_sess_set_new_cb(raw, onNewTicket);
     static constexpr unsigned char protocols[] = "\x08http/1.1";
     SSL_CTX_set_alpn_protos(raw, protocols, sizeof protocols - 1);
-    trust(caFile);
+    trust(files.caFile);
+    if (!files.certificate.empty() || !files.key.empty()) introduce(files);
   }
 
   std::unique_ptr<TlsSession> session(const std::string& host, std::uint16_t port) override {
@@ -201,13 +202,49 @@ class Context final : public TlsContext {
       throw std::runtime_error("the system's trust store cannot be used (" + lastError() + ")");
     }
     if (SSL_CTX_load_verify_file(context_.get(), caFile.c_str()) == 1) return;
-    const std::string why = lastError();
-    // For a missing file OpenSSL's own message is a number and "system lib".
-    if (access(caFile.c_str(), R_OK) != 0) {
-      throw std::runtime_error("CA file " + caFile + ": " + std::generic_category().message(errno));
+    refuse("CA file " + caFile, caFile, "no certificate can be read from it");
+  }
+
+  void introduce(const TlsFiles& files) {
+    const std::string certificate = "client certificate " + files.certificate;
+    const std::string key = "key " + files.key + " of the client certificate";
+    if (files.certificate.empty()) throw std::runtime_error(key + ": the certificate is missing; a key needs one");
+    if (files.key.empty()) throw std::runtime_error(certificate + ": its key is missing; give the path of both");
+    if (SSL_CTX_use_certificate_chain_file(context_.get(), files.certificate.c_str()) != 1) {
+      refuse(certificate, files.certificate, "no certificate can be read from it");
     }
-    throw std::runtime_error("CA file " + caFile + ": no certificate can be read from it (" + why +
-                             "); it must be a readable PEM file");
+    bool isEncrypted = false;
+    SSL_CTX_set_default_passwd_cb(context_.get(), refusePassword);
+    SSL_CTX_set_default_passwd_cb_userdata(context_.get(), &isEncrypted);
+    const bool good = SSL_CTX_use_PrivateKey_file(context_.get(), files.key.c_str(), SSL_FILETYPE_PEM) == 1;
+    SSL_CTX_set_default_passwd_cb_userdata(context_.get(), nullptr);
+    if (good && SSL_CTX_check_private_key(context_.get()) == 1) return;
+    if (isEncrypted) {
+      throw std::runtime_error(key +
+                               ": it is encrypted, and nobody is there to ask for its password; decrypt it, and "
+                               "let only its owner read the file");
+    }
+    // OpenSSL compares a key that it reads with the certificate.
+    if (ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_VALUES_MISMATCH ||
+        ERR_GET_REASON(ERR_peek_error()) == X509_R_KEY_TYPE_MISMATCH) {
+      ERR_clear_error();
+      throw std::runtime_error(key + ": it belongs to another certificate than " + files.certificate);
+    }
+    refuse(key, files.key, "no private key can be read from it");
+  }
+
+  static int refusePassword(char* /*room*/, int /*size*/, int /*writes*/, void* wasAsked) {
+    if (wasAsked != nullptr) *static_cast<bool*>(wasAsked) = true;
+    return -1;
+  }
+
+  [[noreturn]] static void refuse(const std::string& what, const std::string& path, const std::string& why) {
+    const std::string reason = lastError();
+    // For a missing file OpenSSL's own message is a number and "system lib".
+    if (access(path.c_str(), R_OK) != 0) {
+      throw std::runtime_error(what + ": " + std::generic_category().message(errno));
+    }
+    throw std::runtime_error(what + ": " + why + " (" + reason + "); it must be a readable PEM file");
   }
 
   Tickets tickets_{};  // destroyed after objects that may still put a ticket into it
@@ -216,6 +253,6 @@ class Context final : public TlsContext {
 
 }  // namespace
 
-std::unique_ptr<TlsContext> TlsContext::make(const std::string& caFile) { return std::make_unique<Context>(caFile); }
+std::unique_ptr<TlsContext> TlsContext::make(const TlsFiles& files) { return std::make_unique<Context>(files); }
 
 }  // namespace tenure::net

@@ -34,12 +34,18 @@ class TlsSession {
   [[nodiscard]] virtual const std::string& why() const = 0;
 };
 
-/// Trust store and session tickets. Belongs to one thread once it is made.
+/// Paths of PEM files. An empty `caFile` is the system's trust store; an empty `certificate` is none.
+struct TlsFiles {
+  std::string caFile{};
+  std::string certificate{};
+  std::string key{};
+};
+
+/// Trust store, the client's own certificate, and session tickets. Belongs to one thread once it is made.
 class TlsContext {
  public:
-  /// Throws std::runtime_error if `caFile` has no certificate to trust, or if OpenSSL refuses to work. Empty: the
-  /// system's trust store.
-  [[nodiscard]] static std::unique_ptr<TlsContext> make(const std::string& caFile);
+  /// Throws std::runtime_error if a file cannot be used, or if OpenSSL refuses to work.
+  [[nodiscard]] static std::unique_ptr<TlsContext> make(const TlsFiles& files);
   virtual ~TlsContext() = default;
 
   /// For a connection to this host. The certificate must contain this name (or address).

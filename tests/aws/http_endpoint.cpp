@@ -52,6 +52,11 @@ class FakeClient final : public net::HttpClient {
     worker.detach();
   }
 
+  std::shared_ptr<void> stream(const net::Origin& /*origin*/, net::HttpRequest /*request*/,
+                               const net::StreamLimits& /*limits*/, net::StreamHandlers /*handlers*/) override {
+    return nullptr;
+  }
+
   void preconnect(const net::Origin& /*origin*/, std::size_t /*connections*/) override {}
 
  private:

@@ -20,6 +20,11 @@ class Rerouted final : public net::HttpClient {
     const bool isEcs = origin == net::Origin{false, "169.254.170.2", 80};
     real_->send(isEcs ? there_ : origin, std::move(request), timeout, std::move(handler));
   }
+  std::shared_ptr<void> stream(const net::Origin& /*origin*/, net::HttpRequest /*request*/,
+                               const net::StreamLimits& /*limits*/, net::StreamHandlers /*handlers*/) override {
+    return nullptr;
+  }
+
   void preconnect(const net::Origin& origin, std::size_t connections) override {
     real_->preconnect(origin, connections);
   }
