@@ -7,6 +7,9 @@
 #
 # They find the server's URL in TENURE_TEST_ETCD. Tests run at once, so each case uses a prefix of its own. They carry the label etcd. By hand:
 # scripts/etcd_local -- build/dev/tests/<name> --gtest_filter=...
+if(NOT TARGET tenure::store_etcd)
+  return()
+endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 set(TENURE_ETCD_LAUNCHER "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_LIST_DIR}/launcher.py"
   "${PROJECT_BINARY_DIR}/etcd")

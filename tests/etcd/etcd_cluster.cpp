@@ -1,0 +1,74 @@
+#include "etcd_cluster.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <fcntl.h>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <unistd.h>
+
+namespace tenure::test {
+namespace {
+
+std::vector<std::string> parts(const std::string& list) {
+  std::vector<std::string> found;
+  std::istringstream in{list};
+  for (std::string one; std::getline(in, one, ',');) found.push_back(one);
+  return found;
+}
+
+}  // namespace
+
+EtcdCluster::EtcdCluster(const std::vector<std::string>& arguments) {
+  int in[2], out[2];
+  if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  std::vector<std::string> command{"/usr/bin/env", "python3", "-B", TENURE_ETCD_BESIDE};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  for (const char* word : {"--", "/bin/sh", "-c", "env; echo ready; cat"}) command.emplace_back(word);
+  process_ = std::make_unique<LaunchedProcess>(command, [&] {
+    dup2(in[0], STDIN_FILENO);
+    dup2(out[1], STDOUT_FILENO);
+  });
+  close(in[0]);
+  close(out[1]);
+  input_ = in[1];
+  output_ = out[0];
+  const std::unique_ptr<FILE, int (*)(FILE*)> lines{fdopen(dup(output_), "r"), std::fclose};
+  char room[4096];
+  while (std::fgets(room, sizeof room, lines.get()) != nullptr) {
+    std::string line{room};
+    if (!line.empty() && line.back() == '\n') line.pop_back();
+    if (line == "ready") return;
+    read(line);
+  }
+  throw std::runtime_error("etcd did not start; see above");
+}
+
+void EtcdCluster::read(const std::string& line) {
+  const auto equals = line.find('=');
+  if (equals == std::string::npos) return;
+  const std::string name = line.substr(0, equals);
+  const std::string value = line.substr(equals + 1);
+  const std::map<std::string, std::string*> texts{{"TENURE_TEST_ETCD_CA", &caFile_},
+                                                  {"TENURE_TEST_ETCD_CERTIFICATE", &certificate_},
+                                                  {"TENURE_TEST_ETCD_KEY", &key_},
+                                                  {"TENURE_TEST_ETCD_USER", &user_},
+                                                  {"TENURE_TEST_ETCD_PASSWORD_FILE", &passwordFile_}};
+  if (const auto known = texts.find(name); known != texts.end()) *known->second = value;
+  if (name == "TENURE_TEST_ETCD") endpoints_ = parts(value);
+  if (name != "TENURE_TEST_ETCD_PIDS") return;
+  for (const std::string& pid : parts(value)) pids_.push_back(std::stoi(pid));
+}
+
+EtcdCluster::~EtcdCluster() {
+  close(input_);
+  process_->wait();
+  close(output_);
+}
+
+void EtcdCluster::kill(std::size_t member) { ::kill(pids_.at(member), SIGKILL); }
+void EtcdCluster::freeze(std::size_t member) { ::kill(pids_.at(member), SIGSTOP); }
+void EtcdCluster::thaw(std::size_t member) { ::kill(pids_.at(member), SIGCONT); }
+
+}  // namespace tenure::test
