@@ -14,25 +14,11 @@
 
 #include "layout.hpp"
 #include "lockcore/aws/json_client.hpp"
+#include "lockcore/runtime/call_deadline.hpp"
 
 namespace tenure::dynamodb_store {
 
-/// How long a call may take. Time is counted as a holder counts it, so a call that spent its time suspended is over
-/// when the machine wakes.
-class Deadline {
- public:
-  Deadline(std::shared_ptr<const Scheduler> clock, std::chrono::nanoseconds timeout)
-      : clock_{std::move(clock)}, start_{clock_->now()}, timeout_{timeout} {}
-
-  [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
-    return timeout_ - elapsedForHolder(start_, clock_->now());
-  }
-
- private:
-  std::shared_ptr<const Scheduler> clock_;
-  Instant start_;
-  std::chrono::nanoseconds timeout_;
-};
+using Deadline = CallDeadline;
 
 /// Shared by the store and its calls under way. Constant.
 struct Core {

@@ -1,59 +1,11 @@
 #include "json_text.hpp"
 
-#include <array>
-#include <charconv>
-
 namespace tenure::dynamodb_store {
-namespace {
-
-constexpr std::string_view hexDigits = "0123456789abcdef";
-constexpr std::string_view base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-bool needsEscape(char c) noexcept { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; }
-
-void appendEscaped(std::string& out, char c) {
-  if (c == '"' || c == '\\') {
-    out += '\\', out += c;
-    return;
-  }
-  const auto byte = static_cast<unsigned char>(c);
-  out += "\\u00", out += hexDigits[byte >> 4U], out += hexDigits[byte & 0xFU];
-}
-
-constexpr std::array<std::int8_t, 256> digitValues = [] {
-  std::array<std::int8_t, 256> values{};
-  values.fill(-1);
-  for (std::size_t i = 0; i < base64Digits.size(); ++i) {
-    values[static_cast<unsigned char>(base64Digits[i])] = static_cast<std::int8_t>(i);
-  }
-  return values;
-}();
-
-}  // namespace
-
-void appendQuoted(std::string& out, std::string_view text) {
-  out += '"';
-  std::size_t copied = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!needsEscape(text[i])) continue;
-    out.append(text.substr(copied, i - copied));
-    appendEscaped(out, text[i]);
-    copied = i + 1;
-  }
-  out.append(text.substr(copied));
-  out += '"';
-}
 
 std::string inQuotes(std::string_view text) {
   std::string out;
   appendQuoted(out, text);
   return out;
-}
-
-void appendInteger(std::string& out, std::int64_t value) {
-  std::array<char, 24> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  out.append(digits.data(), end);
 }
 
 void appendTextValue(std::string& out, std::string_view text) {
@@ -72,41 +24,6 @@ void appendBytesValue(std::string& out, std::string_view bytes) {
   out += R"({"B":")";
   appendBase64(out, bytes);
   out += "\"}";
-}
-
-void appendBase64(std::string& out, std::string_view bytes) {
-  out.reserve(out.size() + (bytes.size() + 2) / 3 * 4 + 16);
-  const auto byte = [&](std::size_t i) -> std::uint32_t {
-    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0U;
-  };
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::uint32_t group = byte(i) << 16U | byte(i + 1) << 8U | byte(i + 2);
-    out += base64Digits[group >> 18U];
-    out += base64Digits[(group >> 12U) & 0x3FU];
-    out += i + 1 < bytes.size() ? base64Digits[(group >> 6U) & 0x3FU] : '=';
-    out += i + 2 < bytes.size() ? base64Digits[group & 0x3FU] : '=';
-  }
-}
-
-std::optional<std::string> bytesFromBase64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  std::size_t padding = 0;
-  while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=') ++padding;
-  std::string out;
-  out.reserve(text.size() / 4 * 3);
-  std::uint32_t group = 0;
-  for (std::size_t i = 0; i < text.size() - padding; ++i) {
-    const std::int8_t value = digitValues[static_cast<unsigned char>(text[i])];
-    if (value < 0) return std::nullopt;
-    group = group << 6U | static_cast<std::uint32_t>(value);
-    if (i % 4 == 3) {
-      out += static_cast<char>(group >> 16U), out += static_cast<char>(group >> 8U), out += static_cast<char>(group);
-      group = 0;
-    }
-  }
-  if (padding == 1) out += static_cast<char>(group >> 10U), out += static_cast<char>(group >> 2U);
-  if (padding == 2) out += static_cast<char>(group >> 4U);
-  return out;
 }
 
 }  // namespace tenure::dynamodb_store

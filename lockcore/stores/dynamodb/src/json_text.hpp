@@ -1,27 +1,20 @@
-// Writes the JSON of requests by hand, because a heartbeat is built thousands of times a second.
+// What DynamoDB's JSON has beyond other JSON: the types of values.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "lockcore/port/json_text.hpp"
+
 namespace tenure::dynamodb_store {
 
-/// `text` in quotes, escaped as RFC 8259 asks. The text must be UTF-8 (the store checks that where texts come in).
-void appendQuoted(std::string& out, std::string_view text);
+/// As appendQuoted(), as a text of its own.
 [[nodiscard]] std::string inQuotes(std::string_view text);
-
-void appendInteger(std::string& out, std::int64_t value);
 
 /// Attribute values as DynamoDB writes them: {"S":"text"}, {"N":"12"}, {"B":"base64"}.
 void appendTextValue(std::string& out, std::string_view text);
 void appendNumberValue(std::string& out, std::int64_t value);
 void appendBytesValue(std::string& out, std::string_view bytes);
-
-/// RFC 4648, with padding.
-void appendBase64(std::string& out, std::string_view bytes);
-/// Empty for anything that is not base64 with its padding.
-[[nodiscard]] std::optional<std::string> bytesFromBase64(std::string_view text);
 
 }  // namespace tenure::dynamodb_store

@@ -1,6 +1,5 @@
 #include "record_codec.hpp"
 
-#include <charconv>
 #include <cstdint>
 
 #include <boost/json/string.hpp>
@@ -9,6 +8,7 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "json_text.hpp"
+#include "lockcore/port/number_text.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
@@ -17,14 +17,6 @@ using boost::json::object;
 
 /// A lease shorter than this, without our own attributes, is more likely another client's lease in seconds.
 constexpr std::int64_t leastForeignLeaseMillis = 1'000;
-
-template <class Number>
-std::optional<Number> numberFrom(std::string_view text) noexcept {
-  Number value{};
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
 
 std::string_view viewOf(const boost::json::string& text) noexcept { return {text.data(), text.size()}; }
 

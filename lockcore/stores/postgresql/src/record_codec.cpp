@@ -1,12 +1,12 @@
 #include "record_codec.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <utility>
 
 #include "lockcore/port/attributes_json.hpp"
+#include "lockcore/port/number_text.hpp"
 #include "statements.hpp"
 
 namespace tenure::postgresql_store {
@@ -29,14 +29,6 @@ std::optional<std::string> unhexed(std::string_view hex) {
     bytes += static_cast<char>(high * 16 + low);
   }
   return bytes;
-}
-
-template <class Number>
-std::optional<Number> numberFrom(std::string_view text) {
-  Number number{};
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc{} || read.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 /// An incomplete entry proves nothing, just like a missing one.

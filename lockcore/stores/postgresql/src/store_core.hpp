@@ -7,33 +7,19 @@
 #include <memory>
 #include <string>
 
-#include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>
 
 #include "database.hpp"
 #include "jobs.hpp"
+#include "lockcore/runtime/call_deadline.hpp"
 #include "notifier.hpp"
 #include "outcomes/judge.hpp"
 #include "record_codec.hpp"
 
 namespace tenure::postgresql_store {
 
-/// When a call has to be answered. It counts suspend, as a candidate does.
-class Deadline {
- public:
-  Deadline(std::shared_ptr<const Clock> clock, std::chrono::nanoseconds timeout)
-      : clock_{std::move(clock)}, start_{clock_->now()}, timeout_{timeout} {}
-
-  [[nodiscard]] std::chrono::nanoseconds left() const noexcept {
-    return timeout_ - elapsedForHolder(start_, clock_->now());
-  }
-
- private:
-  std::shared_ptr<const Clock> clock_;
-  Instant start_;
-  std::chrono::nanoseconds timeout_;
-};
+using Deadline = CallDeadline;
 
 class StoreCore {
  public:

@@ -1,0 +1,21 @@
+// Writes the JSON of requests by hand, because a heartbeat is built thousands of times a second.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tenure {
+
+/// `text` in quotes, escaped as RFC 8259 asks. The text must be UTF-8 (the store checks that where texts come in).
+void appendQuoted(std::string& out, std::string_view text);
+
+void appendInteger(std::string& out, std::int64_t value);
+
+/// RFC 4648, with padding.
+void appendBase64(std::string& out, std::string_view bytes);
+/// Empty for anything that is not base64 with its padding.
+[[nodiscard]] std::optional<std::string> bytesFromBase64(std::string_view text);
+
+}  // namespace tenure
