@@ -55,7 +55,7 @@ DOORS = {"lockcore/stores/sqlite/src/sidecar/": "sidecar.hpp"}
 # Headers that take seconds in each translation unit, and the files that may include them.
 HEAVY = {
     "boost/asio": ("lockcore/runtime/", "lockcore/net/", "lockcore/stores/postgresql/src/link/", "election/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
-    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/s3/src/",
+    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/s3/src/",
                    "election/src/", "election/jobs/src/", "tests/", "bench/"),
     "date/": ("election/jobs/src/", "tests/"),
     "boost/beast": ("lockcore/net/", "cli/fence_proxy/", "examples/", "tests/", "bench/"),
