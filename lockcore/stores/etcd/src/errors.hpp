@@ -1,0 +1,37 @@
+// What an answer means that is not a success: its class, and whether the request may have been carried out. Judged by
+// status and code, never by the wording of a message.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_key.hpp>
+#include <tenure/lockcore/store_error.hpp>
+
+#include "gateway.hpp"
+
+namespace tenure::etcd_store {
+
+/// What a message is about.
+struct CallName {
+  const std::string& where;  ///< the store's description
+  std::string doing;         ///< `renewing lease billing`
+
+  /// `etcd at http://...: renewing lease billing`
+  [[nodiscard]] std::string text() const { return where + ": " + doing; }
+};
+
+/// A request that was not carried out, or of which nobody knows.
+struct Fault {
+  StoreError error;
+  bool maybeApplied{true};
+};
+
+/// Empty: a member says that it has carried the request out, and the body tells the rest. A refusal proves nothing
+/// about copies of the request that are out at other members.
+[[nodiscard]] std::optional<Fault> faultIn(const CallName& call, const Outcome& outcome);
+
+/// Of an answer that is no error and is not understood either.
+[[nodiscard]] StoreError notUnderstood(const CallName& call, const std::string& member, const std::string& what);
+
+}  // namespace tenure::etcd_store

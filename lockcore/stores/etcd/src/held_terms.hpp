@@ -1,0 +1,38 @@
+// What this process last wrote of the leases that it holds, so that a heartbeat is one request.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <tenure/lockcore/lease_key.hpp>
+
+namespace tenure::etcd_store {
+
+struct State;
+
+/// A state may be out of date. A write that is made from it requires the revisions in it, so it is refused then, and
+/// the answer has the present state. Thread-safe.
+class HeldTerms {
+ public:
+  /// Null: nothing is known.
+  [[nodiscard]] std::shared_ptr<const State> find(const LeaseKey& key) const {
+    const std::lock_guard lock{mutex_};
+    const auto found = states_.find(key);
+    return found != states_.end() ? found->second : nullptr;
+  }
+  void keep(const LeaseKey& key, std::shared_ptr<const State> state) {
+    const std::lock_guard lock{mutex_};
+    states_[key] = std::move(state);
+  }
+  void forget(const LeaseKey& key) {
+    const std::lock_guard lock{mutex_};
+    states_.erase(key);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<LeaseKey, std::shared_ptr<const State>> states_{};  ///< guarded by mutex_
+};
+
+}  // namespace tenure::etcd_store

@@ -1,0 +1,63 @@
+#include "state.hpp"
+
+#include "requests.hpp"
+
+namespace tenure::etcd_store {
+namespace {
+
+/// Empty: the part is not the read of this key alone.
+std::optional<Slot> slotIn(const Part& part, const std::string& key) {
+  if (part.kind != Part::Kind::read || part.more || part.found.size() > 1) return std::nullopt;
+  if (part.found.empty()) return Slot{};
+  const KeyValue& entry = part.found.front();
+  if (entry.key != key) return std::nullopt;
+  return Slot{entry.changedAt, entry.value};
+}
+
+}  // namespace
+
+ReadOutcome State::told() const {
+  using Told = std::optional<LeaseRecord>;
+  if (record.has_error()) return record.error();
+  if (*record) return Told{(*record)->record};
+  if (counter.has_error()) return counter.error();
+  if (counter->openLease.count() == 0) return Told{};
+  return Told{vanishedRecord(counter->token, counter->openLease)};
+}
+
+boost::system::result<State, Misunderstood> stateIn(const Core& core, const LeaseKey& key, const TxnReply& reply) {
+  const std::string recordKey = core.keys.recordOf(key);
+  const std::string counterKey = core.keys.counterOf(key);
+  if (reply.parts.size() != 2) return Misunderstood{"the answer does not have what was asked for"};
+  auto record = slotIn(reply.parts[0], recordKey);
+  auto counter = slotIn(reply.parts[1], counterKey);
+  if (!record || !counter) return Misunderstood{"the answer has another key than was asked for"};
+  State state{reply.revision, std::move(*record), std::move(*counter)};
+  if (state.recordSlot.value) {
+    auto read = recordFrom({core.where, key, recordKey}, *state.recordSlot.value);
+    if (read.has_error()) state.record = read.error();
+    if (read.has_value()) state.record = std::optional{std::move(*read)};
+  }
+  if (state.counterSlot.value) state.counter = counterFrom({core.where, key, counterKey}, *state.counterSlot.value);
+  return state;
+}
+
+void readState(const CorePtr& core, const LeaseKey& key, std::string_view doing, const CallDeadline& deadline,
+               std::function<void(StoreResult<State>)> handler) {
+  Txn txn;
+  txn.read(core->keys.recordOf(key));
+  txn.read(core->keys.counterOf(key));
+  send(core, txn.body(), deadline, Gateway::Repeat::yes,
+       [core, key, doing, handler = std::move(handler)](const Outcome& outcome) {
+         const CallName call = core->call(doing, key);
+         if (auto fault = faultIn(call, outcome)) return handler(std::move(fault->error));
+         const auto reply = txnReplyFrom(outcome->body);
+         if (reply.has_error()) return handler(notUnderstood(call, outcome->member, reply.error().what));
+         if (!reply->succeeded) return handler(notUnderstood(call, outcome->member, "nothing was read"));
+         auto state = stateIn(*core, key, *reply);
+         if (state.has_error()) return handler(notUnderstood(call, outcome->member, state.error().what));
+         handler(std::move(*state));
+       });
+}
+
+}  // namespace tenure::etcd_store

@@ -1,0 +1,43 @@
+// What is stored of one lease at one revision.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <tenure/lockcore/lease_store.hpp>
+
+#include "core.hpp"
+#include "record_codec.hpp"
+#include "replies.hpp"
+
+namespace tenure::etcd_store {
+
+/// A key as it was read.
+struct Slot {
+  std::int64_t changedAt{0};           ///< the revision that a transaction compares; 0: there is no such key
+  std::optional<std::string> value{};  ///< empty: there is no such key
+};
+
+struct State {
+  std::int64_t revision{0};  ///< of the whole cluster
+  Slot recordSlot{};
+  Slot counterSlot{};
+  /// Empty: there is no record. An error if it is not understood, as the next one.
+  StoreResult<std::optional<StoredRecord>> record{std::optional<StoredRecord>{}};
+  StoreResult<Counter> counter{Counter{}};
+
+  /// What a read answers.
+  [[nodiscard]] ReadOutcome told() const;
+};
+
+/// The state in an answer whose parts are the reads of the record's key and of the counter's key.
+[[nodiscard]] boost::system::result<State, Misunderstood> stateIn(const Core& core, const LeaseKey& key,
+                                                                  const TxnReply& reply);
+
+/// Reads both keys at one revision. Linearizable.
+void readState(const CorePtr& core, const LeaseKey& key, std::string_view doing, const CallDeadline& deadline,
+               std::function<void(StoreResult<State>)> handler);
+
+}  // namespace tenure::etcd_store
