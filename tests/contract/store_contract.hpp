@@ -55,6 +55,10 @@ class StoreFixture {
   /// StoreOperatorContract: writes this number, whatever it is, over the record's token and over the counter.
   virtual void setToken(const LeaseKey& key, std::uint64_t token);
 
+  /// Whether a new token is the next one. Else the store has a floor of its own, such as a revision of the whole
+  /// database.
+  [[nodiscard]] virtual bool countsByOne() const { return true; }
+
   /// StoreWatchContract: whether renewals are told too. They free no lease, so a store may save the cost.
   [[nodiscard]] virtual bool hintsOfRenewals() const { return true; }
 
@@ -82,6 +86,10 @@ class StoreContract : public testing::TestWithParam<StoreUnderTest> {
   void TearDown() override;
 
   [[nodiscard]] StoreFixture& fixture() { return *fixture_; }
+  /// Whether `token` is what the term after the one with `last` may have.
+  [[nodiscard]] bool isNextToken(FencingToken token, FencingToken last) {
+    return fixture_->countsByOne() ? token == last.next() : token > last;
+  }
   /// The first handle; the schema is in place.
   [[nodiscard]] StoreCalls& store() { return handles_.at(0); }
   /// The second handle on the same data.

@@ -107,7 +107,9 @@ TEST_P(StoreContract, aFloorFarAboveEveryTokenHereIsRefusedByName) {
   refused({before.version}, token.value() + maxReportedStep + 1);
   refused({before.version}, maxFencingToken.value() - 1);
   EXPECT_TRUE(sameRecord(store().record(key), before));
-  EXPECT_EQ(other().apply(acquire(key, "b", {before.version})).token, token.next()) << "nothing was moved";
+  const FencingToken next = other().apply(acquire(key, "b", {before.version})).token;
+  EXPECT_TRUE(isNextToken(next, token)) << "nothing was moved: " << next;
+  EXPECT_LT(next.value(), token.value() + 1'000);
 }
 
 TEST_P(StoreContract, stepDownIsSeenByEachRenewalOfThatTermAndByNoOther) {

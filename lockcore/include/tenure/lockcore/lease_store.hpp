@@ -256,9 +256,9 @@ class LeaseStore {
   /// Sets the counter to `token`, up or down, as if of a term that has ended cleanly. If there is a record, its copy of
   /// the token is set too, and the record is marked as released under a new RVN; it keeps its data. All of this is one
   /// step, and happens only if everything is as `expected`, else `Conflict`. This may break invariant I7, so it is for
-  /// an operator who has made sure that no candidate lives: the next term gets the token after this one. `Rejected` if
-  /// `token` is not a valid token, and if the store knows of a process that uses it. Optional: by default a store
-  /// answers `Rejected`.
+  /// an operator who has made sure that no candidate lives: the next term gets the token after this one, or a higher
+  /// one where the store has a floor of its own. `Rejected` if `token` is not a valid token, and if the store knows of
+  /// a process that uses it. Optional: by default a store answers `Rejected`.
   virtual void setTokens(const LeaseKey& key, StoredTokens expected, FencingToken token, CallOptions options,
                          WriteHandler handler);
 
