@@ -1,0 +1,78 @@
+// What statuses and codes mean for a write: only those that prove that it was not carried out make it refused.
+#include "lockcore/stores/etcd/src/errors.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tenure::etcd_store {
+namespace {
+
+const std::string where = "etcd at http://a";
+
+std::optional<Fault> faultOf(int status, const std::string& body, bool copiesOut = false) {
+  return faultIn({where, "renewing lease x"}, Reply{status, body, "http://a", copiesOut});
+}
+
+std::string errorBody(int code) { return R"({"error":"words","message":"words","code":)" + std::to_string(code) + "}"; }
+
+TEST(EtcdErrors, whatMayHaveBeenCarriedOutIsUnknown) {
+  for (const auto& [status, body] : std::vector<std::pair<int, std::string>>{{503, errorBody(14)},
+                                                                             {503, ""},
+                                                                             {504, ""},
+                                                                             {504, errorBody(4)},
+                                                                             {408, ""},
+                                                                             {408, errorBody(1)},
+                                                                             {500, errorBody(2)},
+                                                                             {500, errorBody(13)},
+                                                                             {502, "<html>"},
+                                                                             {400, errorBody(14)},
+                                                                             {418, ""},
+                                                                             {201, "{}"}}) {
+    const auto fault = faultOf(status, body);
+    ASSERT_TRUE(fault) << status << body;
+    EXPECT_TRUE(fault->maybeApplied) << status << body;
+    EXPECT_EQ(fault->error.errorClass, ErrorClass::transient) << status << body;
+  }
+}
+
+TEST(EtcdErrors, refusalsAreJudgedByCodeAndStatus) {
+  const auto expect = [](int status, const std::string& body, ErrorClass errorClass) {
+    const auto fault = faultOf(status, body);
+    ASSERT_TRUE(fault);
+    EXPECT_FALSE(fault->maybeApplied) << status << body;
+    EXPECT_EQ(fault->error.errorClass, errorClass) << status << body;
+  };
+  expect(400, errorBody(3), ErrorClass::misconfigured);
+  expect(401, errorBody(16), ErrorClass::credentials);
+  expect(403, errorBody(7), ErrorClass::credentials);
+  expect(412, errorBody(9), ErrorClass::misconfigured);
+  expect(429, errorBody(8), ErrorClass::throttled);
+  expect(503, errorBody(8), ErrorClass::throttled);
+  expect(400, errorBody(11), ErrorClass::transient);
+  expect(401, "", ErrorClass::credentials);
+  expect(403, "<html>", ErrorClass::credentials);
+  expect(404, "Not Found\n", ErrorClass::misconfigured);
+  expect(412, "", ErrorClass::misconfigured);
+}
+
+TEST(EtcdErrors, aRefusalSaysNothingOfCopies) {
+  EXPECT_TRUE(faultOf(429, errorBody(8), true)->maybeApplied);
+  EXPECT_TRUE(faultOf(400, errorBody(3), true)->maybeApplied);
+}
+
+TEST(EtcdErrors, aCallWithoutAnAnswerIsUnknownUnlessNothingLeft) {
+  const CallName call{where, "renewing lease x"};
+  EXPECT_TRUE(faultIn(call, CallFault{{ErrorClass::transient, "cut"}, true})->maybeApplied);
+  EXPECT_FALSE(faultIn(call, CallFault{{ErrorClass::transient, "refused"}, false})->maybeApplied);
+}
+
+TEST(EtcdErrors, messagesNameTheMemberAndAreOneLine) {
+  const auto fault = faultOf(403, R"({"error":"a\nb","message":"a\nb","code":7})");
+  EXPECT_NE(fault->error.message.find("etcd at http://a: renewing lease x: http://a answered 403, code 7"),
+            std::string::npos)
+      << fault->error.message;
+  EXPECT_EQ(fault->error.message.find('\n'), std::string::npos);
+  EXPECT_FALSE(faultOf(200, "{}"));
+}
+
+}  // namespace
+}  // namespace tenure::etcd_store

@@ -1,0 +1,100 @@
+// The bodies of requests, byte for byte: the server ignores what it does not know, so a misspelt condition would be
+// none. Each of them was sent to etcd 3.4.23.
+#include "lockcore/stores/etcd/src/requests.hpp"
+
+#include <gtest/gtest.h>
+
+#include "lockcore/stores/etcd/src/changes.hpp"
+#include "lockcore/stores/etcd/src/keys.hpp"
+
+namespace tenure::etcd_store {
+namespace {
+
+TEST(EtcdRequests, aReadOfBothKeysHasNoConditionAndIsNotSerializable) {
+  Txn txn;
+  txn.read("/t/lease/a");
+  txn.read("/t/fence/a");
+  EXPECT_EQ(
+      txn.body(),
+      R"({"success":[{"request_range":{"key":"L3QvbGVhc2UvYQ=="}},{"request_range":{"key":"L3QvZmVuY2UvYQ=="}}]})");
+}
+
+TEST(EtcdRequests, aReadOfThePastNamesItsRevision) {
+  Txn txn;
+  txn.read("/t/fence/a", 7);
+  EXPECT_EQ(txn.body(), R"({"success":[{"request_range":{"key":"L3QvZmVuY2UvYQ==","revision":"7"}}]})");
+}
+
+TEST(EtcdRequests, aPageIsARangeWithALimit) {
+  Txn txn;
+  txn.readRange("/t/lease/", endOf("/t/lease/"), 101);
+  EXPECT_EQ(txn.body(),
+            R"({"success":[{"request_range":{"key":"L3QvbGVhc2Uv","range_end":"L3QvbGVhc2Uw","limit":"101"}}]})");
+}
+
+TEST(EtcdRequests, aWatchCoversEveryKeyOfTheStore) {
+  EXPECT_EQ(watchRequest("/t/"), R"({"create_request":{"key":"L3Qv","range_end":"L3Qw","progress_notify":true}})");
+}
+
+constexpr const char* elseBoth =
+    R"("failure":[{"request_range":{"key":"L3QvbGVhc2UvYQ=="}},{"request_range":{"key":"L3QvZmVuY2UvYQ=="}}])";
+
+State seen(std::int64_t record, std::int64_t counter) { return {9, {record, "{}"}, {counter, "{}"}}; }
+
+TEST(EtcdRequests, anAcquisitionComparesBothKeysAndWritesBoth) {
+  Change change;
+  change.record =
+      StoredRecord{{.holder = "h", .version = RecordVersion{"v"}, .leaseDuration = std::chrono::seconds{1}}};
+  change.record->record.token = FencingToken{3};
+  change.counter = Counter{FencingToken{3}, std::chrono::seconds{1}};
+  const std::string body = bodyOf(Keys{"/t"}, {"a"}, seen(0, 5), change);
+  EXPECT_EQ(
+      body,
+      std::string{R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvbGVhc2UvYQ==","mod_revision":"0"},)"} +
+          R"({"result":"EQUAL","target":"MOD","key":"L3QvZmVuY2UvYQ==","mod_revision":"5"}],"success":[)" +
+          R"({"request_put":{"key":"L3QvbGVhc2UvYQ==","value":"eyJ0ZW51cmVMYXlvdXQiOjEsIm93bmVyTmFtZSI6ImgiLCJsZW)" +
+          R"(FzZUR1cmF0aW9uIjoxMDAwLCJyZWNvcmRWZXJzaW9uTnVtYmVyIjoidiIsInRlbnVyZVRva2VuIjozLCJ0ZW51cmVBY3F1aXJlZE1p)" +
+          R"(bGxpcyI6MCwidGVudXJlUmVuZXdlZE1pbGxpcyI6MH0="}},)" +
+          R"({"request_put":{"key":"L3QvZmVuY2UvYQ==","value":"eyJ0ZW51cmVMYXlvdXQiOjEsInRlbnVyZVRva2VuIjozLCJ0ZW)" +
+          R"(51cmVPcGVuTGVhc2UiOjEwMDB9"}}],)" + elseBoth + "}");
+}
+
+TEST(EtcdRequests, aReleaseThatRemovesDeletesTheRecordAndKeepsTheCounter) {
+  Change change;
+  change.counter = Counter{FencingToken{3}};
+  EXPECT_EQ(
+      bodyOf(Keys{"/t"}, {"a"}, seen(8, 5), change),
+      std::string{R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvbGVhc2UvYQ==","mod_revision":"8"},)"} +
+          R"({"result":"EQUAL","target":"MOD","key":"L3QvZmVuY2UvYQ==","mod_revision":"5"}],"success":[)" +
+          R"({"request_delete_range":{"key":"L3QvbGVhc2UvYQ=="}},)" +
+          R"({"request_put":{"key":"L3QvZmVuY2UvYQ==","value":"eyJ0ZW51cmVMYXlvdXQiOjEsInRlbnVyZVRva2VuIjozLCJ0ZW)" +
+          R"(51cmVPcGVuTGVhc2UiOjB9"}}],)" + elseBoth + "}");
+}
+
+TEST(EtcdRequests, aRenewalComparesTheRecordAlone) {
+  Change change;
+  change.record = StoredRecord{{.holder = "h", .version = RecordVersion{"v"}}};
+  const std::string body = bodyOf(Keys{"/t"}, {"a"}, seen(8, 5), change);
+  EXPECT_TRUE(body.starts_with(
+      R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvbGVhc2UvYQ==","mod_revision":"8"}],"success":[{"request_put")"))
+      << body;
+  EXPECT_TRUE(body.ends_with(std::string{elseBoth} + "}")) << body;
+}
+
+TEST(EtcdKeys, leasesDoNotShareKeysAndKeepTheirOrder) {
+  const Keys keys{"/t"};
+  const LeaseKey plain{"ab"};
+  const LeaseKey sorted{"a", "b"};
+  EXPECT_EQ(keys.recordOf(plain), "/t/lease/ab");
+  EXPECT_NE(keys.recordOf(plain), keys.recordOf(sorted));
+  EXPECT_LT(keys.recordOf(sorted), keys.recordOf(plain)) << "as the leases themselves";
+  for (const LeaseKey& key : {plain, sorted, LeaseKey{"a/b", "c/d"}, LeaseKey{"lease/x"}}) {
+    EXPECT_EQ(keys.leaseAtRecord(keys.recordOf(key)), key);
+    EXPECT_EQ(keys.leaseAtCounter(keys.counterOf(key)), key);
+    EXPECT_EQ(keys.leaseAtRecord(keys.counterOf(key)), std::nullopt);
+  }
+  EXPECT_EQ(keys.leaseAtRecord("/t/lease/"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace tenure::etcd_store
