@@ -53,6 +53,7 @@ StoreKind storeOf(SeededRandom& plan) {
   const std::uint64_t draw = plan.below(20);
   if (draw < 2) return StoreKind::memory;
   if (draw == 3) return StoreKind::postgresql;
+  if (draw == 4 && hasEtcd()) return StoreKind::etcd;
   return draw == 2 && hasDynamoDb() ? StoreKind::dynamodb : StoreKind::model;
 }
 
@@ -102,9 +103,9 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
   constexpr auto failover = static_cast<std::size_t>(FaultKind::failover);
   const bool more = store == StoreKind::postgresql && streams.faults[failover].chance(0.8);
   if (more && options.allowed.test(failover)) rates[failover] = std::max(rates[failover], highest[failover] / 4);
-  // With DynamoDB a renewal that lengthens a lease takes three round trips, and a heartbeat may be a tenth of this
-  // lease.
-  if (store == StoreKind::dynamodb) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);
+  // With DynamoDB a renewal that lengthens a lease takes three round trips, with etcd up to three, and a heartbeat may
+  // be a tenth of this lease.
+  if (store == StoreKind::dynamodb || store == StoreKind::etcd) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);
   leastDelay = mostDelay / 20;
 }
 // NOLINTEND(cppcoreguidelines-prefer-member-initializer)

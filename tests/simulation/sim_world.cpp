@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "simulation/sim_etcd.hpp"
 #include "simulation/sim_postgresql.hpp"
 
 namespace tenure::test {
@@ -70,6 +71,9 @@ void SimWorld::makeStore() {
                                     plan_.has(FaultKind::staleWriters) ? lease_ / 4 : TrueTime{0}});
       break;
     }
+    case StoreKind::etcd:
+      service_ = makeSimEtcd(stream(FaultKind::unknown).next());
+      break;
     case StoreKind::memory:
       simple_ = makeMemoryTableStore();
       break;
@@ -284,7 +288,7 @@ std::string_view toString(SimMode mode) noexcept {
 }
 
 std::string_view toString(StoreKind store) noexcept {
-  constexpr std::string_view names[] = {"drawn", "model", "memory", "dynamodb", "postgresql"};
+  constexpr std::string_view names[] = {"drawn", "model", "memory", "dynamodb", "postgresql", "etcd"};
   return names[static_cast<std::size_t>(store)];
 }
 

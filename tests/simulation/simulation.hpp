@@ -25,6 +25,7 @@ enum class StoreKind {
   memory,      ///< the memory store's table as it is shipped
   dynamodb,    ///< the DynamoDB store as it is shipped, over a simulated service
   postgresql,  ///< the PostgreSQL store as it is shipped, over a simulated database
+  etcd,        ///< the etcd store as it is shipped, over a simulated cluster
 };
 
 struct SimOptions {
@@ -70,6 +71,7 @@ struct SimReport {
 
 /// Builds without the DynamoDB store draw from the other stores.
 [[nodiscard]] bool hasDynamoDb() noexcept;
+[[nodiscard]] bool hasEtcd() noexcept;
 
 [[nodiscard]] std::string_view toString(SimMode mode) noexcept;
 [[nodiscard]] std::string_view toString(StoreKind store) noexcept;

@@ -77,6 +77,12 @@ TEST(Simulation, holdsOverThePostgreSqlStoreAsItIsShipped) {
   EXPECT_TRUE(state.failures.empty()) << told(state);
 }
 
+TEST(Simulation, holdsOverTheEtcdStoreAsItIsShipped) {
+  if (!hasEtcd()) return;
+  const CampaignState state = run({.store = StoreKind::etcd}, seedsOr(200));
+  EXPECT_TRUE(state.failures.empty()) << told(state);
+}
+
 TEST(Simulation, healsWithinTheStatedBound) {
   const CampaignState state = run({.mode = SimMode::liveness}, seedsOr(300));
   EXPECT_TRUE(state.failures.empty()) << told(state);
@@ -163,6 +169,7 @@ TEST_P(Regressions, staysMended) {
   ASSERT_EQ(readRegression(text.str(), options), "");
   ASSERT_NE(options.seed, 0U);
   if (options.store == StoreKind::dynamodb && !hasDynamoDb()) return;
+  if (options.store == StoreKind::etcd && !hasEtcd()) return;
   for (const Violation& v : simulate(options).violations) ADD_FAILURE() << v.oracle << ": " << v.text;
 }
 

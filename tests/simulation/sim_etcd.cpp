@@ -1,0 +1,198 @@
+// The etcd store as it is shipped, in virtual time: the simulation provides the cluster, and members that do not
+// answer.
+#include "simulation/sim_etcd.hpp"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lockcore/stores/etcd/src/keys.hpp"
+#include "lockcore/stores/etcd/src/record_codec.hpp"
+#include "lockcore/stores/etcd/src/store.hpp"
+#include "simulation/etcd/sim_etcd_cluster.hpp"
+#include "simulation/sim_clock.hpp"
+#include "simulation/sim_store_endpoint.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace etcd_store;
+
+const LeaseKey leaseKey{"lease"};
+const std::string where{"simulated"};
+constexpr const char* prefix = "/tenure";
+/// By then no request of the time when there was neither key is under way.
+constexpr std::int64_t settledRevision = 60;
+
+class SimEtcd final : public SimService {
+ public:
+  explicit SimEtcd(std::uint64_t seed) : random_{seed} {}
+
+  std::unique_ptr<SimEndpoint> connect(SimSurroundings& world, std::size_t process, SimLife& life) override;
+
+  /// `etcdctl del`; once also with --prefix, of a record that nobody holds. The revision is then all that is left to
+  /// know of the tokens, so they must not have been lifted above it.
+  bool erase() override {
+    const bool lifted = static_cast<std::int64_t>(record()->token.value()) > cluster_.revision();
+    const bool both = !wiped_ && record()->released && !lifted && cluster_.revision() > settledRevision;
+    cluster_.erase(recordKey_);
+    if (both) cluster_.erase(counterKey_);
+    wiped_ = wiped_ || both;
+    refresh();
+    return true;
+  }
+  bool put(const LeaseRecord& /*foreign*/) override { return false; }
+  bool loseCounter() override {
+    cluster_.erase(counterKey_);
+    return true;
+  }
+  [[nodiscard]] bool counterLost() const override { return !cluster_.keys().contains(counterKey_); }
+  void requestStepDown() override {
+    if (record()) cluster_.put(recordKey_, textOf(StoredRecord{*record(), record()->token}));
+  }
+
+  EtcdAnswer serve(SimSurroundings& world, SimLife& life, const std::string& body, const AnswerFate& fate);
+
+ private:
+  EtcdAnswer carryOut(SimSurroundings& world, SimLife& life, const std::string& body);
+  [[nodiscard]] EtcdAnswer notUnderstood(const std::string& body);
+  void refresh();
+
+  SeededRandom random_;
+  EtcdCluster cluster_{};
+  const std::string recordKey_{Keys{prefix}.recordOf(leaseKey)};
+  const std::string counterKey_{Keys{prefix}.counterOf(leaseKey)};
+  bool wiped_{false};
+};
+
+/// The connections of one process. A member that has not answered within a third of the call's time is left for another
+/// one.
+class SimGateway final : public Gateway {
+ public:
+  SimGateway(SimSurroundings& world, std::size_t process, SimLife& life, SimEtcd& service)
+      : world_{world}, process_{process}, life_{life}, service_{service} {}
+
+  void call(std::string_view /*path*/, std::string body, std::chrono::nanoseconds timeout, Repeat repeat,
+            OutcomeHandler handler) override {
+    const auto waiting = std::make_shared<Waiting>(Waiting{std::move(handler)});
+    ask(waiting, body, timeout, false);
+    if (repeat == Repeat::no) return;
+    world_.runFor(process_, life_, timeout / 3, [this, waiting, body = std::move(body), timeout] {
+      if (waiting->handler) ask(waiting, body, timeout - timeout / 3, true);
+    });
+  }
+
+  /// Hints come from the simulation itself.
+  [[nodiscard]] std::shared_ptr<void> stream(std::string_view /*path*/, std::string /*body*/,
+                                             std::chrono::nanoseconds /*silence*/,
+                                             StreamHandlers /*handlers*/) override {
+    return nullptr;
+  }
+  [[nodiscard]] std::string describe() const override { return where; }
+
+ private:
+  struct Waiting {
+    OutcomeHandler handler;
+    int copies{0};
+  };
+
+  void ask(const std::shared_ptr<Waiting>& waiting, const std::string& body, std::chrono::nanoseconds timeout,
+           bool second) {
+    ++waiting->copies;
+    const auto answer = [waiting](Outcome outcome) {
+      if (!waiting->handler) return;
+      if (outcome) outcome->copiesOut = waiting->copies > 1;
+      std::exchange(waiting->handler, nullptr)(std::move(outcome));
+    };
+    world_.exchange(
+        process_, life_, timeout,
+        [world = &world_, life = &life_, service = &service_, body,
+         answer](const AnswerFate& fate) -> SimSurroundings::Task {
+          EtcdAnswer reply = service->serve(*world, *life, body, fate);
+          return [answer, reply = std::move(reply)] { answer(Reply{reply.status, reply.body, "member"}); };
+        },
+        second ? SimSurroundings::Task{} : [answer] { answer(CallFault{{ErrorClass::transient, "timed out"}, true}); });
+  }
+
+  SimSurroundings& world_;
+  std::size_t process_;
+  SimLife& life_;
+  SimEtcd& service_;
+};
+
+std::unique_ptr<SimEndpoint> SimEtcd::connect(SimSurroundings& world, std::size_t process, SimLife& life) {
+  StoreParts parts;
+  parts.gateway = std::make_shared<SimGateway>(world, process, life, *this);
+  parts.scheduler = std::make_shared<LocalScheduler>(world, process, life);
+  return std::make_unique<StoreEndpoint>(leaseKey, makeStore(prefix, std::move(parts)));
+}
+
+EtcdAnswer SimEtcd::serve(SimSurroundings& world, SimLife& life, const std::string& body, const AnswerFate& fate) {
+  using Refusal = AnswerFate::Refusal;
+  if (fate.deferred) return EtcdCluster::error(503, 14, "etcdserver: request timed out");
+  switch (fate.refusal) {
+    case Refusal::credentials:
+      return random_.chance(0.5) ? EtcdCluster::error(401, 16, "etcdserver: invalid auth token")
+                                 : EtcdCluster::error(403, 7, "etcdserver: permission denied");
+    case Refusal::misconfigured:
+      return {404, "Not Found\n"};
+    case Refusal::throttled:
+    case Refusal::transient:
+      return EtcdCluster::error(429, 8, "etcdserver: too many requests");
+    case Refusal::corrupt:
+      return notUnderstood(body);
+    case Refusal::none:
+      break;
+  }
+  if (fate.lie) {
+    return {200, R"({"header":{"revision":")" + std::to_string(cluster_.revision() + 9) + R"("},"succeeded":true})"};
+  }
+  if (!fate.unknown) return carryOut(world, life, body);
+  if (random_.chance(0.5)) static_cast<void>(carryOut(world, life, body));
+  return random_.chance(0.5) ? EtcdCluster::error(503, 14, "etcdserver: leader changed") : EtcdAnswer{504, ""};
+}
+
+/// What another program wrote, or what is no answer of etcd at all.
+EtcdAnswer SimEtcd::notUnderstood(const std::string& body) {
+  EtcdCluster copy = cluster_;
+  if (copy.keys().contains(recordKey_) && random_.chance(0.5)) copy.put(recordKey_, "{}");
+  EtcdAnswer answer = copy.txn(body);
+  // A transaction that would have been carried out was not, so its answer is none.
+  return answer.body.find("response_range") == std::string::npos ? EtcdAnswer{200, "<html>"} : answer;
+}
+
+EtcdAnswer SimEtcd::carryOut(SimSurroundings& world, SimLife& life, const std::string& body) {
+  const FencingToken before = record() ? record()->token : FencingToken{};
+  const std::int64_t revision = cluster_.revision();
+  EtcdAnswer answer = cluster_.txn(body, world.weakReadIsStale() ? world.staleness() : 0);
+  if (cluster_.revision() == revision) return answer;
+  if (random_.chance(0.05)) cluster_.compact();
+  refresh();
+  if (record() && record()->token > before) world.taken();
+  if (record()) world.stored(life, record()->version);
+  return answer;
+}
+
+void SimEtcd::refresh() {
+  const auto valueOf = [&](const std::string& key) {
+    const auto found = cluster_.keys().find(key);
+    return found != cluster_.keys().end() ? std::optional{found->second.value} : std::nullopt;
+  };
+  std::optional<LeaseRecord> stored;
+  if (const auto text = valueOf(recordKey_)) stored = recordFrom({where, leaseKey, recordKey_}, *text)->record;
+  std::optional<LeaseRecord> told = stored;
+  if (const auto text = valueOf(counterKey_); text && !told) {
+    const auto counter = counterFrom({where, leaseKey, counterKey_}, *text);
+    if (counter->openLease.count() > 0) told = vanishedRecord(counter->token, counter->openLease);
+  }
+  now(std::move(stored), std::move(told));
+}
+
+}  // namespace
+
+bool hasEtcd() noexcept { return true; }
+
+std::unique_ptr<SimService> makeSimEtcd(std::uint64_t seed) { return std::make_unique<SimEtcd>(seed); }
+
+}  // namespace tenure::test
