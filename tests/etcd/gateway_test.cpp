@@ -204,7 +204,7 @@ TEST(EtcdGateway, withoutAQuorumNothingIsPromisedAndTheStreamEnds) {
   EXPECT_TRUE(eventually([&] { return heard.endCount() == 1; }));
   const auto late = ask(*other, "/v3/kv/put", put(aKey), 15s, Repeat::no);
   ASSERT_TRUE(late) << late.error().error.message;
-  EXPECT_EQ(late->status, 503);
+  EXPECT_GE(late->status, 500) << late->body;
 }
 
 /// A request that may not be repeated goes to the next member only if nothing of it was sent.

@@ -38,7 +38,24 @@ std::shared_ptr<X509> newCertificate(const char* subject, EVP_PKEY* key, int day
   return made;
 }
 
+std::unique_ptr<FILE, int (*)(FILE*)> newFile(const std::string& path) {
+  std::unique_ptr<FILE, int (*)(FILE*)> file{std::fopen(path.c_str(), "we"), std::fclose};
+  if (!file) throw std::runtime_error("no file " + path);
+  return file;
+}
+
 }  // namespace
+
+void writeKey(const Identity& identity, const std::string& path, const std::string& password) {
+  const auto* word = reinterpret_cast<const unsigned char*>(password.data());
+  const EVP_CIPHER* cipher = password.empty() ? nullptr : EVP_aes_256_cbc();
+  PEM_write_PrivateKey(newFile(path).get(), identity.key.get(), cipher, word, static_cast<int>(password.size()),
+                       nullptr, nullptr);
+}
+
+void writeCertificate(const Identity& identity, const std::string& path) {
+  PEM_write_X509(newFile(path).get(), identity.certificate.get());
+}
 
 TestAuthority::TestAuthority() {
   self_.key = newKey();

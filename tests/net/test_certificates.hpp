@@ -15,6 +15,10 @@ struct Identity {
   std::shared_ptr<EVP_PKEY> key{};
 };
 
+/// Writes it to a PEM file. With a password the key is encrypted.
+void writeKey(const Identity& identity, const std::string& path, const std::string& password = {});
+void writeCertificate(const Identity& identity, const std::string& path);
+
 /// A certificate authority for the test; only clients that trust caFile() trust its certificates.
 class TestAuthority {
  public:

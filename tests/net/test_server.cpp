@@ -142,6 +142,12 @@ std::shared_ptr<SSL_CTX> TestServer::contextWith(const Identity& identity) const
   SSL_CTX_set_max_proto_version(made.get(), options_.newestTls);
   SSL_CTX_use_certificate(made.get(), identity.certificate.get());
   SSL_CTX_use_PrivateKey(made.get(), identity.key.get());
+  if (!options_.clientCa.empty()) {
+    SSL_CTX_load_verify_file(made.get(), options_.clientCa.c_str());
+    SSL_CTX_set_verify(made.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    static constexpr unsigned char id[] = "test";  // sessions with certificates are resumed only with one
+    SSL_CTX_set_session_id_context(made.get(), id, sizeof id);
+  }
   return made;
 }
 

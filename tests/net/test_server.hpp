@@ -70,6 +70,7 @@ class TestServer {
     std::optional<Identity> identity{};  ///< with one: TLS from the start
     int newestTls{TLS1_3_VERSION};
     bool scriptStartsTls{false};
+    std::string clientCa{};  ///< a file: clients must have a certificate of this authority
   };
   explicit TestServer(Script script) : TestServer{std::move(script), Options{}} {}
   TestServer(Script script, Options options);

@@ -45,8 +45,9 @@ int codeIn(const std::string& body) {
   return static_cast<int>(std::clamp<std::int64_t>(code->get_int64(), -1, 1000));
 }
 
-/// The member cannot serve now, but another one may: it stops, or has no leader.
-bool isUnable(int status) { return status == 503 || status == 502 || status == 504 || status == 408; }
+/// The member cannot serve now, but another one may: it stops, or has no leader. Without a quorum etcd 3.4 answers a
+/// write with 503 or 500.
+bool isUnable(int status) { return status >= 500 || status == 408; }
 
 struct Request {
   std::string path;
@@ -203,7 +204,7 @@ class Core : public std::enable_shared_from_this<Core> {
     }
     const int code = codeIn(outcome->body);
     // The cluster asks for no users (yet).
-    if (outcome->status == 400 && code == codeFailedPrecondition) return authenticated({}, nullptr);
+    if (outcome->status >= 400 && code == codeFailedPrecondition) return authenticated({}, nullptr);
     const bool refused = outcome->status == 400 || outcome->status == 401 || outcome->status == 403;
     const std::string what =
         refused ? "refused user " + inQuotes(user_) + "; check the user, and the password in " + passwordFile_
