@@ -111,9 +111,10 @@ class Core : public std::enable_shared_from_this<Core> {
   void begin(std::uint64_t number, Stream::Ask ask) {
     auto stream = std::make_shared<Stream>(*around_, std::move(ask), [this, number] {
       const auto found = streams_.find(number);
-      // It still runs: the next turn of the loop destroys it.
-      asio::post(loop_, [dead = std::move(found->second)] {});
+      // It still runs: the next turn of the loop destroys it. If there is none, it must not outlive the alarms.
+      over_.push_back(std::move(found->second));
       streams_.erase(found);
+      asio::post(loop_, [this] { over_.clear(); });
     });
     streams_.emplace(number, stream);
     stream->open();
@@ -167,25 +168,26 @@ class Core : public std::enable_shared_from_this<Core> {
   std::unique_ptr<Surroundings> around_{};
   std::map<Origin, Pool> pools_{};
   std::map<std::uint64_t, std::shared_ptr<Stream>> streams_{};
+  std::vector<std::shared_ptr<Stream>> over_{};
   std::vector<Order> orders_{};
 };
 
 /// What a user holds of a stream.
 class StreamHandle {
  public:
-  StreamHandle(std::shared_ptr<Core> core, std::uint64_t number, std::shared_ptr<StreamListener> listener)
+  StreamHandle(std::weak_ptr<Core> core, std::uint64_t number, std::shared_ptr<StreamListener> listener)
       : core_{std::move(core)}, number_{number}, listener_{std::move(listener)} {}
   ~StreamHandle() {
     if (!mark_.isHere()) return;  // in a forked child there is no thread to wait for
     listener_->permit.revoke();
-    core_->push({.number = number_});
+    if (const auto core = core_.lock()) core->push({.number = number_});
   }
   StreamHandle(const StreamHandle&) = delete;
   StreamHandle& operator=(const StreamHandle&) = delete;
 
  private:
   const ProcessMark mark_{};
-  const std::shared_ptr<Core> core_;
+  const std::weak_ptr<Core> core_;
   const std::uint64_t number_;
   const std::shared_ptr<StreamListener> listener_;
 };
