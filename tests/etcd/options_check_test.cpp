@@ -32,6 +32,8 @@ TEST(EtcdOptions, faults) {
   expectFault({.endpoints = {"http://a:1", "http://a:1/"}}, "endpoints", "twice");
   expectFault({.endpoints = {"http://a:1", "https://b:1"}}, "endpoints", "TLS or none");
   expectFault({.prefix = ""}, "prefix", "1 to 512");
+  expectFault({.prefix = "tenure"}, "prefix", "begin with a slash");
+  expectFault({.prefix = "/tenure/"}, "prefix", "not end in one");
   expectFault({.user = "u"}, "passwordFile", "is missing");
   expectFault({.passwordFile = "p"}, "user", "is missing");
   expectFault({.endpoints = {"https://a"}, .certificate = "c"}, "key", "is missing");

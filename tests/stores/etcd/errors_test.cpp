@@ -54,6 +54,21 @@ TEST(EtcdErrors, refusalsAreJudgedByCodeAndStatus) {
   expect(412, "", ErrorClass::misconfigured);
 }
 
+TEST(EtcdErrors, whatAnOperatorCanMendIsSaid) {
+  const auto says = [](int status, const std::string& body, const std::string& words) {
+    const auto fault = faultOf(status, body);
+    ASSERT_TRUE(fault);
+    EXPECT_NE(fault->error.message.find(words), std::string::npos) << fault->error.message;
+  };
+  says(400, errorBody(3), "give the store one, with its password file");
+  says(400, "CommonName of client sending a request", "must have no common name");
+  says(401, errorBody(16), "Check the user");
+  says(403, errorBody(7), "readwrite PREFIX/ --prefix=true");
+  says(404, "Not Found", "a member of etcd 3.4 or newer");
+  says(429, errorBody(8), "etcdctl alarm list");
+  says(503, errorBody(14), "lost the majority");
+}
+
 TEST(EtcdErrors, aRefusalSaysNothingOfCopies) {
   EXPECT_TRUE(faultOf(429, errorBody(8), true)->maybeApplied);
   EXPECT_TRUE(faultOf(400, errorBody(3), true)->maybeApplied);

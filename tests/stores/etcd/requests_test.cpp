@@ -32,6 +32,14 @@ TEST(EtcdRequests, aPageIsARangeWithALimit) {
             R"({"success":[{"request_range":{"key":"L3QvbGVhc2Uv","range_end":"L3QvbGVhc2Uw","limit":"101"}}]})");
 }
 
+TEST(EtcdRequests, theProbeOfWritesRequiresWhatNoKeyHas) {
+  EXPECT_EQ(probeOfWrites("/t/lease/", "/t/fence/"),
+            std::string{R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvZmVuY2Uv","mod_revision":"-1"}],)"} +
+                R"("success":[{"request_put":{"key":"L3QvbGVhc2Uv","value":""}},)" +
+                R"({"request_put":{"key":"L3QvZmVuY2Uv","value":""}}],)" +
+                R"("failure":[{"request_range":{"key":"L3QvbGVhc2Uv","range_end":"L3QvbGVhc2Uw","limit":"1"}}]})");
+}
+
 TEST(EtcdRequests, aWatchCoversEveryKeyOfTheStore) {
   EXPECT_EQ(watchRequest("/t/"), R"({"create_request":{"key":"L3Qv","range_end":"L3Qw","progress_notify":true}})");
 }

@@ -25,13 +25,20 @@ struct Rule {
 
 constexpr std::string_view oldServer =
     "Is the endpoint a member of etcd 3.4 or newer, and does nothing between here and there change the path?";
-constexpr std::string_view rights = "Give the user the right to read and write the keys below the store's prefix";
+constexpr std::string_view rights =
+    "Give the user's role the right to read and write below the store's prefix: `etcdctl role grant-permission ROLE "
+    "readwrite PREFIX/ --prefix=true`";
+constexpr std::string_view userMissing = "If the cluster has users, give the store one, with its password file";
+constexpr std::string_view commonName =
+    "If the cluster has users, the client's certificate must have no common name: etcd's gateway refuses one";
+constexpr std::string_view noQuorum =
+    "Has the cluster lost the majority of its members? `etcdctl endpoint status --cluster` tells";
 
 /// Codes of gRPC, which the body has.
 constexpr std::array codeRules{
     Rule{1, transient, true, ""},
     Rule{2, transient, true, ""},
-    Rule{3, misconfigured, false, ""},
+    Rule{3, misconfigured, false, userMissing},
     Rule{4, transient, true, ""},
     Rule{5, misconfigured, false, oldServer},
     Rule{7, credentials, false, rights},
@@ -41,16 +48,16 @@ constexpr std::array codeRules{
     Rule{9, misconfigured, false, ""},
     Rule{11, transient, false, ""},
     Rule{12, misconfigured, false, oldServer},
-    Rule{14, transient, true, ""},
+    Rule{14, transient, true, noQuorum},
     Rule{16, credentials, false, "Check the user and the password file"},
 };
 
 /// Statuses, for bodies without a code: what stands between here and etcd may have answered.
 constexpr std::array statusRules{
-    Rule{400, misconfigured, false, ""},        Rule{401, credentials, false, "Check the user and the password file"},
-    Rule{403, credentials, false, rights},      Rule{404, misconfigured, false, oldServer},
-    Rule{405, misconfigured, false, oldServer}, Rule{412, misconfigured, false, ""},
-    Rule{413, misconfigured, false, ""},        Rule{429, throttled, false, ""},
+    Rule{400, misconfigured, false, commonName}, Rule{401, credentials, false, "Check the user and the password file"},
+    Rule{403, credentials, false, rights},       Rule{404, misconfigured, false, oldServer},
+    Rule{405, misconfigured, false, oldServer},  Rule{412, misconfigured, false, ""},
+    Rule{413, misconfigured, false, ""},         Rule{429, throttled, false, ""},
     Rule{501, misconfigured, false, oldServer},
 };
 

@@ -28,6 +28,8 @@ class Keys {
   [[nodiscard]] const std::string& all() const noexcept { return all_; }
   /// What the keys of records begin with whose lease begins with `prefix`.
   [[nodiscard]] std::string recordsFrom(const std::string& prefix) const { return records_ + prefix; }
+  /// The same for counters.
+  [[nodiscard]] std::string countersFrom(const std::string& prefix) const { return counters_ + prefix; }
 
  private:
   [[nodiscard]] static std::string nameOf(const LeaseKey& key);

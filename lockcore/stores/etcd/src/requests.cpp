@@ -28,6 +28,13 @@ void appendRange(std::string& list, std::string_view key) {
   appendBytes(next(list), R"({"request_range":{"key":")", key);
 }
 
+void appendRange(std::string& list, std::string_view first, std::string_view end, std::size_t most) {
+  appendRange(list, first);
+  appendBytes(list, R"(,"range_end":")", end);
+  appendNumber(list, R"(,"limit":")", static_cast<std::int64_t>(most));
+  list += "}}";
+}
+
 }  // namespace
 
 void Txn::require(std::string_view key, std::int64_t revision) {
@@ -54,15 +61,16 @@ void Txn::read(std::string_view key, std::int64_t revision) {
 }
 
 void Txn::readRange(std::string_view first, std::string_view end, std::size_t most) {
-  appendRange(done_, first);
-  appendBytes(done_, R"(,"range_end":")", end);
-  appendNumber(done_, R"(,"limit":")", static_cast<std::int64_t>(most));
-  done_ += "}}";
+  appendRange(done_, first, end, most);
 }
 
 void Txn::elseRead(std::string_view key) {
   appendRange(else_, key);
   else_ += "}}";
+}
+
+void Txn::elseReadRange(std::string_view first, std::string_view end, std::size_t most) {
+  appendRange(else_, first, end, most);
 }
 
 std::string Txn::body() const {
@@ -73,6 +81,16 @@ std::string Txn::body() const {
   out.append(R"("success":[)").append(done_) += ']';
   if (!else_.empty()) out.append(R"(,"failure":[)").append(else_) += ']';
   return out += '}';
+}
+
+std::string probeOfWrites(const std::string& records, const std::string& counters) {
+  constexpr std::int64_t never = -1;
+  Txn txn;
+  txn.require(counters, never);
+  txn.put(records, {});
+  txn.put(counters, {});
+  txn.elseReadRange(records, endOf(records), 1);
+  return txn.body();
 }
 
 std::string watchRequest(const std::string& prefix) {

@@ -25,6 +25,7 @@ class Txn {
   /// The same for all keys from `first` to before `end`, in their order, `most` of them.
   void readRange(std::string_view first, std::string_view end, std::size_t most);
   void elseRead(std::string_view key);
+  void elseReadRange(std::string_view first, std::string_view end, std::size_t most);
 
   [[nodiscard]] std::string body() const;
 
@@ -33,6 +34,10 @@ class Txn {
   std::string done_{};
   std::string else_{};
 };
+
+/// Writes nothing, because it requires what no key has, and yet a member answers as if it did: without the right to
+/// write both kinds of keys, without room in its database or without a quorum it is refused.
+[[nodiscard]] std::string probeOfWrites(const std::string& records, const std::string& counters);
 
 /// A watch over all keys that begin with `prefix`, from now on.
 [[nodiscard]] std::string watchRequest(const std::string& prefix);

@@ -49,17 +49,17 @@ class EtcdStore final : public LeaseStore {
 
   [[nodiscard]] std::string describe() const override { return core_->where; }
 
-  /// There is no schema. One read tells whether the cluster answers, speaks this protocol, and lets the user in.
+  /// There is no schema. One request tells whether the cluster answers, speaks this protocol, lets the user read and
+  /// write, and has room.
   void ensureSchema(CallOptions options, StatusHandler handler) override {
-    Txn txn;
-    const std::string all = core_->keys.recordsFrom("");
-    txn.readRange(all, endOf(all), 1);
-    send(core_, txn.body(), core_->deadline(options), Gateway::Repeat::yes,
-         [core = core_, handler = std::move(handler)](const Outcome& outcome) {
+    send(core_, probeOfWrites(core_->keys.recordsFrom(""), core_->keys.countersFrom("")), core_->deadline(options),
+         Gateway::Repeat::yes, [core = core_, handler = std::move(handler)](const Outcome& outcome) {
            const CallName call{core->where, "looking at the cluster"};
            if (auto fault = faultIn(call, outcome)) return handler(std::move(fault->error));
            const auto reply = txnReplyFrom(outcome->body);
            if (reply.has_error()) return handler(notUnderstood(call, outcome->member, reply.error().what));
+           if (reply->succeeded)
+             return handler(notUnderstood(call, outcome->member, "it wrote what must not be written"));
            handler(StoreStatus{});
          });
   }

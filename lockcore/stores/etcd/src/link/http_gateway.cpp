@@ -205,6 +205,14 @@ class Core : public std::enable_shared_from_this<Core> {
     const int code = codeIn(outcome->body);
     // The cluster asks for no users (yet).
     if (outcome->status >= 400 && code == codeFailedPrecondition) return authenticated({}, nullptr);
+    if (outcome->status == 400 && code == 0) {
+      const CallFault fault{
+          {ErrorClass::misconfigured, outcome->member + " did not look at user " + inQuotes(user_) + ": " +
+                                          inQuotes(outcome->body) +
+                                          "; beside users, the client's certificate must have no common name"},
+          false};
+      return authenticated({}, &fault);
+    }
     const bool refused = outcome->status == 400 || outcome->status == 401 || outcome->status == 403;
     const std::string what =
         refused ? "refused user " + inQuotes(user_) + "; check the user, and the password in " + passwordFile_

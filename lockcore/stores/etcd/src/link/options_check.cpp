@@ -32,6 +32,9 @@ void checkEndpoints(const std::vector<std::string>& endpoints, OptionFaults& fau
 void checkPrefix(const std::string& prefix, OptionFaults& faults) {
   if (prefix.empty() || prefix.size() > maxPrefixBytes || !isPlainText(prefix)) {
     faults.push_back({"prefix", "must be 1 to " + std::to_string(maxPrefixBytes) + " bytes of text"});
+  } else if (!prefix.starts_with('/') || prefix.ends_with('/')) {
+    // The store adds a slash: two spellings of one prefix would be two stores that do not see each other.
+    faults.push_back({"prefix", inQuotes(prefix) + " must begin with a slash and not end in one, as /tenure"});
   }
 }
 
