@@ -10,7 +10,7 @@ namespace tenure {
 struct ConfigKey {
   std::string path;       ///< "lease.heartbeat"
   std::string storeType;  ///< the store.type that has this key; empty: it does not depend on the store
-  std::string kind;       ///< "text", "duration", "whole number", "true or false", "one of"
+  std::string kind;       ///< "text", "duration", "whole number", "true or false", "one of", "list"
   std::string allowed;    ///< "10ms to 24h"
   bool required{false};   ///< must be in every file (with a storeType: in every file with that store)
   std::string fallback;   ///< the default, as a value or in words ("a third of lease.duration"); empty if required

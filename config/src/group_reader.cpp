@@ -227,17 +227,43 @@ void GroupReader::readValue(const KeySpec& spec, const YamlEntry& entry) {
           "has no value; allowed is " + spec.key.allowed + (spec.key.required ? "" : ", or leave the key out"));
     case YamlNode::Kind::list:
     case YamlNode::Kind::map:
-      return fault(
-          value.offset, path,
-          "is " + std::string{kindName(value.kind)} + "; it must be a single value; allowed is " + spec.key.allowed);
+      if (spec.isList && value.kind == YamlNode::Kind::list) return readItems(spec, value);
+      return fault(value.offset, path,
+                   "is " + std::string{kindName(value.kind)} + "; it must be a " +
+                       (spec.isList ? "list" : "single value") + "; allowed is " + spec.key.allowed);
     case YamlNode::Kind::scalar:
       break;
   }
   const auto text = expanded(spec, value);
   if (!text) return;
-  const std::string written = *text == value.text ? "" : "; the file says " + inQuotes(value.text);
-  if (auto wrong = spec.set(*text, config_)) return fault(value.offset, path, wrong->message + written);
-  outOfRange_[path] = outOfRange(*text, spec.key.allowed).message + written;
+  store(spec, value, *text, *text == value.text ? "" : "; the file says " + inQuotes(value.text));
+}
+
+/// Each item is told its own faults.
+void GroupReader::readItems(const KeySpec& spec, const YamlNode& list) {
+  const std::string path = inFile(spec.key.path);
+  std::string items;
+  bool complete = true;
+  for (const YamlEntry& entry : list.entries) {
+    const YamlNode& item = entry.value;
+    const bool isText =
+        item.kind == YamlNode::Kind::scalar && !item.text.empty() && item.text.find(',') == std::string::npos;
+    if (!isText && item.kind != YamlNode::Kind::refused) {
+      fault(item.offset, path, "has an item that is not a single text without a comma; allowed is " + spec.key.allowed);
+    }
+    const auto text = isText ? expanded(spec, item) : std::nullopt;
+    complete = complete && text;
+    if (text) items += (items.empty() ? "" : ",") + *text;
+  }
+  if (list.entries.empty()) return fault(list.offset, path, "is empty; allowed is " + spec.key.allowed);
+  if (complete) store(spec, list, items, "");
+}
+
+void GroupReader::store(const KeySpec& spec, const YamlNode& value, const std::string& text,
+                        const std::string& written) {
+  const std::string path = inFile(spec.key.path);
+  if (auto wrong = spec.set(text, config_)) return fault(value.offset, path, wrong->message + written);
+  outOfRange_[path] = outOfRange(text, spec.key.allowed).message + written;
   if (path == "store.type") storeTypeKnown_ = true;
 }
 

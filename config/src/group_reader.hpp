@@ -46,6 +46,8 @@ class GroupReader {
   void readKeys(const std::string& section, const YamlNode& map);
   void readKey(const KeySpec& spec, const YamlEntry& entry);
   void readValue(const KeySpec& spec, const YamlEntry& entry);
+  void readItems(const KeySpec& spec, const YamlNode& list);
+  void store(const KeySpec& spec, const YamlNode& value, const std::string& text, const std::string& written);
   void unknownKey(const YamlNode& key, const std::string& section);
   void missingKeys(const Entries& entries, const std::string& section, std::size_t offset);
   void checkValues();

@@ -26,6 +26,7 @@ struct KeySpec {
   std::function<std::optional<std::string>(const GroupConfig& config)> get;
   /// The value that is used if the key is not set, for people; empty function: it is always set.
   std::function<std::string(const GroupConfig& config)> derived{};
+  bool isList{false};  ///< a YAML list is taken too; `set` gets its items with commas between
   std::string word{};  ///< FILE of `tenure lock --path FILE`; empty: `tenure lock` has no such option
 };
 
@@ -67,6 +68,7 @@ template <typename T, typename Access>
                        .fallback = std::move(text.fallback),
                        .example = std::move(text.example),
                        .about = std::move(text.about)};
+  spec.isList = codec.kind == "list";
   spec.set = [codec, access](std::string_view value, GroupConfig& config) -> std::optional<ValueFault> {
     auto parsed = codec.parse(value);
     if (!parsed) return parsed.error();

@@ -43,6 +43,29 @@ Codec<std::string> textCodec(std::string allowed) {
   return {"text", std::move(allowed), parse, [](const std::string& value) { return yamlScalar(value); }};
 }
 
+Codec<std::vector<std::string>> listCodec(std::string allowed) {
+  using Items = std::vector<std::string>;
+  const auto parse = [allowed](std::string_view text) -> boost::system::result<Items, ValueFault> {
+    Items items;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      std::string_view item = text.substr(begin, end - begin);
+      item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
+      item = item.substr(0, item.find_last_not_of(' ') + 1);
+      if (item.empty()) return ValueFault{"has an empty item; allowed is " + allowed};
+      items.emplace_back(item);
+      begin = end + 1;
+    }
+    return items;
+  };
+  const auto write = [](const Items& items) {
+    std::string text;
+    for (const std::string& item : items) text += (text.empty() ? "[" : ", ") + yamlScalar(item);
+    return text + "]";
+  };
+  return {"list", std::move(allowed), parse, write};
+}
+
 Codec<bool> boolCodec() {
   const auto parse = [](std::string_view text) -> boost::system::result<bool, ValueFault> {
     if (text == "true") return true;

@@ -29,6 +29,9 @@ struct Codec {
 /// Any text that is not empty.
 [[nodiscard]] Codec<std::string> textCodec(std::string allowed);
 
+/// Texts in a YAML list, or in one text with commas between. No item holds a comma.
+[[nodiscard]] Codec<std::vector<std::string>> listCodec(std::string allowed);
+
 [[nodiscard]] Codec<bool> boolCodec();
 
 /// Decimal digits only.

@@ -132,8 +132,9 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     Level& level = levels_.back();
-    if (level.node.kind != YamlNode::Kind::map) return;
-    if (!level.key) {
+    if (level.node.kind != YamlNode::Kind::map) {
+      level.node.entries.push_back({YamlNode{YamlNode::Kind::nothing, node.offset}, std::move(node)});
+    } else if (!level.key) {
       level.key = std::move(node);
     } else {
       level.node.entries.push_back({std::move(*level.key), std::move(node)});

@@ -17,7 +17,7 @@ struct YamlNode {
   enum class Kind {
     nothing,  ///< null, ~ or no value at all
     scalar,
-    list,  ///< its items are not kept: no key takes a list
+    list,
     map,
     refused,  ///< existed, and its fault is already reported (an alias, something nested too deeply)
   };
@@ -26,9 +26,9 @@ struct YamlNode {
   YamlNode(Kind kindOfNode, std::size_t firstByte, std::string textOfScalar = {});
 
   Kind kind{Kind::nothing};
-  std::size_t offset{0};  ///< of its first byte in the text
-  std::string text{};     ///< of a scalar, without quotes
-  std::vector<YamlEntry> entries;
+  std::size_t offset{0};           ///< of its first byte in the text
+  std::string text{};              ///< of a scalar, without quotes
+  std::vector<YamlEntry> entries;  ///< of a map; of a list: the items, each as a value without a key
 };
 
 struct YamlEntry {

@@ -15,6 +15,7 @@
 #include <tenure/election/jobs/schedule.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
+#include <tenure/lockcore/stores/etcd_store.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
@@ -23,7 +24,8 @@ namespace tenure {
 
 /// The store section, and the list of stores: one alternative for each `store.type`, in the order in which texts and
 /// messages name them. The first one is that of the examples.
-using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, PostgresqlStoreOptions, MemoryStoreOptions>;
+using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, PostgresqlStoreOptions, EtcdStoreOptions,
+                                 MemoryStoreOptions>;
 
 /// A job of the section `jobs`: when it runs, and what becomes of runs that are missed or go wrong. What the job does
 /// is not in the file; a program says it.

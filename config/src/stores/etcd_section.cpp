@@ -1,0 +1,111 @@
+#include <string>
+#include <utility>
+
+#include "config/src/store_section.hpp"
+
+#ifdef TENURE_HAS_STORE_ETCD
+namespace tenure::config {
+namespace {
+
+using EtcdSection = StoreSection<EtcdStoreOptions>;
+
+constexpr const char* relativePath = " A relative path starts at the directory of this file.";
+
+void addPlaceKeys(EtcdSection& section) {
+  section
+      .key(
+          {.path = "store.endpoints",
+           .about = "The client URLs of the members, all of one cluster, with TLS or without; a YAML list, or one text "
+                    "with commas between. "
+                    "Calls go to one member, and to the next when it does not answer in time. Give all of them."},
+          listCodec("URLs such as https://etcd1:2379"), [](auto& options) -> auto& { return options.endpoints; })
+      .word = "URL,URL";
+  section
+      .key(
+          {.path = "store.prefix",
+           .about =
+               "What every key of the store begins with. Candidates that compete have the same. The user needs the "
+               "right to read and write below it."},
+          textCodec("a path such as /tenure, 1 to 512 bytes"), [](auto& options) -> auto& { return options.prefix; })
+      .word = "P";
+}
+
+void addUserKeys(EtcdSection& section) {
+  section.textKey({.path = "store.user",
+                   .fallback = "none",
+                   .example = "jobs-user",
+                   .about = "The user of etcd, where the cluster asks for one. docs/etcd.md has the commands that make "
+                            "it with no more rights than it needs."},
+                  "the name of a user", &EtcdStoreOptions::user, "none", "NAME");
+  section.textKey(
+      {.path = "store.password_file",
+       .fallback = "none",
+       .example = "./etcd-password",
+       .about = std::string{"A file whose first line is the password. It is read again after etcd has refused it, so a "
+                            "new password needs no restart."} +
+                relativePath},
+      "the path of a file", &EtcdStoreOptions::passwordFile, "none", "FILE");
+}
+
+void addTlsKeys(EtcdSection& section) {
+  section.textKey(
+      {.path = "store.ca_file",
+       .fallback = "the system's",
+       .example = "./etcd-ca.pem",
+       .about = std::string{"A PEM file of the certificates to trust instead of the system's."} + relativePath},
+      "the path of a file", &EtcdStoreOptions::caFile, "the system's", "FILE");
+  section.textKey(
+      {.path = "store.certificate",
+       .fallback = "none",
+       .example = "./client.crt",
+       .about = std::string{"The client's own certificate (PEM), where etcd asks for one. With users, it must have no "
+                            "common name: etcd's gateway refuses one."} +
+                relativePath},
+      "the path of a file", &EtcdStoreOptions::certificate, "none", "FILE");
+  section.textKey({.path = "store.key",
+                   .fallback = "none",
+                   .example = "./client.key",
+                   .about = std::string{"The key of that certificate (PEM), without a passphrase."} + relativePath},
+                  "the path of a file", &EtcdStoreOptions::key, "none", "FILE");
+}
+
+void resolveFiles(EtcdStoreOptions& options, const std::filesystem::path& directory) {
+  for (std::string* path : {&options.passwordFile, &options.caFile, &options.certificate, &options.key}) {
+    if (!path->empty()) *path = (directory / *path).lexically_normal().string();
+  }
+}
+
+constexpr const char* etcdStarter =
+    R"(# Where the lease is kept: an etcd cluster (3.4 or later), for any number of processes on any number of machines.
+# tenure check --connect tells whether the cluster answers, lets the user in and has room.
+store:
+  type: etcd
+  endpoints: ["https://etcd1:2379", "https://etcd2:2379", "https://etcd3:2379"]
+  # prefix: /tenure               # the same for all candidates that compete
+  # ca_file: ./etcd-ca.pem        # if an authority of your own has signed; a relative path starts at this file
+  # user: scheduler               # docs/etcd.md: the rights that it needs
+  # password_file: ./etcd-password
+  # certificate: ./client.crt     # without a common name if there are users; and key: ./client.key
+)";
+
+}  // namespace
+
+template <>
+StoreType storeType<EtcdStoreOptions>() {
+  EtcdSection section{"etcd", "an etcd cluster (3.4 or later), for any number of machines."};
+  section.hasSample(etcdStarter);
+  addPlaceKeys(section);
+  addUserKeys(section);
+  addTlsKeys(section);
+  section.pathsBy(resolveFiles);
+  return section.madeBy(
+      [](const EtcdStoreOptions& options, Logger logger) { return makeEtcdStore(options, std::move(logger)); });
+}
+
+}  // namespace tenure::config
+#else
+template <>
+tenure::config::StoreType tenure::config::storeType<tenure::EtcdStoreOptions>() {
+  return {.name = "etcd", .without = "CMake's option TENURE_WITH_ETCD_STORE was off"};
+}
+#endif
