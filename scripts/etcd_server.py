@@ -26,6 +26,11 @@ def environment(endpoint, base=None):
     return made
 
 
+def store_section(_):
+    """For candidates in this environment. The prefix is their own, so that demos on one server do not meet."""
+    return f"{{ type: etcd, endpoints: \"{os.environ[ENDPOINT]}\", prefix: /tenure-demo-{os.getpid()} }}"
+
+
 def prepare():
     """The server's program."""
     return cluster.etcd_program()
