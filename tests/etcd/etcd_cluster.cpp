@@ -1,11 +1,14 @@
 #include "etcd_cluster.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <fstream>
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 #include <unistd.h>
 
 namespace tenure::test {
@@ -16,6 +19,13 @@ std::vector<std::string> parts(const std::string& list) {
   std::istringstream in{list};
   for (std::string one; std::getline(in, one, ',');) found.push_back(one);
   return found;
+}
+
+std::vector<std::string> commandOf(pid_t process) {
+  std::ifstream in{"/proc/" + std::to_string(process) + "/cmdline"};
+  std::vector<std::string> words;
+  for (std::string word; std::getline(in, word, '\0');) words.push_back(word);
+  return words;
 }
 
 }  // namespace
@@ -39,7 +49,11 @@ EtcdCluster::EtcdCluster(const std::vector<std::string>& arguments) {
   while (std::fgets(room, sizeof room, lines.get()) != nullptr) {
     std::string line{room};
     if (!line.empty() && line.back() == '\n') line.pop_back();
-    if (line == "ready") return;
+    if (line == "ready") {
+      for (const pid_t one : pids_) commands_.push_back(commandOf(one));
+      restarted_.resize(pids_.size());
+      return;
+    }
     read(line);
   }
   throw std::runtime_error("etcd did not start; see above");
@@ -62,12 +76,32 @@ void EtcdCluster::read(const std::string& line) {
 }
 
 EtcdCluster::~EtcdCluster() {
+  restarted_.clear();
   close(input_);
   process_->wait();
   close(output_);
 }
 
-void EtcdCluster::kill(std::size_t member) { ::kill(pids_.at(member), SIGKILL); }
+void EtcdCluster::kill(std::size_t member) {
+  if (restarted_.at(member)) return restarted_[member].reset();
+  ::kill(pids_.at(member), SIGKILL);
+}
+
+/// The killed one may still hold its ports and its data for a moment, and then the new one ends at once.
+void EtcdCluster::restart(std::size_t member) {
+  const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  const bool first = !restarted_.at(member);
+  while (first && !commandOf(pids_.at(member)).empty() && std::chrono::steady_clock::now() < patience) {
+    std::this_thread::yield();  // the process is a zombie of beside.py then, whose command is empty
+  }
+  restarted_[member] = std::make_unique<LaunchedProcess>(commands_.at(member), [] {
+    const int nothing = open("/dev/null", O_WRONLY);
+    dup2(nothing, STDOUT_FILENO);
+    dup2(nothing, STDERR_FILENO);
+  });
+  pids_[member] = restarted_[member]->id();
+}
+
 void EtcdCluster::freeze(std::size_t member) { ::kill(pids_.at(member), SIGSTOP); }
 void EtcdCluster::thaw(std::size_t member) { ::kill(pids_.at(member), SIGCONT); }
 

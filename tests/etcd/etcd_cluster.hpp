@@ -30,6 +30,8 @@ class EtcdCluster {
   [[nodiscard]] const std::string& passwordFile() const noexcept { return passwordFile_; }
 
   void kill(std::size_t member);
+  /// Starts one again that was killed, on the same data and ports. Returns before it serves.
+  void restart(std::size_t member);
   void freeze(std::size_t member);
   void thaw(std::size_t member);
 
@@ -41,6 +43,8 @@ class EtcdCluster {
   std::unique_ptr<LaunchedProcess> process_{};
   std::vector<std::string> endpoints_{};
   std::vector<pid_t> pids_{};
+  std::vector<std::vector<std::string>> commands_{};           ///< of the members
+  std::vector<std::unique_ptr<LaunchedProcess>> restarted_{};  ///< by member; null: the first process still counts
   std::string caFile_{}, certificate_{}, key_{}, user_{}, passwordFile_{};
 };
 

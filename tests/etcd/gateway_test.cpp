@@ -1,4 +1,5 @@
 // The gateway to real servers: change of members within a call's time, users and their tokens, TLS, streams.
+#include <atomic>
 #include <condition_variable>
 #include <fstream>
 #include <future>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "etcd/etcd_cluster.hpp"
+#include "lockcore/child_process.hpp"
 #include "lockcore/stores/etcd/src/link/http_gateway.hpp"
 #include "net/test_server.hpp"
 #include "support/eventually.hpp"
@@ -240,6 +242,95 @@ TEST(EtcdGateway, itsEndAnswersWhatIsUnderWay) {
   auto future = promise.get_future();
   ASSERT_EQ(future.wait_for(10s), std::future_status::ready);
   EXPECT_FALSE(future.get());
+}
+
+/// Two clusters would both give a lease away. The second one is refused by its name, for calls and for streams.
+TEST(EtcdGateway, aMemberOfAnotherClusterIsNotBelieved) {
+  EtcdCluster ours{{}};
+  const EtcdCluster other{{}};
+  std::atomic<int> errors{0};
+  const Logger logger{LogLevel::error, [&](LogLevel, std::string_view) { ++errors; }};
+  const auto gateway = makeHttpGateway({.endpoints = {ours.endpoints()[0], other.endpoints()[0]}}, logger);
+  expectStatus(ask(*gateway, "/v3/kv/put", put(aKey)), 200);
+  ours.kill(0);
+  for (const auto repeat : {Repeat::yes, Repeat::no}) {
+    const auto outcome = ask(*gateway, "/v3/kv/put", put(aKey), 3s, repeat);
+    ASSERT_FALSE(outcome) << outcome->body;
+    EXPECT_NE(outcome.error().error.message.find(other.endpoints()[0] + " belongs to the cluster "), std::string::npos)
+        << outcome.error().error.message;
+    EXPECT_NE(outcome.error().error.message.find(ours.endpoints()[0] + ", which answered first"), std::string::npos)
+        << outcome.error().error.message;
+  }
+  EXPECT_EQ(errors, 1) << "it is logged once";
+  Heard heard;
+  const auto stream = gateway->stream("/v3/watch", watchBody, 30s, heard.handlers());
+  EXPECT_TRUE(eventually([&] { return heard.endCount() == 1; }));
+  EXPECT_FALSE(heard.hasLine("created"));
+}
+
+/// A call waits for the authentication that another one began, and neither waits beyond its own time.
+TEST(EtcdGateway, aSlowAuthenticationBelongsToNoCall) {
+  const test::TempDir directory;
+  const std::string password = directory.file("password");
+  std::ofstream{password} << "x\n";
+  std::promise<void> goOn;
+  test::TestServer server{[went = goOn.get_future().share()](test::Peer& peer) {
+    for (std::string request = peer.readRequest(); !request.empty(); request = peer.readRequest()) {
+      if (request.find("/v3/auth/authenticate") != std::string::npos) went.wait();
+      if (!peer.reply(R"({"token":"t"})")) return;
+    }
+  }};
+  const auto gateway = makeHttpGateway(
+      {.endpoints = {"http://127.0.0.1:" + std::to_string(server.port())}, .user = "tenure", .passwordFile = password},
+      {});
+  std::promise<Outcome> longer;
+  const auto start = Clock::now();
+  std::promise<Outcome> shorter;
+  gateway->call("/v3/kv/put", "{}", 200ms, Repeat::yes,
+                [&](Outcome outcome) { shorter.set_value(std::move(outcome)); });
+  gateway->call("/v3/kv/put", "{}", 20s, Repeat::yes, [&](Outcome outcome) { longer.set_value(std::move(outcome)); });
+  const Outcome first = shorter.get_future().get();
+  EXPECT_LT(Clock::now() - start, 2s);
+  ASSERT_FALSE(first);
+  EXPECT_FALSE(first.error().maybeSent);
+  goOn.set_value();
+  expectStatus(longer.get_future().get(), 200);
+}
+
+#if !defined(__SANITIZE_THREAD__)  // ThreadSanitizer lets no child of a process with threads start one
+TEST(EtcdGateway, aForkedChildIsAnsweredAndTheParentGoesOn) {
+  const EtcdCluster cluster{{}};
+  const auto gateway = makeHttpGateway(optionsFor(cluster), {});
+  expectStatus(ask(*gateway, "/v3/kv/put", put(aKey)), 200);
+  Heard heard;
+  auto stream = gateway->stream("/v3/watch", watchBody, 30s, heard.handlers());
+  ASSERT_TRUE(eventually([&] { return heard.hasLine("\"created\":true"); }));
+  const int failed = test::inChild([&] {
+    const auto outcome = ask(*gateway, "/v3/kv/put", put(aKey));
+    if (outcome || outcome.error().maybeSent) return 1;
+    if (outcome.error().error.message.find("forked child") == std::string::npos) return 2;
+    Heard nothing;
+    const auto none = gateway->stream("/v3/watch", watchBody, 30s, nothing.handlers());
+    stream.reset();
+    return 0;
+  });
+  EXPECT_EQ(failed, 0);
+  expectStatus(ask(*gateway, "/v3/kv/put", put(aKey)), 200);
+  EXPECT_TRUE(eventually([&] { return heard.hasLine("\"events\""); }));
+}
+#endif
+
+TEST(EtcdGateway, aThousandCallsAtOnce) {
+  const EtcdCluster cluster{{"--users"}};
+  const auto gateway = makeHttpGateway(optionsFor(cluster), {});
+  std::atomic<int> good{0};
+  std::atomic<int> bad{0};
+  for (int i = 0; i < 1000; ++i) {
+    gateway->call("/v3/kv/put", put(aKey), 30s, Repeat::no,
+                  [&](const Outcome& outcome) { outcome && outcome->status == 200 ? ++good : ++bad; });
+  }
+  EXPECT_TRUE((test::Eventually{40s, 0s}([&] { return good + bad == 1000; })));
+  EXPECT_EQ(bad, 0);
 }
 
 }  // namespace

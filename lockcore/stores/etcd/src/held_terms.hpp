@@ -7,30 +7,37 @@
 
 #include <tenure/lockcore/lease_key.hpp>
 
+#include "lockcore/runtime/process_mark.hpp"
+
 namespace tenure::etcd_store {
 
 struct State;
 
 /// A state may be out of date. A write that is made from it requires the revisions in it, so it is refused then, and
-/// the answer has the present state. Thread-safe.
+/// the answer has the present state. Thread-safe. A forked child has none, and does not touch the lock, which a thread
+/// of the parent may hold for ever.
 class HeldTerms {
  public:
   /// Null: nothing is known.
   [[nodiscard]] std::shared_ptr<const State> find(const LeaseKey& key) const {
+    if (!mark_.isHere()) return nullptr;
     const std::lock_guard lock{mutex_};
     const auto found = states_.find(key);
     return found != states_.end() ? found->second : nullptr;
   }
   void keep(const LeaseKey& key, std::shared_ptr<const State> state) {
+    if (!mark_.isHere()) return;
     const std::lock_guard lock{mutex_};
     states_[key] = std::move(state);
   }
   void forget(const LeaseKey& key) {
+    if (!mark_.isHere()) return;
     const std::lock_guard lock{mutex_};
     states_.erase(key);
   }
 
  private:
+  const ProcessMark mark_{};
   mutable std::mutex mutex_;
   std::map<LeaseKey, std::shared_ptr<const State>> states_{};  ///< guarded by mutex_
 };

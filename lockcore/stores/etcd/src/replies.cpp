@@ -1,5 +1,6 @@
 #include "replies.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 
@@ -89,7 +90,10 @@ std::optional<Part> readPartFrom(const object& from) {
   Part part{Part::Kind::read};
   const auto entries = listIn(from, "kvs");
   const auto more = flagIn(from, "more");
-  if (!entries || !more || !from.contains("header")) return std::nullopt;
+  const auto count = numberIn(from, "count");
+  if (!entries || !more || !count || !from.contains("header")) return std::nullopt;
+  // A part that contradicts itself may hide a key.
+  if (!*more && *count != static_cast<std::int64_t>(entries->size())) return std::nullopt;
   part.more = *more;
   for (const object* one : *entries) {
     auto entry = entryFrom(*one);
@@ -97,6 +101,12 @@ std::optional<Part> readPartFrom(const object& from) {
     part.found.push_back(std::move(*entry));
   }
   return part;
+}
+
+/// No key has changed after the revision of the answer.
+bool isOfThePast(const Part& part, std::int64_t revision) {
+  return std::all_of(part.found.begin(), part.found.end(),
+                     [&](const KeyValue& one) { return one.changedAt <= revision; });
 }
 
 std::optional<Part> partFrom(const object& from) {
@@ -149,7 +159,7 @@ Read<TxnReply> txnReplyFrom(std::string_view body) {
   TxnReply reply{*revision, *succeeded};
   for (const object* one : *parts) {
     auto part = partFrom(*one);
-    if (!part) return Misunderstood{"a part of the answer is not understood"};
+    if (!part || !isOfThePast(*part, *revision)) return Misunderstood{"a part of the answer is not understood"};
     reply.parts.push_back(std::move(*part));
   }
   return reply;

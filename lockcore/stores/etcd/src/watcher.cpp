@@ -36,6 +36,7 @@ std::shared_ptr<void> Watcher::watch(const LeaseKey& key, std::function<void()> 
 std::shared_ptr<void> Watcher::watchLoss(std::function<void()> hint) { return add(nullptr, std::move(hint)); }
 
 std::shared_ptr<void> Watcher::add(const LeaseKey* key, std::function<void()> hint) {
+  if (!mark_.isHere()) return nullptr;
   auto listener = std::make_shared<Listener>(std::move(hint));
   {
     const std::lock_guard lock{mutex_};
@@ -44,6 +45,7 @@ std::shared_ptr<void> Watcher::add(const LeaseKey* key, std::function<void()> hi
   settle();
   return {listener.get(),
           [self = shared_from_this(), key = key != nullptr ? std::optional{*key} : std::nullopt, listener](void*) {
+            if (!self->mark_.isHere()) return;  // the thread that calls exists only in the parent
             self->remove(key ? &*key : nullptr, listener);
             listener->close();
             self->settle();
@@ -63,6 +65,7 @@ void Watcher::remove(const LeaseKey* key, const ListenerPtr& listener) {
 }
 
 void Watcher::close() {
+  if (!mark_.isHere()) return;
   std::shared_ptr<void> stream;
   const std::lock_guard lock{mutex_};
   closed_ = true;

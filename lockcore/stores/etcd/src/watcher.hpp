@@ -15,6 +15,7 @@
 
 #include "gateway.hpp"
 #include "keys.hpp"
+#include "lockcore/runtime/process_mark.hpp"
 #include "replies.hpp"
 
 namespace tenure::etcd_store {
@@ -22,7 +23,7 @@ namespace tenure::etcd_store {
 /// The stream is a hint and no more. However it ends (the member went away or lost its leader, a compaction, a line
 /// that is not understood, silence), another one begins after a pause that grows until a stream shows an event. What
 /// was missed in between is unknown, so everybody gets a hint when it begins. There is no stream while nobody watches.
-/// Heartbeats free no lease, so they are no hint. Thread-safe.
+/// Heartbeats free no lease, so they are no hint. Thread-safe. In a forked child there are none.
 class Watcher : public std::enable_shared_from_this<Watcher> {
  public:
   /// A stream of which nothing is heard for so long is left: another one costs one request.
@@ -60,6 +61,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
   void take(const WatchEvent& event, std::list<ListenerPtr>& out);
   [[nodiscard]] bool tellsLoss(const WatchLine& line) const;
 
+  const ProcessMark mark_{};
   const std::weak_ptr<Gateway> gateway_;
   const Keys keys_;
   const std::shared_ptr<Scheduler> scheduler_;

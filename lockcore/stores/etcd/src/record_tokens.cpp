@@ -1,0 +1,67 @@
+// What an operator sees of the values, and corrects in them, also where they are not understood.
+#include <algorithm>
+
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
+#include <boost/json/value.hpp>
+
+#include "record_members.hpp"
+
+namespace tenure::etcd_store {
+namespace {
+
+using boost::json::object;
+
+/// A number as it is written there; anything else in the same way, so that two that differ are told apart.
+std::string rawIn(const object& from, std::string_view name) {
+  const auto* found = from.if_contains(name);
+  return found != nullptr ? boost::json::serialize(*found) : std::string{};
+}
+
+std::string wordsIn(const object& from, std::string_view name) {
+  const auto* found = from.if_contains(name);
+  const auto* text = found != nullptr ? found->if_string() : nullptr;
+  return text != nullptr ? std::string{text->data(), text->size()} : std::string{};
+}
+
+std::chrono::milliseconds leaseIn(const object& from, std::string_view name) {
+  const auto* found = from.if_contains(name);
+  const std::int64_t millis = found != nullptr && found->is_int64() ? found->get_int64() : 0;
+  return std::chrono::milliseconds{std::clamp<std::int64_t>(millis, 0, maxRecordLease.count())};
+}
+
+}  // namespace
+
+StoreResult<StoredTokens> tokensFrom(const Place& place, const std::optional<std::string>& record,
+                                     const std::optional<std::string>& counter) {
+  StoredTokens out;
+  if (counter) {
+    const auto parsed = valueObject(*counter);
+    out.counter = parsed && parsed->contains(member::token) ? rawIn(*parsed, member::token) : *counter;
+    if (out.counter.empty()) out.counter = "(empty)";
+    if (parsed) out.lease = leaseIn(*parsed, member::openLease);
+  }
+  if (!record) return out;
+  const auto parsed = valueObject(*record);
+  if (!parsed || wordsIn(*parsed, member::version).empty())
+    return corruptValue(place, "there is no record with a version");
+  out.copy = rawIn(*parsed, member::token);
+  out.version = wordsIn(*parsed, member::version);
+  out.holder = wordsIn(*parsed, member::holder);
+  const auto* released = parsed->if_contains(member::released);
+  out.released = released != nullptr && released->is_bool() && released->get_bool();
+  out.lease = std::max(out.lease, leaseIn(*parsed, member::lease));
+  return out;
+}
+
+std::string corrected(std::string_view record, FencingToken token, const std::string& version) {
+  object changed = *valueObject(record);
+  changed[member::token] = signedToken(token);
+  changed[member::version] = version;
+  changed[member::released] = true;
+  changed.erase(member::stepDown);
+  changed.erase(member::livenessFile);
+  return boost::json::serialize(changed);
+}
+
+}  // namespace tenure::etcd_store
