@@ -39,9 +39,7 @@ TEST_F(HttpClientCertificate, isShownToAServerThatDemandsOne) {
   for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
     TestServer server{
         [](Peer& peer) {
-          if (peer.readRequest().empty()) return;
-          peer.write(chunkedHead + chunk("a\n") + "0\r\n\r\n");
-          peer.close();
+          while (!peer.readRequest().empty()) peer.write(chunkedHead + chunk("a\n") + "0\r\n\r\n");
         },
         {.identity = authority_.issue({"IP:127.0.0.1"}), .newestTls = version, .clientCa = authority_.caFile()}};
     const auto with = HttpClient::make({.caFile = authority_.caFile(), .certificate = certificate_, .key = key_});
