@@ -80,6 +80,8 @@ std::optional<std::string> bytesFromBase64(std::string_view text) {
       group = 0;
     }
   }
+  // One text for the same bytes: what padding cuts off is zero.
+  if ((group & ((1U << 2U * padding) - 1U)) != 0) return std::nullopt;
   if (padding == 1) out += static_cast<char>(group >> 10U), out += static_cast<char>(group >> 2U);
   if (padding == 2) out += static_cast<char>(group >> 4U);
   return out;

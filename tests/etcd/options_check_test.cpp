@@ -34,6 +34,9 @@ TEST(EtcdOptions, faults) {
   expectFault({.prefix = ""}, "prefix", "1 to 512");
   expectFault({.prefix = "tenure"}, "prefix", "begin with a slash");
   expectFault({.prefix = "/tenure/"}, "prefix", "not end in one");
+  expectFault({.prefix = "/tenure/lease"}, "prefix", "a part /lease");
+  expectFault({.prefix = "/tenure/fence/x"}, "prefix", "a part /lease or /fence");
+  EXPECT_TRUE(faultsOf({.prefix = "/leases/my-fence"}).empty());
   expectFault({.user = "u"}, "passwordFile", "is missing");
   expectFault({.passwordFile = "p"}, "user", "is missing");
   expectFault({.endpoints = {"https://a"}, .certificate = "c"}, "key", "is missing");

@@ -34,7 +34,7 @@ TEST(DynamoDbJsonText, base64BothWays) {
     EXPECT_EQ(text, one.text);
     EXPECT_EQ(bytesFromBase64(one.text), one.bytes);
   }
-  for (const char* bad : {"Z", "Zg", "Zg=", "Zg=a", "====", "Zm9v!A==", "Zm 9"}) {
+  for (const char* bad : {"Z", "Zg", "Zg=", "Zg=a", "====", "Zm9v!A==", "Zm 9", "Zh==", "Zm9="}) {
     EXPECT_EQ(bytesFromBase64(bad), std::nullopt) << bad;
   }
 }

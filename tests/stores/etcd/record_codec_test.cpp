@@ -60,6 +60,7 @@ TEST(EtcdRecordCodec, whatIsNotUnderstoodIsCorruptAndNamed) {
       R"({"tenureLayout":1,"ownerName":"h","leaseDuration":1000,"recordVersionNumber":"v","tenureToken":9007199254740992})",
       R"({"tenureLayout":1,"ownerName":"h","leaseDuration":1000,"recordVersionNumber":"v","tenureToken":3,"isReleased":1})",
       R"({"tenureLayout":1,"ownerName":"h","leaseDuration":1000,"recordVersionNumber":"v","tenureToken":3,"data":"%"})",
+      R"({"tenureLayout":1,"ownerName":"h","leaseDuration":1000,"recordVersionNumber":"v","tenureToken":3,"data":"Zh=="})",
       R"({"tenureLayout":1,"ownerName":"h","leaseDuration":1000,"recordVersionNumber":"v","tenureToken":3,"more":1})",
       R"({"tenureLayout":1,"ownerName":"h","leaseDuration":1000,"recordVersionNumber":"v","tenureToken":3,"tenureAttributes":{"a":1}})"};
   for (const std::string& text : bad) {

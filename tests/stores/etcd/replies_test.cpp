@@ -69,6 +69,10 @@ TEST(EtcdReplies, otherShapesAreNotUnderstood) {
       replyHeader + R"(,"responses":[{"response_range":{"header":{},"kvs":[{"key":"YQ==","value":"e30="}]}}]})",
       replyHeader + R"(,"responses":[{"response_range":{"header":{},"kvs":[{"mod_revision":"2"}]}}]})",
       replyHeader + R"(,"responses":[{"response_delete_range":{"header":{},"deleted":1}}]})",
+      // A key that is counted and not shown, and one of the future: the header is at revision 2.
+      replyHeader + R"(,"responses":[{"response_range":{"header":{},"count":"1"}}]})",
+      replyHeader +
+          R"(,"responses":[{"response_range":{"header":{},"kvs":[{"key":"YQ==","mod_revision":"3"}],"count":"1"}}]})",
   };
   for (const std::string& answer : answers) EXPECT_TRUE(txnReplyFrom(answer).has_error()) << answer;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenure/lockcore/fencing_token.hpp>
 #include <tenure/lockcore/lease_key.hpp>
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/runtime.hpp>

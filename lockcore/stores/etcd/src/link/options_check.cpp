@@ -35,6 +35,11 @@ void checkPrefix(const std::string& prefix, OptionFaults& faults) {
   } else if (!prefix.starts_with('/') || prefix.ends_with('/')) {
     // The store adds a slash: two spellings of one prefix would be two stores that do not see each other.
     faults.push_back({"prefix", inQuotes(prefix) + " must begin with a slash and not end in one, as /tenure"});
+  } else if ((prefix + '/').find("/lease/") != std::string::npos ||
+             (prefix + '/').find("/fence/") != std::string::npos) {
+    // Such a store would lie among the leases of the one whose prefix is what stands before.
+    faults.push_back(
+        {"prefix", inQuotes(prefix) + " has a part /lease or /fence, below which a store keeps its leases"});
   }
 }
 
