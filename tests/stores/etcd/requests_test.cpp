@@ -1,5 +1,5 @@
 // The bodies of requests, byte for byte: the server ignores what it does not know, so a misspelt condition would be
-// none. Each of them was sent to etcd 3.4.23.
+// none. What a real member does with them is in tests/etcd/requests_live_test.cpp.
 #include "lockcore/stores/etcd/src/requests.hpp"
 
 #include <gtest/gtest.h>
