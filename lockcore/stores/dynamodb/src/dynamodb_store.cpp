@@ -143,9 +143,7 @@ class DynamoDbStore final : public LeaseStore {
                                              std::move(surroundings.epochSeconds)});
   }
 
-  [[nodiscard]] Deadline deadlineOf(CallOptions options) const {
-    return {core_->scheduler->clock(), options.timeout};
-  }
+  [[nodiscard]] Deadline deadlineOf(CallOptions options) const { return {core_->scheduler->clock(), options.timeout}; }
 
   [[nodiscard]] std::optional<StoreError> refusalOfKey(const LeaseKey& key) const {
     auto refused = refusalOf(key);
