@@ -95,7 +95,7 @@ void EtcdCluster::restart(std::size_t member) {
     std::this_thread::yield();  // the process is a zombie of beside.py then, whose command is empty
   }
   restarted_[member] = std::make_unique<LaunchedProcess>(commands_.at(member), [] {
-    const int nothing = open("/dev/null", O_WRONLY);
+    const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     dup2(nothing, STDOUT_FILENO);
     dup2(nothing, STDERR_FILENO);
   });
