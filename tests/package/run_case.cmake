@@ -76,13 +76,14 @@ elseif(CASE STREQUAL "pkg_config")
   run("running the consumer" "${dir}/consumer")
 
 elseif(CASE MATCHES "^add_subdirectory")
-  # Shared libraries here, static ones in the installed tree; without the stores in DynamoDB and PostgreSQL here, with them there.
+  # Shared libraries here, static ones in the installed tree; without the stores behind a network here, with them there.
   set(install OFF)
   if(CASE STREQUAL "add_subdirectory_installed")
     set(install ON)
   endif()
   build_consumer("${SCRATCH}/${CASE}" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DBUILD_SHARED_LIBS=ON
-    -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF -DTENURE_WITH_POSTGRESQL_STORE=OFF -DTENURE_UNITY=ON
+    -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF -DTENURE_WITH_POSTGRESQL_STORE=OFF
+    -DTENURE_WITH_ETCD_STORE=OFF -DTENURE_UNITY=ON
     "-DTENURE_INSTALL=${install}")
   if(NOT install)
     return()
