@@ -52,15 +52,6 @@ WriteOutcome outcomeOf(const Write& write, const JobReply& reply) {
   return outcomeOfRefused(write.call, write.expectation, behind, error);
 }
 
-/// Whether the row that an acquisition was kept from lets writers in. Where candidates meet at a released record, one
-/// keeps the others out for a moment; their announcements would only keep it out in turn.
-bool admitsWriters(const StoreCore& core, const JobReply& reply) {
-  const auto found = leaseIn(core, reply.after);
-  if (!found || found->has_error()) return false;
-  const StoredLease& row = **found;
-  return row.record && row.record->has_value() && !(*row.record)->released && row.tokens.counter <= row.tokens.copy;
-}
-
 /// Writers that check the row (docs/postgresql.md) hold it FOR KEY SHARE. Where they overlap, there is always one, and
 /// an acquisition that waited would not help: they overtake it. So it announces itself, which passes them. From then on
 /// they refuse to begin, and one of the next attempts finds the row free. The answer stays that of the attempt,
@@ -80,9 +71,8 @@ void perform(Write write, const Deadline& deadline, WriteHandler handler) {
                   handler = std::move(handler)](const JobReply& reply) mutable {
                    WriteOutcome outcome = outcomeOf(*write, reply);
                    if (write->told) tellOf(*write->core, *write->told, outcome);
-                   const bool announces = write->announcement && wasKeptOut(reply) &&
-                                          std::holds_alternative<Rejected>(outcome) &&
-                                          admitsWriters(*write->core, reply);
+                   const bool announces =
+                       write->announcement && wasKeptOut(reply) && std::holds_alternative<Rejected>(outcome);
                    if (announces) return announce(*write, deadline, std::move(outcome), std::move(handler));
                    handler(std::move(outcome));
                  });
