@@ -219,7 +219,8 @@ class Client final : public HttpClient {
   std::shared_ptr<void> stream(const Origin& origin, HttpRequest request, const StreamLimits& limits,
                                StreamHandlers handlers) override {
     const std::uint64_t number = ++streams_;
-    const auto listener = std::make_shared<StreamListener>(std::move(handlers));
+    const auto listener = std::make_shared<StreamListener>();
+    listener->handlers = std::move(handlers);
     auto handle = std::make_shared<StreamHandle>(core_, number, listener);
     core_->push({.stream = std::make_unique<Stream::Ask>(Stream::Ask{origin, std::move(request), limits, listener}),
                  .number = number});

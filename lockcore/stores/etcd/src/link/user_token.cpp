@@ -39,20 +39,16 @@ UserToken::UserToken(MemberLinkPtr members, std::string user, std::string passwo
       scheduler_{sharedScheduler()} {}
 
 void UserToken::whenKnown(nanoseconds deadline, Continuation goOn) {
-  Shown shown;
-  std::uint64_t waiting = 0;
-  bool begins = false;
-  {
-    const std::lock_guard lock{mutex_};
-    if (user_.empty() || known_) {
-      shown = token_;
-    } else {
-      waiting = ++lastWaiting_;
-      waiting_.push_back({waiting, std::move(goOn)});
-      begins = !std::exchange(authenticating_, true);
-    }
+  std::unique_lock lock{mutex_};
+  if (user_.empty() || known_) {
+    Shown shown = token_;
+    lock.unlock();
+    return goOn(std::move(shown));
   }
-  if (waiting == 0) return goOn(std::move(shown));
+  const std::uint64_t waiting = ++lastWaiting_;
+  waiting_.push_back({waiting, std::move(goOn)});
+  const bool begins = !std::exchange(authenticating_, true);
+  lock.unlock();
   expire(waiting, deadline - now());
   if (begins) authenticate();
 }
