@@ -125,8 +125,13 @@ TEST(PostgresqlServer, ACancelledWaitForAStandbyIsReportedAsAWarning) {
   admin.exec("SELECT pg_reload_conf()");
   ASSERT_TRUE(eventually([&] { return admin.text("SHOW synchronous_standby_names") == "missing"; }));
   ASSERT_EQ(link.value(pid), backend);
-  auto future = link.start({.writes = true, .statements = {{insert, {"1"}}}});
+  // The process that turns the waiting on may take the setting later than the others.
+  std::future<JobReply> future;
+  int row = 0;
   ASSERT_TRUE(eventually([&] {
+    if (!future.valid() || future.wait_for(0s) == std::future_status::ready) {
+      future = link.start({.writes = true, .statements = {{insert, {std::to_string(++row)}}}});
+    }
     return admin.text("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND pid = " + backend) == "1";
   }));
   admin.exec("SELECT pg_cancel_backend(" + backend + ")");
