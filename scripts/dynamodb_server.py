@@ -1,6 +1,6 @@
 """Amazon's DynamoDB Local as a child process. It is fetched once with Maven, and ends with the process that started it.
 
-scripts/dynamodb_local is this module as a command; tests/dynamodb/launcher.py shares one server among the tests of a
+scripts/dynamodb_local is this module as a command; tests/servers/launcher.py shares one server among the tests of a
 ctest run. Both make the same environment for what they run: see environment().
 """
 
@@ -22,7 +22,8 @@ POM = fetching.ROOT / "tests" / "dynamodb" / "pom.xml"
 CACHE = fetching.CACHE / "dynamodb-local"
 SUMS = POM.with_suffix(".sha256")
 MAIN_CLASS = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
-ENDPOINT = "TENURE_TEST_DYNAMODB_ENDPOINT"
+ENDPOINT = "TENURE_TEST_DYNAMODB"
+HIDDEN = ("AWS_",)  # settings of the user, which must have no effect on a test
 INSTEAD = f"set {ENDPOINT} to a DynamoDB that runs already"
 START_PATIENCE_S = 60
 HEAP_MIB = 512
@@ -35,7 +36,7 @@ def environment(endpoint, base=None):
     """The environment for a command that uses this server: the endpoint, and made-up credentials. Profiles, proxies and
     instance credentials of the user must have no effect on a test."""
     made = dict(os.environ if base is None else base)
-    for name in [n for n in made if n.startswith("AWS_")]:
+    for name in [n for n in made if n.startswith(HIDDEN)]:
         del made[name]
     made.update({
         ENDPOINT: endpoint,

@@ -1,6 +1,6 @@
 """One member of etcd as a child process, in a temporary directory. It ends with its parent process.
 
-Debian's own etcd is neither used nor started. scripts/etcd_local is this module as a command; tests/etcd/launcher.py
+Debian's own etcd is neither used nor started. scripts/etcd_local is this module as a command; tests/servers/launcher.py
 shares one server among the tests of a ctest run. Clusters that fail: tests/etcd/cluster.py.
 """
 
@@ -15,12 +15,13 @@ from certificates import Trouble
 import cluster
 
 ENDPOINT = "TENURE_TEST_ETCD"
+HIDDEN = ("ETCD_", "ETCDCTL_")  # settings of the user, which must have no effect on a test
 
 
 def environment(endpoint, base=None):
     """The environment for a command that uses this server. Settings of the user must have no effect on a test."""
     made = dict(os.environ if base is None else base)
-    for name in [n for n in made if n.startswith(("ETCD_", "ETCDCTL_"))]:
+    for name in [n for n in made if n.startswith(HIDDEN)]:
         del made[name]
     made[ENDPOINT] = endpoint
     return made

@@ -4,7 +4,7 @@ Debian's own cluster is neither used nor started. The server listens on a socket
 needs no port, and nobody but this user (and root) can reach it. PostgreSQL refuses to run as root: for root it runs as
 `postgres` or `nobody`.
 
-scripts/postgresql_local is this module as a command; tests/postgresql/launcher.py shares one server among the tests of
+scripts/postgresql_local is this module as a command; tests/servers/launcher.py shares one server among the tests of
 a ctest run.
 """
 
@@ -25,6 +25,7 @@ import zipfile
 import fetching
 
 ENDPOINT = "TENURE_TEST_POSTGRESQL"
+HIDDEN = ("PG",)  # settings of the user, which must have no effect on a test
 START_PATIENCE_S = 60
 OLDEST = 14
 # For tests beside the newest release: binaries of the PostgreSQL project's sources that the registry of Maven has.
@@ -41,7 +42,7 @@ Trouble = fetching.Trouble
 def environment(endpoint, base=None):
     """The environment for a command that uses this server. Settings of the user must have no effect on a test."""
     made = dict(os.environ if base is None else base)
-    for name in [n for n in made if n.startswith("PG")]:
+    for name in [n for n in made if n.startswith(HIDDEN)]:
         del made[name]
     made[ENDPOINT] = endpoint
     return made

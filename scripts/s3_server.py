@@ -1,6 +1,6 @@
 """An S3 as a child process on this machine: moto's server. It is fetched once with pip, and ends with its parent process.
 
-scripts/s3_local is this module as a command; tests/s3/launcher.py shares one server among the tests of a ctest run.
+scripts/s3_local is this module as a command; tests/servers/launcher.py shares one server among the tests of a ctest run.
 """
 
 import contextlib
@@ -19,7 +19,8 @@ import fetching
 REQUIREMENTS = fetching.ROOT / "tests" / "s3" / "requirements.txt"
 PROGRAM = fetching.ROOT / "tests" / "s3" / "moto_server.py"
 CACHE = fetching.CACHE / "s3-server"
-ENDPOINT = "TENURE_TEST_S3_ENDPOINT"
+ENDPOINT = "TENURE_TEST_S3"
+HIDDEN = ("AWS_",)  # settings of the user, which must have no effect on a test
 INSTEAD = f"set {ENDPOINT} to an S3 that runs already"
 START_PATIENCE_S = 60
 

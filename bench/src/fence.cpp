@@ -163,7 +163,7 @@ bool runServers([[maybe_unused]] const Scratch& scratch, [[maybe_unused]] int ro
   }
 #endif
 #ifdef TENURE_WITH_DYNAMODB
-  if (const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT"); endpoint != nullptr) {
+  if (const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB"); endpoint != nullptr) {
     holds &= runDynamoDb(endpoint, std::max(rounds / 10, 1));  // a write to disk takes it 16 ms
   } else {
     fmt::print("DynamoDB is left out: run it by scripts/bench, or scripts/dynamodb_local --durable\n");
@@ -173,7 +173,7 @@ bool runServers([[maybe_unused]] const Scratch& scratch, [[maybe_unused]] int ro
   holds &= runServer("Redis", rounds, 1.2, RedisWrites{scratch.path("redis"), stamp});
 #endif
 #ifdef TENURE_WITH_DYNAMODB
-  if (const char* endpoint = std::getenv("TENURE_TEST_S3_ENDPOINT"); endpoint != nullptr) {
+  if (const char* endpoint = std::getenv("TENURE_TEST_S3"); endpoint != nullptr) {
     holds &= runServer("S3 (moto)", rounds, 1.3, S3Writes{endpoint, stamp});
   } else {
     fmt::print("S3 is left out: run it by scripts/bench, or scripts/s3_local\n");

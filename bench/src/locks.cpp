@@ -104,7 +104,7 @@ Ground sqliteGround(const Scratch& scratch) {
 
 #ifdef TENURE_WITH_DYNAMODB
 Ground dynamoDbGround() {
-  const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe)
+  const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe)
   if (endpoint == nullptr) throw std::runtime_error("no DynamoDB; run: scripts/bench locks --store dynamodb");
   DynamoDbStoreOptions options;
   options.table = fmt::format("bench-{:x}", std::random_device{}());

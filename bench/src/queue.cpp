@@ -133,7 +133,7 @@ using StoreMaker = std::function<std::shared_ptr<LeaseStore>()>;
 StoreMaker storesOf(const Options& options, const Scratch& scratch) {
   if (options.store != "dynamodb") return [path = scratch.path("queue.db")] { return makeSqliteStore({path}); };
 #ifdef TENURE_WITH_DYNAMODB
-  const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe)
+  const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe)
   if (endpoint == nullptr) throw std::runtime_error("no DynamoDB; run: scripts/bench queue --store dynamodb");
   DynamoDbStoreOptions store;
   store.table = fmt::format("bench-{:x}", std::random_device{}());

@@ -17,7 +17,7 @@ namespace tenure::test {
 namespace {
 
 std::string serverEndpoint() {
-  const char* value = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  const char* value = std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe): nobody sets any
   if (value == nullptr) throw std::runtime_error{"run: scripts/dynamodb_local -- this program"};
   return value;
 }

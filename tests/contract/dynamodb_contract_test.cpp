@@ -11,9 +11,9 @@ namespace tenure::contract {
 namespace {
 
 std::string endpoint() {
-  const char* value = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  const char* value = std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe): nobody sets any
   if (value == nullptr) {
-    throw std::runtime_error{"TENURE_TEST_DYNAMODB_ENDPOINT is not set; run: scripts/dynamodb_local -- this program"};
+    throw std::runtime_error{"TENURE_TEST_DYNAMODB is not set; run: scripts/dynamodb_local -- this program"};
   }
   return value;
 }

@@ -12,7 +12,7 @@ std::string variable(const char* name) {
 }
 
 TEST(DynamoDbServer, isGivenToCppTests) {
-  EXPECT_EQ(variable("TENURE_TEST_DYNAMODB_ENDPOINT").find("http"), 0U);
+  EXPECT_EQ(variable("TENURE_TEST_DYNAMODB").find("http"), 0U);
   EXPECT_NE(variable("AWS_ACCESS_KEY_ID"), "");
 }
 

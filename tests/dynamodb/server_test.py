@@ -125,7 +125,7 @@ class SharedByCtest(unittest.TestCase):
         self.endpoints.touch()
 
     def ctest(self, *commands):
-        launcher = f'"{sys.executable}" -B "{ROOT / "tests/dynamodb/launcher.py"}" "{self.home}" --'
+        launcher = f'"{sys.executable}" -B "{ROOT / "tests/servers/launcher.py"}" dynamodb "{self.home}" --'
         (self.home / "CTestTestfile.cmake").write_text("".join(
             f'add_test(case{n} {launcher} sh -c "{command}")\n' for n, command in enumerate(commands)))
         environment = dict(clean(), ENDPOINTS=str(self.endpoints))

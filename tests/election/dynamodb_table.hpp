@@ -21,9 +21,9 @@
 namespace tenure::test {
 
 inline std::string dynamoDbEndpoint() {
-  const char* value = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const char* value = std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe): nobody sets it
   if (value == nullptr) {
-    throw std::runtime_error{"TENURE_TEST_DYNAMODB_ENDPOINT is not set; run: scripts/dynamodb_local -- this program"};
+    throw std::runtime_error{"TENURE_TEST_DYNAMODB is not set; run: scripts/dynamodb_local -- this program"};
   }
   return value;
 }

@@ -23,7 +23,7 @@ INTERVAL = 0.5 if FULL else 0.25
 # If the heir of a shard has not taken it after this time, any process with room takes it, and so it moves once more.
 PATIENCE_OF_OTHERS = 3 * INTERVAL
 PROGRAM = os.environ["TENURE_SHARD_PROCESS"]
-ENDPOINT = os.environ.get("TENURE_TEST_DYNAMODB_ENDPOINT")
+ENDPOINT = os.environ.get("TENURE_TEST_DYNAMODB")
 PATIENCE = 90  # seconds; only a failing test takes this long
 
 Act = collections.namedtuple("Act", "shard token pid before after")

@@ -31,7 +31,7 @@ class Bucket:
                   b"<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>")
 
     def _ask(self, method, what="", body=None):
-        url = f"{os.environ['TENURE_TEST_S3_ENDPOINT']}/{self.name}{what}"
+        url = f"{os.environ['TENURE_TEST_S3']}/{self.name}{what}"
         request = urllib.request.Request(url, body, self.HEADERS, method=method)
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.read().decode()
@@ -56,7 +56,7 @@ class FencedPipeline(ExampleTest):
     def start(self):
         if self.bucket:
             program = super().start(self.redis.socket, self.bucket.name,
-                                    AWS_ENDPOINT_URL_S3=os.environ["TENURE_TEST_S3_ENDPOINT"])
+                                    AWS_ENDPOINT_URL_S3=os.environ["TENURE_TEST_S3"])
         else:
             program = super().start(self.redis.socket)
         self.programs.append(program)

@@ -45,9 +45,9 @@ class DynamoDbLocks : public testing::Test {
  protected:
   DynamoDbLocks() {
     const char* endpoint =
-        std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+        std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe): nobody sets any
     if (endpoint == nullptr) {
-      throw std::runtime_error{"TENURE_TEST_DYNAMODB_ENDPOINT is not set; run: scripts/dynamodb_local -- this program"};
+      throw std::runtime_error{"TENURE_TEST_DYNAMODB is not set; run: scripts/dynamodb_local -- this program"};
     }
     std::random_device random;
     options_.table = "locks-" + std::to_string(random()) + '-' + std::to_string(random());

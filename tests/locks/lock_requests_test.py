@@ -47,7 +47,7 @@ class Actor:
 
 class LockRequests(unittest.TestCase):
     def setUp(self):
-        self.proxy = self.enterContext(FaultProxy(os.environ["TENURE_TEST_DYNAMODB_ENDPOINT"]))
+        self.proxy = self.enterContext(FaultProxy(os.environ["TENURE_TEST_DYNAMODB"]))
         self.table = f"requests-{uuid.uuid4()}"
         self.client = self.another()
         self.client.do("acquire first")  # creates the table

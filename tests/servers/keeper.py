@@ -3,6 +3,8 @@
 The kind of server is defined by a module (`kind` below), which has
     Trouble            an exception with a text for people
     prepare()          what must be there before a server can start, such as a download; given to Server
+    HIDDEN             the beginnings of names in the environment that no test may see
+    environment(endpoint, base)  what a test gets: how to reach the server
     Server(prepared)   a context manager with .endpoint (a URL), .process (a Popen) and .output()
     answers(endpoint)  whether something still listens there
 """
@@ -14,11 +16,13 @@ import signal
 import sys
 import time
 
+import shared
+
 STOP_PATIENCE_S = 20
 
 
 def start(kind, path, ctest):
-    """Starts a keeper and waits until its server answers; returns the endpoint."""
+    """Starts a keeper and waits until its server answers."""
     prepared = kind.prepare()
     reader, writer = os.pipe()
     child = os.fork()
@@ -35,7 +39,6 @@ def start(kind, path, ctest):
         answer = pipe.read()
     if "://" not in answer.split(" ", 1)[0]:
         raise kind.Trouble(answer or f"the server's keeper died; see {path}.log")
-    return answer
 
 
 def _become_keeper(kind, path, ctest, prepared, writer):
@@ -72,8 +75,8 @@ def _keep(kind, path, ctest, prepared, writer):
     signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         with kind.Server(prepared) as server:
-            with open(path + ".new", "w", encoding="ascii") as file:
-                file.write(f"{server.endpoint} {os.getpid()}\n")
+            with open(path + ".new", "w", encoding="utf-8") as file:
+                file.write(shared.state(kind, server.endpoint, os.getpid()))
             os.rename(path + ".new", path)
             os.write(writer, server.endpoint.encode())
             os.close(writer)
@@ -88,24 +91,21 @@ def _keep(kind, path, ctest, prepared, writer):
             os.unlink(path + ".log")
 
 
-def stop(kind, path):
+def stop(kind, running):
     """Ends this ctest run's server, and returns an exit code when the server is gone."""
-    try:
-        with open(path, encoding="ascii") as file:
-            endpoint, pid = file.read().split()
-    except FileNotFoundError:
+    if not running:
         print("there is none")
         return 0
     with contextlib.suppress(ProcessLookupError):
-        keeper = os.pidfd_open(int(pid))
+        keeper = os.pidfd_open(running.keeper)
         signal.pidfd_send_signal(keeper, signal.SIGTERM)
         if not select.select([keeper], [], [], STOP_PATIENCE_S)[0]:
-            print(f"the keeper (process {pid}) has not ended in {STOP_PATIENCE_S} s", file=sys.stderr)
+            print(f"the keeper (process {running.keeper}) has not ended in {STOP_PATIENCE_S} s", file=sys.stderr)
             return 1
     deadline = time.monotonic() + STOP_PATIENCE_S
     while time.monotonic() < deadline:
-        if not kind.answers(endpoint):
+        if not kind.answers(running.endpoint):
             return 0
         time.sleep(0.02)
-    print(f"something still answers at {endpoint}", file=sys.stderr)
+    print(f"something still answers at {running.endpoint}", file=sys.stderr)
     return 1

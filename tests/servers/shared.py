@@ -24,32 +24,59 @@ def ctest_above():
     return None
 
 
+class Trouble(Exception):
+    """What went wrong and what to do, for people."""
+
+
+class Running:
+    """What a keeper has written of its server: the address and the keeper's process; the beginnings of names that a test
+    must not see, such as -PG; and the settings of tests, as NAME=value."""
+
+    def __init__(self, text):
+        first, *rest = text.splitlines()
+        self.endpoint, pid = first.split()
+        self.keeper = int(pid)
+        self._hidden = tuple(line[1:] for line in rest if line.startswith("-"))
+        self._set = dict(line.split("=", 1) for line in rest if not line.startswith("-"))
+
+    def environment(self, base):
+        return {**{name: value for name, value in base.items() if not name.startswith(self._hidden)}, **self._set}
+
+
 def state_file(directory, ctest):
     return os.path.join(directory, f"server-{ctest[0]}-{ctest[1]}")
 
 
-def running(path):
-    """The endpoint of this ctest run's server, or None."""
+def state(kind, endpoint, keeper):
+    """The text of a state file."""
+    lines = [f"{endpoint} {keeper}", *(f"-{name}" for name in kind.HIDDEN),
+             *(f"{name}={value}" for name, value in kind.environment(endpoint, {}).items())]
+    return "\n".join(lines) + "\n"
+
+
+def running(directory, ctest):
+    """This ctest run's server, or None."""
     try:
-        with open(path, encoding="ascii") as file:
-            return file.read().split()[0]
+        with open(state_file(directory, ctest), encoding="utf-8") as file:
+            return Running(file.read())
     except FileNotFoundError:
         return None
 
 
 def ensure_server(kind, directory, ctest):
-    path = state_file(directory, ctest)
-    endpoint = running(path)
-    if endpoint:
-        return endpoint
     import fcntl  # imported late: each test uses the code above, and the import would take most of its time
     import keeper
     os.makedirs(directory, exist_ok=True)
     with open(os.path.join(directory, "lock"), "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return running(path) or keeper.start(kind, path, ctest)
+        try:
+            if not running(directory, ctest):
+                keeper.start(kind, state_file(directory, ctest), ctest)
+        except kind.Trouble as trouble:
+            raise Trouble(str(trouble)) from None
+        return running(directory, ctest)
 
 
 def stop(kind, directory, ctest):
     import keeper
-    return keeper.stop(kind, state_file(directory, ctest))
+    return keeper.stop(kind, running(directory, ctest))

@@ -13,7 +13,7 @@
 namespace tenure::test {
 
 inline aws::JsonClientOptions clientOptions() {
-  const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");
+  const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB");
   aws::JsonClientOptions options;
   options.endpoint = endpoint == nullptr ? "" : endpoint;
   return options;

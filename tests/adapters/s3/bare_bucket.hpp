@@ -14,7 +14,7 @@
 namespace tenure::test {
 
 inline std::string s3Endpoint() {
-  const char* endpoint = std::getenv("TENURE_TEST_S3_ENDPOINT");
+  const char* endpoint = std::getenv("TENURE_TEST_S3");
   return endpoint == nullptr ? "" : endpoint;
 }
 

@@ -19,7 +19,7 @@ namespace {
 using Purpose = WriteRequest::Purpose;
 
 std::string endpoint() {
-  const char* value = std::getenv("TENURE_TEST_DYNAMODB_ENDPOINT");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+  const char* value = std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe): nobody sets any
   return value == nullptr ? "http://127.0.0.1:8000" : value;
 }
 

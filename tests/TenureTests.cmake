@@ -1,0 +1,140 @@
+# How tests are declared.
+#
+# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [SERIAL] [TIMING] [SERVER kind])
+#   one test program; each of its cases is a ctest case named <name>.<Suite>.<Case>
+# tenure_script(<name> <script.py> [PROGRAM] [ARGUMENTS ...] [LABELS ...] [TIMEOUT seconds] [SERIAL] [SERVER kind]
+#               [ENVIRONMENT NAME=VALUE ...] [EXCEPT regex] [ONLY regex] [LONG case ...])
+#   a script of unittest; each of its functions test_<case> is a ctest case named <name>.<case>. Those after LONG run with
+#   scripts/test --all alone. What this machine cannot do is skipped. PROGRAM: the script is one case, and no unittest.
+#
+# SERIAL: it wants the machine for itself. TIMING: so it does, and is run last, because real leases over a real server run
+# out while others compute (a cost below that of others is what ctest sorts by). SERVER: it runs beside a server that all
+# tests of one ctest run share (servers/launcher.py), finds its address in TENURE_TEST_<KIND>, and has the kind as a label.
+# Tests run at once, so each case uses a table, schema, bucket or prefix of its own, under a name that nobody else has. By
+# hand: scripts/postgresql_local -- build/dev/tests/<name> --gtest_filter=...
+find_package(GTest REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+include(GoogleTest)
+
+# The interpreter itself: what stands in its place on some systems (pyenv's shims) takes 0.2 s, and each case calls it.
+execute_process(COMMAND "${Python3_EXECUTABLE}" -c "import sys; print(sys.executable, end='')"
+  OUTPUT_VARIABLE TENURE_PYTHON COMMAND_ERROR_IS_FATAL ANY)
+set(TENURE_PYTHON "${TENURE_PYTHON}" -B)
+
+# Sets `beside` to what stands in front of a command beside this server: scripts/<kind>_server.py. The first call adds the
+# server to the tests. The launcher would start it as well; here it is nobody's time limit that the start and a first
+# download count in.
+function(tenure_beside kind)
+  set(launcher ${TENURE_PYTHON} "${PROJECT_SOURCE_DIR}/tests/servers/launcher.py" ${kind} "${PROJECT_BINARY_DIR}/${kind}")
+  set(beside ${launcher} -- PARENT_SCOPE)
+  get_property(there GLOBAL PROPERTY TENURE_TEST_SERVER_${kind})
+  if(there)
+    return()
+  endif()
+  set_property(GLOBAL PROPERTY TENURE_TEST_SERVER_${kind} ON)
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/${kind}")
+  add_test(NAME ${kind}.server.start COMMAND ${launcher} --start)
+  add_test(NAME ${kind}.server.stop COMMAND ${launcher} --stop)
+  set_tests_properties(${kind}.server.start PROPERTIES FIXTURES_SETUP ${kind}_server TIMEOUT 900 LABELS ${kind})
+  set_tests_properties(${kind}.server.stop PROPERTIES FIXTURES_CLEANUP ${kind}_server TIMEOUT 60 LABELS ${kind})
+endfunction()
+
+function(tenure_test name)
+  cmake_parse_arguments(ARG "SERIAL;TIMING" "TIMEOUT;SERVER" "SOURCES;LINK;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  tenure_common(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  if(TENURE_SANITIZE OR TENURE_COVERAGE)  # which make code that computes ten times as slow
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 5")
+  endif()
+  set(more "")
+  if(ARG_TIMING)
+    list(APPEND ARG_LABELS serial timing)
+    set(more "RUN_SERIAL ON COST -1")
+  elseif(ARG_SERIAL)
+    list(APPEND ARG_LABELS serial)
+    set(more "RUN_SERIAL ON")
+  endif()
+  if(ARG_SERVER)
+    list(PREPEND ARG_LABELS ${ARG_SERVER})
+    string(APPEND more " FIXTURES_REQUIRED ${ARG_SERVER}_server")
+    # What CMake puts in front of a program of another machine is put in front of each case; the launcher lets the listing
+    # of cases through without a server.
+    tenure_beside(${ARG_SERVER})
+    set_target_properties(${name} PROPERTIES CROSSCOMPILING_EMULATOR "${beside}")
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${name}." TEST_LIST tests_of_${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  # gtest_discover_tests itself takes one label only.
+  set(properties "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
+  file(CONFIGURE OUTPUT "${properties}" @ONLY
+    CONTENT "if(tests_of_@name@)
+  set_tests_properties(\${tests_of_@name@} PROPERTIES LABELS \"@ARG_LABELS@\" @more@)
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${properties}")
+endfunction()
+
+function(tenure_script name script)
+  cmake_parse_arguments(ARG "SERIAL;PROGRAM" "TIMEOUT;SERVER;EXCEPT;ONLY" "ARGUMENTS;LABELS;ENVIRONMENT;LONG" ${ARGN})
+  get_filename_component(script "${script}" ABSOLUTE)
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  set(properties TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_SERIAL)
+    list(APPEND ARG_LABELS serial)
+    list(APPEND properties RUN_SERIAL ON)
+  endif()
+  set(beside "")
+  if(ARG_SERVER)
+    list(PREPEND ARG_LABELS ${ARG_SERVER})
+    list(APPEND properties FIXTURES_REQUIRED ${ARG_SERVER}_server)
+    tenure_beside(${ARG_SERVER})
+  endif()
+  set(cases "")
+  if(NOT ARG_PROGRAM)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
+    file(STRINGS "${script}" cases REGEX "^    def test_")
+    list(APPEND properties SKIP_REGULAR_EXPRESSION "OK \\(skipped=1\\)")
+    list(TRANSFORM cases REPLACE "^    def test_([a-zA-Z0-9_]+).*" "\\1")
+  endif()
+  if(ARG_EXCEPT)
+    list(FILTER cases EXCLUDE REGEX "${ARG_EXCEPT}")
+  endif()
+  if(ARG_ONLY)
+    list(FILTER cases INCLUDE REGEX "${ARG_ONLY}")
+  endif()
+  set(tests "")
+  foreach(case IN LISTS cases)
+    set(configurations "")
+    if(case IN_LIST ARG_LONG)
+      set(configurations CONFIGURATIONS long)
+    endif()
+    add_test(NAME ${name}.${case} ${configurations} COMMAND ${beside} ${TENURE_PYTHON} "${script}" -k "*.test_${case}")
+    list(APPEND tests ${name}.${case})
+  endforeach()
+  if(ARG_PROGRAM)
+    add_test(NAME ${name} COMMAND ${beside} ${TENURE_PYTHON} "${script}" ${ARG_ARGUMENTS})
+    set(tests ${name})
+  endif()
+  if(NOT tests)
+    return()
+  endif()
+  set_tests_properties(${tests} PROPERTIES ${properties} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+endfunction()
+
+# tenure_leads_calls(<test> <call> ...): the product's calls of these functions go to __wrap_<call>, which the test defines.
+function(tenure_leads_calls name)
+  foreach(call IN LISTS ARGN)
+    if(TENURE_MUTATE AND NOT call IN_LIST TENURE_LED_CALLS)
+      message(FATAL_ERROR "TENURE_LED_CALLS (config/cmake/TenureTargets.cmake) lacks ${call}")
+    endif()
+    target_link_options(${name} PRIVATE "LINKER:--wrap=${call}")
+  endforeach()
+endfunction()
