@@ -66,6 +66,21 @@ void SimChecker::overlap(const SimLife& life, const SimLife& other) {
                 toString(other.published.token));
 }
 
+/// What a write says of its sender: others act by it.
+void SimChecker::states(const SimLife& life, const WriteRequest& request) const {
+  const LeaseRecord& record = request.record;
+  if (record.holder != life.name) violation(life, "record", "states another holder");
+  if (record.released != (request.purpose == WriteRequest::Purpose::release)) {
+    violation(life, "record", "is marked as released and is none, or the other way round");
+  }
+  if (record.leaseDuration > life.timing.duration()) violation(life, "record", "states a longer lease than it ever had");
+}
+
+/// What is stored once a write has arrived.
+void SimChecker::carries(const SimLife& writer, const LeaseRecord& truth) const {
+  if (!writer.data.empty() && truth.data != writer.data) violation(writer, "record", "lost the data of its holder");
+}
+
 void SimChecker::applied(SimLife& writer, const RecordVersion& version, const std::optional<LeaseRecord>& truth,
                          const Lives& all) {
   SentWrite* write = writer.find(version);
@@ -74,6 +89,7 @@ void SimChecker::applied(SimLife& writer, const RecordVersion& version, const st
   if (write->purpose == WriteRequest::Purpose::acquire && truth) tookToken(writer, truth->token);
   if (write->applied) return;
   write->applied = true;
+  if (truth && truth->version == version) carries(writer, *truth);
   if (write->purpose != WriteRequest::Purpose::acquire) return;
   if (truth && truth->token <= lastElected_) violation(writer, "token", "got a token that does not rise");
   if (truth && truth->token <= write->floor) {
@@ -224,6 +240,7 @@ void SimChecker::writeSent(SimLife& life, const WriteRequest& request) {
   life.sent[life.nextSent++ % life.sent.size()] = {now, request.record.version, request.purpose, floor,
                                                    request.expected.empty()};
   const bool valid = life.published.validAt(now);
+  states(life, request);
   if (request.purpose == WriteRequest::Purpose::release) {
     if (life.working) violation(life, "release", "released while its work runs");
     if (valid) violation(life, "release", "released while its term is published as valid");

@@ -30,6 +30,7 @@ struct SimLife {
   LeaseTiming timing;
   bool wild{false};    // its clocks keep no bound
   bool manual{false};  // renews only when its owner asks
+  std::string data{};  // what its record is to carry; empty: what is there stays
   TermState published{};
   std::optional<SimLock> lock{};  // a candidacy of one term
 
