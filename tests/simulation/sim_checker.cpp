@@ -67,17 +67,18 @@ void SimChecker::overlap(const SimLife& life, const SimLife& other) {
 }
 
 /// What a write says of its sender: others act by it.
-void SimChecker::states(const SimLife& life, const WriteRequest& request) const {
+void SimChecker::states(const SimLife& life, const WriteRequest& request) {
   const LeaseRecord& record = request.record;
   if (record.holder != life.name) violation(life, "record", "states another holder");
   if (record.released != (request.purpose == WriteRequest::Purpose::release)) {
     violation(life, "record", "is marked as released and is none, or the other way round");
   }
-  if (record.leaseDuration > life.timing.duration()) violation(life, "record", "states a longer lease than it ever had");
+  if (record.leaseDuration > life.timing.duration())
+    violation(life, "record", "states a longer lease than it ever had");
 }
 
 /// What is stored once a write has arrived.
-void SimChecker::carries(const SimLife& writer, const LeaseRecord& truth) const {
+void SimChecker::carries(const SimLife& writer, const LeaseRecord& truth) {
   if (!writer.data.empty() && truth.data != writer.data) violation(writer, "record", "lost the data of its holder");
 }
 

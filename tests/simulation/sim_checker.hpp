@@ -78,8 +78,8 @@ class SimChecker {
   [[nodiscard]] const std::vector<Violation>& violations() const noexcept { return violations_; }
 
  private:
-  void states(const SimLife& life, const WriteRequest& request) const;
-  void carries(const SimLife& writer, const LeaseRecord& truth) const;
+  void states(const SimLife& life, const WriteRequest& request);
+  void carries(const SimLife& writer, const LeaseRecord& truth);
   void overlap(const SimLife& life, const SimLife& other);
   void tookToken(const SimLife& writer, FencingToken token);
   void wonLock(SimLife& life);

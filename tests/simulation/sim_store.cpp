@@ -24,6 +24,7 @@ class ModelStore final : public SimStore {
     if (auto refused = refusalOfFloor(request, known())) return Rejected{*std::move(refused)};
     Row next = row_;
     LeaseRecord record = request.record;
+    record.data = mergedData(request.dataRule, record.data, row_.record ? &row_.record->data : nullptr);
     if (acquires) {
       record.token = nextToken(request);
       next.counter = record.token;

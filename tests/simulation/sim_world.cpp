@@ -196,7 +196,7 @@ void SimWorld::start(Process& process) {
   if (happens(FaultKind::locks)) return startLocks(process);
   MachineOptions machine{LeaseKey{"lease"}, name, process.life->timing};
   machine.manualHeartbeat = process.life->manual = happens(FaultKind::manualHeartbeat);
-  if (!process.life->manual) machine.data = process.life->data = "work of " + name;
+  if (!plan_.has(FaultKind::refusedData)) machine.data = process.life->data = "work of " + name;
   machine.priority = static_cast<unsigned>(own.chance(0.2) ? own.below(6) : 0);
   process.machine = std::make_unique<LeaseMachine>(std::move(machine), *process.machineRandom);
   if (service_) process.endpoint = service_->connect(*this, process.number, *process.life);
