@@ -1,7 +1,8 @@
 # How tests are declared.
 #
-# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [SERIAL] [TIMING] [SERVER kind])
-#   one test program; each of its cases is a ctest case named <name>.<Suite>.<Case>
+# tenure_test(<name> SOURCES ... LINK ... [LABELS ...] [TIMEOUT seconds] [SERIAL] [TIMING] [SERVER kind] [LONG filter])
+#   one test program; each of its cases is a ctest case named <name>.<Suite>.<Case>. Those of the filter LONG run with
+#   scripts/test --all alone, as the case <name>.long
 # tenure_script(<name> <script.py> [PROGRAM] [ARGUMENTS ...] [LABELS ...] [TIMEOUT seconds] [SERIAL] [SERVER kind]
 #               [ENVIRONMENT NAME=VALUE ...] [EXCEPT regex] [ONLY regex] [LONG case ...])
 #   a script of unittest; each of its functions test_<case> is a ctest case named <name>.<case>. Those after LONG run with
@@ -40,7 +41,7 @@ function(tenure_beside kind)
 endfunction()
 
 function(tenure_test name)
-  cmake_parse_arguments(ARG "SERIAL;TIMING" "TIMEOUT;SERVER" "SOURCES;LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;TIMING" "TIMEOUT;SERVER;LONG" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   tenure_common(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
@@ -53,24 +54,33 @@ function(tenure_test name)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 5")
   endif()
   set(more "")
+  set(beside "")
   if(ARG_TIMING)
     list(APPEND ARG_LABELS serial timing)
-    set(more "RUN_SERIAL ON COST -1")
+    set(more RUN_SERIAL ON COST -1)
   elseif(ARG_SERIAL)
     list(APPEND ARG_LABELS serial)
-    set(more "RUN_SERIAL ON")
+    set(more RUN_SERIAL ON)
   endif()
   if(ARG_SERVER)
     list(PREPEND ARG_LABELS ${ARG_SERVER})
-    string(APPEND more " FIXTURES_REQUIRED ${ARG_SERVER}_server")
+    list(APPEND more FIXTURES_REQUIRED ${ARG_SERVER}_server)
     # What CMake puts in front of a program of another machine is put in front of each case; the launcher lets the listing
     # of cases through without a server.
     tenure_beside(${ARG_SERVER})
     set_target_properties(${name} PROPERTIES CROSSCOMPILING_EMULATOR "${beside}")
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." TEST_LIST tests_of_${name} DISCOVERY_TIMEOUT 60
+  set(filter "")
+  if(ARG_LONG)
+    set(filter TEST_FILTER "-${ARG_LONG}")
+    add_test(NAME ${name}.long CONFIGURATIONS long
+      COMMAND ${beside} $<TARGET_FILE:${name}> --gtest_brief=1 "--gtest_filter=${ARG_LONG}")
+    set_tests_properties(${name}.long PROPERTIES TIMEOUT 600 LABELS "${ARG_LABELS}" ${more})
+  endif()
+  gtest_discover_tests(${name} ${filter} TEST_PREFIX "${name}." TEST_LIST tests_of_${name} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ARG_TIMEOUT})
   # gtest_discover_tests itself takes one label only.
+  list(JOIN more " " more)
   set(properties "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
   file(CONFIGURE OUTPUT "${properties}" @ONLY
     CONTENT "if(tests_of_@name@)
