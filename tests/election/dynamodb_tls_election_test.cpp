@@ -26,7 +26,8 @@ class DynamoDbTlsElection : public DynamoDbTable, public testing::WithParamInter
   /// Leads over existing connections; from now on new ones fail.
   void lead(std::chrono::milliseconds duration) {
     elector_ = elector("only", store(), record_, duration);
-    ASSERT_TRUE(eventually([&] { return record_.count("elected 1") == 1 && front_.standing() == ready; }));
+    ASSERT_TRUE(eventually([&] { return record_.count("elected 1") == 1 && front_.standing() == ready; }))
+        << front_.standing() << " of " << front_.accepted() << " connections stand";
     GetParam().breakThem(front_);
   }
   /// The term continues for further heartbeats, for more than one lease.
