@@ -46,9 +46,9 @@ class SimPostgreSql final : public SimService {
   /// As LeaseStore::remove() does.
   bool erase() override {
     LeaseTable table = server_.table;
-    const auto removed = table.run(
-        {StatementId::removeRecord,
-         {leaseKey.name, leaseKey.sortKey, "{\"" + *table.row->version + "\"}", "{NULL}", std::nullopt, "f"}});
+    const auto removed =
+        table.run({StatementId::removeRecord,
+                   {leaseKey.name, leaseKey.sortKey, "{\"" + *table.row->version + "\"}", std::nullopt, "f"}});
     if (removed.rows.empty()) return false;
     commit(server_, std::move(table), false);
     return true;
@@ -243,9 +243,6 @@ JobReply SimPostgreSql::run(SimSurroundings& world, SimLife& life, Server& serve
     }
     reply.changed.push_back(answer.rows.size());
     reply.rows.push_back(std::move(answer.rows));
-  }
-  if (!fate.hideImage) {
-    for (const Statement& statement : job.after) reply.after.push_back(table.run(statement).rows);
   }
   if (corrupt || !job.writes || table.row == server.table.row) return reply;
   const bool takes = table.row && (!server.table.row || table.row->token.value_or(0) > server.table.row->counter);

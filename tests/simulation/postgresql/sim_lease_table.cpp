@@ -15,6 +15,15 @@ namespace {
 std::int64_t number(const Value& value) { return std::stoll(value.value()); }
 Value textOf(const LeaseRow::Number& value) { return value ? Value{std::to_string(*value)} : Value{}; }
 Value textOf(bool value) { return value ? "t" : "f"; }
+/// Hexadecimal, as it is read.
+std::string bytesOf(const Value& bytea) { return bytea.value().substr(2); }
+
+/// In seconds, as it is read.
+Value timeOf(const LeaseRow::Number& millis) {
+  if (!millis) return std::nullopt;
+  const std::string fraction = std::to_string(1'000 + *millis % 1'000).substr(1);
+  return std::to_string(*millis / 1'000) + '.' + fraction + "000";
+}
 
 }  // namespace
 
@@ -45,26 +54,22 @@ StatementAnswer LeaseTable::run(const Statement& statement) {
       return read(values);
     case StatementId::readLeases:
       return readMany(values);
-    case StatementId::lockLease:
-      return lock(values, locked);
-    case StatementId::lockTerm:
-      return lock(values, locked || shared);
     case StatementId::updateLease:
-      return update(values);
+      return locking(values, locked || shared, &LeaseTable::update);
     case StatementId::insertLease:
       return insert(values);
     case StatementId::renewLease:
-      return renew(values);
+      return locking(values, locked, &LeaseTable::renew);
     case StatementId::renewLeases:
       return renewMany(values);
     case StatementId::releaseLease:
-      return release(values);
+      return locking(values, locked, &LeaseTable::release);
     case StatementId::removeRecord:
-      return remove(values);
+      return locking(values, locked || shared, &LeaseTable::remove);
     case StatementId::announceTakeover:
-      return announce(values);
+      return locking(values, locked, &LeaseTable::announce);
     case StatementId::askToStepDown:
-      return askToStepDown(values);
+      return locking(values, locked, &LeaseTable::askToStepDown);
     case StatementId::notify:
       return {{Row{"off", ""}}};
     case StatementId::listLeases:
@@ -90,28 +95,31 @@ std::optional<std::string> LeaseTable::storedVersion() const {
   return "counter:" + std::to_string(std::max<std::int64_t>(row->counter, 0)) + ':' + std::to_string(openLease());
 }
 
-/// `bare`: a version that comes without a history is as good.
-bool LeaseTable::isExpected(const Values& values, const std::optional<std::string>& version, bool bare) const {
-  const std::vector<Value> expected = listFrom(values.at(2));
-  const std::vector<Value> histories = listFrom(values.at(3));
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (version && expected[i] == version && (histories.at(i) ? histories[i] == history : bare)) return true;
-  }
-  return false;
+bool LeaseTable::isIn(const Value& list, const std::optional<std::string>& version) {
+  const std::vector<Value> expected = listFrom(list);
+  return version && std::find(expected.begin(), expected.end(), version) != expected.end();
+}
+
+/// By an acquisition, with the version that is stored.
+bool LeaseTable::isExpected(const Value& bare, const Value& dated, const std::optional<std::string>& version) const {
+  if (isIn(bare, version) && !isInherited()) return true;
+  return version && isIn(dated, history + ' ' + *version);
 }
 
 bool LeaseTable::isOfTheTerm(const Values& values) const {
-  return at(values) && row->version && isWellFormed() && isExpected(values, row->version, true) &&
-         row->holder == values.at(4);
+  return row->version && isWellFormed() && isIn(values.at(2), row->version) && row->holder == values.at(3);
 }
 
-/// Data, what is there stays if it is not empty, attributes, and two times.
-void LeaseTable::put(const Values& values, std::size_t first) {
-  const bool keepsAny = values.at(first + 1) == "t";
-  if (values[first] && !(keepsAny && !row->data.empty())) row->data = *values[first];
-  if (values.at(first + 2)) row->attributes = *values[first + 2];
-  row->acquiredAt = number(values.at(first + 3));
-  row->renewedAt = number(values.at(first + 4));
+/// What acquisitions, renewals and releases have in common.
+void LeaseTable::put(const Values& values) {
+  row->version = values.at(4);
+  row->lease = number(values.at(5));
+  row->liveness = values.at(6);
+  const bool keepsAny = values.at(8) == "t";
+  if (values.at(7) && !(keepsAny && !row->data.empty())) row->data = bytesOf(values[7]);
+  if (values.at(9)) row->attributes = *values[9];
+  row->acquiredAt = number(values.at(10));
+  row->renewedAt = number(values.at(11));
 }
 
 Row LeaseTable::columns() const {
@@ -129,8 +137,8 @@ Row LeaseTable::columns() const {
   columns[livenessColumn] = row->liveness;
   columns[dataColumn] = row->data;
   columns[attributesColumn] = row->attributes;
-  columns[acquiredAtColumn] = textOf(row->acquiredAt);
-  columns[renewedAtColumn] = textOf(row->renewedAt);
+  columns[acquiredAtColumn] = timeOf(row->acquiredAt);
+  columns[renewedAtColumn] = timeOf(row->renewedAt);
   columns[historyColumn] = row->history;
   columns[counterColumn] = std::to_string(row->counter);
   columns[counterLeaseColumn] = std::to_string(row->counterLease);
@@ -140,49 +148,48 @@ Row LeaseTable::columns() const {
 }
 
 StatementAnswer LeaseTable::read(const Values& values) const {
-  if (at(values)) {
-    Row found = columns();
-    if (values.at(2) && row->version == values[2]) found[dataColumn].reset();
-    return {{std::move(found)}};
-  }
+  if (at(values)) return {{columns()}};
   Row none(leaseColumnCount);
   none[presentHistoryColumn] = history;
   return {{std::move(none)}};
 }
 
 StatementAnswer LeaseTable::readMany(const Values& values) const {
-  const auto names = listFrom(values.at(0)), sorts = listFrom(values.at(1)), versions = listFrom(values.at(2));
+  const auto names = listFrom(values.at(0)), sorts = listFrom(values.at(1));
   StatementAnswer answer;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    if (at({names[i], sorts[i]}) && row->version != versions[i]) answer.rows.push_back(columns());
+    if (at({names[i], sorts[i]})) answer.rows.push_back(columns());
   }
   return answer;
 }
 
-StatementAnswer LeaseTable::lock(const Values& values, bool refused) const {
+/// A statement that takes the row first.
+StatementAnswer LeaseTable::locking(const Values& values, bool refused,
+                                    StatementAnswer (LeaseTable::*change)(const Values&)) {
   if (!at(values)) return {};
   if (refused) return {{}, "55P03"};
-  return {{Row{row->version, textOf(row->token), std::to_string(row->counter), row->counterHistory, history}}};
+  return (this->*change)(values);
 }
 
 StatementAnswer LeaseTable::update(const Values& values) {
-  if (!at(values) || !isWellFormed()) return {};
-  const bool absent = !row->version && openLease() == 0 && listFrom(values.at(2)).empty();
-  if (!absent && !isExpected(values, storedVersion(), !isInherited())) return {};
+  if (!isWellFormed()) return {};
+  const bool absent = !storedVersion() && values.at(14) == "t";
+  if (!absent && !isExpected(values.at(2), values.at(12), storedVersion())) return {};
   const FencingToken floor{static_cast<std::uint64_t>(number(values.at(13)))};
-  const TokenPlan plan =
-      planToken(KnownTokens{row->counter, row->token.value_or(0), row->counterHistory}, floor, history);
+  const KnownTokens known{row->counter, row->token.value_or(0), row->counterHistory};
+  const Row before{textOf(row->token), std::to_string(row->counter), row->counterHistory, history};
+  const TokenPlan plan = planToken(known, floor, history);
   if (floor.value() >= plan.least.value() + maxReportedStep || plan.token > maxFencingToken) return {};
+  put(values);
   row->token = row->counter = static_cast<std::int64_t>(plan.token.value());
-  row->lease = row->counterLease = number(values.at(6));
+  row->counterLease = row->lease.value_or(0);
   row->history = row->counterHistory = history;
-  row->version = values.at(4);
-  row->holder = values.at(5);
+  row->holder = values.at(3);
   row->released = false;
   row->resign = 0;
-  row->liveness = values.at(7);
-  put(values, 8);
-  return {{Row{textOf(row->token)}}};
+  Row taken{textOf(row->token)};
+  taken.insert(taken.end(), before.begin(), before.end());
+  return {{std::move(taken)}};
 }
 
 StatementAnswer LeaseTable::insert(const Values& values) {
@@ -196,11 +203,11 @@ StatementAnswer LeaseTable::insert(const Values& values) {
   made.token = made.counter = static_cast<std::int64_t>(plan.token.value());
   made.lease = made.counterLease = number(values.at(4));
   made.history = made.counterHistory = history;
-  made.version = values.at(2);
-  made.holder = values.at(3);
+  made.holder = values.at(2);
+  made.version = values.at(3);
   made.released = false;
   made.liveness = values.at(5);
-  made.data = values.at(6).value();
+  made.data = bytesOf(values.at(6));
   made.attributes = values.at(7).value();
   made.acquiredAt = number(values.at(8));
   made.renewedAt = number(values.at(9));
@@ -212,12 +219,9 @@ StatementAnswer LeaseTable::ofTheTerm() const { return {{Row{textOf(row->token),
 
 StatementAnswer LeaseTable::renew(const Values& values) {
   if (!isOfTheTerm(values) || !isOpen()) return {};
-  row->lease = number(values.at(6));
-  row->counterLease = std::max(row->counterLease, *row->lease);
-  row->version = values.at(5);
+  put(values);
+  row->counterLease = std::max(row->counterLease, row->lease.value_or(0));
   row->released = false;
-  row->liveness = values.at(7);
-  put(values, 8);
   return ofTheTerm();
 }
 
@@ -243,20 +247,17 @@ StatementAnswer LeaseTable::renewMany(const Values& values) {
 
 StatementAnswer LeaseTable::release(const Values& values) {
   if (!isOfTheTerm(values)) return {};
-  if (row->counter <= row->token.value_or(0)) row->counterLease = 0;
-  row->version = values.at(5);
-  row->lease = number(values.at(6));
+  if (isOpen()) row->counterLease = 0;
+  put(values);
   row->released = true;
-  row->liveness = values.at(7);
-  put(values, 8);
   return ofTheTerm();
 }
 
 StatementAnswer LeaseTable::remove(const Values& values) {
-  if (!at(values) || !row->version || !isWellFormed() || !isExpected(values, row->version, true)) return {};
-  if (values.at(4) && row->holder != values[4]) return {};
+  if (!row->version || !isWellFormed() || !isIn(values.at(2), row->version)) return {};
+  if (values.at(3) && row->holder != values[3]) return {};
   const std::int64_t token = row->token.value_or(0);
-  const bool ends = values.at(5) == "t" || row->released == true;
+  const bool ends = values.at(4) == "t" || row->released == true;
   if (token >= row->counter) row->counterLease = ends ? 0 : std::max(row->counterLease, row->lease.value_or(0));
   row->counter = std::max(row->counter, token);
   row->token.reset(), row->version.reset(), row->holder.reset(), row->released.reset();
@@ -264,13 +265,13 @@ StatementAnswer LeaseTable::remove(const Values& values) {
   row->liveness.reset(), row->acquiredAt.reset(), row->renewedAt.reset();
   row->data.clear();
   row->attributes = "{}";
-  return {{Row{std::to_string(row->counter)}}};
+  return {{Row{std::to_string(token)}}};
 }
 
 StatementAnswer LeaseTable::announce(const Values& values) {
-  if (!at(values) || !row->version || !isWellFormed() || row->released != false || !isOpen()) return {};
+  if (!row->version || !isWellFormed() || row->released != false || !isOpen()) return {};
   constexpr auto greatest = static_cast<std::int64_t>(maxFencingToken.value());
-  if (*row->token + 1 >= greatest || !isExpected(values, row->version, !isInherited())) return {};
+  if (*row->token + 1 >= greatest || !isExpected(values.at(2), values.at(3), row->version)) return {};
   row->counter = *row->token + 1;
   return {{Row{std::to_string(row->counter)}}};
 }
@@ -280,7 +281,7 @@ bool LeaseTable::admits(std::int64_t token) const {
 }
 
 StatementAnswer LeaseTable::askToStepDown(const Values& values) {
-  if (!at(values) || !row->version || !isWellFormed()) return {};
+  if (!row->version || !isWellFormed()) return {};
   if (row->token != number(values.at(2)) || row->released != false) return {};
   row->resign = *row->token;
   return {{Row{textOf(row->token)}}};

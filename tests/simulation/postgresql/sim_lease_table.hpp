@@ -59,14 +59,17 @@ class LeaseTable {
   [[nodiscard]] bool isInherited() const { return row->history != history; }
   [[nodiscard]] std::int64_t openLease() const;
   [[nodiscard]] std::optional<std::string> storedVersion() const;
-  [[nodiscard]] bool isExpected(const Values& values, const std::optional<std::string>& version, bool bare) const;
+  [[nodiscard]] static bool isIn(const postgresql_store::Value& list, const std::optional<std::string>& version);
+  [[nodiscard]] bool isExpected(const postgresql_store::Value& bare, const postgresql_store::Value& dated,
+                                const std::optional<std::string>& version) const;
   [[nodiscard]] bool isWellFormed() const { return row->layout == 1; }
   [[nodiscard]] bool isOpen() const { return row->counter <= row->token.value_or(0); }
   [[nodiscard]] bool isOfTheTerm(const Values& values) const;
-  void put(const Values& values, std::size_t data);
+  void put(const Values& values);
   [[nodiscard]] StatementAnswer read(const Values& values) const;
   [[nodiscard]] StatementAnswer readMany(const Values& values) const;
-  [[nodiscard]] StatementAnswer lock(const Values& values, bool refused) const;
+  [[nodiscard]] StatementAnswer locking(const Values& values, bool refused,
+                                        StatementAnswer (LeaseTable::*change)(const Values&));
   [[nodiscard]] StatementAnswer update(const Values& values);
   [[nodiscard]] StatementAnswer insert(const Values& values);
   [[nodiscard]] StatementAnswer renew(const Values& values);

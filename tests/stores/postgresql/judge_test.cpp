@@ -149,20 +149,20 @@ using Purpose = WriteRequest::Purpose;
 
 TEST(Judge, aRefusedWriteIsAConflictOnlyIfTheStateShowsIt) {
   const auto renewal = expectationOf(request(Purpose::renew, {RecordVersion{"v"}}));
-  const auto conflict = outcomeOfRefused(call, renewal, stored(held("other", "1/1")), std::nullopt);
+  const auto conflict = outcomeOfRefused(call, renewal, stored(held("other", "1/1")));
   ASSERT_TRUE(std::holds_alternative<Conflict>(conflict));
   EXPECT_EQ((*std::get<Conflict>(conflict).current)->version, RecordVersion{"other"});
   EXPECT_EQ((*std::get<Conflict>(conflict).current)->version.history(), "1/1");
-  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOfRefused(call, renewal, stored(held("v", "1/1")), {})))
+  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOfRefused(call, renewal, stored(held("v", "1/1")))))
       << "as expected, so somebody had locked it";
-  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOfRefused(call, renewal, std::nullopt, {}))) << "not read";
-  EXPECT_TRUE(std::holds_alternative<Conflict>(outcomeOfRefused(call, renewal, StoredLease{}, {}))) << "no row";
+  EXPECT_TRUE(std::holds_alternative<Rejected>(outcomeOfRefused(call, renewal, std::nullopt))) << "not read";
+  EXPECT_TRUE(std::holds_alternative<Conflict>(outcomeOfRefused(call, renewal, StoredLease{}))) << "no row";
 }
 
 TEST(Judge, aRenewalOfATermWhoseTakeoverWasAnnouncedIsRefusedAndNoConflict) {
   StoredLease row = stored(held("v", "1/1"));
   const auto judged = [&](Purpose purpose) {
-    return outcomeOfRefused(call, expectationOf(request(purpose, {RecordVersion{"v"}})), row, {});
+    return outcomeOfRefused(call, expectationOf(request(purpose, {RecordVersion{"v"}})), row);
   };
   row.tokens.counter = 17;
   const auto byHand = judged(Purpose::renew);
@@ -188,16 +188,16 @@ TEST(Judge, anAcquisitionIsKeptOutByALockAlone) {
 }
 
 TEST(Judge, anEarlierCopyOfAWriteIsAConflictThatShowsNothing) {
-  const auto outcome = outcomeOfRefused(call, expectationOf(request(Purpose::renew, {RecordVersion{"v"}})),
-                                        stored(held("new", "1/1")), {});
+  const auto outcome =
+      outcomeOfRefused(call, expectationOf(request(Purpose::renew, {RecordVersion{"v"}})), stored(held("new", "1/1")));
   ASSERT_TRUE(std::holds_alternative<Conflict>(outcome));
-  EXPECT_FALSE(std::get<Conflict>(outcome).current.has_value()) << "it was read without its data";
+  EXPECT_FALSE(std::get<Conflict>(outcome).current.has_value()) << "that copy has shown it";
 }
 
 TEST(Judge, anAcquisitionNeedsThePresentHistoryAndAHolderDoesNot) {
   const StoredLease now = stored(held("v", "1/2"));
   const auto judged = [&](Purpose purpose, const char* history, const StoredLease& row) {
-    return outcomeOfRefused(call, expectationOf(request(purpose, {RecordVersion{"v", history}})), row, {});
+    return outcomeOfRefused(call, expectationOf(request(purpose, {RecordVersion{"v", history}})), row);
   };
   EXPECT_TRUE(std::holds_alternative<Conflict>(judged(Purpose::acquire, "1/1", now)));
   EXPECT_TRUE(std::holds_alternative<Rejected>(judged(Purpose::acquire, "1/2", now)));
@@ -212,7 +212,7 @@ TEST(Judge, anAcquisitionNeedsThePresentHistoryAndAHolderDoesNot) {
 TEST(Judge, anAcquisitionWhoseTokenIsImpossibleSaysSo) {
   WriteRequest far = request(Purpose::acquire, {RecordVersion{"v"}});
   far.tokenFloor = FencingToken{maxReportedStep + 100};
-  const auto outcome = outcomeOfRefused(call, expectationOf(far), stored(held("v", "1/1")), {});
+  const auto outcome = outcomeOfRefused(call, expectationOf(far), stored(held("v", "1/1")));
   ASSERT_TRUE(std::holds_alternative<Rejected>(outcome));
   EXPECT_NE(std::get<Rejected>(outcome).error.message.find("tenure fence recover"), std::string::npos);
 }

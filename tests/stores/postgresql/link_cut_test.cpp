@@ -25,8 +25,7 @@ class PostgresqlCut : public testing::Test {
     const std::string pid = link_.value(pid_);
     proxy_.cutAfter(direction, bytes);
     const std::string row = std::to_string(id);
-    const JobReply reply =
-        link_.call({.writes = true, .statements = {{insert_, {row, fails_ ? "0" : "1"}}}, .after = {{read_, {row}}}});
+    const JobReply reply = link_.call({.writes = true, .statements = {{insert_, {row, fails_ ? "0" : "1"}}}});
     proxy_.heal();
     // The server may still be at it: its process ends when it finds the line cut.
     const std::string alive = "SELECT count(*) FROM pg_stat_activity WHERE pid = " + pid;
@@ -40,7 +39,6 @@ class PostgresqlCut : public testing::Test {
     SCOPED_TRACE("row " + row + ", " + toString(reply));
     if (reply.commit == Commit::done) {
       EXPECT_EQ(n, "1");
-      EXPECT_TRUE(reply.after.empty() || reply.after[0].at(0).at(0) == "1");
     } else if (reply.commit != Commit::unanswered) {
       EXPECT_EQ(n, "");
     }
@@ -59,7 +57,6 @@ class PostgresqlCut : public testing::Test {
   CuttingProxy proxy_{socketDirectoryOf(sharedServer()) + "/.s.PGSQL.5432"};
   TestLink link_{PostgresqlStoreOptions{.connection = sharedServer(), .host = proxy_.directory()}};
   const StatementId insert_ = link_.add("INSERT INTO " + table_.name() + " VALUES ($1, 1 / $2::int) RETURNING n");
-  const StatementId read_ = link_.add("SELECT n FROM " + table_.name() + " WHERE id = $1");
   const StatementId pid_ = link_.add("SELECT pg_backend_pid()");
   std::map<Commit, int> seen_{};
 };
@@ -76,7 +73,7 @@ TEST_F(PostgresqlCut, EachByteThatAWriteReceives) {
   const int bytes = cutEverywhere(Direction::toClient);
   EXPECT_GT(bytes, 150);
   EXPECT_GT(seen_[Commit::unanswered], 50);
-  EXPECT_GT(seen_[Commit::done], 20) << "the answer to COMMIT came before the cut";
+  EXPECT_GT(seen_[Commit::done], 5) << "the answer to COMMIT came before the cut";
   RecordProperty("bytes", bytes);
 }
 

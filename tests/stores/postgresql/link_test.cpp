@@ -30,7 +30,7 @@ using Commit = JobReply::Commit;
 class PostgresqlLink : public testing::Test {
  protected:
   [[nodiscard]] Job insert(const std::string& id, const std::string& n) const {
-    return {.writes = true, .statements = {{insert_, {id, n}}}, .after = {{read_, {id}}}};
+    return {.writes = true, .statements = {{insert_, {id, n}}}};
   }
 
   NumberTable table_{};
@@ -59,18 +59,14 @@ class StoppedProcess {
   pid_t pid_;
 };
 
-TEST_F(PostgresqlLink, AWriteIsDoneWithItsRowsAndWhatIsReadBehindIt) {
+TEST_F(PostgresqlLink, AWriteIsDoneWithItsRows) {
   const JobReply reply =
-      link_.call({.writes = true,
-                  .statements = {{insert_, {"1", "7"}}, {update_, {"1", "8"}}, {update_, {"2", "1"}}},
-                  .after = {{read_, {"1"}}, {read_, {"2"}}}});
+      link_.call({.writes = true, .statements = {{insert_, {"1", "7"}}, {update_, {"1", "8"}}, {update_, {"2", "1"}}}});
   ASSERT_EQ(reply.commit, Commit::done) << toString(reply);
   EXPECT_EQ(reply.changed, (std::vector<std::size_t>{1, 1, 0}));
   ASSERT_EQ(reply.rows.size(), 3U);
   EXPECT_EQ(reply.rows[1].at(0).at(0), "8");
   EXPECT_TRUE(reply.rows[2].empty());
-  ASSERT_EQ(reply.after.size(), 2U);
-  EXPECT_EQ(reply.after[0].at(0).at(0), "8");
   EXPECT_FALSE(reply.error);
   EXPECT_EQ(table_.n(1), "8");
 }
@@ -84,28 +80,15 @@ TEST_F(PostgresqlLink, NullAndEmptyTextAreTwoThings) {
 TEST_F(PostgresqlLink, AnErrorRollsTheWholeWriteBackAndTheConnectionIsUsedAgain) {
   const std::string pid = link_.value(pid_);
   const JobReply reply =
-      link_.call({.writes = true,
-                  .statements = {{insert_, {"1", "1"}}, {insert_, {"1", "2"}}, {insert_, {"3", "3"}}},
-                  .after = {{read_, {"1"}}}});
+      link_.call({.writes = true, .statements = {{insert_, {"1", "1"}}, {insert_, {"1", "2"}}, {insert_, {"3", "3"}}}});
   EXPECT_EQ(reply.commit, Commit::rolledBack);
   ASSERT_TRUE(reply.error);
   EXPECT_EQ(reply.error->severity, "ERROR");
   EXPECT_EQ(reply.error->sqlState, "23505");
   EXPECT_EQ(reply.rows.size(), 1U);
-  EXPECT_TRUE(reply.after.empty());
   EXPECT_EQ(table_.n(1), "");
   EXPECT_EQ(link_.value(pid_), pid);
   EXPECT_EQ(link_.call(insert("1", "5")).commit, Commit::done);
-}
-
-TEST_F(PostgresqlLink, AnErrorBehindTheCommitDoesNotUndoIt) {
-  const StatementId fails = link_.add("SELECT 1 / $1::int");
-  const JobReply reply = link_.call({.writes = true, .statements = {{insert_, {"1", "1"}}}, .after = {{fails, {"0"}}}});
-  EXPECT_EQ(reply.commit, Commit::done);
-  ASSERT_TRUE(reply.error);
-  EXPECT_EQ(reply.error->sqlState, "22012");
-  EXPECT_EQ(table_.n(1), "1");
-  EXPECT_EQ(link_.call(insert("2", "5")).commit, Commit::done);
 }
 
 TEST_F(PostgresqlLink, AnErrorAtCommitIsARollback) {
@@ -320,8 +303,7 @@ TEST_F(PostgresqlLink, DefaultsOfTheRoleDoNotApplyToWrites) {
                                                    {setting, {"lock_timeout"}},
                                                    {setting, {"statement_timeout"}},
                                                    {setting, {"idle_in_transaction_session_timeout"}},
-                                                   {setting, {"array_nulls"}}},
-                                    .after = {{setting, {"synchronous_commit"}}}});
+                                                   {setting, {"array_nulls"}}}});
   ASSERT_EQ(reply.commit, Commit::done) << toString(reply);
   std::vector<std::string> values;
   for (const auto& rows : reply.rows) values.push_back(rows.at(0).at(0).value_or(""));
@@ -330,7 +312,8 @@ TEST_F(PostgresqlLink, DefaultsOfTheRoleDoNotApplyToWrites) {
   EXPECT_EQ(values[2], "warning");
   for (const std::size_t limit : {3U, 4U, 5U}) EXPECT_TRUE(values[limit].ends_with("ms") || values[limit] == "10s");
   EXPECT_EQ(values[6], "on") << "else a NULL in a list is the text NULL, and no renewal is ever applied";
-  EXPECT_EQ(reply.after.at(0).at(0).at(0), "off") << "the settings end with the transaction";
+  const JobReply later = link.call({.statements = {{setting, {"synchronous_commit"}}}});
+  EXPECT_EQ(later.rows.at(0).at(0).at(0), "off") << "the settings end with the transaction";
   link.destroy();
   admin.exec("DROP ROLE " + role);
 }

@@ -23,8 +23,8 @@ Row goodRow() {
   row[livenessColumn] = R"({"id": "0a", "inode": "5", "device": "18446744073709551615", "boot_id": "b"})";
   row[dataColumn] = "00ff";
   row[attributesColumn] = R"({"zone": "eu"})";
-  row[acquiredAtColumn] = "5";
-  row[renewedAtColumn] = "6";
+  row[acquiredAtColumn] = "0.005000";
+  row[renewedAtColumn] = "0.006000";
   row[historyColumn] = "1/1";
   row[counterColumn] = "7";
   row[counterLeaseColumn] = "10000";

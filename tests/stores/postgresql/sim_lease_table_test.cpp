@@ -2,6 +2,8 @@
 #include "simulation/postgresql/sim_lease_table.hpp"
 
 #include <cstdlib>
+#include <functional>
+#include <future>
 #include <memory>
 
 #include <gtest/gtest.h>
@@ -9,6 +11,7 @@
 #include "adapters/postgresql_database.hpp"
 #include "lockcore/stores/postgresql/src/jobs.hpp"
 #include "lockcore/stores/postgresql/src/statements.hpp"
+#include "stores/postgresql/link_support.hpp"
 #include "support/seeded_random.hpp"
 
 #include <libpq-fe.h>
@@ -92,15 +95,14 @@ class Requests {
 std::vector<Statement> statementsOf(SeededRandom& random, Requests& requests) {
   const WriteRequest request = requests.next();
   if (Jobs::mayJoin(request) && !request.expected.empty()) {
-    const Job job = Jobs::renewals({&request});
-    return {job.statements.front(), job.after.front()};
+    const Job all = Jobs::read(std::vector{request.key});
+    return {Jobs::renewals({&request}).statements.front(), all.statements.front()};
   }
   const std::uint64_t kind = random.below(10);
-  Job job = Jobs::write(request).job;
-  if (kind == 0) job = Jobs::remove(request.key, requests.version()).job;
+  Job job = Jobs::write(request);
+  if (kind == 0) job = Jobs::remove(request.key, requests.version());
   if (kind >= 8 && request.purpose == WriteRequest::Purpose::acquire) return Jobs::announce(request).statements;
-  if (kind == 1) job = Jobs::askToStepDown(request.key, FencingToken{1 + random.below(5)}).job;
-  job.statements.push_back(job.after.front());
+  if (kind == 1) job = Jobs::askToStepDown(request.key, FencingToken{1 + random.below(5)});
   return job.statements;
 }
 
@@ -108,7 +110,7 @@ TEST(SimLeaseTable, answersAsTheServerDoes) {
   const test::PostgresqlSchema schema;
   const Server server{schema.name()};
   LeaseTable table;
-  const auto present = server.run({StatementId::readLease, {"lease", "", std::nullopt}});
+  const auto present = server.run({StatementId::readLease, {"lease", ""}});
   table.history = present.at(0).at(presentHistoryColumn).value();
   const std::string other = table.history + "7";
   std::size_t changed = 0;
@@ -128,7 +130,7 @@ TEST(SimLeaseTable, answersAsTheServerDoes) {
       const auto told = table.run(statement).rows;
       ASSERT_EQ(told, server.run(statement)) << "turn " << turn << ", statement " << static_cast<int>(statement.id);
       if (table.row != before) ++changed;
-      const Statement whole{StatementId::readLease, {"lease", "", std::nullopt}};
+      const Statement whole{StatementId::readLease, {"lease", ""}};
       ASSERT_EQ(table.run(whole).rows, server.run(whole))
           << "turn " << turn << ", after statement " << static_cast<int>(statement.id);
     }
@@ -146,6 +148,54 @@ TEST(SimLeaseTable, answersAsTheServerDoes) {
     }
   }
   EXPECT_GT(changed, 500U);
+}
+
+/// A transaction may commit between the moment of which a statement sees the table and the moment in which it locks the
+/// row. An advisory lock makes that time long here.
+TEST(StatementTexts, whatAStatementWritesFollowsFromTheRowThatItHasLocked) {
+  const test::PostgresqlSchema schema;
+  const Statements statements{schema.name(), "tenure_lease"};
+  const Server server{schema.name()};
+  const Server other{schema.name()};
+  WriteRequest request;
+  request.key = LeaseKey{"lease"};
+  request.record.holder = "a";
+  request.record.version = RecordVersion{"v1"};
+  request.record.leaseDuration = 10s;
+  for (const Statement& statement : Jobs::write(request).statements) static_cast<void>(server.run(statement));
+  const auto present = server.run({StatementId::readLease, {"lease", ""}}).at(0);
+  request.expected = {RecordVersion{"v1", present[presentHistoryColumn].value()}};
+  request.record.version = RecordVersion{"v2"};
+  const Statement takes = Jobs::write(request).statements.front();
+  request.purpose = WriteRequest::Purpose::renew;
+  const Statement renews = Jobs::write(request).statements.front();
+  const Statement announces = Jobs::announce(request).statements.front();
+
+  const std::string pid = server.ask("SELECT pg_backend_pid()", {}).at(0).at(0).value();
+  const auto beside = [&](const Statement& statement, const std::function<void()>& meanwhile) {
+    std::string sql = statements.sql(statement.id, true);
+    const std::size_t lock = sql.find(" FOR ");
+    sql.insert(lock, " AND (SELECT pg_advisory_xact_lock(" + pid + ")) IS NOT NULL");
+    static_cast<void>(other.ask("SELECT pg_advisory_lock(" + pid + ")", {}));
+    auto rows = std::async(std::launch::async, [&] { return server.ask(sql, statement.values); });
+    EXPECT_TRUE(test::eventually([&] {
+      const auto waits = other.ask("SELECT 1 FROM pg_locks WHERE NOT granted AND pid = " + pid, {});
+      return !waits.empty();
+    }));
+    meanwhile();
+    static_cast<void>(other.ask("SELECT pg_advisory_unlock(" + pid + ")", {}));
+    return rows.get();
+  };
+  const auto renewed = beside(renews, [&] { EXPECT_EQ(other.run(announces).size(), 1U); });
+  EXPECT_TRUE(renewed.empty()) << "a takeover was announced before the lock";
+  const auto taken = beside(takes, [&] {
+    static_cast<void>(
+        other.ask("UPDATE " + qualifiedName(schema.name(), "tenure_lease") + " SET counter = counter + 5", {}));
+  });
+  ASSERT_EQ(taken.size(), 1U);
+  const std::int64_t before = std::stoll(present[counterColumn].value());
+  EXPECT_EQ(taken[0][takenTokenColumn], std::to_string(before + 7)) << "the token follows the counter of that row";
+  EXPECT_EQ(taken[0][counterBeforeColumn], std::to_string(before + 6));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class SingleWriteTest : public testing::Test {
     job.handler(std::move(reply));
   }
   static JobReply committed(const Value& token) {
-    return {.commit = JobReply::Commit::done, .rows = {{Row{"v", "7", "7"}}, {Row{token, "f"}}}};
+    return {.commit = JobReply::Commit::done, .rows = {{Row{token, "f"}}}};
   }
   static JobReply refused(const char* sqlState) {
     return {.commit = JobReply::Commit::rolledBack, .error = Complaint{"ERROR", sqlState, "refused"}};
@@ -124,8 +124,7 @@ TEST_F(SingleWriteTest, anAcquisitionThatIsKeptOutIsAnsweredWhenItsAnnouncementH
     ASSERT_TRUE(isAnnouncement());
     EXPECT_EQ(waiting()->timeout, 2s) << "of the acquisition's time";
     const Statement announcement = waiting()->job.statements.back();
-    EXPECT_EQ(announcement.values, (std::vector<Value>{"billing", "", "{\"old\"}", "{\"1/1\"}"}));
-    EXPECT_EQ(waiting()->job.statements.front().id, StatementId::lockLease) << "which passes writers";
+    EXPECT_EQ(announcement.values, (std::vector<Value>{"billing", "", "{}", "{\"1/1 old\"}"}));
     answer(ended);
     const auto done = outcome();
     ASSERT_TRUE(done);
@@ -152,9 +151,31 @@ TEST_F(SingleWriteTest, nothingElseIsAnnounced) {
   expectNone(acquire(billing, "b", old), refused("57014"));
   expectNone(acquire(billing, "b", old), {.commit = JobReply::Commit::unanswered});
   expectNone(acquire(billing, "b", old), committed("8"));
-  JobReply changed = refused("55P03");
-  changed.after = {{Row(leaseColumnCount)}};  // there is no row any more
-  expectNone(acquire(billing, "b", old), changed);
+}
+
+TEST_F(SingleWriteTest, aWriteThatChangedNothingIsJudgedByTheRowThatIsReadThen) {
+  const JobReply nothing{.commit = JobReply::Commit::done, .rows = {{}}};
+  const auto write = [&] {
+    SingleWriteTest::write(renew(billing, "a", {RecordVersion{"old"}}));
+    scheduler().advance(1s);
+    answer(nothing);
+    EXPECT_FALSE(outcome());
+    ASSERT_TRUE(waiting());
+    EXPECT_EQ(waiting()->job.statements.front().id, StatementId::readLease);
+    EXPECT_FALSE(waiting()->job.writes);
+    EXPECT_EQ(waiting()->timeout, 2s) << "of the write's time";
+  };
+  write();
+  answer({.commit = JobReply::Commit::done, .rows = {{Row(leaseColumnCount)}}});
+  const auto lost = outcome();
+  ASSERT_TRUE(lost);
+  EXPECT_TRUE(std::holds_alternative<Conflict>(*lost)) << describe(*lost);
+  write();
+  answer({});
+  const auto unseen = outcome();
+  ASSERT_TRUE(unseen);
+  EXPECT_TRUE(std::holds_alternative<Rejected>(*unseen))
+      << "nothing was written, and nobody knows why: " << describe(*unseen);
 }
 
 }  // namespace

@@ -90,8 +90,8 @@ TEST_F(PostgresqlStoreTest, nobodyAnnouncesWhatCouldNotBeTaken) {
         sql.replace(at, place.size(), value);
       }
     };
-    put("$1", "'lease'"), put("$2", "''"), put("$3", "'{\"" + expected.text() + "\"}'");
-    put("$4", "'{\"" + expected.history() + "\"}'");
+    put("$1", "'lease'"), put("$2", "''"), put("$3", "'{}'");
+    put("$4", "'{\"" + expected.history() + ' ' + expected.text() + "\"}'");
     hand().exec(sql);
     return store().tokens(key).announced;
   };

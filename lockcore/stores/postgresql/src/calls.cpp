@@ -9,47 +9,51 @@
 namespace tenure::postgresql_store {
 namespace {
 
-/// The first column of the row that the deciding statement returned, and the row; null: none did.
-const Row* decidingRow(const WriteJob& write, const JobReply& reply) {
-  for (std::size_t at = write.decides; at < reply.rows.size(); ++at) {
-    if (!reply.rows[at].empty() && !reply.rows[at].front().empty()) return &reply.rows[at].front();
+/// The row of the statement that has changed something; null: none did.
+const Row* changedRow(const JobReply& reply) {
+  for (const auto& rows : reply.rows) {
+    if (!rows.empty() && !rows.front().empty()) return &rows.front();
   }
   return nullptr;
-}
-
-/// Whether each statement of the write was answered. If one was not, nobody knows what it did.
-bool answeredWhole(const WriteJob& write, const JobReply& reply) {
-  return reply.rows.size() >= write.job.statements.size();
 }
 
 /// One write from start to end. `applied` makes the outcome of a row that was changed.
 struct Write {
   CorePtr core;
   Call call;
-  WriteJob job;
+  LeaseKey key;
+  Job job;
   Expectation expectation;
-  std::function<WriteOutcome(const Row& row, const JobReply& reply)> applied;
-  std::optional<LeaseKey> told{};  ///< the lease, if listeners are told of the write
+  std::function<WriteOutcome(const Row& row)> applied;
+  bool told{true};  ///< to listeners
   /// Sent if the write is refused because somebody has locked the row.
   std::optional<Job> announcement{};
 };
 
-WriteOutcome outcomeOf(const Write& write, const JobReply& reply) {
+/// Empty: it met a row that it does not change. If a statement was not answered, nobody knows what it did.
+std::optional<WriteOutcome> outcomeOf(const Write& write, const JobReply& reply) {
   const Verdict verdict = verdictOnWrite(write.call, reply);
-  const Row* const row = decidingRow(write.job, reply);
-  if (verdict.fate == Fate::unknown && (row != nullptr || !answeredWhole(write.job, reply))) {
-    return Unknown{verdict.error};
-  }
+  if (verdict.fate == Fate::notApplied) return Rejected{verdict.error};
+  const Row* const row = changedRow(reply);
   if (verdict.fate == Fate::committed && row != nullptr) {
     if (!tokenFrom(row->front())) return Unknown{errorOfToken(write.call)};
-    return write.applied(*row, reply);
+    return write.applied(*row);
   }
-  const auto error = verdict.fate == Fate::notApplied ? std::optional{verdict.error} : std::nullopt;
-  auto found = leaseIn(*write.core, reply.after);
-  if (found && found->has_error()) return Rejected{found->error()};
-  std::optional<StoredLease> behind;
-  if (found) behind = std::move(**found);
-  return outcomeOfRefused(write.call, write.expectation, behind, error);
+  const bool answeredWhole = reply.rows.size() >= write.job.statements.size();
+  if (verdict.fate == Fate::unknown && (row != nullptr || !answeredWhole)) return Unknown{verdict.error};
+  return std::nullopt;
+}
+
+/// The row says why the write was refused.
+void judgeByRow(const std::shared_ptr<Write>& write, const Deadline& deadline, WriteHandler handler) {
+  StoreCore::run(write->core, Jobs::read(write->key), deadline,
+                 [write, handler = std::move(handler)](const JobReply& reply) {
+                   auto found = leaseIn(*write->core, reply.rows);
+                   if (found && found->has_error()) return handler(Rejected{found->error()});
+                   std::optional<StoredLease> row;
+                   if (found) row = std::move(**found);
+                   handler(outcomeOfRefused(write->call, write->expectation, row));
+                 });
 }
 
 /// Writers that check the row (docs/postgresql.md) hold it FOR KEY SHARE. Where they overlap, there is always one, and
@@ -63,46 +67,29 @@ void announce(const Write& write, const Deadline& deadline, WriteOutcome refused
                  });
 }
 
-void perform(Write write, const Deadline& deadline, WriteHandler handler) {
-  const CorePtr core = write.core;
-  Job job = write.job.job;
-  StoreCore::run(core, std::move(job), deadline,
-                 [write = std::make_shared<Write>(std::move(write)), deadline,
-                  handler = std::move(handler)](const JobReply& reply) mutable {
-                   WriteOutcome outcome = outcomeOf(*write, reply);
-                   if (write->told) tellOf(*write->core, *write->told, outcome);
+void perform(Write given, const Deadline& deadline, WriteHandler handler) {
+  const auto write = std::make_shared<Write>(std::move(given));
+  StoreCore::run(write->core, write->job, deadline,
+                 [write, deadline, handler = std::move(handler)](const JobReply& reply) mutable {
+                   auto outcome = outcomeOf(*write, reply);
+                   if (!outcome) return judgeByRow(write, deadline, std::move(handler));
+                   if (write->told) tellOf(*write->core, write->key, *outcome);
                    const bool announces =
-                       write->announcement && wasKeptOut(reply) && std::holds_alternative<Rejected>(outcome);
-                   if (announces) return announce(*write, deadline, std::move(outcome), std::move(handler));
-                   handler(std::move(outcome));
+                       write->announcement && wasKeptOut(reply) && std::holds_alternative<Rejected>(*outcome);
+                   if (announces) return announce(*write, deadline, std::move(*outcome), std::move(handler));
+                   handler(std::move(*outcome));
                  });
 }
 
-/// The row before the write; null: there was none.
-const Row* lockedRow(const JobReply& reply) {
-  return reply.rows.empty() || reply.rows.front().empty() ? nullptr : &reply.rows.front().front();
-}
-
-std::optional<KnownTokens> tokensBefore(const JobReply& reply) {
-  const Row* const locked = lockedRow(reply);
-  return locked != nullptr ? lockedTokensFrom(*locked) : std::nullopt;
-}
-
-WriteOutcome acquired(const Call& call, const WriteRequest& request, const Row& row, const JobReply& reply) {
+WriteOutcome acquired(const Call& call, const WriteRequest& request, const Row& row) {
   Applied applied{tokenFrom(row.front()).value_or(FencingToken{})};
-  const auto before = tokensBefore(reply);
-  const auto history = before ? (*lockedRow(reply))[lockedPresentHistoryColumn] : Value{};
+  const auto before = tokensBefore(row);
+  const auto history = before ? row[takenHistoryColumn] : Value{};
   applied.warning = warningOf(call, request, before, history, applied.token);
   return applied;
 }
 
-WriteOutcome removed(const Row& row, const JobReply& reply) {
-  const auto before = tokensBefore(reply);
-  return Applied{before ? FencingToken{static_cast<std::uint64_t>(before->copy)}
-                        : tokenFrom(row.front()).value_or(FencingToken{})};
-}
-
-WriteOutcome kept(const Row& row, const JobReply& /*reply*/) {
+WriteOutcome kept(const Row& row) {
   return Applied{tokenFrom(row.front()).value_or(FencingToken{}), row.size() > 1 && row[1] == "t"};
 }
 
@@ -132,16 +119,12 @@ void readLease(const CorePtr& core, const LeaseKey& key, const Deadline& deadlin
 
 void writeLease(const CorePtr& core, WriteRequest request, const Deadline& deadline, WriteHandler handler) {
   const Call call = core->call(std::string{doing(request.purpose)} + " lease " + toString(request.key));
-  Write write{core, call, Jobs::write(request), expectationOf(request), {}};
-  if (request.purpose != WriteRequest::Purpose::renew) write.told = request.key;
+  Write write{core, call, request.key, Jobs::write(request), expectationOf(request), kept};
+  write.told = request.purpose != WriteRequest::Purpose::renew;
   if (request.purpose == WriteRequest::Purpose::acquire) {
     // Without an expectation there is no term that it could follow.
     if (!request.expected.empty()) write.announcement = Jobs::announce(request);
-    write.applied = [call, request = std::move(request)](const Row& row, const JobReply& reply) {
-      return acquired(call, request, row, reply);
-    };
-  } else {
-    write.applied = request.removes ? removed : kept;
+    write.applied = [call, request = std::move(request)](const Row& row) { return acquired(call, request, row); };
   }
   perform(std::move(write), deadline, std::move(handler));
 }
@@ -150,10 +133,10 @@ void removeLease(const CorePtr& core, const LeaseKey& key, const RecordVersion& 
                  WriteHandler handler) {
   Write write{core,
               core->call("removing the record of lease " + toString(key)),
+              key,
               Jobs::remove(key, version),
               expectationOf(version),
-              removed,
-              key};
+              kept};
   perform(std::move(write), deadline, std::move(handler));
 }
 
@@ -161,12 +144,12 @@ void askToStepDown(const CorePtr& core, const LeaseKey& key, FencingToken token,
                    WriteHandler handler) {
   Write write{core,
               core->call("asking the holder of lease " + toString(key) + " to step down"),
+              key,
               Jobs::askToStepDown(key, token),
               expectationOf(token),
-              [token](const Row&, const JobReply&) {
+              [token](const Row&) {
                 return Applied{token, true};
-              },
-              key};
+              }};
   perform(std::move(write), deadline, std::move(handler));
 }
 

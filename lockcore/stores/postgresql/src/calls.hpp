@@ -1,4 +1,4 @@
-// The store's calls, but for renewals that share a transaction. Each is one job, and answers once.
+// The store's calls, but for renewals that share a transaction. Each answers once.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ void ensureSchema(const CorePtr& core, const Deadline& deadline, StatusHandler h
 /// Tells listeners of a write that may have changed the lease.
 void tellOf(const StoreCore& core, const LeaseKey& key, const WriteOutcome& outcome);
 
-/// The row of a read, or of what was read behind a write; empty: it was not answered.
+/// The row of a read; empty: it was not answered.
 [[nodiscard]] std::optional<StoreResult<StoredLease>> leaseIn(const StoreCore& core,
                                                               const std::vector<std::vector<Row>>& rows);
 

@@ -22,8 +22,6 @@ enum class StatementId {
   readLease,   ///< the row and the present history
   readLeases,  ///< the same for many
   listLeases,
-  lockLease,         ///< locks the row without waiting: 55P03 if somebody has it
-  lockTerm,          ///< the same, also against writers that hold the term
   updateLease,       ///< an acquisition where there is a row
   insertLease,       ///< an acquisition that makes the row
   renewLease,        ///< a renewal of one row
@@ -45,9 +43,7 @@ struct Statement {
   std::vector<Value> values{};
 };
 
-/// One transaction, sent in one flush. A write runs `statements` between BEGIN and COMMIT, and `after` behind the
-/// COMMIT, so a write that met an unexpected row knows the present one without another round trip. A read runs
-/// `statements` alone.
+/// One transaction, sent in one flush. A write runs its statements between BEGIN and COMMIT, a read runs them alone.
 struct Job {
   bool writes{false};
   /// Whether the statements ask for the server's history; false once it has refused to tell it (0A000, 42883).
@@ -57,7 +53,6 @@ struct Job {
   /// A wait for a lock of somebody else's ends after this time; empty: it may last nearly as long as the job.
   std::optional<std::chrono::milliseconds> lockWait{};
   std::vector<Statement> statements{};
-  std::vector<Statement> after{};
 };
 
 /// What the server said beside or instead of rows.
@@ -77,12 +72,11 @@ struct JobReply {
     rolledBack,  ///< the server answered that it has rolled back, or an ERROR before or at COMMIT
   };
   Commit commit{Commit::notSent};
-  std::vector<std::vector<Row>> rows{};   ///< of `statements`, as far as they were answered without an error
-  std::vector<std::vector<Row>> after{};  ///< of `after`, in the same way
-  std::vector<std::size_t> changed{};     ///< how many rows each answered statement of `statements` changed or returned
-  std::optional<Complaint> error{};       ///< the first ERROR, FATAL or PANIC
-  std::vector<Complaint> warnings{};      ///< the first ones that came with severity WARNING
-  std::string trouble{};                  ///< for people: why the connection ended or was not made, or that time was up
+  std::vector<std::vector<Row>> rows{};  ///< of `statements`, as far as they were answered without an error
+  std::vector<std::size_t> changed{};    ///< how many rows each answered statement of `statements` changed or returned
+  std::optional<Complaint> error{};      ///< the first ERROR, FATAL or PANIC
+  std::vector<Complaint> warnings{};     ///< the first ones that came with severity WARNING
+  std::string trouble{};                 ///< for people: why the connection ended or was not made, or that time was up
   /// The trouble is of a kind that waiting does not mend soon (a refused password, an unknown name, a bad certificate).
   enum class Cause { none, transient, credentials, misconfigured } cause{Cause::none};
 };

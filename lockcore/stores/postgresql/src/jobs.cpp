@@ -13,16 +13,36 @@ namespace {
 Value textOf(bool value) { return value ? "t" : "f"; }
 Value textOf(FencingToken token) { return std::to_string(token.value()); }
 
+Value textOf(std::chrono::milliseconds duration) { return std::to_string(duration.count()); }
+
+/// In milliseconds since 1970. Times beyond PostgreSQL's are kept as its infinities.
+Value timeOf(std::int64_t millis) {
+  constexpr std::int64_t most = 200'000'000'000'000;
+  if (millis > most) return "infinity";
+  if (millis < -most) return "-infinity";
+  return std::to_string(millis);
+}
+
 std::string versionsOf(const std::vector<RecordVersion>& expected) {
   std::vector<Value> texts;
   for (const RecordVersion& version : expected) texts.emplace_back(version.text());
   return arrayLiteral(texts);
 }
 
-std::string historiesOf(const std::vector<RecordVersion>& expected) {
+/// Those that name no history.
+std::string bareOf(const std::vector<RecordVersion>& expected) {
   std::vector<Value> texts;
   for (const RecordVersion& version : expected) {
-    texts.push_back(version.history().empty() ? Value{} : Value{version.history()});
+    if (version.history().empty()) texts.emplace_back(version.text());
+  }
+  return arrayLiteral(texts);
+}
+
+/// The others, each behind its history.
+std::string datedOf(const std::vector<RecordVersion>& expected) {
+  std::vector<Value> texts;
+  for (const RecordVersion& version : expected) {
+    if (!version.history().empty()) texts.emplace_back(version.history() + ' ' + version.text());
   }
   return arrayLiteral(texts);
 }
@@ -30,7 +50,7 @@ std::string historiesOf(const std::vector<RecordVersion>& expected) {
 /// Empty: what is there stays.
 Value newData(const WriteRequest& request) {
   if (request.record.data.empty() && request.dataRule != DataRule::replace) return std::nullopt;
-  return hexOf(request.record.data);
+  return byteaOf(request.record.data);
 }
 
 /// Empty: what is there stays. refusalOf() has made sure that they can be written.
@@ -39,11 +59,28 @@ Value newAttributes(const WriteRequest& request) {
   return attributesToJson(request.record.attributes);
 }
 
-Statement lock(StatementId id, const LeaseKey& key) { return {id, {key.name, key.sortKey}}; }
+/// What acquisitions, renewals and releases have in common.
+std::vector<Value> recordValues(const WriteRequest& request, std::string expected) {
+  const LeaseRecord& record = request.record;
+  return {request.key.name,
+          request.key.sortKey,
+          std::move(expected),
+          record.holder,
+          record.version.text(),
+          textOf(record.leaseDuration),
+          postgresql_store::textOf(record.livenessFile),
+          newData(request),
+          textOf(request.dataRule == DataRule::keepIfAny),
+          newAttributes(request),
+          timeOf(record.acquiredAtMillis),
+          timeOf(record.renewedAtMillis)};
+}
 
-/// The row behind the write. Its data is left out if it has the version that the write gives it.
-Statement readBehind(const LeaseKey& key, const Value& written) {
-  return {StatementId::readLease, {key.name, key.sortKey, written}};
+Job writing(StatementId id, std::vector<Value> values) {
+  Job job;
+  job.writes = true;
+  job.statements.push_back({id, std::move(values)});
+  return job;
 }
 
 /// A row that somebody has made by hand, and has not committed, can only be waited for. The call may be made again
@@ -76,121 +113,68 @@ std::string payloadOf(const LeaseKey& key) {
   return hex(fnv1a(key.sortKey, fnv1a(std::string(1, '\0'), fnv1a(key.name, fnvStart))));
 }
 
-WriteJob Jobs::write(const WriteRequest& request) {
+Job Jobs::write(const WriteRequest& request) {
   if (request.purpose == WriteRequest::Purpose::acquire) return acquire(request);
   const bool removes = request.purpose == WriteRequest::Purpose::release && request.removes;
   return removes ? removing(request) : writeTerm(request);
 }
 
-WriteJob Jobs::acquire(const WriteRequest& request) {
+Job Jobs::acquire(const WriteRequest& request) {
   const LeaseKey& key = request.key;
   const LeaseRecord& record = request.record;
-  const Value lease = std::to_string(record.leaseDuration.count());
-  const Value acquired = std::to_string(record.acquiredAtMillis);
-  const Value renewed = std::to_string(record.renewedAtMillis);
-  const Value version = record.version.text();
-  const Value liveness = textOf(record.livenessFile);
-  WriteJob out;
-  out.job.writes = true;
-  out.job.statements = {
-      lock(StatementId::lockTerm, key),
-      {StatementId::updateLease,
-       {key.name, key.sortKey, versionsOf(request.expected), historiesOf(request.expected), version, record.holder,
-        lease, liveness, newData(request), textOf(request.dataRule == DataRule::keepIfAny), newAttributes(request),
-        acquired, renewed, textOf(request.tokenFloor)}}};
-  if (request.expected.empty()) {
-    out.job.lockWait = waitForNewRow;
-    out.job.statements.push_back(
-        {StatementId::insertLease,
-         {key.name, key.sortKey, version, record.holder, lease, liveness, hexOf(record.data),
-          attributesToJson(record.attributes), acquired, renewed, textOf(request.tokenFloor)}});
-  }
-  out.job.after = {readBehind(key, version)};
-  return out;
+  std::vector<Value> values = recordValues(request, bareOf(request.expected));
+  values.emplace_back(datedOf(request.expected));
+  values.push_back(textOf(request.tokenFloor));
+  values.push_back(textOf(request.expected.empty()));
+  Job job = writing(StatementId::updateLease, std::move(values));
+  if (!request.expected.empty()) return job;
+  job.lockWait = waitForNewRow;
+  job.statements.push_back(
+      {StatementId::insertLease,
+       {key.name, key.sortKey, record.holder, record.version.text(), textOf(record.leaseDuration),
+        textOf(record.livenessFile), byteaOf(record.data), attributesToJson(record.attributes),
+        timeOf(record.acquiredAtMillis), timeOf(record.renewedAtMillis), textOf(request.tokenFloor)}});
+  return job;
 }
 
 Job Jobs::announce(const WriteRequest& acquisition) {
   const LeaseKey& key = acquisition.key;
-  Job job;
-  job.writes = true;
-  job.statements = {lock(StatementId::lockLease, key),
-                    {StatementId::announceTakeover,
-                     {key.name, key.sortKey, versionsOf(acquisition.expected), historiesOf(acquisition.expected)}}};
+  return writing(StatementId::announceTakeover,
+                 {key.name, key.sortKey, bareOf(acquisition.expected), datedOf(acquisition.expected)});
+}
+
+Job Jobs::writeTerm(const WriteRequest& request) {
+  const bool releases = request.purpose == WriteRequest::Purpose::release;
+  Job job = writing(releases ? StatementId::releaseLease : StatementId::renewLease,
+                    recordValues(request, versionsOf(request.expected)));
+  // Many leases may be released together. The connection that is kept is for those that go on.
+  job.urgent = !releases;
   return job;
 }
 
-WriteJob Jobs::writeTerm(const WriteRequest& request) {
-  const bool releases = request.purpose == WriteRequest::Purpose::release;
-  const LeaseKey& key = request.key;
-  const LeaseRecord& record = request.record;
-  std::vector<Value> values{key.name,
-                            key.sortKey,
-                            versionsOf(request.expected),
-                            historiesOf(request.expected),
-                            record.holder,
-                            record.version.text(),
-                            std::to_string(record.leaseDuration.count()),
-                            textOf(record.livenessFile),
-                            newData(request),
-                            textOf(request.dataRule == DataRule::keepIfAny),
-                            newAttributes(request),
-                            std::to_string(record.acquiredAtMillis),
-                            std::to_string(record.renewedAtMillis)};
-  WriteJob out;
-  out.job.writes = true;
-  // Many leases may be released together. The connection that is kept is for those that go on.
-  out.job.urgent = !releases;
-  out.job.statements = {lock(StatementId::lockLease, key),
-                        {releases ? StatementId::releaseLease : StatementId::renewLease, std::move(values)}};
-  out.job.after = {readBehind(key, record.version.text())};
-  return out;
+Job Jobs::removing(const WriteRequest& request) {
+  return writing(StatementId::removeRecord, {request.key.name, request.key.sortKey, versionsOf(request.expected),
+                                             request.record.holder, textOf(true)});
 }
 
-WriteJob Jobs::removing(const WriteRequest& request) {
-  const LeaseKey& key = request.key;
-  WriteJob out;
-  out.job.writes = true;
-  out.job.statements = {lock(StatementId::lockTerm, key),
-                        {StatementId::removeRecord,
-                         {key.name, key.sortKey, versionsOf(request.expected), historiesOf(request.expected),
-                          request.record.holder, textOf(true)}}};
-  out.job.after = {readBehind(key, std::nullopt)};
-  return out;
+Job Jobs::remove(const LeaseKey& key, const RecordVersion& version) {
+  return writing(StatementId::removeRecord,
+                 {key.name, key.sortKey, versionsOf({version}), std::nullopt, textOf(false)});
 }
 
-WriteJob Jobs::remove(const LeaseKey& key, const RecordVersion& version) {
-  WriteJob out;
-  out.job.writes = true;
-  out.job.statements = {
-      lock(StatementId::lockTerm, key),
-      {StatementId::removeRecord,
-       {key.name, key.sortKey, versionsOf({version}), historiesOf({version}), std::nullopt, textOf(false)}}};
-  out.job.after = {readBehind(key, std::nullopt)};
-  return out;
+Job Jobs::askToStepDown(const LeaseKey& key, FencingToken token) {
+  return writing(StatementId::askToStepDown, {key.name, key.sortKey, textOf(token)});
 }
 
-WriteJob Jobs::askToStepDown(const LeaseKey& key, FencingToken token) {
-  WriteJob out;
-  out.job.writes = true;
-  out.job.statements = {lock(StatementId::lockLease, key),
-                        {StatementId::askToStepDown, {key.name, key.sortKey, textOf(token)}}};
-  out.job.after = {readBehind(key, std::nullopt)};
-  return out;
-}
-
-WriteJob Jobs::setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token,
-                         const std::string& version) {
-  WriteJob out;
-  out.job.writes = true;
-  out.job.statements = {lock(StatementId::lockTerm, key),
-                        {StatementId::setTokens,
-                         {key.name, key.sortKey, expected.counter, expected.copy, expected.version, expected.holder,
-                          textOf(expected.released), std::to_string(expected.lease.count()), textOf(token), version}}};
+Job Jobs::setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token, const std::string& version) {
+  Job job = writing(StatementId::setTokens,
+                    {key.name, key.sortKey, expected.counter, expected.copy, expected.version, expected.holder,
+                     textOf(expected.released), textOf(expected.lease), textOf(token), version});
   if (expected == StoredTokens{}) {
-    out.job.lockWait = waitForNewRow;
-    out.job.statements.push_back({StatementId::insertTokens, {key.name, key.sortKey, textOf(token)}});
+    job.lockWait = waitForNewRow;
+    job.statements.push_back({StatementId::insertTokens, {key.name, key.sortKey, textOf(token)}});
   }
-  return out;
+  return job;
 }
 
 bool Jobs::mayJoin(const WriteRequest& request) noexcept {
@@ -200,38 +184,42 @@ bool Jobs::mayJoin(const WriteRequest& request) noexcept {
 
 Job Jobs::renewals(const std::vector<const WriteRequest*>& requests) {
   std::vector<std::vector<Value>> columns(9);
-  std::vector<std::vector<Value>> behind(3);
   for (const WriteRequest* request : requests) {
-    const LeaseKey& key = request->key;
     const LeaseRecord& record = request->record;
-    const std::vector<Value> key3{key.name, key.sortKey, record.version.text()};
-    for (std::size_t i = 0; i < key3.size(); ++i) behind[i].push_back(key3[i]);
     for (const RecordVersion& expected : request->expected) {
-      const std::vector<Value> row{key.name,
-                                   key.sortKey,
+      const std::vector<Value> row{request->key.name,
+                                   request->key.sortKey,
                                    expected.text(),
                                    record.holder,
                                    record.version.text(),
-                                   std::to_string(record.leaseDuration.count()),
-                                   textOf(record.livenessFile),
-                                   std::to_string(record.acquiredAtMillis),
-                                   std::to_string(record.renewedAtMillis)};
+                                   textOf(record.leaseDuration),
+                                   postgresql_store::textOf(record.livenessFile),
+                                   timeOf(record.acquiredAtMillis),
+                                   timeOf(record.renewedAtMillis)};
       for (std::size_t i = 0; i < row.size(); ++i) columns[i].push_back(row[i]);
     }
   }
-  Job job;
-  job.writes = true;
+  Job job = writing(StatementId::renewLeases, {});
   job.urgent = true;
-  job.statements = {{StatementId::renewLeases, {}}};
-  job.after = {{StatementId::readLeases, {}}};
   for (const auto& column : columns) job.statements.front().values.emplace_back(arrayLiteral(column));
-  for (const auto& column : behind) job.after.front().values.emplace_back(arrayLiteral(column));
   return job;
 }
 
 Job Jobs::read(const LeaseKey& key) {
   Job job;
-  job.statements = {readBehind(key, std::nullopt)};
+  job.statements = {{StatementId::readLease, {key.name, key.sortKey}}};
+  return job;
+}
+
+Job Jobs::read(const std::vector<LeaseKey>& keys) {
+  std::vector<Value> names;
+  std::vector<Value> sorts;
+  for (const LeaseKey& key : keys) {
+    names.emplace_back(key.name);
+    sorts.emplace_back(key.sortKey);
+  }
+  Job job;
+  job.statements = {{StatementId::readLeases, {arrayLiteral(names), arrayLiteral(sorts)}}};
   return job;
 }
 
@@ -242,10 +230,9 @@ Job Jobs::list(const std::string& prefix, const LeaseKey& from, std::size_t most
 }
 
 Job Jobs::notify(const std::string& channel, const std::set<std::string>& payloads) {
-  Job job;
-  job.writes = true;  // with the limits on time of a write, so that no backend waits on for nobody
+  // With the limits on time of a write, so that no backend waits on for nobody.
+  Job job = writing(StatementId::notify, {channel, arrayLiteral({payloads.begin(), payloads.end()})});
   job.history = false;
-  job.statements = {{StatementId::notify, {channel, arrayLiteral({payloads.begin(), payloads.end()})}}};
   return job;
 }
 
@@ -255,11 +242,6 @@ Job Jobs::readLayout() {
   return job;
 }
 
-Job Jobs::createTable() {
-  Job job;
-  job.writes = true;
-  job.statements = {{StatementId::createTable, {}}};
-  return job;
-}
+Job Jobs::createTable() { return writing(StatementId::createTable, {}); }
 
 }  // namespace tenure::postgresql_store

@@ -17,29 +17,23 @@ namespace tenure::postgresql_store {
 /// What they are told: a hash of the lease's name, because a payload is short and everybody may read it.
 [[nodiscard]] std::string payloadOf(const LeaseKey& key);
 
-/// A write is done if one of `statements` from `decides` on has returned a row. What the row says is in its first
-/// columns.
-struct WriteJob {
-  Job job{};
-  std::size_t decides{1};
-};
-
+/// A write is done if one of its statements has returned a row. What the row says is in its first columns.
 class Jobs {
  public:
-  [[nodiscard]] static WriteJob write(const WriteRequest& request);
+  [[nodiscard]] static Job write(const WriteRequest& request);
   /// Says in the row that the term is over which this acquisition was to follow.
   [[nodiscard]] static Job announce(const WriteRequest& acquisition);
-  [[nodiscard]] static WriteJob remove(const LeaseKey& key, const RecordVersion& version);
-  [[nodiscard]] static WriteJob askToStepDown(const LeaseKey& key, FencingToken token);
-  [[nodiscard]] static WriteJob setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token,
-                                          const std::string& version);
+  [[nodiscard]] static Job remove(const LeaseKey& key, const RecordVersion& version);
+  [[nodiscard]] static Job askToStepDown(const LeaseKey& key, FencingToken token);
+  [[nodiscard]] static Job setTokens(const LeaseKey& key, const StoredTokens& expected, FencingToken token,
+                                     const std::string& version);
 
-  /// Renewals that change neither data nor attributes, in one transaction. Behind it, all rows are read that do not
-  /// have the new version.
+  /// Renewals that change neither data nor attributes, in one transaction.
   [[nodiscard]] static Job renewals(const std::vector<const WriteRequest*>& requests);
   [[nodiscard]] static bool mayJoin(const WriteRequest& request) noexcept;
 
   [[nodiscard]] static Job read(const LeaseKey& key);
+  [[nodiscard]] static Job read(const std::vector<LeaseKey>& keys);
   /// At most `most` leases.
   [[nodiscard]] static Job list(const std::string& prefix, const LeaseKey& from, std::size_t most);
   [[nodiscard]] static Job notify(const std::string& channel, const std::set<std::string>& payloads);
@@ -47,9 +41,9 @@ class Jobs {
   [[nodiscard]] static Job createTable();
 
  private:
-  [[nodiscard]] static WriteJob acquire(const WriteRequest& request);
-  [[nodiscard]] static WriteJob writeTerm(const WriteRequest& request);
-  [[nodiscard]] static WriteJob removing(const WriteRequest& request);
+  [[nodiscard]] static Job acquire(const WriteRequest& request);
+  [[nodiscard]] static Job writeTerm(const WriteRequest& request);
+  [[nodiscard]] static Job removing(const WriteRequest& request);
 };
 
 }  // namespace tenure::postgresql_store

@@ -46,6 +46,17 @@ std::optional<LivenessFile> livenessFrom(const Value& text) {
   return LivenessFile{part("id"), part("boot_id"), *device, *inode};
 }
 
+/// Of seconds with six decimals, as the server tells a time.
+std::int64_t millisFrom(const Value& seconds) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  std::string digits = seconds.value_or("");
+  if (digits == "Infinity") return Limits::max();
+  if (digits == "-Infinity") return Limits::min();
+  std::erase(digits, '.');
+  const std::int64_t micros = integerFrom(digits).value_or(0);
+  return (micros + (micros < 0 ? -500 : 500)) / 1'000;
+}
+
 /// Reads one row column by column. The first column that makes no sense is kept as the fault.
 class RowReader {
  public:
@@ -69,8 +80,8 @@ class RowReader {
     return row_[column] == "t";
   }
 
-  /// For columns that decide nothing: anything that is not a number counts as zero.
-  [[nodiscard]] std::int64_t display(LeaseColumn column) const { return integerFrom(row_[column]).value_or(0); }
+  /// For columns that decide nothing: anything that is no time counts as zero.
+  [[nodiscard]] std::int64_t display(LeaseColumn column) const { return millisFrom(row_[column]); }
 
   std::string data() {
     auto bytes = unhexed(row_[dataColumn].value_or(std::string{}));
@@ -198,10 +209,10 @@ StoredTokens tokensFrom(const Row& row) {
   return tokens;
 }
 
-std::optional<KnownTokens> lockedTokensFrom(const Row& row) {
-  if (row.size() <= lockedPresentHistoryColumn) return std::nullopt;
-  return KnownTokens{integerFrom(row[lockedCounterColumn]).value_or(0), integerFrom(row[lockedTokenColumn]).value_or(0),
-                     row[lockedCounterHistoryColumn]};
+std::optional<KnownTokens> tokensBefore(const Row& row) {
+  if (row.size() < takenColumnCount) return std::nullopt;
+  return KnownTokens{integerFrom(row[counterBeforeColumn]).value_or(0), integerFrom(row[tokenBeforeColumn]).value_or(0),
+                     row[counterHistoryBeforeColumn]};
 }
 
 std::optional<std::int64_t> integerFrom(const Value& value) noexcept {
@@ -226,6 +237,8 @@ std::string hexOf(std::string_view bytes) {
   }
   return hex;
 }
+
+std::string byteaOf(std::string_view bytes) { return "\\x" + hexOf(bytes); }
 
 Value textOf(const std::optional<LivenessFile>& livenessFile) {
   if (!livenessFile) return std::nullopt;

@@ -46,8 +46,8 @@ struct StoredLease {
 /// The same row for an operator, with the texts as they are.
 [[nodiscard]] StoredTokens tokensFrom(const Row& row);
 
-/// What lockLease and lockTerm say about the tokens before a write.
-[[nodiscard]] std::optional<KnownTokens> lockedTokensFrom(const Row& row);
+/// What updateLease says about the tokens before it; empty: there was no row, and insertLease has made it.
+[[nodiscard]] std::optional<KnownTokens> tokensBefore(const Row& row);
 
 /// A number in decimal; empty if it is none.
 [[nodiscard]] std::optional<std::int64_t> integerFrom(const Value& value) noexcept;
@@ -55,6 +55,8 @@ struct StoredLease {
 [[nodiscard]] std::optional<FencingToken> tokenFrom(const Value& value) noexcept;
 
 [[nodiscard]] std::string hexOf(std::string_view bytes);
+/// A value of type bytea, in the form that means the same with every setting.
+[[nodiscard]] std::string byteaOf(std::string_view bytes);
 [[nodiscard]] Value textOf(const std::optional<LivenessFile>& livenessFile);
 
 }  // namespace tenure::postgresql_store

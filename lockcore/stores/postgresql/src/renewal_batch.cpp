@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "calls.hpp"
+
 namespace tenure::postgresql_store {
 namespace {
 
@@ -33,50 +35,44 @@ Applieds renewedIn(const StoreCore& core, const JobReply& reply) {
   return renewed;
 }
 
-/// What is stored of the others. Empty: it was not answered.
+/// Empty: it was not answered.
 std::optional<Leases> foundIn(const StoreCore& core, const JobReply& reply) {
-  if (reply.after.empty()) return std::nullopt;
+  if (reply.rows.empty()) return std::nullopt;
   Leases leases;
-  for (const Row& row : reply.after.front()) {
+  for (const Row& row : reply.rows.front()) {
     auto lease = leaseFrom(core.place(), row);
     if (lease.has_value()) leases.emplace(lease->key, std::move(*lease));
   }
   return leases;
 }
 
-/// A row that was not returned is either missing, or has the renewal's own version from an earlier copy of it.
-WriteOutcome refused(const Call& call, const WriteRequest& request, const Verdict& verdict,
-                     const std::optional<Leases>& found) {
-  std::optional<StoredLease> row;
-  if (found) {
-    const auto stored = found->find(request.key);
-    if (stored == found->end()) return Conflict{};
-    row = stored->second;
-  }
-  const auto error = verdict.fate == Fate::notApplied ? std::optional{verdict.error} : std::nullopt;
-  return outcomeOfRefused(call, expectationOf(request), row, error);
+std::optional<StoredLease> rowOf(const LeaseKey& key, const std::optional<Leases>& found) {
+  if (!found) return std::nullopt;
+  const auto stored = found->find(key);
+  return stored != found->end() ? stored->second : StoredLease{};
 }
 
 }  // namespace
 
-std::vector<WriteOutcome> outcomesOf(const StoreCore& core, const std::vector<const WriteRequest*>& requests,
-                                     const JobReply& reply) {
+std::vector<std::optional<WriteOutcome>> outcomesOf(const StoreCore& core,
+                                                    const std::vector<const WriteRequest*>& requests,
+                                                    const JobReply& reply) {
   const auto renewed = renewedIn(core, reply);
-  const auto found = foundIn(core, reply);
-  std::vector<WriteOutcome> outcomes;
+  std::vector<std::optional<WriteOutcome>> outcomes;
   outcomes.reserve(requests.size());
   for (const WriteRequest* request : requests) {
-    const Call call = core.call("renewing lease " + toString(request->key));
-    const Verdict verdict = verdictOnWrite(call, reply);
+    const Verdict verdict = verdictOnWrite(core.call("renewing lease " + toString(request->key)), reply);
     const auto applied = renewed.find(request->key);
     // A row that the statement did not return was not changed, whatever became of the transaction.
     const bool touched = reply.rows.empty() || applied != renewed.end();
-    if (verdict.fate == Fate::unknown && touched) {
+    if (verdict.fate == Fate::notApplied) {
+      outcomes.emplace_back(Rejected{verdict.error});
+    } else if (verdict.fate == Fate::unknown && touched) {
       outcomes.emplace_back(Unknown{verdict.error});
     } else if (verdict.fate == Fate::committed && applied != renewed.end()) {
       outcomes.emplace_back(applied->second);
     } else {
-      outcomes.push_back(refused(call, *request, verdict, found));
+      outcomes.emplace_back();
     }
   }
   return outcomes;
@@ -130,6 +126,7 @@ RenewalBatcher::Batch RenewalBatcher::next() {
 }
 
 void RenewalBatcher::send(Batch batch) {
+  if (batch.size() == 1) return sendAlone(std::move(batch.front()));
   const auto shared = std::make_shared<Batch>(std::move(batch));
   const auto shortest = std::min_element(shared->begin(), shared->end(), [](const Waiting& a, const Waiting& b) {
     return a.deadline.left() < b.deadline.left();
@@ -137,10 +134,40 @@ void RenewalBatcher::send(Batch batch) {
   std::vector<const WriteRequest*> requests;
   for (const Waiting& waiting : *shared) requests.push_back(&waiting.request);
   StoreCore::run(core_, Jobs::renewals(requests), shortest->deadline,
-                 [self = shared_from_this(), shared, requests](const JobReply& reply) {
+                 [self = shared_from_this(), shared, requests, deadline = shortest->deadline](const JobReply& reply) {
                    self->answered();
-                   std::vector<WriteOutcome> outcomes = outcomesOf(*self->core_, requests, reply);
-                   for (std::size_t i = 0; i < outcomes.size(); ++i) (*shared)[i].handler(std::move(outcomes[i]));
+                   auto outcomes = outcomesOf(*self->core_, requests, reply);
+                   Batch refused;
+                   for (std::size_t i = 0; i < outcomes.size(); ++i) {
+                     if (!outcomes[i]) refused.push_back(std::move((*shared)[i]));
+                   }
+                   if (!refused.empty()) judgeByRows(self->core_, std::move(refused), deadline);
+                   for (std::size_t i = 0; i < outcomes.size(); ++i) {
+                     if (outcomes[i]) (*shared)[i].handler(std::move(*outcomes[i]));
+                   }
+                 });
+}
+
+/// The statement for one costs the server half as much.
+void RenewalBatcher::sendAlone(Waiting one) {
+  writeLease(core_, std::move(one.request), one.deadline,
+             [self = shared_from_this(), handler = std::move(one.handler)](WriteOutcome outcome) {
+               self->answered();
+               handler(std::move(outcome));
+             });
+}
+
+/// The rows say why renewals were refused.
+void RenewalBatcher::judgeByRows(const CorePtr& core, Batch refused, const Deadline& deadline) {
+  std::vector<LeaseKey> keys;
+  for (const Waiting& waiting : refused) keys.push_back(waiting.request.key);
+  StoreCore::run(core, Jobs::read(keys), deadline,
+                 [core, refused = std::make_shared<Batch>(std::move(refused))](const JobReply& reply) {
+                   const auto found = foundIn(*core, reply);
+                   for (Waiting& one : *refused) {
+                     const Call call = core->call("renewing lease " + toString(one.request.key));
+                     one.handler(outcomeOfRefused(call, expectationOf(one.request), rowOf(one.request.key, found)));
+                   }
                  });
 }
 

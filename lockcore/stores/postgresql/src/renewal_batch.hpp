@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
@@ -14,10 +15,10 @@
 namespace tenure::postgresql_store {
 
 /// The outcome of each renewal of a batch, in their order. Each is judged by its own row: a lease that is lost, locked
-/// or not understood affects no other.
-[[nodiscard]] std::vector<WriteOutcome> outcomesOf(const StoreCore& core,
-                                                   const std::vector<const WriteRequest*>& requests,
-                                                   const JobReply& reply);
+/// or not understood affects no other. Empty: it was not renewed, and what is stored says why.
+[[nodiscard]] std::vector<std::optional<WriteOutcome>> outcomesOf(const StoreCore& core,
+                                                                  const std::vector<const WriteRequest*>& requests,
+                                                                  const JobReply& reply);
 
 /// A renewal goes out at once if no batch is under way, else with those that wait when one is answered. No renewal
 /// waits longer than `longestWait`, so an unanswered batch delays nobody by more. Thread-safe.
@@ -48,6 +49,8 @@ class RenewalBatcher : public std::enable_shared_from_this<RenewalBatcher> {
 
   [[nodiscard]] Batch next();
   void send(Batch batch);
+  void sendAlone(Waiting one);
+  static void judgeByRows(const CorePtr& core, Batch refused, const Deadline& deadline);
   void answered();
   void sendIn(std::chrono::nanoseconds delay, bool& flag);
   void sendWaiting(bool& flag);

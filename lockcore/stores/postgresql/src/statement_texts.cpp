@@ -15,56 +15,48 @@ constexpr std::array pieces{
     Piece{"maxLease", "604800000"},
     Piece{"greatestStep", "4294967296"},
     Piece{"key", "l.name = $1::text AND l.sort = $2::text"},
+    // The lock comes first, in the same statement. Whatever the snapshot of the statement shows, the server carries the
+    // update out on the row that it has locked, and looks at the conditions of that row.
+    Piece{"lock", "WITH k AS MATERIALIZED (SELECT l.token FROM [table] AS l WHERE [key] FOR %1 NOWAIT)"},
 
-    // Times beyond PostgreSQL's are kept as its infinities.
-    Piece{"time", R"((CASE WHEN %1 > 200000000000000 THEN 'infinity'::timestamptz
-        WHEN %1 < -200000000000000 THEN '-infinity'::timestamptz
-        ELSE 'epoch'::timestamptz + %1 * interval '1 millisecond' END))"},
-    Piece{"millis", R"((CASE %1 WHEN 'infinity' THEN 9223372036854775807
-        WHEN '-infinity' THEN (-9223372036854775808)::bigint ELSE (extract(epoch FROM %1) * 1000)::bigint END))"},
-
+    Piece{"time", "pg_catalog.to_timestamp(%1::float8 / 1000)"},
     Piece{"columns", R"(l.name, l.sort, l.version, l.holder, l.token, l.lease_ms, l.released, l.resign_token,
-        l.liveness::text, pg_catalog.encode(%1, 'hex'), l.attributes::text, [millis l.acquired_at],
-        [millis l.renewed_at], l.history, l.counter, l.counter_lease_ms, l.counter_history, l.layout, h.name)"},
+        l.liveness::text, pg_catalog.encode(l.data, 'hex'), l.attributes::text, extract(epoch FROM l.acquired_at),
+        extract(epoch FROM l.renewed_at), l.history, l.counter, l.counter_lease_ms, l.counter_history, l.layout, h.name)"},
 
     Piece{"recordIsGood", R"(l.layout = 1 AND l.version <> '' AND l.holder <> '' AND l.token BETWEEN 1 AND [maxToken]
-        AND l.lease_ms BETWEEN 1 AND [maxLease] AND l.released IS NOT NULL
-        AND CASE WHEN pg_catalog.jsonb_typeof(l.attributes) = 'object' THEN
-          NOT pg_catalog.jsonb_path_exists(l.attributes, 'strict $.* ? (@.type() != "string")') ELSE false END)"},
+        AND l.lease_ms BETWEEN 1 AND [maxLease] AND l.released IS NOT NULL AND NOT pg_catalog.jsonb_path_exists(
+          l.attributes, 'strict $ ? (@.type() != "object" || exists(@.* ? (@.type() != "string")))'))"},
     Piece{"counterIsGood", R"(l.layout = 1 AND l.counter <= [maxToken]
         AND l.counter_lease_ms BETWEEN 0 AND [maxLease] AND coalesce(l.lease_ms, 0) BETWEEN 0 AND [maxLease])"},
 
     // An acquisition may be lost that came after what is stored.
     Piece{"isInherited", "l.history IS DISTINCT FROM h.name"},
     // The lease of a term that may still run although there is no record; 0: there is none.
-    Piece{"openLease", "greatest(l.counter_lease_ms, CASE WHEN [isInherited] THEN l.lease_ms ELSE 0 END)"},
+    Piece{"openLease", "greatest(l.counter_lease_ms, CASE WHEN [isInherited] THEN l.lease_ms END)"},
     // What is stored as the version, also where a record vanished.
-    Piece{"storedVersion", R"(coalesce(l.version, CASE WHEN [openLease] > 0 THEN
-        'counter:' || greatest(l.counter, 0) || ':' || [openLease] END))"},
-    Piece{"isExpected", R"(EXISTS (SELECT FROM unnest($3::text[], $4::text[]) AS e(version, history)
-        WHERE e.version = %1 AND (e.history = h.name OR (e.history IS NULL AND %2))))"},
+    Piece{"storedVersion", R"(coalesce(l.version, CASE WHEN h.open > 0 THEN
+        'counter:' || greatest(l.counter, 0) || ':' || h.open END))"},
+    Piece{"isExpected", "(h.name || ' ' || %1 = ANY (%2::text[]) OR (%1 = ANY ($3::text[]) AND NOT ([isInherited])))"},
 
     // The rule of token_rule.hpp; a test compares the two. The bound on what is known keeps the arithmetic from
     // overflowing where the row is malformed.
     Piece{"block", "(least(h.timeline - 1, 8192)::bigint << 40)"},
     Piece{"knownTokens", "least(greatest(l.counter, l.token, 0), [maxToken])"},
-    Piece{"digits", "pg_catalog.split_part(l.counter_history, '/', 2)"},
     Piece{"timelineBefore", R"(CASE WHEN pg_catalog.split_part(l.counter_history, '/', 1)
           IS DISTINCT FROM pg_catalog.split_part(h.name, '/', 1) THEN 0
-        WHEN pg_catalog.length([digits]) BETWEEN 1 AND 9 AND pg_catalog.translate([digits], '0123456789', '') = ''
-          THEN greatest([digits]::int, 1) ELSE 1 END)"},
+        ELSE greatest(pg_catalog.substring(l.counter_history COLLATE "C", '/(\d{1,9})$')::int, 1) END)"},
     Piece{"blocksSince", "least(greatest(h.timeline - [timelineBefore], 1), 8192)"},
     Piece{"leastToken", R"(CASE WHEN l.counter_history IS NOT DISTINCT FROM h.name THEN [knownTokens] + 1
         ELSE greatest((([knownTokens] >> 40) + [blocksSince]) << 40, [block]) END)"},
-    Piece{"newToken", "greatest([leastToken], $14::bigint + 1)"},
+    Piece{"newToken", "greatest(h.least, $14::bigint + 1)"},
     Piece{"firstToken", "greatest($11::bigint, [block]) + 1"},
 
-    Piece{"newData", R"(CASE WHEN $9::text IS NULL OR ($10::boolean AND pg_catalog.length(l.data) > 0) THEN l.data
-        ELSE pg_catalog.decode($9::text, 'hex') END)"},
-    Piece{"newPayload", R"(data = [newData], attributes = coalesce($11::jsonb, l.attributes),
-        acquired_at = [time $12::bigint], renewed_at = [time $13::bigint])"},
-    Piece{"ofTheTerm", R"(FROM [history] WHERE [key] AND [recordIsGood] AND [isExpected l.version, true]
-        AND l.holder = $5::text AND %1 RETURNING l.token, l.resign_token = l.token)"},
+    Piece{"newPayload", R"(liveness = $7::jsonb, acquired_at = [time $11], renewed_at = [time $12],
+        data = coalesce(CASE WHEN $9::boolean THEN nullif(l.data, '') END, $8::bytea, l.data),
+        attributes = coalesce($10::jsonb, l.attributes))"},
+    // The version alone says whose term it is, in any history.
+    Piece{"isOfTheTerm", R"([recordIsGood] AND l.version = ANY ($3::text[]) AND l.holder = $4::text)"},
     // Nobody has announced a takeover.
     Piece{"isOpen", "l.counter <= l.token"},
 
@@ -81,8 +73,9 @@ constexpr std::array pieces{
 constexpr std::string_view noHistory = R"((SELECT CASE WHEN pg_catalog.pg_is_in_recovery()
     THEN pg_catalog.pg_current_wal_lsn()::text END AS name, 1 AS timeline) AS h)";
 
-constexpr std::string_view presentHistory = R"((SELECT s.system_identifier || '/' || t.timeline AS name, t.timeline
-    FROM pg_catalog.pg_control_system() AS s, (SELECT ('x' || pg_catalog.left(pg_catalog.pg_walfile_name(
+constexpr std::string_view presentHistory = R"((SELECT t.timeline,
+      (pg_catalog.pg_control_system()).system_identifier || '/' || t.timeline AS name
+    FROM (SELECT ('x' || pg_catalog.left(pg_catalog.pg_walfile_name(
       pg_catalog.pg_current_wal_lsn()), 8))::bit(32)::bigint::int AS timeline) AS t) AS h)";
 
 struct Text {
@@ -91,95 +84,85 @@ struct Text {
 };
 
 constexpr std::array texts{
-    Text{StatementId::readLease, R"(SELECT [columns CASE WHEN l.version = $3::text THEN NULL ELSE l.data END]
-        FROM [history] LEFT JOIN [table] AS l ON [key])"},
+    Text{StatementId::readLease, "SELECT [columns] FROM [history] LEFT JOIN [table] AS l ON [key]"},
 
-    Text{StatementId::readLeases, R"(SELECT [columns l.data] FROM [history],
-          unnest($1::text[], $2::text[], $3::text[]) AS r(name, sort, version)
-        JOIN [table] AS l ON l.name = r.name AND l.sort = r.sort WHERE l.version IS DISTINCT FROM r.version)"},
+    Text{StatementId::readLeases, R"(SELECT [columns] FROM [history], unnest($1::text[], $2::text[]) AS r(name, sort)
+        JOIN [table] AS l ON l.name = r.name AND l.sort = r.sort)"},
 
-    Text{StatementId::listLeases, R"(SELECT [columns l.data] FROM [history], [table] AS l
+    Text{StatementId::listLeases, R"(SELECT [columns] FROM [history], [table] AS l
         WHERE l.version IS NOT NULL AND (l.name, l.sort) >= ($2::text, $3::text)
         AND pg_catalog.starts_with(l.name, $1::text) ORDER BY l.name, l.sort LIMIT $4::bigint)"},
 
-    Text{StatementId::lockLease, R"(SELECT l.version, l.token, l.counter, l.counter_history, h.name
-        FROM [history], [table] AS l WHERE [key] FOR NO KEY UPDATE OF l NOWAIT)"},
-
-    Text{StatementId::lockTerm, R"(SELECT l.version, l.token, l.counter, l.counter_history, h.name
-        FROM [history], [table] AS l WHERE [key] FOR UPDATE OF l NOWAIT)"},
-
-    Text{StatementId::updateLease, R"(UPDATE [table] AS l SET counter = [newToken], counter_lease_ms = $7::bigint,
-          counter_history = h.name, token = [newToken], version = $5::text, holder = $6::text, lease_ms = $7::bigint,
-          released = false, history = h.name, resign_token = 0, liveness = $8::jsonb, [newPayload]
-        FROM [history] WHERE [key] AND [counterIsGood] AND (l.version IS NULL OR ([recordIsGood]))
-        AND ([isExpected [storedVersion], NOT ([isInherited])]
-          OR (l.version IS NULL AND [openLease] = 0 AND pg_catalog.cardinality($3::text[]) = 0))
-        AND $14::bigint < [leastToken] + [greatestStep] AND [newToken] <= [maxToken]
-        RETURNING l.token)"},
+    // What is computed from the row is computed in the part that locks it, and so of the row that was locked.
+    Text{StatementId::updateLease, R"(WITH k AS MATERIALIZED (SELECT h.name, l.token, l.counter, l.counter_history,
+          [leastToken] AS least, [openLease] AS open FROM [history], [table] AS l WHERE [key] FOR UPDATE OF l NOWAIT)
+        UPDATE [table] AS l SET counter = [newToken], counter_lease_ms = $6::bigint, counter_history = h.name,
+          token = [newToken], version = $5::text, holder = $4::text, lease_ms = $6::bigint, released = false,
+          history = h.name, resign_token = 0, [newPayload]
+        FROM k AS h WHERE [key] AND [counterIsGood] AND (l.version IS NULL OR ([recordIsGood]))
+        AND ([isExpected [storedVersion], $13] OR ([storedVersion] IS NULL AND $15::boolean))
+        AND $14::bigint < h.least + [greatestStep] AND [newToken] <= [maxToken]
+        RETURNING l.token, h.token, h.counter, h.counter_history, h.name)"},
 
     Text{StatementId::insertLease, R"(INSERT INTO [table] AS l (name, sort, counter, counter_lease_ms,
           counter_history, token, version, holder, lease_ms, released, history, resign_token, liveness, data,
           attributes, acquired_at, renewed_at, layout)
-        SELECT $1::text, $2::text, [firstToken], $5::bigint, h.name, [firstToken], $3::text, $4::text, $5::bigint,
-          false, h.name, 0, $6::jsonb, pg_catalog.decode($7::text, 'hex'), $8::jsonb, [time $9::bigint],
-          [time $10::bigint], 1
+        SELECT $1::text, $2::text, [firstToken], $5::bigint, h.name, [firstToken], $4::text, $3::text, $5::bigint,
+          false, h.name, 0, $6::jsonb, $7::bytea, $8::jsonb, [time $9], [time $10], 1
         FROM [history] WHERE $11::bigint <= [block] + [greatestStep] AND [firstToken] <= [maxToken]
         ON CONFLICT (name, sort) DO NOTHING RETURNING l.token)"},
 
     // The history stays: a renewal may have been sent before the promotion, by a holder whose lease has ended since.
-    Text{StatementId::renewLease,
-         R"(UPDATE [table] AS l SET counter_lease_ms = greatest(l.counter_lease_ms, $7::bigint),
-          version = $6::text, lease_ms = $7::bigint, released = false, liveness = $8::jsonb, [newPayload]
-        [ofTheTerm [isOpen]])"},
+    Text{StatementId::renewLease, R"([lock NO KEY UPDATE] UPDATE [table] AS l SET
+          counter_lease_ms = greatest(l.counter_lease_ms, $6::bigint), version = $5::text, lease_ms = $6::bigint,
+          released = false, [newPayload]
+        FROM k WHERE [key] AND [isOfTheTerm] AND [isOpen] RETURNING l.token, l.resign_token = l.token)"},
 
-    // Locked rows are left out. The lock comes first, so that the update meets what the lock met.
-    Text{StatementId::renewLeases, R"(WITH r AS MATERIALIZED (SELECT * FROM unnest($1::text[], $2::text[], $3::text[],
-            $4::text[], $5::text[], $6::bigint[], $7::jsonb[], $8::bigint[], $9::bigint[])
-          AS r(name, sort, expected, holder, version, lease_ms, liveness, acquired_at, renewed_at)),
-        k AS MATERIALIZED (SELECT l.name, l.sort, l.version FROM r JOIN [table] AS l ON l.name = r.name
-            AND l.sort = r.sort AND l.version = r.expected AND l.holder = r.holder
+    // Locked rows are left out.
+    Text{StatementId::renewLeases, R"(WITH k AS MATERIALIZED (SELECT r.* FROM unnest($1::text[], $2::text[], $3::text[],
+            $4::text[], $5::text[], $6::bigint[], $7::jsonb[], $8::float8[], $9::float8[])
+          AS r(name, sort, expected, holder, version, lease_ms, liveness, acquired_at, renewed_at)
+          JOIN [table] AS l ON l.name = r.name AND l.sort = r.sort AND l.version = r.expected AND l.holder = r.holder
           FOR NO KEY UPDATE OF l SKIP LOCKED)
-        UPDATE [table] AS l SET counter_lease_ms = greatest(l.counter_lease_ms, r.lease_ms), version = r.version,
-          lease_ms = r.lease_ms, released = false, liveness = r.liveness,
-          acquired_at = [time r.acquired_at], renewed_at = [time r.renewed_at]
-        FROM r, k WHERE l.name = k.name AND l.sort = k.sort AND l.version = k.version
-        AND r.name = l.name AND r.sort = l.sort AND r.expected = l.version AND r.holder = l.holder
+        UPDATE [table] AS l SET counter_lease_ms = greatest(l.counter_lease_ms, k.lease_ms), version = k.version,
+          lease_ms = k.lease_ms, released = false, liveness = k.liveness, acquired_at = [time k.acquired_at],
+          renewed_at = [time k.renewed_at]
+        FROM k WHERE l.name = k.name AND l.sort = k.sort AND l.version = k.expected AND l.holder = k.holder
         AND [recordIsGood] AND [isOpen] RETURNING l.name, l.sort, l.token, l.resign_token = l.token)"},
 
     // The history stays here too: an older holder may release long after its lease, and an acquisition between may be
     // lost. A release is as true after a takeover was announced as before, and lets the next holder begin at once. Only
     // the lease beside the counter stays then, because a counter above the token may also be that of a later term; it
     // counts if the record is removed, and costs the next holder one wait.
-    Text{StatementId::releaseLease, R"(UPDATE [table] AS l SET
-          counter_lease_ms = CASE WHEN l.counter <= l.token THEN 0 ELSE l.counter_lease_ms END, version = $6::text,
-          lease_ms = $7::bigint, released = true, liveness = $8::jsonb, [newPayload]
-        [ofTheTerm true])"},
+    Text{StatementId::releaseLease, R"([lock NO KEY UPDATE] UPDATE [table] AS l SET
+          counter_lease_ms = CASE WHEN [isOpen] THEN 0 ELSE l.counter_lease_ms END, version = $5::text,
+          lease_ms = $6::bigint, released = true, [newPayload]
+        FROM k WHERE [key] AND [isOfTheTerm] RETURNING l.token, l.resign_token = l.token)"},
 
     // History and lease stay, for the same reason.
-    Text{StatementId::removeRecord, R"(UPDATE [table] AS l SET counter = greatest(l.counter, l.token),
+    Text{StatementId::removeRecord, R"([lock UPDATE] UPDATE [table] AS l SET counter = greatest(l.counter, l.token),
           counter_lease_ms = CASE WHEN l.token < l.counter THEN l.counter_lease_ms
-            WHEN $6::boolean OR l.released THEN 0 ELSE greatest(l.counter_lease_ms, l.lease_ms) END,
+            WHEN $5::boolean OR l.released THEN 0 ELSE greatest(l.counter_lease_ms, l.lease_ms) END,
           token = NULL, version = NULL, holder = NULL, released = NULL, resign_token = 0, liveness = NULL, data = '',
           attributes = '{}', acquired_at = NULL, renewed_at = NULL
-        FROM [history] WHERE [key] AND [recordIsGood] AND [counterIsGood] AND [isExpected l.version, true]
-        AND ($5::text IS NULL OR l.holder = $5::text) RETURNING l.counter)"},
+        FROM k WHERE [key] AND [recordIsGood] AND [counterIsGood] AND l.version = ANY ($3::text[])
+        AND ($4::text IS NULL OR l.holder = $4::text) RETURNING k.token)"},
 
     // Under the conditions of an acquisition, so nobody announces what could not be taken. The acquisition that follows
     // needs a token above this counter. A released record admits no writers anyway.
-    Text{StatementId::announceTakeover, R"(UPDATE [table] AS l SET counter = l.token + 1
-        FROM [history] WHERE [key] AND [recordIsGood] AND [counterIsGood] AND NOT l.released AND [isOpen]
-        AND l.token + 1 < [maxToken] AND [isExpected l.version, NOT ([isInherited])] RETURNING l.counter)"},
+    Text{StatementId::announceTakeover, R"([lock NO KEY UPDATE] UPDATE [table] AS l SET counter = l.token + 1
+        FROM k, [history] WHERE [key] AND [recordIsGood] AND [counterIsGood] AND NOT l.released AND [isOpen]
+        AND l.token + 1 < [maxToken] AND [isExpected l.version, $4] RETURNING l.counter)"},
 
-    Text{StatementId::askToStepDown, R"(UPDATE [table] AS l SET resign_token = $3::bigint
-        WHERE [key] AND [recordIsGood] AND l.token = $3::bigint AND NOT l.released
-        RETURNING l.token)"},
+    Text{StatementId::askToStepDown, R"([lock NO KEY UPDATE] UPDATE [table] AS l SET resign_token = $3::bigint
+        FROM k WHERE [key] AND [recordIsGood] AND l.token = $3::bigint AND NOT l.released RETURNING l.token)"},
 
-    Text{StatementId::setTokens, R"(UPDATE [table] AS l SET counter = $9::bigint, counter_lease_ms = 0,
+    Text{StatementId::setTokens, R"([lock UPDATE] UPDATE [table] AS l SET counter = $9::bigint, counter_lease_ms = 0,
           counter_history = h.name, history = h.name, resign_token = 0, liveness = NULL,
           token = CASE WHEN l.version IS NOT NULL THEN $9::bigint END,
           version = CASE WHEN l.version IS NOT NULL THEN $10::text END,
           released = CASE WHEN l.version IS NOT NULL THEN true END
-        FROM [history] WHERE [key] AND coalesce(nullif(l.counter, 0)::text, '') = $3::text
+        FROM k, [history] WHERE [key] AND coalesce(nullif(l.counter, 0)::text, '') = $3::text
         AND coalesce(l.token::text, '') = $4::text AND coalesce(l.version, '') = $5::text
         AND coalesce(l.holder, '') = $6::text AND coalesce(l.released, false) = $7::boolean
         AND greatest(CASE WHEN l.version IS NOT NULL THEN l.lease_ms END, l.counter_lease_ms) = $8::bigint

@@ -1,12 +1,12 @@
 // The SQL of the store. Each statement stands alone: names are qualified and quoted, values are parameters with a type,
 // and nothing depends on settings of the database, the role or the connection.
 //
-// Values and columns are texts as PostgreSQL writes them: numbers in decimal, booleans `t` and `f`. `data` travels as
-// hexadecimal digits. Lists are array literals (arrayLiteral()). Three values come together in many statements:
-//   expected   the record versions, one of which must be stored; a record that vanished has vanishedVersion()
-//   histories  as many: the history that the server must have for the version beside it. NULL: any, but an acquisition
-//              must not meet an inherited record (`history` is not the present one)
-//   holder     the holder that must be stored; NULL: any
+// Values and columns are texts as PostgreSQL writes them: numbers in decimal, booleans `t` and `f`. Lists are array
+// literals (arrayLiteral()), data that is written is byteaOf(). Times are written in milliseconds since 1970 or as
+// `infinity`, and read in seconds. What must be stored comes as a list of record versions; a record that vanished has
+// vanishedVersion(). Of the holder's own writes, `expected` has them all. Of acquisitions, `dated` has those that need
+// the server's present history, each as `SYSTEM/TIMELINE version`, and `bare` the others, which must not meet an
+// inherited record (its `history` is not the present one).
 //
 // "Well-formed" is what recordFrom() and counterFrom() accept (record_codec.hpp). No statement changes a row that is
 // not. A statement that meets other than the expected state changes nothing and returns no row.
@@ -33,10 +33,10 @@ enum LeaseColumn : std::size_t {
   releasedColumn,
   resignColumn,      ///< the term that was asked to step down; 0: none
   livenessColumn,    ///< JSON: an object of texts (record_codec.hpp); NULL: none
-  dataColumn,        ///< hexadecimal; NULL: left out
+  dataColumn,        ///< hexadecimal
   attributesColumn,  ///< JSON: an object of texts
-  acquiredAtColumn,  ///< milliseconds since 1970
-  renewedAtColumn,   ///< milliseconds since 1970
+  acquiredAtColumn,  ///< seconds since 1970, or an infinity
+  renewedAtColumn,   ///< the same
   historyColumn,     ///< of the last acquisition, `SYSTEM/TIMELINE`; NULL: not known
   counterColumn,
   counterLeaseColumn,    ///< milliseconds; 0: the last term has ended cleanly
@@ -46,13 +46,14 @@ enum LeaseColumn : std::size_t {
   leaseColumnCount,
 };
 
-/// The columns that lockLease and lockTerm return.
-enum LockColumn : std::size_t {
-  lockedVersionColumn,
-  lockedTokenColumn,
-  lockedCounterColumn,
-  lockedCounterHistoryColumn,
-  lockedPresentHistoryColumn,
+/// The columns that updateLease returns. insertLease returns the first one alone.
+enum TakenColumn : std::size_t {
+  takenTokenColumn,
+  tokenBeforeColumn,
+  counterBeforeColumn,
+  counterHistoryBeforeColumn,
+  takenHistoryColumn,  ///< the server's, now
+  takenColumnCount,
 };
 
 /// The columns that readLayout returns, in one row.
@@ -74,41 +75,36 @@ enum LayoutColumn : std::size_t {
   standbyColumn,        ///< `t`: the server is a standby
 };
 
-// What each statement takes and returns ($1 name and $2 sort, where nothing else is said):
+// What each statement takes and returns ($1 name and $2 sort, where nothing else is said). Statements that change one
+// row that is there lock it first and wait for nobody: 55P03 if somebody has it. "Against writers" means those too that
+// hold the term FOR KEY SHARE.
 //
-// readLease      $3 version or NULL: if the row has this version, its data comes as NULL
-//                -> always one row of LeaseColumn
-// readLeases     $1 names, $2 sorts, $3 versions -> a row of LeaseColumn for each row that is there and has not the
-//                version beside its key
+// readLease      -> always one row of LeaseColumn
+// readLeases     $1 names, $2 sorts -> a row of LeaseColumn for each row that is there
 // listLeases     $1 prefix, $2 name, $3 sort: from this key on, $4 how many at most
 //                -> rows of LeaseColumn, in key order, of the leases that have a record
-// lockLease      locks the row FOR NO KEY UPDATE NOWAIT -> no row or one of LockColumn
-// lockTerm       the same FOR UPDATE: also against transactions that hold the term FOR KEY SHARE
-// updateLease    an acquisition where there is a row, after lockTerm. $3 expected, $4 histories; without any, there
-// must
-//                be no record and no term that may still run. $5 version, $6 holder, $7 lease in ms, $8 liveness or
-//                NULL, $9 data or NULL: keep what is there, $10 boolean: what is there stays if it is not empty, $11
-//                attributes or NULL: keep, $12 acquired at, $13 renewed at, $14 token floor
-//                -> token, which follows the rule of token_rule.hpp
-// insertLease    an acquisition where there is no row. $3 version, $4 holder, $5 lease in ms, $6 liveness or NULL,
+// updateLease    an acquisition where there is a row, against writers. $3 bare, $4 holder, $5 version, $6 lease in ms,
+//                $7 liveness or NULL, $8 data or NULL: keep what is there, $9 boolean: what is there stays if it is not
+//                empty, $10 attributes or NULL: keep, $11 acquired at, $12 renewed at, $13 dated, $14 token floor,
+//                $15 boolean: there must be no record and no term that may still run
+//                -> a row of TakenColumn, with a token that follows the rule of token_rule.hpp
+// insertLease    an acquisition where there is no row. $3 holder, $4 version, $5 lease in ms, $6 liveness or NULL,
 //                $7 data, $8 attributes, $9 acquired at, $10 renewed at, $11 token floor
 //                -> token
-// renewLease     after lockLease, unless a takeover was announced. $3 expected, $4 histories, $5 holder, $6 version, $7
-// lease in ms, $8 liveness or NULL,
-//                $9 data or NULL, $10 boolean as above, $11 attributes or NULL, $12 acquired at, $13 renewed at
+// renewLease     unless a takeover was announced. $3 expected, $4 to $12 as of updateLease
 //                -> token, boolean: this term was asked to step down
-// renewLeases    without lock; all are lists. $1 names, $2 sorts, $3 expected, $4 holders, $5 versions, $6 leases,
-//                $7 liveness, $8 acquired at, $9 renewed at. A lease with several expected versions comes several times
+// renewLeases    all are lists. $1 names, $2 sorts, $3 expected, $4 holders, $5 versions, $6 leases, $7 liveness,
+//                $8 acquired at, $9 renewed at. A lease with several expected versions comes several times
 //                -> name, sort, token, boolean as above, for each lease that was renewed. A row that somebody has
 //                locked is left out, and so is one whose takeover was announced
-// releaseLease   after lockLease. As renewLease, also where a takeover was announced
-// removeRecord   after lockTerm. $3 expected, $4 histories, $5 holder or NULL, $6 boolean: its term ends with this
-//                -> counter
-// announceTakeover  after lockLease. $3 expected, $4 histories, as of updateLease. The counter goes one above the token
-//                of a record that is not released, so the term is over: it is not renewed, and its writers are refused.
-//                It changes no key, so it passes writers that hold the term FOR KEY SHARE -> counter
-// askToStepDown  after lockLease. $3 token -> token
-// setTokens      after lockTerm. $3 counter, $4 token, $5 version, $6 holder, $7 released, $8 lease in ms: texts of
+// releaseLease   as renewLease, also where a takeover was announced
+// removeRecord   against writers. $3 expected, $4 holder or NULL: any, $5 boolean: its term ends with this
+//                -> its token
+// announceTakeover  $3 bare, $4 dated, as of updateLease. The counter goes one above the token of a record that is not
+//                released, so the term is over: it is not renewed, and its writers are refused. It changes no key, so
+//                it passes writers that hold the term -> counter
+// askToStepDown  $3 token -> token
+// setTokens      against writers. $3 counter, $4 token, $5 version, $6 holder, $7 released, $8 lease in ms: texts of
 //                StoredTokens that must be stored; $9 token, $10 version -> counter
 // insertTokens   where there is no row. $3 token -> counter
 // notify         $1 channel, $2 payloads -> nothing of use. Its COMMIT does not wait for the disk

@@ -7,13 +7,13 @@
 namespace tenure::postgresql_store {
 namespace {
 
-WriteOutcome outcomeOf(const Call& call, const JobReply& reply, std::size_t decides, FencingToken token) {
+WriteOutcome outcomeOf(const Call& call, const JobReply& reply, FencingToken token) {
   const Verdict verdict = verdictOnWrite(call, reply);
   if (verdict.fate == Fate::notApplied) return Rejected{verdict.error};
   if (verdict.fate == Fate::unknown) return Unknown{verdict.error};
-  for (std::size_t at = decides; at < reply.rows.size(); ++at) {
-    if (reply.rows[at].empty()) continue;
-    const Row& row = reply.rows[at].front();
+  for (const auto& rows : reply.rows) {
+    if (rows.empty()) continue;
+    const Row& row = rows.front();
     if (row.empty() || tokenFrom(row.front()) != token) return Unknown{errorOfToken(call)};
     return Applied{token};
   }
@@ -35,12 +35,10 @@ void readTokens(const CorePtr& core, const LeaseKey& key, const Deadline& deadli
 void setTokens(const CorePtr& core, const LeaseKey& key, const StoredTokens& expected, FencingToken token,
                const Deadline& deadline, WriteHandler handler) {
   SystemRandom random;
-  WriteJob write = Jobs::setTokens(key, expected, token, uuid4(random));
-  const std::size_t decides = write.decides;
-  StoreCore::run(core, std::move(write.job), deadline,
-                 [core, key, token, decides, handler = std::move(handler)](const JobReply& reply) {
+  StoreCore::run(core, Jobs::setTokens(key, expected, token, uuid4(random)), deadline,
+                 [core, key, token, handler = std::move(handler)](const JobReply& reply) {
                    const Call call = core->call("setting the tokens of lease " + toString(key));
-                   WriteOutcome outcome = outcomeOf(call, reply, decides, token);
+                   WriteOutcome outcome = outcomeOf(call, reply, token);
                    tellOf(*core, key, outcome);
                    handler(std::move(outcome));
                  });

@@ -59,19 +59,16 @@ std::vector<Value> transactionSettings(const std::string& commitMode, std::chron
 
 std::vector<Message> messagesOf(const Job& job, const StatementText& text, const std::vector<Value>& settings) {
   std::vector<Message> messages;
-  const auto add = [&](Message::Part part, const std::vector<Statement>& statements) {
-    for (const Statement& one : statements) messages.push_back({part, text(one.id, job.history), &one.values});
-  };
   if (job.writes) {
     messages.push_back({Message::Part::begin, beginText});
     messages.push_back({Message::Part::settings, setLocally, &settings});
   } else {
     messages.push_back({Message::Part::settings, setPath});
   }
-  add(Message::Part::statement, job.statements);
+  for (const Statement& one : job.statements) {
+    messages.push_back({Message::Part::statement, text(one.id, job.history), &one.values});
+  }
   if (job.writes) messages.push_back({Message::Part::commit, commitText});
-  if (!job.after.empty()) messages.push_back({Message::Part::settings, setPath});
-  add(Message::Part::after, job.after);
   return messages;
 }
 
@@ -80,11 +77,6 @@ JobAccount::JobAccount(std::vector<Message> messages) : messages_{std::move(mess
     const Message::Part part = messages_[i].part;
     if (part == Message::Part::statement || part == Message::Part::commit) deciding_ = i;
   }
-}
-
-void JobAccount::takeRows(const PGresult& result, std::vector<std::vector<Row>>& into) const {
-  auto& rows = into.emplace_back();
-  for (int row = 0; row < PQntuples(&result); ++row) rows.push_back(rowOf(result, row));
 }
 
 void JobAccount::take(const PGresult& result) {
@@ -102,10 +94,9 @@ void JobAccount::take(const PGresult& result) {
   if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK && status != PGRES_EMPTY_QUERY) return;
   const Message::Part part = messages_[answered_].part;
   if (part == Message::Part::statement) {
-    takeRows(result, reply_.rows);
+    auto& rows = reply_.rows.emplace_back();
+    for (int row = 0; row < PQntuples(&result); ++row) rows.push_back(rowOf(result, row));
     reply_.changed.push_back(numberIn(PQcmdTuples(const_cast<PGresult*>(&result))));
-  } else if (part == Message::Part::after) {
-    takeRows(result, reply_.after);
   }
   if (answered_ != deciding_ || decided_) return;
   decided_ = true;

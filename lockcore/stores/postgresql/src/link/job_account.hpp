@@ -18,7 +18,7 @@ using StatementText = std::function<const std::string&(StatementId, bool history
 
 /// One message of a job.
 struct Message {
-  enum class Part { begin, settings, statement, commit, after };
+  enum class Part { begin, settings, statement, commit };
   Part part{Part::statement};
   std::string_view sql{};
   const std::vector<Value>* values{nullptr};  ///< null: none
@@ -57,7 +57,6 @@ class JobAccount {
   [[nodiscard]] JobReply reply();
 
  private:
-  void takeRows(const PGresult& result, std::vector<std::vector<Row>>& into) const;
   std::vector<Message> messages_;
   std::size_t deciding_{0};  ///< the message whose answer is the outcome: COMMIT, or a read's last statement
   std::size_t queued_{0};

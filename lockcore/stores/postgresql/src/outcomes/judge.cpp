@@ -140,15 +140,13 @@ Expectation expectationOf(FencingToken token) {
   }};
 }
 
-WriteOutcome outcomeOfRefused(const Call& call, const Expectation& expectation, const std::optional<StoredLease>& row,
-                              const std::optional<StoreError>& error) {
-  if (!row) return Rejected{error.value_or(notSeen(call))};
+WriteOutcome outcomeOfRefused(const Call& call, const Expectation& expectation, const std::optional<StoredLease>& row) {
+  if (!row) return Rejected{notSeen(call)};
   if (expectation.needsCounter && row->counter.has_error()) return Rejected{row->counter.error()};
   ReadOutcome stored = row->told();
   if (stored.has_error()) return Rejected{stored.error()};
   if (*stored && !expectation.ownVersion.isNone() && (*stored)->version == expectation.ownVersion) return Conflict{};
   if (!expectation.holds(*stored)) return Conflict{std::move(*stored)};
-  if (error) return Rejected{*error};
   if (auto refused = expectation.refusal ? expectation.refusal(call, *row) : std::nullopt)
     return Rejected{std::move(*refused)};
   return Rejected{disturbed(call)};

@@ -48,7 +48,7 @@ struct Expectation {
   /// The write needs the counter, so it is refused where that is not understood.
   bool needsCounter{false};
   /// The version that the write gives the record. If it is there although the write was refused, an earlier copy of the
-  /// write has put it there, and it was read without its data.
+  /// write has put it there.
   RecordVersion ownVersion{};
   /// Why a write that met what it expects was refused all the same; empty: no reason is known.
   std::function<std::optional<StoreError>(const Call&, const StoredLease&)> refusal{};
@@ -57,11 +57,10 @@ struct Expectation {
 [[nodiscard]] Expectation expectationOf(const RecordVersion& version);  ///< of a removal
 [[nodiscard]] Expectation expectationOf(FencingToken token);            ///< of a wish that the holder step down
 
-/// The outcome of a write that was certainly not applied, by the row that was read behind it. `row` is empty if that
-/// was not answered. `error` says why the transaction failed; empty: it met a row that it does not change.
+/// The outcome of a write that met a row that it does not change, by the row that was read then. `row` is empty if that
+/// was not answered.
 [[nodiscard]] WriteOutcome outcomeOfRefused(const Call& call, const Expectation& expectation,
-                                            const std::optional<StoredLease>& row,
-                                            const std::optional<StoreError>& error);
+                                            const std::optional<StoredLease>& row);
 
 /// What an operator must know about the token of an acquisition; empty: nothing. `before` is empty if there was no row.
 [[nodiscard]] std::string warningOf(const Call& call, const WriteRequest& request,
