@@ -67,6 +67,7 @@ void PollSchedule::seekPhase() noexcept {
 void PollSchedule::meetHolder() noexcept {
   period_ = configured_;
   sawNews_ = false;
+  wasTold_ = false;
   seekPhase();
 }
 
@@ -91,6 +92,7 @@ void PollSchedule::answered(const Instant& now, bool news, bool hinted) noexcept
   const nanoseconds ahead = foundNothing_ ? aheadAfterEarly(looked) : aheadAfterSuccess();
   lastNews_ = now;
   sawNews_ = true;
+  wasTold_ = false;
   planNext(now, looked, ahead);
 }
 
@@ -119,7 +121,9 @@ void PollSchedule::cameEarly(const Instant& now) noexcept {
   next(now, wait_);
 }
 
-/// With notifications, polling is only the fallback, and a poll comes a little after the notification is expected.
+/// Where renewals are notified, polling is only the fallback, and a poll comes a little after the notification is
+/// expected. Some stores notify only of what changes the holder. Then the news tells the phase, and the poll is as
+/// close behind the next heartbeat as jitter allows.
 void PollSchedule::toldOf(const Instant& now) noexcept {
   if (sawNews_) {
     // The estimate moves half-way to each interval. It is bounded, so that an outage of the holder or of the store is
@@ -129,8 +133,8 @@ void PollSchedule::toldOf(const Instant& now) noexcept {
   }
   lastNews_ = now;
   sawNews_ = true;
-  step_ = period_ / 4;
-  planNext(now, now, -period_ / 4);
+  step_ = part(period_, std::exchange(wasTold_, true) ? 4 : 16);
+  planNext(now, now, -step_);
 }
 
 void PollSchedule::learnPeriod(nanoseconds period) noexcept {

@@ -70,8 +70,9 @@ class PollSchedule {
   bool extraRead_{false};              ///< the next read is an extra one between two heartbeats
   Instant lastNews_{};
   bool sawNews_{false};
-  int lateInARow_{0};  ///< heartbeats that were seen much later than expected
-  int seenInARow_{0};  ///< seen as expected, while the period is longer than configured
+  bool wasTold_{false};  ///< a notification told of the last news of this holder
+  int lateInARow_{0};    ///< heartbeats that were seen much later than expected
+  int seenInARow_{0};    ///< seen as expected, while the period is longer than configured
   int failures_{0};
   Instant from_{};
   std::chrono::nanoseconds delay_{0};

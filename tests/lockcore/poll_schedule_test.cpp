@@ -55,6 +55,13 @@ class PollScheduleTest : public ::testing::Test {
     return ages;
   }
 
+  /// Of a store that notifies of renewals.
+  void hearTwice() {
+    poll.answered(now, true, true);
+    pass(3s);
+    poll.answered(now, true, true);
+  }
+
   Instant now{1h, 2h, 3h};
   SeededRandom random{1};
   PollSchedule poll{3s, 10s};
@@ -178,17 +185,49 @@ TEST_F(PollScheduleTest, aSilentHolderCostsAboutOneReadInAPeriod) {
   EXPECT_GE(silentReads, 80);
 }
 
-TEST_F(PollScheduleTest, withHintsThePollIsOnlyTheFallback) {
+TEST_F(PollScheduleTest, whereTwoRenewalsWereToldThePollIsOnlyTheFallback) {
+  poll.hurry(now);
+  hearTwice();
+  EXPECT_EQ(poll.untilDue(now), 3750ms);
+}
+
+/// A store may notify of acquisitions and releases alone. After an acquisition, nothing is slower than without the
+/// hint.
+TEST_F(PollScheduleTest, aHintThatMayBeOfAnAcquisitionPutsNoRenewalOff) {
   poll.hurry(now);
   poll.answered(now, true, true);
-  EXPECT_EQ(poll.untilDue(now), 3750ms);
+  EXPECT_LE(poll.untilDue(now), 3200ms);
+  EXPECT_GT(poll.untilDue(now), 3000ms) << "where renewals are told, the next hint comes before this read";
+  toNext();
+  poll.answered(now, true, false);
+  pass(3s);
+  poll.answered(now, true, true);
+  EXPECT_LE(poll.untilDue(now), 3300ms) << "a renewal that was polled for shows that renewals are not told";
+  poll.meetHolder();
+  poll.answered(now, true, true);
+  EXPECT_LE(poll.untilDue(now), 3300ms) << "an acquisition again";
+}
+
+/// As after an acquisition on PostgreSQL, whose holder is killed soon.
+TEST_F(PollScheduleTest, theFirstRenewalsBehindAToldAcquisitionAreSeenFresh) {
+  for (const nanoseconds late : {0ms, 2ms, 10ms}) {
+    poll = PollSchedule{500ms, 2s};
+    poll.hurry(now);
+    poll.answered(now, true, true);
+    std::vector<nanoseconds> heartbeats;
+    for (int i = 1; i <= 20; ++i) heartbeats.push_back(i * 500ms + late);
+    const std::vector<nanoseconds> ages = follow(heartbeats);
+    ASSERT_EQ(ages.size(), 20U);
+    for (const nanoseconds age : ages) EXPECT_LE(age, 32ms);
+    EXPECT_LE(reads, 32);
+  }
 }
 
 /// A store may notify of every commit to a file that contains many leases. That must not make each waiting candidate
 /// poll faster.
 TEST_F(PollScheduleTest, aHintForNothingLeavesThePlan) {
   poll.hurry(now);
-  poll.answered(now, true, true);
+  hearTwice();
   pass(1s);
   poll.answered(now, false, true);
   EXPECT_EQ(poll.untilDue(now), 2750ms);
