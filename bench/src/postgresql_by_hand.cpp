@@ -1,11 +1,13 @@
 #include "postgresql_by_hand.hpp"
 
-#include <initializer_list>
 #include <stdexcept>
 #include <vector>
 
 #include <tenure/lockcore/clock.hpp>
 
+#include "lockcore/stores/postgresql/src/jobs.hpp"
+#include "lockcore/stores/postgresql/src/link/job_account.hpp"
+#include "lockcore/stores/postgresql/src/statements.hpp"
 #include "stats.hpp"
 
 #include <libpq-fe.h>
@@ -13,6 +15,7 @@
 namespace tenure::bench {
 namespace {
 
+using postgresql_store::Value;
 using Result = std::unique_ptr<PGresult, decltype(&PQclear)>;
 
 constexpr const char* update =
@@ -49,9 +52,21 @@ class PostgresqlByHand::Impl {
     send(update, {to, from, piped});
     send("COMMIT");
     send("SELECT * FROM tenure_bench.lease WHERE name = $1", {piped});
-    if (PQpipelineSync(connection_) != 1) fail();
-    readAnswers();
-    if (PQexitPipelineMode(connection_) != 1) fail();
+    readAnswers(3);
+  }
+
+  void storesOwn(const WriteRequest& renewal) {
+    using namespace postgresql_store;
+    const Job job = Jobs::write(renewal);
+    const auto text = [this](StatementId id, bool history) -> const std::string& {
+      return statements_.sql(id, history);
+    };
+    const std::vector<Value> settings = transactionSettings("on", std::chrono::seconds{3}, {});
+    if (PQenterPipelineMode(connection_) != 1) fail();
+    for (const Message& message : messagesOf(job, text, settings)) {
+      send(message.sql.data(), message.values != nullptr ? *message.values : std::vector<Value>{});
+    }
+    readAnswers(2);
   }
 
   void bareUpdate(const std::string& from, const std::string& to) {
@@ -81,16 +96,17 @@ class PostgresqlByHand::Impl {
     if (PQresultStatus(result) != PGRES_TUPLES_OK) fail();
     if (PQntuples(result) != 1) throw std::runtime_error("a statement by hand has met no row");
   }
-  void send(const char* sql, std::initializer_list<std::string> values = {}) {
+  void send(const char* sql, const std::vector<Value>& values = {}) {
     std::vector<const char*> texts;
-    for (const std::string& value : values) texts.push_back(value.c_str());
+    for (const Value& value : values) texts.push_back(value ? value->c_str() : nullptr);
     if (PQsendQueryParams(connection_, sql, static_cast<int>(texts.size()), nullptr, texts.data(), nullptr, nullptr,
                           0) != 1) {
       fail();
     }
   }
   /// Of each statement in turn; a null result stands between two of them.
-  void readAnswers() {
+  void readAnswers(int expected) {
+    if (PQpipelineSync(connection_) != 1) fail();
     int rows = 0;
     for (bool more = true; more;) {
       const Result answer{PQgetResult(connection_), &PQclear};
@@ -104,15 +120,18 @@ class PostgresqlByHand::Impl {
         fail();
       }
     }
-    if (rows != 3) throw std::runtime_error("a renewal by hand has changed nothing");
+    if (rows != expected) throw std::runtime_error("a renewal by hand has changed nothing");
+    if (PQexitPipelineMode(connection_) != 1) fail();
   }
 
   PGconn* connection_;
+  const postgresql_store::Statements statements_{"public", "tenure_lease"};
 };
 
 PostgresqlByHand::PostgresqlByHand(const std::string& url) : impl_{std::make_unique<Impl>(url)} {}
 PostgresqlByHand::~PostgresqlByHand() = default;
 void PostgresqlByHand::pipeline(const std::string& from, const std::string& to) { impl_->pipeline(from, to); }
+void PostgresqlByHand::storesOwn(const WriteRequest& renewal) { impl_->storesOwn(renewal); }
 void PostgresqlByHand::bareUpdate(const std::string& from, const std::string& to) { impl_->bareUpdate(from, to); }
 void PostgresqlByHand::advisoryLock() { impl_->advisoryLock(); }
 long PostgresqlByHand::commits() { return impl_->commits(); }

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include <tenure/lockcore/lease_store.hpp>
+
 namespace tenure::bench {
 
 /// Throws std::runtime_error with the server's message.
@@ -15,8 +17,10 @@ class PostgresqlByHand {
   PostgresqlByHand(const PostgresqlByHand&) = delete;
   PostgresqlByHand& operator=(const PostgresqlByHand&) = delete;
 
-  /// A renewal as the store makes it, in one flush: BEGIN, settings, UPDATE ... RETURNING, COMMIT, SELECT.
+  /// A renewal in one flush, with a far simpler record: BEGIN, settings, UPDATE ... RETURNING, COMMIT, SELECT.
   void pipeline(const std::string& from, const std::string& to);
+  /// The messages that the store itself would send, for a lease in its table.
+  void storesOwn(const WriteRequest& renewal);
   /// One UPDATE with its own commit.
   void bareUpdate(const std::string& from, const std::string& to);
   /// pg_try_advisory_lock and pg_advisory_unlock: nothing is written, and nothing is fenced.

@@ -29,11 +29,14 @@ bool benchRenewPostgresql(const Options& options) {
   const Scratch scratch;
   PostgresqlByHand hand{url};
   ThroughStore store{storeAt(url, false, scratch.path(""))};
-  std::array<Kind, 4> kinds{{
+  const ThroughStore other{storeAt(url, false, scratch.path("")), "bench by hand"};
+  std::array<Kind, 5> kinds{{
       {"the same pipeline by hand, on the caller's thread",
        [&](const std::string& from, const std::string& to) { hand.pipeline(from, to); }},
       {"through the store, with its own thread",
        [&](const std::string& from, const std::string& to) { store.renew(from, to); }},
+      {"the store's own messages by hand, on the caller's thread",
+       [&](const std::string& from, const std::string& to) { hand.storesOwn(other.renewal(from, to)); }},
       {"a bare UPDATE with its commit",
        [&](const std::string& from, const std::string& to) { hand.bareUpdate(from, to); }},
       {"an advisory lock, taken and given back", [&](const std::string&, const std::string&) { hand.advisoryLock(); }},

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <tenure/lockcore/lease_store.hpp>
 
@@ -15,20 +16,23 @@ namespace tenure::bench {
 /// The store as its users see it: asynchronous, on its own thread.
 class ThroughStore {
  public:
-  explicit ThroughStore(std::shared_ptr<LeaseStore> store) : store_{std::move(store)} {
-    std::promise<StoreStatus> made;
-    store_->ensureSchema({std::chrono::seconds{10}}, [&](StoreStatus status) { made.set_value(std::move(status)); });
-    if (const StoreStatus status = made.get_future().get(); status.has_error()) {
-      throw std::runtime_error(status.error().message);
-    }
-    LeaseRecord record = ours("v0");
-    token_ = apply({key_, WriteRequest::Purpose::acquire, {}, record});
+  /// Takes the lease, whatever an earlier run has left there.
+  explicit ThroughStore(std::shared_ptr<LeaseStore> store, std::string lease = "bench")
+      : key_{std::move(lease)}, store_{std::move(store)} {
+    const auto made = answerOf<StoreStatus>([&](auto handler) { store_->ensureSchema(patience, std::move(handler)); });
+    if (made.has_error()) throw std::runtime_error(made.error().message);
+    const auto found = answerOf<ReadOutcome>([&](auto handler) { store_->read(key_, patience, std::move(handler)); });
+    if (found.has_error()) throw std::runtime_error(found.error().message);
+    std::vector<RecordVersion> stored;
+    if (*found) stored.push_back((*found)->version);
+    token_ = apply({key_, WriteRequest::Purpose::acquire, std::move(stored), ours("v0")});
   }
-  void renew(const std::string& from, const std::string& to) {
+  [[nodiscard]] WriteRequest renewal(const std::string& from, const std::string& to) const {
     LeaseRecord record = ours(to);
     record.token = token_;
-    (void)apply({key_, WriteRequest::Purpose::renew, {RecordVersion{from}}, record});
+    return {key_, WriteRequest::Purpose::renew, {RecordVersion{from}}, std::move(record)};
   }
+  void renew(const std::string& from, const std::string& to) { (void)apply(renewal(from, to)); }
 
  private:
   static LeaseRecord ours(const std::string& version) {
@@ -38,18 +42,24 @@ class ThroughStore {
     record.leaseDuration = std::chrono::milliseconds{10'000};
     return record;
   }
+  template <class Answer, class Ask>
+  static Answer answerOf(const Ask& ask) {
+    std::promise<Answer> promise;
+    ask([&](Answer answer) { promise.set_value(std::move(answer)); });
+    return promise.get_future().get();
+  }
   FencingToken apply(WriteRequest request) {
-    std::promise<WriteOutcome> promise;
-    store_->write(std::move(request), {std::chrono::seconds{10}},
-                  [&](WriteOutcome outcome) { promise.set_value(std::move(outcome)); });
-    const WriteOutcome outcome = promise.get_future().get();
+    const auto outcome =
+        answerOf<WriteOutcome>([&](auto handler) { store_->write(std::move(request), patience, std::move(handler)); });
     const auto* applied = std::get_if<Applied>(&outcome);
     if (const auto* rejected = std::get_if<Rejected>(&outcome)) throw std::runtime_error(rejected->error.message);
     if (applied == nullptr) throw std::runtime_error("the store did not apply a renewal");
     return applied->token;
   }
 
-  LeaseKey key_{"bench"};
+  static constexpr CallOptions patience{std::chrono::seconds{10}};
+
+  LeaseKey key_;
   std::shared_ptr<LeaseStore> store_;
   FencingToken token_{};
 };
