@@ -173,8 +173,16 @@ TEST_F(PostgresqlLeaseRowTest, aCounterThatWasSetBackAnnouncesNothing) {
     candidates_.database().exec(std::string{"UPDATE tenure_lease SET counter = "} + counter);
     EXPECT_TRUE(write(stamp(5), counter).has_value()) << counter;
   }
-  candidates_.database().exec("UPDATE tenure_lease SET counter = 9223372036854775807");
-  EXPECT_NE(refusalOf(stamp(5)).over(), nullptr);
+}
+
+TEST_F(PostgresqlLeaseRowTest, aCounterThatWasRaisedByHandEndsTheTermAndClaimsNoTakeover) {
+  for (const char* counter : {"7", "9223372036854775807"}) {
+    candidates_.database().exec(std::string{"UPDATE tenure_lease SET counter = "} + counter);
+    const FenceError refused = refusalOf(stamp(5));
+    EXPECT_NE(refused.over(), nullptr) << refused.message;
+    EXPECT_EQ(refused.message.find("announced"), std::string::npos) << refused.message;
+    EXPECT_NE(refused.message.find("below the counter " + std::string{counter}), std::string::npos) << refused.message;
+  }
 }
 
 TEST_F(PostgresqlLeaseRowTest, aSnapshotFromBeforeAnAnnouncementIsOfAWriteUnderWay) {

@@ -69,8 +69,13 @@ FenceError LeaseRowCheck::ended(const PGresult* row) const {
   }
   if (textOf(row, released) != "f") return over("it was released");
   if (announcesTakeover(row)) {
-    return over("another candidate has waited out the lease and has announced that it takes over (counter " +
-                textOf(row, counter) + ")");
+    const std::string stored = textOf(row, counter);
+    if (stored == toString(stamp_.token.next())) {
+      return over("another candidate has waited out the lease and has announced that it takes over (counter " + stored +
+                  ")");
+    }
+    return over("its token is below the counter " + stored +
+                ": somebody changed one of them by hand, or put an older copy back. The next term puts it right");
   }
   return fenceTrouble({ErrorClass::transient, refused() + ", because the lease's row in " + table_ +
                                                   " was being changed; make the write again"});
