@@ -1,7 +1,7 @@
 """One member of etcd as a child process, in a temporary directory. It ends with its parent process.
 
 Debian's own etcd is neither used nor started. scripts/etcd_local is this module as a command; tests/servers/launcher.py
-shares one server among the tests of a ctest run. Clusters that fail: tests/etcd/cluster.py.
+shares one server among the tests of a ctest run. Clusters that fail: tests/etcd/etcd_cluster.py.
 """
 
 import os
@@ -12,7 +12,7 @@ import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "etcd"))
 from certificates import Trouble
-import cluster
+import etcd_cluster
 
 ENDPOINT = "TENURE_TEST_ETCD"
 HIDDEN = ("ETCD_", "ETCDCTL_")  # settings of the user, which must have no effect on a test
@@ -34,7 +34,7 @@ def store_section(_):
 
 def prepare():
     """The server's program."""
-    return cluster.etcd_program()
+    return etcd_cluster.etcd_program()
 
 
 def answers(endpoint):
@@ -52,7 +52,7 @@ class Server:
     """A running member with an empty store."""
 
     def __init__(self, program, size=1):
-        self._cluster = cluster.Cluster(size, program=program, settings={"auto-compaction-mode": "revision",
+        self._cluster = etcd_cluster.Cluster(size, program=program, settings={"auto-compaction-mode": "revision",
                                                                          "auto-compaction-retention": "1000"})
 
     @property

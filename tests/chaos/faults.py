@@ -155,7 +155,7 @@ class LockedRow(Lock):
 
 
 class ServerFault(Fault):
-    """Something between the candidates and PostgreSQL, or there, for a while."""
+    """Something at the server, or between the candidates and it, for a while."""
     stores = ("postgresql",)
     on_process = False
     leases = (0.3, 2.0)
@@ -179,56 +179,78 @@ class ServerFault(Fault):
 
         def over():
             self.end(fleet.store)
-            fleet.ongoing.discard(self.name)
-            fleet.block(self.name, False)
+            self.finish(fleet)
         fleet.after(seconds, over, always=True)
 
+    def finish(self, fleet):
+        fleet.ongoing.discard(self.name)
+        fleet.block(self.name, False)
 
-class LoseAnswers(ServerFault):
+
+class SwitchFault(ServerFault):
+    """Between the candidates and all servers."""
+    stores = ("postgresql", "etcd")
+
+    def start(self, store):
+        for switch in store.switches:
+            self.disturb(switch)
+
+    def end(self, store):
+        for switch in store.switches:
+            self.mend(switch)
+
+    def disturb(self, switch):
+        raise NotImplementedError
+
+    def mend(self, switch):
+        raise NotImplementedError
+
+
+class LoseAnswers(SwitchFault):
     """a third of what the server sends is lost together with the connection, though it was committed"""
     name, weight = "answers lost", 4
     leases = (1.0, 3.0)
 
-    def start(self, store):
-        store.switch.lose_replies(0.3)
+    def disturb(self, switch):
+        switch.lose_replies(0.3)
 
-    def end(self, store):
-        store.switch.lose_replies(0.0)
+    def mend(self, switch):
+        switch.lose_replies(0.0)
 
 
-class LateAnswers(ServerFault):
+class LateAnswers(SwitchFault):
     """answers come up to 0.2 s late"""
     name, blocks = "late answers", False
     leases = (1.0, 3.0)
 
-    def start(self, store):
-        store.switch.delay_replies(0.2)
+    def disturb(self, switch):
+        switch.delay_replies(0.2)
 
-    def end(self, store):
-        store.switch.delay_replies(0.0)
+    def mend(self, switch):
+        switch.delay_replies(0.0)
 
 
-class Silence(ServerFault):
+class Silence(SwitchFault):
     """connections stay open and nothing gets through for up to 2 leases"""
     name = "silence"
 
-    def start(self, store):
-        store.switch.silence()
+    def disturb(self, switch):
+        switch.silence()
 
-    def end(self, store):
-        store.switch.speak()
+    def mend(self, switch):
+        switch.speak()
 
 
-class Refusal(ServerFault):
+class Refusal(SwitchFault):
     """all connections are reset, and new ones are refused for up to 2 leases"""
     name = "refused connections"
 
-    def start(self, store):
-        store.switch.refuse()
-        store.switch.cut()
+    def disturb(self, switch):
+        switch.refuse()
+        switch.cut()
 
-    def end(self, store):
-        store.switch.refuse(False)
+    def mend(self, switch):
+        switch.refuse(False)
 
 
 class FrozenServer(ServerFault):
@@ -272,6 +294,84 @@ class EndedSessions(ServerFault):
 
     def start(self, store):
         store.end_sessions()
+
+
+class MemberKilled(ServerFault):
+    """SIGKILL for the member that leads the cluster, which is started again up to 2 leases later"""
+    stores = ("etcd",)
+    name, count = "member killed", 1
+
+    def begin(self, fleet, victim, seconds):
+        if not fleet.store.serves():
+            raise Unavailable("the cluster has no leader")
+        super().begin(fleet, victim, seconds)
+        self.when_served(fleet, lambda: fleet.block(self.name, False))
+
+    def finish(self, fleet):
+        self.when_served(fleet, lambda: super(MemberKilled, self).finish(fleet))
+
+    @staticmethod
+    def when_served(fleet, what):
+        """The cluster chooses a leader anew, before the fault is over or after it, and nobody can be elected meanwhile."""
+        served = threading.Event()
+        threading.Thread(target=fleet.store.await_service, args=(served,), daemon=True).start()
+
+        def look():
+            if served.is_set():
+                what()
+            else:
+                fleet.after(0.02, look)
+        look()
+
+    def start(self, store):
+        self.victims = store.members(self.count)
+        for member in self.victims:
+            member.kill()
+
+    def end(self, store):
+        for member in self.victims:
+            member.start(wait=False)
+
+
+class MemberFrozen(MemberKilled):
+    """SIGSTOP for the member that leads the cluster, for up to 2 leases"""
+    name = "member frozen"
+
+    def start(self, store):
+        self.victims = store.members(self.count)
+        for member in self.victims:
+            member.freeze()
+
+    def end(self, store):
+        for member in self.victims:
+            member.thaw()
+
+
+class QuorumKilled(MemberKilled):
+    """SIGKILL for two of the three members"""
+    name, weight, count = "quorum killed", 1, 2
+
+
+class QuorumFrozen(MemberFrozen):
+    """SIGSTOP for two of the three members"""
+    name, weight, count = "quorum frozen", 1, 2
+
+
+class FullDatabase(ServerFault):
+    """the alarm NOSPACE: no write for up to 2 leases"""
+    stores = ("etcd",)
+    name, weight = "database full", 1
+
+    def begin(self, fleet, victim, seconds):
+        if not fleet.store.serves():
+            raise Unavailable("the cluster has no leader")
+        super().begin(fleet, victim, seconds)
+
+    def start(self, store):
+        store.refuse_writes(True)
+
+    def end(self, store):
+        store.refuse_writes(False)
 
 
 class ProxyFault(Fault):
@@ -347,7 +447,8 @@ KINDS = {"kill": Kill, "freeze": Freeze, "freezer": FreezeGroup, "cpu": Quota, "
          "record": DeleteRecord, "lock": Lock, "replies": LoseReplies, "requests": LoseRequests, "delay": Delay,
          "errors": Errors, "twice": Twice, "cut": Cut, "outage": Outage, "row": LockedRow, "answers": LoseAnswers,
          "late": LateAnswers, "silence": Silence, "refused": Refusal, "frozen": FrozenServer, "readonly": ReadOnly,
-         "crash": ServerCrash, "sessions": EndedSessions}
+         "crash": ServerCrash, "sessions": EndedSessions, "member": MemberKilled,
+         "memberfrozen": MemberFrozen, "quorum": QuorumKilled, "quorumfrozen": QuorumFrozen, "full": FullDatabase}
 
 
 def kinds_for(store):

@@ -1,6 +1,7 @@
 """Where the lease of a chaos test is stored, and which faults exist there."""
 
 import contextlib
+import http.client
 import os
 import pathlib
 import select
@@ -10,10 +11,11 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path += [str(HERE.parents[1] / "scripts"), str(HERE.parent / "faults"), str(HERE.parent / "postgresql")]
+sys.path += [str(HERE.parents[1] / "scripts"), *(str(HERE.parent / folder) for folder in ("faults", "postgresql", "etcd"))]
 import dynamodb_server
+import etcd_cluster
 from client import FaultProxy
-from cluster import Cluster
+from postgresql_cluster import Cluster
 from switch import Switch
 
 GROUP = "chaos"
@@ -150,6 +152,7 @@ class PostgresqlStore:
             self._undo.enter_context(self.cluster)
         self.server = self.cluster.primary() if port is None else None
         self.switch = self._undo.enter_context(Switch(port or self.server.port, seed))
+        self.switches = [self.switch]
         self._locker = None
 
     def yaml(self, port=None):
@@ -198,4 +201,59 @@ class PostgresqlStore:
         self._undo.close()
 
 
-STORES = {store.kind: store for store in (SqliteStore, DynamoDbStore, PostgresqlStore)}
+class EtcdStore:
+    """Three members of the test's own, each behind a switch."""
+    kind = "etcd"
+    ANSWERS_S = 0.25
+
+    @classmethod
+    def of_a_run(cls, _, seed):
+        return cls(seed)
+
+    def __init__(self, seed=1):
+        self._undo = contextlib.ExitStack()
+        self.cluster = self._undo.enter_context(etcd_cluster.Cluster(3))
+        self.switches = [self._undo.enter_context(Switch(one.port, seed + n)) for n, one in enumerate(self.cluster.members)]
+
+    def yaml(self):
+        urls = ",".join(f"http://127.0.0.1:{switch.port}" for switch in self.switches)
+        return f'{{ type: etcd, endpoints: "{urls}", prefix: {self.cluster.prefix} }}'
+
+    def ask(self, path, body, timeout_s=2):
+        """At the members themselves, not through the switches; False if none of them did it."""
+        for member in self.cluster.members:
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                if member.request(path, body, timeout_s)[0] == 200:
+                    return True
+        return False
+
+    def delete_record(self):
+        """As an operator would who leaves the counter."""
+        return self.ask("/v3/kv/deleterange", {"key": etcd_cluster.b64(f"{self.cluster.prefix}/lease/{GROUP}")})
+
+    def members(self, count):
+        """So many that run, the cluster's leader first."""
+        return sorted(self.cluster.members, key=lambda one: not one.leads())[:count]
+
+    def serves(self):
+        """Whether a majority answers."""
+        return self.ask("/v3/kv/range", {"key": etcd_cluster.b64("x")}, 0.25)
+
+    def await_service(self, served):
+        with contextlib.suppress(TimeoutError):
+            etcd_cluster.wait_until(self.serves, "a majority")
+            served.set()
+
+    def refuse_writes(self, refuses):
+        """By the alarm that etcd raises when its database is full."""
+        if not self.ask("/v3/maintenance/alarm", {"action": "ACTIVATE" if refuses else "DEACTIVATE", "alarm": "NOSPACE"}):
+            raise RuntimeError("the alarm could not be changed")
+
+    def is_locked_by(self, pid):
+        return False
+
+    def close(self):
+        self._undo.close()
+
+
+STORES = {store.kind: store for store in (SqliteStore, DynamoDbStore, PostgresqlStore, EtcdStore)}

@@ -21,7 +21,7 @@ import sys
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import cluster as etcd
+import etcd_cluster as etcd
 
 
 def environment(cluster):

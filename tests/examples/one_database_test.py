@@ -5,7 +5,7 @@ import unittest
 from program import ExampleTest, first_to_print
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "postgresql"))
-from cluster import Cluster, wait_until
+from postgresql_cluster import Cluster, wait_until
 
 SHIPPED = r"shipped (\d+) (\S+) (\d+)"
 

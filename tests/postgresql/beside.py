@@ -14,7 +14,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts")]
 import postgresql_server
-from cluster import Cluster
+from postgresql_cluster import Cluster
 
 
 def main(arguments):

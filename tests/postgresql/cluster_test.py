@@ -1,4 +1,4 @@
-"""What tests rely on in cluster.py and switch.py, and what PostgreSQL does in a failover that the store's rules answer."""
+"""What tests rely on in postgresql_cluster.py and switch.py, and what PostgreSQL does in a failover that the store's rules answer."""
 
 import pathlib
 import sys
@@ -6,7 +6,7 @@ import threading
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cluster import Cluster, wait_until
+from postgresql_cluster import Cluster, wait_until
 from switch import Switch
 
 

@@ -17,7 +17,7 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "interop"), str(HERE.parent / "chaos"), str(HERE.parents[1] / "scripts")]
 import postgresql_server
-from cluster import Cluster, wait_until
+from postgresql_cluster import Cluster, wait_until
 from lateness import Lateness
 from network import Network, Unavailable
 from program import HEARTBEAT_MS, LEASE_MS, MARGIN_S, Candidates

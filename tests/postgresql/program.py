@@ -14,7 +14,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "interop"), str(HERE.parents[1] / "
 import dynamodb_server
 import judge
 import postgresql_server
-from cluster import wait_until
+from postgresql_cluster import wait_until
 
 GROUP = "real-servers"
 LEASE_MS, HEARTBEAT_MS = 2000, 500

@@ -21,7 +21,7 @@ from concurrent import futures
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "chaos"), str(HERE.parent / "interop")]
-from cluster import Cluster
+from postgresql_cluster import Cluster
 from fleet import Fleet, Timing
 from switch import Switch
 from tenure_program import keep_figures
