@@ -46,8 +46,11 @@ class EtcdRequestsLive : public testing::Test {
     return reply.parts.at(0).found.empty() ? "(none)" : reply.parts[0].found[0].value;
   }
   /// A state with these revisions, as bodyOf() takes it.
-  [[nodiscard]] State seen(std::int64_t record, std::int64_t counter) const {
-    return {revision_, {record, "{}"}, {counter, "{}"}};
+  [[nodiscard]] State seen(std::int64_t record, std::int64_t counter) {
+    const auto slotOf = [&](std::int64_t at, const std::string& key) {
+      return at == 0 ? Slot{} : Slot{at, valueOf(key)};
+    };
+    return {revision_, slotOf(record, record_), slotOf(counter, counter_)};
   }
   std::string bodyOf(const State& state, const Change& change) {
     return etcd_store::bodyOf(keys_, key_, state, change);
@@ -106,6 +109,21 @@ TEST_F(EtcdRequestsLive, aRenewalNeedsTheRecordAlone) {
   EXPECT_TRUE(showsChange(state, change, ask(bodyOf(state, change))));
   EXPECT_EQ(valueOf(record_), textOf(*change.record));
   EXPECT_EQ(valueOf(counter_), "c");
+}
+
+/// As in a cluster that was restored from a snapshot: documented_test.py.
+TEST_F(EtcdRequestsLive, aRevisionThatCountsOnceMoreIsToldByTheValue) {
+  put(record_, "r");
+  const std::int64_t written = revision_;
+  put(counter_, "c");
+  const State state = seen(written, revision_);
+  for (const bool record : {true, false}) {
+    State earlier = state;
+    (record ? earlier.recordSlot : earlier.counterSlot).value = "of the time before";
+    EXPECT_FALSE(ask(bodyOf(earlier, taken())).succeeded);
+  }
+  EXPECT_EQ(valueOf(record_), "r");
+  EXPECT_TRUE(ask(bodyOf(state, taken())).succeeded);
 }
 
 TEST_F(EtcdRequestsLive, aRemovalDeletesTheRecordAndKeepsTheCounter) {

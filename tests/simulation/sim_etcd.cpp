@@ -22,8 +22,6 @@ using namespace etcd_store;
 const LeaseKey leaseKey{"lease"};
 const std::string where{"simulated"};
 constexpr const char* prefix = "/tenure";
-/// By then no request of the time when there was neither key is under way.
-constexpr std::int64_t settledRevision = 60;
 
 class SimEtcd final : public SimService {
  public:
@@ -35,7 +33,7 @@ class SimEtcd final : public SimService {
   /// know of the tokens, so they must not have been lifted above it.
   bool erase() override {
     const bool lifted = static_cast<std::int64_t>(record()->token.value()) > cluster_.revision();
-    const bool both = !wiped_ && record()->released && !lifted && cluster_.revision() > settledRevision;
+    const bool both = !wiped_ && record()->released && !lifted;
     cluster_.erase(recordKey_);
     if (both) cluster_.erase(counterKey_);
     wiped_ = wiped_ || both;

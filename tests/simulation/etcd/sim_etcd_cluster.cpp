@@ -95,7 +95,11 @@ EtcdAnswer EtcdCluster::txn(const std::string& body, std::size_t old) {
 
 bool EtcdCluster::holds(const object& compare) const {
   const auto found = keys_.find(bytesIn(compare, "key"));
-  if (textIn(compare, "result") != "EQUAL" || textIn(compare, "target") != "MOD") return false;
+  if (textIn(compare, "result") != "EQUAL") return false;
+  if (textIn(compare, "target") == "VALUE") {
+    return found != keys_.end() && found->second.value == bytesIn(compare, "value");
+  }
+  if (textIn(compare, "target") != "MOD") return false;
   return (found == keys_.end() ? 0 : found->second.changed) == numberIn(compare, "mod_revision");
 }
 

@@ -47,7 +47,15 @@ TEST(EtcdRequests, aWatchCoversEveryKeyOfTheStore) {
 constexpr const char* elseBoth =
     R"("failure":[{"request_range":{"key":"L3QvbGVhc2UvYQ=="}},{"request_range":{"key":"L3QvZmVuY2UvYQ=="}}])";
 
-State seen(std::int64_t record, std::int64_t counter) { return {9, {record, "{}"}, {counter, "{}"}}; }
+Slot slotAt(std::int64_t revision) { return revision == 0 ? Slot{} : Slot{revision, "{}"}; }
+State seen(std::int64_t record, std::int64_t counter) { return {9, slotAt(record), slotAt(counter)}; }
+
+constexpr const char* recordAsSeen =
+    R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvbGVhc2UvYQ==","mod_revision":"8"},)"
+    R"({"result":"EQUAL","target":"VALUE","key":"L3QvbGVhc2UvYQ==","value":"e30="})";
+constexpr const char* counterAsSeen =
+    R"(,{"result":"EQUAL","target":"MOD","key":"L3QvZmVuY2UvYQ==","mod_revision":"5"},)"
+    R"({"result":"EQUAL","target":"VALUE","key":"L3QvZmVuY2UvYQ==","value":"e30="})";
 
 TEST(EtcdRequests, anAcquisitionComparesBothKeysAndWritesBoth) {
   Change change;
@@ -58,8 +66,8 @@ TEST(EtcdRequests, anAcquisitionComparesBothKeysAndWritesBoth) {
   const std::string body = bodyOf(Keys{"/t"}, {"a"}, seen(0, 5), change);
   EXPECT_EQ(
       body,
-      std::string{R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvbGVhc2UvYQ==","mod_revision":"0"},)"} +
-          R"({"result":"EQUAL","target":"MOD","key":"L3QvZmVuY2UvYQ==","mod_revision":"5"}],"success":[)" +
+      std::string{R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvbGVhc2UvYQ==","mod_revision":"0"})"} +
+          counterAsSeen + R"(],"success":[)" +
           R"({"request_put":{"key":"L3QvbGVhc2UvYQ==","value":"eyJ0ZW51cmVMYXlvdXQiOjEsIm93bmVyTmFtZSI6ImgiLCJsZW)" +
           R"(FzZUR1cmF0aW9uIjoxMDAwLCJyZWNvcmRWZXJzaW9uTnVtYmVyIjoidiIsInRlbnVyZVRva2VuIjozLCJ0ZW51cmVBY3F1aXJlZE1p)" +
           R"(bGxpcyI6MCwidGVudXJlUmVuZXdlZE1pbGxpcyI6MH0="}},)" +
@@ -72,8 +80,7 @@ TEST(EtcdRequests, aReleaseThatRemovesDeletesTheRecordAndKeepsTheCounter) {
   change.counter = Counter{FencingToken{3}};
   EXPECT_EQ(
       bodyOf(Keys{"/t"}, {"a"}, seen(8, 5), change),
-      std::string{R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvbGVhc2UvYQ==","mod_revision":"8"},)"} +
-          R"({"result":"EQUAL","target":"MOD","key":"L3QvZmVuY2UvYQ==","mod_revision":"5"}],"success":[)" +
+      std::string{recordAsSeen} + counterAsSeen + R"(],"success":[)" +
           R"({"request_delete_range":{"key":"L3QvbGVhc2UvYQ=="}},)" +
           R"({"request_put":{"key":"L3QvZmVuY2UvYQ==","value":"eyJ0ZW51cmVMYXlvdXQiOjEsInRlbnVyZVRva2VuIjozLCJ0ZW)" +
           R"(51cmVPcGVuTGVhc2UiOjB9"}}],)" + elseBoth + "}");
@@ -83,9 +90,7 @@ TEST(EtcdRequests, aRenewalComparesTheRecordAlone) {
   Change change;
   change.record = StoredRecord{{.holder = "h", .version = RecordVersion{"v"}}};
   const std::string body = bodyOf(Keys{"/t"}, {"a"}, seen(8, 5), change);
-  EXPECT_TRUE(body.starts_with(
-      R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvbGVhc2UvYQ==","mod_revision":"8"}],"success":[{"request_put")"))
-      << body;
+  EXPECT_TRUE(body.starts_with(std::string{recordAsSeen} + R"(],"success":[{"request_put")")) << body;
   EXPECT_TRUE(body.ends_with(std::string{elseBoth} + "}")) << body;
 }
 

@@ -38,9 +38,12 @@ class EtcdWrites : public testing::Test {
   const contract::StoreCalls store_{makeStore("/tenure", {gateway_, {}, sharedScheduler()}), ledger_};
 };
 
-TEST_F(EtcdWrites, aHeartbeatIsOneRequestAndAnAcquisitionTwo) {
-  store_.apply(acquire(key_, "a"));
-  EXPECT_EQ(gateway_->bodies().size(), 2U);
+TEST_F(EtcdWrites, aHeartbeatIsOneRequestAndAnAcquisitionTwoAndTheFirstThree) {
+  store_.apply(acquire(key_, "x"));
+  EXPECT_EQ(gateway_->bodies().size(), 3U);
+  const std::size_t first = gateway_->bodies().size();
+  store_.apply(acquire(key_, "a", {store_.record(key_).version}));
+  EXPECT_EQ(gateway_->bodies().size(), first + 1 + 2) << "the record was read above";
   const RecordVersion version = store_.record(key_).version;
   WriteRequest beat = renew(key_, "a", {version});
   const std::size_t before = gateway_->bodies().size();
@@ -110,6 +113,22 @@ TEST_F(EtcdWrites, aCopyThatWasCarriedOutIsSeenByItsVersion) {
   const auto* conflict = std::get_if<Conflict>(&outcome);
   ASSERT_NE(conflict, nullptr) << contract::describe(outcome);
   EXPECT_EQ((*conflict->current)->version, beat.record.version) << "its holder knows it as its own";
+}
+
+/// Both keys deleted by hand while a copy of an acquisition is out: it must not be carried out as if it were the first.
+TEST_F(EtcdWrites, anAcquisitionThatComesLateIsNotCarriedOutWhereBothKeysWereDeleted) {
+  std::vector<std::string> copies;
+  gateway_->setFault([&](const std::string& body, const auto& cluster) {
+    copies.push_back(body);
+    return replied(cluster());
+  });
+  const FencingToken token = store_.apply(acquire(key_, "a")).token;
+  gateway_->setFault({});
+  const std::lock_guard lock{etcd_->mutex};
+  etcd_->cluster.erase("/tenure/lease/lease");
+  etcd_->cluster.erase("/tenure/fence/lease");
+  for (const std::string& body : copies) static_cast<void>(etcd_->cluster.txn(body));
+  EXPECT_FALSE(etcd_->cluster.keys().contains("/tenure/lease/lease")) << "the term " << toString(token) << " again";
 }
 
 TEST_F(EtcdWrites, aCopyAndARecordThatIsNotUnderstoodLeaveTheWriteUnknown) {

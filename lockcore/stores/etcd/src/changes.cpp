@@ -20,13 +20,19 @@ bool isCorrupt(const WriteOutcome& outcome) {
   return rejected != nullptr && rejected->error.errorClass == ErrorClass::corrupt;
 }
 
+/// Revisions tell every change, except where a cluster was restored from a snapshot: it counts some of them once more.
+void requireAsSeen(Txn& txn, const std::string& key, const Slot& slot) {
+  txn.require(key, slot.changedAt);
+  if (slot.value) txn.requireValue(key, *slot.value);
+}
+
 void keepTerm(const WriteCall& call, State seen, const Change& change, std::int64_t revision) {
   if (!call.holds || !change.record) return call.core->terms.forget(call.key);
   seen.revision = revision;
-  seen.recordSlot.changedAt = revision;
+  seen.recordSlot = {revision, textOf(*change.record)};
   seen.record = change.record;
   if (change.counter) {
-    seen.counterSlot.changedAt = revision;
+    seen.counterSlot = {revision, textOf(*change.counter)};
     seen.counter = *change.counter;
   }
   call.core->terms.keep(call.key, std::make_shared<const State>(std::move(seen)));
@@ -58,6 +64,12 @@ void answered(const WriteCallPtr& call, const State& seen, const Change& change,
   if (!reply->succeeded) return answerRefused(call, *outcome, *reply, tries);
   if (!showsChange(seen, change, *reply)) {
     return call->handler(Unknown{notUnderstood(name, outcome->member, "the answer does not show what was written")});
+  }
+  if (change.isFirst) {
+    State marked = seen;
+    marked.revision = reply->revision;
+    marked.counterSlot = {reply->revision, textOf(*change.counter)};
+    return decideFrom(call, marked, tries + 1);
   }
   keepTerm(*call, seen, change, reply->revision);
   call->handler(change.applied);
@@ -96,8 +108,8 @@ std::string bodyOf(const Keys& keys, const LeaseKey& key, const State& seen, con
   const std::string recordKey = keys.recordOf(key);
   const std::string counterKey = keys.counterOf(key);
   Txn txn;
-  txn.require(recordKey, seen.recordSlot.changedAt);
-  if (change.counter) txn.require(counterKey, seen.counterSlot.changedAt);
+  requireAsSeen(txn, recordKey, seen.recordSlot);
+  if (change.counter) requireAsSeen(txn, counterKey, seen.counterSlot);
   if (change.record) txn.put(recordKey, textOf(*change.record));
   if (change.rawRecord) txn.put(recordKey, *change.rawRecord);
   if (erases(change)) txn.erase(recordKey);

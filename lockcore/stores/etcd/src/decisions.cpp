@@ -25,8 +25,12 @@ StoredRecord merged(const WriteRequest& request, const std::optional<StoredRecor
   return next;
 }
 
+/// Where there is neither key, an acquisition would be carried out whenever that is so again: if somebody deletes both
+/// while a copy of it is out. So it makes the counter first, whose revision never comes back.
 Decision decideAcquisition(const std::string& where, const WriteRequest& request, const State& state) {
   if (state.counter.has_error()) return Rejected{state.counter.error()};
+  const bool neither = !state.recordSlot.value && !state.counterSlot.value;
+  if (neither) return Change{.counter = Counter{}, .keepsRecord = true, .isFirst = true};
   auto plan = planToken(where, request, state);
   if (plan.has_error()) return Rejected{plan.error()};
   StoredRecord next = merged(request, *state.record);

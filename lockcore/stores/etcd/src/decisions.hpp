@@ -16,8 +16,9 @@ namespace tenure::etcd_store {
 struct Change {
   std::optional<StoredRecord> record{};    ///< written; empty: the key goes, or stays (see `keepsRecord`)
   std::optional<Counter> counter{};        ///< written; empty: it stays as it is
-  bool keepsRecord{false};                 ///< an operator's change of the counter alone
+  bool keepsRecord{false};                 ///< only the counter changes
   std::optional<std::string> rawRecord{};  ///< an operator's change of a record that may not be understood
+  bool isFirst{false};                     ///< it is decided once more when this is done
   Applied applied{};                       ///< the outcome
 };
 

@@ -43,6 +43,12 @@ void Txn::require(std::string_view key, std::int64_t revision) {
   compares_ += '}';
 }
 
+void Txn::requireValue(std::string_view key, std::string_view value) {
+  appendBytes(next(compares_), R"({"result":"EQUAL","target":"VALUE","key":")", key);
+  appendBytes(compares_, R"(,"value":")", value);
+  compares_ += '}';
+}
+
 void Txn::put(std::string_view key, std::string_view value) {
   appendBytes(next(done_), R"({"request_put":{"key":")", key);
   appendBytes(done_, R"(,"value":")", value);

@@ -18,6 +18,8 @@ class Txn {
  public:
   /// The key was last changed at this revision; 0: there is no such key.
   void require(std::string_view key, std::int64_t revision);
+  /// There is such a key, with this value.
+  void requireValue(std::string_view key, std::string_view value);
   void put(std::string_view key, std::string_view value);
   void erase(std::string_view key);
   /// A read as part of what is done; `revision` 0: the newest state.

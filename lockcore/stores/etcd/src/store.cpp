@@ -18,8 +18,9 @@ namespace {
 
 using Purpose = WriteRequest::Purpose;
 
-/// A member takes a request of 1.5 MB (--max-request-bytes). Data travels as base64 of base64 in it.
-constexpr std::size_t mostPayload = std::size_t{800} << 10U;
+/// A member takes a request of 1.5 MB (--max-request-bytes). A renewal has the record as it was and as it shall be,
+/// with the data as base64.
+constexpr std::size_t mostPayload = std::size_t{500} << 10U;
 
 std::string_view nameOf(Purpose purpose) noexcept {
   switch (purpose) {
