@@ -19,13 +19,13 @@ constexpr milliseconds leastRequestTime{2};
 
 NextRole Holder::advanceRenewal(const Instant& now) {
   if (core_.inFlight || !renewalFits(now) || renewDueIn(now) > nanoseconds{0}) return {};
+  lossHinted_ = false;
   if (progressMissing(now)) {
     renewalFailed(now, {ErrorClass::transient, noProgress()});
     return {};
   }
   // Less than half of what is left, so that a request that hangs leaves time for another one.
   const nanoseconds timeout = std::min<nanoseconds>(core_.options.timing.heartbeat(), rightLeft(now) / 2);
-  lossHinted_ = false;
   if (!doubts_.readBack && !term_.unanswered.mustLook()) return sendRenewal(now, timeout);
   core_.sendRead(now, timeout);
   return {};

@@ -221,5 +221,24 @@ TEST(Hints, ofALossMakeAHolderRenewAtOnce) {
   EXPECT_EQ(m.revocations().back().reason, RevokeReason::recordMissing);
 }
 
+/// Work without progress keeps the lease from being renewed, so the hint must not ask for it again and again.
+TEST(Hints, ofALossDoNotSpinWhileTheWorkShowsNoProgress) {
+  LeaseOptions options = tenSecondLease();
+  options.progressTimeout = 4s;
+  MachineHarness m{options};
+  m.becomeLeading();
+  ASSERT_EQ(m.toWakeup(), "renew");
+  m.answerWrite(Applied{FencingToken{1}});
+  ASSERT_EQ(m.after(3s), "inDoubt");
+  m.step(event::StoreHint{true});
+  int wakeups = 0;
+  while (m.state() == LeaseState::leading && wakeups < 1000) {
+    m.toWakeup();
+    ++wakeups;
+  }
+  EXPECT_LE(wakeups, 30);
+  EXPECT_EQ(m.revocations().back().reason, RevokeReason::expired);
+}
+
 }  // namespace
 }  // namespace tenure::test
