@@ -153,6 +153,19 @@ TEST_F(EtcdWrites, tokensGoOnFromTheRevisionWhenEveryKeyIsGone) {
   EXPECT_GT(store_.apply(acquire(key_, "b")).token, before);
 }
 
+/// What a candidate believed when the keys were there must not keep it from the lease when they are gone.
+TEST_F(EtcdWrites, aReportedTokenIsMeasuredFromTheRevisionWhenEveryKeyIsGone) {
+  const FencingToken token = store_.apply(acquire(key_, "a")).token;
+  {
+    const std::lock_guard lock{etcd_->mutex};
+    etcd_->cluster.erase("/tenure/lease/lease");
+    etcd_->cluster.erase("/tenure/fence/lease");
+  }
+  WriteRequest next = acquire(key_, "b");
+  next.tokenFloor = FencingToken{token.value() + maxReportedStep};
+  EXPECT_EQ(store_.apply(next).token, next.tokenFloor.next());
+}
+
 TEST_F(EtcdWrites, listsManyLeasesInPages) {
   for (int i = 0; i < 230; ++i) store_.apply(acquire({"lease-" + std::to_string(1000 + i)}, "a"));
   const auto pages = store_.listPages("lease-");
