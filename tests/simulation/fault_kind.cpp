@@ -61,7 +61,8 @@ constexpr std::array<std::string_view, faultKinds> faultNames{"loseRequest",
                                                               "failover",
                                                               "fork",
                                                               "cancelledWait",
-                                                              "staleWriters"};
+                                                              "staleWriters",
+                                                              "streamLies"};
 
 bool apply(FaultSet& set, std::string_view word, bool on) {
   if (word == "all" || word == "none") {

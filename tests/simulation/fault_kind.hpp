@@ -77,6 +77,7 @@ enum class FaultKind : unsigned {
   cancelledWait,    ///< a commit is answered although its synchronous standby has not confirmed it
   staleWriters,     ///< work of a term that is over writes on, and overlapping transactions hold the term (drawn for a
                     ///< run)
+  streamLies,       ///< a stream of changes keeps back, repeats and invents, stands still, and ends
   count
 };
 

@@ -23,6 +23,17 @@ struct AnswerFate {
   }
 };
 
+/// What a stream of changes does beside bringing what there is.
+enum class StreamLie {
+  none,
+  keepsBack,  ///< the next line, for ever
+  repeats,    ///< an earlier line
+  invents,    ///< a change of the lease that never was
+  elsewhere,  ///< a change of another lease
+  standsStill,
+  ends,
+};
+
 /// The world as a client in one of its processes sees it.
 class SimSurroundings {
  public:
@@ -39,6 +50,10 @@ class SimSurroundings {
   virtual void runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) = 0;
   /// A request, with all its possible faults. `gaveUp` (may be empty) runs after `timeout`, even if a reply came.
   virtual void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) = 0;
+  /// Runs the task in that process after the way from the store, but not before `notBefore`. Returns when.
+  virtual TrueTime deliver(std::size_t process, const SimLife& life, TrueTime notBefore, Task task) = 0;
+  /// Also when the other faults have ended: a stream is a hint and no more.
+  [[nodiscard]] virtual StreamLie streamLie() = 0;
   /// A write of this life gave the record this version.
   virtual void stored(SimLife& writer, const RecordVersion& version) = 0;
   /// The same at a primary that lives on beside the promoted one.
@@ -64,6 +79,8 @@ class SimEndpoint {
   virtual ~SimEndpoint() = default;
   virtual void read(std::chrono::nanoseconds timeout, ReadHandler handler) = 0;
   virtual void write(WriteRequest request, std::chrono::nanoseconds timeout, WriteHandler handler) = 0;
+  /// From now on the store's own stream tells of changes, and of the loss of records.
+  virtual void watch(std::function<void(bool isLoss)> /*hint*/) {}
 };
 
 /// The side of the service that the endpoints talk to.
@@ -71,6 +88,10 @@ class SimService : public SimTruth {
  public:
   [[nodiscard]] virtual std::unique_ptr<SimEndpoint> connect(SimSurroundings& world, std::size_t process,
                                                              SimLife& life) = 0;
+  /// The hints come from the store's own stream, and not from the simulation.
+  [[nodiscard]] virtual bool streams() const { return false; }
+  /// Now and then, for what streams tell although nothing has changed.
+  virtual void talk() {}
 };
 
 /// The DynamoDB store as it is shipped, over a simulated table.

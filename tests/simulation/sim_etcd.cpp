@@ -3,10 +3,14 @@
 #include "simulation/sim_etcd.hpp"
 
 #include <chrono>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "lockcore/port/json_text.hpp"
 #include "lockcore/stores/etcd/src/keys.hpp"
 #include "lockcore/stores/etcd/src/record_codec.hpp"
 #include "lockcore/stores/etcd/src/store.hpp"
@@ -22,6 +26,105 @@ using namespace etcd_store;
 const LeaseKey leaseKey{"lease"};
 const std::string where{"simulated"};
 constexpr const char* prefix = "/tenure";
+
+std::string lineWith(const std::string& event) {
+  return R"({"result":{"header":{"revision":"7"},"events":[)" + event + "]}}";
+}
+
+std::string encoded(const std::string& bytes) {
+  std::string out;
+  appendBase64(out, bytes);
+  return out;
+}
+
+/// Somebody took this lease, or gave it back.
+std::string changedLine(const LeaseKey& key, std::size_t number) {
+  StoredRecord stored{
+      {.holder = "nobody", .version = RecordVersion{"invented"}, .leaseDuration = std::chrono::seconds{1}}};
+  stored.record.token = FencingToken{number};
+  stored.record.released = number % 2 == 0;
+  return lineWith(R"({"kv":{"key":")" + encoded(Keys{prefix}.recordOf(key)) + R"(","mod_revision":"7","value":")" +
+                  encoded(textOf(stored)) + "\"}}");
+}
+
+/// Somebody deleted it by hand.
+std::string erasedLine() {
+  return lineWith(R"({"type":"DELETE","kv":{"key":")" + encoded(Keys{prefix}.recordOf(leaseKey)) +
+                  R"(","mod_revision":"7"}})");
+}
+
+const char* const endOfStream = R"({"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}})";
+
+/// A stream of the cluster's changes as it reaches one process.
+class SimStream : public std::enable_shared_from_this<SimStream> {
+ public:
+  SimStream(SimSurroundings& world, std::size_t process, const SimLife& life, std::chrono::nanoseconds silence,
+            StreamHandlers handlers)
+      : world_{world}, process_{process}, life_{life}, silence_{silence}, handlers_{std::move(handlers)} {}
+
+  /// What the cluster tells.
+  void take(const std::string& line) {
+    if (still_) return;
+    const StreamLie lie = world_.streamLie();
+    if (lie != StreamLie::none && lie != StreamLie::keepsBack) tell(lie);
+    earlier_.push_back(line);
+    const bool withheld = lie == StreamLie::keepsBack || lie == StreamLie::elsewhere || lie == StreamLie::standsStill;
+    if (!withheld) bring(line);
+  }
+  /// Nothing has changed.
+  void talk() {
+    if (still_ || earlier_.empty()) return;
+    const StreamLie lie = world_.streamLie();
+    if (lie == StreamLie::repeats || lie == StreamLie::invents || lie == StreamLie::elsewhere) tell(lie);
+  }
+  void close() { closed_ = true; }
+
+ private:
+  void tell(StreamLie lie);
+  void standStill();
+  void bring(const std::string& line) {
+    last_ = world_.deliver(process_, life_, last_, [self = shared_from_this(), line] {
+      if (!self->closed_) self->handlers_.onLine(line);
+    });
+  }
+
+  SimSurroundings& world_;
+  std::size_t process_;
+  const SimLife& life_;
+  std::chrono::nanoseconds silence_;
+  StreamHandlers handlers_;
+  std::vector<std::string> earlier_{};
+  TrueTime last_{0};
+  std::size_t invented_{0};
+  bool still_{false};
+  bool closed_{false};
+};
+
+void SimStream::tell(StreamLie lie) {
+  switch (lie) {
+    case StreamLie::repeats:
+      return earlier_.empty() ? void() : bring(earlier_[invented_++ % earlier_.size()]);
+    case StreamLie::invents:
+      return bring(++invented_ % 3 == 0 ? erasedLine() : changedLine(leaseKey, invented_));
+    case StreamLie::elsewhere:
+      return bring(changedLine(LeaseKey{"another"}, ++invented_));
+    case StreamLie::standsStill:
+      return standStill();
+    case StreamLie::ends:
+      return bring(endOfStream);
+    case StreamLie::none:
+    case StreamLie::keepsBack:
+      return;
+  }
+}
+
+/// What the client does of its own accord when it hears nothing.
+void SimStream::standStill() {
+  still_ = true;
+  world_.runFor(process_, life_, silence_, [self = shared_from_this()] {
+    if (!self->closed_) self->handlers_.onEnd("nothing was heard for too long");
+  });
+}
 
 class SimEtcd final : public SimService {
  public:
@@ -50,7 +153,23 @@ class SimEtcd final : public SimService {
     if (record()) cluster_.put(recordKey_, textOf(StoredRecord{*record(), record()->token}));
   }
 
+  [[nodiscard]] bool streams() const override { return true; }
+  void talk() override {
+    const auto open = streams_;
+    for (const auto& [number, stream] : open) stream->talk();
+  }
+
   EtcdAnswer serve(SimSurroundings& world, SimLife& life, const std::string& body, const AnswerFate& fate);
+  /// Until the number is given back.
+  std::uint64_t open(const std::string& body, const std::shared_ptr<SimStream>& stream) {
+    const std::uint64_t number = cluster_.watch(body, [stream](const std::string& line) { stream->take(line); });
+    streams_[number] = stream;
+    return number;
+  }
+  void close(std::uint64_t stream) {
+    cluster_.unwatch(stream);
+    streams_.erase(stream);
+  }
 
  private:
   EtcdAnswer carryOut(SimSurroundings& world, SimLife& life, const std::string& body);
@@ -59,6 +178,7 @@ class SimEtcd final : public SimService {
 
   SeededRandom random_;
   EtcdCluster cluster_{};
+  std::map<std::uint64_t, std::shared_ptr<SimStream>> streams_{};
   const std::string recordKey_{Keys{prefix}.recordOf(leaseKey)};
   const std::string counterKey_{Keys{prefix}.counterOf(leaseKey)};
   bool wiped_{false};
@@ -81,11 +201,14 @@ class SimGateway final : public Gateway {
     });
   }
 
-  /// Hints come from the simulation itself.
-  [[nodiscard]] std::shared_ptr<void> stream(std::string_view /*path*/, std::string /*body*/,
-                                             std::chrono::nanoseconds /*silence*/,
-                                             StreamHandlers /*handlers*/) override {
-    return nullptr;
+  [[nodiscard]] std::shared_ptr<void> stream(std::string_view /*path*/, std::string body,
+                                             std::chrono::nanoseconds silence, StreamHandlers handlers) override {
+    const auto stream = std::make_shared<SimStream>(world_, process_, life_, silence, std::move(handlers));
+    const std::uint64_t number = service_.open(body, stream);
+    return {stream.get(), [service = &service_, stream, number](void*) {
+              stream->close();
+              service->close(number);
+            }};
   }
   [[nodiscard]] std::string describe() const override { return where; }
 

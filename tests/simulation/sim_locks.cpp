@@ -75,6 +75,7 @@ void SimWorld::beginCandidacy(Process& process, Turn turn) {
   if (random.chance(0.2)) machine.poll = Nanos{process.life->timing.heartbeat()} / 2;
   process.machine = std::make_unique<LeaseMachine>(std::move(machine), *process.machineRandom);
   if (service_) process.endpoint = service_->connect(*this, process.number, *process.life);
+  watch(process);
   process.alarmAt = process.wakeAt = TrueTime{-1};
   boundWait(process);
   SimLock& lock = *process.life->lock;

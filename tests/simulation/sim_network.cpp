@@ -1,4 +1,6 @@
 // Requests and their replies: lost, late, duplicated, reordered, refused, or answered without certainty.
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "simulation/sim_world.hpp"
@@ -171,7 +173,7 @@ void SimWorld::stored(SimLife& writer, const RecordVersion& version, const SimTr
   if (store == old_.get() && store != nullptr) return storedAtOldPrimary(writer, version, store->record()->token);
   lastWriteAt_ = now_;
   checker_.applied(writer, version, truth_->record(), lives());
-  if (plan_.has(FaultKind::hints)) hintAll();
+  if (plan_.has(FaultKind::hints) && !(service_ && service_->streams())) hintAll();
 }
 
 void SimWorld::storedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token) {
@@ -182,6 +184,35 @@ void SimWorld::hintAll() {
   for (auto& process : processes_) {
     if (process->machine && drawn(FaultKind::hints)) tell(*process, now_ + delay(), event::StoreHint{});
   }
+}
+
+void SimWorld::watch(Process& process) {
+  if (!process.endpoint || !service_->streams() || !plan_.has(FaultKind::hints)) return;
+  process.endpoint->watch([this, &process, life = process.life.get()](bool isLoss) {
+    if (process.life.get() == life) tell(process, now_, event::StoreHint{isLoss});
+  });
+}
+
+TrueTime SimWorld::deliver(std::size_t process, const SimLife& life, TrueTime notBefore, Task task) {
+  const TrueTime when = std::max(now_ + delay(), notBefore);
+  tellTask(*processes_[process], &life, when, std::move(task));
+  return when;
+}
+
+StreamLie SimWorld::streamLie() {
+  if (!drawn(FaultKind::streamLies)) return StreamLie::none;
+  report_.points.hit(SimPoint::streamLied);
+  SeededRandom& random = stream(FaultKind::streamLies);
+  // A stream that stands still tells no more lies.
+  if (random.chance(0.02)) return StreamLie::standsStill;
+  constexpr StreamLie lies[] = {StreamLie::keepsBack, StreamLie::repeats,   StreamLie::repeats, StreamLie::invents,
+                                StreamLie::invents,   StreamLie::elsewhere, StreamLie::ends};
+  return lies[random.below(std::size(lies))];
+}
+
+void SimWorld::talk() {
+  service_->talk();
+  at(now_ + lease_ / 5, [this] { talk(); });
 }
 
 }  // namespace tenure::test

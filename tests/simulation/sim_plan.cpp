@@ -32,6 +32,7 @@ constexpr std::array<double, faultKinds> highest = [] {
   set(FaultKind::refusedData, 0.5);
   set(FaultKind::failover, 0.1), set(FaultKind::fork, 0.5), set(FaultKind::cancelledWait, 0.3);
   set(FaultKind::staleWriters, 1.0);
+  set(FaultKind::streamLies, 0.7);
   return most;
 }();
 
@@ -103,6 +104,11 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
   constexpr auto failover = static_cast<std::size_t>(FaultKind::failover);
   const bool more = store == StoreKind::postgresql && streams.faults[failover].chance(0.8);
   if (more && options.allowed.test(failover)) rates[failover] = std::max(rates[failover], highest[failover] / 4);
+  // The stream is what is special about etcd.
+  constexpr auto streamLies = static_cast<std::size_t>(FaultKind::streamLies);
+  const bool lies = store == StoreKind::etcd && streams.faults[streamLies].chance(0.5);
+  if (lies && options.allowed.test(streamLies))
+    rates[streamLies] = std::max(rates[streamLies], highest[streamLies] / 4);
   // With DynamoDB a renewal that lengthens a lease takes three round trips, with etcd up to three, and a heartbeat may
   // be a tenth of this lease.
   if (store == StoreKind::dynamodb || store == StoreKind::etcd) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);

@@ -85,7 +85,8 @@ constexpr std::array<std::string_view, simPoints> pointNames{"firstToken",
                                                              "termOfLostCommits",
                                                              "inheritedTaken",
                                                              "blockOfTokensBegun",
-                                                             "takeoverAnnounced"};
+                                                             "takeoverAnnounced",
+                                                             "streamLied"};
 
 }  // namespace
 

@@ -98,6 +98,7 @@ enum class SimPoint : unsigned {
   inheritedTaken,
   blockOfTokensBegun,
   takeoverAnnounced,
+  streamLied,
   count
 };
 

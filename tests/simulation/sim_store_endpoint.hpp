@@ -1,6 +1,8 @@
 // What a shipped store needs around it in a simulated process.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <memory>
 #include <set>
 #include <utility>
@@ -60,6 +62,10 @@ class StoreEndpoint final : public SimEndpoint {
   void write(WriteRequest request, std::chrono::nanoseconds timeout, WriteHandler handler) override {
     store_->write(std::move(request), {timeout}, whileAlive<WriteOutcome>(std::move(handler)));
   }
+  void watch(std::function<void(bool isLoss)> hint) override {
+    watches_[0] = store_->watch(key_, [hint] { hint(false); });
+    watches_[1] = store_->watchLoss([hint] { hint(true); });
+  }
 
  private:
   template <class Outcome>
@@ -71,6 +77,7 @@ class StoreEndpoint final : public SimEndpoint {
 
   const LeaseKey key_;
   std::shared_ptr<LeaseStore> store_;
+  std::array<std::shared_ptr<void>, 2> watches_{};
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // after the store, so it ends first
 };
 

@@ -41,10 +41,14 @@ SimWorld::SimWorld(const SimOptions& options)
   }
 }
 
-SimWorld::~SimWorld() = default;
+/// A store that ends with its stream posts a last task.
+SimWorld::~SimWorld() {
+  for (auto& process : processes_) process->endpoint.reset();
+}
 
 SimReport SimWorld::run() {
   at(lease_ / 3, [this] { tick(); });
+  if (service_ && service_->streams() && plan_.has(FaultKind::streamLies)) at(lease_ / 5, [this] { talk(); });
   runUntil(options_.leases * lease_);
   if (!failed()) plan_.mode == SimMode::liveness ? runLiveness() : runSafety();
   if (!failed()) stopAll();
@@ -200,6 +204,7 @@ void SimWorld::start(Process& process) {
   machine.priority = static_cast<unsigned>(own.chance(0.2) ? own.below(6) : 0);
   process.machine = std::make_unique<LeaseMachine>(std::move(machine), *process.machineRandom);
   if (service_) process.endpoint = service_->connect(*this, process.number, *process.life);
+  watch(process);
   const event::Start begin{LivenessFile{name, "boot", 1, 1}};
   if (simple_ && happens(FaultKind::sighting)) return startWithSighting(process, begin);
   step(process, begin);

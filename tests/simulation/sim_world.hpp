@@ -30,6 +30,8 @@ class SimWorld final : public SimSurroundings {
   [[nodiscard]] TrueTime trueTime() const override { return now_; }
   void runFor(std::size_t process, const SimLife& life, Nanos localDelay, Task task) override;
   void exchange(std::size_t process, SimLife& life, Nanos timeout, AtStore atStore, Task gaveUp) override;
+  TrueTime deliver(std::size_t process, const SimLife& life, TrueTime notBefore, Task task) override;
+  [[nodiscard]] StreamLie streamLie() override;
   void stored(SimLife& writer, const RecordVersion& version) override { stored(writer, version, truth_); }
   void stored(SimLife& writer, const RecordVersion& version, const SimTruth* store);
   void storedAtOldPrimary(SimLife& writer, const RecordVersion& version, FencingToken token) override;
@@ -180,6 +182,8 @@ class SimWorld final : public SimSurroundings {
     return plan_.leastDelay + upTo(streams_.network, plan_.mostDelay - plan_.leastDelay);
   }
   void hintAll();
+  void watch(Process& process);
+  void talk();
 
   // sim_failover.cpp
   void tickFailover();
