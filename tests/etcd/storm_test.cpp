@@ -233,7 +233,7 @@ class Storm : public testing::Test {
     const std::size_t second = (first + 1) % cluster_.size();
     for (const std::size_t member : {first, second}) lose(member, kills);
     const auto start = Clock::now();
-    EXPECT_TRUE(eventually([&] { return !somebodyLeads(); }, lease + 500ms)) << "a term outlasts its lease";
+    EXPECT_TRUE(eventually([&] { return !somebodyLeads(); }, lease + 200ms)) << "a term outlasts its lease";
     EXPECT_TRUE(eventually([&] { return !somebodyWasTold(); }, 1s)) << "the loss was not told";
     worstLoss_ = std::max<Seconds>(worstLoss_, Clock::now() - start);
     EXPECT_FALSE(somebodyLeads());
