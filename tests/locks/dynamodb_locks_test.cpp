@@ -44,8 +44,7 @@ class CountingClient final : public aws::JsonClient {
 class DynamoDbLocks : public testing::Test {
  protected:
   DynamoDbLocks() {
-    const char* endpoint =
-        std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+    const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe): nobody sets any
     if (endpoint == nullptr) {
       throw std::runtime_error{"TENURE_TEST_DYNAMODB is not set; run: scripts/dynamodb_local -- this program"};
     }

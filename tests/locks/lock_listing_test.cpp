@@ -42,8 +42,7 @@ std::int64_t bytesInUse() {
 class LockListing : public testing::Test {
  protected:
   LockListing() {
-    const char* endpoint =
-        std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe): nobody sets any
+    const char* endpoint = std::getenv("TENURE_TEST_DYNAMODB");  // NOLINT(concurrency-mt-unsafe): nobody sets any
     if (endpoint == nullptr) {
       throw std::runtime_error{"TENURE_TEST_DYNAMODB is not set; run: scripts/dynamodb_local -- this program"};
     }
