@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "chaos"), str(HERE.parent / "interop")]
 from postgresql_cluster import Cluster
 from fleet import Fleet, Timing
+from processes import now
 from switch import Switch
 from tenure_program import keep_figures
 from verdict import SECOND, Verdict
@@ -161,8 +162,13 @@ class Promotions(unittest.TestCase):
         return old
 
     def expect_next_term(self, token):
-        leader = self.fleet.await_leader(above=token)
-        self.assertGreater(self.fleet.token, token)
+        """Until now the old primary may have elected somebody. At the new one nobody is elected before a lease is over."""
+        since = now()
+
+        def leads():
+            leader = self.fleet.leader
+            return leader if self.fleet.token > token and leader.process.told("elected", since) else None
+        leader = self.fleet.wait(leads, f"a leader with a token above {token}")
         self.assertGreaterEqual(self.fleet.token // BLOCK, self.figures["promotions"],
                                 "the first term after a promotion begins a block of tokens")
         return leader

@@ -15,9 +15,11 @@ constexpr std::array pieces{
     Piece{"maxLease", "604800000"},
     Piece{"greatestStep", "4294967296"},
     Piece{"key", "l.name = $1::text AND l.sort = $2::text"},
-    // The lock comes first, in the same statement. Whatever the snapshot of the statement shows, the server carries the
-    // update out on the row that it has locked, and looks at the conditions of that row.
-    Piece{"lock", "WITH k AS MATERIALIZED (SELECT l.token FROM [table] AS l WHERE [key] FOR %1 NOWAIT)"},
+    // The lock comes first, in the same statement. What is changed is the very row that was locked: a statement whose
+    // snapshot shows an older one changes nothing. Otherwise it would lock along the chain from the older one, and two
+    // such statements beside a writer that holds the row FOR KEY SHARE would wait for each other.
+    Piece{"lock", "WITH k AS MATERIALIZED (SELECT l.ctid AS tid FROM [table] AS l WHERE [key] FOR %1 NOWAIT)"},
+    Piece{"locked", "[key] AND l.ctid = k.tid"},
 
     Piece{"time", "pg_catalog.to_timestamp(%1::float8 / 1000)"},
     Piece{"columns", R"(l.name, l.sort, l.version, l.holder, l.token, l.lease_ms, l.released, l.resign_token,
@@ -45,7 +47,7 @@ constexpr std::array pieces{
     Piece{"knownTokens", "least(greatest(l.counter, l.token, 0), [maxToken])"},
     Piece{"timelineBefore", R"(CASE WHEN pg_catalog.split_part(l.counter_history, '/', 1)
           IS DISTINCT FROM pg_catalog.split_part(h.name, '/', 1) THEN 0
-        ELSE greatest(pg_catalog.substring(l.counter_history COLLATE "C", '/(\d{1,9})$')::int, 1) END)"},
+        ELSE greatest(pg_catalog.substring(l.counter_history COLLATE "C", '^[^/]*/([0-9]{1,9})([^0-9]|$)')::int, 1) END)"},
     Piece{"blocksSince", "least(greatest(h.timeline - [timelineBefore], 1), 8192)"},
     Piece{"leastToken", R"(CASE WHEN l.counter_history IS NOT DISTINCT FROM h.name THEN [knownTokens] + 1
         ELSE greatest((([knownTokens] >> 40) + [blocksSince]) << 40, [block]) END)"},
@@ -94,12 +96,13 @@ constexpr std::array texts{
         AND pg_catalog.starts_with(l.name, $1::text) ORDER BY l.name, l.sort LIMIT $4::bigint)"},
 
     // What is computed from the row is computed in the part that locks it, and so of the row that was locked.
-    Text{StatementId::updateLease, R"(WITH k AS MATERIALIZED (SELECT h.name, l.token, l.counter, l.counter_history,
+    Text{StatementId::updateLease,
+         R"(WITH k AS MATERIALIZED (SELECT l.ctid AS tid, h.name, l.token, l.counter, l.counter_history,
           [leastToken] AS least, [openLease] AS open FROM [history], [table] AS l WHERE [key] FOR UPDATE OF l NOWAIT)
         UPDATE [table] AS l SET counter = [newToken], counter_lease_ms = $6::bigint, counter_history = h.name,
           token = [newToken], version = $5::text, holder = $4::text, lease_ms = $6::bigint, released = false,
           history = h.name, resign_token = 0, [newPayload]
-        FROM k AS h WHERE [key] AND [counterIsGood] AND (l.version IS NULL OR ([recordIsGood]))
+        FROM k AS h WHERE [key] AND l.ctid = h.tid AND [counterIsGood] AND (l.version IS NULL OR ([recordIsGood]))
         AND ([isExpected [storedVersion], $13] OR ([storedVersion] IS NULL AND $15::boolean))
         AND $14::bigint < h.least + [greatestStep] AND [newToken] <= [maxToken]
         RETURNING l.token, h.token, h.counter, h.counter_history, h.name)"},
@@ -116,10 +119,11 @@ constexpr std::array texts{
     Text{StatementId::renewLease, R"([lock NO KEY UPDATE] UPDATE [table] AS l SET
           counter_lease_ms = greatest(l.counter_lease_ms, $6::bigint), version = $5::text, lease_ms = $6::bigint,
           released = false, [newPayload]
-        FROM k WHERE [key] AND [isOfTheTerm] AND [isOpen] RETURNING l.token, l.resign_token = l.token)"},
+        FROM k WHERE [locked] AND [isOfTheTerm] AND [isOpen] RETURNING l.token, l.resign_token = l.token)"},
 
     // Locked rows are left out.
-    Text{StatementId::renewLeases, R"(WITH k AS MATERIALIZED (SELECT r.* FROM unnest($1::text[], $2::text[], $3::text[],
+    Text{StatementId::renewLeases,
+         R"(WITH k AS MATERIALIZED (SELECT l.ctid AS tid, r.* FROM unnest($1::text[], $2::text[], $3::text[],
             $4::text[], $5::text[], $6::bigint[], $7::jsonb[], $8::float8[], $9::float8[])
           AS r(name, sort, expected, holder, version, lease_ms, liveness, acquired_at, renewed_at)
           JOIN [table] AS l ON l.name = r.name AND l.sort = r.sort AND l.version = r.expected AND l.holder = r.holder
@@ -127,7 +131,7 @@ constexpr std::array texts{
         UPDATE [table] AS l SET counter_lease_ms = greatest(l.counter_lease_ms, k.lease_ms), version = k.version,
           lease_ms = k.lease_ms, released = false, liveness = k.liveness, acquired_at = [time k.acquired_at],
           renewed_at = [time k.renewed_at]
-        FROM k WHERE l.name = k.name AND l.sort = k.sort AND l.version = k.expected AND l.holder = k.holder
+        FROM k WHERE l.name = k.name AND l.sort = k.sort AND l.ctid = k.tid
         AND [recordIsGood] AND [isOpen] RETURNING l.name, l.sort, l.token, l.resign_token = l.token)"},
 
     // The history stays here too: an older holder may release long after its lease, and an acquisition between may be
@@ -137,7 +141,7 @@ constexpr std::array texts{
     Text{StatementId::releaseLease, R"([lock NO KEY UPDATE] UPDATE [table] AS l SET
           counter_lease_ms = CASE WHEN [isOpen] THEN 0 ELSE l.counter_lease_ms END, version = $5::text,
           lease_ms = $6::bigint, released = true, [newPayload]
-        FROM k WHERE [key] AND [isOfTheTerm] RETURNING l.token, l.resign_token = l.token)"},
+        FROM k WHERE [locked] AND [isOfTheTerm] RETURNING l.token, l.resign_token = l.token)"},
 
     // History and lease stay, for the same reason.
     Text{StatementId::removeRecord, R"([lock UPDATE] UPDATE [table] AS l SET counter = greatest(l.counter, l.token),
@@ -145,24 +149,24 @@ constexpr std::array texts{
             WHEN $5::boolean OR l.released THEN 0 ELSE greatest(l.counter_lease_ms, l.lease_ms) END,
           token = NULL, version = NULL, holder = NULL, released = NULL, resign_token = 0, liveness = NULL, data = '',
           attributes = '{}', acquired_at = NULL, renewed_at = NULL
-        FROM k WHERE [key] AND [recordIsGood] AND [counterIsGood] AND l.version = ANY ($3::text[])
+        FROM k WHERE [locked] AND [recordIsGood] AND [counterIsGood] AND l.version = ANY ($3::text[])
         AND ($4::text IS NULL OR l.holder = $4::text) RETURNING k.token)"},
 
     // Under the conditions of an acquisition, so nobody announces what could not be taken. The acquisition that follows
     // needs a token above this counter. A released record admits no writers anyway.
     Text{StatementId::announceTakeover, R"([lock NO KEY UPDATE] UPDATE [table] AS l SET counter = l.token + 1
-        FROM k, [history] WHERE [key] AND [recordIsGood] AND [counterIsGood] AND NOT l.released AND [isOpen]
+        FROM k, [history] WHERE [locked] AND [recordIsGood] AND [counterIsGood] AND NOT l.released AND [isOpen]
         AND l.token + 1 < [maxToken] AND [isExpected l.version, $4] RETURNING l.counter)"},
 
     Text{StatementId::askToStepDown, R"([lock NO KEY UPDATE] UPDATE [table] AS l SET resign_token = $3::bigint
-        FROM k WHERE [key] AND [recordIsGood] AND l.token = $3::bigint AND NOT l.released RETURNING l.token)"},
+        FROM k WHERE [locked] AND [recordIsGood] AND l.token = $3::bigint AND NOT l.released RETURNING l.token)"},
 
     Text{StatementId::setTokens, R"([lock UPDATE] UPDATE [table] AS l SET counter = $9::bigint, counter_lease_ms = 0,
           counter_history = h.name, history = h.name, resign_token = 0, liveness = NULL,
           token = CASE WHEN l.version IS NOT NULL THEN $9::bigint END,
           version = CASE WHEN l.version IS NOT NULL THEN $10::text END,
           released = CASE WHEN l.version IS NOT NULL THEN true END
-        FROM k, [history] WHERE [key] AND coalesce(nullif(l.counter, 0)::text, '') = $3::text
+        FROM k, [history] WHERE [locked] AND coalesce(nullif(l.counter, 0)::text, '') = $3::text
         AND coalesce(l.token::text, '') = $4::text AND coalesce(l.version, '') = $5::text
         AND coalesce(l.holder, '') = $6::text AND coalesce(l.released, false) = $7::boolean
         AND greatest(CASE WHEN l.version IS NOT NULL THEN l.lease_ms END, l.counter_lease_ms) = $8::bigint
