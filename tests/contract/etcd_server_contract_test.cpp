@@ -88,5 +88,24 @@ INSTANTIATE_TEST_SUITE_P(EtcdServer, StoreWatchContract, testing::Values(etcd), 
 INSTANTIATE_TEST_SUITE_P(EtcdServer, StoreOperatorContract, testing::Values(etcd), storeName);
 INSTANTIATE_TEST_SUITE_P(EtcdServer, StoreDurableContract, testing::Values(etcd), storeName);
 
+/// A renewal carries them twice: as they were, and as they shall be.
+TEST(EtcdPayload, asManyDataAsTheStoreTakesAreRenewed) {
+  EtcdServerFixture fixture;
+  const StoreCalls store{fixture.open(), std::make_shared<CallLedger>()};
+  const LeaseKey key{"large"};
+  const std::string most(std::size_t{500} << 10U, 'x');
+  EXPECT_TRUE(store.raw().faultsOfPayload(key, most, {}).empty());
+  EXPECT_EQ(store.raw().faultsOfPayload(key, most + 'x', {}).size(), 1U);
+  WriteRequest request = acquire(key, "a");
+  request.record.data = most;
+  store.apply(request);
+  for (int i = 0; i < 2; ++i) {
+    request = renew(key, "a", {store.record(key).version});
+    request.record.data = most;
+    store.apply(request);
+  }
+  EXPECT_EQ(store.record(key).data, most);
+}
+
 }  // namespace
 }  // namespace tenure::contract

@@ -87,6 +87,33 @@ TEST_F(EtcdWrites, aSuccessThatDoesNotShowTheWriteIsUnknown) {
   EXPECT_EQ(store_.record(key_).version, version);
 }
 
+/// The store neither believes it nor takes a key for absent.
+TEST_F(EtcdWrites, anAnswerToAReadThatIsNoneIsNotUnderstood) {
+  static_cast<void>(take());
+  const std::string put = R"({"response_put":{"header":{"revision":"99"}}})";
+  const std::string absent = R"({"response_range":{"header":{"revision":"99"}}})";
+  const std::string other =
+      R"({"response_range":{"header":{"revision":"99"},"kvs":[{"key":"L290aGVy","create_revision":"9",)"
+      R"("mod_revision":"9","version":"1","value":"e30="}],"count":"1"}})";
+  for (const std::string& parts :
+       {put + "," + put, absent + "," + put, put + "," + absent, absent + "," + other, other + "," + absent, absent}) {
+    answerWith({200, R"({"header":{"revision":"99"},"succeeded":true,"responses":[)" + parts + "]}"}, false);
+    EXPECT_TRUE(store_.startRead(key_)->get().has_error()) << parts;
+  }
+}
+
+TEST_F(EtcdWrites, withoutAnAnswerAWriteIsUnknownUnlessNothingWasSent) {
+  const RecordVersion version = take();
+  for (const bool sent : {true, false}) {
+    gateway_->setFault([sent](const std::string&, const auto&) -> Outcome {
+      return CallFault{{ErrorClass::transient, "no member answered"}, sent};
+    });
+    const WriteOutcome outcome = store_.write(renew(key_, "a", {version}));
+    EXPECT_EQ(std::holds_alternative<Unknown>(outcome), sent) << contract::describe(outcome);
+    EXPECT_EQ(std::holds_alternative<Rejected>(outcome), !sent) << contract::describe(outcome);
+  }
+}
+
 TEST_F(EtcdWrites, refusalsAndDoubtAreToldApart) {
   const RecordVersion version = take();
   const auto outcomeOf = [&](const EtcdAnswer& answer, bool copiesOut) {
