@@ -100,7 +100,8 @@ TEST_P(StoreContract, aFloorFarAboveEveryTokenHereIsRefusedByName) {
     EXPECT_EQ(rejected->error.errorClass, ErrorClass::misconfigured) << describe(outcome);
     EXPECT_NE(rejected->error.message.find("tenure fence recover"), std::string::npos) << describe(outcome);
   };
-  refused({}, maxReportedStep + 1);
+  // Where tokens do not count by one, they begin above a number of the store's own.
+  refused({}, (fixture().countsByOne() ? 0 : 1'000'000) + maxReportedStep + 1);
   EXPECT_EQ(store().read(key), std::nullopt);
   const FencingToken token = store().apply(acquire(key, "a")).token;
   const LeaseRecord before = store().record(key);
