@@ -21,7 +21,8 @@ class Members(ChaosTest):
         fleet = self.started(lease_s=LONG_LEASE_S)
         for switch in fleet.store.switches:
             switch.lose_replies(0.3)
-        fleet.wait(lambda: sum(len(p.told("doubt")) for p in fleet.processes()) > 0, "a doubt")
+        fleet.wait(lambda: any(p.told("store_error") or p.told("doubt") for p in fleet.processes()), "a call without an answer")
+        fleet.run_for(LONG_LEASE_S)
         token = fleet.token
         fleet.stop(fleet.leader, restart_after=0)
         fleet.await_leader(above=token)
