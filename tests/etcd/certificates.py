@@ -3,9 +3,7 @@
 import pathlib
 import subprocess
 
-
-class Trouble(Exception):
-    """Something is missing on this machine."""
+from fetching import Trouble
 
 
 class Authority:
