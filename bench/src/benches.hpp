@@ -39,6 +39,8 @@ bool benchPause(const Options& options);
 bool benchRenew(const Options& options);
 /// The same on the PostgreSQL of TENURE_TEST_POSTGRESQL, beside its pipeline by hand, a bare UPDATE and advisory locks.
 bool benchRenewPostgresql(const Options& options);
+/// The same on the etcd of TENURE_TEST_ETCD, beside the same transaction posted by hand.
+bool benchRenewEtcd(const Options& options);
 /// Acquiring and releasing a lock, compared with the same written by hand: two transactions on SQLite, or two requests
 /// on the DynamoDB Local of TENURE_TEST_DYNAMODB. Then 100 candidates for one lock.
 bool benchLocks(const Options& options);

@@ -29,11 +29,9 @@ struct Slot {
   std::atomic<std::int64_t> rowsAccepted{0};
   std::atomic<std::int64_t> rowsRefused{0};
 };
+static_assert(sizeof(Slot) == 13 * sizeof(std::int64_t), "tests/etcd/peers/main.go has the same");
 
-struct Board {
-  std::atomic<std::int64_t> quit{0};
-  std::array<Slot, maxCandidates> slots{};
-};
+using Board = std::array<Slot, maxCandidates>;
 
 /// Maps the file `path` (made if missing) for the lifetime of the object.
 class SharedBoard {
@@ -43,13 +41,13 @@ class SharedBoard {
   SharedBoard(const SharedBoard&) = delete;
   SharedBoard& operator=(const SharedBoard&) = delete;
 
-  Board* operator->() noexcept { return board_; }
-  [[nodiscard]] Slot& slot(int index) noexcept { return board_->slots.at(static_cast<std::size_t>(index)); }
+  [[nodiscard]] Slot& slot(int index) noexcept { return board_->at(static_cast<std::size_t>(index)); }
 
  private:
   Board* board_{nullptr};
 };
 
 [[nodiscard]] inline std::int64_t boottimeNow() noexcept { return readClock().boottime.count(); }
+[[nodiscard]] inline double millis(std::int64_t nanos) noexcept { return static_cast<double>(nanos) / 1e6; }
 
 }  // namespace tenure::bench

@@ -101,13 +101,12 @@ void onRevoked(Slot& slot) {
   if (slot.elected.load() != slot.revoked.load()) slot.overlaps.fetch_add(1);
 }
 
-void awaitEnd(Board& board) {
+void awaitEnd() {
   sigset_t end;
   sigemptyset(&end);
   sigaddset(&end, SIGTERM);
-  const timespec tick{0, 5'000'000};
-  while (board.quit.load() == 0) {
-    if (sigtimedwait(&end, nullptr, &tick) == SIGTERM) return;
+  int which = 0;
+  while (sigwait(&end, &which) != 0) {
   }
 }
 
@@ -149,13 +148,21 @@ int runCandidate(const CandidateSettings& settings) {
         std::jthread{[&](const std::stop_token& stop) { doubtBelief(stop, elector, *store, group.timing(), slot); }};
   }
   elector.start();
-  awaitEnd(*board.operator->());
+  awaitEnd();
   elector.stop();
   return 0;
 }
 
-std::vector<std::string> CandidateSettings::toArguments() const {
-  return {board,
+std::vector<std::string> CandidateSettings::command() const {
+  if (!peer.empty()) {
+    std::vector<std::string> words = peer;
+    words.insert(words.end(), {"-endpoints", database, "-ttl", std::to_string(lease.count() / 1000), "-claim", "0",
+                               "-board", board, "-index", std::to_string(index)});
+    return words;
+  }
+  return {"/proc/self/exe",
+          "candidate",
+          board,
           std::to_string(index),
           database,
           ledger,

@@ -15,12 +15,15 @@ struct CandidateSettings {
   std::chrono::milliseconds lease{2000};
   std::chrono::milliseconds heartbeat{500};
   bool deathNotice{true};
+  /// Another program that competes in this one's place, with its first arguments: that of tests/etcd/peers.
+  std::vector<std::string> peer{};
 
-  [[nodiscard]] std::vector<std::string> toArguments() const;
+  /// The command of such a process.
+  [[nodiscard]] std::vector<std::string> command() const;
   [[nodiscard]] static CandidateSettings fromArguments(const std::vector<std::string>& arguments);
 };
 
-/// Competes until the board says quit or SIGTERM comes (a polite stop). Returns the exit code of the process.
+/// Competes until SIGTERM comes (a polite stop). Returns the exit code of the process.
 int runCandidate(const CandidateSettings& settings);
 
 }  // namespace tenure::bench

@@ -62,13 +62,12 @@ Fleet::~Fleet() {
 void Fleet::start(int index) {
   CandidateSettings settings = settings_;
   settings.index = index;
-  std::vector<std::string> arguments = settings.toArguments();
-  arguments.insert(arguments.begin(), {"tenure-bench", "candidate"});
+  std::vector<std::string> arguments = settings.command();
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, argv.data(), environ);
+  const int error = posix_spawn(&pid, argv.front(), nullptr, nullptr, argv.data(), environ);
   if (error != 0) throw std::system_error(error, std::generic_category(), "starting a candidate");
   pids_.at(static_cast<std::size_t>(index)) = pid;
 }
@@ -109,11 +108,11 @@ void Fleet::restart(int index) {
 }
 
 void Fleet::quit() {
-  board_->quit.store(1);
-  for (pid_t& pid : pids_) {
+  for (const pid_t pid : pids_) {
+    kill(pid, SIGTERM);
     kill(pid, SIGCONT);
-    waitpid(std::exchange(pid, -1), nullptr, 0);
   }
+  for (pid_t& pid : pids_) waitpid(std::exchange(pid, -1), nullptr, 0);
 }
 
 }  // namespace tenure::bench

@@ -48,6 +48,7 @@ class Fleet {
   void quit();
 
   [[nodiscard]] Slot& slot(int index) { return board_.slot(index); }
+  [[nodiscard]] const std::vector<pid_t>& pids() const noexcept { return pids_; }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(pids_.size()); }
 
  private:

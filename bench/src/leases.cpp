@@ -129,11 +129,17 @@ bool benchLeases(const Options& options) {
   std::int64_t renewalsBefore = 0;
   for (const Beats& lease : beats) renewalsBefore += lease.count.load();
   const double cpuBefore = cpuSeconds();
+#ifdef TENURE_BENCH_ETCD
+  const double serversBefore = cpuSecondsOf(etcdServers());
+#endif
 #ifdef TENURE_BENCH_POSTGRESQL
   const long commitsBefore = commits();
 #endif
   const Sample lag = lagsOfSeconds(electors, options);
   const double cpu = cpuSeconds() - cpuBefore;
+#ifdef TENURE_BENCH_ETCD
+  const double serversCpu = cpuSecondsOf(etcdServers()) - serversBefore;
+#endif
   const double memory = residentKiB() - memoryBefore;
   const Gaps gaps = gapsIn(beats, options);
   const std::int64_t renewals = gaps.renewals - renewalsBefore;
@@ -155,6 +161,9 @@ bool benchLeases(const Options& options) {
   holds &= verdict("doubts", counters.doubts.load(), 0, "");
   for (const auto& elector : electors) elector->requestStop();
   electors.clear();
+#ifdef TENURE_BENCH_ETCD
+  if (isEtcd(where)) holds &= besideElections(options, where, Cpu{cpu, serversCpu} / options.rounds);
+#endif
   return holds;
 }
 

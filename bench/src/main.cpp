@@ -45,14 +45,15 @@ struct Bench {
 const std::map<std::string, Bench>& benches() {
   using namespace std::chrono_literals;
   static const std::map<std::string, Bench> all{
-      {"failover", {tenure::bench::benchFailover, {2000ms, 500ms, 5, 50, 1, 1000, {}}, {"postgresql"}}},
-      {"handover", {tenure::bench::benchHandover, {2000ms, 500ms, 5, 50, 1, 1000, {}}, {"postgresql"}}},
+      {"failover", {tenure::bench::benchFailover, {2000ms, 500ms, 5, 50, 1, 1000, {}}, {"postgresql", "etcd"}}},
+      {"handover", {tenure::bench::benchHandover, {2000ms, 500ms, 5, 50, 1, 1000, {}}, {"postgresql", "etcd"}}},
       {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1, 1000, {}}}},
-      {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}, {"postgresql"}}},
+      {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}, {"postgresql", "etcd"}}},
       {"locks", {tenure::bench::benchLocks, {10'000ms, 3000ms, 100, 2000, 1, 1000, {}}, {"dynamodb"}}},
       {"queue", {tenure::bench::benchQueue, {10'000ms, 3000ms, 1, 10, 1, 1000, {}}, {"dynamodb"}}},
       {"fence", {tenure::bench::benchFence, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}}},
-      {"leases", {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1, 1000, {}}, {"postgresql", "dynamodb"}}},
+      {"leases",
+       {tenure::bench::benchLeases, {10'000ms, 3000ms, 1, 60, 1, 1000, {}}, {"postgresql", "dynamodb", "etcd"}}},
 #ifdef TENURE_PROGRAM
       {"proxy", {tenure::bench::benchProxy, {10'000ms, 3000ms, 1, 5000, 1, 1000, {}}}},
 #endif

@@ -74,6 +74,9 @@ bool benchRenew(const Options& options) {
 #ifdef TENURE_BENCH_POSTGRESQL
   if (options.store == "postgresql") return benchRenewPostgresql(options);
 #endif
+#ifdef TENURE_BENCH_ETCD
+  if (options.store == "etcd") return benchRenewEtcd(options);
+#endif
   fmt::print("renew: {} renewals of each kind, taken in turns (WAL, synchronous=FULL)\n", options.rounds);
   const Scratch scratch;
   ByHand byHand{scratch.path("by-hand.db")};
