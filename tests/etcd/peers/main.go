@@ -2,7 +2,7 @@
 //
 // Each event is a line of JSON on standard output, as tenure-chaos-candidate writes them: "elected"; "led", again and again
 // while the session's Done channel is open; "revoked" when it has closed or Resign has returned. The token is the
-// key's create revision. SIGTERM resigns and ends the program. With -board it writes the times of its terms there too, as the
+// key's create revision. SIGTERM resigns and ends the program. With -board it writes the times of its terms there instead, as the
 // candidates of tenure-bench do (bench/src/board.hpp).
 package main
 
@@ -67,7 +67,7 @@ func openSlot() *slot {
 }
 
 func tell(event string, at int64, more string, words ...any) {
-	if *count == 1 {
+	if *count == 1 && *boardFile == "" {
 		fmt.Printf(`{"t":%d,"e":"%s"`+more+"}\n", append([]any{at, event}, words...)...)
 	}
 }
@@ -106,6 +106,7 @@ func term(stop context.Context, client *clientv3.Client, election string, mine *
 	session, err := concurrency.NewSession(client, concurrency.WithTTL(*ttl))
 	if err != nil {
 		tell("trouble", now(), `,"message":%q`, err.Error())
+		time.Sleep(100 * time.Millisecond)
 		return stop.Err() == nil
 	}
 	defer session.Close()

@@ -39,11 +39,11 @@ class EtcdWrites : public testing::Test {
 };
 
 TEST_F(EtcdWrites, aHeartbeatIsOneRequestAndAnAcquisitionTwoAndTheFirstThree) {
-  store_.apply(acquire(key_, "x"));
+  const contract::StoreCalls first{makeStore("/tenure", {gateway_, {}, sharedScheduler()}), ledger_};
+  first.apply(acquire(key_, "x"));
   EXPECT_EQ(gateway_->bodies().size(), 3U);
-  const std::size_t first = gateway_->bodies().size();
   store_.apply(acquire(key_, "a", {store_.record(key_).version}));
-  EXPECT_EQ(gateway_->bodies().size(), first + 1 + 2) << "the record was read above";
+  EXPECT_EQ(gateway_->bodies().size(), 3U + 1 + 2) << "the record was read above";
   const RecordVersion version = store_.record(key_).version;
   WriteRequest beat = renew(key_, "a", {version});
   const std::size_t before = gateway_->bodies().size();
@@ -56,6 +56,39 @@ TEST_F(EtcdWrites, aHeartbeatIsOneRequestAndAnAcquisitionTwoAndTheFirstThree) {
   EXPECT_EQ(gateway_->bodies().size(), before + 2);
   store_.apply(release(key_, "a", {longer.record.version}));
   EXPECT_EQ(gateway_->bodies().size(), before + 3);
+}
+
+TEST_F(EtcdWrites, theAcquisitionOfAReleasedLeaseThatIsWatchedIsOneRequest) {
+  const auto watching = store_.raw().watch(key_, [] {});
+  const RecordVersion version = take();
+  const WriteRequest end = release(key_, "a", {version});
+  store_.apply(end);
+  static_cast<void>(store_.record(key_));
+  const std::size_t before = gateway_->bodies().size();
+  store_.apply(acquire(key_, "b", {end.record.version}));
+  EXPECT_EQ(gateway_->bodies().size(), before + 1);
+}
+
+TEST_F(EtcdWrites, tokensRiseWhereEveryKeyWasMadeAnewSinceAReleasedLeaseWasRead) {
+  const contract::StoreCalls other{
+      makeStore("/tenure", {std::make_shared<test::MemoryGateway>(etcd_), {}, sharedScheduler()}), ledger_};
+  const auto watching = store_.raw().watch(key_, [] {});
+  const WriteRequest end = release(key_, "a", {take()});
+  store_.apply(end);
+  static_cast<void>(store_.record(key_));
+  {
+    const std::lock_guard lock{etcd_->mutex};
+    etcd_->cluster.erase("/tenure/lease/lease");
+    etcd_->cluster.erase("/tenure/fence/lease");
+  }
+  const FencingToken between = other.apply(acquire(key_, "b")).token;
+  {
+    const std::lock_guard lock{etcd_->mutex};
+    etcd_->cluster.erase("/tenure/lease/lease");
+    etcd_->cluster.erase("/tenure/fence/lease");
+  }
+  EXPECT_FALSE(std::holds_alternative<Applied>(store_.write(acquire(key_, "c", {end.record.version}))));
+  EXPECT_GT(store_.apply(acquire(key_, "c")).token, between);
 }
 
 TEST_F(EtcdWrites, anotherProcessMayHaveAskedForAStepDownInBetween) {

@@ -34,6 +34,11 @@ std::string_view nameOf(Purpose purpose) noexcept {
   return "writing";
 }
 
+/// A candidate that waits acquires it next.
+bool isReleased(const State& state) {
+  return state.record.has_value() && *state.record && (*state.record)->record.released;
+}
+
 /// A thin shell: calls become transactions. A call under way lives in its handlers, so it is answered even when the
 /// store is gone.
 class EtcdStore final : public LeaseStore {
@@ -68,8 +73,12 @@ class EtcdStore final : public LeaseStore {
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     if (auto refused = refusalOf(key)) return core_->post(std::move(handler), ReadOutcome{*std::move(refused)});
     readState(core_, key, "reading", core_->deadline(options),
-              [handler = std::move(handler)](const StoreResult<State>& state) {
-                handler(state.has_error() ? ReadOutcome{state.error()} : state->told());
+              [core = core_, watcher = watcher_, key, handler = std::move(handler)](const StoreResult<State>& state) {
+                if (state.has_error()) return handler(state.error());
+                if (isReleased(*state) && watcher->watches(key)) {
+                  core->terms.keep(key, std::make_shared<const State>(*state));
+                }
+                handler(state->told());
               });
   }
 
@@ -89,8 +98,6 @@ class EtcdStore final : public LeaseStore {
     if (auto refused = refusalOf(request)) return refuse(std::move(handler), *std::move(refused));
     const LeaseKey key = request.key;
     const bool holds = request.purpose != Purpose::release;
-    // An acquisition needs the present revision for its token.
-    if (request.purpose == Purpose::acquire) core_->terms.forget(key);
     const std::string_view doing = nameOf(request.purpose);
     const auto decide = [where = core_->where, request = std::move(request)](const State& state) {
       return decideWrite(where, request, state);
@@ -146,7 +153,12 @@ class EtcdStore final : public LeaseStore {
   }
 
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint) override {
-    return watcher_->watch(key, std::move(hint));
+    auto watching = watcher_->watch(key, std::move(hint));
+    if (!watching) return nullptr;
+    return {watching.get(), [core = core_, key, watching](void*) mutable {
+              watching.reset();
+              core->terms.forget(key);
+            }};
   }
 
   [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint) override {

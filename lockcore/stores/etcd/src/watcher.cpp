@@ -33,6 +33,12 @@ std::shared_ptr<void> Watcher::watch(const LeaseKey& key, std::function<void()> 
   return add(&key, std::move(hint));
 }
 
+bool Watcher::watches(const LeaseKey& key) const {
+  if (!mark_.isHere()) return false;
+  const std::lock_guard lock{mutex_};
+  return watched_.contains(key);
+}
+
 std::shared_ptr<void> Watcher::watchLoss(std::function<void()> hint) { return add(nullptr, std::move(hint)); }
 
 std::shared_ptr<void> Watcher::add(const LeaseKey* key, std::function<void()> hint) {

@@ -37,6 +37,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
 
   /// Hints come until the handle is destroyed. Its destruction waits for a hint that runs on another thread.
   [[nodiscard]] std::shared_ptr<void> watch(const LeaseKey& key, std::function<void()> hint);
+  [[nodiscard]] bool watches(const LeaseKey& key) const;
   /// The same for the loss of all records.
   [[nodiscard]] std::shared_ptr<void> watchLoss(std::function<void()> hint);
   /// Ends the stream for good.
@@ -68,7 +69,7 @@ class Watcher : public std::enable_shared_from_this<Watcher> {
   const std::shared_ptr<Scheduler> scheduler_;
   const Logger logger_;
   const std::string where_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<LeaseKey, Watched> watched_{};  ///< guarded by mutex_, as all that follow
   std::list<ListenerPtr> lossListeners_{};
   std::shared_ptr<void> stream_{};
