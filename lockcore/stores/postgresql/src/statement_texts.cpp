@@ -18,7 +18,7 @@ constexpr std::array pieces{
     // The lock comes first, in the same statement. What is changed is the very row that was locked: a statement whose
     // snapshot shows an older one changes nothing. Otherwise it would lock along the chain from the older one, and two
     // such statements beside a writer that holds the row FOR KEY SHARE would wait for each other.
-    Piece{"lock", "WITH k AS MATERIALIZED (SELECT l.ctid AS tid FROM [table] AS l WHERE [key] FOR %1 NOWAIT)"},
+    Piece{"lock", "WITH k AS MATERIALIZED (SELECT l.ctid AS tid, l.token FROM [table] AS l WHERE [key] FOR %1 NOWAIT)"},
     Piece{"locked", "[key] AND l.ctid = k.tid"},
 
     Piece{"time", "pg_catalog.to_timestamp(%1::float8 / 1000)"},
@@ -47,7 +47,8 @@ constexpr std::array pieces{
     Piece{"knownTokens", "least(greatest(l.counter, l.token, 0), [maxToken])"},
     Piece{"timelineBefore", R"(CASE WHEN pg_catalog.split_part(l.counter_history, '/', 1)
           IS DISTINCT FROM pg_catalog.split_part(h.name, '/', 1) THEN 0
-        ELSE greatest(pg_catalog.substring(l.counter_history COLLATE "C", '^[^/]*/([0-9]{1,9})([^0-9]|$)')::int, 1) END)"},
+        ELSE greatest(pg_catalog.substring(pg_catalog.split_part(l.counter_history, '/', 2) COLLATE "C",
+          '^(?:0|1|2|3|4|5|6|7|8|9){1,9}')::int, 1) END)"},
     Piece{"blocksSince", "least(greatest(h.timeline - [timelineBefore], 1), 8192)"},
     Piece{"leastToken", R"(CASE WHEN l.counter_history IS NOT DISTINCT FROM h.name THEN [knownTokens] + 1
         ELSE greatest((([knownTokens] >> 40) + [blocksSince]) << 40, [block]) END)"},
