@@ -98,6 +98,21 @@ Gaps gapsIn(const std::vector<Beats>& beats, const Options& options) {
   return gaps;
 }
 
+std::int64_t renewalsOf(const std::vector<Beats>& beats) {
+  std::int64_t sum = 0;
+  for (const Beats& lease : beats) sum += lease.count.load();
+  return sum;
+}
+
+/// Of etcd's members, which have nothing else to do.
+double cpuOfServers() {
+#ifdef TENURE_BENCH_ETCD
+  return cpuSecondsOf(etcdServers());
+#else
+  return 0;
+#endif
+}
+
 }  // namespace
 
 bool benchLeases(const Options& options) {
@@ -126,20 +141,15 @@ bool benchLeases(const Options& options) {
   const Instant began = readClock();
   await([&] { return counters.elected.load() == options.leases; }, "all leases to be won", std::chrono::minutes{5});
   figure("until all leases were won", static_cast<double>(elapsedForHolder(began, readClock()).count()) / 1e9, "s");
-  std::int64_t renewalsBefore = 0;
-  for (const Beats& lease : beats) renewalsBefore += lease.count.load();
+  const std::int64_t renewalsBefore = renewalsOf(beats);
   const double cpuBefore = cpuSeconds();
-#ifdef TENURE_BENCH_ETCD
-  const double serversBefore = cpuSecondsOf(etcdServers());
-#endif
+  const double serversBefore = cpuOfServers();
 #ifdef TENURE_BENCH_POSTGRESQL
   const long commitsBefore = commits();
 #endif
   const Sample lag = lagsOfSeconds(electors, options);
   const double cpu = cpuSeconds() - cpuBefore;
-#ifdef TENURE_BENCH_ETCD
-  const double serversCpu = cpuSecondsOf(etcdServers()) - serversBefore;
-#endif
+  [[maybe_unused]] const double serversCpu = cpuOfServers() - serversBefore;
   const double memory = residentKiB() - memoryBefore;
   const Gaps gaps = gapsIn(beats, options);
   const std::int64_t renewals = gaps.renewals - renewalsBefore;
