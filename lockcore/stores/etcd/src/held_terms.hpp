@@ -14,8 +14,8 @@ namespace tenure::etcd_store {
 
 struct State;
 
-/// Each has a record. As long as that is unchanged, nobody has acquired the lease, and so no token was given since: a
-/// token above those in the state is above all of the lease. Of an absent record the revision 0 does not tell that.
+/// Each has a record. As long as that is unchanged, nobody has acquired the lease since, so a token above those in the
+/// state is above all of the lease.
 ///
 /// A state may be out of date. A write that is made from it requires the revisions in it, so it is refused then, and
 /// the answer has the present state. Thread-safe. A forked child has none, and does not touch the lock, which a thread
