@@ -148,7 +148,7 @@ func main() {
 	for i := range *count {
 		election := *name
 		if *count > 1 {
-			election = fmt.Sprintf("%s/%d", *name, i)
+			election = fmt.Sprintf("%s-%d", *name, i)
 		}
 		all.Go(func() {
 			for term(stop, client, election, mine) {
