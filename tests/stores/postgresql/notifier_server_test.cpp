@@ -26,7 +26,7 @@ class HangingNotify {
  public:
   explicit HangingNotify(const test::OwnServer& server)
       : connection_{PQconnectdb((server.connection() + " dbname=template1").c_str()), &PQfinish} {
-    PQexec(connection_.get(), "SET synchronous_commit = on");
+    PQclear(PQexec(connection_.get(), "SET synchronous_commit = on"));
     // A transaction that has written nothing waits for nobody.
     PQsendQuery(connection_.get(), "SELECT pg_logical_emit_message(true, '', ''); NOTIFY somebody");
   }
