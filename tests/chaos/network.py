@@ -8,34 +8,18 @@ connections in its namespace and passes them on to a server on the loopback of t
 """
 
 import contextlib
-import ctypes
-import os
+import pathlib
 import selectors
 import socket
-import subprocess
+import sys
 import threading
-import time
 import urllib.parse
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from namespaces import Namespaces, Unavailable, enter, ip
+
 DOOR_ADDRESS, DOOR_PORT = "10.77.0.2", 8000
-CLONE_NEWNET = 0x40000000
-
-
-class Unavailable(Exception):
-    """Says in one sentence why it is impossible here."""
-
-
-def ip(*words):
-    done = subprocess.run(["ip", *map(str, words)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Unavailable(f"ip {' '.join(map(str, words))}: {done.stderr.strip()}")
-
-
-def enter(namespace):
-    """Changes the calling thread only."""
-    with open(namespace, "rb") as file:
-        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
-            raise Unavailable(f"setns {namespace}: {os.strerror(ctypes.get_errno())}")
+NETWORK = "10.77"
 
 
 class Door(threading.Thread):
@@ -100,48 +84,25 @@ class Door(threading.Thread):
             end.close()
 
 
-class Network:
-    """A context manager. `endpoint`: that of the server on this machine's loopback."""
+class Network(Namespaces):
+    """Meanwhile the candidates have hosts of their own. `endpoint`: that of the server on this machine's loopback."""
 
     def __init__(self, endpoint, candidates):
-        if os.geteuid() != 0:
-            raise Unavailable("network namespaces need root")
-        self._name = f"tenure-{os.getpid()}-{time.monotonic_ns() % 100000}"
-        self._undo = contextlib.ExitStack()
-        try:
-            self._build(endpoint, candidates)
-        except (OSError, Unavailable) as fault:
-            self.close()
-            raise Unavailable(str(fault)) from None
+        self._endpoint, self._candidates = endpoint, candidates
+        super().__init__()
 
-    def _build(self, endpoint, candidates):
-        router = self._add("router")
-        ip("netns", "exec", router, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
+    def _build(self):
+        router = self._add_router()
         door = self._add("door")
-        self._join(door, 0)
-        for n in range(1, candidates + 1):
-            self._join(self._add(f"c{n}"), n)
+        self._join(door, router, NETWORK, 0)
+        for n in range(1, self._candidates + 1):
+            self._join(self._add(f"c{n}"), router, NETWORK, n)
             # The candidate's packets use their own routing table, so that this direction can be cut as well.
-            ip("-n", router, "rule", "add", "from", f"10.77.{n}.2", "lookup", 100 + n)
-        opened = Door(door, endpoint)
+            ip("-n", router, "rule", "add", "from", f"{NETWORK}.{n}.2", "lookup", 100 + n)
+        opened = Door(door, self._endpoint)
         self._undo.callback(opened.close)
         self.door_address, self.door_port = DOOR_ADDRESS, DOOR_PORT
         self.endpoint = f"http://{DOOR_ADDRESS}:{DOOR_PORT}"
-
-    def _add(self, what):
-        name = f"{self._name}-{what}"
-        ip("netns", "add", name)
-        self._undo.callback(subprocess.run, ["ip", "netns", "delete", name], check=False)
-        ip("-n", name, "link", "set", "lo", "up")
-        return name
-
-    def _join(self, namespace, n):
-        router = f"{self._name}-router"
-        ip("link", "add", "eth0", "netns", namespace, "type", "veth", "peer", "name", f"to{n}", "netns", router)
-        for name, link, address in ((router, f"to{n}", f"10.77.{n}.1/24"), (namespace, "eth0", f"10.77.{n}.2/24")):
-            ip("-n", name, "address", "add", address, "dev", link)
-            ip("-n", name, "link", "set", link, "up")
-        ip("-n", namespace, "route", "add", "default", "via", f"10.77.{n}.1")
 
     def prefix(self, n):
         """The command prefix that starts a program as candidate n (from 1 on)."""
@@ -150,17 +111,8 @@ class Network:
     def cut(self, n, requests=False, replies=False):
         """From now on what it sends, or what is sent to it, is lost. Neither: the network works again."""
         router = f"{self._name}-router"
-        for wanted, route in ((requests, ["blackhole", "default", "table", 100 + n]), (replies, ["blackhole", f"10.77.{n}.2/32"])):
+        for wanted, route in ((requests, ["blackhole", "default", "table", 100 + n]), (replies, ["blackhole", f"{NETWORK}.{n}.2/32"])):
             with contextlib.suppress(Unavailable):  # the route was not there
                 ip("-n", router, "route", "del", *route)
             if wanted:
                 ip("-n", router, "route", "add", *route)
-
-    def close(self):
-        self._undo.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()

@@ -8,13 +8,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests" / "support")]
 import dynamodb_server
+from waiting import wait_until
 
 SCRIPT = str(ROOT / "scripts" / "dynamodb_local")
 SHOW = [sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
@@ -29,14 +29,6 @@ def answers(endpoint):
     where = urllib.parse.urlsplit(endpoint)
     with socket.socket() as probe:
         return probe.connect_ex((where.hostname, where.port)) == 0
-
-
-def wait_until(condition, what):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {PATIENCE} s for {what}")
-        time.sleep(0.02)
 
 
 class Shared(unittest.TestCase):

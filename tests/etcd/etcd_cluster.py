@@ -19,29 +19,17 @@ import ssl
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "support")]
 from certificates import Authority, Trouble
 from dynamodb_server import die_with_parent, listens
+from waiting import PATIENCE_S, wait_until
 
-PATIENCE_S = 60
 ROOT = ("root", "root-secret")
 USER = ("tenure", "tenure-secret")           # may do everything below PREFIX
 STRANGER = ("stranger", "stranger-secret")   # has no role
 PREFIX = "/tenure"
-
-
-def wait_until(condition, what, patience_s=PATIENCE_S):
-    deadline = time.monotonic() + patience_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {patience_s} s for {what}")
-        time.sleep(0.02)
 
 
 def etcd_program():

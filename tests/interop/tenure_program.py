@@ -10,8 +10,9 @@ import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "support")]
 import dynamodb_server
+from waiting import wait_until
 
 PATIENCE = 30
 LEASE_MS = 1000
@@ -30,17 +31,6 @@ def keep_figures(figures):
     """Writes the results of a long run into the file TENURE_FIGURES, for scripts/evidence; does nothing without it."""
     if path := os.environ.get("TENURE_FIGURES"):
         pathlib.Path(path).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-
-
-def wait_until(condition, what):
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {PATIENCE} s for {what}")
-        time.sleep(0.02)
 
 
 class TableTest(unittest.TestCase):

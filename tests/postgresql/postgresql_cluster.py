@@ -11,31 +11,19 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "scripts"), str(HERE.parent / "support")]
 import dynamodb_server
 import postgresql_server
 from postgresql_server import Trouble
+from waiting import PATIENCE_S, wait_until
 
-PATIENCE_S = 60
 # They are killed, but the machine is not: what a server has written is there when it starts again.
 SETTINGS = {"fsync": "off", "max_connections": "50", "shared_buffers": "16MB", "max_wal_senders": "8", "timezone": "UTC",
             "wal_keep_size": "64MB", "wal_sender_timeout": "3s", "wal_receiver_timeout": "3s", "wal_retrieve_retry_interval":
             "100ms", "checkpoint_timeout": "1h", "hot_standby": "on", "logging_collector": "off", "listen_addresses":
             "127.0.0.1", "log_line_prefix": "%m [%p] %q%a "}
-
-
-def wait_until(condition, what, patience_s=PATIENCE_S):
-    deadline = time.monotonic() + patience_s
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"waited {patience_s} s for {what}")
-        time.sleep(0.02)
 
 
 def children_of(pid):
