@@ -1,6 +1,6 @@
 """`tenure run` on DynamoDB keeps its term although replies are lost, and wins at once if the winning reply is lost.
 
-TENURE_LOST_REPLIES_SECONDS: how long renewals lose their replies (20 if not set).
+TENURE_LOST_REPLIES_SECONDS: how long renewals lose their replies (10 if not set).
 """
 
 import os
@@ -36,7 +36,7 @@ class LostReplies(TableTest):
     def test_half_of_all_renewals_lose_their_reply(self):
         process, token = self.start_holding(endpoint=self.proxy.endpoint)
         self.proxy.add("drop_after", operation="UpdateItem", probability=0.5)
-        seconds = float(os.environ.get("TENURE_LOST_REPLIES_SECONDS", "20"))
+        seconds = float(os.environ.get("TENURE_LOST_REPLIES_SECONDS", "10"))
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.assertIsNone(process.poll(), "the term was lost")
