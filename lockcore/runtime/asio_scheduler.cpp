@@ -145,9 +145,10 @@ class SystemClock final : public Clock {
 
 }  // namespace
 
+/// It is never destroyed: a thread that still releases a lock in the background reads it while the process ends.
 std::shared_ptr<const Clock> systemClock() {
-  static const auto clock = std::make_shared<const SystemClock>();
-  return clock;
+  static const auto* const clock = new SystemClock;  // lint-allow(raw-new): see above
+  return {std::shared_ptr<void>{}, clock};
 }
 
 std::shared_ptr<Scheduler> makeAsioScheduler(asio::any_io_executor executor) {

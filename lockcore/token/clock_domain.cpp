@@ -31,9 +31,10 @@ std::string readDomain() {
 
 }  // namespace
 
+/// It is never destroyed, as the system's clock.
 const std::string& clockDomain() {
-  static const std::string domain = readDomain();
-  return domain;
+  static const auto* const domain = new std::string{readDomain()};  // lint-allow(raw-new): see above
+  return *domain;
 }
 
 }  // namespace tenure
