@@ -5,22 +5,22 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include <tenure/lockcore/lease_key.hpp>
 
 #include "lockcore/runtime/process_mark.hpp"
 
-namespace tenure::etcd_store {
+namespace tenure::stored {
 
-struct State;
-
-/// Each has a record. As long as that is unchanged, nobody has acquired the lease since, so a token above those in the
-/// state is above all of the lease.
+/// Each state has a record. As long as that is unchanged, nobody has acquired the lease since, so a token above those
+/// in the state is above all of the lease.
 ///
-/// A state may be out of date. A write that is made from it requires the revisions in it, so it is refused then, and
-/// the answer has the present state. Thread-safe. A forked child has none, and does not touch the lock, which a thread
+/// A state may be out of date. A write that is made from it requires what is in it, so it is refused then, and the
+/// store looks at the present state. Thread-safe. A forked child has none, and does not touch the lock, which a thread
 /// of the parent may hold for ever.
-class HeldTerms {
+template <class State>
+class HeldStates {
  public:
   /// Null: nothing is known.
   [[nodiscard]] std::shared_ptr<const State> find(const LeaseKey& key) const {
@@ -46,4 +46,4 @@ class HeldTerms {
   std::map<LeaseKey, std::shared_ptr<const State>> states_{};  ///< guarded by mutex_
 };
 
-}  // namespace tenure::etcd_store
+}  // namespace tenure::stored
