@@ -263,11 +263,11 @@ ApiAnswer ApiServer::update(const std::string& name, const std::string& body) {
 
 ApiAnswer ApiServer::store(int status, const std::string& name, object lease) {
   if (const std::string fault = faultIn(lease); !fault.empty()) return failure(422, "Invalid", fault, name);
+  lease["kind"] = "Lease";
+  lease["apiVersion"] = "coordination.k8s.io/v1";
   object& metadata = lease["metadata"].get_object();
   metadata["namespace"] = namespace_;
   metadata["managedFields"] = array{object{{"manager", "tenure"}, {"operation", "Update"}}};
-  lease["kind"] = "Lease";
-  lease["apiVersion"] = "coordination.k8s.io/v1";
   if (const auto found = leases_.find(name); found != leases_.end()) {
     metadata["resourceVersion"] = objectIn(*found->second, "metadata").at("resourceVersion");
     if (lease == *found->second) return {status, boost::json::serialize(lease)};
