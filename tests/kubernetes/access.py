@@ -39,7 +39,7 @@ from etcd_cluster import wait_until
 ENDPOINT = "TENURE_TEST_KUBERNETES"
 NAMESPACE = "tenure-test"
 PREPARED = "prepared"  # the Lease that the user of this name may use
-# Users with a token, and their groups.
+# Users with a token, and the group of each.
 USERS = {"admin": "system:masters", "tenure": "", "prepared": "", "outsider": ""}
 ROLES = {"tenure": ("tenure", "x"), "prepared": ("tenure-prepared", PREPARED)}  # and a Lease that each may read
 CONTEXTS = (*USERS, "certificate", "account")
@@ -90,7 +90,7 @@ class Access:
         openssl("rsa", "-in", self.file("accounts.key"), "-pubout", "-out", self.file("accounts.pem"))
         for user in USERS:
             self._write(f"{user}.token", secrets.token_hex(16))
-        self._write("tokens.csv", "\n".join(f'{self.user_token(user)},{user},{user},"{groups}"' for user, groups in USERS.items()))
+        self._write("tokens.csv", "\n".join(f"{self.user_token(user)},{user},{user}{group and ',' + group}" for user, group in USERS.items()))
         self._write("url", url)
         self._write("kubeconfig", self._kubeconfig(url))
 
