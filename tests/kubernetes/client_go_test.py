@@ -9,7 +9,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from access import NAMESPACE, Access
-from client_go import ClientGo, command, faults_of, rights_of
+from client_go import CLIENT_GO, TENURE, ClientGo, command, faults_of, overlaps, rights_of
 from etcd_cluster import wait_until
 import kubernetes_server
 
@@ -21,29 +21,42 @@ def held(sent, answered, token, lease=LEASE):
     return {"e": "held", "t": sent * SECOND, "u": answered * SECOND, "until": (sent + lease) * SECOND, "token": token}
 
 
+def client_go(*events, who="a"):
+    return rights_of(CLIENT_GO, who, events)
+
+
+def tenure(*at, token=6):
+    return rights_of(TENURE, "tenure", [{"e": "led", "t": t * SECOND, "u": (t + 0.01) * SECOND, "token": token} for t in at])
+
+
 class Judge(unittest.TestCase):
     def test_a_right_ends_a_lease_after_the_last_write_was_sent(self):
-        right, = rights_of("a", [held(10, 11, 5), held(12, 14, 5)])
+        right, = client_go(held(10, 11, 5), held(12, 14, 5))
         self.assertEqual((right.begin, right.last, right.token), (11 * SECOND, 15 * SECOND, 5))
 
     def test_a_release_ends_a_right_when_it_is_sent(self):
-        right, = rights_of("a", [held(10, 11, 5), {"e": "released", "t": 12 * SECOND, "u": 13 * SECOND, "token": 5}])
+        right, = client_go(held(10, 11, 5), {"e": "released", "t": 12 * SECOND, "u": 13 * SECOND, "token": 5})
         self.assertEqual((right.last, right.released), (12 * SECOND, True))
 
     def test_a_write_that_was_answered_too_late_gives_no_right(self):
-        self.assertEqual(rights_of("a", [held(10, 14, 5)]), [])
+        self.assertEqual(client_go(held(10, 14, 5)), [])
+
+    def test_what_client_go_says_itself_gives_no_right(self):
+        right, = client_go(held(10, 11, 5), {"e": "led", "t": 20 * SECOND, "u": 20 * SECOND, "token": 5})
+        self.assertEqual(right.last, 13 * SECOND)
 
     def test_rights_that_overlap_are_a_fault(self):
-        early, late = rights_of("a", [held(10, 11, 5)]), rights_of("b", [held(12, 12.5, 7)])
-        self.assertRegex("".join(faults_of(late + early)), "^two had the right to lead: a token 5 .* and b token 7")
-        self.assertEqual(faults_of(early + rights_of("b", [held(13, 13.5, 7)])), [])
+        self.assertRegex("".join(faults_of(tenure(12, 12.5) + client_go(held(10, 11, 5)))),
+                         "^two had the right to lead: a token 5 .* and tenure token 6")
+        self.assertRegex("".join(faults_of(client_go(held(12, 12.5, 7)) + tenure(12, 13))), "two had the right to lead")
+        self.assertEqual(faults_of(client_go(held(10, 11, 5)) + tenure(13.1, 14)), [])
 
-    def test_claims_of_tenure_are_rights(self):
-        led = [{"e": "led", "t": t * SECOND, "u": (t + 0.01) * SECOND, "token": 6} for t in (12, 12.5)]
-        self.assertRegex("".join(faults_of(rights_of("a", [held(10, 11, 5)]) + rights_of("tenure", led))), "two had the right")
+    def test_rights_of_client_go_alone_that_overlap_are_counted_only(self):
+        rights = client_go(held(10, 11, 5)) + client_go(held(12, 12.5, 7), who="b")
+        self.assertEqual((len(overlaps(rights)), faults_of(rights)), (1, []))
 
     def test_tokens_that_fall_are_a_fault(self):
-        self.assertRegex("".join(faults_of(rights_of("a", [held(10, 11, 5)]) + rights_of("b", [held(20, 21, 4)]))), "tokens do not rise")
+        self.assertRegex("".join(faults_of(client_go(held(10, 11, 5)) + tenure(20, 21, token=4))), "tokens do not rise")
 
 
 class Candidate(unittest.TestCase):
@@ -132,7 +145,9 @@ class Candidate(unittest.TestCase):
         wait_until(second.leads, "the second leader")
         first.thaw()
         wait_until(lambda: not first.leads(), "the first to learn of it")
-        self.assertEqual(faults_of(first.rights() + second.rights()), [])
+        right = first.rights()[0]
+        self.assertEqual(right.last, max(event["until"] for event in first.events if event["e"] == "held"))
+        self.assertLess(right.last, next(event["t"] for event in first.events if event["e"] == "revoked"))
 
 
 if __name__ == "__main__":
