@@ -187,15 +187,42 @@ class Missing(unittest.TestCase):
         self.assertIn("kube-apiserver is not there; scripts/kubernetes_local --build makes it", done.stdout)
         self.assertRegex(done.stdout, r"one \.+\*\*\*Skipped")
 
-    def test_the_script_says_what_to_do_without_go(self):
-        with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as tools:
-            go = pathlib.Path(tools) / "go"
-            go.write_text("#!/bin/sh\necho go1.19.8\n", encoding="ascii")
-            go.chmod(0o755)
+    def build(self, cache, go):
+        """scripts/kubernetes_local --build with this script in the place of Go: its exit code and what it says."""
+        with tempfile.TemporaryDirectory() as tools:
+            program = pathlib.Path(tools) / "go"
+            program.write_text(f"#!/bin/sh\n{go}\n", encoding="ascii")
+            program.chmod(0o755)
             done = subprocess.run([SCRIPT, "--build"], env={**clean(), "TENURE_CACHE": cache, "PATH": f"{tools}:{os.environ['PATH']}"},
                                   capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        self.assertEqual((done.returncode, done.stderr.strip()),
-                         (77, "kubernetes_local: Go 1.26 or later is not there, which builds kube-apiserver"))
+        return done.returncode, done.stderr.strip()
+
+    def test_the_script_says_what_to_do_without_go(self):
+        with tempfile.TemporaryDirectory() as cache:
+            self.assertEqual(self.build(cache, "echo go1.19.8"),
+                             (77, "kubernetes_local: Go 1.26 or later is not there, which builds kube-apiserver"))
+
+    GO = """case "$*" in
+      *GOVERSION*) echo go1.26.0 ;;
+      *"list -m"*) echo v1.37.2 ;;
+      *"list -deps"*) echo "go: downloading one" >&2; echo a; echo b ;;
+      *kube-apiserver) echo a >&2; echo b >&2; mkdir -p "$GOCACHE/x" "$GOMODCACHE/x"; %s ;;
+      *) for out; do [ "$before" = -o ] && echo program >"$out"; before=$out; done ;;
+    esac"""
+
+    def test_the_script_says_how_far_it_is_and_keeps_the_program_alone(self):
+        keep = 'for out; do [ "$before" = -o ] && echo program >"$out"; before=$out; done; true'
+        with tempfile.TemporaryDirectory() as cache:
+            code, said = self.build(cache, self.GO % keep)
+            self.assertEqual(code, 0, said)
+            self.assertRegex(said, r"^Building kube-apiserver v1\.37\.2 with Go, once; .*\n1 modules fetched\n2 of 2 packages compiled$")
+            self.assertEqual(sorted(os.listdir(f"{cache}/kubernetes/server")), [".made-from", "kube-apiserver"])
+
+    def test_the_script_says_why_a_build_failed_and_keeps_nothing(self):
+        with tempfile.TemporaryDirectory() as cache:
+            code, said = self.build(cache, self.GO % "echo 'dial tcp: no such host' >&2; exit 1")
+            self.assertEqual((code, os.listdir(f"{cache}/kubernetes")), (1, ["server.lock"]))
+        self.assertRegex(said, r"kubernetes_local: Building kube-apiserver failed:\na\nb\ndial tcp: no such host\nIf https://proxy.golang.org")
 
 
 if __name__ == "__main__":
