@@ -86,10 +86,14 @@ def _build_server(fresh):
     stamps = {"gitVersion": version, "gitMajor": version[1:].split(".")[0], "gitMinor": version.split(".")[1]}
     flags = " ".join(f"-X k8s.io/component-base/version.{name}={value}" for name, value in stamps.items())
     print(f"Building kube-apiserver {version} with Go, once; it lies in {BUILT} afterwards", file=sys.stderr, flush=True)
-    _show([go, "list", "-deps", SERVER], made, "modules fetched", "go: downloading")
+    packages = fresh / "packages"
+    with open(packages, "wb") as listed:
+        _show([go, "list", "-deps", SERVER], made, "modules fetched", "go: downloading", listed)
+    all_of_them = len(packages.read_text(encoding="utf-8").splitlines())
     _show([go, "build", "-v", "-p", "1", "-gcflags=all=-N -l", f"-ldflags=-s -w {flags}", "-o", fresh / "kube-apiserver", SERVER],
-          made, "packages compiled")
+          made, f"of {all_of_them} packages compiled")
     shutil.rmtree(kept)
+    packages.unlink()
 
 
 def _version(go, made):
@@ -100,11 +104,11 @@ def _version(go, made):
     return done.stdout.strip()
 
 
-def _show(command, made, what, begins=""):
+def _show(command, made, what, begins="", output=subprocess.DEVNULL):
     """Counts the lines on standard error that begin so: on a terminal in one line that changes, elsewhere each half minute."""
     lines, count, told = [], 0, time.monotonic()
     process = subprocess.Popen(["nice", "-n", "10", *command], cwd=PEERS, env=made, stdin=subprocess.DEVNULL, text=True,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace",
+                               stdout=output, stderr=subprocess.PIPE, errors="replace",
                                preexec_fn=die_with_parent)
     terminal = sys.stderr.isatty()
     for line in process.stderr:

@@ -173,4 +173,4 @@ func (c *candidate) wrote(sent int64, lease *coordination.Lease, err error) {
 		*lease.Spec.LeaseTransitions, token)
 }
 
-func ownLease() int64 { return lease.Nanoseconds() }
+func ownLease() int64 { return lease.Truncate(time.Second).Nanoseconds() }

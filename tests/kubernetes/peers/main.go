@@ -4,7 +4,8 @@
 // writes them:
 //
 //	{"t":..,"e":"held","u":..,"until":..,"version":..,"transitions":..,"token":..}   a write of ours as the holder was applied.
-//	    t: before it was sent; u: after its answer. The holder's right ends at until = t + -lease, whatever client-go says.
+//	    t: before it was sent; u: after its answer. The holder's right ends at until = t + the whole seconds of -lease,
+//	    whatever client-go says.
 //	    token: the resourceVersion of the term's first write.
 //	{"t":..,"e":"elected","token":..}                 OnStartedLeading
 //	{"t":..,"e":"led","u":..,"token":..}              with -claim: its context was not done at some instant between t and u
