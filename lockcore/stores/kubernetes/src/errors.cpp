@@ -19,6 +19,9 @@ struct Rule {
   std::string_view advice;
 };
 
+/// It names the user, the verb and the object.
+constexpr std::size_t longestTold = 300;
+
 constexpr std::string_view signIn =
     "The API server does not accept the token or the certificate. Is it of this cluster, and still valid? A token file "
     "is read again at each refusal";
@@ -58,7 +61,7 @@ std::optional<Fault> faultIn(const CallName& call, const Outcome& outcome) {
   std::string message = statusFrom(outcome->body).message;
   if (message.empty()) message = outcome->body;
   std::string text = call.text() + ": the server answered " + std::to_string(outcome->status);
-  if (!message.empty()) text += ": " + inQuotes(message);
+  if (!message.empty()) text += ": " + inQuotes(message, longestTold);
   if (!rule.advice.empty()) text.append(". ").append(rule.advice);
   return Fault{{rule.errorClass, std::move(text)}, rule.maybeApplied};
 }

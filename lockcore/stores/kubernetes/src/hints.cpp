@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lockcore/port/quoted_text.hpp"
 #include "lockcore/runtime/call_permit.hpp"
 #include "names.hpp"
 #include "record_codec.hpp"
@@ -109,7 +110,8 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
   void line(std::string_view text) {
     const auto event = eventFrom(text);
     if (event.has_error()) return forget(event.error().what);
-    if (event->kind == WatchEvent::Kind::failed) return forget("the server says: " + event->status.message);
+    if (event->kind == WatchEvent::Kind::failed)
+      return forget("the server says: " + inQuotes(event->status.message, 300));
     progress_->reached(event->resourceVersion);
     progress_->accepted();
     tell(tidingsIn(core_->where, *event));

@@ -7,6 +7,7 @@
 #include <boost/throw_exception.hpp>
 
 #include "lockcore/port/number_text.hpp"
+#include "names.hpp"
 
 namespace tenure::kubernetes_store {
 namespace {
@@ -103,7 +104,7 @@ Read<LeaseObject> leaseObjectFrom(value from) {
   out.uid = textIn(meta, "uid");
   out.resourceVersion = textIn(meta, "resourceVersion");
   const auto revision = revisionFrom(out.resourceVersion);
-  if (out.name.empty() || out.uid.empty() || !isTexts(meta, "annotations") || !isTexts(meta, "labels")) {
+  if (!isObjectName(out.name) || out.uid.empty() || !isTexts(meta, "annotations") || !isTexts(meta, "labels")) {
     return Misunderstood{"the answer is a Lease without a name and a uid, or with labels that are none"};
   }
   if (!revision) return Misunderstood{"the answer is a Lease whose resourceVersion is no number"};
