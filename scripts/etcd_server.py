@@ -7,9 +7,7 @@ where Go is there: tests/etcd/peers.
 
 import os
 import pathlib
-import shutil
 import socket
-import subprocess
 import sys
 import urllib.parse
 
@@ -17,10 +15,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "
 from certificates import Trouble
 import etcd_cluster
 import fetching
+import go_tools
+from go_tools import NoGo, go_program
 
 ENDPOINT = "TENURE_TEST_ETCD"
 HIDDEN = ("ETCD_", "ETCDCTL_")  # settings of the user, which must have no effect on a test
-GO = (1, 26)
 PEERS = fetching.ROOT / "tests" / "etcd" / "peers"
 BUILT = fetching.CACHE / "etcd"
 
@@ -44,30 +43,14 @@ def prepare():
     return etcd_cluster.etcd_program()
 
 
-class NoGo(Trouble):
-    """Tests that need Go are skipped; they look for this text."""
-
-
-def go_program():
-    program = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
-    version = program and subprocess.run([program, "env", "GOVERSION"], capture_output=True, text=True, check=False,
-                                         env=dict(os.environ, GOTOOLCHAIN="local")).stdout.strip()
-    if not version or tuple(map(int, version.removeprefix("go").split(".")[:2])) < GO:
-        raise NoGo(f"Go {GO[0]}.{GO[1]} or later is not there, which builds what is in tests/etcd/peers")
-    return program
-
-
 def built(name):
     """The path of a program of tests/etcd/peers: "election", or "etcd", the newest release of the server that tests know."""
-    go = go_program()
+    go = go_program("what is in tests/etcd/peers")
 
     def build(fresh):
         for output, package in (("election", "."), ("etcd", "go.etcd.io/etcd/server/v3")):
             fetching.run(["nice", "-n", "10", go, "build", "-trimpath", "-o", fresh / output, package],
-                         (f"Building {output} of tests/etcd/peers",
-                          "If https://proxy.golang.org cannot be reached from here, name a mirror (GOPROXY), or copy build/.cache "
-                          "from a machine that has it."),
-                         cwd=PEERS, env=dict(os.environ, GOTOOLCHAIN="local", GOFLAGS="-mod=readonly"))
+                         (f"Building {output} of tests/etcd/peers", go_tools.CURE), cwd=PEERS, env=go_tools.environment())
 
     fetching.cached(BUILT, [PEERS / "go.sum", PEERS / "go.mod", PEERS / "main.go"], build)
     return str(BUILT / name)

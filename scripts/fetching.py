@@ -85,21 +85,25 @@ def locked(path):
         yield
 
 
-def cached(directory, inputs, build):
-    """Calls build(new directory) unless `directory` was made from exactly these files. Then it returns at once."""
+def _digest(inputs):
     digest = hashlib.sha256()
     for path in inputs:
         digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def is_made_from(directory, inputs):
+    """Whether `cached` made the directory from exactly these files."""
     stamp = directory / ".made-from"
-    wanted = digest.hexdigest()
+    return stamp.is_file() and stamp.read_text(encoding="ascii") == _digest(inputs)
 
-    def there():
-        return stamp.is_file() and stamp.read_text(encoding="ascii") == wanted
 
-    if there():
+def cached(directory, inputs, build):
+    """Calls build(new directory) unless `directory` was made from exactly these files. Then it returns at once."""
+    if is_made_from(directory, inputs):
         return
     with locked(directory.with_name(directory.name + ".lock")):
-        if there():
+        if is_made_from(directory, inputs):
             return
         fresh = directory.with_name(directory.name + ".new")
         shutil.rmtree(fresh, ignore_errors=True)
@@ -109,6 +113,6 @@ def cached(directory, inputs, build):
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
-        (fresh / ".made-from").write_text(wanted, encoding="ascii")
+        (fresh / ".made-from").write_text(_digest(inputs), encoding="ascii")
         shutil.rmtree(directory, ignore_errors=True)
         fresh.rename(directory)

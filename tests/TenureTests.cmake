@@ -13,6 +13,12 @@
 # tests of one ctest run share (servers/launcher.py), finds its address in TENURE_TEST_<KIND>, and has the kind as a label.
 # Tests run at once, so each case uses a table, schema, bucket or prefix of its own, under a name that nobody else has. By
 # hand: scripts/postgresql_local -- build/dev/tests/<name> --gtest_filter=...
+#
+# A server of TENURE_BUILT_SERVERS has a program that scripts/<kind>_local --build makes in minutes, as scripts/test --all
+# does. Where it is missing ctest shows <kind>.server.start as skipped, with the reason in its log, and none of the cases.
+set(TENURE_BUILT_SERVERS kubernetes)
+set(TENURE_BUILT_kubernetes "kubernetes/server/kube-apiserver")  # in build/.cache
+set(TENURE_SKIP 77)  # the launcher's exit code
 find_package(GTest REQUIRED)
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 include(GoogleTest)
@@ -36,8 +42,32 @@ function(tenure_beside kind)
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/${kind}")
   add_test(NAME ${kind}.server.start COMMAND ${launcher} --start)
   add_test(NAME ${kind}.server.stop COMMAND ${launcher} --stop)
-  set_tests_properties(${kind}.server.start PROPERTIES FIXTURES_SETUP ${kind}_server TIMEOUT 900 LABELS ${kind})
-  set_tests_properties(${kind}.server.stop PROPERTIES FIXTURES_CLEANUP ${kind}_server TIMEOUT 60 LABELS ${kind})
+  set(labels ${kind})
+  if(kind IN_LIST TENURE_BUILT_SERVERS)
+    list(APPEND labels slow)
+  endif()
+  set_tests_properties(${kind}.server.start PROPERTIES FIXTURES_SETUP ${kind}_server TIMEOUT 900 LABELS "${labels}"
+    SKIP_RETURN_CODE ${TENURE_SKIP})
+  set_tests_properties(${kind}.server.stop PROPERTIES FIXTURES_CLEANUP ${kind}_server TIMEOUT 60 LABELS "${labels}")
+endfunction()
+
+# The cases of the last gtest_discover_tests are there only if this server's program is, or somebody gave a server.
+function(tenure_where_built name kind)
+  get_property(files DIRECTORY PROPERTY TEST_INCLUDE_FILES)
+  list(POP_BACK files cases)
+  set(where "${CMAKE_CURRENT_BINARY_DIR}/${name}_where_built.cmake")
+  string(TOUPPER ${kind} upper)
+  set(program "${TENURE_BUILT_${kind}}")
+  file(CONFIGURE OUTPUT "${where}" @ONLY CONTENT [=[
+set(cache "$ENV{TENURE_CACHE}")
+if(NOT cache)
+  set(cache "@PROJECT_SOURCE_DIR@/build/.cache")
+endif()
+if(DEFINED ENV{TENURE_TEST_@upper@} OR EXISTS "${cache}/@program@")
+  include("@cases@")
+endif()
+]=])
+  set_property(DIRECTORY PROPERTY TEST_INCLUDE_FILES "${files}" "${where}")
 endfunction()
 
 function(tenure_test name)
@@ -64,7 +94,11 @@ function(tenure_test name)
   endif()
   if(ARG_SERVER)
     list(PREPEND ARG_LABELS ${ARG_SERVER})
-    list(APPEND more FIXTURES_REQUIRED ${ARG_SERVER}_server)
+    list(APPEND more FIXTURES_REQUIRED ${ARG_SERVER}_server SKIP_RETURN_CODE ${TENURE_SKIP})
+    if(ARG_SERVER IN_LIST TENURE_BUILT_SERVERS)
+      list(APPEND ARG_LABELS slow)
+      list(REMOVE_DUPLICATES ARG_LABELS)
+    endif()
     # What CMake puts in front of a program of another machine is put in front of each case; the launcher lets the listing
     # of cases through without a server.
     tenure_beside(${ARG_SERVER})
@@ -79,6 +113,9 @@ function(tenure_test name)
   endif()
   gtest_discover_tests(${name} ${filter} TEST_PREFIX "${name}." TEST_LIST tests_of_${name} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_SERVER IN_LIST TENURE_BUILT_SERVERS)
+    tenure_where_built(${name} ${ARG_SERVER})
+  endif()
   # gtest_discover_tests itself takes one label only.
   list(JOIN more " " more)
   set(properties "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
@@ -104,7 +141,11 @@ function(tenure_script name script)
   set(beside "")
   if(ARG_SERVER)
     list(PREPEND ARG_LABELS ${ARG_SERVER})
-    list(APPEND properties FIXTURES_REQUIRED ${ARG_SERVER}_server)
+    list(APPEND properties FIXTURES_REQUIRED ${ARG_SERVER}_server SKIP_RETURN_CODE ${TENURE_SKIP})
+    if(ARG_SERVER IN_LIST TENURE_BUILT_SERVERS)
+      list(APPEND ARG_LABELS slow)
+      list(REMOVE_DUPLICATES ARG_LABELS)
+    endif()
     tenure_beside(${ARG_SERVER})
   endif()
   set(cases "")

@@ -1,22 +1,15 @@
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <fcntl.h>
 #include <ostream>
 #include <stdexcept>
 #include <string>
-#include <sys/stat.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 #include <tenure/config/load_group.hpp>
 
-#include "duration.hpp"
+#include "config_file.hpp"
 #include "group_reader.hpp"
 #include "lockcore/runtime/directory.hpp"
-#include "lockcore/runtime/unique_fd.hpp"
 #include "source_text.hpp"
 #include "store_types.hpp"
 #include "yaml_tree.hpp"
@@ -25,37 +18,6 @@ namespace tenure {
 namespace {
 
 using boost::system::result;
-
-constexpr std::size_t maxFileBytes = std::size_t{1} << 20U;
-
-std::string reason(int error) { return std::generic_category().message(error); }
-
-ValueFault cannotOpen(int error) {
-  if (error == ENOENT) return {"there is no such file; check the path, or write one with tenure init"};
-  if (error == EACCES) return {"this process may not read the file (" + reason(error) + ")"};
-  return {"the file cannot be opened: " + reason(error)};
-}
-
-/// Reads only regular files (nothing that could block or never end), of at most maxFileBytes.
-result<std::string, ValueFault> readSmallFile(const std::filesystem::path& file) {
-  // Without O_NONBLOCK, opening a pipe would wait for its writer.
-  const UniqueFd fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
-  if (fd.get() < 0) return cannotOpen(errno);
-  struct stat about {};
-  if (::fstat(fd.get(), &about) != 0) return ValueFault{"the file cannot be examined: " + reason(errno)};
-  if (S_ISDIR(about.st_mode)) return ValueFault{"this is a directory; give the YAML file in it"};
-  if (!S_ISREG(about.st_mode)) return ValueFault{"this is not a regular file (a pipe or a device); give a YAML file"};
-  std::string text;
-  std::array<char, 16384> chunk{};
-  for (;;) {
-    const ssize_t n = ::read(fd.get(), chunk.data(), chunk.size());
-    if (n == 0) return {boost::system::in_place_value, std::move(text)};
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ValueFault{"the file cannot be read: " + reason(errno)};
-    text.append(chunk.data(), static_cast<std::size_t>(n));
-    if (text.size() > maxFileBytes) return ValueFault{"the file is larger than 1 MiB; check that it is the right one"};
-  }
-}
 
 void add(ConfigFaults& faults, const std::string& name, config::Place place, std::string key, std::string message) {
   faults.push_back({name, place.line, place.column, std::move(key), std::move(message)});
@@ -100,7 +62,7 @@ result<Group, ConfigFaults> groupOf(const result<GroupConfig, ConfigFaults>& con
 
 result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text, const std::string& name,
                                                           const VariableSource& variables) {
-  if (text.size() > maxFileBytes) {
+  if (text.size() > config::maxFileBytes) {
     return ConfigFaults{{name, 0, 0, "", "the text is larger than 1 MiB; check that it is the right one"}};
   }
   const config::SourceText source{text};
@@ -111,7 +73,7 @@ result<GroupConfig, ConfigFaults> loadGroupConfigFromText(std::string_view text,
 }
 
 result<GroupConfig, ConfigFaults> loadGroupConfig(const std::filesystem::path& file) {
-  auto text = readSmallFile(file);
+  auto text = config::readSmallFile(file, "check the path, or write one with tenure init");
   if (!text) return ConfigFaults{{file.string(), 0, 0, "", text.error().message}};
   auto config = loadGroupConfigFromText(*text, file.string());
   if (!config) return config;

@@ -31,8 +31,12 @@ class Core : public std::enable_shared_from_this<Core> {
  public:
   Core(HttpClientOptions options, ClientHooks hooks)
       : options_{checked(std::move(options))}, lookup_{std::move(hooks.lookup)} {
-    const bool hasFiles = !options_.caFile.empty() || !options_.certificate.empty() || !options_.key.empty();
-    if (hasFiles) tls_ = TlsContext::make({options_.caFile, options_.certificate, options_.key});
+    const TlsFiles files{options_.caFile, options_.certificate,     options_.key,
+                         options_.caText, options_.certificateText, options_.keyText};
+    for (const std::string* one :
+         {&files.caFile, &files.certificate, &files.key, &files.caText, &files.certificateText, &files.keyText}) {
+      if (!one->empty() && !tls_) tls_ = TlsContext::make(files);
+    }
   }
 
   void start() {

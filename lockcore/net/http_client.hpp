@@ -135,6 +135,10 @@ struct HttpClientOptions {
   std::string caFile{};
   std::string certificate{};  ///< a PEM file: the client's certificate, and those between it and its authority
   std::string key{};          ///< a PEM file: the certificate's key, not encrypted
+  /// The same as PEM text instead of files, each if it is not empty.
+  std::string caText{};
+  std::string certificateText{};
+  std::string keyText{};
   ProxySettings proxy{};
   std::size_t maxConnections{64};                  ///< to one origin; further calls wait, within their deadline
   std::size_t maxReply{1U << 20U};                 ///< bytes of header and body together

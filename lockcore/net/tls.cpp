@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "ip_address.hpp"
+#include "pem_text.hpp"
 
 namespace tenure::net {
 
@@ -187,8 +188,12 @@ class Context final : public TlsContext {
     SSL_CTX_sess_set_new_cb(raw, onNewTicket);
     static constexpr unsigned char protocols[] = "\x08http/1.1";
     SSL_CTX_set_alpn_protos(raw, protocols, sizeof protocols - 1);
-    trust(files.caFile);
-    if (!files.certificate.empty() || !files.key.empty()) introduce(files);
+    trust(files);
+    if (!files.certificateText.empty() || !files.keyText.empty()) {
+      introduceText(*raw, files.certificateText, files.keyText);
+    } else if (!files.certificate.empty() || !files.key.empty()) {
+      introduce(files);
+    }
   }
 
   std::unique_ptr<TlsSession> session(const std::string& host, std::uint16_t port) override {
@@ -196,7 +201,9 @@ class Context final : public TlsContext {
   }
 
  private:
-  void trust(const std::string& caFile) {
+  void trust(const TlsFiles& files) {
+    const std::string& caFile = files.caFile;
+    if (!files.caText.empty()) return trustText(*context_, files.caText);
     if (caFile.empty()) {
       if (SSL_CTX_set_default_verify_paths(context_.get()) == 1) return;
       throw std::runtime_error("the system's trust store cannot be used (" + lastError() + ")");

@@ -34,11 +34,14 @@ class TlsSession {
   [[nodiscard]] virtual const std::string& why() const = 0;
 };
 
-/// Paths of PEM files. An empty `caFile` is the system's trust store; an empty `certificate` is none.
+/// Paths of PEM files, or their contents. Without a CA it is the system's trust store; an empty certificate is none.
 struct TlsFiles {
   std::string caFile{};
   std::string certificate{};
   std::string key{};
+  std::string caText{};
+  std::string certificateText{};
+  std::string keyText{};
 };
 
 /// Trust store, the client's own certificate, and session tickets. Belongs to one thread once it is made.

@@ -5,8 +5,6 @@
 namespace tenure {
 namespace {
 
-constexpr std::size_t longestShown = 60;
-
 void appendEscaped(std::string& out, char c, bool isText) {
   static constexpr std::string_view digits{"0123456789abcdef"};
   const auto byte = static_cast<unsigned char>(c);
@@ -26,10 +24,10 @@ bool continuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xC0U)
 
 }  // namespace
 
-std::string inQuotes(std::string_view text) {
+std::string inQuotes(std::string_view text, std::size_t most) {
   std::size_t end = text.size();
-  if (end > longestShown) {
-    end = longestShown;
+  if (end > most) {
+    end = most;
     while (end > 0 && continuesCharacter(text[end])) --end;
   }
   std::string out = "\"";

@@ -1,6 +1,7 @@
 // Texts that somebody else wrote: which of them may be names, holders and attributes, and how they get into messages.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,7 +14,7 @@ namespace tenure {
   return isUtf8(text) && text.find('\0') == std::string_view::npos;
 }
 
-/// The text in quotes, safe to print: control characters escaped, and shortened if it is long.
-[[nodiscard]] std::string inQuotes(std::string_view text);
+/// The text in quotes, safe to print: control characters escaped, and shortened if it has more than `most` bytes.
+[[nodiscard]] std::string inQuotes(std::string_view text, std::size_t most = 60);
 
 }  // namespace tenure

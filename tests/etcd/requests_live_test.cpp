@@ -50,7 +50,7 @@ class EtcdRequestsLive : public testing::Test {
     const auto slotOf = [&](std::int64_t at, const std::string& key) {
       return at == 0 ? Slot{} : Slot{at, valueOf(key)};
     };
-    return {revision_, slotOf(record, record_), slotOf(counter, counter_)};
+    return {{static_cast<std::uint64_t>(revision_)}, slotOf(record, record_), slotOf(counter, counter_)};
   }
   std::string bodyOf(const State& state, const Change& change) {
     return etcd_store::bodyOf(keys_, key_, state, change);

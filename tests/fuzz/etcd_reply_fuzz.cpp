@@ -48,7 +48,7 @@ void asAnswer(const std::string& body) {
   const auto reply = txnReplyFrom(body);
   if (reply.has_error()) return judge(StoreError{ErrorClass::transient, reply.error().what});
   require(reply->revision > 0, "an answer has a revision");
-  const State seen{3, {2, "{}"}, {2, "{}"}};
+  const State seen{{3}, {2, "{}"}, {2, "{}"}};
   const Change renewal{.record = StoredRecord{}};
   if (showsChange(seen, renewal, *reply)) {
     require(body.find("response_put") != std::string::npos, "a write is acknowledged by what it wrote");

@@ -2,10 +2,11 @@
 
 The kind of server is defined by a module (`kind` below), which has
     Trouble            an exception with a text for people
+    Missing            if there is one: a Trouble that only means that a test is to be skipped
     prepare()          what must be there before a server can start, such as a download; given to Server
     HIDDEN             the beginnings of names in the environment that no test may see
     environment(endpoint, base)  what a test gets: how to reach the server
-    Server(prepared)   a context manager with .endpoint (a URL), .process (a Popen) and .output()
+    Server(prepared)   a context manager with .endpoint (a URL or a file), .process (a Popen) and .output()
     answers(endpoint)  whether something still listens there
 """
 
@@ -19,6 +20,7 @@ import time
 import shared
 
 STOP_PATIENCE_S = 20
+STARTED = "started"
 
 
 def start(kind, path, ctest):
@@ -37,7 +39,7 @@ def start(kind, path, ctest):
     os.waitpid(child, 0)
     with open(reader, encoding="utf-8") as pipe:
         answer = pipe.read()
-    if "://" not in answer.split(" ", 1)[0]:
+    if answer != STARTED:
         raise kind.Trouble(answer or f"the server's keeper died; see {path}.log")
 
 
@@ -78,7 +80,7 @@ def _keep(kind, path, ctest, prepared, writer):
             with open(path + ".new", "w", encoding="utf-8") as file:
                 file.write(shared.state(kind, server.endpoint, os.getpid()))
             os.rename(path + ".new", path)
-            os.write(writer, server.endpoint.encode())
+            os.write(writer, STARTED.encode())
             os.close(writer)
             ends = os.pidfd_open(server.process.pid)
             select.select([watched, asked, ends], [], [])

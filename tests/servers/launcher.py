@@ -4,8 +4,9 @@
     launcher.py KIND STATE_DIRECTORY --start                so that no test has to wait for it (and for a download)
     launcher.py KIND STATE_DIRECTORY --stop
 
-KIND is dynamodb, etcd, postgresql or s3: scripts/KIND_server.py. How a server is shared: shared.py. Outside of ctest a
-command gets a server of its own. If TENURE_TEST_<KIND> is set already, that server is used, and nothing is started.
+KIND is dynamodb, etcd, kubernetes, postgresql or s3: scripts/KIND_server.py. How a server is shared: shared.py. Outside of
+ctest a command gets a server of its own. If TENURE_TEST_<KIND> is set already, that server is used, and nothing is started.
+If the server's program is missing and others build it, the exit code is 77, which ctest takes for a skipped test.
 """
 
 import os
@@ -13,6 +14,7 @@ import sys
 
 import shared
 
+SKIP = 77
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts")
 
 
@@ -62,5 +64,8 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
+    except shared.Missing as fault:
+        print(f"launcher: {fault}")
+        sys.exit(SKIP)
     except shared.Trouble as fault:
         sys.exit(f"launcher: {fault}")

@@ -28,6 +28,10 @@ class Trouble(Exception):
     """What went wrong and what to do, for people."""
 
 
+class Missing(Trouble):
+    """This machine has no such server and is not to get one now: the test is skipped."""
+
+
 class Running:
     """What a keeper has written of its server: the address and the keeper's process; the beginnings of names that a test
     must not see, such as -PG; and the settings of tests, as NAME=value."""
@@ -73,7 +77,8 @@ def ensure_server(kind, directory, ctest):
             if not running(directory, ctest):
                 keeper.start(kind, state_file(directory, ctest), ctest)
         except kind.Trouble as trouble:
-            raise Trouble(str(trouble)) from None
+            missing = isinstance(trouble, getattr(kind, "Missing", ()))
+            raise (Missing if missing else Trouble)(str(trouble)) from None
         return running(directory, ctest)
 
 

@@ -48,7 +48,7 @@ constexpr const char* elseBoth =
     R"("failure":[{"request_range":{"key":"L3QvbGVhc2UvYQ=="}},{"request_range":{"key":"L3QvZmVuY2UvYQ=="}}])";
 
 Slot slotAt(std::int64_t revision) { return revision == 0 ? Slot{} : Slot{revision, "{}"}; }
-State seen(std::int64_t record, std::int64_t counter) { return {9, slotAt(record), slotAt(counter)}; }
+State seen(std::int64_t record, std::int64_t counter) { return {{9}, slotAt(record), slotAt(counter)}; }
 
 constexpr const char* recordAsSeen =
     R"({"compare":[{"result":"EQUAL","target":"MOD","key":"L3QvbGVhc2UvYQ==","mod_revision":"8"},)"

@@ -1,10 +1,10 @@
 // One stream for the store, as a hint: what is told, and that every end is followed by another stream.
-#include "lockcore/stores/etcd/src/watcher.hpp"
-
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "lockcore/stored/hint_watcher.hpp"
+#include "lockcore/stores/etcd/src/hints.hpp"
 #include "lockcore/stores/etcd/src/record_codec.hpp"
 #include "simulation/etcd/sim_etcd_cluster.hpp"
 #include "support/manual_scheduler.hpp"
@@ -13,6 +13,7 @@ namespace tenure::etcd_store {
 namespace {
 
 using namespace std::chrono_literals;
+using stored::HintWatcher;
 using test::EtcdCluster;
 
 /// Streams of a cluster in memory, which the test may also end or leave silent.
@@ -63,8 +64,8 @@ class EtcdWatcher : public testing::Test {
   EtcdCluster cluster_{};
   const std::shared_ptr<StreamGateway> gateway_ = std::make_shared<StreamGateway>(cluster_);
   const std::shared_ptr<test::ManualScheduler> scheduler_ = std::make_shared<test::ManualScheduler>();
-  const std::shared_ptr<Watcher> watcher_ =
-      std::make_shared<Watcher>(gateway_, Keys{"/t"}, scheduler_, Logger{}, "etcd");
+  const std::shared_ptr<HintWatcher> watcher_ = std::make_shared<HintWatcher>(
+      std::make_shared<EtcdHints>(gateway_, Keys{"/t"}, "etcd"), scheduler_, Logger{}, "etcd");
   int hints_{0};
 };
 
@@ -112,7 +113,7 @@ TEST_F(EtcdWatcher, everyEndIsFollowedByAnotherStreamAfterAPauseThatGrows) {
   const std::vector<std::string> ends{
       R"({"result":{"header":{"revision":"4"},"canceled":true,"compact_revision":"3"}})",
       R"({"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}})", "nonsense"};
-  std::chrono::nanoseconds pause = Watcher::firstPause;
+  std::chrono::nanoseconds pause = HintWatcher::firstPause;
   for (int round = 1; round <= 12; ++round) {
     static_cast<void>(hints());
     if (round % 4 == 0) {
@@ -127,11 +128,11 @@ TEST_F(EtcdWatcher, everyEndIsFollowedByAnotherStreamAfterAPauseThatGrows) {
     scheduler_->advance(1ns);
     EXPECT_EQ(gateway_->streams, round + 1);
     EXPECT_EQ(hints(), 1) << "what was missed is not known";
-    pause = std::min<std::chrono::nanoseconds>(2 * pause, Watcher::longestPause);
+    pause = std::min<std::chrono::nanoseconds>(2 * pause, HintWatcher::longestPause);
   }
   write(1, "v1");
   gateway_->last.onEnd("cut off");
-  scheduler_->advance(Watcher::firstPause);
+  scheduler_->advance(HintWatcher::firstPause);
   EXPECT_EQ(gateway_->streams, 14) << "a stream that showed an event was a good one";
 }
 

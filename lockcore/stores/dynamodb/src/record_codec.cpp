@@ -8,6 +8,7 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "json_text.hpp"
+#include "lockcore/port/liveness_text.hpp"
 #include "lockcore/port/number_text.hpp"
 
 namespace tenure::dynamodb_store {
@@ -86,21 +87,9 @@ class ItemReader {
     return found != nullptr ? numberFrom<std::int64_t>(viewOf(*found)).value_or(0) : 0;
   }
 
-  /// An incomplete entry proves nothing, just like a missing one.
   [[nodiscard]] std::optional<LivenessFile> livenessFile() const {
     const auto* found = textIn(item_, layout_.nameOf(Attribute::livenessFile));
-    if (found == nullptr) return std::nullopt;
-    std::string_view rest = viewOf(*found);
-    const auto next = [&rest] {
-      const std::string_view word = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-      return word;
-    };
-    const auto device = numberFrom<std::uint64_t>(next());
-    const auto inode = numberFrom<std::uint64_t>(next());
-    const std::string bootId{next()};
-    if (!device || !inode || bootId.empty() || rest.empty()) return std::nullopt;
-    return LivenessFile{std::string{rest}, bootId, *device, *inode};
+    return found != nullptr ? livenessFileFrom(viewOf(*found)) : std::nullopt;
   }
 
   std::string data() {
@@ -182,11 +171,6 @@ std::optional<FencingToken> tokenFrom(std::string_view digits) noexcept {
   const auto value = numberFrom<std::uint64_t>(digits);
   if (!value || FencingToken{*value} > maxFencingToken) return std::nullopt;
   return FencingToken{*value};
-}
-
-std::string textOf(const LivenessFile& livenessFile) {
-  return std::to_string(livenessFile.device) + ' ' + std::to_string(livenessFile.inode) + ' ' + livenessFile.bootId +
-         ' ' + livenessFile.id;
 }
 
 }  // namespace tenure::dynamodb_store

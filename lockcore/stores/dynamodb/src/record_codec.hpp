@@ -43,9 +43,6 @@ struct Companion {
 /// A token in an attribute of type N: digits only, at most maxFencingToken. Empty for anything else.
 [[nodiscard]] std::optional<FencingToken> tokenFrom(std::string_view digits) noexcept;
 
-/// `device inode bootId id`
-[[nodiscard]] std::string textOf(const LivenessFile& livenessFile);
-
 /// For an item that is no lock of ours (foreign_rows.cpp): who probably wrote it. A sentence for people: which client
 /// writes items like this one, and what to do. Never empty.
 [[nodiscard]] std::string likelyWriterOf(const Layout& layout, const boost::json::object& item);

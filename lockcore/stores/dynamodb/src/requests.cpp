@@ -2,6 +2,7 @@
 
 #include "expression.hpp"
 #include "json_text.hpp"
+#include "lockcore/port/liveness_text.hpp"
 
 namespace tenure::dynamodb_store {
 namespace {
@@ -39,7 +40,7 @@ void setState(Expression& update, const Layout& layout, const WriteRequest& requ
     update.remove(Attribute::released);
   }
   if (record.livenessFile) {
-    update.setText(Attribute::livenessFile, textOf(*record.livenessFile));
+    update.setText(Attribute::livenessFile, livenessText(*record.livenessFile));
   } else {
     update.remove(Attribute::livenessFile);
   }

@@ -13,8 +13,6 @@ constexpr int mostTries = 8;
 
 void decideFrom(const WriteCallPtr& call, const State& seen, int tries);
 
-bool erases(const Change& change) { return !change.record && !change.keepsRecord; }
-
 bool isCorrupt(const WriteOutcome& outcome) {
   const auto* rejected = std::get_if<Rejected>(&outcome);
   return rejected != nullptr && rejected->error.errorClass == ErrorClass::corrupt;
@@ -28,7 +26,7 @@ void requireAsSeen(Txn& txn, const std::string& key, const Slot& slot) {
 
 void keepTerm(const WriteCall& call, State seen, const Change& change, std::int64_t revision) {
   if (!call.holds || !change.record) return call.core->terms.forget(call.key);
-  seen.revision = revision;
+  seen.revision = static_cast<std::uint64_t>(revision);
   seen.recordSlot = {revision, textOf(*change.record)};
   seen.record = change.record;
   if (change.counter) {
@@ -67,7 +65,8 @@ void answered(const WriteCallPtr& call, const State& seen, const Change& change,
   }
   if (change.isFirst) {
     State marked = seen;
-    marked.revision = reply->revision;
+    marked.revision = static_cast<std::uint64_t>(reply->revision);
+    marked.nothing = false;
     marked.counterSlot = {reply->revision, textOf(*change.counter)};
     return decideFrom(call, marked, tries + 1);
   }
@@ -76,7 +75,7 @@ void answered(const WriteCallPtr& call, const State& seen, const Change& change,
 }
 
 void sendChange(const WriteCallPtr& call, const State& seen, Change change, int tries) {
-  const auto repeat = call->repeats && !erases(change) ? Gateway::Repeat::yes : Gateway::Repeat::no;
+  const auto repeat = call->repeats && !change.erasesRecord() ? Gateway::Repeat::yes : Gateway::Repeat::no;
   std::string body = bodyOf(call->core->keys, call->key, seen, change);
   send(call->core, std::move(body), call->deadline, repeat,
        [call, seen, change = std::move(change), tries](const Outcome& outcome) {
@@ -111,8 +110,10 @@ std::string bodyOf(const Keys& keys, const LeaseKey& key, const State& seen, con
   requireAsSeen(txn, recordKey, seen.recordSlot);
   if (change.counter) requireAsSeen(txn, counterKey, seen.counterSlot);
   if (change.record) txn.put(recordKey, textOf(*change.record));
-  if (change.rawRecord) txn.put(recordKey, *change.rawRecord);
-  if (erases(change)) txn.erase(recordKey);
+  if (const auto& by = change.correction) {
+    txn.put(recordKey, corrected(*seen.recordSlot.value, by->token, by->version));
+  }
+  if (change.erasesRecord()) txn.erase(recordKey);
   if (change.counter) txn.put(counterKey, textOf(*change.counter));
   txn.elseRead(recordKey);
   txn.elseRead(counterKey);
@@ -120,12 +121,14 @@ std::string bodyOf(const Keys& keys, const LeaseKey& key, const State& seen, con
 }
 
 bool showsChange(const State& seen, const Change& change, const TxnReply& reply) {
-  const bool touchesRecord = change.record || change.rawRecord || erases(change);
+  const bool touchesRecord = change.record || change.correction || change.erasesRecord();
   const std::size_t expected = (touchesRecord ? 1U : 0U) + (change.counter ? 1U : 0U);
-  const bool later = reply.revision > std::max({seen.revision, seen.recordSlot.changedAt, seen.counterSlot.changedAt});
+  const std::int64_t changedAt = std::max(seen.recordSlot.changedAt, seen.counterSlot.changedAt);
+  const bool later = reply.revision > std::max(static_cast<std::int64_t>(seen.revision), changedAt);
   if (!later || reply.parts.size() != expected) return false;
   return std::all_of(reply.parts.begin(), reply.parts.end(), [&](const Part& part) {
-    if (erases(change) && &part == &reply.parts.front()) return part.kind == Part::Kind::erase && part.erased == 1;
+    if (change.erasesRecord() && &part == &reply.parts.front())
+      return part.kind == Part::Kind::erase && part.erased == 1;
     return part.kind == Part::Kind::put;
   });
 }

@@ -1,13 +1,18 @@
 // A write from its first request to its outcome.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
 #include "core.hpp"
-#include "decisions.hpp"
+#include "lockcore/stored/decisions.hpp"
+#include "state.hpp"
 
 namespace tenure::etcd_store {
+
+using stored::Change;
+using stored::Decision;
 
 /// Shared by the handlers of its requests; answers once.
 struct WriteCall {
@@ -15,7 +20,8 @@ struct WriteCall {
   LeaseKey key;
   std::string_view doing;  ///< "renewing"
   CallDeadline deadline;
-  Decide decide;
+  /// What a write does, from what is stored.
+  std::function<Decision(const State&)> decide;
   WriteHandler handler;
   /// Its transactions may be sent to another member too while a copy is out. At most one copy is carried out, because
   /// it changes the revisions that they require. The record then shows the version that this write gave it.

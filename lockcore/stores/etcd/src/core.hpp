@@ -13,11 +13,13 @@
 
 #include "errors.hpp"
 #include "gateway.hpp"
-#include "held_terms.hpp"
 #include "keys.hpp"
 #include "lockcore/runtime/call_deadline.hpp"
+#include "lockcore/stored/held_states.hpp"
 
 namespace tenure::etcd_store {
+
+struct State;
 
 /// Shared by the store and its calls under way, so these are answered even when the store is gone.
 struct Core {
@@ -35,7 +37,7 @@ struct Core {
   std::shared_ptr<Scheduler> scheduler;
   /// Owned by the store. When the store is destroyed, it answers the requests under way, and no call starts another.
   std::weak_ptr<Gateway> gateway;
-  HeldTerms terms{};
+  stored::HeldStates<State> terms{};
 
   [[nodiscard]] CallName call(std::string_view doing, const LeaseKey& key) const {
     return {where, std::string{doing} + " lease " + toString(key)};

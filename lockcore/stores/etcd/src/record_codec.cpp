@@ -8,7 +8,7 @@
 #include <boost/json/string.hpp>
 
 #include "lockcore/port/json_text.hpp"
-#include "lockcore/port/number_text.hpp"
+#include "lockcore/port/liveness_text.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "record_members.hpp"
 
@@ -124,21 +124,10 @@ class Reader {
     return found != nullptr && found->is_int64() ? found->get_int64() : 0;
   }
 
-  /// An incomplete entry proves nothing, just like a missing one.
   [[nodiscard]] std::optional<LivenessFile> livenessFile() const {
     const auto* found = from_.if_contains(member::livenessFile);
     const auto* text = found != nullptr ? found->if_string() : nullptr;
-    std::string_view rest = text != nullptr ? std::string_view{text->data(), text->size()} : std::string_view{};
-    const auto next = [&rest] {
-      const std::string_view word = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-      return word;
-    };
-    const auto device = numberFrom<std::uint64_t>(next());
-    const auto inode = numberFrom<std::uint64_t>(next());
-    const std::string bootId{next()};
-    if (!device || !inode || bootId.empty() || rest.empty()) return std::nullopt;
-    return LivenessFile{std::string{rest}, bootId, *device, *inode};
+    return text != nullptr ? livenessFileFrom({text->data(), text->size()}) : std::nullopt;
   }
 
   void fault(std::string_view name, const std::string& what) {
@@ -167,9 +156,7 @@ std::string textOf(const StoredRecord& stored) {
   appendMember(out, member::acquired, record.acquiredAtMillis);
   appendMember(out, member::renewed, record.renewedAtMillis);
   if (const auto& file = record.livenessFile) {
-    appendMember(
-        out, member::livenessFile,
-        std::to_string(file->device) + ' ' + std::to_string(file->inode) + ' ' + file->bootId + ' ' + file->id);
+    appendMember(out, member::livenessFile, livenessText(*file));
   }
   appendPayload(out, record);
   return out += '}';

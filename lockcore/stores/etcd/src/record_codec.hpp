@@ -2,32 +2,19 @@
 // what this release cannot have written is `corrupt`.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include <tenure/lockcore/lease_record.hpp>
 #include <tenure/lockcore/lease_store.hpp>
 #include <tenure/lockcore/store_error.hpp>
 
+#include "lockcore/stored/stored_lease.hpp"
+
 namespace tenure::etcd_store {
 
-/// What the value of a record's key says.
-struct StoredRecord {
-  LeaseRecord record;
-  FencingToken stepDown{};  ///< the term that was asked to step down
-
-  friend bool operator==(const StoredRecord&, const StoredRecord&) = default;
-};
-
-/// What the value of a counter's key says; without a key: nothing of it.
-struct Counter {
-  FencingToken token{};
-  std::chrono::milliseconds openLease{0};  ///< the lease of a term that has not ended cleanly; 0: there is none
-
-  friend bool operator==(const Counter&, const Counter&) = default;
-};
+using stored::Counter;
+using stored::StoredRecord;
 
 /// Where a value was read, for messages.
 struct Place {

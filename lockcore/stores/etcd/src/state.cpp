@@ -16,15 +16,6 @@ std::optional<Slot> slotIn(const Part& part, const std::string& key) {
 
 }  // namespace
 
-ReadOutcome State::told() const {
-  using Told = std::optional<LeaseRecord>;
-  if (record.has_error()) return record.error();
-  if (*record) return Told{(*record)->record};
-  if (counter.has_error()) return counter.error();
-  if (counter->openLease.count() == 0) return Told{};
-  return Told{vanishedRecord(counter->token, counter->openLease)};
-}
-
 boost::system::result<State, Misunderstood> stateIn(const Core& core, const LeaseKey& key, const TxnReply& reply) {
   const std::string recordKey = core.keys.recordOf(key);
   const std::string counterKey = core.keys.counterOf(key);
@@ -32,7 +23,11 @@ boost::system::result<State, Misunderstood> stateIn(const Core& core, const Leas
   auto record = slotIn(reply.parts[0], recordKey);
   auto counter = slotIn(reply.parts[1], counterKey);
   if (!record || !counter) return Misunderstood{"the answer has another key than was asked for"};
-  State state{reply.revision, std::move(*record), std::move(*counter)};
+  State state;
+  state.revision = static_cast<std::uint64_t>(reply.revision);
+  state.recordSlot = std::move(*record);
+  state.counterSlot = std::move(*counter);
+  state.nothing = !state.recordSlot.value && !state.counterSlot.value;
   if (state.recordSlot.value) {
     auto read = recordFrom({core.where, key, recordKey}, *state.recordSlot.value);
     if (read.has_error()) state.record = read.error();
@@ -40,6 +35,10 @@ boost::system::result<State, Misunderstood> stateIn(const Core& core, const Leas
   }
   if (state.counterSlot.value) state.counter = counterFrom({core.where, key, counterKey}, *state.counterSlot.value);
   return state;
+}
+
+StoreResult<StoredTokens> tokensIn(const Core& core, const LeaseKey& key, const State& state) {
+  return tokensFrom({core.where, key, core.keys.recordOf(key)}, state.recordSlot.value, state.counterSlot.value);
 }
 
 void readState(const CorePtr& core, const LeaseKey& key, std::string_view doing, const CallDeadline& deadline,

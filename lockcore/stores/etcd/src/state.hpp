@@ -9,6 +9,7 @@
 #include <tenure/lockcore/lease_store.hpp>
 
 #include "core.hpp"
+#include "lockcore/stored/stored_lease.hpp"
 #include "record_codec.hpp"
 #include "replies.hpp"
 
@@ -20,21 +21,18 @@ struct Slot {
   std::optional<std::string> value{};  ///< empty: there is no such key
 };
 
-struct State {
-  std::int64_t revision{0};  ///< of the whole cluster
+/// Its revision is that of the whole cluster.
+struct State : stored::StoredLease {
   Slot recordSlot{};
   Slot counterSlot{};
-  /// Empty: there is no record. An error if it is not understood, as the next one.
-  StoreResult<std::optional<StoredRecord>> record{std::optional<StoredRecord>{}};
-  StoreResult<Counter> counter{Counter{}};
-
-  /// What a read answers.
-  [[nodiscard]] ReadOutcome told() const;
 };
 
 /// The state in an answer whose parts are the reads of the record's key and of the counter's key.
 [[nodiscard]] boost::system::result<State, Misunderstood> stateIn(const Core& core, const LeaseKey& key,
                                                                   const TxnReply& reply);
+
+/// What is stored of the tokens.
+[[nodiscard]] StoreResult<StoredTokens> tokensIn(const Core& core, const LeaseKey& key, const State& state);
 
 /// Reads both keys at one revision. Linearizable.
 void readState(const CorePtr& core, const LeaseKey& key, std::string_view doing, const CallDeadline& deadline,

@@ -6,12 +6,13 @@
 #include <tenure/lockcore/store_checks.hpp>
 
 #include "changes.hpp"
+#include "hints.hpp"
 #include "listing.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
 #include "lockcore/runtime/system_random.hpp"
+#include "lockcore/stored/hint_watcher.hpp"
 #include "requests.hpp"
-#include "watcher.hpp"
 
 namespace tenure::etcd_store {
 namespace {
@@ -47,8 +48,9 @@ class EtcdStore final : public LeaseStore {
       : gateway_{std::move(parts.gateway)},
         core_{std::make_shared<Core>(Keys{prefix}, "etcd at " + gateway_->describe() + ", keys " + prefix,
                                      std::move(parts.logger), std::move(parts.scheduler), gateway_)},
-        watcher_{
-            std::make_shared<Watcher>(core_->gateway, core_->keys, core_->scheduler, core_->logger, core_->where)} {}
+        watcher_{std::make_shared<stored::HintWatcher>(
+            std::make_shared<EtcdHints>(core_->gateway, core_->keys, core_->where), core_->scheduler, core_->logger,
+            core_->where)} {}
   ~EtcdStore() override { watcher_->close(); }
   EtcdStore(const EtcdStore&) = delete;
   EtcdStore& operator=(const EtcdStore&) = delete;
@@ -100,7 +102,7 @@ class EtcdStore final : public LeaseStore {
     const bool holds = request.purpose != Purpose::release;
     const std::string_view doing = nameOf(request.purpose);
     const auto decide = [where = core_->where, request = std::move(request)](const State& state) {
-      return decideWrite(where, request, state);
+      return stored::decideWrite(where, request, state);
     };
     perform(callOf(key, doing, options, decide, std::move(handler), true, holds));
   }
@@ -118,15 +120,15 @@ class EtcdStore final : public LeaseStore {
   void requestStepDown(const LeaseKey& key, FencingToken token, CallOptions options, WriteHandler handler) override {
     if (auto refused = refusalOf(key)) return refuse(std::move(handler), *std::move(refused));
     change(
-        key, "asking for a step-down of", options, [token](const State& state) { return decideStepDown(token, state); },
-        std::move(handler));
+        key, "asking for a step-down of", options,
+        [token](const State& state) { return stored::decideStepDown(token, state); }, std::move(handler));
   }
 
   void remove(const LeaseKey& key, RecordVersion version, CallOptions options, WriteHandler handler) override {
     if (auto refused = refusalOf(key)) return refuse(std::move(handler), *std::move(refused));
     change(
         key, "removing the record of", options,
-        [version = std::move(version)](const State& state) { return decideRemoval(version, state); },
+        [version = std::move(version)](const State& state) { return stored::decideRemoval(version, state); },
         std::move(handler));
   }
 
@@ -135,7 +137,7 @@ class EtcdStore final : public LeaseStore {
     readState(core_, key, "reading the tokens of", core_->deadline(options),
               [core = core_, key, handler = std::move(handler)](const StoreResult<State>& state) {
                 if (state.has_error()) return handler(state.error());
-                handler(tokensOf({core->where, key, core->keys.recordOf(key)}, *state));
+                handler(tokensIn(*core, key, *state));
               });
   }
 
@@ -146,8 +148,7 @@ class EtcdStore final : public LeaseStore {
     change(
         key, "setting the tokens of", options,
         [core = core_, key, expected = std::move(expected), token, version = uuid4(random)](const State& state) {
-          const std::string at = core->keys.recordOf(key);
-          return decideTokens({core->where, key, at}, expected, token, version, state);
+          return stored::decideTokens(tokensIn(*core, key, state), expected, token, version);
         },
         std::move(handler));
   }
@@ -166,15 +167,17 @@ class EtcdStore final : public LeaseStore {
   }
 
  private:
-  [[nodiscard]] WriteCallPtr callOf(const LeaseKey& key, std::string_view doing, CallOptions options, Decide decide,
-                                    WriteHandler handler, bool repeats, bool holds) const {
+  [[nodiscard]] WriteCallPtr callOf(const LeaseKey& key, std::string_view doing, CallOptions options,
+                                    std::function<Decision(const State&)> decide, WriteHandler handler, bool repeats,
+                                    bool holds) const {
     return std::make_shared<WriteCall>(
         WriteCall{core_, key, doing, core_->deadline(options), std::move(decide), std::move(handler), repeats, holds});
   }
 
   /// A change by somebody who need not be the holder. The record does not show whether a copy was carried out, so
   /// there are no copies.
-  void change(const LeaseKey& key, std::string_view doing, CallOptions options, Decide decide, WriteHandler handler) {
+  void change(const LeaseKey& key, std::string_view doing, CallOptions options,
+              std::function<Decision(const State&)> decide, WriteHandler handler) {
     core_->terms.forget(key);
     perform(callOf(key, doing, options, std::move(decide), std::move(handler), false, false));
   }
@@ -190,7 +193,7 @@ class EtcdStore final : public LeaseStore {
 
   const std::shared_ptr<Gateway> gateway_;
   const CorePtr core_;
-  const std::shared_ptr<Watcher> watcher_;
+  const std::shared_ptr<stored::HintWatcher> watcher_;
 };
 
 }  // namespace

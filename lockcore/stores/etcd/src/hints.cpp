@@ -1,0 +1,61 @@
+#include "hints.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "record_codec.hpp"
+#include "requests.hpp"
+
+namespace tenure::etcd_store {
+namespace {
+
+stored::LeaseChange changeIn(const LeaseKey& key, const std::string& where, const WatchEvent& event) {
+  stored::LeaseChange change{key};
+  if (event.erased) return change;
+  const auto read = recordFrom({where, key, event.entry.key}, event.entry.value);
+  if (read.has_value() && !read->record.released) change.term = toString(read->record.token);
+  return change;
+}
+
+/// The store never deletes a counter, and never a record without writing its counter in the same step. All of a step
+/// comes in one line.
+bool tellsLoss(const Keys& keys, const WatchLine& line) {
+  const auto hasCounter = [&](const LeaseKey& key) {
+    return std::any_of(line.events.begin(), line.events.end(), [&](const WatchEvent& event) {
+      return !event.erased && keys.leaseAtCounter(event.entry.key) == key;
+    });
+  };
+  return std::any_of(line.events.begin(), line.events.end(), [&](const WatchEvent& event) {
+    if (!event.erased) return false;
+    const auto key = keys.leaseAtRecord(event.entry.key);
+    return key ? !hasCounter(*key) : keys.leaseAtCounter(event.entry.key).has_value();
+  });
+}
+
+}  // namespace
+
+stored::Tidings tidingsIn(const Keys& keys, const std::string& where, const WatchLine& line) {
+  stored::Tidings tidings{line.created, !line.events.empty(), tellsLoss(keys, line)};
+  for (const WatchEvent& event : line.events) {
+    if (const auto key = keys.leaseAtRecord(event.entry.key)) tidings.changes.push_back(changeIn(*key, where, event));
+  }
+  return tidings;
+}
+
+EtcdHints::EtcdHints(std::weak_ptr<Gateway> gateway, Keys keys, std::string where)
+    : gateway_{std::move(gateway)}, keys_{std::move(keys)}, where_{std::move(where)} {}
+
+std::shared_ptr<void> EtcdHints::open(const std::set<LeaseKey>& /*watched*/, stored::HintHandlers handlers) {
+  const auto gateway = gateway_.lock();
+  if (!gateway) return nullptr;
+  StreamHandlers of{[keys = keys_, where = where_, handlers](std::string_view text) {
+                      const auto line = watchLineFrom(text);
+                      if (line.has_error()) return handlers.onEnd({line.error().what});
+                      handlers.onTidings(tidingsIn(keys, where, *line));
+                    },
+                    [handlers](std::string why) { handlers.onEnd({std::move(why)}); }};
+  return gateway->stream(watchPath, watchRequest(keys_.all()), silence, std::move(of));
+}
+
+}  // namespace tenure::etcd_store

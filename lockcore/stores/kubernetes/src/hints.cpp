@@ -1,0 +1,180 @@
+#include "hints.hpp"
+
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "lockcore/port/quoted_text.hpp"
+#include "lockcore/runtime/call_permit.hpp"
+#include "names.hpp"
+#include "record_codec.hpp"
+
+namespace tenure::kubernetes_store {
+
+/// How far the streams have come. Thread-safe.
+struct LeaseHints::Progress {
+  /// Where the next stream goes on; empty: nobody knows.
+  std::string from() {
+    const std::lock_guard lock{mutex};
+    return resourceVersion;
+  }
+  void reached(std::string version) {
+    const std::lock_guard lock{mutex};
+    resourceVersion = std::move(version);
+  }
+  /// What the next stream is about; it begins anew if that is something else than before.
+  std::string select(const std::set<LeaseKey>& watched) {
+    const std::lock_guard lock{mutex};
+    std::string next = nextFor(watched);
+    if (selected != next) resourceVersion.clear();
+    selected = next;
+    return next;
+  }
+  /// Whoever has watched two leases may hold one of them, and needs to hear of its loss while it watches the other. So
+  /// a stream for all is followed by streams for all, unless the user may not have them.
+  std::string nextFor(const std::set<LeaseKey>& watched) const {
+    const std::string one = watched.size() == 1 ? objectNameOf(*watched.begin()) : std::string{};
+    if (!selected || refusedAll) return one;
+    return watched.empty() || *selected == one ? *selected : std::string{};
+  }
+  bool covers(const std::set<LeaseKey>& watched) {
+    const std::lock_guard lock{mutex};
+    if (!selected || selected->empty() || watched.empty()) return true;
+    return watched.size() == 1 && objectNameOf(*watched.begin()) == *selected;
+  }
+  /// Whether it is to be told: once for each refusal after a success.
+  bool refuse() {
+    const std::lock_guard lock{mutex};
+    refusedAll = refusedAll || (selected && selected->empty());
+    return !std::exchange(refused, true);
+  }
+  void accepted() {
+    const std::lock_guard lock{mutex};
+    refused = false;
+  }
+
+  std::mutex mutex{};
+  std::string resourceVersion{};
+  std::optional<std::string> selected{};  ///< an object's name, or empty for all; not set: there was no stream
+  bool refused{false};
+  bool refusedAll{false};
+};
+
+/// One stream, from the listing before it. Shared by the handle and by what works for it.
+class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
+ public:
+  Opening(CorePtr core, std::shared_ptr<Progress> progress, Selection selection, stored::HintHandlers handlers)
+      : core_{std::move(core)},
+        progress_{std::move(progress)},
+        selection_{std::move(selection)},
+        handlers_{std::move(handlers)} {}
+
+  void begin() {
+    if (const std::string from = progress_->from(); !from.empty()) return stream(from);
+    const CallDeadline deadline = core_->deadline({patience});
+    send(core_, core_->requests.list(selection_, 1, {}), deadline,
+         [self = shared_from_this()](const Outcome& outcome) { self->listed(outcome); });
+  }
+
+  /// Nothing is called any more. Waits for a handler that runs on another thread.
+  void end() {
+    permit_.revoke();
+    std::shared_ptr<void> stream;
+    const std::lock_guard lock{mutex_};
+    gone_ = true;
+    stream.swap(stream_);
+  }
+
+ private:
+  void listed(const Outcome& outcome) {
+    const CallName call{core_->where, "watching leases"};
+    if (auto fault = faultIn(call, outcome)) return failed(outcome ? outcome->status : 0, fault->error.message);
+    const auto page = pageFrom(outcome->body);
+    if (page.has_error()) return failed(0, page.error().what);
+    progress_->reached(page->resourceVersion);
+    tell({.anew = true});
+    stream(page->resourceVersion);
+  }
+
+  void stream(const std::string& from) {
+    const auto gateway = core_->gateway.lock();
+    if (!gateway) return;
+    StreamHandlers handlers{[self = shared_from_this()](std::string_view line) { self->line(line); },
+                            [self = shared_from_this()](const Ending& ending) { self->ended(ending); }};
+    auto stream = gateway->stream(core_->requests.watch(selection_, from), silence, std::move(handlers));
+    const std::lock_guard lock{mutex_};
+    if (!gone_) stream_.swap(stream);
+  }
+
+  void line(std::string_view text) {
+    const auto event = eventFrom(text);
+    if (event.has_error()) return forget(event.error().what);
+    if (event->kind == WatchEvent::Kind::failed)
+      return forget("the server says: " + inQuotes(event->status.message, 300));
+    progress_->reached(event->resourceVersion);
+    progress_->accepted();
+    tell(tidingsIn(core_->where, *event));
+  }
+
+  void ended(const Ending& ending) {
+    if (saysGone(ending.status, statusFrom(ending.body))) return forget(ending.why);
+    failed(ending.status, ending.why);
+  }
+
+  /// What follows on the last resourceVersion is not to be had.
+  void forget(const std::string& why) {
+    progress_->reached({});
+    failed(0, why);
+  }
+
+  void failed(int status, const std::string& why) {
+    const bool refused = status == 401 || status == 403;
+    if (refused && progress_->refuse()) {
+      core_->logger.log(LogLevel::warn, core_->where +
+                                            ": Leases cannot be watched, so a hand-over is seen only by "
+                                            "polling. Grant list and watch on leases (" +
+                                            why + ")");
+    }
+    const stored::StreamEnd end{why, refused ? refusedPause : std::chrono::minutes{0}};
+    permit_.call([&] { handlers_.onEnd(end); });
+  }
+
+  void tell(const stored::Tidings& tidings) {
+    permit_.call([&] { handlers_.onTidings(tidings); });
+  }
+
+  const CorePtr core_;
+  const std::shared_ptr<Progress> progress_;
+  const Selection selection_;
+  const stored::HintHandlers handlers_;
+  CallPermit permit_{};
+  std::mutex mutex_{};
+  bool gone_{false};                ///< guarded by the mutex, as the next one
+  std::shared_ptr<void> stream_{};  ///< keeps this object; end() breaks the circle
+};
+
+LeaseHints::LeaseHints(CorePtr core) : core_{std::move(core)}, progress_{std::make_shared<Progress>()} {}
+
+std::shared_ptr<void> LeaseHints::open(const std::set<LeaseKey>& watched, stored::HintHandlers handlers) {
+  const Selection selection{progress_->select(watched)};
+  const auto opening = std::make_shared<Opening>(core_, progress_, selection, std::move(handlers));
+  opening->begin();
+  return {opening.get(), [opening](void*) { opening->end(); }};
+}
+
+bool LeaseHints::covers(const std::set<LeaseKey>& watched) const { return progress_->covers(watched); }
+
+stored::Tidings tidingsIn(const std::string& where, const WatchEvent& event) {
+  stored::Tidings tidings{.alive = true};
+  const auto key = event.object ? leaseIn(*event.object) : std::nullopt;
+  if (!key) return tidings;
+  // The store deletes no object. (One that loses the store's label looks as if it were deleted; a read tells.)
+  tidings.loss = event.kind == WatchEvent::Kind::deleted;
+  stored::LeaseChange change{*key};
+  if (!tidings.loss) change.term = termIn(*event.object, storedIn({where, *key}, *event.object));
+  tidings.changes.push_back(std::move(change));
+  return tidings;
+}
+
+}  // namespace tenure::kubernetes_store

@@ -1,0 +1,24 @@
+// The store for users: over HTTP.
+#include <stdexcept>
+#include <utility>
+
+#include <tenure/lockcore/runtime.hpp>
+#include <tenure/lockcore/stores/kubernetes_store.hpp>
+
+#include "link/http_gateway.hpp"
+#include "link/pod.hpp"
+#include "store.hpp"
+
+namespace tenure {
+
+std::shared_ptr<LeaseStore> makeKubernetesStore(const KubernetesStoreOptions& options, Logger logger) {
+  using namespace kubernetes_store;
+  checkOptions(options);
+  const auto whole = completed(options, ofProcess);
+  if (whole.has_error()) throw std::runtime_error{"Kubernetes store: " + whole.error().message};
+  checkOptions(*whole);
+  return makeStore({whole->inNamespace, whole->labels},
+                   {makeHttpGateway(*whole), std::move(logger), sharedScheduler(), whole->watches});
+}
+
+}  // namespace tenure

@@ -1,0 +1,77 @@
+#include "names.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "lockcore/port/key_place.hpp"
+
+namespace tenure::kubernetes_store {
+namespace {
+
+constexpr std::size_t hashDigits = 8;
+
+bool isLetterOrDigit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+bool isPart(std::string_view part) {
+  return !part.empty() && isLetterOrDigit(part.front()) && isLetterOrDigit(part.back()) &&
+         std::all_of(part.begin(), part.end(), [](char c) { return isLetterOrDigit(c) || c == '-'; });
+}
+
+/// FNV-1a of 64 bits, folded.
+std::uint32_t hashOf(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3;
+  }
+  return static_cast<std::uint32_t>(hash ^ hash >> 32U);
+}
+
+std::string hexOf(std::uint32_t number) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < hashDigits; ++i) out += digits[number >> (28U - 4U * i) & 0xFU];
+  return out;
+}
+
+/// Each row of characters that are not allowed becomes one hyphen; there is none at the ends.
+void appendAllowed(std::string& out, std::string_view text) {
+  bool gap = !out.empty();
+  for (const char c : text) {
+    const char low = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (!isLetterOrDigit(low)) {
+      gap = !out.empty();
+      continue;
+    }
+    if (gap) out += '-';
+    gap = false;
+    out += low;
+  }
+}
+
+}  // namespace
+
+bool isObjectName(std::string_view name) {
+  if (name.size() > longestName) return false;
+  for (;;) {
+    const auto dot = name.find('.');
+    if (!isPart(name.substr(0, dot))) return false;
+    if (dot == std::string_view::npos) return true;
+    name.remove_prefix(dot + 1);
+  }
+}
+
+bool isPlain(const LeaseKey& key) { return key.sortKey.empty() && isObjectName(key.name); }
+
+std::string objectNameOf(const LeaseKey& key) {
+  if (isPlain(key)) return key.name;
+  std::string name;
+  appendAllowed(name, key.name);
+  appendAllowed(name, key.sortKey);
+  name.resize(std::min(name.size(), longestName - hashDigits - 1));
+  while (!name.empty() && name.back() == '-') name.pop_back();
+  if (name.empty()) name = "lease";
+  return name += '-' + hexOf(hashOf(placeOf(key)));
+}
+
+}  // namespace tenure::kubernetes_store

@@ -1,0 +1,26 @@
+// Which object keeps a lease.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <tenure/lockcore/lease_key.hpp>
+
+namespace tenure::kubernetes_store {
+
+/// The longest name of an object.
+inline constexpr std::size_t longestName = 253;
+
+/// Whether an object may have this name: an RFC 1123 subdomain (parts of lower-case letters, digits and hyphens, joined
+/// by dots).
+[[nodiscard]] bool isObjectName(std::string_view name);
+
+/// Whether the object has the very name of the lease, so that other clients find it by that name.
+[[nodiscard]] bool isPlain(const LeaseKey& key);
+
+/// The name of the object that keeps the lease. A name that is none of an object, and any sort key, is written with the
+/// characters that are allowed, and ends in eight hex digits of a hash of the whole. So two leases hardly ever have one
+/// object; where they do, an annotation tells whose it is, and the other one is refused. The same in every release.
+[[nodiscard]] std::string objectNameOf(const LeaseKey& key);
+
+}  // namespace tenure::kubernetes_store

@@ -1,0 +1,71 @@
+// What the answers of the API server say. Pure; nothing here knows a lease. An answer of another shape is never a
+// success.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gateway.hpp"
+#include "lease_object.hpp"
+
+namespace tenure::kubernetes_store {
+
+/// What a Status says, which is the body of a refusal. All empty: the body is none.
+struct Status {
+  std::string reason{};  ///< `Conflict`
+  std::string message{};
+  std::string kind{};  ///< of what it is about: `leases`
+  std::string name{};
+  std::string next{};  ///< where a listing goes on that has expired
+  int code{0};
+};
+
+[[nodiscard]] Status statusFrom(std::string_view body);
+
+/// The server says that there is no Lease of this name. What stands before it, and answers 404 for a path that it does
+/// not know, says something else.
+[[nodiscard]] bool saysAbsent(const Reply& reply, std::string_view name);
+/// The Lease is not the one that the request names: changed, deleted, or created meanwhile.
+[[nodiscard]] bool saysConflict(const Reply& reply);
+
+/// A Lease of this name.
+[[nodiscard]] Read<LeaseObject> leaseFrom(std::string_view body, std::string_view name);
+
+struct LeasePage {
+  std::string resourceVersion{};
+  std::string next{};  ///< empty: this was the last one
+  std::vector<LeaseObject> items{};
+};
+[[nodiscard]] Read<LeasePage> pageFrom(std::string_view body);
+
+/// One line of a watch.
+struct WatchEvent {
+  enum class Kind {
+    changed,
+    deleted,
+    bookmark,
+    failed,  ///< the server ends the watch
+  };
+  Kind kind{Kind::bookmark};
+  std::string resourceVersion{};        ///< of the event; empty: failed
+  std::optional<LeaseObject> object{};  ///< changed and deleted
+  Status status{};                      ///< failed
+};
+[[nodiscard]] Read<WatchEvent> eventFrom(std::string_view line);
+
+/// The resourceVersion is older than the server remembers, so that only a listing helps.
+[[nodiscard]] bool saysGone(int status, const Status& said);
+
+/// What the user may do with Leases.
+struct Rights {
+  std::vector<std::string> verbs{};  ///< `*` for all
+  bool complete{true};               ///< false: there may be more
+
+  [[nodiscard]] bool has(std::string_view verb) const;
+};
+[[nodiscard]] Read<Rights> rightsFrom(std::string_view body);
+
+}  // namespace tenure::kubernetes_store

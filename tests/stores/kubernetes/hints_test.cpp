@@ -1,0 +1,339 @@
+// One watch for the store, as a hint: what is told, where it goes on, and that every end is followed by another.
+#include "lockcore/stores/kubernetes/src/hints.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "contract/store_calls.hpp"
+#include "lockcore/stored/hint_watcher.hpp"
+#include "lockcore/stores/kubernetes/src/store.hpp"
+#include "simulation/kubernetes/sim_api_server.hpp"
+#include "support/manual_scheduler.hpp"
+
+namespace tenure::kubernetes_store {
+namespace {
+
+using namespace std::chrono_literals;
+using stored::HintWatcher;
+
+/// Requests and streams of a server in memory, which the test may also end or refuse.
+class StreamGateway final : public Gateway {
+ public:
+  StreamGateway(test::ApiServer& server, std::shared_ptr<test::ManualScheduler> scheduler)
+      : server_{server}, scheduler_{std::move(scheduler)} {}
+
+  void call(Request request, std::chrono::nanoseconds /*timeout*/, OutcomeHandler handler) override {
+    lists += request.method == "GET" ? 1 : 0;
+    scheduler_->post([this, request, handler] {
+      const bool all = request.target.find("labelSelector") != std::string::npos;
+      if (refuses && *refuses == all) {
+        const test::ApiAnswer no = test::ApiServer::failure(403, "Forbidden", "no");
+        return handler(Reply{no.status, no.body});
+      }
+      const test::ApiAnswer answer = server_.handle(request.method, request.target, request.body);
+      handler(Reply{answer.status, answer.body});
+    });
+  }
+  [[nodiscard]] std::shared_ptr<void> stream(std::string target, std::chrono::nanoseconds /*silence*/,
+                                             StreamHandlers handlers) override {
+    targets.push_back(target);
+    last = std::move(handlers);
+    const auto live = std::make_shared<bool>(true);
+    const auto line = [scheduler = scheduler_, live, onLine = last.onLine](const std::string& text) {
+      scheduler->post([=] {
+        if (*live) onLine(text);
+      });
+    };
+    const std::uint64_t number = server_.watch(target, line);
+    return {live.get(), [this, number, live](void*) {
+              *live = false;
+              ++ended;
+              server_.unwatch(number);
+            }};
+  }
+  [[nodiscard]] std::string describe() const override { return "test"; }
+
+  int lists{0};
+  int ended{0};
+  std::optional<bool> refuses{};  ///< to list all (true), or a single one (false)
+  std::vector<std::string> targets{};
+  StreamHandlers last{};
+
+ private:
+  test::ApiServer& server_;
+  const std::shared_ptr<test::ManualScheduler> scheduler_;
+};
+
+class KubernetesHints : public testing::Test {
+ protected:
+  void apply(WriteRequest request, std::chrono::nanoseconds timeout = 10s) {
+    last_ = request.record.version;
+    store_->write(std::move(request), {timeout},
+                  [](WriteOutcome outcome) { ASSERT_TRUE(std::holds_alternative<Applied>(outcome)); });
+    scheduler_->runReady();
+  }
+  void take(const std::string& name, const std::string& holder = "h") {
+    std::vector<RecordVersion> seen;
+    store_->read({name}, {10s}, [&](ReadOutcome read) {
+      if (*read) seen.push_back((*read)->version);
+    });
+    scheduler_->runReady();
+    apply(contract::acquire({name}, holder, seen));
+  }
+  std::shared_ptr<void> watch(const std::string& name = "a") {
+    auto handle = watcher_->watch({name}, [this, name] { ++hints_[name]; });
+    scheduler_->runReady();
+    return handle;
+  }
+  /// How many hints came since the last call.
+  int hints(const std::string& name = "a") {
+    scheduler_->runReady();
+    return std::exchange(hints_[name], 0);
+  }
+  [[nodiscard]] std::size_t streams() const { return gateway_->targets.size(); }
+  [[nodiscard]] bool isAboutAll() const { return gateway_->targets.back().find("labelSelector") != std::string::npos; }
+
+  test::ApiServer server_{};
+  const std::shared_ptr<test::ManualScheduler> scheduler_ = std::make_shared<test::ManualScheduler>();
+  const std::shared_ptr<StreamGateway> gateway_ = std::make_shared<StreamGateway>(server_, scheduler_);
+  std::vector<std::string> log_{};
+  const Logger logger_{LogLevel::warn, [this](LogLevel, std::string_view line) { log_.emplace_back(line); }};
+  const CorePtr core_ = std::make_shared<Core>(Settings{"default"}, "kubernetes", logger_, scheduler_, gateway_);
+  const std::shared_ptr<HintWatcher> watcher_ =
+      std::make_shared<HintWatcher>(std::make_shared<LeaseHints>(core_), scheduler_, logger_, "kubernetes");
+  /// Another process's, which writes.
+  const std::shared_ptr<LeaseStore> store_ =
+      makeStore({"default"}, {std::make_shared<StreamGateway>(server_, scheduler_), {}, scheduler_});
+  RecordVersion last_{};
+  std::map<std::string, int> hints_{};
+};
+
+TEST_F(KubernetesHints, tellsChangesOfTheHolderAndNoHeartbeats) {
+  take("a");
+  const auto handle = watch();
+  EXPECT_EQ(hints(), 1) << "what was before is not known";
+  apply(contract::renew({"a"}, "h", {last_}));
+  EXPECT_EQ(hints(), 1) << "whose term it was is not known either";
+  apply(contract::renew({"a"}, "h", {last_}));
+  apply(contract::renew({"a"}, "h", {last_}));
+  EXPECT_EQ(hints(), 0) << "heartbeats";
+  server_.edit("a", [](auto& lease) { lease["metadata"].get_object()["labels"].get_object()["x"] = "y"; });
+  EXPECT_EQ(hints(), 0) << "a label";
+  apply(contract::release({"a"}, "h", {last_}));
+  EXPECT_EQ(hints(), 1) << "a release";
+  take("a");
+  EXPECT_EQ(hints(), 1) << "a new term";
+  server_.edit("a", [](auto& lease) { lease["spec"] = boost::json::object{}; });
+  EXPECT_EQ(hints(), 1);
+  server_.erase("a");
+  EXPECT_EQ(hints(), 1);
+  take("b");
+  EXPECT_EQ(hints(), 0) << "another lease";
+}
+
+/// client-go's heartbeats are none either, though its records have no token.
+TEST_F(KubernetesHints, tellsTakeoversByClientGoAndNotItsHeartbeats) {
+  take("a");
+  const auto handle = watch();
+  static_cast<void>(hints());
+  const auto write = [&](const std::string& holder, int transitions, const std::string& seconds) {
+    server_.edit("a", [&](auto& lease) {
+      lease["spec"] = boost::json::object{{"holderIdentity", holder},
+                                          {"leaseTransitions", transitions},
+                                          {"renewTime", "2026-11-26T08:00:" + seconds + ".000000Z"}};
+    });
+  };
+  write("client-go-1", 2, "10");
+  EXPECT_EQ(hints(), 1);
+  write("client-go-1", 2, "12");
+  write("client-go-1", 2, "14");
+  EXPECT_EQ(hints(), 0);
+  write("client-go-2", 3, "16");
+  EXPECT_EQ(hints(), 1);
+  write("", 3, "18");
+  EXPECT_EQ(hints(), 1);
+}
+
+TEST_F(KubernetesHints, thereIsOneStreamAndNoneWhileNobodyWatches) {
+  EXPECT_EQ(streams(), 0U);
+  auto one = watch();
+  auto two = watch();
+  auto loss = watcher_->watchLoss([] {});
+  scheduler_->runReady();
+  EXPECT_EQ(streams(), 1U);
+  EXPECT_EQ(gateway_->lists, 1);
+  one.reset();
+  two.reset();
+  scheduler_->runReady();
+  EXPECT_EQ(gateway_->ended, 0);
+  loss.reset();
+  scheduler_->runReady();
+  EXPECT_EQ(gateway_->ended, 1);
+}
+
+TEST_F(KubernetesHints, aStreamThatEndsGoesOnWhereItWasAndNothingIsMissed) {
+  take("a");
+  const auto handle = watch();
+  take("a");
+  static_cast<void>(hints());
+  gateway_->last.onEnd({0, "", "its time is over"});
+  scheduler_->runReady();
+  take("a");
+  EXPECT_EQ(hints(), 0) << "nobody tells just now";
+  scheduler_->advance(HintWatcher::firstPause);
+  EXPECT_EQ(streams(), 2U);
+  EXPECT_EQ(gateway_->lists, 1) << "it needs no listing";
+  EXPECT_EQ(hints(), 1);
+}
+
+TEST_F(KubernetesHints, bookmarksMoveThePlace) {
+  const auto handle = watch();
+  take("other");
+  server_.bookmark();
+  scheduler_->runReady();
+  gateway_->last.onEnd({0, "", "its time is over"});
+  scheduler_->runReady();
+  scheduler_->advance(HintWatcher::firstPause);
+  EXPECT_NE(gateway_->targets.back().find("resourceVersion=" + std::to_string(server_.revision()) + "&"),
+            std::string::npos)
+      << gateway_->targets.back();
+}
+
+TEST_F(KubernetesHints, whereThePlaceIsForgottenAListingComesFirst) {
+  const auto handle = watch();
+  static_cast<void>(hints());
+  take("other");
+  server_.forgetHistory();
+  gateway_->last.onEnd({0, "", "cut off"});
+  scheduler_->runReady();
+  scheduler_->advance(HintWatcher::firstPause);
+  EXPECT_EQ(gateway_->lists, 1);
+  scheduler_->advance(2 * HintWatcher::firstPause);
+  EXPECT_EQ(gateway_->lists, 2) << "the stream said that it is too old";
+  EXPECT_EQ(hints(), 1) << "what was missed is not known";
+  take("a");
+  EXPECT_EQ(hints(), 2) << "the object is made before the record";
+  const test::ApiAnswer gone = test::ApiServer::failure(410, "Expired", "too old resource version");
+  gateway_->last.onEnd({410, gone.body, "not accepted"});
+  scheduler_->runReady();
+  scheduler_->advance(HintWatcher::firstPause);
+  EXPECT_EQ(gateway_->lists, 3);
+}
+
+TEST_F(KubernetesHints, everyEndIsFollowedByAnotherStreamAfterAPauseThatGrows) {
+  const auto handle = watch();
+  std::chrono::nanoseconds pause = HintWatcher::firstPause;
+  for (std::size_t round = 1; round <= 12; ++round) {
+    switch (round % 3) {
+      case 0:
+        gateway_->last.onEnd({0, "", "cut off"});
+        break;
+      case 1:
+        gateway_->last.onLine("nonsense");
+        break;
+      default:
+        gateway_->last.onLine(R"({"type":"ERROR","object":{"status":"Failure","code":500}})");
+    }
+    scheduler_->runReady();
+    EXPECT_EQ(gateway_->ended, static_cast<int>(round));
+    scheduler_->advance(pause - 1ns);
+    EXPECT_EQ(streams(), round) << "too early";
+    scheduler_->advance(1ns);
+    EXPECT_EQ(streams(), round + 1);
+    pause = std::min<std::chrono::nanoseconds>(2 * pause, HintWatcher::longestPause);
+  }
+  take("a");
+  gateway_->last.onEnd({0, "", "cut off"});
+  scheduler_->advance(HintWatcher::firstPause);
+  EXPECT_EQ(streams(), 14U) << "a stream that showed an event was a good one";
+}
+
+TEST_F(KubernetesHints, aSingleLeaseIsWatchedByItsName) {
+  auto a = watch("a");
+  EXPECT_FALSE(isAboutAll()) << "also where a client made it that sets no label, or a role names the Lease";
+  auto loss = watcher_->watchLoss([this] { ++hints_["loss"]; });
+  a.reset();
+  scheduler_->runReady();
+  EXPECT_EQ(streams(), 1U) << "a leader hears of the loss of the lease that it has just won";
+  take("a");
+  server_.erase("a");
+  EXPECT_EQ(hints("loss"), 1);
+  const auto b = watch("b");
+  EXPECT_EQ(streams(), 2U);
+  EXPECT_TRUE(isAboutAll()) << "it may hold another one";
+  EXPECT_EQ(hints("b"), 1);
+  take("b");
+  EXPECT_EQ(hints("b"), 2) << "the object is made before the record";
+  take("a");
+  server_.erase("a");
+  EXPECT_EQ(hints("loss"), 1);
+}
+
+TEST_F(KubernetesHints, whoMayNotWatchIsToldOnceAndAsksSeldom) {
+  gateway_->refuses = false;
+  const auto handle = watch();
+  EXPECT_EQ(streams(), 0U);
+  ASSERT_EQ(log_.size(), 1U);
+  EXPECT_NE(log_[0].find("Grant list and watch on leases"), std::string::npos) << log_[0];
+  scheduler_->advance(59s);
+  EXPECT_EQ(gateway_->lists, 1);
+  scheduler_->advance(1s);
+  EXPECT_EQ(gateway_->lists, 2);
+  EXPECT_EQ(log_.size(), 1U) << "once";
+  gateway_->refuses.reset();
+  scheduler_->advance(60s);
+  EXPECT_EQ(streams(), 1U);
+}
+
+/// A role that names a Lease allows its watch, and no other.
+TEST_F(KubernetesHints, whoMayNotWatchAllWatchesASingleOneAgain) {
+  gateway_->refuses = true;
+  auto a = watch("a");
+  const auto b = watch("b");
+  EXPECT_EQ(streams(), 1U) << "all are refused";
+  a.reset();
+  scheduler_->advance(LeaseHints::refusedPause);
+  EXPECT_EQ(streams(), 2U);
+  EXPECT_FALSE(isAboutAll());
+}
+
+TEST_F(KubernetesHints, theLossOfALeaseIsToldAndRemovalsByTheStoreAreNone) {
+  const auto handle = watcher_->watchLoss([this] { ++hints_["loss"]; });
+  scheduler_->runReady();
+  EXPECT_EQ(hints("loss"), 0) << "the start is none";
+  take("a");
+  WriteRequest removal = contract::release({"a"}, "h", {last_});
+  removal.removes = true;
+  apply(removal);
+  EXPECT_EQ(hints("loss"), 0);
+  server_.erase("a");
+  EXPECT_EQ(hints("loss"), 1);
+}
+
+TEST_F(KubernetesHints, nothingIsToldAfterTheHandleAndTheWatcherEnd) {
+  auto handle = watch();
+  handle.reset();
+  static_cast<void>(hints());
+  take("a");
+  EXPECT_EQ(hints(), 0);
+  const auto again = watch();
+  static_cast<void>(hints());
+  watcher_->close();
+  const std::size_t before = streams();
+  gateway_->last.onEnd({0, "", "cut off"});
+  scheduler_->advance(60s);
+  EXPECT_EQ(streams(), before);
+}
+
+TEST(KubernetesWatchOption, withoutWatchesThereIsNone) {
+  test::ApiServer server;
+  const auto scheduler = std::make_shared<test::ManualScheduler>();
+  const auto gateway = std::make_shared<StreamGateway>(server, scheduler);
+  const auto store = makeStore({"default"}, {gateway, {}, scheduler, false});
+  EXPECT_EQ(store->watch({"a"}, [] {}), nullptr);
+  EXPECT_EQ(store->watchLoss([] {}), nullptr);
+}
+
+}  // namespace
+}  // namespace tenure::kubernetes_store
