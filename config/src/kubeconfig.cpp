@@ -185,9 +185,15 @@ class KubeconfigReader {
 };
 
 /// Faults of the options, as those of the file.
+#ifdef TENURE_HAS_STORE_KUBERNETES
 void checkOptions(KubeconfigReader& reader, const KubernetesStoreOptions& options) {
   for (const OptionFault& wrong : faultsOf(options)) reader.fault(nullptr, wrong.field, wrong.message);
 }
+#else
+void checkOptions(KubeconfigReader& reader, const KubernetesStoreOptions& /*options*/) {
+  reader.fault(nullptr, "", "this build has no Kubernetes store: CMake's option TENURE_WITH_KUBERNETES_STORE was off");
+}
+#endif
 
 }  // namespace
 

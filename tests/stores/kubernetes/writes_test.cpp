@@ -68,6 +68,18 @@ TEST_F(KubernetesWrites, whoWritesLabelsAllTheTimeDelaysAHeartbeatAndIsTold) {
   store_.apply(renew(key_, "a", {version}));
 }
 
+/// While the server asks for patience, others wait.
+TEST_F(KubernetesWrites, nothingThatAHolderAsksIsHeldBack) {
+  const RecordVersion version = take();
+  static_cast<void>(store_.record(key_));
+  label("1");
+  store_.apply(renew(key_, "a", {version}));
+  for (const Request& request : gateway_->requests()) EXPECT_FALSE(request.yields) << request.method << request.target;
+  const auto gateway = std::make_shared<test::MemoryApiGateway>(api_);
+  static_cast<void>(storeOn(gateway).record(key_));
+  EXPECT_TRUE(gateway->requests().at(0).yields);
+}
+
 TEST_F(KubernetesWrites, anotherProcessMayHaveAskedForAStepDownInBetween) {
   const RecordVersion version = take();
   ASSERT_TRUE(std::holds_alternative<Applied>(another().requestStepDown(key_, store_.record(key_).token)));

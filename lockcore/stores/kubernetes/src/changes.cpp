@@ -17,7 +17,7 @@ void decideFrom(const WriteCallPtr& call, const State& seen, int tries);
 /// After a conflict, or where nothing was known. The write was not carried out and never will be: a resourceVersion
 /// that has passed does not come back.
 void readAndDecide(const WriteCallPtr& call, int tries) {
-  readState(call->core, call->key, call->doing, call->deadline, [call, tries](StoreResult<State> state) {
+  readState(call->core, call->key, {call->doing}, call->deadline, [call, tries](StoreResult<State> state) {
     if (state.has_error()) return call->handler(Rejected{state.error()});
     decideFrom(call, *state, tries);
   });

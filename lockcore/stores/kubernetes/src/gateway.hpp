@@ -18,7 +18,7 @@ struct Request {
   std::string method{};
   std::string target{};  ///< path and query
   std::string body{};
-  /// It can wait: while the server asks for patience (429 with Retry-After), it is not sent. A renewal cannot.
+  /// It can wait: while the server asks for patience (429 with Retry-After), it is not sent. What a holder asks cannot.
   bool yields{false};
 };
 

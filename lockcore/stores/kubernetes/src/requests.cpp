@@ -40,7 +40,7 @@ Requests::Requests(std::string inNamespace)
     : namespace_{std::move(inNamespace)},
       leases_{"/apis/coordination.k8s.io/v1/namespaces/" + namespace_ + "/leases"} {}
 
-Request Requests::get(std::string_view name) const { return {"GET", leases_ + '/' + std::string{name}, {}, true}; }
+Request Requests::get(std::string_view name) const { return {"GET", leases_ + '/' + std::string{name}}; }
 
 Request Requests::create(std::string body) const { return {"POST", leases_, std::move(body)}; }
 

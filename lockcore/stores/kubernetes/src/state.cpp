@@ -31,11 +31,13 @@ StoreResult<StoredTokens> tokensOf(const Core& core, const LeaseKey& key, const 
   return tokensIn({core.where, key}, *state.object);
 }
 
-void readState(const CorePtr& core, const LeaseKey& key, std::string_view doing, const CallDeadline& deadline,
+void readState(const CorePtr& core, const LeaseKey& key, const Reading& reading, const CallDeadline& deadline,
                std::function<void(StoreResult<State>)> handler) {
   const std::string name = objectNameOf(key);
-  send(core, core->requests.get(name), deadline,
-       [core, key, doing, name, handler = std::move(handler)](const Outcome& outcome) {
+  Request request = core->requests.get(name);
+  request.yields = reading.yields;
+  send(core, std::move(request), deadline,
+       [core, key, doing = reading.doing, name, handler = std::move(handler)](const Outcome& outcome) {
          const CallName call = core->call(doing, key);
          if (outcome && saysAbsent(*outcome, name)) return handler(absentState());
          if (auto fault = faultIn(call, outcome)) return handler(std::move(fault->error));

@@ -34,8 +34,13 @@ struct State : stored::StoredLease {
 /// What is stored of the tokens.
 [[nodiscard]] StoreResult<StoredTokens> tokensOf(const Core& core, const LeaseKey& key, const State& state);
 
+struct Reading {
+  std::string_view doing;  ///< "reading"
+  bool yields{false};      ///< as Request::yields
+};
+
 /// Linearizable.
-void readState(const CorePtr& core, const LeaseKey& key, std::string_view doing, const CallDeadline& deadline,
+void readState(const CorePtr& core, const LeaseKey& key, const Reading& reading, const CallDeadline& deadline,
                std::function<void(StoreResult<State>)> handler);
 
 }  // namespace tenure::kubernetes_store

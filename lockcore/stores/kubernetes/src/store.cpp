@@ -77,7 +77,9 @@ class KubernetesStore final : public LeaseStore {
 
   void read(const LeaseKey& key, CallOptions options, ReadHandler handler) override {
     if (auto refused = refusalOf(key)) return core_->post(std::move(handler), ReadOutcome{*std::move(refused)});
-    readState(core_, key, "reading", core_->deadline(options),
+    // A holder that reads is in doubt, and has as little time as for a renewal.
+    const auto known = core_->terms.find(key);
+    readState(core_, key, {"reading", !known || !known->clock}, core_->deadline(options),
               [core = core_, watcher = watcher_, key, handler = std::move(handler)](const StoreResult<State>& state) {
                 if (state.has_error()) return handler(state.error());
                 if (watcher->watches(key)) keepSeen(*core, key, *state);
@@ -135,7 +137,7 @@ class KubernetesStore final : public LeaseStore {
 
   void readTokens(const LeaseKey& key, CallOptions options, TokensHandler handler) override {
     if (auto refused = refusalOf(key)) return core_->post(std::move(handler), StoreResult<StoredTokens>{*refused});
-    readState(core_, key, "reading the tokens of", core_->deadline(options),
+    readState(core_, key, {"reading the tokens of"}, core_->deadline(options),
               [core = core_, key, handler = std::move(handler)](const StoreResult<State>& state) {
                 if (state.has_error()) return handler(state.error());
                 handler(tokensOf(*core, key, *state));

@@ -1,0 +1,150 @@
+"""Locks of tenure and candidates of client-go on one Lease of a real server: who may believe what, and who has the right to it."""
+
+import os
+import pathlib
+import random
+import signal
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from access import Access
+from client_go import CLIENT_GO, TENURE, ClientGo, command, faults_of, overlaps, rights_of
+from etcd_cluster import wait_until
+import kubernetes_server
+
+HOLDER = os.environ.get("TENURE_KUBERNETES_HOLDER", "")
+LEASE_S, HEARTBEAT_S = 2, 0.5
+SECOND = 10**9
+
+
+class Holder(ClientGo):
+    """tests/kubernetes/holder.cpp"""
+
+    def rights(self):
+        return rights_of(TENURE, f"{self.who}.{self.process.pid}", self.events)
+
+
+class Beside(unittest.TestCase):
+    def setUp(self):
+        try:
+            self.program = kubernetes_server.peer()
+        except kubernetes_server.NoGo as trouble:
+            self.skipTest(str(trouble))
+        self.access = Access.beside()
+        self.name = f"beside-{os.getpid()}-{self._testMethodName.replace('_', '-')}"[:63].strip("-")
+        self.all = []
+
+    def _made(self, process):
+        self.all.append(process)
+        self.addCleanup(process.end)
+        return process
+
+    def holder(self, who="tenure"):
+        return self._made(Holder(who, [HOLDER, self.name, str(LEASE_S * 1000), str(int(HEARTBEAT_S * 1000))]))
+
+    def client_go(self, identity, *more):
+        return self._made(ClientGo(identity, command(self.program, self.access.kubeconfig, self.name, identity, LEASE_S, 1.5, 0.2,
+                                                     more=more)))
+
+    def rights(self):
+        return [right for process in self.all for right in process.rights()]
+
+    def test_a_holder_that_beats_is_never_taken_for_dead_by_client_go(self):
+        holder = self.holder()
+        wait_until(holder.leads, "the holder")
+        believer = self.client_go("believer", "-believe")
+        time.sleep(15)
+        # On a machine that is too busy the holder may lose it, and then others may take it.
+        self.assertEqual([(event, right) for event in believer.events if event["e"] == "would-take"
+                          for right in holder.rights() if right.begin <= event["t"] <= right.last], [])
+        reads = [event["record"] for event in believer.events if event["e"] == "read"]
+        self.assertGreaterEqual(len(reads), 10, "a sign of life in each second")
+        self.assertEqual({record["leaseDurationSeconds"] for record in reads}, {LEASE_S + 1})
+        self.assertEqual(len({record["holderIdentity"] for record in reads}), 1)
+        wait_until(holder.leads, "the holder")
+        holder.end()
+        last = max(event["t"] for event in holder.events if event["e"] == "led")
+        wait_until(lambda: any(event["e"] == "would-take" and event["t"] > last for event in believer.events),
+                   "client-go to take it over")
+        taken = max(event["t"] for event in believer.events if event["e"] == "would-take")
+        self.assertGreater(taken - last, LEASE_S * SECOND)
+
+    def test_what_tenure_gives_back_client_go_takes_at_once(self):
+        holder = self.holder()
+        wait_until(holder.leads, "the holder")
+        rival = self.client_go("rival")
+        wait_until(lambda: any(event["e"] == "seen" for event in rival.events), "the rival to see it")
+        holder.end(signal.SIGTERM)
+        wait_until(rival.leads, "the rival")
+        self.assertLess(rival.rights()[0].begin - holder.rights()[0].last, SECOND)
+        rival.end(signal.SIGTERM)
+        self.assertEqual(faults_of(self.rights()), [])
+
+    def test_what_client_go_gives_back_tenure_takes_at_once(self):
+        rival = self.client_go("rival")
+        wait_until(rival.leads, "the rival")
+        holder = self.holder()
+        time.sleep(1)
+        rival.end(signal.SIGTERM)
+        wait_until(holder.leads, "the holder")
+        holder.end(signal.SIGTERM)
+        self.assertLess(holder.rights()[0].begin - rival.rights()[0].last, SECOND)
+        self.assertEqual(faults_of(self.rights()), [])
+
+    def test_each_takes_over_from_a_dead_one_of_the_other(self):
+        for round_ in range(2):
+            holder, rival = self.holder(f"tenure-{round_}"), self.client_go(f"rival-{round_}")
+            wait_until(lambda: holder.leads() or rival.leads(), "a leader")
+            first, second = (holder, rival) if holder.leads() else (rival, holder)
+            time.sleep(1)
+            first.end()
+            wait_until(second.leads, "the other one")
+            time.sleep(1)
+            second.end()
+            time.sleep(LEASE_S + 1)
+        self.assertEqual(faults_of(self.rights()), [])
+        self.assertEqual(len(self.rights()), 4)
+
+    def test_no_two_have_the_right_to_lead_under_kills_and_freezes(self):
+        until = time.monotonic() + float(os.environ.get("TENURE_KUBERNETES_FIGHT_S", 40))
+        seed = int(os.environ.get("TENURE_KUBERNETES_FIGHT_SEED", 1))
+        random_, started, frozen = random.Random(seed), 0, []
+
+        def start(kind):
+            nonlocal started
+            started += 1
+            return self.holder(f"tenure-{started}") if kind == TENURE else self.client_go(f"client-go-{started}")
+
+        running = [(kind, start(kind)) for kind in (TENURE, TENURE, CLIENT_GO, CLIENT_GO)]
+        while time.monotonic() < until:
+            time.sleep(random_.uniform(0.3, 1.5))
+            for process, thaws in list(frozen):
+                if time.monotonic() > thaws:
+                    process.thaw()
+                    frozen.remove((process, thaws))
+            leading = [at for at, (_, process) in enumerate(running) if process.leads()]
+            at = random_.choice(leading or range(len(running)))
+            kind, process = running[at]
+            what = random_.choice(("kill", "stop", "freeze", "nothing"))
+            if what == "freeze" and all(one is not process for one, _ in frozen):
+                process.freeze()
+                frozen.append((process, time.monotonic() + random_.uniform(0.5, 2 * LEASE_S)))
+            elif what in ("kill", "stop"):
+                frozen = [one for one in frozen if one[0] is not process]
+                process.end(signal.SIGKILL if what == "kill" else signal.SIGTERM)
+                running[at] = (kind, start(kind))
+        for _, process in running:
+            process.end(signal.SIGTERM)
+        rights = self.rights()
+        self.assertEqual(faults_of(rights), [], f"seed {seed}")
+        counted = {kind: sum(right.kind == kind for right in rights) for kind in (TENURE, CLIENT_GO)}
+        print(f"\nterms: {counted}, overlaps among client-go alone: {len(overlaps(rights))}")
+        self.assertGreater(min(counted.values()), 1, counted)
+        self.assertEqual([trouble for process in self.all if type(process) is ClientGo for trouble in process.troubles()
+                          if "decode" in trouble or "unmarshal" in trouble], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
