@@ -34,7 +34,7 @@ struct LeaseHints::Progress {
   /// Whoever has watched two leases may hold one of them, and needs to hear of its loss while it watches the other. So
   /// a stream for all is followed by streams for all, unless the user may not have them.
   std::string nextFor(const std::set<LeaseKey>& watched) const {
-    const std::string one = watched.size() == 1 ? objectNameOf(*watched.begin()) : std::string{};
+    std::string one = watched.size() == 1 ? objectNameOf(*watched.begin()) : std::string{};
     if (!selected || refusedAll) return one;
     return watched.empty() || *selected == one ? *selected : std::string{};
   }

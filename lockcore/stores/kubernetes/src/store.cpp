@@ -40,7 +40,7 @@ std::string missingIn(const Rights& rights) {
 /// is gone.
 class KubernetesStore final : public LeaseStore {
  public:
-  KubernetesStore(Settings settings, StoreParts parts)
+  KubernetesStore(const Settings& settings, StoreParts parts)
       : gateway_{std::move(parts.gateway)},
         watches_{parts.watches},
         core_{std::make_shared<Core>(settings,
@@ -207,8 +207,8 @@ class KubernetesStore final : public LeaseStore {
 
 }  // namespace
 
-std::shared_ptr<LeaseStore> makeStore(Settings settings, StoreParts parts) {
-  return std::make_shared<KubernetesStore>(std::move(settings), std::move(parts));
+std::shared_ptr<LeaseStore> makeStore(const Settings& settings, StoreParts parts) {
+  return std::make_shared<KubernetesStore>(settings, std::move(parts));
 }
 
 }  // namespace tenure::kubernetes_store

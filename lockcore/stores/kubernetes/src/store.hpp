@@ -21,6 +21,6 @@ struct StoreParts {
 };
 
 /// `settings` as in the options, where their faults were found.
-[[nodiscard]] std::shared_ptr<LeaseStore> makeStore(Settings settings, StoreParts parts);
+[[nodiscard]] std::shared_ptr<LeaseStore> makeStore(const Settings& settings, StoreParts parts);
 
 }  // namespace tenure::kubernetes_store
