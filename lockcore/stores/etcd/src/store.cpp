@@ -10,6 +10,7 @@
 #include "listing.hpp"
 #include "lockcore/port/quoted_text.hpp"
 #include "lockcore/port/random_draws.hpp"
+#include "lockcore/port/write_purpose.hpp"
 #include "lockcore/runtime/system_random.hpp"
 #include "lockcore/stored/hint_watcher.hpp"
 #include "requests.hpp"
@@ -22,18 +23,6 @@ using Purpose = WriteRequest::Purpose;
 /// A member takes a request of 1.5 MB (--max-request-bytes). A renewal has the record as it was and as it shall be,
 /// with the data as base64.
 constexpr std::size_t mostPayload = std::size_t{500} << 10U;
-
-std::string_view nameOf(Purpose purpose) noexcept {
-  switch (purpose) {
-    case Purpose::acquire:
-      return "acquiring";
-    case Purpose::renew:
-      return "renewing";
-    case Purpose::release:
-      return "releasing";
-  }
-  return "writing";
-}
 
 /// A candidate that waits acquires it next.
 bool isReleased(const State& state) {
@@ -100,7 +89,7 @@ class EtcdStore final : public LeaseStore {
     if (auto refused = refusalOf(request)) return refuse(std::move(handler), *std::move(refused));
     const LeaseKey key = request.key;
     const bool holds = request.purpose != Purpose::release;
-    const std::string_view doing = nameOf(request.purpose);
+    const std::string_view doing = tenure::doing(request.purpose);
     const auto decide = [where = core_->where, request = std::move(request)](const State& state) {
       return stored::decideWrite(where, request, state);
     };
