@@ -12,6 +12,7 @@ Observation::Sighting::Sighting(const LeaseRecord& record)
       released{record.released},
       vanished{record.vanished},
       inherited{record.inherited},
+      keptAtRelease{record.keptAtRelease},
       livenessFileId{record.livenessFile ? record.livenessFile->id : std::string{}},
       acquiredAtMillis{record.acquiredAtMillis} {}
 
@@ -38,13 +39,13 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
 /// took over since: both find out only at their next renewal. So the challenger waits for the lease that was seen in
 /// the record, or for the lease that the store's counter states, whichever is longer.
 ///
-/// A record without a token was written by a client that releases by deleting. The last term of this library is over
-/// then, unless it was not known when that record was seen: such a term may have begun since.
+/// A record without a token was written by a client that releases by deleting, unless it says otherwise. The last term
+/// of this library is over then, unless it was not known when that record was seen: such a term may have begun since.
 std::chrono::milliseconds Observation::leaseToWaitOut(const std::optional<LeaseRecord>& record) const {
   using std::chrono::milliseconds;
   const bool vanished = record && record->vanished;
   if (record && !vanished) return milliseconds{0};
-  const bool foreign = known_ && record_ && record_->token.isNone();
+  const bool foreign = known_ && record_ && record_->token.isNone() && !record_->keptAtRelease;
   const bool came = vanished && record->token > newestToken_;
   if (foreign && !came) return milliseconds{0};
   const milliseconds seen = record_ ? std::max(record_->leaseDuration, vanishedLease_) : vanishedLease_;

@@ -77,6 +77,7 @@ class Observation {
     bool released;
     bool vanished;                  ///< there is no record, but the counter shows an open term
     bool inherited;                 ///< a later acquisition may be lost, so only the lease frees it
+    bool keptAtRelease;             ///< its client does not delete it
     std::string livenessFileId;     ///< empty: none
     std::int64_t acquiredAtMillis;  ///< for people
 

@@ -1,22 +1,55 @@
 """Locks of tenure and candidates of client-go on one Lease of a real server: who may believe what, and who has the right to it."""
 
+import contextlib
+import http.client
+import json
 import os
 import pathlib
 import random
 import signal
+import ssl
 import sys
+import threading
 import time
 import unittest
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from access import Access
 from client_go import CLIENT_GO, TENURE, ClientGo, command, faults_of, overlaps, rights_of
 from etcd_cluster import wait_until
 import kubernetes_server
+from processes import now
 
 HOLDER = os.environ.get("TENURE_KUBERNETES_HOLDER", "")
 LEASE_S, HEARTBEAT_S = 2, 0.5
 SECOND = 10**9
+
+
+class History:
+    """What the server tells of the Lease, and when (CLOCK_BOOTTIME), for whoever wants to know what happened."""
+
+    def __init__(self, access, name):
+        self.lines = []
+        listed = access.must("GET", access.leases() + "?limit=1")["metadata"]["resourceVersion"]
+        where = urllib.parse.urlsplit(access.url)
+        context = ssl.create_default_context(cafile=access.file("ca.pem"))
+        self._connection = http.client.HTTPSConnection(where.hostname, where.port, context=context)
+        self._connection.request("GET", f"{access.leases()}?watch=1&fieldSelector=metadata.name%3D{name}&resourceVersion={listed}",
+                                 headers={"Authorization": f"Bearer {access.user_token('admin')}"})
+        threading.Thread(target=self._read, args=[self._connection.getresponse()], daemon=True).start()
+
+    def _read(self, reply):
+        with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+            for line in reply:
+                event = json.loads(line)
+                metadata, spec = event["object"]["metadata"], event["object"].get("spec", {})
+                annotations = metadata.get("annotations", {})
+                self.lines.append((now(), f"{event['type']} {metadata['resourceVersion']} {json.dumps(spec)} " + " ".join(
+                    f"{name}={annotations.get('tenure.dev/' + name)}" for name in ("token", "version", "released", "spec"))))
+
+    def between(self, begin, end):
+        return "\n".join(f"{at / SECOND:.4f} {line}" for at, line in self.lines if begin <= at <= end)
 
 
 class Holder(ClientGo):
@@ -117,6 +150,7 @@ class Beside(unittest.TestCase):
             started += 1
             return self.holder(f"tenure-{started}") if kind == TENURE else self.client_go(f"client-go-{started}")
 
+        history = History(self.access, self.name)
         running = [(kind, start(kind)) for kind in (TENURE, TENURE, CLIENT_GO, CLIENT_GO)]
         while time.monotonic() < until:
             time.sleep(random_.uniform(0.3, 1.5))
@@ -138,7 +172,8 @@ class Beside(unittest.TestCase):
         for _, process in running:
             process.end(signal.SIGTERM)
         rights = self.rights()
-        self.assertEqual(faults_of(rights), [], f"seed {seed}")
+        self.assertEqual(faults_of(rights), [], f"seed {seed}\n" + "\n\n".join(
+            history.between(min(a.begin, b.begin) - 5 * SECOND, max(a.last, b.last) + SECOND) for a, b in overlaps(rights)[:6]))
         counted = {kind: sum(right.kind == kind for right in rights) for kind in (TENURE, CLIENT_GO)}
         print(f"\nterms: {counted}, overlaps among client-go alone: {len(overlaps(rights))}")
         self.assertGreater(min(counted.values()), 1, counted)

@@ -159,6 +159,19 @@ TEST_F(ObservationTest, aVanishedRecordWithoutATokenWasReleased) {
   EXPECT_EQ(untilFree(5ms), 5ms);
 }
 
+/// client-go marks the record when it releases. Then it was an operator who deleted it.
+TEST_F(ObservationTest, aVanishedRecordOfAClientThatDeletesNoneIsWaitedOut) {
+  LeaseRecord record = othersRecord("v1", 0, 10s);
+  record.keptAtRelease = true;
+  see(record);
+  pass(2s);
+  see(std::nullopt);
+  EXPECT_EQ(untilFree(5ms), 10s + 5ms);
+  see(record);
+  see(vanishedRecord(FencingToken{5}, 8s));
+  EXPECT_EQ(untilFree(), 10s);
+}
+
 /// Somebody may have taken over after the record was seen last, and may lead now.
 TEST_F(ObservationTest, aVanishedRecordIsWaitedOutAlsoIfItWasFree) {
   see(releasedRecord());

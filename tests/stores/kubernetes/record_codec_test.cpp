@@ -112,6 +112,7 @@ TEST(KubernetesRecords, ofOtherClientsAreWaitedOutForWhatTheyState) {
   EXPECT_TRUE(found->token.isNone());
   EXPECT_FALSE(found->released);
   EXPECT_EQ(found->acquiredAtMillis, 1'795'680'000'000);
+  EXPECT_TRUE(found->keptAtRelease) << "if it vanishes, an operator has deleted it";
   EXPECT_EQ(told(R"({"holderIdentity":"x"})", {})->leaseDuration, unstatedLease) << "it states none";
   EXPECT_EQ(told(R"({"holderIdentity":"x"})", {})->version.text(), "- 221 x");
   EXPECT_EQ(told(R"({"holderIdentity":"x","leaseDurationSeconds":2147483647})", {})->leaseDuration, maxRecordLease);

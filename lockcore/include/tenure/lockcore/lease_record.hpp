@@ -65,6 +65,9 @@ struct LeaseRecord {
   /// may be lost, and its holder may not know that yet. So the record is free only after it was seen for a whole lease,
   /// even if it is released, if the reader itself wrote it, or if its holder is dead.
   bool inherited{false};
+  /// Of a record without a token, which another client wrote: that client marks what it releases, and does not delete
+  /// it. So if the record vanishes, somebody has deleted it, and its holder may live.
+  bool keptAtRelease{false};
   std::optional<LivenessFile> livenessFile{};       ///< where the holder's liveness file lies, if it keeps one
   std::string data{};                               ///< the user's payload, opaque bytes
   std::map<std::string, std::string> attributes{};  ///< the user's further attributes; kept across takeovers

@@ -169,6 +169,7 @@ StoredRecord foreignRecord(const LeaseObject& object) {
   const std::chrono::seconds stated{spec.leaseSeconds.value_or(unstatedLease.count())};
   record.leaseDuration = std::min(stated, most);
   record.released = spec.holder.empty();
+  record.keptAtRelease = true;
   record.data = bytesFromBase64(annotated(object, annotation::data)).value_or(std::string{});
   record.attributes =
       attributesFromJson(annotated(object, annotation::attributes)).value_or(std::map<std::string, std::string>{});
