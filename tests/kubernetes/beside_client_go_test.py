@@ -16,7 +16,7 @@ import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from access import Access
-from client_go import CLIENT_GO, TENURE, ClientGo, command, faults_of, overlaps, rights_of
+from client_go import CLIENT_GO, TENURE, ClientGo, command, faults_of, given_away, overlaps, rights_of
 from etcd_cluster import wait_until
 import kubernetes_server
 from processes import now
@@ -144,6 +144,8 @@ class Beside(unittest.TestCase):
         until = time.monotonic() + float(os.environ.get("TENURE_KUBERNETES_FIGHT_S", 40))
         seed = int(os.environ.get("TENURE_KUBERNETES_FIGHT_SEED", 1))
         random_, started, frozen = random.Random(seed), 0, []
+        # Only where no other test uses the server.
+        stalls = "TENURE_KUBERNETES_FIGHT_STALLS" in os.environ and int(os.environ["TENURE_TEST_KUBERNETES_PIDS"].split(",")[1])
 
         def start(kind):
             nonlocal started
@@ -154,6 +156,10 @@ class Beside(unittest.TestCase):
         running = [(kind, start(kind)) for kind in (TENURE, TENURE, CLIENT_GO, CLIENT_GO)]
         while time.monotonic() < until:
             time.sleep(random_.uniform(0.3, 1.5))
+            if stalls and random_.random() < 0.2:
+                os.kill(stalls, signal.SIGSTOP)
+                time.sleep(random_.uniform(0.2, 3))
+                os.kill(stalls, signal.SIGCONT)
             for process, thaws in list(frozen):
                 if time.monotonic() > thaws:
                     process.thaw()
@@ -172,10 +178,12 @@ class Beside(unittest.TestCase):
         for _, process in running:
             process.end(signal.SIGTERM)
         rights = self.rights()
-        self.assertEqual(faults_of(rights), [], f"seed {seed}\n" + "\n\n".join(
+        releases = [one for process in self.all for one in process.releases()]
+        self.assertEqual(faults_of(rights, releases), [], f"seed {seed}\n" + "\n\n".join(
             history.between(min(a.begin, b.begin) - 5 * SECOND, max(a.last, b.last) + SECOND) for a, b in overlaps(rights)[:6]))
         counted = {kind: sum(right.kind == kind for right in rights) for kind in (TENURE, CLIENT_GO)}
-        print(f"\nterms: {counted}, overlaps among client-go alone: {len(overlaps(rights))}")
+        print(f"\nterms: {counted}, overlaps: {len(overlaps(rights))}, rights given away by client-go: "
+              f"{len(given_away(rights, releases))}")
         self.assertGreater(min(counted.values()), 1, counted)
         self.assertEqual([trouble for process in self.all if type(process) is ClientGo for trouble in process.troubles()
                           if "decode" in trouble or "unmarshal" in trouble], [])

@@ -60,6 +60,14 @@ def overlaps(rights):
     return [(a, b) for a, b in itertools.combinations(in_order(rights), 2) if b.begin <= a.last]
 
 
+def given_away(rights, releases):
+    """The rights that a candidate of client-go gave away which did not have them, with the instant: when it stops it reads the
+    Lease, and then asks what it remembers, and not what it has read, whether it is the leader (tryRelease in 0.37). `releases`:
+    (who, its event)."""
+    return [(right, event["t"]) for who, event in releases for right in rights
+            if right.who != who and right.begin < event["t"] <= right.last]
+
+
 def among_client_go(pair):
     """Whether tenure has no part in it. client-go compares times in whole seconds, and takes them some time before it sends them.
     So one candidate does not see each renewal of another, and may take over before the other one's lease is over: no fault of
@@ -67,9 +75,12 @@ def among_client_go(pair):
     return all(right.kind == CLIENT_GO for right in pair)
 
 
-def faults_of(rights):
-    """No instant belongs to two of which one is tenure, and each term's token is above those of all terms before it."""
-    faults = [f"two had the right to lead: {a} and {b}" for a, b in overlaps(rights) if not among_client_go((a, b))]
+def faults_of(rights, releases=()):
+    """No instant belongs to two of which one is tenure, and each term's token is above those of all terms before it. Whoever comes
+    after a right that was given away finds the Lease free."""
+    away = given_away(rights, releases)
+    faults = [f"two had the right to lead: {a} and {b}" for a, b in overlaps(rights) if not among_client_go((a, b))
+              and not any(right is a and at <= b.begin for right, at in away)]
     return faults + [f"tokens do not rise: {a}, then {b}" for a, b in judge.tokens_that_do_not_rise(in_order(rights))]
 
 
@@ -90,6 +101,9 @@ class ClientGo(Process):
 
     def rights(self):
         return rights_of(CLIENT_GO, f"{self.who}.{self.process.pid}", self.events)
+
+    def releases(self):
+        return [(f"{self.who}.{self.process.pid}", event) for event in self.events if event["e"] == "released"]
 
     def troubles(self):
         return [event["message"] for event in self.events if event["e"] == "trouble"]

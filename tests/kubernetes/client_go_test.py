@@ -55,6 +55,14 @@ class Judge(unittest.TestCase):
         rights = client_go(held(10, 11, 5)) + client_go(held(12, 12.5, 7), who="b")
         self.assertEqual((len(overlaps(rights)), faults_of(rights)), (1, []))
 
+    def test_a_right_that_client_go_gave_away_is_no_fault_of_whoever_comes_next(self):
+        holder, release = tenure(10, 14, token=6), [("b", {"e": "released", "t": 13 * SECOND, "u": 13.1 * SECOND})]
+        self.assertEqual(faults_of(holder + client_go(held(13.2, 13.3, 7), who="b"), release), [])
+        self.assertRegex("".join(faults_of(holder + client_go(held(12, 12.5, 7), who="b"), release)), "two had the right to lead",
+                         "it came before that")
+        self.assertRegex("".join(faults_of(holder + client_go(held(13.2, 13.3, 7), who="b"),
+                                           [("b", {"e": "released", "t": 15 * SECOND})])), "two had the right to lead")
+
     def test_tokens_that_fall_are_a_fault(self):
         self.assertRegex("".join(faults_of(client_go(held(10, 11, 5)) + tenure(20, 21, token=4))), "tokens do not rise")
 

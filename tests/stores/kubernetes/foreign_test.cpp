@@ -61,6 +61,19 @@ TEST_F(KubernetesForeign, whatItGivesBackIsFree) {
   store_.apply(acquire(key_, "a", {given.version}));
 }
 
+/// client-go 0.37 gives a Lease back that another one holds by now, if it has held it once.
+TEST_F(KubernetesForeign, whatItGivesAwayOfOursIsNotTakenBeforeOurLeaseIsOver) {
+  const RecordVersion version = take();
+  const std::int64_t transitions = spec().at("leaseTransitions").as_int64();
+  takeAsClientGo("", nine);
+  edit([&](auto& lease) { lease["spec"].get_object()["leaseTransitions"] = transitions; });
+  const LeaseRecord seen = store_.record(key_);
+  EXPECT_FALSE(seen.released);
+  EXPECT_EQ(seen.leaseDuration, 10s);
+  EXPECT_TRUE(contract::isConflictWith(store_.write(renew(key_, "a", {version})), seen)) << "its holder is told";
+  store_.apply(acquire(key_, "b", {seen.version}));
+}
+
 TEST_F(KubernetesForeign, nobodyHoldsATermByAnothersRecord) {
   static_cast<void>(take());
   takeAsClientGo("a", nine);  // the very name of ours

@@ -311,6 +311,29 @@ TEST_F(KubernetesHints, theLossOfALeaseIsToldAndRemovalsByTheStoreAreNone) {
   EXPECT_EQ(hints("loss"), 1);
 }
 
+/// A leader must not believe in a term for a heartbeat more.
+TEST_F(KubernetesHints, whereAnotherClientWritesOverOursThatIsToldOnce) {
+  const auto handle = watcher_->watchLoss([this] { ++hints_["loss"]; });
+  scheduler_->runReady();
+  take("a");
+  const auto write = [&](const std::string& holder, const std::string& seconds) {
+    server_.edit("a", [&](auto& lease) {
+      lease["spec"] = boost::json::object{{"holderIdentity", holder},
+                                          {"leaseTransitions", 1},
+                                          {"renewTime", "2026-11-26T08:00:" + seconds + ".000000Z"}};
+    });
+  };
+  EXPECT_EQ(hints("loss"), 0);
+  write("", "10");
+  EXPECT_EQ(hints("loss"), 1);
+  write("client-go-1", "12");
+  write("client-go-1", "14");
+  EXPECT_EQ(hints("loss"), 0) << "its heartbeats";
+  take("a");
+  write("client-go-1", "16");
+  EXPECT_EQ(hints("loss"), 1);
+}
+
 TEST_F(KubernetesHints, nothingIsToldAfterTheHandleAndTheWatcherEnd) {
   auto handle = watch();
   handle.reset();

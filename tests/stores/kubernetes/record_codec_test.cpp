@@ -126,6 +126,29 @@ TEST(KubernetesRecords, withoutAHolderOthersHaveReleasedIt) {
   EXPECT_FALSE(found->version.isNone());
 }
 
+/// A candidate of client-go that stops gives a Lease back that it held once, whoever holds it now.
+TEST(KubernetesRecords, oursThatAnotherClientGaveAwayIsWaitedOut) {
+  const auto givenIn = [](int transitions) {
+    return R"({"holderIdentity":"","leaseDurationSeconds":1,"renewTime":"2026-11-26T08:00:02.000000Z",)"
+           R"("leaseTransitions":)" +
+           std::to_string(transitions) + '}';
+  };
+  const auto away = told(givenIn(7), record());
+  ASSERT_TRUE(away);
+  EXPECT_FALSE(away->released) << "our holder may live";
+  EXPECT_EQ(away->leaseDuration, 9000ms) << "the longest that our term has stated";
+  EXPECT_EQ(away->holder, "me#1 (given away by another client)");
+  EXPECT_TRUE(away->token.isNone());
+  EXPECT_EQ(told(givenIn(7), without(without(record(), "lease-ms"), "open-lease-ms"))->leaseDuration, unstatedLease);
+  EXPECT_TRUE(told(givenIn(8), record())->released) << "it had the Lease itself since";
+  EXPECT_TRUE(told(givenIn(6), record())->released);
+  EXPECT_TRUE(told(givenIn(7), {})->released) << "it was never ours";
+  const Annotations over = with(with(record(), "released", "true"), "spec", "2026-11-26T08:00:01.654321Z 7 ");
+  EXPECT_TRUE(told(givenIn(7), over)->released) << "ours was over";
+  const Annotations removed = with(without(without(record(), "token"), "holder"), "removed", "true");
+  EXPECT_FALSE(told(givenIn(7), removed)->released) << "removed while its holder may live";
+}
+
 TEST(KubernetesRecords, aBareSpecIsNoRecordAndTheCounterTells) {
   for (const char* spec : {"{}", R"({"holderIdentity":""})", R"({"leaseTransitions":7,"leaseDurationSeconds":15})"}) {
     EXPECT_FALSE(told(spec, {})) << spec;

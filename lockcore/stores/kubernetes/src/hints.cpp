@@ -53,12 +53,23 @@ struct LeaseHints::Progress {
     const std::lock_guard lock{mutex};
     refused = false;
   }
+  /// Whether another client has written over a record of ours just now: its holder may not know. Told once, and not
+  /// with each of that client's heartbeats.
+  bool overwrites(const WatchEvent& event) {
+    if (!event.object) return false;
+    const bool gone = event.kind == WatchEvent::Kind::deleted;
+    const std::lock_guard lock{mutex};
+    if (!gone && isOverwritten(*event.object)) return overwritten.insert(event.object->name).second;
+    overwritten.erase(event.object->name);
+    return false;
+  }
 
   std::mutex mutex{};
   std::string resourceVersion{};
   std::optional<std::string> selected{};  ///< an object's name, or empty for all; not set: there was no stream
   bool refused{false};
   bool refusedAll{false};
+  std::set<std::string> overwritten{};  ///< objects
 };
 
 /// One stream, from the listing before it. Shared by the handle and by what works for it.
@@ -114,7 +125,9 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
       return forget("the server says: " + inQuotes(event->status.message, 300));
     progress_->reached(event->resourceVersion);
     progress_->accepted();
-    tell(tidingsIn(core_->where, *event));
+    stored::Tidings tidings = tidingsIn(core_->where, *event);
+    tidings.loss = progress_->overwrites(*event) || tidings.loss;
+    tell(tidings);
   }
 
   void ended(const Ending& ending) {

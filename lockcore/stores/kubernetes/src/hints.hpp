@@ -17,6 +17,9 @@ namespace tenure::kubernetes_store {
 ///
 /// Where one lease is watched, the stream is about its object alone: a right that is restricted to the names of Leases
 /// is enough, and it sees the Lease of a client that sets no label. Else it is about all that have the store's label.
+///
+/// A holder is told that its record may be lost where the object is deleted, and where another client has written over
+/// it: client-go gives away Leases that are not its own, and the holder has to learn of it before its next heartbeat.
 class LeaseHints final : public stored::HintSource {
  public:
   /// A stream of which nothing is heard for so long is left. The server sends a bookmark each minute.

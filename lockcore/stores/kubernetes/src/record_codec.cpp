@@ -21,6 +21,8 @@ using std::chrono::milliseconds;
 
 /// The name of somebody who has none: its release leaves no trace of it.
 constexpr std::string_view nameless = "unknown (released by another client)";
+/// Behind the name of a holder of ours whose lease another client has given back. It is not its record any more.
+constexpr std::string_view taken = " (given away by another client)";
 
 std::string annotated(const LeaseObject& object, std::string_view name) {
   const auto* text = object.annotation(name);
@@ -159,16 +161,44 @@ std::string foreignVersion(const LeaseObject& object) {
 
 std::int64_t millisOf(const std::string& time) { return microsFrom(time).value_or(0) / 1000; }
 
+milliseconds leaseAnnotated(const LeaseObject& object, std::string_view name) {
+  const std::int64_t millis = numberFrom<std::int64_t>(annotated(object, name)).value_or(0);
+  return milliseconds{std::clamp<std::int64_t>(millis, 0, maxRecordLease.count())};
+}
+
+/// Ours was held when the holder went from the spec, and our release did not do it. The second word of the binding is
+/// the number of terms.
+bool isOursGivenAway(const LeaseObject& object) {
+  const std::string bound = annotated(object, annotation::spec);
+  const std::string same = ' ' + std::to_string(object.spec.transitions) + ' ';
+  const auto words = bound.find(same);
+  const bool held = words != std::string::npos && words == bound.find(' ') && words + same.size() < bound.size();
+  const bool open = object.hasAnnotation(annotation::token) || object.hasAnnotation(annotation::openLease);
+  return held && open && object.spec.holder.empty();
+}
+
+/// What the other client's record states, and never less than ours did if that was given away.
+milliseconds leaseOf(const LeaseObject& object, bool givenAway) {
+  constexpr auto most = std::chrono::duration_cast<std::chrono::seconds>(maxRecordLease);
+  const std::chrono::seconds stated{object.spec.leaseSeconds.value_or(unstatedLease.count())};
+  const milliseconds theirs = std::min(stated, most);
+  if (!givenAway) return theirs;
+  const milliseconds ours =
+      std::max(leaseAnnotated(object, annotation::lease), leaseAnnotated(object, annotation::openLease));
+  return std::max(theirs, ours.count() > 0 ? ours : milliseconds{unstatedLease});
+}
+
 StoredRecord foreignRecord(const LeaseObject& object) {
   const LeaseSpec& spec = object.spec;
   StoredRecord out;
   LeaseRecord& record = out.record;
   record.holder = spec.holder.empty() ? std::string{nameless} : spec.holder;
   record.version = RecordVersion{foreignVersion(object)};
-  constexpr auto most = std::chrono::duration_cast<std::chrono::seconds>(maxRecordLease);
-  const std::chrono::seconds stated{spec.leaseSeconds.value_or(unstatedLease.count())};
-  record.leaseDuration = std::min(stated, most);
-  record.released = spec.holder.empty();
+  const bool givenAway = isOursGivenAway(object);
+  record.leaseDuration = leaseOf(object, givenAway);
+  record.released = spec.holder.empty() && !givenAway;
+  const std::string before = annotated(object, annotation::holder);
+  if (givenAway) record.holder = (before.empty() ? "unknown" : before) + std::string{taken};
   record.keptAtRelease = true;
   record.data = bytesFromBase64(annotated(object, annotation::data)).value_or(std::string{});
   record.attributes =
@@ -196,11 +226,6 @@ StoreResult<Counter> counterIn(const Place& place, const LeaseObject& object) {
   if (object.hasAnnotation(annotation::openLease)) counter.openLease = reader.lease(annotation::openLease, 0);
   if (!reader.fault().empty()) return corruptObject(place, object, reader.fault());
   return counter;
-}
-
-milliseconds leaseAnnotated(const LeaseObject& object, std::string_view name) {
-  const std::int64_t millis = numberFrom<std::int64_t>(annotated(object, name)).value_or(0);
-  return milliseconds{std::clamp<std::int64_t>(millis, 0, maxRecordLease.count())};
 }
 
 }  // namespace
@@ -241,6 +266,10 @@ StoreResult<StoredTokens> tokensIn(const Place& place, const LeaseObject& object
   out.lease = std::max(out.lease, leaseAnnotated(object, annotation::lease));
   if (out.version.empty()) return corruptObject(place, object, "there is no version among the annotations");
   return out;
+}
+
+bool isOverwritten(const LeaseObject& object) {
+  return object.hasAnnotation(annotation::token) && !object.spec.isBare() && !isBound(object);
 }
 
 bool isCorrected(const LeaseObject& object, FencingToken token, const std::string& version) {

@@ -40,6 +40,9 @@ inline constexpr std::chrono::seconds unstatedLease{60};
 /// - Any other spec is another client's record, and never corrupt. It has no token. Its version is its renewTime, its
 ///   holder and the object's resourceVersion, so whoever touches the object makes it wait longer. It is waited out for
 ///   its leaseDurationSeconds; without a holder it is released. It keeps the data.
+/// - client-go 0.37 gives back a Lease that another one holds by now: when it stops it reads the Lease, but it asks its
+///   memory whether it is the leader (tryRelease). So where the holder is gone from the spec and nobody has begun a
+///   term since ours (the transitions are as they were), our holder may live, and its lease is waited out.
 /// - A Lease whose holder Kubernetes' own controllers choose (spec.strategy), or that is another lease's by the
 ///   annotation, is refused.
 [[nodiscard]] stored::StoredLease storedIn(const Place& place, const LeaseObject& object);
@@ -47,6 +50,9 @@ inline constexpr std::chrono::seconds unstatedLease{60};
 /// For an operator, with the tokens as they are written there. `corrupt` if there is a record in which not even a
 /// version is found.
 [[nodiscard]] StoreResult<StoredTokens> tokensIn(const Place& place, const LeaseObject& object);
+
+/// Somebody else has written the spec since our record was the Lease's.
+[[nodiscard]] bool isOverwritten(const LeaseObject& object);
 
 /// Whether the record shows this correction, also if it is not understood.
 [[nodiscard]] bool isCorrected(const LeaseObject& object, FencingToken token, const std::string& version);
