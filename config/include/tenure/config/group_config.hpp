@@ -16,16 +16,29 @@
 #include <tenure/lockcore/logger.hpp>
 #include <tenure/lockcore/stores/dynamodb_store.hpp>
 #include <tenure/lockcore/stores/etcd_store.hpp>
+#include <tenure/lockcore/stores/kubernetes_store.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 #include <tenure/lockcore/stores/sqlite_store.hpp>
 
 namespace tenure {
 
+/// The options of the Kubernetes store, or the kubeconfig file that has server and user
+/// (<tenure/config/kubeconfig.hpp>).
+struct KubernetesConfig : KubernetesStoreOptions {
+  std::string kubeconfig{};  ///< path of the file; empty: there is none
+  std::string context{};     ///< one of the file's; empty: its current-context
+
+  friend bool operator==(const KubernetesConfig&, const KubernetesConfig&) = default;
+};
+
+/// Also of what contradicts the kubeconfig file, which is not read for it.
+[[nodiscard]] OptionFaults faultsOf(const KubernetesConfig& config);
+
 /// The store section, and the list of stores: one alternative for each `store.type`, in the order in which texts and
 /// messages name them. The first one is that of the examples.
 using StoreConfig = std::variant<SqliteStoreOptions, DynamoDbStoreOptions, PostgresqlStoreOptions, EtcdStoreOptions,
-                                 MemoryStoreOptions>;
+                                 KubernetesConfig, MemoryStoreOptions>;
 
 /// A job of the section `jobs`: when it runs, and what becomes of runs that are missed or go wrong. What the job does
 /// is not in the file; a program says it.

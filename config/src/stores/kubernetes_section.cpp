@@ -1,0 +1,184 @@
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <tenure/config/kubeconfig.hpp>
+
+#include "config/src/store_section.hpp"
+#include "lockcore/port/quoted_text.hpp"
+
+namespace tenure {
+
+#ifdef TENURE_HAS_STORE_KUBERNETES
+OptionFaults faultsOf(const KubernetesConfig& config) {
+  const KubernetesStoreOptions& options = config;
+  OptionFaults faults = faultsOf(options);
+  if (config.kubeconfig.empty()) {
+    if (!config.context.empty()) faults.push_back({"context", "is given, and no kubeconfig that has it"});
+    return faults;
+  }
+  for (const auto& [field, text] : {std::pair{"server", &config.server},
+                                    {"caFile", &config.caFile},
+                                    {"tokenFile", &config.tokenFile},
+                                    {"certificate", &config.certificate}}) {
+    if (!text->empty()) faults.push_back({field, "is given, and so is a kubeconfig; its context has server and user"});
+  }
+  return faults;
+}
+#endif
+
+}  // namespace tenure
+
+#ifdef TENURE_HAS_STORE_KUBERNETES
+namespace tenure::config {
+namespace {
+
+using KubernetesSection = StoreSection<KubernetesConfig>;
+using Labels = std::map<std::string, std::string>;
+
+constexpr const char* startsAtTheFile = " A relative path starts at the directory of this file.";
+constexpr const char* ofThePod = "that of the pod";
+
+/// Each item is NAME=VALUE. Whether it is a label is for the options' own check.
+Codec<Labels> labelsCodec() {
+  Codec<std::vector<std::string>> items = listCodec("labels such as team=billing");
+  const auto parse = [items](std::string_view text) -> boost::system::result<Labels, ValueFault> {
+    auto read = items.parse(text);
+    if (read.has_error()) return read.error();
+    Labels labels;
+    for (const std::string& item : *read) {
+      const auto sign = item.find('=');
+      if (sign == std::string::npos) return ValueFault{inQuotes(item) + " is no label; write NAME=VALUE"};
+      if (!labels.emplace(item.substr(0, sign), item.substr(sign + 1)).second)
+        return ValueFault{"has the label " + inQuotes(item.substr(0, sign)) + " twice"};
+    }
+    return labels;
+  };
+  const auto write = [items](const Labels& labels) {
+    std::vector<std::string> texts;
+    for (const auto& [name, value] : labels) texts.push_back(name + '=' + value);
+    return items.write(texts);
+  };
+  return {items.kind, items.allowed, parse, write};
+}
+
+void addPlaceKeys(KubernetesSection& section) {
+  section.textKey({.path = "store.namespace",
+                   .fallback = ofThePod,
+                   .example = "billing",
+                   .about = "The namespace of the Leases. Candidates that compete have the same.",
+                   .field = "store.inNamespace"},
+                  "the name of a namespace", &KubernetesConfig::inNamespace, ofThePod, "NAME");
+  section.textKey({.path = "store.kubeconfig",
+                   .fallback = "none",
+                   .example = "./kubeconfig",
+                   .about = std::string{"A kubeconfig file with server and user, as kubectl has. Without this key and "
+                                        "store.server the process runs in a pod, and uses its service account."} +
+                            startsAtTheFile},
+                  "the path of a file", &KubernetesConfig::kubeconfig, "none", "FILE");
+  section.textKey({.path = "store.context",
+                   .fallback = "the file's current-context",
+                   .example = "production",
+                   .about = "Which context of the kubeconfig file counts."},
+                  "the name of a context", &KubernetesConfig::context, "the file's current-context", "NAME");
+}
+
+void addServerKeys(KubernetesSection& section) {
+  section.textKey({.path = "store.server",
+                   .fallback = ofThePod,
+                   .example = "https://10.0.0.1:6443",
+                   .about = "The URL of the API server, where neither a pod nor a kubeconfig file tells it. "
+                            "store.namespace is required then."},
+                  "a URL such as https://10.0.0.1:6443", &KubernetesConfig::server, ofThePod, "URL");
+  section.textKey(
+      {.path = "store.ca_file",
+       .fallback = "the system's; in a pod its own",
+       .example = "./cluster-ca.pem",
+       .about = std::string{"A PEM file of the certificates to trust instead of the system's."} + startsAtTheFile},
+      "the path of a file", &KubernetesConfig::caFile, "the system's; in a pod its own", "FILE");
+  section.textKey({.path = "store.token_file",
+                   .fallback = "none; in a pod its own",
+                   .example = "./token",
+                   .about = std::string{"A file with the user's token. It is read again each minute, and after a "
+                                        "refusal."} +
+                            startsAtTheFile},
+                  "the path of a file", &KubernetesConfig::tokenFile, "none; in a pod its own", "FILE");
+  section.textKey({.path = "store.certificate",
+                   .fallback = "none",
+                   .example = "./client.crt",
+                   .about = std::string{"The user's certificate (PEM), instead of a token."} + startsAtTheFile},
+                  "the path of a file", &KubernetesConfig::certificate, "none", "FILE");
+  section.textKey({.path = "store.key",
+                   .fallback = "none",
+                   .example = "./client.key",
+                   .about = std::string{"The key of that certificate (PEM), without a passphrase."} + startsAtTheFile},
+                  "the path of a file", &KubernetesConfig::key, "none", "FILE");
+}
+
+void addObjectKeys(KubernetesSection& section) {
+  section
+      .key(
+          {.path = "store.labels",
+           .fallback = "none",
+           .example = "[team=billing]",
+           .about =
+               "Labels for each Lease that the store writes, beside app.kubernetes.io/managed-by=tenure; a YAML list, "
+               "or one text with commas between."},
+          labelsCodec(), [](auto& options) -> auto& { return options.labels; })
+      .derived = [](const GroupConfig&) { return "none"; };
+  section.key(
+      {.path = "store.watches",
+       .about =
+           "Whether one watch of the process tells of hand-overs at once. Without it, or without the rights to list "
+           "and watch, candidates poll."},
+      boolCodec(), [](auto& options) -> auto& { return options.watches; });
+}
+
+void resolveFilesOfKubernetes(KubernetesConfig& options, const std::filesystem::path& directory) {
+  for (std::string* path :
+       {&options.kubeconfig, &options.caFile, &options.tokenFile, &options.certificate, &options.key}) {
+    if (!path->empty()) *path = (directory / *path).lexically_normal().string();
+  }
+}
+
+/// Throws std::runtime_error if the kubeconfig file has faults, all of them in one message.
+std::shared_ptr<LeaseStore> made(const KubernetesConfig& config, Logger logger) {
+  if (config.kubeconfig.empty()) return makeKubernetesStore(config, std::move(logger));
+  const auto options = kubernetesOptionsFrom(config.kubeconfig, config.context, config);
+  if (options.has_error()) throw std::runtime_error{toString(options.error())};
+  return makeKubernetesStore(*options, std::move(logger));
+}
+
+constexpr const char* kubernetesStarter =
+    R"(# Where the lease is kept: a Lease object of Kubernetes (1.14 or later), in the namespace of the pods that compete.
+# In a pod nothing more is needed than the rights on leases: config/kubernetes/role.yaml grants them.
+# tenure check --connect tells whether the server answers and grants them.
+store:
+  type: kubernetes
+  # namespace: billing            # that of the pod, if left out
+  # kubeconfig: ./kubeconfig      # outside of a cluster; a relative path starts at this file
+  # context: production           # the file's current-context, if left out
+  # labels: [team=billing]        # for each Lease
+)";
+
+}  // namespace
+
+template <>
+StoreType storeType<KubernetesConfig>() {
+  KubernetesSection section{"kubernetes", "Lease objects of Kubernetes, for pods, beside client-go if need be."};
+  section.hasSample(kubernetesStarter);
+  addPlaceKeys(section);
+  addServerKeys(section);
+  addObjectKeys(section);
+  section.pathsBy(resolveFilesOfKubernetes);
+  return section.madeBy(made);
+}
+
+}  // namespace tenure::config
+#else
+template <>
+tenure::config::StoreType tenure::config::storeType<tenure::KubernetesConfig>() {
+  return {.name = "kubernetes", .without = "CMake's option TENURE_WITH_KUBERNETES_STORE was off"};
+}
+#endif
