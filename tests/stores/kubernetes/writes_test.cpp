@@ -196,6 +196,36 @@ TEST_F(KubernetesWrites, aWriteWhoseCopyWasCarriedOutIsSeenByItsVersion) {
   EXPECT_EQ((*conflict->current)->version, beat.record.version) << "its holder knows it as its own";
 }
 
+/// A proxy sends a PUT again where the first one seemed to be lost, because a PUT may be repeated.
+TEST_F(KubernetesWrites, aConflictIsNoRefusalWhileNobodyKnowsWhatIsStored) {
+  const RecordVersion version = take();
+  gateway_->setFault([&](const Request& request, const auto& server) -> Outcome {
+    if (request.method != "PUT") return replied({429, "Too many requests, please try again later."});
+    static_cast<void>(server());
+    return replied(server());
+  });
+  const WriteRequest beat = renew(key_, "a", {version});
+  const WriteOutcome outcome = store_.write(beat);
+  EXPECT_TRUE(std::holds_alternative<Unknown>(outcome)) << contract::describe(outcome);
+  EXPECT_EQ(another().record(key_).version, beat.record.version);
+}
+
+/// The last conflict may be with its own first copy.
+TEST_F(KubernetesWrites, whoGivesUpLooksAtWhatIsStoredFirst) {
+  const RecordVersion version = take();
+  int puts = 0;
+  gateway_->setFault([&](const Request& request, const auto& server) -> Outcome {
+    if (request.method != "PUT") return replied(server());
+    if (++puts < 4) label(std::to_string(puts));
+    static_cast<void>(server());
+    return replied(server());
+  });
+  const WriteRequest beat = renew(key_, "a", {version});
+  const WriteOutcome outcome = store_.write(beat);
+  EXPECT_TRUE(contract::isConflictWith(outcome, another().record(key_))) << contract::describe(outcome);
+  EXPECT_EQ(another().record(key_).version, beat.record.version);
+}
+
 TEST_F(KubernetesWrites, anAcquisitionWhoseObjectWasPerhapsNotCreatedIsCertainlyNotCarriedOut) {
   std::string late;
   gateway_->setFault([&](const Request& request, const auto& server) -> Outcome {

@@ -84,12 +84,13 @@ void sendChange(const WriteCallPtr& call, const State& seen, Change change, int 
 }
 
 void decideFrom(const WriteCallPtr& call, const State& seen, int tries) {
-  if (tries >= mostTries) {
+  Decision decision = call->decide(seen);
+  auto* change = std::get_if<Change>(&decision);
+  if (change != nullptr && tries >= mostTries) {
     return call->handler(Rejected{{ErrorClass::transient, call->core->call(call->doing, call->key).text() +
                                                               ": others change it all the time; it is tried again"}});
   }
-  Decision decision = call->decide(seen);
-  if (auto* change = std::get_if<Change>(&decision)) return sendChange(call, seen, std::move(*change), tries);
+  if (change != nullptr) return sendChange(call, seen, std::move(*change), tries);
   call->core->terms.forget(call->key);
   call->handler(std::move(std::get<WriteOutcome>(decision)));
 }

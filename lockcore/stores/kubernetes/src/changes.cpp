@@ -14,12 +14,14 @@ constexpr int mostTries = 4;
 
 void decideFrom(const WriteCallPtr& call, const State& seen, int tries);
 
-/// After a conflict, or where nothing was known. The write was not carried out and never will be: a resourceVersion
-/// that has passed does not come back.
+/// After a conflict, or where nothing was known (no try yet). What conflicted never will be carried out: a
+/// resourceVersion that has passed does not come back. But it may have been: a proxy may send a PUT twice, and the second
+/// one conflicts with the first. Only what is stored tells.
 void readAndDecide(const WriteCallPtr& call, int tries) {
   readState(call->core, call->key, {call->doing}, call->deadline, [call, tries](StoreResult<State> state) {
-    if (state.has_error()) return call->handler(Rejected{state.error()});
-    decideFrom(call, *state, tries);
+    if (state.has_value()) return decideFrom(call, *state, tries);
+    if (tries > 0) return call->handler(Unknown{state.error()});
+    call->handler(Rejected{state.error()});
   });
 }
 
@@ -114,12 +116,13 @@ void sendChange(const WriteCallPtr& call, const State& seen, Change change, int 
 }
 
 void decideFrom(const WriteCallPtr& call, const State& seen, int tries) {
-  if (tries >= mostTries) {
+  Decision decision = call->decide(seen);
+  auto* change = std::get_if<Change>(&decision);
+  if (change != nullptr && tries >= mostTries) {
     return call->handler(Rejected{{ErrorClass::transient, call->core->call(call->doing, call->key).text() +
                                                               ": others change it all the time; it is tried again"}});
   }
-  Decision decision = call->decide(seen);
-  if (auto* change = std::get_if<Change>(&decision)) return sendChange(call, seen, std::move(*change), tries);
+  if (change != nullptr) return sendChange(call, seen, std::move(*change), tries);
   if (call->own) call->core->terms.forget(call->key);
   call->handler(std::move(std::get<WriteOutcome>(decision)));
 }
