@@ -17,6 +17,7 @@
 #include "simulation/etcd/sim_etcd_cluster.hpp"
 #include "simulation/sim_clock.hpp"
 #include "simulation/sim_store_endpoint.hpp"
+#include "simulation/sim_stream.hpp"
 
 namespace tenure::test {
 namespace {
@@ -55,75 +56,9 @@ std::string erasedLine() {
 
 const char* const endOfStream = R"({"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader"}})";
 
-/// A stream of the cluster's changes as it reaches one process.
-class SimStream : public std::enable_shared_from_this<SimStream> {
- public:
-  SimStream(SimSurroundings& world, std::size_t process, const SimLife& life, std::chrono::nanoseconds silence,
-            StreamHandlers handlers)
-      : world_{world}, process_{process}, life_{life}, silence_{silence}, handlers_{std::move(handlers)} {}
-
-  /// What the cluster tells.
-  void take(const std::string& line) {
-    if (still_) return;
-    const StreamLie lie = world_.streamLie();
-    if (lie != StreamLie::none && lie != StreamLie::keepsBack) tell(lie);
-    earlier_.push_back(line);
-    const bool withheld = lie == StreamLie::keepsBack || lie == StreamLie::elsewhere || lie == StreamLie::standsStill;
-    if (!withheld) bring(line);
-  }
-  /// Nothing has changed.
-  void talk() {
-    if (still_ || earlier_.empty()) return;
-    const StreamLie lie = world_.streamLie();
-    if (lie == StreamLie::repeats || lie == StreamLie::invents || lie == StreamLie::elsewhere) tell(lie);
-  }
-  void close() { closed_ = true; }
-
- private:
-  void tell(StreamLie lie);
-  void standStill();
-  void bring(const std::string& line) {
-    last_ = world_.deliver(process_, life_, last_, [self = shared_from_this(), line] {
-      if (!self->closed_) self->handlers_.onLine(line);
-    });
-  }
-
-  SimSurroundings& world_;
-  std::size_t process_;
-  const SimLife& life_;
-  std::chrono::nanoseconds silence_;
-  StreamHandlers handlers_;
-  std::vector<std::string> earlier_{};
-  TrueTime last_{0};
-  std::size_t invented_{0};
-  bool still_{false};
-  bool closed_{false};
-};
-
-void SimStream::tell(StreamLie lie) {
-  switch (lie) {
-    case StreamLie::repeats:
-      return earlier_.empty() ? void() : bring(earlier_[invented_++ % earlier_.size()]);
-    case StreamLie::invents:
-      return bring(++invented_ % 3 == 0 ? erasedLine() : changedLine(leaseKey, invented_));
-    case StreamLie::elsewhere:
-      return bring(changedLine(LeaseKey{"another"}, ++invented_));
-    case StreamLie::standsStill:
-      return standStill();
-    case StreamLie::ends:
-      return bring(endOfStream);
-    case StreamLie::none:
-    case StreamLie::keepsBack:
-      return;
-  }
-}
-
-/// What the client does of its own accord when it hears nothing.
-void SimStream::standStill() {
-  still_ = true;
-  world_.runFor(process_, life_, silence_, [self = shared_from_this()] {
-    if (!self->closed_) self->handlers_.onEnd("nothing was heard for too long");
-  });
+StreamLines linesOfStreams() {
+  return {[](std::size_t number) { return changedLine(leaseKey, number); },
+          [](std::size_t number) { return changedLine(LeaseKey{"another"}, number); }, erasedLine(), endOfStream};
 }
 
 class SimEtcd final : public SimService {
@@ -203,7 +138,8 @@ class SimGateway final : public Gateway {
 
   [[nodiscard]] std::shared_ptr<void> stream(std::string_view /*path*/, std::string body,
                                              std::chrono::nanoseconds silence, StreamHandlers handlers) override {
-    const auto stream = std::make_shared<SimStream>(world_, process_, life_, silence, std::move(handlers));
+    SimStream::Handlers of{handlers.onLine, [onEnd = handlers.onEnd] { onEnd("nothing was heard for too long"); }};
+    const auto stream = std::make_shared<SimStream>(world_, process_, life_, silence, linesOfStreams(), std::move(of));
     const std::uint64_t number = service_.open(body, stream);
     return {stream.get(), [service = &service_, stream, number](void*) {
               stream->close();

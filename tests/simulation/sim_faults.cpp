@@ -101,23 +101,24 @@ void SimWorld::tickForeign() {
     const bool ends = happens(FaultKind::foreign);
     if (ends && streams_.load.chance(0.5)) return endForeign();  // it crashed
     if (ends) {
-      truth_->erase();
+      truth_->letGo();
       checker_.foreignErased();
       return endForeign();
     }
   } else {
-    const RecordVersion seen = record ? record->version : RecordVersion{};
-    if (seen != foreignSaw_ || (record && record->released)) {
-      foreignSaw_ = seen;
-      foreignSawAt_ = record && record->released ? now_ - maxRecordLease : now_;
+    const SimTruth::ShownToForeign seen = truth_->shownToForeign();
+    const bool released = record && seen.version.empty();
+    if (seen.version != foreignSaw_ || released) {
+      foreignSaw_ = seen.version;
+      foreignSawAt_ = released ? now_ - maxRecordLease : now_;
     }
-    if (record && now_ - foreignSawAt_ <= TrueTime{record->leaseDuration}) return;
+    if (record && now_ - foreignSawAt_ <= TrueTime{seen.lease}) return;
     if (!record && now_ - foreignSawAt_ <= longest_) return;  // it saw a holder a moment ago
     if (!happens(FaultKind::foreign)) return;
   }
   LeaseRecord next = foreignRecord();
-  foreignVersion_ = next.version;
   if (!truth_->put(next)) return;
+  foreignVersion_ = truth_->record()->version;
   if (!holds) last_.foreign = true;
   report_.points.hit(SimPoint::foreignLed);
   if (!holds) noteWorld("ANOTHER MAKE TAKES THE LEASE");

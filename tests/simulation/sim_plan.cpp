@@ -55,6 +55,7 @@ StoreKind storeOf(SeededRandom& plan) {
   if (draw < 2) return StoreKind::memory;
   if (draw == 3) return StoreKind::postgresql;
   if (draw == 4 && hasEtcd()) return StoreKind::etcd;
+  if (draw == 5 && hasKubernetes()) return StoreKind::kubernetes;
   return draw == 2 && hasDynamoDb() ? StoreKind::dynamodb : StoreKind::model;
 }
 
@@ -104,14 +105,15 @@ SimPlan::SimPlan(const SimOptions& options, SimStreams& streams) {
   constexpr auto failover = static_cast<std::size_t>(FaultKind::failover);
   const bool more = store == StoreKind::postgresql && streams.faults[failover].chance(0.8);
   if (more && options.allowed.test(failover)) rates[failover] = std::max(rates[failover], highest[failover] / 4);
-  // The stream is what is special about etcd.
+  // The stream is what is special about etcd and Kubernetes.
   constexpr auto streamLies = static_cast<std::size_t>(FaultKind::streamLies);
-  const bool lies = store == StoreKind::etcd && streams.faults[streamLies].chance(0.5);
+  const bool hasStream = store == StoreKind::etcd || store == StoreKind::kubernetes;
+  const bool lies = hasStream && streams.faults[streamLies].chance(0.5);
   if (lies && options.allowed.test(streamLies))
     rates[streamLies] = std::max(rates[streamLies], highest[streamLies] / 4);
-  // With DynamoDB a renewal that lengthens a lease takes three round trips, with etcd up to three, and a heartbeat may
-  // be a tenth of this lease.
-  if (store == StoreKind::dynamodb || store == StoreKind::etcd) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);
+  // With DynamoDB a renewal that lengthens a lease takes three round trips, with these two up to three, and a heartbeat
+  // may be a tenth of this lease.
+  if (store == StoreKind::dynamodb || hasStream) mostDelay = std::min(mostDelay, TrueTime{lease} / 100);
   leastDelay = mostDelay / 20;
 }
 // NOLINTEND(cppcoreguidelines-prefer-member-initializer)

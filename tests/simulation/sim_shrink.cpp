@@ -88,7 +88,7 @@ std::string apply(const std::string& name, const std::string& value, SimOptions&
   if (name == "candidates" && isNumber) return options.candidates = std::stoull(value), "";
   if (name == "leases" && isNumber) return options.leases = static_cast<unsigned>(std::stoul(value)), "";
   if (name == "mode" && named(value, SimMode::liveness, options.mode)) return "";
-  if (name == "store" && named(value, StoreKind::etcd, options.store)) return "";
+  if (name == "store" && named(value, StoreKind::kubernetes, options.store)) return "";
   if (name == "faults") {
     std::string unknown;
     const auto faults = faultsFrom(value, unknown);

@@ -36,6 +36,18 @@ class SimTruth {
   virtual bool erase() = 0;
   /// A foreign client writes its record over any other: without a token or a counter.
   virtual bool put(const LeaseRecord& foreign) = 0;
+  /// The foreign client gives the lease back. Most delete the record.
+  virtual void letGo() { static_cast<void>(erase()); }
+  /// What a foreign client compares to see a holder's sign of life, and how long it waits after the last one; empty:
+  /// nobody holds the lease.
+  struct ShownToForeign {
+    std::string version{};
+    std::chrono::nanoseconds lease{0};
+  };
+  [[nodiscard]] virtual ShownToForeign shownToForeign() const {
+    if (!record_ || record_->released) return {};
+    return {record_->version.text(), record_->leaseDuration};
+  }
   /// The counter is deleted, with its statement about the last term; the record keeps its copy of the token.
   virtual bool loseCounter() = 0;
   [[nodiscard]] virtual bool counterLost() const = 0;

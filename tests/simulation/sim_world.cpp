@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "simulation/sim_etcd.hpp"
+#include "simulation/sim_kubernetes.hpp"
 #include "simulation/sim_postgresql.hpp"
 
 namespace tenure::test {
@@ -77,6 +78,9 @@ void SimWorld::makeStore() {
     }
     case StoreKind::etcd:
       service_ = makeSimEtcd(stream(FaultKind::unknown).next());
+      break;
+    case StoreKind::kubernetes:
+      service_ = makeSimKubernetes(stream(FaultKind::unknown).next());
       break;
     case StoreKind::memory:
       simple_ = makeMemoryTableStore();
@@ -294,7 +298,7 @@ std::string_view toString(SimMode mode) noexcept {
 }
 
 std::string_view toString(StoreKind store) noexcept {
-  constexpr std::string_view names[] = {"drawn", "model", "memory", "dynamodb", "postgresql", "etcd"};
+  constexpr std::string_view names[] = {"drawn", "model", "memory", "dynamodb", "postgresql", "etcd", "kubernetes"};
   return names[static_cast<std::size_t>(store)];
 }
 

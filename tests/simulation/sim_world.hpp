@@ -234,7 +234,7 @@ class SimWorld final : public SimSurroundings {
 
   // The foreign client.
   RecordVersion foreignVersion_{};  // version of its record while it holds the lease
-  RecordVersion foreignSaw_{};
+  std::string foreignSaw_{};
   TrueTime foreignSawAt_{0};
   TrueTime foreignLease_;
 

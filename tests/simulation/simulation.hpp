@@ -26,6 +26,7 @@ enum class StoreKind {
   dynamodb,    ///< the DynamoDB store as it is shipped, over a simulated service
   postgresql,  ///< the PostgreSQL store as it is shipped, over a simulated database
   etcd,        ///< the etcd store as it is shipped, over a simulated cluster
+  kubernetes,  ///< the Kubernetes store as it is shipped, over a simulated API server
 };
 
 struct SimOptions {
@@ -72,6 +73,7 @@ struct SimReport {
 /// Builds without the DynamoDB store draw from the other stores.
 [[nodiscard]] bool hasDynamoDb() noexcept;
 [[nodiscard]] bool hasEtcd() noexcept;
+[[nodiscard]] bool hasKubernetes() noexcept;
 
 [[nodiscard]] std::string_view toString(SimMode mode) noexcept;
 [[nodiscard]] std::string_view toString(StoreKind store) noexcept;

@@ -83,6 +83,12 @@ TEST(Simulation, holdsOverTheEtcdStoreAsItIsShipped) {
   EXPECT_TRUE(state.failures.empty()) << told(state);
 }
 
+TEST(Simulation, holdsOverTheKubernetesStoreAsItIsShipped) {
+  if (!hasKubernetes()) return;
+  const CampaignState state = run({.store = StoreKind::kubernetes}, seedsOr(200));
+  EXPECT_TRUE(state.failures.empty()) << told(state);
+}
+
 TEST(Simulation, healsWithinTheStatedBound) {
   const CampaignState state = run({.mode = SimMode::liveness}, seedsOr(300));
   EXPECT_TRUE(state.failures.empty()) << told(state);
@@ -170,6 +176,7 @@ TEST_P(Regressions, staysMended) {
   ASSERT_NE(options.seed, 0U);
   if (options.store == StoreKind::dynamodb && !hasDynamoDb()) return;
   if (options.store == StoreKind::etcd && !hasEtcd()) return;
+  if (options.store == StoreKind::kubernetes && !hasKubernetes()) return;
   for (const Violation& v : simulate(options).violations) ADD_FAILURE() << v.oracle << ": " << v.text;
 }
 

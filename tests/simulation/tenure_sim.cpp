@@ -42,7 +42,7 @@ void declare(CLI::App& app, Arguments& args) {
   app.add_option("--candidates", args.candidates, "at most so many candidates (as drawn)");
   app.add_option("--leases", args.leases, "length of the part with faults, in leases (60)");
   app.add_option("--faults", args.faults, "kinds of faults that may be drawn: all, none, a,b, all-a-b");
-  app.add_option("--store", args.store, "drawn, model, memory, dynamodb, postgresql, etcd");
+  app.add_option("--store", args.store, "drawn, model, memory, dynamodb, postgresql, etcd, kubernetes");
   app.add_option("--mode", args.mode, "drawn, safety, liveness");
   app.add_flag("--liveness", args.liveness, "the same as --mode liveness");
   app.add_flag("--trace", args.trace, "write everything that happens (one seed)");
@@ -72,7 +72,7 @@ SimOptions optionsFrom(const Arguments& args) {
   SimOptions options;
   options.seed = args.seed;
   options.mode = args.liveness ? SimMode::liveness : named(args.mode, SimMode::liveness, "--mode");
-  options.store = named(args.store, StoreKind::etcd, "--store");
+  options.store = named(args.store, StoreKind::kubernetes, "--store");
   std::string unknown;
   const auto faults = faultsFrom(args.faults, unknown);
   if (!faults) throw Usage{"--faults does not know \"" + unknown + "\""};
@@ -208,6 +208,7 @@ int killAll(const Arguments& args, const SimOptions& base) {
   for (const MutantInfo& info : mutantTable()) {
     if (info.store == StoreKind::dynamodb && !hasDynamoDb()) continue;
     if (info.store == StoreKind::etcd && !hasEtcd()) continue;
+    if (info.store == StoreKind::kubernetes && !hasKubernetes()) continue;
     kills.push_back(hunt(info, base, args.mostSeeds));
     const MutantKill& kill = kills.back();
     const bool lives = kill.seed == 0;
