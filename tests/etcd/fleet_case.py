@@ -1,4 +1,4 @@
-"""What the storms of real processes over members of etcd share: candidates of the chaos tests, and their judge."""
+"""What the storms of real processes over etcd and Kubernetes share: candidates of the chaos tests, and their judge."""
 
 import os
 import pathlib
@@ -24,11 +24,10 @@ def rounds(usual):
 
 
 class FleetCase(unittest.TestCase):
-    def fleet_on(self, cluster, candidates=3, prefixes=None):
-        """Started; without a lock that a stopped process could hold."""
+    def fleet_on(self, yaml, candidates=3, prefixes=None):
+        """Started, with this store; without a lock that a stopped process could hold."""
         directory = tempfile.TemporaryDirectory(prefix="tenure-etcd-storm.")
         self.addCleanup(directory.cleanup)
-        yaml = f'{{ type: etcd, endpoints: "{",".join(cluster.endpoints)}", prefix: {cluster.prefix} }}'
         fleet = self.enterContext(Fleet(_NoLocks(), candidates, Timing(LEASE_S, LEASE_S / 4, SLACK_S), prefixes=prefixes,
                                         directory=directory.name, store_yaml=[yaml] * candidates))
         fleet.start()
@@ -48,6 +47,10 @@ class FleetCase(unittest.TestCase):
         return {**figures, "told_before_the_next_s": round(-max(late, default=0), 3)}
 
 
+def etcd_yaml(cluster):
+    return f'{{ type: etcd, endpoints: "{",".join(cluster.endpoints)}", prefix: {cluster.prefix} }}'
+
+
 class _NoLocks:
     """The store as the fleet sees it."""
 
@@ -56,4 +59,4 @@ class _NoLocks:
         return False
 
 
-__all__ = ["LEASE_S", "FleetCase", "keep_figures", "rounds"]
+__all__ = ["LEASE_S", "FleetCase", "etcd_yaml", "keep_figures", "rounds"]

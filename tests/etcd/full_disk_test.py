@@ -14,7 +14,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from etcd_cluster import Cluster, b64, wait_until
-from fleet_case import LEASE_S, FleetCase
+from fleet_case import LEASE_S, FleetCase, etcd_yaml
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "etcd.md"
 # Two segments of the write-ahead log, which etcd allocates before it uses them, and some room.
@@ -48,7 +48,7 @@ class Full(FleetCase):
 
     def test_a_full_database_is_told_and_mended_by_the_documented_commands(self):
         cluster = self.enterContext(Cluster(3, settings={"quota-backend-bytes": str(QUOTA)}))
-        fleet = self.fleet_on(cluster)
+        fleet = self.fleet_on(etcd_yaml(cluster))
         self.assertEqual(429, self.fill(cluster.leader()))
         fleet.block("the database was full", True)
         fleet.run_for(0.2)  # the term may have changed on a busy machine
@@ -81,7 +81,7 @@ class Full(FleetCase):
         except PermissionError as fault:
             self.skipTest(str(fault))
         self.cluster.start()
-        return self.fleet_on(self.cluster)
+        return self.fleet_on(etcd_yaml(self.cluster))
 
     def fill_disk(self, member):
         """Nothing is left, and what the others write must be stored. Returns the file that takes the room."""

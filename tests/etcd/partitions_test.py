@@ -13,7 +13,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from etcd_cluster import Cluster, b64, wait_until
-from fleet_case import LEASE_S, FleetCase, keep_figures, rounds
+from fleet_case import LEASE_S, FleetCase, etcd_yaml, keep_figures, rounds
 from hosts import Hosts, Unavailable
 
 MEMBERS = ["m1", "m2", "m3"]
@@ -29,7 +29,7 @@ class Partitions(FleetCase):
             self.skipTest(str(fault))
         self.cluster = self.enterContext(Cluster(hosts=[self.hosts.address(m) for m in MEMBERS],
                                                  before=[self.hosts.prefix(m) for m in MEMBERS]))
-        self.fleet = self.fleet_on(self.cluster, prefixes=[self.hosts.prefix(c) for c in CANDIDATES])
+        self.fleet = self.fleet_on(etcd_yaml(self.cluster), prefixes=[self.hosts.prefix(c) for c in CANDIDATES])
 
     # -- who is who -----------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from etcd_cluster import Cluster
 import etcd_server
-from fleet_case import LEASE_S, FleetCase, keep_figures, rounds
+from fleet_case import LEASE_S, FleetCase, etcd_yaml, keep_figures, rounds
 from hosts import Hosts, Unavailable
 from processes import now
 import rivals
@@ -35,7 +35,7 @@ class PeersStorm(FleetCase):
             self.skipTest(str(fault))
         self.cluster = self.enterContext(Cluster(hosts=[self.hosts.address(m) for m in MEMBERS],
                                                  before=[self.hosts.prefix(m) for m in MEMBERS]))
-        self.fleet = self.fleet_on(self.cluster, prefixes=[self.hosts.prefix(c) for c in TENURE])
+        self.fleet = self.fleet_on(etcd_yaml(self.cluster), prefixes=[self.hosts.prefix(c) for c in TENURE])
         endpoints = ",".join(self.cluster.endpoints)
         self.go = Rivals(GoElection, {host: [*self.hosts.prefix(host), election, "-endpoints", endpoints, "-ttl",
                                              str(round(LEASE_S))] for host in GO})
