@@ -15,8 +15,8 @@ constexpr int mostTries = 4;
 void decideFrom(const WriteCallPtr& call, const State& seen, int tries);
 
 /// After a conflict, or where nothing was known (no try yet). What conflicted never will be carried out: a
-/// resourceVersion that has passed does not come back. But it may have been: a proxy may send a PUT twice, and the second
-/// one conflicts with the first. Only what is stored tells.
+/// resourceVersion that has passed does not come back. But it may have been: a proxy may send a PUT twice, and the
+/// second one conflicts with the first. Only what is stored tells.
 void readAndDecide(const WriteCallPtr& call, int tries) {
   readState(call->core, call->key, {call->doing}, call->deadline, [call, tries](StoreResult<State> state) {
     if (state.has_value()) return decideFrom(call, *state, tries);
@@ -142,6 +142,7 @@ bool showsChange(const State& seen, const Change& change, const State& shown) {
 }
 
 void perform(const WriteCallPtr& call) {
+  call->core->watched.forget(call->key);  // whoever has written looks at the server
   call->known = call->core->terms.find(call->key);
   if (!call->known) return readAndDecide(call, 0);
   // What was known may be out of date, so it decides nothing but what to try.

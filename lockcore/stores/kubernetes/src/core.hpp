@@ -17,6 +17,7 @@
 #include "lockcore/stored/held_states.hpp"
 #include "object_texts.hpp"
 #include "requests.hpp"
+#include "watched_objects.hpp"
 
 namespace tenure::kubernetes_store {
 
@@ -41,6 +42,7 @@ struct Core {
   /// Owned by the store. When the store is destroyed, it answers the requests under way, and no call starts another.
   std::weak_ptr<Gateway> gateway;
   stored::HeldStates<State> terms{};
+  WatchedObjects watched{};
 
   [[nodiscard]] CallName call(std::string_view doing, const LeaseKey& key) const {
     return {where, std::string{doing} + " lease " + toString(key)};

@@ -95,6 +95,7 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
     const std::lock_guard lock{mutex_};
     gone_ = true;
     stream.swap(stream_);
+    core_->watched.streamEnds(number_);
   }
 
  private:
@@ -115,7 +116,9 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
                             [self = shared_from_this()](const Ending& ending) { self->ended(ending); }};
     auto stream = gateway->stream(core_->requests.watch(selection_, from), silence, std::move(handlers));
     const std::lock_guard lock{mutex_};
-    if (!gone_) stream_.swap(stream);
+    if (gone_) return;
+    stream_.swap(stream);
+    number_ = core_->watched.streamBegins();
   }
 
   void line(std::string_view text) {
@@ -125,9 +128,19 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
       return forget("the server says: " + inQuotes(event->status.message, 300));
     progress_->reached(event->resourceVersion);
     progress_->accepted();
+    noteShown(*event);
     stored::Tidings tidings = tidingsIn(core_->where, *event);
     tidings.loss = progress_->overwrites(*event) || tidings.loss;
     tell(tidings);
+  }
+
+  /// Of a lease that is held as before a read need not ask the server.
+  void noteShown(const WatchEvent& event) {
+    const auto key = event.object ? leaseIn(*event.object) : std::nullopt;
+    if (!key) return;
+    const bool held = event.kind == WatchEvent::Kind::changed &&
+                      !termIn(*event.object, storedIn({core_->where, *key}, *event.object)).empty();
+    held ? core_->watched.shown(*key, *event.object) : core_->watched.forget(*key);
   }
 
   void ended(const Ending& ending) {
@@ -142,6 +155,7 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
   }
 
   void failed(int status, const std::string& why) {
+    endStream();
     const bool refused = status == 401 || status == 403;
     if (refused && progress_->refuse()) {
       core_->logger.log(LogLevel::warn, core_->where +
@@ -151,6 +165,11 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
     }
     const stored::StreamEnd end{why, refused ? refusedPause : std::chrono::minutes{0}};
     permit_.call([&] { handlers_.onEnd(end); });
+  }
+
+  void endStream() {
+    const std::lock_guard lock{mutex_};
+    core_->watched.streamEnds(number_);
   }
 
   void tell(const stored::Tidings& tidings) {
@@ -163,7 +182,8 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
   const stored::HintHandlers handlers_;
   CallPermit permit_{};
   std::mutex mutex_{};
-  bool gone_{false};                ///< guarded by the mutex, as the next one
+  bool gone_{false};                ///< guarded by the mutex, as all that follow
+  std::uint64_t number_{0};         ///< of the stream, as the watched objects know it; 0: there was none
   std::shared_ptr<void> stream_{};  ///< keeps this object; end() breaks the circle
 };
 

@@ -79,10 +79,20 @@ class KubernetesStore final : public LeaseStore {
     if (auto refused = refusalOf(key)) return core_->post(std::move(handler), ReadOutcome{*std::move(refused)});
     // A holder that reads is in doubt, and has as little time as for a renewal.
     const auto known = core_->terms.find(key);
-    readState(core_, key, {"reading", !known || !known->clock}, core_->deadline(options),
+    const bool holds = known && known->clock;
+    if (auto shown = holds ? std::nullopt : core_->watched.find(key, core_->scheduler->now())) {
+      State state = stateOf(*core_, key, *std::move(shown));
+      ReadOutcome told = state.told();
+      keepSeen(*core_, key, std::move(state));
+      return core_->post(std::move(handler), std::move(told));
+    }
+    readState(core_, key, {"reading", !holds}, core_->deadline(options),
               [core = core_, watcher = watcher_, key, handler = std::move(handler)](const StoreResult<State>& state) {
                 if (state.has_error()) return handler(state.error());
-                if (watcher->watches(key)) keepSeen(*core, key, *state);
+                if (watcher->watches(key)) {
+                  noteAsked(*core, key, *state);
+                  keepSeen(*core, key, *state);
+                }
                 handler(state->told());
               });
   }
@@ -178,8 +188,16 @@ class KubernetesStore final : public LeaseStore {
     core.terms.keep(key, std::make_shared<const State>(std::move(state)));
   }
 
+  /// Where somebody else holds it, the watch tells of its heartbeats from now on.
+  static void noteAsked(Core& core, const LeaseKey& key, const State& state) {
+    const bool held = state.record.has_value() && *state.record && !(*state.record)->record.released;
+    if (!held) return core.watched.forget(key);
+    core.watched.asked(key, *state.object, (*state.record)->record.leaseDuration, core.scheduler->now());
+  }
+
   /// Not of a lease that the process holds by now.
   static void forgetSeen(Core& core, const LeaseKey& key) {
+    core.watched.forget(key);
     const auto seen = core.terms.find(key);
     if (seen && !seen->clock) core.terms.forget(key);
   }
