@@ -14,6 +14,9 @@
 #ifdef TENURE_BENCH_ETCD
 #include "beside_etcd.hpp"
 #endif
+#ifdef TENURE_BENCH_KUBERNETES
+#include <tenure/config/kubeconfig.hpp>
+#endif
 #ifdef TENURE_BENCH_POSTGRESQL
 #include <tenure/lockcore/stores/postgresql_store.hpp>
 
@@ -26,10 +29,16 @@ namespace tenure::bench {
 
 [[nodiscard]] inline bool isEtcd(std::string_view where) { return where.starts_with("http://"); }
 
-/// A file of SQLite, the URL of a PostgreSQL, or those of etcd's members. `directory`: for the liveness files of
-/// PostgreSQL.
+/// A kubeconfig file.
+[[nodiscard]] inline bool isKubernetes(std::string_view where) { return where.ends_with("/kubeconfig"); }
+
+/// A file of SQLite, the URL of a PostgreSQL, those of etcd's members, or a kubeconfig file. `directory`: for the
+/// liveness files of PostgreSQL.
 [[nodiscard]] inline std::shared_ptr<LeaseStore> storeAt(const std::string& where, bool deathNotice,
                                                          [[maybe_unused]] const std::string& directory) {
+#ifdef TENURE_BENCH_KUBERNETES
+  if (isKubernetes(where)) return makeKubernetesStore(kubernetesOptionsFrom(where).value());
+#endif
   if (!isPostgresql(where) && !isEtcd(where)) return makeSqliteStore({where, deathNotice});
 #ifdef TENURE_BENCH_ETCD
   if (isEtcd(where)) return etcdStoreAt(where);
@@ -55,6 +64,7 @@ namespace tenure::bench {
 /// `--store sqlite`: a fresh file at `path`.
 [[nodiscard]] inline std::string whereFor(const std::string& store, const std::string& path) {
   if (store == "etcd") return fromScript("TENURE_TEST_ETCD");
+  if (store == "kubernetes") return fromScript("TENURE_TEST_KUBERNETES");
   return store == "postgresql" ? postgresqlUrl() : path;
 }
 

@@ -45,8 +45,10 @@ struct Bench {
 const std::map<std::string, Bench>& benches() {
   using namespace std::chrono_literals;
   static const std::map<std::string, Bench> all{
-      {"failover", {tenure::bench::benchFailover, {2000ms, 500ms, 5, 50, 1, 1000, {}}, {"postgresql", "etcd"}}},
-      {"handover", {tenure::bench::benchHandover, {2000ms, 500ms, 5, 50, 1, 1000, {}}, {"postgresql", "etcd"}}},
+      {"failover",
+       {tenure::bench::benchFailover, {2000ms, 500ms, 5, 50, 1, 1000, {}}, {"postgresql", "etcd", "kubernetes"}}},
+      {"handover",
+       {tenure::bench::benchHandover, {2000ms, 500ms, 5, 50, 1, 1000, {}}, {"postgresql", "etcd", "kubernetes"}}},
       {"pause", {tenure::bench::benchPause, {500ms, 125ms, 5, 200, 1, 1000, {}}}},
       {"renew", {tenure::bench::benchRenew, {10'000ms, 3000ms, 1, 2000, 1, 1000, {}}, {"postgresql", "etcd"}}},
       {"locks", {tenure::bench::benchLocks, {10'000ms, 3000ms, 100, 2000, 1, 1000, {}}, {"dynamodb"}}},

@@ -107,7 +107,8 @@ TEST_F(KubernetesWaiting, aCandidateSeesEachHeartbeatAndAsksOnce) {
   EXPECT_EQ(requests(), before);
   holder.apply(release(key_, "b", {last.record.version}));
   EXPECT_TRUE(eventually([&] { return store_.record(key_).released; }));
-  EXPECT_EQ(methodsSince(before), Methods{"GET"}) << "a lease that is free is looked at";
+  store_.apply(acquire(key_, "a", {store_.record(key_).version}));
+  EXPECT_EQ(methodsSince(before), Methods{"PUT"}) << "a release is taken at once";
 }
 
 TEST_F(KubernetesWaiting, whoHasWrittenLooksAtTheServer) {

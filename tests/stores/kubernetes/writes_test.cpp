@@ -1,4 +1,6 @@
 // Writes through the store under answers that a real server gives rarely: what is believed, and what is asked.
+#include <future>
+
 #include "stores/kubernetes/store_case.hpp"
 
 namespace tenure::kubernetes_store {
@@ -297,21 +299,20 @@ TEST_F(KubernetesWrites, tokensRiseOverEveryDeletion) {
 /// It saw that there is no Lease, and somebody else has had it and lost it since.
 TEST_F(KubernetesWrites, tokensRiseAlsoForWhomTheLeaseWasAbsentBeforeAnotherHadIt) {
   const auto other = another();
-  FencingToken between;
+  std::future<FencingToken> between;
   bool first = true;
   gateway_->setFault([&](const Request& request, const auto& server) -> Outcome {
     if (request.method == "POST" && std::exchange(first, false)) {
       // On a thread of its own: this one serves the other store too.
-      std::thread([&] { between = other.apply(acquire(key_, "b")).token; }).detach();
+      between = std::async(std::launch::async, [&] { return other.apply(acquire(key_, "b")).token; });
       return CallFault{{ErrorClass::transient, "not sent"}, false};
     }
     return replied(server());
   });
   static_cast<void>(store_.write(acquire(key_, "a")));
-  while (!other.read(key_)) std::this_thread::yield();
-  while (between.isNone()) std::this_thread::yield();
+  const FencingToken theirs = between.get();
   erase();
-  EXPECT_GT(store_.apply(acquire(key_, "a")).token, between);
+  EXPECT_GT(store_.apply(acquire(key_, "a")).token, theirs);
 }
 
 TEST_F(KubernetesWrites, aReportedTokenIsMeasuredFromTheRevisionWhereTheLeaseIsNew) {

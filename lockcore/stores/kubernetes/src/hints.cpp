@@ -134,13 +134,12 @@ class LeaseHints::Opening : public std::enable_shared_from_this<Opening> {
     tell(tidings);
   }
 
-  /// Of a lease that is held as before a read need not ask the server.
+  /// What it shows need not be asked for: heartbeats, and a release.
   void noteShown(const WatchEvent& event) {
     const auto key = event.object ? leaseIn(*event.object) : std::nullopt;
     if (!key) return;
-    const bool held = event.kind == WatchEvent::Kind::changed &&
-                      !termIn(*event.object, storedIn({core_->where, *key}, *event.object)).empty();
-    held ? core_->watched.shown(*key, *event.object) : core_->watched.forget(*key);
+    const bool gone = event.kind == WatchEvent::Kind::deleted;
+    gone ? core_->watched.forget(*key) : core_->watched.shown(*key, *event.object);
   }
 
   void ended(const Ending& ending) {

@@ -31,9 +31,9 @@ class WatchedObjects {
 
   /// The server was asked, and somebody else holds the lease for so long.
   void asked(const LeaseKey& key, const LeaseObject& object, std::chrono::milliseconds lease, const Instant& now);
-  /// The stream tells that the object has changed, and that it is still held.
+  /// The stream tells that the object has changed.
   void shown(const LeaseKey& key, const LeaseObject& object);
-  /// The process has written it, or it is free: the next read asks the server.
+  /// The process has written it, or it was deleted: the next read asks the server.
   void forget(const LeaseKey& key);
 
   /// Empty: the server is to be asked.
