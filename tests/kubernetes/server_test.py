@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -119,6 +120,32 @@ class Shared(unittest.TestCase):
         self.access.apply(good, dry_run=True)
         with self.assertRaisesRegex(Trouble, "unknown field|field not declared"):
             self.access.apply(good.replace("verbs:", "verb:"), dry_run=True)
+
+
+class Example(unittest.TestCase):
+    """examples/kubernetes"""
+
+    def setUp(self):
+        self.access = Access.beside()
+        self.text = (ROOT / "examples" / "kubernetes" / "scheduler.yaml").read_text(encoding="utf-8")
+
+    def test_the_servers_take_the_manifests_of_the_example(self):
+        self.access.apply(self.text, dry_run=True)
+        with self.assertRaises(Trouble):
+            self.access.apply(self.text.replace("serviceAccountName", "serviceAccountNames"), dry_run=True)
+
+    def test_the_groups_file_of_the_example_elects(self):
+        """In a pod the store needs no keys; here the server is in a kubeconfig file."""
+        lines = re.search(r"^  group\.yaml: \|\n((?:    .*\n)+)", self.text, re.M).group(1)
+        store = kubernetes_server.store_section(None)
+        group = re.sub(r"^    ", "", lines, flags=re.M)
+        self.assertIn("store: { type: kubernetes }", group)
+        with tempfile.TemporaryDirectory() as directory:
+            file = pathlib.Path(directory) / "group.yaml"
+            file.write_text(group.replace("{ type: kubernetes }", store), encoding="utf-8")
+            done = subprocess.run([os.environ["TENURE_PROGRAM"], "run", "--config", file, "--once", "--", "/bin/echo", "elected"],
+                                  env={**os.environ, "HOSTNAME": "pod-1"}, capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "elected\n"), done.stderr)
 
 
 class OwnServer(unittest.TestCase):
