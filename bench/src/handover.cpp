@@ -82,7 +82,7 @@ bool benchHandover(const Options& options) {
     return verdict("p50 from SIGTERM, of concurrency.Election's",
                    contest.sinceAsked.percentile(0.5) / peers->sinceAsked.percentile(0.5), 1, "x");
   }
-  if (isEtcd(settings.database)) return true;
+  if (isEtcd(settings.database) || isKubernetes(settings.database)) return true;
   const Sample& gap = contest.sinceReleased;
   bool holds = verdict("p50", gap.percentile(0.5), boundOfTwoCommits(settings.database, 5, 1), "ms");
   if (options.store == "sqlite") holds &= verdict("p99", gap.percentile(0.99), 30, "ms");
