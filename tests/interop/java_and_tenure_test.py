@@ -23,6 +23,8 @@ class JavaAndTenure(TableTest):
         self.assertTrue(held[self.group]["owner"].startswith("someone#"))
         self.assertTrue(held[self.group + "#fence"]["expired"])
         process.communicate("\n")
+        if not self.item(self.group).get("isReleased"):
+            self.win_once()  # a machine that is too busy has no time for the release, and the lease expires
         self.assertTrue(java_program.list_locks(the_endpoint(), self.table)[self.group]["expired"])
 
     def test_java_takes_a_released_lease_and_tokens_rise_after_it(self):
