@@ -27,10 +27,12 @@ bool Observation::confirm(const Instant& now, const std::optional<LeaseRecord>& 
   if (news) {
     firstSeen_ = now;
     vanishedLease_ = leaseToWaitOut(record);
+    afterAnother_ = record && record->vanished && record_ && record_->keptAtRelease;
   }
   record_ = record ? std::make_shared<const Sighting>(*record) : nullptr;
   if (record) newestToken_ = std::max(newestToken_, record->token);
-  written_ = written && !(record && record->inherited);
+  // The counter may state this candidate's own last term, because the client that has led since counts nothing.
+  written_ = written && !afterAnother_ && !(record && record->inherited);
   known_ = true;
   return news;
 }

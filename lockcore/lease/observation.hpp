@@ -90,6 +90,7 @@ class Observation {
   bool known_{false};
   std::shared_ptr<const Sighting> record_{};    ///< on the heap: a holder has none, and there are many holders
   bool written_{false};                         ///< this candidate wrote it
+  bool afterAnother_{false};                    ///< the record vanished that another client had written, which may lead
   std::chrono::milliseconds vanishedLease_{0};  ///< how long to wait if the record is gone
   FencingToken newestToken_{};                  ///< the highest in any record that was seen
   Instant firstSeen_{};                         ///< time after the first reply that showed this state was received

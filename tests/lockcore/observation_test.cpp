@@ -172,6 +172,19 @@ TEST_F(ObservationTest, aVanishedRecordOfAClientThatDeletesNoneIsWaitedOut) {
   EXPECT_EQ(untilFree(), 10s);
 }
 
+/// Its own last term is what the counter states, and client-go has led since.
+TEST_F(ObservationTest, anOwnTermThatTheCounterStatesDoesNotHideTheRecordThatVanished) {
+  LeaseRecord record = othersRecord("v1", 0, 10s);
+  record.keptAtRelease = true;
+  see(record);
+  pass(2s);
+  see(vanishedRecord(FencingToken{5}, 8s), true);
+  EXPECT_EQ(untilFree(5ms), 10s + 5ms);
+  pass(1s);
+  see(vanishedRecord(FencingToken{5}, 8s), true);
+  EXPECT_EQ(untilFree(5ms), 9s + 5ms) << "nor at the next look";
+}
+
 /// Somebody may have taken over after the record was seen last, and may lead now.
 TEST_F(ObservationTest, aVanishedRecordIsWaitedOutAlsoIfItWasFree) {
   see(releasedRecord());
