@@ -141,7 +141,8 @@ TEST(KubernetesRecords, oursThatAnotherClientGaveAwayIsWaitedOut) {
   EXPECT_TRUE(away->token.isNone());
   EXPECT_EQ(told(givenIn(7), without(without(record(), "lease-ms"), "open-lease-ms"))->leaseDuration, unstatedLease);
   EXPECT_TRUE(told(givenIn(8), record())->released) << "it had the Lease itself since";
-  EXPECT_TRUE(told(givenIn(6), record())->released);
+  EXPECT_FALSE(told(givenIn(0), record())->released) << "somebody had emptied the spec before";
+  EXPECT_TRUE(told(givenIn(7), with(record(), "spec", "by hand"))->released);
   EXPECT_TRUE(told(givenIn(7), {})->released) << "it was never ours";
   const Annotations over = with(with(record(), "released", "true"), "spec", "2026-11-26T08:00:01.654321Z 7 ");
   EXPECT_TRUE(told(givenIn(7), over)->released) << "ours was over";

@@ -166,15 +166,21 @@ milliseconds leaseAnnotated(const LeaseObject& object, std::string_view name) {
   return milliseconds{std::clamp<std::int64_t>(millis, 0, maxRecordLease.count())};
 }
 
-/// Ours was held when the holder went from the spec, and our release did not do it. The second word of the binding is
-/// the number of terms.
+/// How many terms there were when a holder of ours was written into the spec, from the text to which the annotations
+/// belong (bindingOf). Empty: nobody of ours was.
+std::optional<std::int64_t> termsWhenOursWasHeld(const std::string& bound) {
+  const auto first = bound.find(' ');
+  const auto second = first != std::string::npos ? bound.find(' ', first + 1) : first;
+  if (second == std::string::npos || second + 1 == bound.size()) return std::nullopt;
+  return numberFrom<std::int64_t>(bound.substr(first + 1, second - first - 1));
+}
+
+/// Ours was held when the holder went from the spec, and our release did not do it. Whoever takes a lease over counts a
+/// term; somebody may have emptied the spec before.
 bool isOursGivenAway(const LeaseObject& object) {
-  const std::string bound = annotated(object, annotation::spec);
-  const std::string same = ' ' + std::to_string(object.spec.transitions) + ' ';
-  const auto words = bound.find(same);
-  const bool held = words != std::string::npos && words == bound.find(' ') && words + same.size() < bound.size();
+  const auto terms = termsWhenOursWasHeld(annotated(object, annotation::spec));
   const bool open = object.hasAnnotation(annotation::token) || object.hasAnnotation(annotation::openLease);
-  return held && open && object.spec.holder.empty();
+  return terms && open && object.spec.holder.empty() && object.spec.transitions <= *terms;
 }
 
 /// What the other client's record states, and never less than ours did if that was given away.

@@ -42,7 +42,7 @@ inline constexpr std::chrono::seconds unstatedLease{60};
 ///   its leaseDurationSeconds; without a holder it is released. It keeps the data.
 /// - client-go 0.37 gives back a Lease that another one holds by now: when it stops it reads the Lease, but it asks its
 ///   memory whether it is the leader (tryRelease). So where the holder is gone from the spec and nobody has begun a
-///   term since ours (the transitions are as they were), our holder may live, and its lease is waited out.
+///   term since ours (the transitions are no more than they were), our holder may live, and its lease is waited out.
 /// - A Lease whose holder Kubernetes' own controllers choose (spec.strategy), or that is another lease's by the
 ///   annotation, is refused.
 [[nodiscard]] stored::StoredLease storedIn(const Place& place, const LeaseObject& object);
