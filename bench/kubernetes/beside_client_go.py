@@ -98,9 +98,7 @@ def handovers(make, rounds):
         time.sleep(LEASE_S / 2)  # the other one has seen it, and waits
         leader.end(signal.SIGTERM)
         wait_until(other.leads, "its successor", 60)
-        released = max(event["t"] for event in leader.events if event["e"] in ("released", "revoked"))
-        if any(event["e"] == "released" for event in leader.events):
-            released = max(event["t"] for event in leader.events if event["e"] == "released")
+        released = max(event["t"] for event in leader.events if event["e"] == "released")
         elected = max(event["t"] for event in other.events if event["e"] == "elected")
         times.append((elected - released) / 1e6)
         candidates = [other, make(n)]

@@ -152,10 +152,26 @@ class Beside(unittest.TestCase):
             started += 1
             return self.holder(f"tenure-{started}") if kind == TENURE else self.client_go(f"client-go-{started}")
 
-        history = History(self.access, self.name)
+        def stand_aside():
+            """tenure watches, and so it is quicker. Now and then it is not there, so that client-go leads too."""
+            how = random_.choice((signal.SIGKILL, signal.SIGTERM))
+            for at, (kind, process) in enumerate(running):
+                if kind == TENURE:
+                    process.end(how)
+                    running[at] = (kind, None)
+            frozen[:] = [one for one in frozen if one[0].process.poll() is None]
+            end = time.monotonic() + 3 * LEASE_S
+            while time.monotonic() < end and not any(process.leads() for kind, process in running if kind == CLIENT_GO):
+                time.sleep(0.05)
+            running[:] = [(kind, process or start(kind)) for kind, process in running]
+
+        history, round_ = History(self.access, self.name), 0
         running = [(kind, start(kind)) for kind in (TENURE, TENURE, CLIENT_GO, CLIENT_GO)]
         while time.monotonic() < until:
             time.sleep(random_.uniform(0.3, 1.5))
+            round_ += 1
+            if round_ % 6 == 0:
+                stand_aside()
             if stalls and random_.random() < 0.2:
                 os.kill(stalls, signal.SIGSTOP)
                 time.sleep(random_.uniform(0.2, 3))
