@@ -10,11 +10,15 @@ function(run what)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# Configures, builds and runs the consumer in a fresh build tree.
-function(build_consumer dir)
+function(configure_consumer dir)
   file(REMOVE_RECURSE "${dir}")
   run("configuring the consumer" "${CMAKE_COMMAND}" -G "${GENERATOR}" -S "${consumer}" -B "${dir}"
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" ${ARGN})
+endfunction()
+
+# Configures, builds and runs the consumer in a fresh build tree.
+function(build_consumer dir)
+  configure_consumer("${dir}" ${ARGN})
   run("building the consumer" "${CMAKE_COMMAND}" --build "${dir}" -j 2)
   run("running the consumer" "${dir}/consumer")
   if(NOT output MATCHES "tenure ${TENURE_VERSION}")
@@ -81,7 +85,11 @@ elseif(CASE MATCHES "^add_subdirectory")
   if(CASE STREQUAL "add_subdirectory_installed")
     set(install ON)
   endif()
-  build_consumer("${SCRATCH}/${CASE}" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DBUILD_SHARED_LIBS=ON
+  set(take build_consumer)
+  if(CASE STREQUAL "add_subdirectory_configures")
+    set(take configure_consumer)
+  endif()
+  cmake_language(CALL ${take} "${SCRATCH}/${CASE}" "-DTENURE_SOURCE=${TENURE_SOURCE}" -DBUILD_SHARED_LIBS=ON
     -DTENURE_WITH_DYNAMODB=OFF -DTENURE_WITH_POSTGRESQL=OFF -DTENURE_WITH_POSTGRESQL_STORE=OFF
     -DTENURE_WITH_ETCD_STORE=OFF -DTENURE_WITH_KUBERNETES_STORE=OFF -DTENURE_UNITY=ON
     "-DTENURE_INSTALL=${install}")

@@ -3,7 +3,7 @@
 
     mutants_doc.py PROGRAM DOCUMENT [--write]
 
-PROGRAM is tenure-sim-mutants; the output of its --list is the only source.
+PROGRAM is tenure-sim; the output of its --list is the only source.
 """
 
 import pathlib

@@ -77,8 +77,7 @@ TEST_F(PostgresqlLink, NullAndEmptyTextAreTwoThings) {
   EXPECT_EQ(reply.rows.at(0).at(0), (postgresql_store::Row{std::nullopt, ""}));
 }
 
-TEST_F(PostgresqlLink, AnErrorRollsTheWholeWriteBackAndTheConnectionIsUsedAgain) {
-  const std::string pid = link_.value(pid_);
+TEST_F(PostgresqlLink, AnErrorRollsTheWholeWriteBack) {
   const JobReply reply =
       link_.call({.writes = true, .statements = {{insert_, {"1", "1"}}, {insert_, {"1", "2"}}, {insert_, {"3", "3"}}}});
   EXPECT_EQ(reply.commit, Commit::rolledBack);
@@ -87,8 +86,18 @@ TEST_F(PostgresqlLink, AnErrorRollsTheWholeWriteBackAndTheConnectionIsUsedAgain)
   EXPECT_EQ(reply.error->sqlState, "23505");
   EXPECT_EQ(reply.rows.size(), 1U);
   EXPECT_EQ(table_.n(1), "");
-  EXPECT_EQ(link_.value(pid_), pid);
   EXPECT_EQ(link_.call(insert("1", "5")).commit, Commit::done);
+}
+
+// The error is told before the server has answered the ROLLBACK, and a job that comes meanwhile may get a connection
+// that is dialled sooner. So not each attempt shows it.
+TEST_F(PostgresqlLink, AConnectionIsUsedAgainAfterAnError) {
+  ASSERT_EQ(link_.call(insert("1", "1")).commit, Commit::done);
+  EXPECT_TRUE(eventually([&] {
+    const std::string pid = link_.value(pid_);
+    EXPECT_EQ(link_.call(insert("1", "2")).commit, Commit::rolledBack);
+    return link_.value(pid_) == pid;
+  }));
 }
 
 TEST_F(PostgresqlLink, AnErrorAtCommitIsARollback) {
