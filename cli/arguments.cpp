@@ -242,6 +242,7 @@ class Parser {
     addDuration(fenceProxy_, "--client-timeout", proxy.clientTimeout);
     addDuration(fenceProxy_, "--service-timeout", proxy.serviceTimeout);
     addDuration(fenceProxy_, "--drain-timeout", proxy.drainTimeout);
+    fenceProxy_->add_option("--log-format", proxy.logFormat)->check(oneOf({"text", "logfmt", "json"}));
     addFenceRecover(fence);
   }
 

@@ -100,6 +100,7 @@ struct FenceProxyArguments {
   std::chrono::milliseconds clientTimeout{10'000};
   std::chrono::milliseconds serviceTimeout{30'000};
   std::chrono::milliseconds drainTimeout{30'000};
+  std::string logFormat{"text"};
 };
 
 struct FenceRecoverArguments {

@@ -433,6 +433,7 @@ Options:
   --drain-timeout TIME      for requests under way when a later term waits, when
                             the proxy stops, and after it was killed (default
                             30s)
+  --log-format FORMAT       text (default), logfmt or json
   -h, --help                print this help and exit
 
 Signals: SIGTERM, SIGINT and SIGHUP let the requests under way end; a second one

@@ -140,7 +140,8 @@ void JobRun::terminate(const Instant& now, const std::string& why) {
   const bool isFirst = channel_.claimTermination();
   if (!barrierOpen_) return kill("it had not begun, and " + why);
   if (tooLate) return kill("its time is over");
-  logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is told to stop: " + why);
+  logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is told to stop: " + why,
+              LogEvent::jobStopping, {{"pid", id()}, {"reason", why}});
   if (!isFirst) return;  // the guard did it, because this process was late
   processes_.refresh();
   processes_.signal(SIGTERM);
@@ -149,7 +150,8 @@ void JobRun::terminate(const Instant& now, const std::string& why) {
 
 void JobRun::kill(const std::string& why) {
   if (!std::exchange(killed_, true)) {
-    logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is killed: " + why);
+    logger_.log(LogLevel::info, "the job (process " + std::to_string(id()) + ") is killed: " + why, LogEvent::jobKilled,
+                {{"pid", id()}, {"reason", why}});
   }
   processes_.kill();
   noteEnding();

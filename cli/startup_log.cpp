@@ -12,13 +12,13 @@ std::string withoutDigits(std::string text) {
 }  // namespace
 
 Logger StartupLog::logger() const {
-  return Logger{LogLevel::trace, [logger = logger_, held = held_](LogLevel level, std::string_view line) {
-                  if (level == LogLevel::warn) {
-                    const std::lock_guard lock{held->mutex};
-                    if (!held->isOpen) return held->lines.emplace_back(line), void();
-                  }
-                  logger.log(level, line);
-                }};
+  return Logger::ofRecords(LogLevel::trace, [logger = logger_, held = held_](const LogRecord& record) {
+    if (record.level == LogLevel::warn) {
+      const std::lock_guard lock{held->mutex};
+      if (!held->isOpen) return held->lines.emplace_back(record.line), void();
+    }
+    logger.write(record);
+  });
 }
 
 void StartupLog::logHeld(bool opens) {

@@ -44,10 +44,16 @@ std::vector<int> heededSignals(const SignalState& state) {
   return out;
 }
 
+/// Of the group `name`: in the sentence, and as the first key of an event.
 Logger prefixed(const Logger& logger, const std::string& name) {
-  return Logger{LogLevel::trace, [logger, name](LogLevel level, std::string_view line) {
-                  if (logger.wants(level)) logger.log(level, name + ": " + std::string{line});
-                }};
+  return Logger::ofRecords(LogLevel::trace, [logger, name](const LogRecord& record) {
+    if (!logger.wants(record.level)) return;
+    const std::string line = name + ": " + std::string{record.line};
+    std::vector<LogField> fields{{"group", name}};
+    fields.insert(fields.end(), record.fields.begin(), record.fields.end());
+    if (record.event == LogEvent::message) fields.clear();
+    logger.write({record.level, line, record.event, fields});
+  });
 }
 
 PeriodicJob::Options periodicOptions(const SupervisorOptions& options, const Group& group) {
@@ -72,9 +78,10 @@ std::string seconds(nanoseconds time) {
 
 Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const SignalState& signals)
     : terminates_{config.options.onLost == OnLost::terminate},
+      logFormat_{config.logFormat},
       options_{std::move(options)},
-      startupLog_{Logger::toStderr(config.logLevel)},
-      logger_{prefixed(Logger::toStderr(config.logLevel), toString(LeaseKey{config.options.group}))},
+      startupLog_{Logger::toStderr(config.logLevel, config.logFormat)},
+      logger_{prefixed(Logger::toStderr(config.logLevel, config.logFormat), toString(LeaseKey{config.options.group}))},
       group_{withoutTerminate(std::move(config), startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},
@@ -93,6 +100,11 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
 Supervisor::~Supervisor() {
   job_.reset();
   work_.reset();
+}
+
+void Supervisor::complain(const std::string& message) const {
+  if (logFormat_ == LogFormat::text) return cli::complain(message);
+  logger_.log(LogLevel::error, message);
 }
 
 int Supervisor::run() {

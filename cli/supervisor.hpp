@@ -76,6 +76,8 @@ class Supervisor {
   void hurry();
   void pauseAndCompete(bool failed, const std::string& why);
   void noteHolder(const std::optional<LeaderInfo>& leader);
+  /// On stderr. Where its lines are for programs (log.format), this is one of them.
+  void complain(const std::string& message) const;
 
   void makeContact(const Instant& now, const LeaseStatus& lease);
   void giveUpWaiting(const Instant& now, const LeaseStatus& lease);
@@ -86,6 +88,7 @@ class Supervisor {
 
   // Constant after construction.
   const bool terminates_;  ///< on_lost: terminate
+  const LogFormat logFormat_;
   const SupervisorOptions options_;
   StartupLog startupLog_;
   const Logger logger_;  ///< puts the group's name before each line

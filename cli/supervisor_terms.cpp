@@ -37,8 +37,11 @@ void Supervisor::startJob() {
   try {
     job_ = std::make_unique<JobRun>(jobSpec(*term_), jobDrainTimeout(group_.timing()), channel_, guard_, signalState_,
                                     logger_);
-    logger_.log(LogLevel::info, "the job starts as process " + std::to_string(job_->id()) + " with fencing token " +
-                                    toString(term_->fencingToken()) + (periods_ ? periods_->runText() : ""));
+    const FencingToken token = term_->fencingToken();
+    logger_.log(LogLevel::info,
+                "the job starts as process " + std::to_string(job_->id()) + " with fencing token " + toString(token) +
+                    (periods_ ? periods_->runText() : ""),
+                LogEvent::jobStarted, {{"pid", job_->id()}, {"token", static_cast<std::int64_t>(token.value())}});
     if (periods_) periods_->started();
   } catch (const std::exception& error) {
     complain(std::string{"the job cannot be started: "} + error.what());
@@ -78,7 +81,8 @@ JobSpec Supervisor::jobSpec(const Leadership& term) const {
 void Supervisor::endJob() {
   const ExitStatus status = job_->status().value_or(ExitStatus{});
   const bool byItself = !job_->wasStopped();
-  logger_.log(LogLevel::info, "the job (process " + std::to_string(job_->id()) + ") " + status.text());
+  logger_.log(LogLevel::info, "the job (process " + std::to_string(job_->id()) + ") " + status.text(),
+              LogEvent::jobEnded, {{"pid", job_->id()}, {"exit_code", status.shellCode()}});
   // Before the elector is told to stop, so that the note of the end goes out with the release at the latest.
   if (periods_) periods_->ended(status, byItself, readClock());
   judgeEnd(status, byItself);

@@ -122,12 +122,18 @@ HttpFenceOptions optionsOf(const FenceProxyArguments& arguments) {
   return options;
 }
 
-int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options, const std::string& upstream) {
-  const Logger logger = Logger::toStderr();
+LogFormat logFormatOf(const std::string& word) {
+  if (word == "json") return LogFormat::json;
+  return word == "logfmt" ? LogFormat::logfmt : LogFormat::text;
+}
+
+int serve(const fence_proxy::Settings& settings, const HttpFenceOptions& options,
+          const FenceProxyArguments& arguments) {
+  const Logger logger = Logger::toStderr(LogLevel::info, logFormatOf(arguments.logFormat));
   auto fence = HttpFence::open(options, logger);
   if (!fence) return complain(fence.error().message), exitFailed;
   const auto ended = fence_proxy::runProxy(settings, **fence, logger, [&](const std::string& address) {
-    (void)say("listening on " + address + ", forwarding to " + upstream + '\n');
+    (void)say("listening on " + address + ", forwarding to " + arguments.upstream + '\n');
   });
   if (ended == fence_proxy::ProxyEnd::clean) return exitOk;
   if (ended == fence_proxy::ProxyEnd::cannotListen) (*fence)->close();  // no request has passed
@@ -161,7 +167,7 @@ int fenceProxyCommand(const FenceProxyArguments& arguments) {
     settings.readsBodies = true;
   }
   if (const auto faults = faultsOf(options); !faults.empty()) return usage(faults.front());
-  return serve(settings, options, arguments.upstream);
+  return serve(settings, options, arguments);
 }
 
 }  // namespace tenure::cli

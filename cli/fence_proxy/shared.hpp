@@ -28,7 +28,8 @@ struct Shared {
     return std::max<std::size_t>(8U << 20U, settings.limits.signedBodyBytes);
   }
   void logRefusal(const HttpRefusal& refusal, const std::string& client) {
-    if (const auto line = refusals.note(readClock(), refusal, client)) logger.log(LogLevel::warn, *line);
+    if (const auto line = refusals.note(readClock(), refusal, client))
+      logger.log(LogLevel::warn, *line, LogEvent::fenceRefused, {});
   }
 
   const Settings& settings;

@@ -11,7 +11,7 @@ namespace tenure {
 bool operator==(const GroupConfig& a, const GroupConfig& b) {
   const auto parts = [](const GroupConfig& c) {
     return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store,
-                    c.logLevel, c.jobs);
+                    c.logLevel, c.logFormat, c.jobs);
   };
   return parts(a) == parts(b);
 }
@@ -37,7 +37,7 @@ boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config, 
 }
 
 boost::system::result<Group, OptionFaults> makeGroup(const GroupConfig& config) {
-  return makeGroup(config, Logger::toStderr(config.logLevel));
+  return makeGroup(config, Logger::toStderr(config.logLevel, config.logFormat));
 }
 
 }  // namespace tenure

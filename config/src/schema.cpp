@@ -244,6 +244,11 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
   out.push_back(keySpec<LogLevel>(
       {.path = "log.level", .about = "The lowest level of the lines that are written to stderr."},
       choiceCodec(std::move(levels)), [](auto& config) -> auto& { return config.logLevel; }));
+  out.push_back(keySpec<LogFormat>(
+      {.path = "log.format",
+       .about = "How the lines are written: sentences for people, or keys and values for programs (logs.md)."},
+      choiceCodec<LogFormat>({{"text", LogFormat::text}, {"logfmt", LogFormat::logfmt}, {"json", LogFormat::json}}),
+      [](auto& config) -> auto& { return config.logFormat; }));
 }
 
 /// `{ type: sqlite, path: ./tenure.db }`

@@ -97,8 +97,9 @@ void ElectorImpl::start(std::optional<LeaseSighting> sighting) {
       throw std::logic_error("LeaderElector: it was stopped; make a new one to start again");
     if (std::exchange(phase_, Phase::started) == Phase::started) return;
   }
-  log(LogLevel::info, personOf(candidate()) + (observes() ? " follows the leader on " : " competes on ") +
-                          nameOfStore(*group_.store()));
+  const std::string store = nameOfStore(*group_.store());
+  log(LogLevel::info, personOf(candidate()) + (observes() ? " follows the leader on " : " competes on ") + store,
+      LogEvent::candidateStarted, {{"candidate", candidate()}, {"store", store}});
   if (observes()) return driver_->submit(event::Start{{}, std::move(sighting)});  // others need not see its end
   context_->findLivenessFile(group_.name(), [self = shared_from_this(),
                                              sighting = std::move(sighting)](std::optional<LivenessFile> livenessFile) {

@@ -101,7 +101,8 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
     listeners_.call("onLeaderChanged", &Listener::onLeaderChanged, notice.leader);
   }
 
-  void log(LogLevel level, const std::string& line) const { context_->logger.log(level, toString(key_) + ": " + line); }
+  void log(LogLevel level, const std::string& line, LogEvent event = LogEvent::message,
+           std::initializer_list<LogField> fields = {}) const;
 
   // Constant after construction (listeners_: after start, until the end).
   const Group group_;

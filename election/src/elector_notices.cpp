@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include <tenure/election/pause.hpp>
 #include <tenure/lockcore/candidate_id.hpp>
@@ -24,7 +25,21 @@ std::string describe(const LeaderInfo& leader) {
          (leader.address.empty() ? "" : ", at " + leader.address);
 }
 
+std::int64_t numberOf(FencingToken token) { return static_cast<std::int64_t>(token.value()); }
+
 }  // namespace
+
+/// The group is a key of each event, and comes first.
+void ElectorImpl::log(LogLevel level, const std::string& line, LogEvent event,
+                      std::initializer_list<LogField> fields) const {
+  if (!context_->logger.wants(level)) return;
+  const std::string group = toString(key_);
+  const std::string text = group + ": " + line;
+  std::vector<LogField> all;
+  if (event != LogEvent::message) all.push_back({"group", group});
+  all.insert(all.end(), fields.begin(), fields.end());
+  context_->logger.write({level, text, event, all});
+}
 
 void ElectorImpl::take(const LeaseNotice& notice) {
   std::visit([this](const auto& n) { on(n); }, notice);
@@ -52,7 +67,8 @@ void ElectorImpl::on(const action::Elected& elected) {
     const std::lock_guard lock{mutex_};
     term_ = term;
   }
-  log(LogLevel::info, "elected with fencing token " + toString(elected.token));
+  log(LogLevel::info, "elected with fencing token " + toString(elected.token), LogEvent::elected,
+      {{"token", numberOf(elected.token)}});
   stateSelf(*term);
   termLane_->post([self = shared_from_this(), term] { self->runElected(term); });
 }
@@ -101,9 +117,10 @@ void ElectorImpl::endTerm(const std::shared_ptr<TermHandle>& term, TermEnd why) 
   // (I6).
   context_->stopTokens->post([term] { term->stop.fire(); });
   const bool polite = why.reason == RevokeReason::stopped || why.reason == RevokeReason::steppedDown;
-  log(polite ? LogLevel::info : LogLevel::warn, "revoked (" + std::string{toString(why.reason)} +
-                                                    (why.detail.empty() ? "" : ": " + why.detail) +
-                                                    "), fencing token " + toString(why.token));
+  const std::string reason{toString(why.reason)};
+  log(polite ? LogLevel::info : LogLevel::warn,
+      "revoked (" + reason + (why.detail.empty() ? "" : ": " + why.detail) + "), fencing token " + toString(why.token),
+      LogEvent::revoked, {{"token", numberOf(why.token)}, {"reason", reason}, {"detail", why.detail}});
   termLane_->post([self = shared_from_this(), term, why = std::move(why)] { self->runRevoked(term, why); });
 }
 
@@ -128,7 +145,10 @@ void ElectorImpl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
 
 void ElectorImpl::on(const action::Renewed& renewed) {
   if (documents_) documents_->answer(0, renewed.ticket, {DocumentAnswer::Kind::recorded});
-  if (renewed.afterDoubt) log(LogLevel::info, "no longer in doubt: the lease is renewed");
+  if (renewed.afterDoubt) {
+    log(LogLevel::info, "no longer in doubt: the lease is renewed", LogEvent::doubtEnded,
+        {{"token", numberOf(renewed.token)}});
+  }
   tell(&Listener::onRenewed, Renewal{renewed.token, renewed.afterDoubt});
 }
 
@@ -141,14 +161,19 @@ void ElectorImpl::on(const action::Recorded& recorded) {
 }
 
 void ElectorImpl::on(const action::InDoubt& doubt) {
-  log(LogLevel::warn, "in doubt: " + doubt.error.message + "; leads for " +
-                          std::to_string(doubt.remaining / std::chrono::milliseconds{1}) + " ms more");
+  const std::int64_t millis = doubt.remaining / std::chrono::milliseconds{1};
+  log(LogLevel::warn, "in doubt: " + doubt.error.message + "; leads for " + std::to_string(millis) + " ms more",
+      LogEvent::inDoubt, {{"error", doubt.error.message}, {"remaining_ms", millis}});
   tell(&Listener::onInDoubt, Doubt{doubt.error, doubt.remaining});
 }
 
 void ElectorImpl::on(const action::LeaderChanged& changed) {
-  if (!changed.leader || !changed.leader->self) {
-    log(LogLevel::info, changed.leader ? describe(*changed.leader) : std::string{"nobody leads"});
+  if (!changed.leader) {
+    log(LogLevel::info, "nobody leads", LogEvent::leaderChanged, {});
+  } else if (!changed.leader->self) {
+    const LeaderInfo& leader = *changed.leader;
+    log(LogLevel::info, describe(leader), LogEvent::leaderChanged,
+        {{"leader", leader.holder}, {"token", numberOf(leader.token)}, {"address", leader.address}});
   }
   if (reclaims_) reclaims_->leaderChanged(changed.leader);
   tell(&Listener::onLeaderChanged, LeaderNotice{changed.leader});
@@ -164,7 +189,8 @@ void ElectorImpl::tell(Callback Listener::*callback, Notice notice) {
 }
 
 void ElectorImpl::on(const action::Stopped& stopped) {
-  log(LogLevel::info, "stopped (" + std::string{toString(stopped.result)} + ")");
+  const std::string result{toString(stopped.result)};
+  log(LogLevel::info, "stopped (" + result + ")", LogEvent::candidateStopped, {{"result", result}});
   if (documents_) documents_->close();
   std::shared_ptr<ElectorImpl> last;  // destroyed after the lock is released, if this was the last reference
   {

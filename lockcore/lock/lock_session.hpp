@@ -136,7 +136,8 @@ class LockSession : public std::enable_shared_from_this<LockSession> {
   [[nodiscard]] LockError unknownError() const;
   void setLimit(std::chrono::nanoseconds left);
   void dropLimit();
-  void log(LogLevel level, const std::string& line) const;
+  void log(LogLevel level, const std::string& line, LogEvent event = LogEvent::message,
+           std::initializer_list<LogField> fields = {}) const;
 
   // Constant after begin().
   const std::shared_ptr<const CandidateContext> common_;

@@ -30,7 +30,8 @@ void LockSession::on(const action::Elected& elected) {
   dropLimit();
   const std::shared_ptr<StopSignal> stop{shared_from_this(), &stop_};
   watch_ = common_->watch({cell_, token(), stop, driver_, common_->stopTokens}, toString(key()));
-  log(LogLevel::debug, "acquired with fencing token " + toString(elected.token));
+  log(LogLevel::debug, "acquired with fencing token " + toString(elected.token), LogEvent::lockAcquired,
+      {{"token", static_cast<std::int64_t>(elected.token.value())}});
   decide(handle(shared_from_this()));
 }
 
@@ -69,8 +70,9 @@ LockError LockSession::refusedError(const StoreError& refusal) const {
 }
 
 void LockSession::on(const action::InDoubt& doubt) {
-  log(LogLevel::warn, "in doubt: " + doubt.error.message + "; held for " +
-                          std::to_string(doubt.remaining / milliseconds{1}) + " ms more");
+  const std::int64_t millis = doubt.remaining / milliseconds{1};
+  log(LogLevel::warn, "in doubt: " + doubt.error.message + "; held for " + std::to_string(millis) + " ms more",
+      LogEvent::lockInDoubt, {{"error", doubt.error.message}, {"remaining_ms", millis}});
 }
 
 void LockSession::on(const action::Revoked& revoked) {
@@ -188,8 +190,16 @@ void LockSession::tell(const char* name, std::function<void()> task) const {
   });
 }
 
-void LockSession::log(LogLevel level, const std::string& line) const {
-  if (common_->logger.wants(level)) common_->logger.log(level, toString(key()) + ": " + line);
+/// The lock is a key of each event, and comes first.
+void LockSession::log(LogLevel level, const std::string& line, LogEvent event,
+                      std::initializer_list<LogField> fields) const {
+  if (!common_->logger.wants(level)) return;
+  const std::string lock = toString(key());
+  const std::string text = lock + ": " + line;
+  std::vector<LogField> all;
+  if (event != LogEvent::message) all.push_back({"lock", lock});
+  all.insert(all.end(), fields.begin(), fields.end());
+  common_->logger.write({level, text, event, all});
 }
 
 }  // namespace tenure

@@ -1,7 +1,10 @@
 #include "json_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+
+#include <tenure/lockcore/lease_key.hpp>
 
 namespace tenure {
 namespace {
@@ -18,6 +21,24 @@ void appendEscaped(std::string& out, char c) {
   }
   const auto byte = static_cast<unsigned char>(c);
   out += "\\u00", out += jsonHexDigits[byte >> 4U], out += jsonHexDigits[byte & 0xFU];
+}
+
+/// The length of the UTF-8 sequence at the start of `text`; 0 if there is none.
+std::size_t validLength(std::string_view text) {
+  for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
+    if (isUtf8(text.substr(0, length))) return length;
+  }
+  return 0;
+}
+
+void appendReadably(std::string& out, char c) {
+  if (c == '\n' || c == '\r' || c == '\t') {
+    out += '\\', out += c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
+  } else if (needsEscape(c)) {
+    appendEscaped(out, c);
+  } else {
+    out += c;
+  }
 }
 
 constexpr std::array<std::int8_t, 256> digitValues = [] {
@@ -42,6 +63,22 @@ void appendQuoted(std::string& out, std::string_view text) {
   }
   out.append(text.substr(copied));
   out += '"';
+}
+
+std::string jsonString(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const std::size_t length = validLength(text);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+    } else if (length == 1) {
+      appendReadably(out, text[0]);
+    } else {
+      out.append(text.substr(0, length));
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out + '"';
 }
 
 void appendInteger(std::string& out, std::int64_t value) {

@@ -8,6 +8,8 @@
 #include <tenure/lockcore/clock.hpp>
 #include <tenure/lockcore/logger.hpp>
 
+#include "log_line.hpp"
+
 namespace tenure {
 namespace {
 
@@ -23,13 +25,6 @@ constexpr std::array<std::pair<LogLevel, std::string_view>, 6> names{{{LogLevel:
 bool takesMore(std::FILE* file) {
   pollfd waits{fileno(file), POLLOUT, 0};
   return poll(&waits, 1, 0) != 0;
-}
-
-std::string stamped(LogLevel level, std::string_view line) {
-  const std::string_view name = toString(level);
-  std::string out = wallClockTextForDisplay(wallClockMillisForDisplay());
-  out.append(" ").append(name).append(6 - name.size(), ' ').append("tenure: ");
-  return out.append(line).append("\n");
 }
 
 }  // namespace
@@ -48,20 +43,34 @@ std::optional<LogLevel> logLevelFrom(std::string_view text) noexcept {
   return std::nullopt;
 }
 
-Logger Logger::toStderr(LogLevel level) {
+Logger::Logger(LogLevel level, const Sink& sink) : level_{level} {
+  if (sink) sink_ = [sink](const LogRecord& record) { sink(record.level, record.line); };
+}
+
+Logger Logger::ofRecords(LogLevel level, RecordSink sink) {
+  Logger out;
+  out.level_ = level;
+  out.sink_ = std::move(sink);
+  return out;
+}
+
+Logger Logger::toStderr(LogLevel level, LogFormat format) {
   auto lost = std::make_shared<std::atomic<unsigned>>(0);
-  return Logger{level, [lost = std::move(lost)](LogLevel lineLevel, std::string_view line) {
-                  if (!takesMore(stderr)) {
-                    ++*lost;
-                    return;
-                  }
-                  std::string out;
-                  if (const unsigned count = lost->exchange(0); count > 0) {
-                    out = stamped(LogLevel::warn, std::to_string(count) + " lines were lost here: stderr was not read");
-                  }
-                  out += stamped(lineLevel, line);
-                  std::fwrite(out.data(), 1, out.size(), stderr);  // one call: lines of several threads do not mix
-                }};
+  return ofRecords(level, [lost = std::move(lost), format](const LogRecord& record) {
+    if (!takesMore(stderr)) {
+      ++*lost;
+      return;
+    }
+    const std::string time = wallClockTextForDisplay(wallClockMillisForDisplay());
+    std::string out;
+    if (const unsigned count = lost->exchange(0); count > 0) {
+      const std::string line = std::to_string(count) + " lines were lost here: stderr was not read";
+      const LogField field{"count", count};
+      out = logLine(format, time, {LogLevel::warn, line, LogEvent::linesLost, {&field, 1}});
+    }
+    out += logLine(format, time, record);
+    std::fwrite(out.data(), 1, out.size(), stderr);  // one call: lines of several threads do not mix
+  });
 }
 
 }  // namespace tenure

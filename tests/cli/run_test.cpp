@@ -56,6 +56,32 @@ TEST_F(RunTest, JobFindsItsTermInTheEnvironment) {
   EXPECT_EQ(done.output.find("TENURE_PROGRESS_FD"), std::string::npos) << "only with lease.progress_timeout";
 }
 
+/// Whatever is written to stderr, also what the program tells of its own end.
+TEST_F(RunTest, LogsForProgramsAreOneJsonObjectALine) {
+  configure("", "log: { format: json }\n");
+  const Finished done = runToEnd(run({"--once"}, {"sh", "-c", "exit 7"}), as("alice"));
+  EXPECT_EQ(done.code, 7) << done.errors;
+  std::istringstream lines{done.errors};
+  std::string events;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t at = line.find(",\"event\":\"");
+    ASSERT_TRUE(line.starts_with("{\"time\":\"") && line.ends_with("\"}") && at != std::string::npos) << line;
+    events += line.substr(at + 10, line.find('"', at + 10) - at - 10) + ' ';
+    const bool isOfGroup = line.find(",\"group\":\"test-group\",") != std::string::npos;
+    EXPECT_TRUE(isOfGroup || line.find("\"event\":\"message\"") != std::string::npos) << line;
+  }
+  EXPECT_EQ(events, "candidate_started elected job_started job_ended revoked candidate_stopped ") << done.errors;
+  EXPECT_NE(done.errors.find(",\"exit_code\":7,"), std::string::npos) << done.errors;
+}
+
+TEST_F(RunTest, WhyTheProgramEndsIsALineOfTheLogForPrograms) {
+  configure("", "log: { format: logfmt }\n");
+  const Finished done = runToEnd(run({"--once"}, {directory_.file("missing")}), as("alice"));
+  EXPECT_EQ(done.code, cli::exitNotFound) << done.errors;
+  EXPECT_TRUE(done.errors.starts_with("time=")) << done.errors;
+  EXPECT_NE(done.errors.find(" level=error event=message message=\"test-group: "), std::string::npos) << done.errors;
+}
+
 TEST_F(RunTest, OnceExitsWithTheJobsExitCodeAndReleases) {
   configure();
   EXPECT_EQ(runToEnd(run({"--once"}, {"true"}), as("a")).code, 0);

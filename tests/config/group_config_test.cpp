@@ -20,6 +20,7 @@ GroupConfig full() {
   config.options.onLost = OnLost::terminate;
   config.store = SqliteStoreOptions{"/var/lib/a b/$x.db", false};
   config.logLevel = LogLevel::off;
+  config.logFormat = LogFormat::logfmt;
   return config;
 }
 
@@ -147,6 +148,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.onLost = OnLost::callback; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreOptions{}; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.logLevel = LogLevel::info; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.logFormat = LogFormat::text; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.jobs.emplace_back(); }));
 }
 

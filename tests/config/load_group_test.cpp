@@ -33,7 +33,7 @@ candidate: { id: web-1, priority: 7 }
 lease: { duration: 12s, heartbeat: 3s, guard: 20ms, stop_margin: 1.5s, drain_timeout: 1m, progress_timeout: 30s }
 store: { type: sqlite, path: ./billing.db, death_notice: false }
 on_lost: terminate
-log: { level: debug }
+log: { level: debug, format: json }
 )");
   GroupConfig expected;
   expected.options.group = "billing";
@@ -42,6 +42,7 @@ log: { level: debug }
   expected.options.onLost = OnLost::terminate;
   expected.store = SqliteStoreOptions{"./billing.db", false};
   expected.logLevel = LogLevel::debug;
+  expected.logFormat = LogFormat::json;
   EXPECT_EQ(config, expected);
 }
 

@@ -6,6 +6,7 @@
 #include <tenure/lockcore/candidate_id.hpp>
 #include <tenure/lockcore/stores/memory_store.hpp>
 
+#include "lockcore/port/log_line.hpp"
 #include "support/seeded_random.hpp"
 
 namespace tenure::test {
@@ -106,10 +107,11 @@ Group Stage::group(const std::string& name, std::shared_ptr<LeaseStore> store, c
   GroupOptions options{.group = key.name, .candidate = {.id = name}};
   options.lease = {.duration = milliseconds{3000}, .heartbeat = milliseconds{1000}};
   if (adjust) adjust(options);
-  Logger logger{LogLevel::trace, [log = log_](LogLevel, std::string_view line) {
-                  const std::lock_guard lock{log->mutex};
-                  log->lines.emplace_back(line);
-                }};
+  Logger logger = Logger::ofRecords(LogLevel::trace, [log = log_](const LogRecord& record) {
+    const std::lock_guard lock{log->mutex};
+    log->lines.emplace_back(record.line);
+    if (record.event != LogEvent::message) log->events.push_back(logLine(LogFormat::logfmt, "", record));
+  });
   return Group::make(std::move(options), std::move(store), std::move(logger)).value();
 }
 
@@ -198,6 +200,11 @@ void Stage::usurp(const std::string& holder) {
   memory->write(std::move(request), {}, [&](WriteOutcome outcome) { answer = std::move(outcome); });
   settle();
   if (!std::holds_alternative<Applied>(answer.value())) throw std::runtime_error{"the usurper was refused"};
+}
+
+std::vector<std::string> Stage::events() const {
+  const std::lock_guard lock{log_->mutex};
+  return log_->events;
 }
 
 bool Stage::logged(const std::string& part) const {

@@ -118,6 +118,8 @@ class Stage {
   void usurp(const std::string& holder);
 
   [[nodiscard]] bool logged(const std::string& part) const;
+  /// What was logged as an event, in logfmt, in order.
+  [[nodiscard]] std::vector<std::string> events() const;
 
   const std::shared_ptr<ManualScheduler> clock{std::make_shared<ManualScheduler>()};
   const std::shared_ptr<LeaseStore> memory;
@@ -130,6 +132,7 @@ class Stage {
   struct LogLines {
     std::mutex mutex;
     std::vector<std::string> lines{};
+    std::vector<std::string> events{};
   };
   std::shared_ptr<LogLines> log_{std::make_shared<LogLines>()};
   std::uint64_t seed_{0};

@@ -60,9 +60,10 @@ struct JobConfig {
 /// from others (heartbeat, guard, ...) stay unset.
 struct GroupConfig {
   GroupOptions options{};
-  StoreConfig store{};                ///< has no path yet, so it must be given
-  LogLevel logLevel{LogLevel::info};  ///< `log.level`
-  std::vector<JobConfig> jobs{};      ///< in the order of the file
+  StoreConfig store{};                   ///< has no path yet, so it must be given
+  LogLevel logLevel{LogLevel::info};     ///< `log.level`
+  LogFormat logFormat{LogFormat::text};  ///< `log.format`
+  std::vector<JobConfig> jobs{};         ///< in the order of the file
 
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);
 };

@@ -1,10 +1,14 @@
 // Where the library's log lines go.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace tenure {
 
@@ -13,30 +17,78 @@ enum class LogLevel { trace, debug, info, warn, error, off };
 [[nodiscard]] std::string_view toString(LogLevel level) noexcept;
 [[nodiscard]] std::optional<LogLevel> logLevelFrom(std::string_view text) noexcept;
 
+/// How lines are written to stderr: sentences for people, or keys and values for programs (docs/reference/logs.md).
+enum class LogFormat { text, logfmt, json };
+
+/// What a line tells, for programs. docs/reference/logs.md says which keys each has. `message` is every other line.
+enum class LogEvent {
+  message,
+  candidateStarted,
+  elected,
+  inDoubt,
+  doubtEnded,
+  revoked,
+  leaderChanged,
+  candidateStopped,
+  lockAcquired,
+  lockInDoubt,
+  jobStarted,
+  jobStopping,
+  jobKilled,
+  jobEnded,
+  fenceRefused,
+  linesLost,
+};
+
+/// As in the lines: `in_doubt`.
+[[nodiscard]] std::string_view toString(LogEvent event) noexcept;
+
+/// A key of lower-case letters and `_`, and its value.
+struct LogField {
+  std::string_view key;
+  std::variant<std::string, std::int64_t> value;
+};
+
+/// One line, as a sink for programs gets it. What it refers to lives as long as the call.
+struct LogRecord {
+  LogLevel level;
+  std::string_view line;  ///< the sentence for people, which tells the same
+  LogEvent event{LogEvent::message};
+  std::span<const LogField> fields{};
+};
+
 /// A level and a sink. Copyable and cheap to pass. The sink is called from any of the library's threads, several at a
 /// time, and must not throw. It must not wait for a call of the library either: the call may need the very thread that
 /// the sink blocks. A default-constructed Logger writes nothing.
 class Logger {
  public:
   using Sink = std::function<void(LogLevel, std::string_view line)>;
+  using RecordSink = std::function<void(const LogRecord&)>;
 
   Logger() = default;
-  Logger(LogLevel level, Sink sink) : level_{level}, sink_{std::move(sink)} {}
+  Logger(LogLevel level, const Sink& sink);
+
+  /// A logger whose sink gets the events and their keys too.
+  [[nodiscard]] static Logger ofRecords(LogLevel level, RecordSink sink);
 
   [[nodiscard]] bool wants(LogLevel level) const noexcept { return sink_ && level >= level_ && level != LogLevel::off; }
 
-  void log(LogLevel level, std::string_view line) const {
-    if (wants(level)) sink_(level, line);
+  void log(LogLevel level, std::string_view line) const { write({level, line}); }
+  void log(LogLevel level, std::string_view line, LogEvent event, std::initializer_list<LogField> fields) const {
+    write({level, line, event, {fields.begin(), fields.size()}});
+  }
+  void write(const LogRecord& record) const {
+    if (wants(record.level)) sink_(record);
   }
 
   /// Lines on stderr: `2026-11-21T05:19:53.123Z info  tenure: ...`. While stderr takes no more (a full pipe that nobody
   /// reads), lines are dropped, because waiting would delay renewals. The next line that is written says how many were
   /// dropped.
-  [[nodiscard]] static Logger toStderr(LogLevel level = LogLevel::info);
+  [[nodiscard]] static Logger toStderr(LogLevel level = LogLevel::info, LogFormat format = LogFormat::text);
 
  private:
   LogLevel level_{LogLevel::off};
-  Sink sink_{};
+  RecordSink sink_{};
 };
 
 }  // namespace tenure
