@@ -41,7 +41,7 @@ void Supervisor::startJob() {
     logger_.log(LogLevel::info,
                 "the job starts as process " + std::to_string(job_->id()) + " with fencing token " + toString(token) +
                     (periods_ ? periods_->runText() : ""),
-                LogEvent::jobStarted, {{"pid", job_->id()}, {"token", static_cast<std::int64_t>(token.value())}});
+                LogEvent::jobStarted, {{"pid", job_->id()}, {"token", token}});
     if (periods_) periods_->started();
   } catch (const std::exception& error) {
     complain(std::string{"the job cannot be started: "} + error.what());

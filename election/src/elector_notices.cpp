@@ -25,8 +25,6 @@ std::string describe(const LeaderInfo& leader) {
          (leader.address.empty() ? "" : ", at " + leader.address);
 }
 
-std::int64_t numberOf(FencingToken token) { return static_cast<std::int64_t>(token.value()); }
-
 }  // namespace
 
 /// The group is a key of each event, and comes first.
@@ -68,7 +66,7 @@ void ElectorImpl::on(const action::Elected& elected) {
     term_ = term;
   }
   log(LogLevel::info, "elected with fencing token " + toString(elected.token), LogEvent::elected,
-      {{"token", numberOf(elected.token)}});
+      {{"token", elected.token}});
   stateSelf(*term);
   termLane_->post([self = shared_from_this(), term] { self->runElected(term); });
 }
@@ -120,7 +118,7 @@ void ElectorImpl::endTerm(const std::shared_ptr<TermHandle>& term, TermEnd why) 
   const std::string reason{toString(why.reason)};
   log(polite ? LogLevel::info : LogLevel::warn,
       "revoked (" + reason + (why.detail.empty() ? "" : ": " + why.detail) + "), fencing token " + toString(why.token),
-      LogEvent::revoked, {{"token", numberOf(why.token)}, {"reason", reason}, {"detail", why.detail}});
+      LogEvent::revoked, {{"token", why.token}, {"reason", reason}, {"detail", why.detail}});
   termLane_->post([self = shared_from_this(), term, why = std::move(why)] { self->runRevoked(term, why); });
 }
 
@@ -146,8 +144,7 @@ void ElectorImpl::watchLostWork(const std::shared_ptr<TermHandle>& term) {
 void ElectorImpl::on(const action::Renewed& renewed) {
   if (documents_) documents_->answer(0, renewed.ticket, {DocumentAnswer::Kind::recorded});
   if (renewed.afterDoubt) {
-    log(LogLevel::info, "no longer in doubt: the lease is renewed", LogEvent::doubtEnded,
-        {{"token", numberOf(renewed.token)}});
+    log(LogLevel::info, "no longer in doubt: the lease is renewed", LogEvent::doubtEnded, {{"token", renewed.token}});
   }
   tell(&Listener::onRenewed, Renewal{renewed.token, renewed.afterDoubt});
 }
@@ -173,7 +170,7 @@ void ElectorImpl::on(const action::LeaderChanged& changed) {
   } else if (!changed.leader->self) {
     const LeaderInfo& leader = *changed.leader;
     log(LogLevel::info, describe(leader), LogEvent::leaderChanged,
-        {{"leader", leader.holder}, {"token", numberOf(leader.token)}, {"address", leader.address}});
+        {{"leader", leader.holder}, {"token", leader.token}, {"address", leader.address}});
   }
   if (reclaims_) reclaims_->leaderChanged(changed.leader);
   tell(&Listener::onLeaderChanged, LeaderNotice{changed.leader});

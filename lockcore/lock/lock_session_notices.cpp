@@ -31,7 +31,7 @@ void LockSession::on(const action::Elected& elected) {
   const std::shared_ptr<StopSignal> stop{shared_from_this(), &stop_};
   watch_ = common_->watch({cell_, token(), stop, driver_, common_->stopTokens}, toString(key()));
   log(LogLevel::debug, "acquired with fencing token " + toString(elected.token), LogEvent::lockAcquired,
-      {{"token", static_cast<std::int64_t>(elected.token.value())}});
+      {{"token", elected.token}});
   decide(handle(shared_from_this()));
 }
 

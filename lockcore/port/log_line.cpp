@@ -44,8 +44,9 @@ bool needsQuotes(std::string_view value) noexcept {
 }
 
 std::string textOf(const LogField& field) {
-  const auto* number = std::get_if<std::int64_t>(&field.value);
-  return number != nullptr ? std::to_string(*number) : std::get<std::string>(field.value);
+  if (const auto* number = std::get_if<std::int64_t>(&field.value)) return std::to_string(*number);
+  if (const auto* token = std::get_if<FencingToken>(&field.value)) return std::to_string(token->value());
+  return std::get<std::string>(field.value);
 }
 
 void appendPair(std::string& out, std::string_view key, const std::string& value) {
@@ -72,7 +73,7 @@ std::string jsonLine(std::string_view time, const LogRecord& record) {
   std::string out = "{\"time\":" + jsonString(time) + ",\"level\":" + jsonString(toString(record.level)) +
                     ",\"event\":" + jsonString(toString(record.event));
   for (const LogField& field : record.fields) {
-    const bool isNumber = std::holds_alternative<std::int64_t>(field.value);
+    const bool isNumber = !std::holds_alternative<std::string>(field.value);
     out.append(",").append(jsonString(field.key)).append(":");
     out += isNumber ? textOf(field) : jsonString(textOf(field));
   }

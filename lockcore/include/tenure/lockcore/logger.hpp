@@ -10,6 +10,8 @@
 #include <string_view>
 #include <variant>
 
+#include <tenure/lockcore/fencing_token.hpp>
+
 namespace tenure {
 
 enum class LogLevel { trace, debug, info, warn, error, off };
@@ -46,7 +48,7 @@ enum class LogEvent {
 /// A key of lower-case letters and `_`, and its value.
 struct LogField {
   std::string_view key;
-  std::variant<std::string, std::int64_t> value;
+  std::variant<std::string, std::int64_t, FencingToken> value;
 };
 
 /// One line, as a sink for programs gets it. What it refers to lives as long as the call.
