@@ -121,7 +121,7 @@ class Beside(unittest.TestCase):
         holder = self.holder()
         time.sleep(1)
         rival.end(signal.SIGTERM)
-        wait_until(holder.leads, "the holder")
+        wait_until(holder.rights, "the holder to lead for a moment")
         holder.end(signal.SIGTERM)
         self.assertLess(holder.rights()[0].begin - rival.rights()[0].last, SECOND)
         self.assertEqual(faults_of(self.rights()), [])
