@@ -246,7 +246,7 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
       choiceCodec(std::move(levels)), [](auto& config) -> auto& { return config.logLevel; }));
   out.push_back(keySpec<LogFormat>(
       {.path = "log.format",
-       .about = "How the lines are written: sentences for people, or keys and values for programs (logs.md)."},
+       .about = "How the lines are written: sentences for people, or keys and values for programs."},
       choiceCodec<LogFormat>({{"text", LogFormat::text}, {"logfmt", LogFormat::logfmt}, {"json", LogFormat::json}}),
       [](auto& config) -> auto& { return config.logFormat; }));
 }

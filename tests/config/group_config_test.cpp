@@ -85,6 +85,7 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "on_lost: callback\n"
             "log:\n"
             "  level: info\n"
+            "  format: text\n"
             "# jobs: none  (default)\n");
 }
 
