@@ -6,10 +6,6 @@
 #include <system_error>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
-#include <tenure/lockcore/lease_key.hpp>
-
 #include "environment.hpp"
 
 namespace tenure::cli {
@@ -41,32 +37,6 @@ std::string_view codeOf(Colour colour) {
   return "";
 }
 
-/// The length of the UTF-8 sequence at the start of `text`; 0 if there is none.
-std::size_t sequenceLength(std::string_view text) {
-  for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
-    if (isUtf8(text.substr(0, length))) return length;
-  }
-  return 0;
-}
-
-std::string jsonEscape(char c) {
-  switch (c) {
-    case '"':
-      return "\\\"";
-    case '\\':
-      return "\\\\";
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    case '\t':
-      return "\\t";
-    default:
-      return static_cast<unsigned char>(c) < 0x20 ? fmt::format("\\u{:04x}", static_cast<unsigned char>(c))
-                                                  : std::string(1, c);
-  }
-}
-
 }  // namespace
 
 void complain(const std::string& message) { writeAll(STDERR_FILENO, "tenure: " + message + '\n'); }
@@ -95,23 +65,5 @@ std::string table(const std::vector<std::pair<std::string, std::string>>& rows) 
   }
   return out;
 }
-
-std::string jsonString(std::string_view text) {
-  std::string out = "\"";
-  while (!text.empty()) {
-    const std::size_t length = sequenceLength(text);
-    if (length == 0) {
-      out += "\xEF\xBF\xBD";
-    } else if (length == 1) {
-      out += jsonEscape(text[0]);
-    } else {
-      out.append(text.substr(0, length));
-    }
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out + '"';
-}
-
-std::string jsonStringOrNull(std::string_view text) { return text.empty() ? "null" : jsonString(text); }
 
 }  // namespace tenure::cli

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "lockcore/port/json_text.hpp"
+
 namespace tenure::cli {
 
 /// `tenure: <message>` on stderr, in one write.
@@ -24,10 +26,5 @@ enum class Colour { none, good, warning, bad, dim };
 
 /// Two columns, the first padded; lines end with a line break. Values may hold colours.
 [[nodiscard]] std::string table(const std::vector<std::pair<std::string, std::string>>& rows);
-
-/// A JSON string with its quotes (RFC 8259). Bytes that are not UTF-8 become U+FFFD.
-[[nodiscard]] std::string jsonString(std::string_view text);
-/// The same; an empty text is null.
-[[nodiscard]] std::string jsonStringOrNull(std::string_view text);
 
 }  // namespace tenure::cli

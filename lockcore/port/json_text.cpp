@@ -1,7 +1,10 @@
 #include "json_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+
+#include <tenure/lockcore/lease_key.hpp>
 
 namespace tenure {
 namespace {
@@ -18,6 +21,38 @@ void appendEscaped(std::string& out, char c) {
   }
   const auto byte = static_cast<unsigned char>(c);
   out += "\\u00", out += jsonHexDigits[byte >> 4U], out += jsonHexDigits[byte & 0xFU];
+}
+
+/// The length of the UTF-8 sequence at the start of `text`; 0 if there is none.
+std::size_t sequenceLength(std::string_view text) {
+  for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
+    if (isUtf8(text.substr(0, length))) return length;
+  }
+  return 0;
+}
+
+std::string jsonEscape(char c) {
+  switch (c) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      break;
+  }
+  std::string out;
+  if (needsEscape(c)) {
+    appendEscaped(out, c);
+  } else {
+    out = c;
+  }
+  return out;
 }
 
 constexpr std::array<std::int8_t, 256> digitValues = [] {
@@ -43,6 +78,24 @@ void appendQuoted(std::string& out, std::string_view text) {
   out.append(text.substr(copied));
   out += '"';
 }
+
+std::string jsonString(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const std::size_t length = sequenceLength(text);
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+    } else if (length == 1) {
+      out += jsonEscape(text[0]);
+    } else {
+      out.append(text.substr(0, length));
+    }
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out + '"';
+}
+
+std::string jsonStringOrNull(std::string_view text) { return text.empty() ? "null" : jsonString(text); }
 
 void appendInteger(std::string& out, std::int64_t value) {
   std::array<char, 24> digits{};

@@ -11,6 +11,11 @@ namespace tenure {
 /// `text` in quotes, escaped as RFC 8259 asks. The text must be UTF-8 (the store checks that where texts come in).
 void appendQuoted(std::string& out, std::string_view text);
 
+/// A JSON string with its quotes, of a text that somebody else wrote: bytes that are not UTF-8 become U+FFFD.
+[[nodiscard]] std::string jsonString(std::string_view text);
+/// The same; an empty text is null.
+[[nodiscard]] std::string jsonStringOrNull(std::string_view text);
+
 void appendInteger(std::string& out, std::int64_t value);
 
 /// RFC 4648, with padding.

@@ -62,6 +62,7 @@ struct GroupConfig {
   GroupOptions options{};
   StoreConfig store{};                ///< has no path yet, so it must be given
   LogLevel logLevel{LogLevel::info};  ///< `log.level`
+  std::string httpListen{};           ///< `http.listen`, for HttpListener of tenure::ops; empty: off
   std::vector<JobConfig> jobs{};      ///< in the order of the file
 
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);
