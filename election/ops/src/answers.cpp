@@ -8,6 +8,11 @@ namespace tenure::ops {
 namespace {
 
 constexpr std::string_view jsonType = "application/json";
+constexpr std::string_view pageType = "text/html; charset=utf-8";
+/// The page has its styles and its script in itself, and asks only this server.
+constexpr const char* pagePolicy =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 constexpr const char* methods = "GET, HEAD, OPTIONS";
 
 std::string_view phraseOf(int status) {
@@ -125,7 +130,7 @@ Answer answerTo(Method method, std::string_view target, WatchedElectors& elector
   } else if (path == "/metrics") {
     out = {200, openMetricsType, openMetricsText(electors.snapshots())};
   } else if (path == "/") {
-    out = {200, "text/html; charset=utf-8", std::string{pageText()}};
+    out = {200, pageType, std::string{pageText()}};
   } else {
     out = refusal(404);
   }
@@ -146,6 +151,7 @@ std::string messageOf(const Answer& answer, Method method, unsigned version, boo
   out.append(phraseOf(answer.status)).append("\r\nContent-Type: ").append(answer.type);
   out += "\r\nContent-Length: " + std::to_string(empty ? 0 : answer.body.size());
   out += "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+  if (answer.type == pageType) out += std::string{"Content-Security-Policy: "} + pagePolicy + "\r\n";
   if (answer.tellsMethods) out += std::string{"Allow: "} + methods + "\r\n";
   if (!keepAlive) out += "Connection: close\r\n";
   if (keepAlive && version < 11) out += "Connection: keep-alive\r\n";

@@ -111,6 +111,15 @@ void appendCounts(std::string& out, const LeaseCounts& counts) {
   object.number("fence_refusals", counts.refusals);
 }
 
+/// Of how many renewals the time was at most so long, and longer than the bound before; the last number has no bound.
+void appendRenewalTimes(std::string& out, const LeaseCounts& counts) {
+  const auto append = [](std::string& to, auto number) { to += std::to_string(number); };
+  JsonObject object{out};
+  appendList(object.key("le_ms"), renewalTimeBounds, append);
+  appendList(object.key("counts"), counts.renewalTimes, append);
+  object.millis("sum_ms", counts.renewalTimeSum);
+}
+
 void appendElector(std::string& out, const Snapshot& from) {
   JsonObject object{out};
   object.text("group", from.group);
@@ -129,6 +138,7 @@ void appendElector(std::string& out, const Snapshot& from) {
   object.millis("worst_heartbeat_lag_ms", from.lease.worstHeartbeatLag);
   object.millis("overdue_ms", from.overdue);
   appendCounts(object.key("counts"), from.counts);
+  appendRenewalTimes(object.key("renewal_times"), from.counts);
   appendError(object.key("last_error"), from.lease);
   object.age("status_age_ms", from.leaseAge);
   object.time("taken_at", from.takenAtMillis);
