@@ -22,8 +22,8 @@ namespace tenure::cli {
 namespace {
 
 const std::vector<std::string>& commandNames() {
-  static const std::vector<std::string> names{"run",    "status", "check", "init",  "resign", "pause",
-                                              "resume", "jobs",   "lock",  "store", "fence"};
+  static const std::vector<std::string> names{"run",    "status",  "check", "init", "resign", "pause",
+                                              "resume", "history", "jobs",  "lock", "store",  "fence"};
   return names;
 }
 
@@ -85,6 +85,7 @@ class Parser {
     addInit();
     addResign();
     addPause();
+    addHistory();
     addJobs();
     addStore();
     addFence();
@@ -125,6 +126,7 @@ class Parser {
     run_->add_option_function<std::string>("--wait",
                                            [this](const std::string& text) { runArguments_.wait = durationOf(text); });
     run_->add_flag("--busy-ok", runArguments_.busyOk);
+    run_->add_option("--http", runArguments_.http)->check(isGivenText);
     JobArguments& job = runArguments_.job;
     run_->add_option("--job", job.name)->check(isGiven);
     run_->add_option_function<std::string>("--per",
@@ -177,6 +179,13 @@ class Parser {
     addDuration(pause_, "--wait", to.wait);
     resume_ = addCommand("resume", help::resume);
     addConfigOrFile(resume_);
+  }
+
+  void addHistory() {
+    history_ = addCommand("history", help::history);
+    addConfigOrFile(history_);
+    history_->add_option("--http", historyArguments_.http)->check(isGivenText);
+    history_->add_flag("--json", historyArguments_.json);
   }
 
   void addJobs() {
@@ -277,6 +286,7 @@ class Parser {
     if (status_->parsed()) return statusArguments_;
     if (check_->parsed()) return checkArguments_;
     if (init_->parsed()) return initArguments_;
+    if (history_->parsed()) return historyArguments_;
     if (jobsForget_->parsed()) return jobsForgetArguments_;
     if (jobs_->parsed()) return jobsArguments_;
     if (pause_->parsed()) return pauseArguments_;
@@ -289,7 +299,8 @@ class Parser {
   }
 
   CLI::App app_{"", "tenure"};
-  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *pause_{}, *resume_{}, *jobs_{}, *jobsForget_{};
+  CLI::App *run_{}, *status_{}, *check_{}, *init_{}, *resign_{}, *pause_{}, *resume_{}, *history_{}, *jobs_{},
+      *jobsForget_{};
   CLI::App *storeSql_{}, *fenceInstallSql_{}, *fenceProxy_{}, *fenceRecover_{};
   std::string config_;  ///< of the command that was given
   std::string file_;
@@ -298,6 +309,7 @@ class Parser {
   CheckArguments checkArguments_;
   InitArguments initArguments_;
   ResignArguments resignArguments_;
+  HistoryArguments historyArguments_;
   JobsArguments jobsArguments_;
   JobsForgetArguments jobsForgetArguments_;
   PauseArguments pauseArguments_;
@@ -314,8 +326,8 @@ std::string Parser::settleConfig() {
   if (config_.empty()) return "give the group's file: --config FILE (or set TENURE_CONFIG); tenure init writes one";
   for (std::string* to :
        {&runArguments_.config, &statusArguments_.config, &checkArguments_.config, &resignArguments_.config,
-        &pauseArguments_.config, &resumeArguments_.config, &jobsArguments_.config, &jobsForgetArguments_.config,
-        &storeSqlArguments_.config, &fenceRecoverArguments_.config}) {
+        &pauseArguments_.config, &resumeArguments_.config, &historyArguments_.config, &jobsArguments_.config,
+        &jobsForgetArguments_.config, &storeSqlArguments_.config, &fenceRecoverArguments_.config}) {
     *to = config_;
   }
   return {};
@@ -324,10 +336,16 @@ std::string Parser::settleConfig() {
 /// The faults that CLI11 cannot find.
 std::string Parser::faultBehind(const std::string& command, bool bordered) {
   const bool byDialect = !storeSqlArguments_.dialect.empty() && config_.empty();
-  const bool needsConfig = command != "init" && (command != "fence" || fenceRecover_->parsed()) && !byDialect;
+  const bool byAddress = !historyArguments_.http.empty();
+  if (byAddress && !(config_.empty() && file_.empty())) return "give the address or the group's file, not both";
+  const bool needsConfig =
+      command != "init" && (command != "fence" || fenceRecover_->parsed()) && !byDialect && !byAddress;
   if (needsConfig) {
     const std::string fault = settleConfig();
-    if (!fault.empty()) return fault + (command == "store" ? "; or give --dialect postgresql" : "");
+    if (!fault.empty())
+      return fault + (command == "store"     ? "; or give --dialect postgresql"
+                      : command == "history" ? "; or give --http ADDRESS"
+                                             : "");
   }
   if (command != "run") return bordered ? "only run and lock hold take a command after --" : std::string{};
   if (runArguments_.command.empty()) {

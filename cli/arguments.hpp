@@ -19,6 +19,7 @@ struct RunArguments {
   bool once{false};
   std::optional<std::chrono::milliseconds> wait{};
   bool busyOk{false};
+  std::string http{};  ///< where to listen; empty: as the file says
   JobArguments job{};
   std::vector<std::string> command;
 };
@@ -55,6 +56,12 @@ struct PauseArguments {
 
 struct ResumeArguments {
   std::string config;
+};
+
+struct HistoryArguments {
+  std::string config{};  ///< whose http.listen is asked
+  std::string http{};    ///< or this address
+  bool json{false};
 };
 
 struct JobsArguments {
@@ -111,9 +118,10 @@ struct FenceRecoverArguments {
   bool yes{false};
 };
 
-using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
-                               PauseArguments, ResumeArguments, JobsArguments, JobsForgetArguments, LockArguments,
-                               StoreSqlArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
+using Arguments =
+    std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments, PauseArguments,
+                 ResumeArguments, HistoryArguments, JobsArguments, JobsForgetArguments, LockArguments,
+                 StoreSqlArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
 
 /// The arguments, or the exit code if there is nothing more to do: help or the version was printed, or a fault was
 /// reported on stderr. `words` has no program name.

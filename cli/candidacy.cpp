@@ -4,7 +4,8 @@
 
 namespace tenure::cli {
 
-Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher)
+Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher,
+                     const ElectorView& continues)
     : events_{std::move(events)}, tasks_{tasks}, publisher_{publisher} {
   Listener listener;
   listener.onElected = [this](const Leadership& term) { work(term); };
@@ -16,6 +17,7 @@ Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& task
     tasks_.post([seen = events_.leaderSeen, leader] { seen(leader); });
   };
   elector_ = std::make_unique<LeaderElector>(group, std::move(listener));
+  view_ = elector_->view(continues);
   stopper_ = std::thread{[this, wish = wish_.get_future()]() mutable {
     if (!wish.get()) return;
     const ReleaseResult result = elector_->stop();

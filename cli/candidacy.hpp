@@ -30,8 +30,9 @@ struct CandidacyEvents {
 class Candidacy {
  public:
   /// Competes from now on. Throws std::system_error if no thread can be started. `tasks` and `publisher` must outlive
-  /// this object. Renewals are published without the main thread.
-  Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher);
+  /// this object. Renewals are published without the main thread. `continues`: the view of the candidacy before.
+  Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher,
+            const ElectorView& continues = {});
   Candidacy(const Candidacy&) = delete;
   Candidacy& operator=(const Candidacy&) = delete;
   /// Waits for the end. The work of the term must have been released before.
@@ -40,6 +41,7 @@ class Candidacy {
   /// Begins to stop; `stopped` reports the end. A second call does nothing.
   void stop();
 
+  [[nodiscard]] const ElectorView& view() const noexcept { return view_; }
   [[nodiscard]] ElectorStatus status() const { return elector_->status(); }
 
  private:
@@ -51,6 +53,7 @@ class Candidacy {
   std::mutex mutex_;
   std::optional<Leadership> term_;  ///< guarded by mutex_, because callbacks beside onElected use it
   std::unique_ptr<LeaderElector> elector_;
+  ElectorView view_;
   std::promise<bool> wish_;  ///< true: stop; false: there is nothing more to do
   bool wished_{false};
   std::thread stopper_;  ///< started at once: where threads are few, none might be available when it is needed

@@ -15,6 +15,7 @@ Commands:
   resign    ask the leader to step down, so that another copy takes over
   pause     keep everybody from leading for some time
   resume    end a pause
+  history   show the last terms of a running copy
   jobs      show which periods of a job were run, and by whom
   store     print the SQL that a store needs, for a DBA
   fence     keep former leaders from a resource
@@ -37,7 +38,8 @@ const char* const run = R"(tenure run - compete for a lease, and run a program w
 
 Usage: tenure run --config FILE [--once] [--wait DURATION [--busy-ok]]
                   [--per DURATION | --schedule CRON [--time-zone ZONE]]
-                  [--guarantee G] [--missed M] [--job NAME] -- COMMAND [ARGS...]
+                  [--guarantee G] [--missed M] [--job NAME]
+                  [--http ADDRESS] -- COMMAND [ARGS...]
 
 COMMAND is started when this copy is elected and ended when leadership ends: it
 gets SIGTERM, and SIGKILL after lease.drain_timeout or when the lease ends,
@@ -66,6 +68,9 @@ Options:
                        present one at any time in it), all (in their order)
   --job NAME           a job of the file's section jobs; beside --per or
                        --schedule: the name of this one (default job)
+  --http ADDRESS       show over HTTP who leads: 127.0.0.1:9200, [::1]:9200 or
+                       unix:/PATH (/leader, /metrics, /status, /history, ...);
+                       instead of the file's http.listen
   -h, --help           print this help and exit
 
 COMMAND finds in its environment:
@@ -192,6 +197,30 @@ Exit codes:
 
 Example:
   tenure resign --config group.yaml --wait 30s
+)";
+
+const char* const history = R"(tenure history - show the last terms of a running copy
+
+Usage: tenure history FILE [--json]
+       tenure history --http ADDRESS [--json]
+
+Asks a copy that runs with --http or http.listen. A copy keeps the last 128
+events of its own terms: elections, revocations with their reasons, doubts,
+refusals by resources. The times are by its machine's wall clock.
+
+Options:
+  -c, --config FILE    the group's YAML file, whose http.listen is asked (or set
+                       TENURE_CONFIG)
+  --http ADDRESS       whom to ask instead: 127.0.0.1:9200 or unix:/PATH
+  --json               one JSON object on one line, with stable keys
+  -h, --help           print this help and exit
+
+Exit codes:
+  0    shown               1    nobody answers at that address
+  2    wrong arguments or configuration
+
+Example:
+  tenure history --http 127.0.0.1:9200
 )";
 
 const char* const pause = R"(tenure pause - keep everybody from leading for some time

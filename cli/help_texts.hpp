@@ -11,6 +11,7 @@ extern const char* const init;
 extern const char* const resign;
 extern const char* const pause;
 extern const char* const resume;
+extern const char* const history;
 extern const char* const jobs;
 extern const char* const jobsForget;
 extern const char* const store;

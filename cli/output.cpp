@@ -66,6 +66,4 @@ std::string table(const std::vector<std::pair<std::string, std::string>>& rows) 
   return out;
 }
 
-std::string jsonStringOrNull(std::string_view text) { return text.empty() ? "null" : jsonString(text); }
-
 }  // namespace tenure::cli

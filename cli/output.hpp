@@ -27,7 +27,4 @@ enum class Colour { none, good, warning, bad, dim };
 /// Two columns, the first padded; lines end with a line break. Values may hold colours.
 [[nodiscard]] std::string table(const std::vector<std::pair<std::string, std::string>>& rows);
 
-/// As jsonString writes it; an empty text is null.
-[[nodiscard]] std::string jsonStringOrNull(std::string_view text);
-
 }  // namespace tenure::cli

@@ -113,6 +113,7 @@ int Supervisor::run() {
     return fault->exitCode;
   }
   requireFreeDescriptors(tasks_.descriptor(), descriptorsNeeded);
+  if (!options_.http.empty() && !beginToListen()) return exitUsage;
   compete();
   while (!finished_) {
     wait();
@@ -126,9 +127,22 @@ int Supervisor::run() {
   return exitCode_.value_or(exitOk);
 }
 
+/// Before it competes, so that nothing has happened yet where this fails.
+bool Supervisor::beginToListen() {
+  auto listener = ops::HttpListener::start({.listen = options_.http, .logger = logger_});
+  if (!listener) {
+    complain("http: " + listener.error().front().message + "; nothing was done");
+    return false;
+  }
+  http_ = std::move(*listener);
+  return true;
+}
+
 void Supervisor::compete() {
   pausedAt_.reset();
-  candidacy_ = std::make_unique<Candidacy>(group_, events(), tasks_, publisher_);
+  candidacy_ = std::make_unique<Candidacy>(group_, events(), tasks_, publisher_, view_);
+  view_ = candidacy_->view();
+  if (http_) http_->watch(view_);
 }
 
 CandidacyEvents Supervisor::events() {

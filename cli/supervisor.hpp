@@ -9,6 +9,7 @@
 
 #include <tenure/config/group_config.hpp>
 #include <tenure/election/group.hpp>
+#include <tenure/ops/http_listener.hpp>
 
 #include "candidacy.hpp"
 #include "exit_codes.hpp"
@@ -31,6 +32,7 @@ struct SupervisorOptions {
   std::optional<std::chrono::milliseconds> wait{};  ///< for leadership; zero: leave as soon as somebody else leads
   std::string configFile;                           ///< absolute, for the job's environment; empty: there is none
   bool namesHolder{false};  ///< reports who holds what the user waits for, whatever the log level
+  std::string http{};       ///< where to listen; empty: nowhere
   bool busyIsFine{false};   ///< if somebody else leads when the wait ends, exit with 0
   /// Set: the command is not run for as long as this copy leads, but once in each of the job's periods.
   std::optional<TermLedger::Job> job{};
@@ -58,6 +60,7 @@ class Supervisor {
   void keepGuard();
   void advance(const Instant& now);
 
+  [[nodiscard]] bool beginToListen();
   void compete();
   [[nodiscard]] CandidacyEvents events();
   void beginTerm(const Leadership& term, WorkHandle handle);
@@ -108,6 +111,8 @@ class Supervisor {
   /// its writes.
   std::unique_ptr<PeriodicJob> periods_;
   std::unique_ptr<Candidacy> candidacy_;
+  ElectorView view_{};  ///< of the present candidacy or the last
+  std::optional<ops::HttpListener> http_;
   std::optional<Leadership> term_;
   WorkHandle work_;
   std::unique_ptr<JobRun> job_;

@@ -29,7 +29,12 @@ int runCommand(const RunArguments& arguments, const SignalState& signals) {
     complain(chosen.fault);
     return exitUsage;
   }
+  if (const std::string fault = arguments.http.empty() ? "" : ops::faultOfListen(arguments.http); !fault.empty()) {
+    complain("--http: " + fault + "; nothing was done");
+    return exitUsage;
+  }
   SupervisorOptions options;
+  options.http = arguments.http.empty() ? config->httpListen : arguments.http;
   options.job = std::move(chosen.job);
   options.busyIsFine = arguments.busyOk;
   options.command = arguments.command;

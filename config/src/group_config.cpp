@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <tenure/config/group_config.hpp>
+#include <tenure/ops/http_listener.hpp>
 
 #include "jobs_section.hpp"
 #include "store_types.hpp"
@@ -11,7 +12,7 @@ namespace tenure {
 bool operator==(const GroupConfig& a, const GroupConfig& b) {
   const auto parts = [](const GroupConfig& c) {
     return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store,
-                    c.logLevel, c.logFormat, c.jobs);
+                    c.logLevel, c.logFormat, c.httpListen, c.jobs);
   };
   return parts(a) == parts(b);
 }
@@ -21,6 +22,10 @@ OptionFaults faultsOf(const GroupConfig& config) {
   for (OptionFault& ofStore : config::typeOf(config.store).faults(config.store)) {
     ofStore.field = "store." + ofStore.field;
     faults.push_back(std::move(ofStore));
+  }
+  if (!config.httpListen.empty()) {
+    std::string fault = ops::faultOfListen(config.httpListen);
+    if (!fault.empty()) faults.push_back({"http.listen", std::move(fault)});
   }
   for (OptionFault& ofJobs : config::faultsOfJobs(config)) faults.push_back(std::move(ofJobs));
   return faults;

@@ -236,6 +236,17 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
                 "terminate also ends the process (exit code 80), for work that cannot be fenced."},
       choiceCodec<OnLost>({{"callback", OnLost::callback}, {"terminate", OnLost::terminate}}),
       [](auto& config) -> auto& { return config.options.onLost; }));
+  out.push_back(keySpec<std::string>(
+      {.path = "http.listen",
+       .fallback = "off",
+       .example = "\"127.0.0.1:9200\"",
+       .about =
+           "Where tenure run shows who leads: /leader for load balancers, /metrics for Prometheus, /status and more. "
+           "ADDRESS:PORT, or unix:/PATH of a socket. Port 0: the system chooses one, and the log says which. There "
+           "is neither a password nor encryption, so other machines should reach it in trusted networks only.",
+       .field = "http.listen"},
+      textCodec("ADDRESS:PORT or unix:/PATH"), [](auto& config) -> auto& { return config.httpListen; }));
+  out.back().derived = [](const GroupConfig&) { return "off"; };
   std::vector<std::pair<std::string, LogLevel>> levels;
   for (const LogLevel level :
        {LogLevel::trace, LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {
@@ -289,6 +300,7 @@ const std::vector<SectionSpec>& sections() {
            "A sharded election (ShardedElector): a lease for each shard, spread evenly over the candidates that are "
            "present."},
       {.name = "store", .required = true, .example = sampleStore(), .about = "Where the lease is kept."},
+      {.name = "http", .example = "{ listen: \"127.0.0.1:9200\" }", .about = "What tenure run shows over HTTP."},
       {.name = "log", .example = "{ level: info }", .about = "The lines that the library writes."},
       {.name = "jobs",
        .named = true,

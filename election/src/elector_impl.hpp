@@ -60,6 +60,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   [[nodiscard]] ElectorStatus status() const;
   /// The part of the status that needs no lock.
   [[nodiscard]] ElectorStatus statusWithoutLease() const;
+  [[nodiscard]] ElectorView view(const ElectorView& continues);
   [[nodiscard]] const std::string& candidate() const noexcept { return context_->candidate; }
   [[nodiscard]] bool observes() const noexcept { return group_.options().candidate.mode == CandidateMode::observe; }
 
@@ -126,6 +127,7 @@ class ElectorImpl : public std::enable_shared_from_this<ElectorImpl> {
   Phase phase_{Phase::fresh};
   std::optional<ReleaseResult> result_{};
   std::shared_ptr<DocumentWrites> documents_{};  ///< from the first term on; set on the scheduler
+  ElectorView view_{};                           ///< empty until somebody asks
   std::shared_ptr<TermHandle> term_{};           ///< the term whose work was not told to stop yet
   std::shared_ptr<ElectorImpl> keepAlive_{};     ///< until Stopped, if the handle was destroyed inside a callback
 };

@@ -61,6 +61,8 @@ ElectorStatus LeaderElector::status() const {
                                     : impl_->statusWithoutLease();  // here the lock may be held for ever
 }
 
+ElectorView LeaderElector::view(const ElectorView& continues) { return impl_->view(continues); }
+
 const std::string& LeaderElector::candidate() const noexcept { return impl_->candidate(); }
 
 }  // namespace tenure

@@ -22,6 +22,7 @@ void LeaseDriver::Impl::pump(const LeaseEvent& event) {
   if (closed_.load()) return;
   const Instant now = scheduler_->now();
   if (checksSchema_ && std::holds_alternative<event::Start>(event)) ensureSchema();
+  if (account_) account_->took(event, machine_.term().token, now);
   if (link_->takeProgress()) take(step(now, event::WorkProgressed{}));
   take(step(now, event));
   tellTrouble();
@@ -108,6 +109,7 @@ void LeaseDriver::Impl::perform(const action::SendRead& send) {
 }
 
 void LeaseDriver::Impl::perform(action::SendWrite&& send) {
+  if (account_) account_->sent(send.attempt, send.request.purpose, scheduler_->now());
   const auto answer = [link = link_, attempt = send.attempt](WriteOutcome outcome) {
     link->submit(event::WriteReply{attempt, std::move(outcome)});
   };
@@ -187,6 +189,7 @@ void LeaseDriver::Impl::gaugeClocks(const Instant& now) {
 void LeaseDriver::Impl::rearm(const Instant& now) {
   if (timer_) scheduler_->cancel(*std::exchange(timer_, std::nullopt));
   const auto until = machine_.untilWakeup(now);
+  if (account_) account_->armed(until ? std::optional{now + *until} : std::nullopt);
   if (!until) return;
   timer_ = scheduler_->schedule(*until, [weak = weak_from_this()] {
     const auto self = weak.lock();
@@ -196,13 +199,11 @@ void LeaseDriver::Impl::rearm(const Instant& now) {
   });
 }
 
-LeaseStatus LeaseDriver::Impl::status() const {
-  const Instant now = scheduler_->now();
+LeaseStatus LeaseDriver::Impl::statusAt(const Instant& now) const {
   const auto ago = [&now](const std::optional<Instant>& then) {
     return then ? std::max(elapsedForHolder(*then, now), nanoseconds{0}) : nanoseconds{-1};
   };
   // If a table has another shape, reads fail with the server's own messages; the check of the schema says what differs.
-  const std::lock_guard lock{mutex_};
   LeaseStatus status{machine_.state(), machine_.leader(), ago(machine_.leaderSeenAt())};
   status.schema = schema_;
   if (!awaitsTables()) status.lastError = machine_.lastError();

@@ -12,6 +12,7 @@
 #include <tenure/lockcore/runtime.hpp>
 
 #include "lockcore/lease/lease_machine.hpp"
+#include "lease_account.hpp"
 #include "term_cell.hpp"
 
 namespace tenure {
@@ -71,6 +72,11 @@ class LeaseDriver {
 
   /// A snapshot; takes a short lock that is never held over I/O or user code.
   [[nodiscard]] LeaseStatus status() const;
+  /// The same without waiting for the lock; empty if it is held just now.
+  [[nodiscard]] std::optional<LeaseStatus> tryStatus() const;
+
+  /// From now on `account` is told what happens. Returns at once; events that are submitted after this call count.
+  void countIn(std::shared_ptr<LeaseAccount> account);
 
  private:
   class Impl;

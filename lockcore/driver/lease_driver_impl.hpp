@@ -29,6 +29,8 @@ class LeaseDriver::Link {
   void reportProgress() noexcept { progressed_.store(true, std::memory_order_relaxed); }
   [[nodiscard]] bool takeProgress() noexcept { return progressed_.exchange(false, std::memory_order_relaxed); }
   [[nodiscard]] LeaseStatus status() const;
+  [[nodiscard]] std::optional<LeaseStatus> tryStatus() const;
+  void countIn(std::shared_ptr<LeaseAccount> account);
   [[nodiscard]] bool isOnScheduler() const;
   void close() noexcept;
 
@@ -83,7 +85,21 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
       if (const auto self = weak.lock()) self->takeSchema(status);
     });
   }
-  [[nodiscard]] LeaseStatus status() const;
+  [[nodiscard]] LeaseStatus status() const {
+    const Instant now = scheduler_->now();
+    const std::lock_guard lock{mutex_};
+    return statusAt(now);
+  }
+  [[nodiscard]] std::optional<LeaseStatus> tryStatus() const {
+    const Instant now = scheduler_->now();
+    const std::unique_lock lock{mutex_, std::try_to_lock};
+    return lock ? std::optional{statusAt(now)} : std::nullopt;
+  }
+  void countIn(std::shared_ptr<LeaseAccount> account) {
+    scheduler_->post([weak = weak_from_this(), account = std::move(account)] {
+      if (const auto self = weak.lock()) self->account_ = account;
+    });
+  }
   [[nodiscard]] bool isOnScheduler() const { return scheduler_->isCurrent(); }
 
  private:
@@ -100,10 +116,18 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   void perform(const action::Log& line) { logger_.log(line.level, toString(machine_.key()) + ": " + line.line); }
   template <class Notice>
   void perform(const Notice& notice) {
+    if (account_) count(notice);
     if (onNotice_) onNotice_(notice);
   }
+  template <class Notice>
+  void count(const Notice& notice) {
+    if constexpr (requires { account_->told(notice); }) account_->told(notice);
+  }
+  void count(const action::InDoubt& doubt) { account_->told(doubt, machine_.term().token); }
   void rearm(const Instant& now);
   void keepWatch();
+  /// Under the lock.
+  [[nodiscard]] LeaseStatus statusAt(const Instant& now) const;
   [[nodiscard]] LeaseActions step(const Instant& now, const LeaseEvent& event);
   void tellTrouble();
   [[nodiscard]] bool awaitsTables() const;
@@ -127,6 +151,7 @@ class LeaseDriver::Impl : public std::enable_shared_from_this<Impl> {
   const std::shared_ptr<const TermCell> readTerm_{term_};
 
   // Used on the scheduler only.
+  std::shared_ptr<LeaseAccount> account_{};  ///< null: nobody wants to know
   std::optional<Scheduler::TimerId> timer_{};
   std::shared_ptr<void> watch_{};
   bool lossAsked_{false};  ///< asked once in each term

@@ -36,6 +36,15 @@ void LeaseDriver::Link::schemaAnswered(StoreStatus status) {
 LeaseStatus LeaseDriver::Link::status() const {
   return ask([](const Impl& impl) { return impl.status(); });
 }
+std::optional<LeaseStatus> LeaseDriver::Link::tryStatus() const {
+  if (!mark_.isHere()) return std::nullopt;
+  const std::unique_lock lock{mutex_, std::try_to_lock};
+  if (!lock) return std::nullopt;
+  return impl_ ? impl_->tryStatus() : LeaseStatus{LeaseState::stopped};
+}
+void LeaseDriver::Link::countIn(std::shared_ptr<LeaseAccount> account) {
+  ask([&](Impl& impl) { impl.countIn(std::move(account)); });
+}
 bool LeaseDriver::Link::isOnScheduler() const {
   return ask([](const Impl& impl) { return impl.isOnScheduler(); });
 }
@@ -70,5 +79,7 @@ void LeaseDriver::reportProgress() noexcept { link_->reportProgress(); }
 bool LeaseDriver::isOnScheduler() const { return link_->isOnScheduler(); }
 const std::shared_ptr<const TermCell>& LeaseDriver::term() const noexcept { return term_; }
 LeaseStatus LeaseDriver::status() const { return link_->status(); }
+std::optional<LeaseStatus> LeaseDriver::tryStatus() const { return link_->tryStatus(); }
+void LeaseDriver::countIn(std::shared_ptr<LeaseAccount> account) { link_->countIn(std::move(account)); }
 
 }  // namespace tenure

@@ -24,21 +24,35 @@ void appendEscaped(std::string& out, char c) {
 }
 
 /// The length of the UTF-8 sequence at the start of `text`; 0 if there is none.
-std::size_t validLength(std::string_view text) {
+std::size_t sequenceLength(std::string_view text) {
   for (std::size_t length = 1; length <= std::min<std::size_t>(4, text.size()); ++length) {
     if (isUtf8(text.substr(0, length))) return length;
   }
   return 0;
 }
 
-void appendReadably(std::string& out, char c) {
-  if (c == '\n' || c == '\r' || c == '\t') {
-    out += '\\', out += c == '\n' ? 'n' : c == '\r' ? 'r' : 't';
-  } else if (needsEscape(c)) {
+std::string jsonEscape(char c) {
+  switch (c) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    default:
+      break;
+  }
+  std::string out;
+  if (needsEscape(c)) {
     appendEscaped(out, c);
   } else {
-    out += c;
+    out = c;
   }
+  return out;
 }
 
 constexpr std::array<std::int8_t, 256> digitValues = [] {
@@ -68,11 +82,11 @@ void appendQuoted(std::string& out, std::string_view text) {
 std::string jsonString(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
-    const std::size_t length = validLength(text);
+    const std::size_t length = sequenceLength(text);
     if (length == 0) {
       out += "\xEF\xBF\xBD";
     } else if (length == 1) {
-      appendReadably(out, text[0]);
+      out += jsonEscape(text[0]);
     } else {
       out.append(text.substr(0, length));
     }
@@ -80,6 +94,8 @@ std::string jsonString(std::string_view text) {
   }
   return out + '"';
 }
+
+std::string jsonStringOrNull(std::string_view text) { return text.empty() ? "null" : jsonString(text); }
 
 void appendInteger(std::string& out, std::int64_t value) {
   std::array<char, 24> digits{};

@@ -11,8 +11,10 @@ namespace tenure {
 /// `text` in quotes, escaped as RFC 8259 asks. The text must be UTF-8 (the store checks that where texts come in).
 void appendQuoted(std::string& out, std::string_view text);
 
-/// A JSON string with its quotes (RFC 8259), of a text that may be anything. Bytes that are not UTF-8 become U+FFFD.
+/// A JSON string with its quotes, of a text that somebody else wrote: bytes that are not UTF-8 become U+FFFD.
 [[nodiscard]] std::string jsonString(std::string_view text);
+/// The same; an empty text is null.
+[[nodiscard]] std::string jsonStringOrNull(std::string_view text);
 
 void appendInteger(std::string& out, std::int64_t value);
 

@@ -63,6 +63,7 @@ struct GroupConfig {
   StoreConfig store{};                   ///< has no path yet, so it must be given
   LogLevel logLevel{LogLevel::info};     ///< `log.level`
   LogFormat logFormat{LogFormat::text};  ///< `log.format`
+  std::string httpListen{};              ///< `http.listen`, for HttpListener of tenure::ops; empty: off
   std::vector<JobConfig> jobs{};         ///< in the order of the file
 
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);

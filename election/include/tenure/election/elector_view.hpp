@@ -1,0 +1,63 @@
+// What monitoring reads of an elector, without waiting for anybody.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/lockcore/lease_counts.hpp>
+#include <tenure/lockcore/outcomes.hpp>
+
+namespace tenure {
+
+/// Whether an elector leads, by the clock at one moment.
+struct LeaderStanding {
+  bool leads{false};
+  FencingToken token{};                   ///< of the term if it leads, else none
+  std::chrono::nanoseconds remaining{0};  ///< as LeaderElector::remaining()
+};
+
+/// Made by LeaderElector::view. Cheap to copy. It may be used from any thread and after the elector is gone; then it
+/// does not lead, and its state is `stopped`. No call waits for a lock, so each answers even if the renewal thread, a
+/// callback or a store hangs. In a forked child nothing leads.
+///
+/// A default-constructed view is of no elector: only `operator bool` may be called.
+class ElectorView {
+ public:
+  struct Parts;  // internal
+
+  ElectorView() = default;
+  explicit ElectorView(std::shared_ptr<const Parts> parts) noexcept : parts_{std::move(parts)} {}
+  [[nodiscard]] explicit operator bool() const noexcept { return parts_ != nullptr; }
+  [[nodiscard]] const std::shared_ptr<const Parts>& parts() const noexcept { return parts_; }  // internal
+
+  [[nodiscard]] const std::string& group() const noexcept;
+  [[nodiscard]] const std::string& candidate() const noexcept;  ///< unique text, as in the record
+  [[nodiscard]] const std::string& store() const noexcept;      ///< LeaseStore::describe()
+  [[nodiscard]] std::chrono::milliseconds leaseDuration() const noexcept;
+  [[nodiscard]] bool observes() const noexcept;  ///< CandidateMode::observe
+
+  /// Judged by the clock at this call, as LeaderElector::isLeader() (I4).
+  [[nodiscard]] LeaderStanding standing() const noexcept;
+
+  /// As LeaderElector::status().lease; empty if another thread reads or changes it at this moment.
+  [[nodiscard]] std::optional<LeaseStatus> tryStatus() const;
+
+  [[nodiscard]] LeaseCounts counts() const noexcept;
+  /// The last maxTermEvents, oldest first.
+  [[nodiscard]] std::vector<TermEvent> events() const;
+  /// When the present or the last term of this process began, by the wall clock, for people; 0: there was none.
+  [[nodiscard]] std::int64_t electedAtMillis() const noexcept;
+
+  /// For how long the renewal thread should have worked for this elector and has not; zero if nothing is due. A few
+  /// milliseconds are usual. It also counts time in which the whole process stood still.
+  [[nodiscard]] std::chrono::nanoseconds overdue() const noexcept;
+
+ private:
+  std::shared_ptr<const Parts> parts_{};
+};
+
+}  // namespace tenure

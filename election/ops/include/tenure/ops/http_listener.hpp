@@ -1,0 +1,68 @@
+// A small HTTP server that shows a process's electors: to load balancers, to Prometheus, to people.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <boost/system/result.hpp>
+
+#include <tenure/election/elector_view.hpp>
+#include <tenure/lockcore/lease_options.hpp>
+#include <tenure/lockcore/logger.hpp>
+
+namespace tenure::ops {
+
+struct ListenerOptions {
+  /// `127.0.0.1:9200`, `[::1]:9200`, `unix:/run/billing.sock` (absolute, at most 107 bytes). Port 0: the system
+  /// chooses. Everybody who reaches the address may read everything, and there is no encryption. So an address that
+  /// other machines reach, such as `0.0.0.0:9200`, is for networks that are trusted. What is shown has no secrets.
+  std::string listen{};
+  /// The most connections at a time, 1..10'000; fewer where the limit of open files is low. For one more, that
+  /// connection is closed which has waited longest without a complete request.
+  std::size_t connections{64};
+  std::chrono::milliseconds requestTime{5'000};  ///< for a request and its answer; at least 1 ms
+  std::chrono::milliseconds idleTime{60'000};    ///< between two requests; at least 1 ms
+  /// /livez answers 503 once the renewal thread has stood still for this long while the process ran. At least 1 s.
+  std::chrono::milliseconds stallPatience{10'000};
+  Logger logger{};
+};
+
+/// Without a side effect. Empty: there is none.
+[[nodiscard]] OptionFaults faultsOf(const ListenerOptions& options);
+
+/// What is wrong with an address, in words, and what is allowed; empty: nothing. Whether it is free is not known.
+[[nodiscard]] std::string faultOfListen(const std::string& listen);
+
+/// Serves on a thread of its own, `tenure-http`, until it is destroyed. docs/operations.md describes the paths. Answers
+/// are computed when they are written, and no answer waits for a lock of an elector, so each is true and comes in time
+/// even if every other thread of the process hangs.
+///
+/// Its descriptors are not inherited by programs that the process executes. In a forked child it does nothing.
+///
+/// Threads: any. Move-only; a moved-from listener may only be destroyed or assigned to.
+class HttpListener {
+ public:
+  /// Listens when it returns. A fault's field is `listen` where the address cannot be used; its message says why, and
+  /// what to do.
+  [[nodiscard]] static boost::system::result<HttpListener, OptionFaults> start(ListenerOptions options);
+
+  /// Closes the connections, and waits for the thread. A Unix socket is removed.
+  ~HttpListener();
+  HttpListener(HttpListener&&) noexcept;
+  HttpListener& operator=(HttpListener&&) noexcept;
+
+  /// Shows this elector from now on, instead of an earlier one of the same group.
+  void watch(ElectorView elector);
+
+  /// The address as in the options, with the port that the system chose.
+  [[nodiscard]] const std::string& address() const noexcept;
+
+ private:
+  class Impl;
+  explicit HttpListener(std::shared_ptr<Impl> impl) noexcept;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace tenure::ops

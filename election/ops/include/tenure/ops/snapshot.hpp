@@ -1,0 +1,37 @@
+// What an elector knew at one moment, as plain data: for metrics, for status pages, for bridges to other exporters.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <tenure/election/elector_view.hpp>
+#include <tenure/lockcore/lease_counts.hpp>
+#include <tenure/lockcore/outcomes.hpp>
+
+namespace tenure::ops {
+
+struct Snapshot {
+  std::string group;
+  std::string candidate;  ///< unique text, as in the record
+  std::string store;
+  std::chrono::milliseconds leaseDuration{0};
+  bool observes{false};
+  LeaderStanding standing{};  ///< by the clock, when the snapshot was taken
+  /// As last read. What needs no proof by the clock: state, who leads, doubts, lags.
+  LeaseStatus lease{};
+  /// Age of `lease`: zero, unless it could not be read just now. Negative: it was never read.
+  std::chrono::nanoseconds leaseAge{0};
+  std::int64_t electedAtMillis{0};  ///< of the present term, by the wall clock; 0: this process does not lead
+  std::chrono::nanoseconds overdue{0};
+  LeaseCounts counts{};
+  std::int64_t takenAtMillis{0};  ///< by the wall clock, for people
+};
+
+/// Takes a snapshot. Waits for no lock: if the status is being changed at this moment, it is tried again for some
+/// microseconds; then that of `last` is taken, which may be null.
+[[nodiscard]] Snapshot snapshotOf(const ElectorView& elector, const Snapshot* last = nullptr);
+
+}  // namespace tenure::ops

@@ -1,0 +1,163 @@
+#include "answers.hpp"
+
+#include <optional>
+
+#include <tenure/ops/metrics.hpp>
+
+namespace tenure::ops {
+namespace {
+
+constexpr std::string_view jsonType = "application/json";
+constexpr std::string_view pageType = "text/html; charset=utf-8";
+/// The page has its styles and its script in itself, and asks only this server.
+constexpr const char* pagePolicy =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+constexpr const char* methods = "GET, HEAD, OPTIONS";
+
+std::string_view phraseOf(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 413:
+      return "Content Too Large";
+    case 431:
+      return "Request Header Fields Too Large";
+    default:
+      return "Service Unavailable";
+  }
+}
+
+/// `%41` is A. What is malformed stays as it is.
+std::string decoded(std::string_view text) {
+  const auto digit = [](char c) -> int {
+    if (c >= '0' && c <= '9') return c - '0';
+    const char lower = static_cast<char>(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+  };
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool escape = text[i] == '%' && i + 2 < text.size() && digit(text[i + 1]) >= 0 && digit(text[i + 2]) >= 0;
+    out += escape ? static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2])) : text[i];
+    if (escape) i += 2;
+  }
+  return out;
+}
+
+/// The value of `name` in `a&b=1`; empty text: it is there without one.
+std::optional<std::string> parameter(std::string_view query, std::string_view name) {
+  while (!query.empty()) {
+    const std::string_view one = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(one.size() + 1, query.size()));
+    const std::size_t equals = std::min(one.find('='), one.size());
+    if (one.substr(0, equals) == name) return decoded(one.substr(std::min(equals + 1, one.size())));
+  }
+  return std::nullopt;
+}
+
+bool competes(const Snapshot& elector) {
+  const LeaseState state = elector.lease.state;
+  return !elector.observes && state != LeaseState::idle && state != LeaseState::stopped;
+}
+
+/// Every elector works, and its store has answered: then a new copy may be taken for good.
+bool isReady(WatchedElectors& electors) {
+  for (const Snapshot& each : electors.snapshots()) {
+    const bool works = each.lease.state != LeaseState::idle && each.lease.state != LeaseState::stopped;
+    const bool knows = each.standing.leads || each.lease.leaderSeenAgo.count() >= 0;
+    if (!works || !knows) return false;
+  }
+  return electors.size() > 0;
+}
+
+Answer yesOrNo(bool yes, const char* good, const char* bad) {
+  Answer out;
+  out.status = yes ? 200 : 503;
+  out.body = std::string{yes ? good : bad} + '\n';
+  return out;
+}
+
+Answer leaderAnswer(std::string_view query, WatchedElectors& electors) {
+  Answer out;
+  const std::string group = parameter(query, "group").value_or("");
+  const ElectorView* elector = electors.find(group);
+  if (elector == nullptr) {
+    const bool unclear = group.empty() && electors.size() > 1;
+    out.status = unclear ? 400 : group.empty() ? 503 : 404;
+    out.body = unclear         ? "this process has several groups; say which: /leader?group=NAME\n"
+               : group.empty() ? "nothing competes yet\n"
+                               : "there is no such group here\n";
+    return out;
+  }
+  const bool standbyIsFine = parameter(query, "standbyok") && competes(electors.snapshotOf(*elector));
+  const LeaderStanding standing = elector->standing();
+  out.status = standing.leads || standbyIsFine ? 200 : 503;
+  out.type = jsonType;
+  out.body = leaderJson(elector->group(), elector->candidate(), standing);
+  return out;
+}
+
+}  // namespace
+
+Answer answerTo(Method method, std::string_view target, WatchedElectors& electors) {
+  if (method == Method::other) {
+    Answer out = refusal(405);
+    out.tellsMethods = true;
+    return out;
+  }
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  const std::string_view path = target.substr(0, mark);
+  const std::string_view query = target.substr(std::min(mark + 1, target.size()));
+  Answer out;
+  if (path == "/leader") {
+    out = leaderAnswer(query, electors);
+  } else if (path == "/livez") {
+    out = yesOrNo(!electors.stalled(), "ok", "the renewal thread stands still");
+  } else if (path == "/readyz") {
+    out = yesOrNo(isReady(electors), "ok", "does not compete, or its store has not answered yet");
+  } else if (path == "/status") {
+    out = {200, jsonType, statusJson(electors.snapshots())};
+  } else if (path == "/history") {
+    out = {200, jsonType, historyJson(electors.history())};
+  } else if (path == "/metrics") {
+    out = {200, openMetricsType, openMetricsText(electors.snapshots())};
+  } else if (path == "/") {
+    out = {200, pageType, std::string{pageText()}};
+  } else {
+    out = refusal(404);
+  }
+  out.tellsMethods = method == Method::options;
+  return out;
+}
+
+Answer refusal(int status) {
+  Answer out;
+  out.status = status;
+  out.body = std::string{phraseOf(status)} + '\n';
+  return out;
+}
+
+std::string messageOf(const Answer& answer, Method method, unsigned version, bool keepAlive) {
+  const bool empty = method == Method::options;
+  std::string out = "HTTP/1.1 " + std::to_string(answer.status) + ' ';
+  out.append(phraseOf(answer.status)).append("\r\nContent-Type: ").append(answer.type);
+  out += "\r\nContent-Length: " + std::to_string(empty ? 0 : answer.body.size());
+  out += "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n";
+  if (answer.type == pageType) out += std::string{"Content-Security-Policy: "} + pagePolicy + "\r\n";
+  if (answer.tellsMethods) out += std::string{"Allow: "} + methods + "\r\n";
+  if (!keepAlive) out += "Connection: close\r\n";
+  if (keepAlive && version < 11) out += "Connection: keep-alive\r\n";
+  out += "\r\n";
+  if (method != Method::head && !empty) out += answer.body;
+  return out;
+}
+
+}  // namespace tenure::ops

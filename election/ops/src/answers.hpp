@@ -1,0 +1,32 @@
+// What the listener answers to a request. No I/O.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "watched_electors.hpp"
+
+namespace tenure::ops {
+
+enum class Method { get, head, options, other };
+
+struct Answer {
+  int status{200};
+  std::string_view type{"text/plain; charset=utf-8"};
+  std::string body{};
+  bool tellsMethods{false};  ///< with the header Allow
+};
+
+/// For a target such as `/leader?standbyok`. What depends on the clock is read in this call.
+[[nodiscard]] Answer answerTo(Method method, std::string_view target, WatchedElectors& electors);
+
+/// For what is no request that could be answered: 400, 408, 413, 431.
+[[nodiscard]] Answer refusal(int status);
+
+/// The whole message. To HEAD and OPTIONS it has no body. `version`: 10 or 11, that of the request.
+[[nodiscard]] std::string messageOf(const Answer& answer, Method method, unsigned version, bool keepAlive);
+
+/// The page at `/`.
+[[nodiscard]] std::string_view pageText();
+
+}  // namespace tenure::ops

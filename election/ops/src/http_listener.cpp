@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <fcntl.h>
+#include <set>
+#include <sys/resource.h>
+#include <thread>
+#include <utility>
+
+#include <tenure/ops/http_listener.hpp>
+
+#include "io.hpp"
+#include "listen_socket.hpp"
+#include "lockcore/runtime/process_mark.hpp"
+#include "lockcore/runtime/thread.hpp"
+#include "request_session.hpp"
+
+namespace tenure::ops {
+namespace {
+
+/// Connections must not use up the descriptors that the election needs.
+std::size_t mostConnections(std::size_t wanted) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return wanted;
+  return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / 4, 1, wanted);
+}
+
+}  // namespace
+
+OptionFaults faultsOf(const ListenerOptions& options) {
+  using std::chrono::milliseconds;
+  OptionFaults faults;
+  const auto check = [&](bool good, const char* field, const char* message) {
+    if (!good) faults.push_back({field, message, true});
+  };
+  if (std::string fault = faultOfListen(options.listen); !fault.empty())
+    faults.push_back({"listen", std::move(fault), true});
+  check(options.connections >= 1 && options.connections <= 10'000, "connections", "must be 1 to 10000");
+  check(options.requestTime >= milliseconds{1}, "requestTime", "must be at least 1 ms");
+  check(options.idleTime >= milliseconds{1}, "idleTime", "must be at least 1 ms");
+  check(options.stallPatience >= std::chrono::seconds{1}, "stallPatience", "must be at least 1 s");
+  return faults;
+}
+
+std::string faultOfListen(const std::string& listen) {
+  const auto address = parseListen(listen);
+  return address ? std::string{} : address.error().message;
+}
+
+/// All but `address_` and `mark_` is used on its thread alone.
+class HttpListener::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(ListenerOptions options, ListenSocket socket)
+      : options_{std::move(options)},
+        most_{mostConnections(options_.connections)},
+        socket_{std::move(socket)},
+        address_{toString(socket_.address())},
+        electors_{options_.stallPatience} {}
+
+  void start() {
+    thread_ = detail::startThread("tenure-http", [self = shared_from_this()] { self->work(); });
+  }
+  void stop() {
+    io_.stop();
+    detail::leaveThread(thread_);
+  }
+  void watch(ElectorView elector) {
+    asio::post(io_, [this, elector = std::move(elector)] { electors_.watch(elector); });
+  }
+  [[nodiscard]] const std::string& address() const noexcept { return address_; }
+  [[nodiscard]] bool isHere() const noexcept { return mark_.isHere(); }
+
+ private:
+  void work() {
+    asio::co_spawn(io_, accept(), asio::detached);
+    look();
+    while (!io_.stopped()) {
+      try {
+        io_.run();
+      } catch (const std::exception& error) {  // no memory: the connection concerned is lost
+        options_.logger.log(LogLevel::warn, std::string{"http: "} + error.what());
+      }
+    }
+    for (const auto& session : sessions_) session->end();
+    sessions_.clear();
+  }
+
+  void look() {
+    electors_.look();
+    lookTimer_.expires_after(WatchedElectors::lookPeriod);
+    lookTimer_.async_wait([this](error_code cancelled) {
+      if (!cancelled) look();
+    });
+  }
+
+  Task<void> accept() {
+    using Descriptor = asio::posix::basic_stream_descriptor<Executor>;
+    Descriptor listening{io_.get_executor(), ::fcntl(socket_.descriptor(), F_DUPFD_CLOEXEC, 0)};
+    for (;;) {
+      const auto [error] = co_await listening.async_wait(Descriptor::wait_read, quietly);
+      if (error) co_return;
+      UniqueFd client = socket_.accept();
+      if (client) {
+        tryToServe(std::move(client));
+      } else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+        Timer pause{io_.get_executor(), std::chrono::milliseconds{50}};  // no descriptors are left
+        co_await pause.async_wait(quietly);
+      }
+    }
+  }
+
+  /// Where there is no memory, the connection is lost, and others may be served later.
+  void tryToServe(UniqueFd client) noexcept {
+    try {
+      serve(std::move(client));
+    } catch (const std::exception&) {
+      return;
+    }
+  }
+
+  void serve(UniqueFd client) {
+    if (sessions_.size() >= most_ && !makeRoom()) return;
+    Socket socket{io_.get_executor()};
+    error_code error;
+    socket.assign(Protocol{socket_.family(), 0}, client.get(), error);
+    if (error) return;
+    (void)client.release();
+    const auto session = std::make_shared<RequestSession>(std::move(socket), options_, electors_);
+    sessions_.insert(session);
+    asio::co_spawn(io_, session->run(), [this, session](const std::exception_ptr&) { sessions_.erase(session); });
+  }
+
+  /// Closes the connection that has waited longest for a request to be complete. It leaves the table a little later.
+  bool makeRoom() {
+    std::shared_ptr<RequestSession> longest;
+    for (const auto& session : sessions_) {
+      if (session->waitsSince() == 0) continue;
+      if (!longest || session->waitsSince() < longest->waitsSince()) longest = session;
+    }
+    if (!longest) return false;
+    longest->end();
+    sessions_.erase(longest);
+    return true;
+  }
+
+  const ListenerOptions options_;
+  const std::size_t most_;
+  const ListenSocket socket_;
+  const std::string address_;
+  const ProcessMark mark_{};
+  WatchedElectors electors_;
+  std::set<std::shared_ptr<RequestSession>> sessions_{};
+  asio::io_context io_{1};
+  Timer lookTimer_{io_.get_executor()};
+  std::thread thread_{};
+};
+
+boost::system::result<HttpListener, OptionFaults> HttpListener::start(ListenerOptions options) {
+  if (OptionFaults faults = faultsOf(options); !faults.empty()) return faults;
+  auto socket = ListenSocket::open(*parseListen(options.listen));
+  if (!socket) return OptionFaults{{"listen", socket.error().message}};
+  const Logger logger = options.logger;
+  const bool local = isLocal(socket->address());
+  auto impl = std::make_shared<Impl>(std::move(options), std::move(*socket));
+  impl->start();
+  logger.log(local ? LogLevel::info : LogLevel::warn,
+             "http: listens on " + impl->address() +
+                 (local ? "" : ", which other machines may reach: everybody there may read what it shows"));
+  return HttpListener{std::move(impl)};
+}
+
+HttpListener::HttpListener(std::shared_ptr<Impl> impl) noexcept : impl_{std::move(impl)} {}
+HttpListener::HttpListener(HttpListener&&) noexcept = default;
+
+HttpListener& HttpListener::operator=(HttpListener&& other) noexcept {
+  HttpListener gone{std::move(*this)};
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+
+HttpListener::~HttpListener() {
+  if (!impl_) return;
+  impl_->isHere() ? impl_->stop() : leaveToParent(std::move(impl_));
+}
+
+void HttpListener::watch(ElectorView elector) {
+  if (impl_->isHere()) impl_->watch(std::move(elector));
+}
+
+const std::string& HttpListener::address() const noexcept { return impl_->address(); }
+
+}  // namespace tenure::ops

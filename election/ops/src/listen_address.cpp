@@ -1,0 +1,73 @@
+#include "listen_address.hpp"
+
+#include <arpa/inet.h>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <sys/un.h>
+
+#include "lockcore/port/quoted_text.hpp"
+
+namespace tenure::ops {
+namespace {
+
+constexpr std::string_view unixPrefix = "unix:";
+constexpr const char* allowed =
+    "allowed is ADDRESS:PORT such as 127.0.0.1:9200 or [::1]:9200, or unix:/PATH of a socket";
+
+std::optional<std::uint16_t> portOf(std::string_view digits) {
+  std::uint16_t port = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, port);
+  const bool good = !digits.empty() && error == std::errc{} && stop == end;
+  return good ? std::optional{port} : std::nullopt;
+}
+
+bool isNumeric(const std::string& host, int family) {
+  unsigned char bytes[16];
+  return inet_pton(family, host.c_str(), bytes) == 1;
+}
+
+boost::system::result<ListenAddress, AddressFault> unixAddress(std::string path) {
+  constexpr std::size_t most = sizeof sockaddr_un::sun_path - 1;
+  if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos) {
+    return AddressFault{inQuotes("unix:" + path) + " needs an absolute path, such as unix:/run/billing.sock"};
+  }
+  if (path.size() > most) {
+    return AddressFault{"the path of a Unix socket has at most " + std::to_string(most) + " bytes; " + inQuotes(path) +
+                        " has " + std::to_string(path.size())};
+  }
+  ListenAddress address;
+  address.path = std::move(path);
+  return address;
+}
+
+}  // namespace
+
+boost::system::result<ListenAddress, AddressFault> parseListen(const std::string& text) {
+  if (text.starts_with(unixPrefix)) return unixAddress(text.substr(unixPrefix.size()));
+  const std::size_t colon = text.rfind(':');
+  const auto port = colon == std::string::npos ? std::nullopt : portOf(std::string_view{text}.substr(colon + 1));
+  if (!port) return AddressFault{inQuotes(text) + " is no address to listen on; " + allowed};
+  ListenAddress address{text.substr(0, colon), *port};
+  const bool bracketed = address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']';
+  if (bracketed) address.host = address.host.substr(1, address.host.size() - 2);
+  if (isNumeric(address.host, bracketed ? AF_INET6 : AF_INET)) return address;
+  if (address.host == "localhost") {
+    return AddressFault{"a name may stand for several addresses; write 127.0.0.1:" + std::to_string(*port) +
+                        " or [::1]:" + std::to_string(*port)};
+  }
+  return AddressFault{inQuotes(text) + " has no numeric address; " + allowed};
+}
+
+std::string toString(const ListenAddress& address) {
+  if (address.isUnix()) return std::string{unixPrefix} + address.path;
+  const bool six = address.host.find(':') != std::string::npos;
+  return (six ? '[' + address.host + ']' : address.host) + ':' + std::to_string(address.port);
+}
+
+bool isLocal(const ListenAddress& address) {
+  return address.isUnix() || address.host.starts_with("127.") || address.host == "::1";
+}
+
+}  // namespace tenure::ops

@@ -1,0 +1,31 @@
+// The text that says where to listen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <boost/system/result.hpp>
+
+namespace tenure::ops {
+
+struct ListenAddress {
+  std::string host{};  ///< numeric; empty: a Unix socket
+  std::uint16_t port{0};
+  std::string path{};  ///< of the Unix socket
+
+  [[nodiscard]] bool isUnix() const noexcept { return !path.empty(); }
+};
+
+struct AddressFault {
+  std::string message;
+};
+
+[[nodiscard]] boost::system::result<ListenAddress, AddressFault> parseListen(const std::string& text);
+
+/// `127.0.0.1:9200`, `[::1]:9200`, `unix:/run/x.sock`.
+[[nodiscard]] std::string toString(const ListenAddress& address);
+
+/// Whether only this machine reaches it.
+[[nodiscard]] bool isLocal(const ListenAddress& address);
+
+}  // namespace tenure::ops

@@ -1,0 +1,155 @@
+#include "listen_socket.hpp"
+
+#include <arpa/inet.h>
+#include <cerrno>
+#include <cstring>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <utility>
+
+#include "lockcore/runtime/system_error.hpp"
+
+namespace tenure::ops {
+namespace {
+
+struct SystemAddress {
+  sockaddr_storage storage{};
+  socklen_t length{0};
+
+  [[nodiscard]] sockaddr* raw() noexcept { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+SystemAddress systemAddress(const ListenAddress& from) {
+  SystemAddress out;
+  if (from.isUnix()) {
+    auto* to = reinterpret_cast<sockaddr_un*>(&out.storage);
+    to->sun_family = AF_UNIX;
+    std::memcpy(to->sun_path, from.path.c_str(), from.path.size() + 1);
+    out.length = sizeof *to;
+  } else if (from.host.find(':') != std::string::npos) {
+    auto* to = reinterpret_cast<sockaddr_in6*>(&out.storage);
+    to->sin6_family = AF_INET6;
+    to->sin6_port = htons(from.port);
+    inet_pton(AF_INET6, from.host.c_str(), &to->sin6_addr);
+    out.length = sizeof *to;
+  } else {
+    auto* to = reinterpret_cast<sockaddr_in*>(&out.storage);
+    to->sin_family = AF_INET;
+    to->sin_port = htons(from.port);
+    inet_pton(AF_INET, from.host.c_str(), &to->sin_addr);
+    out.length = sizeof *to;
+  }
+  return out;
+}
+
+AddressFault faultOf(const ListenAddress& address, int error) {
+  const std::string where = toString(address);
+  switch (error) {
+    case EADDRINUSE:
+      return {where +
+              " is taken: another process listens there (ss -ltnp, or ss -lxp for a Unix socket, tells which); " +
+              "give another address, or stop that process"};
+    case EACCES:
+    case EPERM:
+      return {"this user may not listen on " + where +
+              (address.isUnix() ? "; the directory must be writable for it"
+                                : "; ports below 1024 need CAP_NET_BIND_SERVICE, or give a higher one")};
+    case EADDRNOTAVAIL:
+      return {"this machine has no address " + address.host + "; give one that it has, such as 127.0.0.1"};
+    case ENOENT:
+      return {"cannot listen on " + where + ": its directory does not exist; make it"};
+    default:
+      return {"cannot listen on " + where + ": " + errnoText(error)};
+  }
+}
+
+UniqueFd newSocket(int family) { return UniqueFd{::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)}; }
+
+/// Nobody has listened on a socket that refuses: the process that made it is gone. 0: the path is free now.
+int removeStale(const ListenAddress& address) {
+  struct stat found {};
+  if (lstat(address.path.c_str(), &found) != 0) return errno == ENOENT ? 0 : errno;
+  if (!S_ISSOCK(found.st_mode)) return EADDRINUSE;
+  int error = 0;
+  const UniqueFd probe = connectTo(address, error);
+  if (error == ENOENT) return 0;
+  if (error == 0 || error == EAGAIN) return EADDRINUSE;
+  if (error != ECONNREFUSED) return error;
+  return unlink(address.path.c_str()) == 0 || errno == ENOENT ? 0 : errno;
+}
+
+/// The error, or 0.
+int bindTo(int fd, const ListenAddress& address) {
+  constexpr mode_t groupToo = 0660;
+  SystemAddress to = systemAddress(address);
+  const int on = 1;
+  if (address.isUnix()) {
+    if (const int error = removeStale(address); error != 0) return error;
+    // The kernel takes the file's mode from the socket, so at no moment may others connect.
+    if (fchmod(fd, groupToo) != 0) return errno;
+  } else if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) {
+    return errno;
+  }
+  if (bind(fd, to.raw(), to.length) != 0) return errno;
+  if (address.isUnix() && chmod(address.path.c_str(), groupToo) != 0) return errno;
+  return listen(fd, SOMAXCONN) == 0 ? 0 : errno;
+}
+
+std::uint16_t portOf(int fd) {
+  SystemAddress own;
+  own.length = sizeof own.storage;
+  if (getsockname(fd, own.raw(), &own.length) != 0) return 0;
+  // The port is at the same place in both kinds of addresses.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&own.storage)->sin_port);
+}
+
+}  // namespace
+
+boost::system::result<ListenSocket, AddressFault> ListenSocket::open(ListenAddress address) {
+  UniqueFd fd = newSocket(systemAddress(address).storage.ss_family);
+  if (!fd) return faultOf(address, errno);
+  if (const int error = bindTo(fd.get(), address); error != 0) {
+    const bool notASocket = address.isUnix() && error == EADDRINUSE && [&] {
+      struct stat found {};
+      return lstat(address.path.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode);
+    }();
+    if (notASocket) return AddressFault{address.path + " exists and is no socket; give another path, or remove it"};
+    return faultOf(address, error);
+  }
+  ListenSocket out{std::move(address), std::move(fd)};
+  if (out.address_.isUnix()) {
+    struct stat own {};
+    if (lstat(out.address_.path.c_str(), &own) == 0) out.device_ = own.st_dev, out.inode_ = own.st_ino;
+  } else {
+    out.address_.port = portOf(out.fd_.get());
+  }
+  return out;
+}
+
+ListenSocket::~ListenSocket() {
+  if (!fd_ || !address_.isUnix()) return;
+  struct stat found {};
+  const bool ours = lstat(address_.path.c_str(), &found) == 0 && found.st_dev == device_ && found.st_ino == inode_;
+  if (ours) unlink(address_.path.c_str());
+}
+
+UniqueFd connectTo(const ListenAddress& address, int& error) noexcept {
+  SystemAddress to = systemAddress(address);
+  UniqueFd out = newSocket(to.storage.ss_family);
+  error = out && connect(out.get(), to.raw(), to.length) == 0 ? 0 : errno;
+  return out;
+}
+
+int ListenSocket::family() const noexcept {
+  if (address_.isUnix()) return AF_UNIX;
+  return address_.host.find(':') != std::string::npos ? AF_INET6 : AF_INET;
+}
+
+UniqueFd ListenSocket::accept() const noexcept {
+  return UniqueFd{::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
+}
+
+}  // namespace tenure::ops

@@ -1,0 +1,42 @@
+// A listening socket, of TCP or Unix.
+#pragma once
+
+#include <string>
+#include <sys/types.h>
+
+#include <boost/system/result.hpp>
+
+#include "listen_address.hpp"
+#include "lockcore/runtime/unique_fd.hpp"
+
+namespace tenure::ops {
+
+class ListenSocket {
+ public:
+  /// A Unix socket that a dead process left behind is replaced; its mode is 0660. The fault says what to do.
+  [[nodiscard]] static boost::system::result<ListenSocket, AddressFault> open(ListenAddress address);
+
+  ListenSocket(ListenSocket&& other) noexcept = default;
+  ListenSocket& operator=(ListenSocket&&) = delete;
+  /// Removes a Unix socket, if it is still this one.
+  ~ListenSocket();
+
+  [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+  [[nodiscard]] int family() const noexcept;
+  /// With the port that the system chose.
+  [[nodiscard]] const ListenAddress& address() const noexcept { return address_; }
+  /// A connection, which is not inherited by programs that are executed. Empty, with errno, if there is none.
+  [[nodiscard]] UniqueFd accept() const noexcept;
+
+ private:
+  ListenSocket(ListenAddress address, UniqueFd fd) : address_{std::move(address)}, fd_{std::move(fd)} {}
+  ListenAddress address_;
+  UniqueFd fd_;
+  dev_t device_{0};
+  ino_t inode_{0};
+};
+
+/// Begins to connect. `error` is 0 (connected), EINPROGRESS or another errno.
+[[nodiscard]] UniqueFd connectTo(const ListenAddress& address, int& error) noexcept;
+
+}  // namespace tenure::ops

@@ -1,0 +1,119 @@
+#include "request_session.hpp"
+
+#include <array>
+#include <utility>
+
+namespace tenure::ops {
+namespace {
+
+Method methodOf(http::verb verb) noexcept {
+  switch (verb) {
+    case http::verb::get:
+      return Method::get;
+    case http::verb::head:
+      return Method::head;
+    case http::verb::options:
+      return Method::options;
+    default:
+      return Method::other;
+  }
+}
+
+/// The status for a request that could not be read; 0: there is nobody to tell.
+int statusOf(const error_code& error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) return 431;
+  if (error == http::error::body_limit) return 413;
+  const bool ofRequest = error.category() == make_error_code(http::error::bad_version).category();
+  return ofRequest && error != http::error::end_of_stream && error != http::error::partial_message ? 400 : 0;
+}
+
+std::uint64_t nextWait() noexcept {
+  static thread_local std::uint64_t last = 0;
+  return ++last;
+}
+
+}  // namespace
+
+Task<void> RequestSession::run() {
+  const auto self = shared_from_this();
+  while (co_await awaitFirstByte() && co_await serveOne()) {
+  }
+  co_await closeGently();
+}
+
+void RequestSession::end() noexcept {
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+/// From now on, instead of an earlier limit. Only then are reads and writes cancelled.
+void RequestSession::limit(std::chrono::milliseconds time) {
+  timedOut_ = false;
+  const std::uint64_t turn = ++timerTurn_;
+  timer_.expires_after(time);
+  timer_.async_wait([weak = weak_from_this(), turn](error_code cancelled) {
+    const auto self = weak.lock();
+    if (cancelled || !self || self->timerTurn_ != turn) return;  // it may have been queued when a new limit was set
+    self->timedOut_ = true;
+    error_code ignored;
+    self->socket_.cancel(ignored);
+  });
+}
+
+Task<bool> RequestSession::awaitFirstByte() {
+  waitsSince_ = nextWait();
+  if (buffer_.size() > 0) co_return true;
+  limit(served_ ? options_.idleTime : options_.requestTime);
+  const auto [error, bytes] = co_await socket_.async_read_some(buffer_.prepare(4096), quietly);
+  buffer_.commit(bytes);
+  co_return !error;
+}
+
+Task<bool> RequestSession::serveOne() {
+  limit(options_.requestTime);
+  Parser parser;
+  parser.header_limit(static_cast<std::uint32_t>(headerBytes));
+  parser.body_limit(0);
+  const auto [error, bytes] = co_await http::async_read_header(socket_, buffer_, parser, quietly);
+  waitsSince_ = 0;
+  const bool late = timedOut_ && error == asio::error::operation_aborted;
+  int wrong = late ? 408 : error ? statusOf(error) : 0;
+  if (error && wrong == 0) co_return false;
+  if (wrong == 0 && !parser.is_done()) wrong = 413;  // a body follows, and nothing here takes one
+  if (wrong != 0) {
+    limit(std::chrono::seconds{1});
+    (void)co_await send(messageOf(refusal(wrong), Method::get, 11, false));
+    co_return false;
+  }
+  served_ = true;
+  const auto& request = parser.get();
+  const Method method = methodOf(request.method());
+  const std::string_view target{request.target().data(), request.target().size()};
+  const bool keepAlive = request.keep_alive();
+  const bool sent = co_await send(messageOf(answerTo(method, target, electors_), method, request.version(), keepAlive));
+  co_return sent&& keepAlive;
+}
+
+/// The first part is sent in this call, so the answer is as old as its computation.
+Task<bool> RequestSession::send(std::string message) {
+  const auto [error, bytes] = co_await asio::async_write(socket_, asio::buffer(message), quietly);
+  co_return !error;
+}
+
+/// Where the client has sent more than was read, a mere close would let its system drop the answer.
+Task<void> RequestSession::closeGently() {
+  constexpr std::size_t mostDiscarded = 64U << 10U;
+  error_code failed;
+  socket_.shutdown(Socket::shutdown_send, failed);
+  limit(std::chrono::seconds{1});
+  std::array<char, 4096> piece;
+  for (std::size_t read = 0; !failed && read < mostDiscarded;) {
+    const auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(piece), quietly);
+    failed = error;
+    read += bytes;
+  }
+  timer_.cancel();
+  end();
+}
+
+}  // namespace tenure::ops

@@ -1,0 +1,46 @@
+#include "elector_view.hpp"
+
+#include <utility>
+
+#include "elector_impl.hpp"
+
+namespace tenure {
+
+ElectorView ElectorImpl::view(const ElectorView& continues) {
+  const std::lock_guard lock{mutex_};
+  if (view_) return view_;
+  auto account = continues ? continues.parts()->account : std::make_shared<LeaseAccount>();
+  driver_->countIn(account);
+  view_ = ElectorView{std::make_shared<const ElectorView::Parts>(
+      ElectorView::Parts{group_.name(), candidate(), nameOfStore(*group_.store()), group_.timing().duration(), observes(),
+                         cell_, context_->clock, driver_, std::move(account), context_->mark})};
+  return view_;
+}
+
+const std::string& ElectorView::group() const noexcept { return parts_->group; }
+const std::string& ElectorView::candidate() const noexcept { return parts_->candidate; }
+const std::string& ElectorView::store() const noexcept { return parts_->store; }
+std::chrono::milliseconds ElectorView::leaseDuration() const noexcept { return parts_->leaseDuration; }
+bool ElectorView::observes() const noexcept { return parts_->observes; }
+
+LeaderStanding ElectorView::standing() const noexcept {
+  if (!parts_->mark.isHere()) return {};
+  const TermState state = parts_->cell->load();
+  const Instant now = parts_->clock->now();  // read after the state, so that a pause in between shows
+  if (!state.leadsAt(now)) return {};
+  return {true, state.token, state.remainingAt(now)};
+}
+
+std::optional<LeaseStatus> ElectorView::tryStatus() const {
+  const std::shared_ptr<LeaseDriver> driver = parts_->driver.lock();
+  return driver ? driver->tryStatus() : LeaseStatus{LeaseState::stopped};
+}
+
+LeaseCounts ElectorView::counts() const noexcept { return parts_->account->counts(); }
+std::vector<TermEvent> ElectorView::events() const { return parts_->account->events(); }
+std::int64_t ElectorView::electedAtMillis() const noexcept { return parts_->account->electedAtMillis(); }
+std::chrono::nanoseconds ElectorView::overdue() const noexcept {
+  return parts_->account->overdue(parts_->clock->now());
+}
+
+}  // namespace tenure

@@ -1,0 +1,124 @@
+#include "lease_account.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace tenure {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+namespace {
+
+/// The longest beginning of `text` that fits and does not end within a character of UTF-8.
+std::string_view fitting(std::string_view text) {
+  if (text.size() <= maxTermEventDetail) return text;
+  std::size_t length = maxTermEventDetail;
+  while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) --length;
+  return text.substr(0, length);
+}
+
+RenewalOutcome outcomeOf(const WriteOutcome& outcome) noexcept {
+  if (std::holds_alternative<Applied>(outcome)) return RenewalOutcome::acknowledged;
+  if (std::holds_alternative<Conflict>(outcome)) return RenewalOutcome::conflict;
+  return std::holds_alternative<Rejected>(outcome) ? RenewalOutcome::rejected : RenewalOutcome::unknown;
+}
+
+}  // namespace
+
+void LeaseAccount::sent(Attempt attempt, WriteRequest::Purpose purpose, const Instant& now) noexcept {
+  if (renewal_ != 0) add(renewals_[static_cast<std::size_t>(RenewalOutcome::unknown)]);  // nobody waits for it now
+  const bool renews = purpose == WriteRequest::Purpose::renew;
+  renewal_ = renews ? attempt : 0;
+  if (renews) renewalSentAt_ = now;
+}
+
+void LeaseAccount::took(const LeaseEvent& event, FencingToken term, const Instant& now) {
+  if (const auto* reply = std::get_if<event::WriteReply>(&event)) {
+    if (renewal_ == 0 || reply->attempt != renewal_) return;
+    renewal_ = 0;
+    answered(reply->outcome, elapsedForChallenger(renewalSentAt_, now));
+  } else if (const auto* seen = std::get_if<event::TokenSeen>(&event)) {
+    add(refusals_);
+    note(TermEvent::Kind::refused, term, noReason, "a resource has seen token " + toString(seen->token));
+  }
+}
+
+void LeaseAccount::answered(const WriteOutcome& outcome, nanoseconds time) noexcept {
+  add(renewals_[static_cast<std::size_t>(outcomeOf(outcome))]);
+  std::size_t bucket = 0;
+  while (bucket < renewalTimeBounds.size() && time > milliseconds{renewalTimeBounds[bucket]}) ++bucket;
+  add(renewalTimes_[bucket]);
+  add(renewalTimeSum_, static_cast<std::uint64_t>(std::max<std::int64_t>(time.count(), 0)));
+}
+
+void LeaseAccount::armed(const std::optional<Instant>& wakeup) noexcept {
+  dueAt_.store(wakeup ? wakeup->boottime.count() : never, relaxed);
+}
+
+void LeaseAccount::told(const action::Elected& elected) {
+  add(terms_);
+  electedAt_.store(wallClockMillisForDisplay(), relaxed);
+  note(TermEvent::Kind::elected, elected.token, noReason, {});
+}
+
+void LeaseAccount::told(const action::Renewed& renewed) {
+  if (renewed.afterDoubt) note(TermEvent::Kind::doubtEnded, renewed.token, noReason, {});
+}
+
+void LeaseAccount::told(const action::InDoubt& doubt, FencingToken term) {
+  add(doubts_);
+  note(TermEvent::Kind::doubtBegan, term, noReason, doubt.error.message);
+}
+
+void LeaseAccount::told(const action::Revoked& revoked) {
+  add(revocations_[static_cast<std::size_t>(revoked.reason)]);
+  note(TermEvent::Kind::revoked, revoked.token, static_cast<std::uint16_t>(revoked.reason), revoked.detail);
+}
+
+void LeaseAccount::note(TermEvent::Kind kind, FencingToken token, std::uint16_t reason, std::string_view detail) {
+  const std::string_view kept = fitting(detail);
+  Entry entry;
+  entry.atMillis = wallClockMillisForDisplay();
+  entry.token = token.value();
+  entry.kind = static_cast<std::uint32_t>(kind);
+  entry.reason = reason;
+  entry.length = static_cast<std::uint16_t>(kept.size());
+  std::copy(kept.begin(), kept.end(), entry.detail.begin());
+  ring_.push(entry);
+}
+
+LeaseCounts LeaseAccount::counts() const noexcept {
+  LeaseCounts out;
+  const auto load = [](const auto& from, auto& to) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = from[i].load(relaxed);
+  };
+  out.terms = terms_.load(relaxed);
+  out.doubts = doubts_.load(relaxed);
+  out.refusals = refusals_.load(relaxed);
+  load(revocations_, out.revocations);
+  load(renewals_, out.renewals);
+  load(renewalTimes_, out.renewalTimes);
+  out.renewalTimeSum = nanoseconds{renewalTimeSum_.load(relaxed)};
+  return out;
+}
+
+std::vector<TermEvent> LeaseAccount::events() const {
+  std::vector<TermEvent> out;
+  for (const Entry& entry : ring_.all()) {
+    TermEvent event{static_cast<TermEvent::Kind>(entry.kind), entry.atMillis, FencingToken{entry.token}};
+    if (entry.reason != noReason) event.reason = static_cast<RevokeReason>(entry.reason);
+    event.detail.assign(entry.detail.data(), entry.length);
+    out.push_back(std::move(event));
+  }
+  return out;
+}
+
+nanoseconds LeaseAccount::overdue(const Instant& now) const noexcept {
+  const std::int64_t due = dueAt_.load(relaxed);
+  return due == never ? nanoseconds{0} : std::max(now.boottime - nanoseconds{due}, nanoseconds{0});
+}
+
+}  // namespace tenure

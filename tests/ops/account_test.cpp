@@ -1,0 +1,106 @@
+// The counts of one driver, by themselves.
+#include <algorithm>
+#include <iostream>
+
+#include <gtest/gtest.h>
+
+#include <tenure/lockcore/lease_key.hpp>
+
+#include "lockcore/driver/lease_account.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using Purpose = WriteRequest::Purpose;
+
+const Instant start{10s, 10s, 10s};
+
+LeaseEvent answered(Attempt attempt, WriteOutcome outcome = Applied{FencingToken{1}}) {
+  return event::WriteReply{attempt, std::move(outcome)};
+}
+
+TEST(LeaseAccount, TimesARenewalFromItsSendingToItsAnswer) {
+  LeaseAccount account;
+  account.sent(1, Purpose::acquire, start);
+  account.took(answered(1), FencingToken{1}, start + 1s);
+  EXPECT_EQ(account.counts(), LeaseCounts{}) << "an acquisition is no renewal";
+  account.sent(2, Purpose::renew, start);
+  account.took(answered(2), FencingToken{1}, start + 7ms);
+  account.sent(3, Purpose::renew, start);
+  account.took(answered(3), FencingToken{1}, start + 10ms);
+  account.sent(4, Purpose::renew, start);
+  account.took(answered(4, Conflict{}), FencingToken{1}, start + 1h);
+  const LeaseCounts counts = account.counts();
+  EXPECT_EQ(counts.renewals, (std::array<std::uint64_t, 4>{2, 1, 0, 0}));
+  EXPECT_EQ(counts.renewalTimes[3], 2U) << "up to 10 ms, the bound included";
+  EXPECT_EQ(counts.renewalTimes.back(), 1U);
+  EXPECT_EQ(counts.renewalTimeSum, 1h + 17ms);
+}
+
+TEST(LeaseAccount, AnswerIsCountedOnceAndRenewalThatNobodyWaitsForIsUnknown) {
+  LeaseAccount account;
+  account.sent(1, Purpose::renew, start);
+  account.sent(2, Purpose::renew, start + 1s);
+  account.took(answered(1), FencingToken{1}, start + 2s);
+  account.took(answered(2), FencingToken{1}, start + 2s);
+  account.took(answered(2), FencingToken{1}, start + 3s);
+  EXPECT_EQ(account.counts().renewals, (std::array<std::uint64_t, 4>{1, 0, 0, 1}));
+}
+
+TEST(LeaseAccount, LongDetailIsCutBetweenCharacters) {
+  LeaseAccount account;
+  account.told(
+      action::InDoubt{{ErrorClass::transient, std::string(maxTermEventDetail - 1, 'x') + "\xC3\xA4" + "more"}, 1s},
+      FencingToken{1});
+  const auto events = account.events();
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0].detail, std::string(maxTermEventDetail - 1, 'x'));
+  EXPECT_TRUE(isUtf8(events[0].detail));
+}
+
+TEST(LeaseAccount, OldestEventsAreDropped) {
+  LeaseAccount account;
+  for (std::uint64_t token = 1; token <= maxTermEvents + 5; ++token) {
+    account.told(action::Elected{FencingToken{token}});
+  }
+  const auto events = account.events();
+  ASSERT_EQ(events.size(), maxTermEvents);
+  EXPECT_EQ(events.front().token, FencingToken{6});
+  EXPECT_EQ(account.counts().terms, maxTermEvents + 5);
+}
+
+TEST(LeaseAccount, IsOverdueFromTheWakeupOn) {
+  LeaseAccount account;
+  EXPECT_EQ(account.overdue(start), 0ns);
+  account.armed(start + 1s);
+  EXPECT_EQ(account.overdue(start), 0ns);
+  EXPECT_EQ(account.overdue(start + 3s), 2s);
+  account.armed(std::nullopt);
+  EXPECT_EQ(account.overdue(start + 3s), 0ns);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// The least of many rounds, because other processes only ever add time.
+TEST(LeaseAccount, ARenewalCostsAtMost200Nanoseconds) {
+  LeaseAccount account;
+  constexpr int each = 1'000;
+  double least = 1e9;
+  for (int round = 0; round < 200; ++round) {
+    const Instant from = readClock();
+    for (Attempt attempt = 1; attempt <= each; ++attempt) {
+      const LeaseEvent event = answered(attempt);
+      account.sent(attempt, Purpose::renew, from);
+      account.took(event, FencingToken{1}, from);
+      account.armed(from);
+      account.told(action::Renewed{FencingToken{1}, false});
+    }
+    least = std::min(least, static_cast<double>((readClock().raw - from.raw).count()) / each);
+  }
+  std::cout << "accounting of a renewal: " << least << " ns\n";
+  EXPECT_LE(least, 200);
+}
+#endif
+
+}  // namespace
+}  // namespace tenure::test

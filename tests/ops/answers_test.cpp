@@ -1,0 +1,167 @@
+// What is answered to which request, on a stage with a manual clock and without a socket.
+#include "election/ops/src/answers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <tenure/election/leader_elector.hpp>
+#include <tenure/ops/metrics.hpp>
+
+#include "election/stage.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ops::Answer;
+using ops::Method;
+using ops::WatchedElectors;
+
+class Answers : public testing::Test {
+ protected:
+  Candidate started(const std::string& name, const Adjust& adjust = {}) {
+    Candidate candidate = stage_.candidate(name, adjust);
+    electors_.watch(candidate->view());
+    candidate->start();
+    stage_.settle();
+    return candidate;
+  }
+  Answer get(std::string_view target) { return answerTo(Method::get, target, electors_); }
+  int status(std::string_view target) { return get(target).status; }
+
+  Stage stage_;
+  WatchedElectors electors_{10s};
+};
+
+TEST_F(Answers, LeaderIs200OnlyWhileThisProcessLeads) {
+  EXPECT_EQ(status("/leader"), 503) << "nothing competes yet";
+  const Candidate a = started("a");
+  const Answer leads = get("/leader");
+  EXPECT_EQ(leads.status, 200);
+  EXPECT_EQ(leads.type, "application/json");
+  EXPECT_NE(leads.body.find(R"("leads":true,"fencing_token":1,"remaining_ms":2696)"), std::string::npos) << leads.body;
+  stage_.pause(2'696ms);
+  EXPECT_EQ(status("/leader"), 503) << "by the clock alone: no thread of the library has run";
+  EXPECT_NE(get("/leader").body.find(R"("leads":false,"fencing_token":null,"remaining_ms":0)"), std::string::npos);
+}
+
+TEST_F(Answers, StandbyIs200WhereItIsAskedFor) {
+  const Candidate a = stage_.leader("a");
+  const Candidate b = started("b");
+  stage_.advance(100ms);
+  EXPECT_EQ(status("/leader"), 503);
+  EXPECT_EQ(status("/leader?standbyok"), 200);
+  EXPECT_EQ(status("/leader?standbyok=1"), 200);
+  EXPECT_EQ(status("/leader?x=1&standbyok&y"), 200);
+  EXPECT_EQ(status("/leader?notstandbyok"), 503);
+  EXPECT_NE(get("/leader?standbyok").body.find(R"("leads":false)"), std::string::npos);
+  stage_.stop(b);
+  EXPECT_EQ(status("/leader?standbyok"), 503) << "it does not compete any more";
+}
+
+TEST_F(Answers, ObserverIsNoStandby) {
+  const Candidate o = started("o", [](GroupOptions& options) { options.candidate.mode = CandidateMode::observe; });
+  EXPECT_EQ(status("/leader?standbyok"), 503);
+}
+
+TEST_F(Answers, GroupIsNamedWhereThereAreSeveral) {
+  const Candidate a = started("a");
+  EXPECT_EQ(status("/leader?group=stage"), 200);
+  EXPECT_EQ(status("/leader?group=%73tage"), 200);
+  EXPECT_EQ(status("/leader?group=other"), 404);
+  const Candidate b = started("b", [](GroupOptions& options) { options.group = "other"; });
+  EXPECT_EQ(status("/leader"), 400) << "it is not clear which";
+  EXPECT_EQ(status("/leader?group=other"), 200);
+}
+
+TEST_F(Answers, StandbysAreReady) {
+  EXPECT_EQ(status("/readyz"), 503);
+  const Candidate a = stage_.leader("a");
+  const Candidate b = stage_.candidate("b");
+  electors_.watch(b->view());
+  EXPECT_EQ(status("/readyz"), 503) << "not started";
+  b->start();
+  stage_.settle();
+  EXPECT_EQ(status("/readyz"), 200);
+  stage_.stop(b);
+  EXPECT_EQ(status("/readyz"), 503);
+}
+
+TEST_F(Answers, CopyWhoseStoreHasNeverAnsweredIsNotReady) {
+  Candidate a = stage_.candidate("a");
+  a.store->setAll(Fault::rejected);
+  electors_.watch(a->view());
+  a->start();
+  stage_.advance(5s);
+  EXPECT_EQ(status("/readyz"), 503);
+  a.store->setAll(Fault::none);
+  stage_.advance(5s);
+  EXPECT_EQ(status("/readyz"), 200);
+}
+
+TEST_F(Answers, LivenessCountsLooksAndNotTheTimeOfAFreeze) {
+  const Candidate a = started("a");
+  for (int i = 0; i < 20; ++i) {
+    stage_.advance(1s);
+    electors_.look();
+  }
+  EXPECT_EQ(status("/livez"), 200);
+  stage_.pause(1h);
+  electors_.look();
+  EXPECT_EQ(status("/livez"), 200) << "just woken: one look";
+  for (int i = 0; i < 9; ++i) electors_.look();
+  EXPECT_EQ(status("/livez"), 503) << "the process runs, and its renewal thread does not";
+  stage_.advance(1ms);
+  electors_.look();
+  EXPECT_EQ(status("/livez"), 200);
+}
+
+TEST_F(Answers, OutageOfTheStoreIsNoReasonToKillTheProcess) {
+  const Candidate a = started("a");
+  a.store->setAll(Fault::rejected);
+  for (int i = 0; i < 60; ++i) {
+    stage_.advance(1s);
+    electors_.look();
+    ASSERT_EQ(status("/livez"), 200);
+  }
+}
+
+TEST_F(Answers, OtherPathsAndMethods) {
+  const Candidate a = started("a");
+  EXPECT_EQ(status("/nothing"), 404);
+  EXPECT_EQ(status(""), 404);
+  EXPECT_EQ(status("*"), 404);
+  EXPECT_EQ(status("/leader/"), 404);
+  EXPECT_EQ(answerTo(Method::other, "/leader", electors_).status, 405);
+  EXPECT_TRUE(answerTo(Method::other, "/leader", electors_).tellsMethods);
+  EXPECT_EQ(get("/metrics").type, ops::openMetricsType);
+  EXPECT_NE(get("/metrics").body.find("tenure_leader{group=\"stage\"} 1\n"), std::string::npos);
+  EXPECT_NE(get("/status").body.find(R"("state":"leading")"), std::string::npos) << get("/status").body;
+  EXPECT_NE(get("/history").body.find(R"("event":"elected")"), std::string::npos);
+  EXPECT_NE(get("/").body.find("<html"), std::string::npos);
+}
+
+TEST_F(Answers, HeadAndOptionsHaveTheStatusOfGet) {
+  const Candidate a = started("a");
+  for (const char* target : {"/leader", "/readyz", "/nothing", "/metrics"}) {
+    for (const Method method : {Method::head, Method::options}) {
+      EXPECT_EQ(answerTo(method, target, electors_).status, status(target)) << target;
+    }
+  }
+}
+
+TEST_F(Answers, MessagesAreWhole) {
+  const Answer answer{200, "text/plain", "ok\n"};
+  EXPECT_EQ(messageOf(answer, Method::get, 11, true),
+            "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\nCache-Control: no-store\r\n"
+            "X-Content-Type-Options: nosniff\r\n\r\nok\n");
+  EXPECT_TRUE(messageOf(answer, Method::head, 11, true)
+                  .ends_with("Content-Length: 3\r\nCache-Control: no-store\r\n"
+                             "X-Content-Type-Options: nosniff\r\n\r\n"));
+  const std::string options = messageOf(answerTo(Method::options, "/", electors_), Method::options, 10, false);
+  EXPECT_NE(options.find("\r\nContent-Length: 0\r\n"), std::string::npos);
+  EXPECT_NE(options.find("\r\nAllow: GET, HEAD, OPTIONS\r\nConnection: close\r\n\r\n"), std::string::npos) << options;
+  EXPECT_NE(messageOf(answer, Method::get, 10, true).find("\r\nConnection: keep-alive\r\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,315 @@
+// The listener with real sockets and a real elector.
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <tenure/election/leader_elector.hpp>
+#include <tenure/lockcore/stores/memory_store.hpp>
+#include <tenure/ops/client.hpp>
+#include <tenure/ops/http_listener.hpp>
+
+#include "election/stage.hpp"
+#include "ops/http_peer.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ops::HttpListener;
+using ops::ListenerOptions;
+
+constexpr const char* anyPort = "127.0.0.1:0";
+const std::string leaderRequest = "GET /leader HTTP/1.1\r\nHost: x\r\n\r\n";
+
+Group groupOver(std::shared_ptr<LeaseStore> store, std::chrono::milliseconds lease = 10s, Logger logger = {}) {
+  return Group::make({.group = "g", .candidate = {.id = "a"}, .lease = {.duration = lease}}, std::move(store),
+                     std::move(logger))
+      .value();
+}
+
+HttpListener listener(ListenerOptions options = {}) {
+  if (options.listen.empty()) options.listen = anyPort;
+  return HttpListener::start(std::move(options)).value();
+}
+
+/// An elector that leads, and a listener that shows it.
+class Leading {
+ public:
+  explicit Leading(ListenerOptions options = {})
+      : elector_{groupOver(makeMemoryStore())}, http_{listener(std::move(options))} {
+    http_.watch(elector_.view());
+    elector_.start();
+    EXPECT_TRUE(eventually([&] { return elector_.isLeader(); }));
+  }
+  [[nodiscard]] const std::string& address() const { return http_.address(); }
+  LeaderElector elector_;
+  HttpListener http_;
+};
+
+TEST(HttpListener, AnswersLoadBalancersByGetHeadAndOptions) {
+  const Leading leading;
+  for (const char* method : {"GET", "HEAD", "OPTIONS"}) {
+    const HttpReply reply = ask(leading.address(), "/leader", method);
+    EXPECT_EQ(reply.status, 200) << method;
+    EXPECT_NE(reply.head.find("Cache-Control: no-store\r\n"), std::string::npos);
+  }
+  EXPECT_NE(ask(leading.address(), "/leader").body.find("\"fencing_token\":1"), std::string::npos);
+  EXPECT_EQ(ask(leading.address(), "/leader", "POST").status, 405);
+  EXPECT_EQ(ask(leading.address(), "/readyz").status, 200);
+  EXPECT_EQ(ask(leading.address(), "/livez").status, 200);
+  EXPECT_EQ(ask(leading.address(), "/x").status, 404);
+  EXPECT_TRUE(ask(leading.address(), "/metrics").body.ends_with("# EOF\n"));
+  HttpPeer haproxy{leading.address()};
+  haproxy.send("OPTIONS /leader HTTP/1.0\r\n\r\n");
+  ASSERT_EQ(haproxy.reply(false).value().status, 200);
+  EXPECT_TRUE(haproxy.closed());
+}
+
+TEST(HttpListener, LeaderThatStopsIsNoLeaderAtTheNextRequest) {
+  Leading leading;
+  HttpPeer peer{leading.address()};
+  peer.send(leaderRequest);
+  EXPECT_EQ(peer.reply().value().status, 200);
+  leading.elector_.stop();
+  peer.send(leaderRequest);
+  EXPECT_EQ(peer.reply().value().status, 503);
+  peer.send("GET /leader?standbyok HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(peer.reply().value().status, 503);
+}
+
+TEST(HttpListener, PipelinedRequestsAreAnsweredInOrder) {
+  const Leading leading;
+  HttpPeer peer{leading.address()};
+  peer.send("GET /livez HTTP/1.1\r\n\r\nGET /nothing HTTP/1.1\r\n\r\nHEAD /leader HTTP/1.1\r\n\r\n" + leaderRequest);
+  EXPECT_EQ(peer.reply().value().body, "ok\n");
+  EXPECT_EQ(peer.reply().value().status, 404);
+  EXPECT_EQ(peer.reply(false).value().status, 200);
+  EXPECT_NE(peer.reply().value().body.find("\"leads\":true"), std::string::npos);
+}
+
+TEST(HttpListener, HalfClosedClientGetsItsAnswer) {
+  const Leading leading;
+  HttpPeer peer{leading.address()};
+  peer.send(leaderRequest);
+  peer.finishSending();
+  EXPECT_EQ(peer.reply().value().status, 200);
+  EXPECT_TRUE(peer.closed());
+}
+
+TEST(HttpListener, RefusesWhatIsNoRequestAndCloses) {
+  const Leading leading;
+  const struct {
+    std::string sent;
+    int status;
+  } cases[] = {
+      {"GET /leader HTTP/1.1\r\nX: " + std::string(9'000, 'x') + "\r\n\r\n", 431},
+      {"GET /" + std::string(20'000, 'x') + " HTTP/1.1\r\n\r\n", 431},
+      {"\x16\x03\x01\x02 a client of TLS\r\n\r\n", 400},
+      {"GET /leader\r\n\r\n", 400},
+      {"GET /leader HTTP/9.9\r\n\r\n", 400},
+      {"GET /leader HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", 413},
+      {"GET /leader HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", 413},
+  };
+  for (const auto& each : cases) {
+    HttpPeer peer{leading.address()};
+    peer.send(each.sent);
+    const auto reply = peer.reply();
+    ASSERT_TRUE(reply) << each.sent.substr(0, 60);
+    EXPECT_EQ(reply->status, each.status) << each.sent.substr(0, 60);
+    peer.finishSending();
+    EXPECT_TRUE(peer.closed()) << each.sent.substr(0, 60);
+  }
+  EXPECT_EQ(ask(leading.address(), "/leader").status, 200);
+}
+
+TEST(HttpListener, SlowRequestIsEndedWith408) {
+  const Leading leading{{.requestTime = 200ms}};
+  HttpPeer peer{leading.address()};
+  peer.send("GET /leader HT");
+  EXPECT_EQ(peer.reply().value().status, 408);
+  peer.finishSending();
+  EXPECT_TRUE(peer.closed());
+  HttpPeer silent{leading.address()};
+  EXPECT_TRUE(silent.closed()) << "it sent nothing, so nothing is answered";
+}
+
+TEST(HttpListener, IdleConnectionIsClosed) {
+  const Leading leading{{.idleTime = 50ms}};
+  HttpPeer peer{leading.address()};
+  peer.send(leaderRequest);
+  EXPECT_EQ(peer.reply().value().status, 200);
+  EXPECT_TRUE(peer.closed());
+}
+
+TEST(HttpListener, NewConnectionTakesThePlaceOfTheOneThatWaitsLongest) {
+  const Leading leading{{.connections = 3}};
+  HttpPeer first{leading.address()};
+  first.send(leaderRequest);
+  EXPECT_EQ(first.reply().value().status, 200);
+  HttpPeer second{leading.address()}, third{leading.address()};
+  for (HttpPeer* peer : {&second, &third}) {
+    peer->send(leaderRequest);
+    EXPECT_EQ(peer->reply().value().status, 200);
+  }
+  EXPECT_EQ(ask(leading.address(), "/leader").status, 200) << "the fourth";
+  EXPECT_TRUE(first.closed());
+  third.send(leaderRequest);
+  EXPECT_EQ(third.reply().value().status, 200) << "it waited less long";
+}
+
+TEST(HttpListener, CallbackThatBlocksForEverDoesNotStopTheAnswers) {
+  std::promise<void> release;
+  auto released = release.get_future().share();
+  Listener blocks;
+  blocks.onElected = [released](const Leadership&) { released.wait(); };
+  blocks.onLeaderChanged = [released](const std::optional<LeaderInfo>&) { released.wait(); };
+  LeaderElector elector{groupOver(makeMemoryStore(), 500ms), blocks};
+  const auto http = std::make_unique<HttpListener>(listener());
+  http->watch(elector.view());
+  elector.start();
+  ASSERT_TRUE(eventually([&] { return ask(http->address(), "/leader").status == 200; }));
+  elector.requestStop();
+  EXPECT_TRUE(eventually([&] { return ask(http->address(), "/leader").status == 503; }));
+  EXPECT_NE(ask(http->address(), "/history").body.find("\"reason\":\"stopped\""), std::string::npos);
+  EXPECT_EQ(ask(http->address(), "/livez").status, 200);
+  EXPECT_EQ(ask(http->address(), "/metrics").status, 200);
+  release.set_value();
+}
+
+/// The log sink is called on the renewal thread. While it blocks, no thread of the library does anything.
+TEST(HttpListener, AnswersTrulyWhileTheRenewalThreadHangs) {
+  std::promise<void> release;
+  auto released = release.get_future().share();
+  std::atomic<bool> hangs{false};
+  const Logger logger{LogLevel::trace, [released, &hangs](LogLevel, std::string_view line) {
+                        if (line.find("elected with") == std::string_view::npos) return;
+                        hangs.store(true);
+                        released.wait();
+                      }};
+  LeaderElector elector{groupOver(makeMemoryStore(), 300ms, logger)};
+  const auto http = std::make_unique<HttpListener>(listener({.stallPatience = 1s}));
+  http->watch(elector.view());
+  elector.start();
+  ASSERT_TRUE(eventually([&] { return hangs.load(); }));
+  EXPECT_TRUE(eventually([&] { return ask(http->address(), "/leader").status == 503; })) << "the lease has run out";
+  EXPECT_TRUE(eventually([&] { return ask(http->address(), "/livez").status == 503; }));
+  EXPECT_EQ(ask(http->address(), "/metrics").status, 200);
+  EXPECT_EQ(ask(http->address(), "/status").status, 200);
+  release.set_value();
+  EXPECT_TRUE(eventually([&] { return ask(http->address(), "/livez").status == 200; }));
+}
+
+TEST(HttpListener, ListensOnIpv6AndTellsThePort) {
+  const Leading leading{{.listen = "[::1]:0"}};
+  EXPECT_TRUE(leading.address().starts_with("[::1]:")) << leading.address();
+  EXPECT_EQ(ask(leading.address(), "/leader").status, 200);
+}
+
+class UnixSocket : public testing::Test {
+ protected:
+  UnixSocket() {
+    std::string pattern = testing::TempDir() + "tenure-ops-XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    path_ = folder_ + "/s";
+  }
+  ~UnixSocket() override { std::filesystem::remove_all(folder_); }
+  std::string folder_, path_;
+};
+
+TEST_F(UnixSocket, IsForUserAndGroupAndGoesWithTheListener) {
+  {
+    const Leading leading{{.listen = "unix:" + path_}};
+    EXPECT_EQ(ask(leading.address(), "/leader").status, 200);
+    struct stat found {};
+    ASSERT_EQ(stat(path_.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 07777U, 0660U);
+    const auto second = HttpListener::start({.listen = "unix:" + path_});
+    ASSERT_FALSE(second) << "somebody listens";
+    EXPECT_NE(second.error().front().message.find("another process listens there"), std::string::npos);
+    EXPECT_EQ(ask(leading.address(), "/leader").status, 200) << "and goes on listening";
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(UnixSocket, OfADeadProcessIsReplaced) {
+  {
+    const UniqueFd dead{socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    sockaddr_un name{AF_UNIX, {}};
+    path_.copy(name.sun_path, sizeof name.sun_path - 1);
+    ASSERT_EQ(bind(dead.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);
+  }
+  ASSERT_TRUE(std::filesystem::exists(path_));
+  const Leading leading{{.listen = "unix:" + path_}};
+  EXPECT_EQ(ask(leading.address(), "/leader").status, 200);
+}
+
+TEST_F(UnixSocket, NeverReplacesAnythingElse) {
+  std::ofstream{path_} << "precious";
+  const auto refused = HttpListener::start({.listen = "unix:" + path_});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().front().message.find("is no socket"), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(path_), 8U);
+  const auto nowhere = HttpListener::start({.listen = "unix:" + folder_ + "/no/s"});
+  ASSERT_FALSE(nowhere);
+  EXPECT_NE(nowhere.error().front().message.find("directory does not exist"), std::string::npos);
+}
+
+TEST(HttpListener, PortThatIsTakenIsAFaultThatSaysWhatToDo) {
+  const HttpListener first = listener();
+  const auto second = HttpListener::start({.listen = first.address()});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().front().field, "listen");
+  EXPECT_NE(second.error().front().message.find("ss -ltnp"), std::string::npos) << second.error().front().message;
+}
+
+TEST(HttpListener, NoDescriptorIsInheritedByProgramsThatAreExecuted) {
+  const Leading leading;
+  HttpPeer peer{leading.address()};
+  peer.send(leaderRequest);
+  ASSERT_EQ(peer.reply().value().status, 200);
+  int sockets = 0;
+  for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd"}) {
+    const int fd = std::stoi(entry.path().filename().string());
+    std::error_code gone;
+    const std::string what = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (gone || !what.starts_with("socket:") || fd == peer.descriptor()) continue;
+    ++sockets;
+    EXPECT_NE(fcntl(fd, F_GETFD) & FD_CLOEXEC, 0) << fd << " is " << what;
+  }
+  EXPECT_GE(sockets, 2) << "the listening one and the connection";
+}
+
+TEST(HttpListener, HistoryIsReadByTheClient) {
+  Leading leading;
+  leading.elector_.stop();
+  const auto text = ops::askListener(leading.address(), "/history", 5s);
+  ASSERT_TRUE(text) << text.error().message;
+  const auto groups = ops::parseHistory(*text);
+  ASSERT_TRUE(groups);
+  ASSERT_EQ(groups->at(0).events.size(), 2U);
+  EXPECT_EQ(groups->at(0).events[1].reason, RevokeReason::stopped);
+  const auto missing = ops::askListener(leading.address(), "/nothing", 5s);
+  ASSERT_FALSE(missing);
+  EXPECT_NE(missing.error().message.find("404 Not Found"), std::string::npos) << missing.error().message;
+}
+
+TEST(HttpListener, ClientSaysWhereNobodyListens) {
+  std::string gone;
+  {
+    const HttpListener http = listener();
+    gone = http.address();
+  }
+  const auto answer = ops::askListener(gone, "/history", 5s);
+  ASSERT_FALSE(answer);
+  EXPECT_NE(answer.error().message.find("nothing listens on " + gone), std::string::npos) << answer.error().message;
+}
+
+}  // namespace
+}  // namespace tenure::test

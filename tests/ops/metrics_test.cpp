@@ -1,0 +1,165 @@
+// OpenMetrics 1.0 as text, and the table of the reference.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include <tenure/ops/metrics.hpp>
+
+#include "election/ops/src/metric_table.hpp"
+
+namespace tenure::test {
+namespace {
+
+using namespace std::chrono_literals;
+using ops::Snapshot;
+
+Snapshot leading() {
+  Snapshot s{"billing", "alice#1", "memory"};
+  s.leaseDuration = 10s;
+  s.standing = {true, FencingToken{41}, 6'500ms};
+  s.electedAtMillis = 1'700'000'000'250;
+  s.lease.state = LeaseState::leading;
+  s.lease.leaderSeenAgo = 250ms;
+  s.lease.heartbeatLag = 2ms;
+  s.counts.terms = 3;
+  s.counts.revocations[static_cast<std::size_t>(RevokeReason::expired)] = 2;
+  s.counts.renewals = {17, 1, 0, 2};
+  s.counts.renewalTimes[0] = 15;
+  s.counts.renewalTimes[3] = 4;
+  s.counts.renewalTimes[renewalTimeBounds.size()] = 1;
+  s.counts.renewalTimeSum = 12'345ms;
+  return s;
+}
+
+std::vector<std::string> linesOf(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in{text};
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+bool has(const std::string& text, const std::string& line) {
+  const auto lines = linesOf(text);
+  return std::find(lines.begin(), lines.end(), line) != lines.end();
+}
+
+TEST(Metrics, TextSaysWhatTheSnapshotSays) {
+  const std::string text = ops::openMetricsText({leading()});
+  for (const char* line : {
+           "# TYPE tenure_leader gauge",
+           R"(tenure_leader{group="billing"} 1)",
+           R"(tenure_fencing_token{group="billing"} 41)",
+           R"(tenure_candidate_state{group="billing",tenure_candidate_state="leading"} 1)",
+           R"(tenure_candidate_state{group="billing",tenure_candidate_state="candidate"} 0)",
+           "# UNIT tenure_term_start_timestamp_seconds seconds",
+           R"(tenure_term_start_timestamp_seconds{group="billing"} 1700000000.25)",
+           R"(tenure_lease_remaining_seconds{group="billing"} 6.5)",
+           R"(tenure_terms_total{group="billing"} 3)",
+           "# TYPE tenure_terms counter",
+           R"(tenure_revocations_total{group="billing",reason="expired"} 2)",
+           R"(tenure_revocations_total{group="billing",reason="lost"} 0)",
+           R"(tenure_renewals_total{group="billing",outcome="unknown"} 2)",
+           R"(tenure_renewal_duration_seconds_bucket{group="billing",le="0.001"} 15)",
+           R"(tenure_renewal_duration_seconds_bucket{group="billing",le="0.01"} 19)",
+           R"(tenure_renewal_duration_seconds_bucket{group="billing",le="1.0"} 19)",
+           R"(tenure_renewal_duration_seconds_bucket{group="billing",le="+Inf"} 20)",
+           R"(tenure_renewal_duration_seconds_count{group="billing"} 20)",
+           R"(tenure_renewal_duration_seconds_sum{group="billing"} 12.345)",
+           R"(tenure_leader_seen_age_seconds{group="billing"} 0.25)",
+       }) {
+    EXPECT_TRUE(has(text, line)) << line << "\n" << text;
+  }
+  EXPECT_EQ(text.find("tenure_clock_rate_ppm{"), std::string::npos) << "no sample before there is a measurement";
+}
+
+TEST(Metrics, TextEndsWithEof) {
+  EXPECT_TRUE(ops::openMetricsText({}).ends_with("# EOF\n"));
+  const std::string text = ops::openMetricsText({leading()});
+  EXPECT_TRUE(text.ends_with("\n# EOF\n"));
+  EXPECT_EQ(text.find("# EOF"), text.size() - 6);
+}
+
+TEST(Metrics, FamiliesAreWholeAlsoWithSeveralGroups) {
+  Snapshot other = leading();
+  other.group = "reports";
+  std::set<std::string> ended;
+  std::string family;
+  for (const std::string& line : linesOf(ops::openMetricsText({leading(), other}))) {
+    if (line.starts_with("# TYPE ")) {
+      ended.insert(family);
+      family = line.substr(7, line.rfind(' ') - 7);
+      EXPECT_EQ(ended.count(family), 0U) << family << " comes twice";
+    } else if (!line.starts_with('#')) {
+      EXPECT_TRUE(line.starts_with(family)) << line << " in " << family;
+    }
+  }
+  EXPECT_EQ(ended.size(), ops::metrics().size()) << "the last one has not ended, and the first is empty";
+}
+
+TEST(Metrics, LabelValuesAreEscaped) {
+  Snapshot s = leading();
+  s.group = "a\"b\\c\nd";
+  const std::string text = ops::openMetricsText({s});
+  EXPECT_TRUE(has(text, R"(tenure_leader{group="a\"b\\c\nd"} 1)")) << text;
+}
+
+TEST(Metrics, NumbersAreWrittenWithoutExponents) {
+  EXPECT_EQ(ops::numberText(0), "0");
+  EXPECT_EQ(ops::numberText(0.0005), "0.0005");
+  EXPECT_EQ(ops::numberText(1, true), "1.0");
+  EXPECT_EQ(ops::numberText(9007199254740991.0), "9007199254740991");
+  EXPECT_EQ(ops::numberText(-1.5), "-1.5");
+  EXPECT_EQ(ops::numberText(std::numeric_limits<double>::infinity()), "+Inf");
+  EXPECT_EQ(ops::numberText(std::nan("")), "NaN");
+}
+
+TEST(Metrics, NamesFollowTheRulesOfOpenMetrics) {
+  for (const ops::Metric& metric : ops::metrics()) {
+    EXPECT_TRUE(metric.name.starts_with("tenure_")) << metric.name;
+    EXPECT_EQ(metric.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string::npos) << metric.name;
+    EXPECT_FALSE(metric.name.ends_with("_total")) << "the suffix belongs to the sample: " << metric.name;
+    if (!metric.unit.empty()) EXPECT_TRUE(metric.name.ends_with("_" + metric.unit)) << metric.name;
+    EXPECT_TRUE(metric.help.ends_with('.')) << metric.name;
+  }
+}
+
+std::string tableOfMetrics() {
+  std::string out = "| Metric | Type | Labels | Meaning |\n|---|---|---|---|\n";
+  for (const ops::Metric& metric : ops::metrics()) {
+    const std::string suffix = metric.type == "counter" ? "_total" : metric.type == "info" ? "_info" : "";
+    std::string labels = "`group`";
+    if (!metric.labels.empty()) labels += ", `" + metric.labels + '`';
+    out += "| `" + metric.name + suffix + "` | " + metric.type + " | " + labels + " | " + metric.help + " |\n";
+  }
+  return out;
+}
+
+TEST(Metrics, TableOfTheReferenceIsThatOfTheCode) {
+  const std::filesystem::path file = std::filesystem::path{TENURE_SOURCE} / "docs/reference/metrics.md";
+  std::stringstream in;
+  in << std::ifstream{file}.rdbuf();
+  std::string text = in.str();
+  const std::string begin = "<!-- metrics: begin (a test writes this table with TENURE_UPDATE=1) -->\n";
+  const std::size_t from = text.find(begin);
+  const std::size_t to = text.find("<!-- metrics: end -->");
+  ASSERT_NE(from, std::string::npos);
+  ASSERT_NE(to, std::string::npos);
+  const std::size_t start = from + begin.size();
+  const std::string written = text.substr(start, to - start);
+  if (std::getenv("TENURE_UPDATE") != nullptr) {
+    text.replace(start, to - start, tableOfMetrics());
+    std::ofstream{file} << text;
+  } else {
+    EXPECT_EQ(written, tableOfMetrics());
+  }
+}
+
+}  // namespace
+}  // namespace tenure::test
