@@ -10,6 +10,7 @@
 #include <tenure/election/leader_elector.hpp>
 
 #include "job_deadline.hpp"
+#include "routing.hpp"
 #include "wakeups.hpp"
 
 namespace tenure::cli {
@@ -30,8 +31,9 @@ struct CandidacyEvents {
 class Candidacy {
  public:
   /// Competes from now on. Throws std::system_error if no thread can be started. `tasks` and `publisher` must outlive
-  /// this object. Renewals are published without the main thread.
-  Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher);
+  /// this object. Renewals are published without the main thread. `routing` is called on a callback thread.
+  Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher,
+            Routing routing = {});
   Candidacy(const Candidacy&) = delete;
   Candidacy& operator=(const Candidacy&) = delete;
   /// Waits for the end. The work of the term must have been released before.
@@ -46,6 +48,7 @@ class Candidacy {
   void work(const Leadership& term);
 
   CandidacyEvents events_;
+  const Routing routing_;
   MainTasks& tasks_;
   TermPublisher& publisher_;
   std::mutex mutex_;

@@ -75,6 +75,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       options_{std::move(options)},
       startupLog_{Logger::toStderr(config.logLevel)},
       logger_{prefixed(Logger::toStderr(config.logLevel), toString(LeaseKey{config.options.group}))},
+      routing_{routingOf(config, logger_)},
       group_{withoutTerminate(std::move(config), startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},
@@ -116,7 +117,7 @@ int Supervisor::run() {
 
 void Supervisor::compete() {
   pausedAt_.reset();
-  candidacy_ = std::make_unique<Candidacy>(group_, events(), tasks_, publisher_);
+  candidacy_ = std::make_unique<Candidacy>(group_, events(), tasks_, publisher_, routing_);
 }
 
 CandidacyEvents Supervisor::events() {

@@ -4,6 +4,7 @@
 #include <tenure/config/group_config.hpp>
 
 #include "jobs_section.hpp"
+#include "routing_section.hpp"
 #include "store_types.hpp"
 
 namespace tenure {
@@ -11,7 +12,7 @@ namespace tenure {
 bool operator==(const GroupConfig& a, const GroupConfig& b) {
   const auto parts = [](const GroupConfig& c) {
     return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store,
-                    c.logLevel, c.jobs);
+                    c.logLevel, c.routing, c.jobs);
   };
   return parts(a) == parts(b);
 }
@@ -22,6 +23,7 @@ OptionFaults faultsOf(const GroupConfig& config) {
     ofStore.field = "store." + ofStore.field;
     faults.push_back(std::move(ofStore));
   }
+  for (OptionFault& ofRouting : config::faultsOfRouting(config)) faults.push_back(std::move(ofRouting));
   for (OptionFault& ofJobs : config::faultsOfJobs(config)) faults.push_back(std::move(ofJobs));
   return faults;
 }

@@ -84,6 +84,7 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "on_lost: callback\n"
             "log:\n"
             "  level: info\n"
+            "# routing: none  (default)\n"
             "# jobs: none  (default)\n");
 }
 
@@ -119,7 +120,9 @@ TEST(GroupConfig, EffectiveYamlNamesEveryKeyThatApplies) {
     const std::string text = effectiveYaml(config);
     for (const ConfigKey& key : configKeys()) {
       const bool ofStore = key.storeType.empty() || (key.storeType == "sqlite" && sqlite);
-      const bool applies = ofStore && (!key.path.starts_with("jobs.") || !config.jobs.empty());
+      const bool ofSection = (!key.path.starts_with("jobs.") || !config.jobs.empty()) &&
+                             (!key.path.starts_with("routing.") || !config.routing.isNone());
+      const bool applies = ofStore && ofSection;
       const std::string name = key.path.substr(key.path.rfind('.') + 1);
       EXPECT_EQ(text.find(name + ": ") != std::string::npos, applies) << key.path;
     }
@@ -147,6 +150,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.options.onLost = OnLost::callback; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreOptions{}; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.logLevel = LogLevel::info; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.routing.pod = "a"; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.jobs.emplace_back(); }));
 }
 
