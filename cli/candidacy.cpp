@@ -5,10 +5,13 @@
 namespace tenure::cli {
 
 Candidacy::Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher,
-                     const ElectorView& continues)
-    : events_{std::move(events)}, tasks_{tasks}, publisher_{publisher} {
+                     const ElectorView& continues, Routing routing)
+    : events_{std::move(events)}, routing_{std::move(routing)}, tasks_{tasks}, publisher_{publisher} {
   Listener listener;
-  listener.onElected = [this](const Leadership& term) { work(term); };
+  listener.onElected = [this](const Leadership& term) {
+    if (routing_) routing_(term);
+    work(term);
+  };
   listener.onRenewed = [this](const Renewal&) {
     const std::lock_guard lock{mutex_};
     if (term_) publisher_.publish(*term_);

@@ -10,6 +10,7 @@
 #include <tenure/election/leader_elector.hpp>
 
 #include "job_deadline.hpp"
+#include "routing.hpp"
 #include "wakeups.hpp"
 
 namespace tenure::cli {
@@ -31,8 +32,9 @@ class Candidacy {
  public:
   /// Competes from now on. Throws std::system_error if no thread can be started. `tasks` and `publisher` must outlive
   /// this object. Renewals are published without the main thread. `continues`: the view of the candidacy before.
+  /// `routing` is called on a callback thread.
   Candidacy(const Group& group, CandidacyEvents events, MainTasks& tasks, TermPublisher& publisher,
-            const ElectorView& continues = {});
+            const ElectorView& continues = {}, Routing routing = {});
   Candidacy(const Candidacy&) = delete;
   Candidacy& operator=(const Candidacy&) = delete;
   /// Waits for the end. The work of the term must have been released before.
@@ -48,6 +50,7 @@ class Candidacy {
   void work(const Leadership& term);
 
   CandidacyEvents events_;
+  const Routing routing_;
   MainTasks& tasks_;
   TermPublisher& publisher_;
   std::mutex mutex_;

@@ -82,6 +82,7 @@ Supervisor::Supervisor(GroupConfig config, SupervisorOptions options, const Sign
       options_{std::move(options)},
       startupLog_{Logger::toStderr(config.logLevel, config.logFormat)},
       logger_{prefixed(Logger::toStderr(config.logLevel, config.logFormat), toString(LeaseKey{config.options.group}))},
+      routing_{routingOf(config, logger_)},
       group_{withoutTerminate(std::move(config), startupLog_.logger())},
       signalState_{signals},
       signals_{heededSignals(signals)},
@@ -140,7 +141,7 @@ bool Supervisor::beginToListen() {
 
 void Supervisor::compete() {
   pausedAt_.reset();
-  candidacy_ = std::make_unique<Candidacy>(group_, events(), tasks_, publisher_, view_);
+  candidacy_ = std::make_unique<Candidacy>(group_, events(), tasks_, publisher_, view_, routing_);
   view_ = candidacy_->view();
   if (http_) http_->watch(view_);
 }

@@ -19,6 +19,7 @@
 #include "job_deadline.hpp"
 #include "job_run.hpp"
 #include "periodic_job.hpp"
+#include "routing.hpp"
 #include "signals.hpp"
 #include "startup_log.hpp"
 #include "supervisor_waits.hpp"
@@ -95,7 +96,8 @@ class Supervisor {
   const SupervisorOptions options_;
   StartupLog startupLog_;
   const Logger logger_;  ///< puts the group's name before each line
-  const Group group_;    ///< without on_lost: terminate; its log goes through startupLog_
+  const Routing routing_;
+  const Group group_;  ///< without on_lost: terminate; its log goes through startupLog_
   const SignalState& signalState_;
 
   SignalEvents signals_;

@@ -43,6 +43,7 @@ FLOORS = {
     "election": {"port", "lease", "runtime", "driver"},
     "config": {"port", "runtime", "stores"},
     "adapters": {"port", "runtime", "sqlite", "net", "aws"},
+    "adapters/kubernetes": {"port", "runtime", "stores"},  # it has the store's client
 }
 # Public headers of other floors than the port.
 PUBLIC_FLOORS = {
@@ -57,8 +58,8 @@ DOORS = {"lockcore/stores/sqlite/src/sidecar/": "sidecar.hpp"}
 # Headers that take seconds in each translation unit, and the files that may include them.
 HEAVY = {
     "boost/asio": ("lockcore/runtime/", "lockcore/net/", "lockcore/stores/postgresql/src/link/", "election/src/", "election/ops/src/", "cli/", "adapters/", "examples/", "tests/", "bench/"),
-    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/stores/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/s3/src/",
-                   "election/src/", "election/jobs/src/", "election/ops/src/", "tests/", "bench/"),
+    "boost/json": ("lockcore/stores/dynamodb/", "lockcore/stores/etcd/", "lockcore/stores/kubernetes/", "lockcore/aws/", "adapters/dynamodb/src/", "adapters/kubernetes/src/",
+                   "adapters/s3/src/", "election/src/", "election/jobs/src/", "election/ops/src/", "tests/", "bench/"),
     "date/": ("election/jobs/src/", "tests/"),
     "boost/beast": ("lockcore/net/", "election/ops/src/", "cli/fence_proxy/", "examples/", "tests/", "bench/"),
     "openssl/": ("lockcore/net/", "lockcore/aws/", "adapters/http/src/", "tests/net/"),  # hashes in aws; the test's server speaks TLS too
@@ -206,6 +207,8 @@ def floor_of(name):
             return "stores"
         stem = posixpath.splitext(rest)[0]
         return next((floor for floor, stems in PUBLIC_FLOORS.items() if stem in stems), "port")
+    if "/".join(parts[:2]) in FLOORS:
+        return "/".join(parts[:2])
     if parts[0] == "lockcore":
         return parts[1] if parts[1] in FLOORS else None
     return parts[0] if parts[0] in FLOORS else None

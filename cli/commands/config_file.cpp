@@ -15,6 +15,7 @@
 
 #include "cli/exit_codes.hpp"
 #include "cli/output.hpp"
+#include "cli/routing.hpp"
 #include "cli/store_calls.hpp"
 #include "commands.hpp"
 #include "config/src/config_keys.hpp"
@@ -67,6 +68,9 @@ int connect(const GroupConfig& config, const LeaseOfGroup& lease) {
   }
   if (const ReadOutcome record = readNow(*lease.store, lease.key); !record) {
     return cannotBeUsed(config, *lease.store, record.error());
+  }
+  if (const StoreStatus routing = checkRouting(config); !routing) {
+    return cannotBeUsed(config, *lease.store, routing.error());
   }
   return exitOk;
 }

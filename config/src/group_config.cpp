@@ -5,6 +5,7 @@
 #include <tenure/ops/http_listener.hpp>
 
 #include "jobs_section.hpp"
+#include "routing_section.hpp"
 #include "store_types.hpp"
 
 namespace tenure {
@@ -12,7 +13,7 @@ namespace tenure {
 bool operator==(const GroupConfig& a, const GroupConfig& b) {
   const auto parts = [](const GroupConfig& c) {
     return std::tie(c.options.group, c.options.candidate, c.options.lease, c.options.onLost, c.options.shards, c.store,
-                    c.logLevel, c.logFormat, c.httpListen, c.jobs);
+                    c.logLevel, c.logFormat, c.httpListen, c.routing, c.jobs);
   };
   return parts(a) == parts(b);
 }
@@ -27,6 +28,7 @@ OptionFaults faultsOf(const GroupConfig& config) {
     std::string fault = ops::faultOfListen(config.httpListen);
     if (!fault.empty()) faults.push_back({"http.listen", std::move(fault)});
   }
+  for (OptionFault& ofRouting : config::faultsOfRouting(config)) faults.push_back(std::move(ofRouting));
   for (OptionFault& ofJobs : config::faultsOfJobs(config)) faults.push_back(std::move(ofJobs));
   return faults;
 }

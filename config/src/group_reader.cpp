@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jobs_section.hpp"
+#include "routing_section.hpp"
 #include "store_types.hpp"
 #include "variables.hpp"
 #include "words.hpp"
@@ -299,7 +300,7 @@ void GroupReader::checkValues() {
 /// False if the key already has a fault, or if it is compared with a key that has one.
 bool GroupReader::mayBeJudged(const std::string& key) const {
   const std::string section = sectionOf(key);
-  if (section == "store" && !storeTypeKnown_) return false;
+  if ((section == "store" || key == routingSection) && !storeTypeKnown_) return false;
   if (suggested_.count(key) != 0) return false;
   return std::none_of(faults_.begin(), faults_.end(), [&](const ReaderFault& fault) {
     if (fault.key == key || areCompared(fault.key, key)) return true;

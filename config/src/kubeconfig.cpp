@@ -229,4 +229,10 @@ Options kubernetesOptionsFrom(const std::filesystem::path& file, const std::stri
   return kubernetesOptionsFromText(*text, absolute, context, std::move(given));
 }
 
+Options kubernetesOptionsOf(const KubernetesConfig& config) {
+  const KubernetesStoreOptions& given = config;  // what the file does not say
+  if (config.kubeconfig.empty()) return given;
+  return kubernetesOptionsFrom(config.kubeconfig, config.context, given);
+}
+
 }  // namespace tenure

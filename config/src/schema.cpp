@@ -8,6 +8,7 @@
 
 #include "election/src/group_ranges.hpp"
 #include "jobs_section.hpp"
+#include "routing_section.hpp"
 #include "store_types.hpp"
 
 namespace tenure::config {
@@ -302,6 +303,12 @@ const std::vector<SectionSpec>& sections() {
       {.name = "store", .required = true, .example = sampleStore(), .about = "Where the lease is kept."},
       {.name = "http", .example = "{ listen: \"127.0.0.1:9200\" }", .about = "What tenure run shows over HTTP."},
       {.name = "log", .example = "{ level: info }", .about = "The lines that the library writes."},
+      {.name = "routing",
+       .example = "{ pod: \"${POD_NAME}\", selector: app=scheduler }",
+       .about =
+           "For pods of Kubernetes (store.type kubernetes): tenure run keeps the label tenure.dev/role=leader on the "
+           "pod that leads, and on no other one, so that a Service can select it. Routing is no fence. The user "
+           "needs the rights get, list and patch on pods. For groups with one lease."},
       {.name = "jobs",
        .named = true,
        .example = "{ nightly: { schedule: \"0 3 * * *\" } }",
@@ -321,6 +328,7 @@ const std::vector<KeySpec>& keySpecs() {
     addShardKeys(specs);
     addStoreKeys(specs);
     addRemainingKeys(specs);
+    addRoutingKeys(specs);
     addJobKeys(specs);
     fillInDefaults(specs);
     return specs;

@@ -5,6 +5,7 @@
 
 #include "config_keys.hpp"
 #include "jobs_section.hpp"
+#include "routing_section.hpp"
 #include "schema.hpp"
 #include "store_types.hpp"
 #include "value_codec.hpp"
@@ -95,20 +96,25 @@ std::string otherStores() {
   return out;
 }
 
+/// Whether a file has none of the section's keys by default.
+bool isOptional(std::string_view section) { return section == config::routingSection || section == config::jobSection; }
+
 std::string sectionHead(const std::string& name) {
   for (const SectionSpec& section : config::sections()) {
-    if (section.name == name) return "\n" + commentLines(section.about, "") + (section.named ? "" : name + ":\n");
+    if (section.name != name) continue;
+    const bool switchedOn = !section.named && !isOptional(name);
+    return "\n" + commentLines(section.about, "") + (switchedOn ? name + ":\n" : "");
   }
   return "\n";
 }
 
-/// A job with all keys, commented out: a group has none by default.
-std::string exampleOfJobs() {
-  std::string entries = "jobs:\n  nightly:\n";
+/// An optional section with all keys, commented out. `head`: its own lines above the keys.
+std::string exampleOf(std::string_view section, const std::string& head) {
+  std::string entries = head;
   for (const ConfigKey& key : configKeys()) {
-    if (sectionOf(key.path) == config::jobSection) entries += referenceEntry(key);
+    if (sectionOf(key.path) == section) entries += referenceEntry(key);
   }
-  return sectionHead("jobs") + inLinesSwitchedOff(entries);
+  return inLinesSwitchedOff(entries);
 }
 
 /// `key: value` if it is set, else the resulting value in a comment.
@@ -120,6 +126,15 @@ std::string effectiveEntry(const KeySpec& spec, const GroupConfig& config) {
   const std::string value = spec.derived(config);
   const std::string why = value == spec.key.fallback ? "default" : "default: " + spec.key.fallback;
   return indentation + "# " + name + ": " + value + "  (" + why + ")\n";
+}
+
+std::string effectiveRouting(const GroupConfig& config) {
+  if (config.routing.isNone()) return "# routing: none  (default)\n";
+  std::string out = "routing:\n";
+  for (const KeySpec& spec : config::keySpecs()) {
+    if (sectionOf(spec.key.path) == config::routingSection) out += effectiveEntry(spec, config);
+  }
+  return out;
 }
 
 std::string effectiveJobs(const GroupConfig& config) {
@@ -143,7 +158,7 @@ std::string referenceYaml() {
   for (const KeySpec& spec : config::keySpecs()) {
     const std::string own = sectionOf(spec.key.path);
     const bool ofOtherStore = !spec.key.storeType.empty() && spec.key.storeType != config::storeTypes()[0].name;
-    if (ofOtherStore || own == config::jobSection) continue;
+    if (ofOtherStore || isOptional(own)) continue;
     if (section == "store" && own != section) out += otherStores();
     if (own.empty()) {
       out += "\n";
@@ -154,7 +169,8 @@ std::string referenceYaml() {
     section = own;
     first = false;
   }
-  return out + exampleOfJobs();
+  out += sectionHead("routing") + exampleOf(config::routingSection, "routing:\n");
+  return out + sectionHead("jobs") + exampleOf(config::jobSection, "jobs:\n  nightly:\n");
 }
 
 std::string effectiveYaml(const GroupConfig& config) {
@@ -163,12 +179,12 @@ std::string effectiveYaml(const GroupConfig& config) {
   for (const KeySpec& spec : config::keySpecs()) {
     if (!spec.key.storeType.empty() && spec.key.storeType != config::typeOf(config.store).name) continue;
     const std::string own = sectionOf(spec.key.path);
-    if (own == config::jobSection) continue;
+    if (isOptional(own)) continue;
     if (own != section && !own.empty()) out += own + ":\n";
     out += effectiveEntry(spec, config);
     section = own;
   }
-  return out + effectiveJobs(config);
+  return out + effectiveRouting(config) + effectiveJobs(config);
 }
 
 std::string configKeysMarkdown() {
@@ -177,7 +193,8 @@ std::string configKeysMarkdown() {
     std::string about = key.about;
     for (std::size_t at = 0; (at = about.find('\n', at)) != std::string::npos; at += 4) about.replace(at, 1, "<br>");
     const std::string store = key.storeType.empty() ? "" : " (store.type " + key.storeType + ")";
-    const std::string fallback = key.required ? "**required**" : key.fallback;
+    const std::string where = isOptional(sectionOf(key.path)) ? " with `" + sectionOf(key.path) + "`" : "";
+    const std::string fallback = key.required ? "**required**" + where : key.fallback;
     out.append("| `").append(key.path).append("`").append(store).append(" | ").append(key.kind).append(" | ");
     out.append(key.allowed).append(" | ").append(fallback).append(" | ").append(about).append(" |\n");
   }

@@ -13,6 +13,7 @@ namespace tenure {
 namespace {
 
 static_assert(TermOfALease<Leadership>, "what users have is what adapters take");
+static_assert(std::constructible_from<FencedTerm, FencedTerm&> && std::copyable<FencedTerm>);
 static_assert(!TermOfALease<TermStamp> && !TermOfALease<int>);
 
 const TermStamp mine{"billing", FencingToken{5}, "a#1"};

@@ -86,6 +86,7 @@ TEST(GroupConfig, EffectiveYamlSaysWhatUnsetValuesComeOutAs) {
             "log:\n"
             "  level: info\n"
             "  format: text\n"
+            "# routing: none  (default)\n"
             "# jobs: none  (default)\n");
 }
 
@@ -121,7 +122,9 @@ TEST(GroupConfig, EffectiveYamlNamesEveryKeyThatApplies) {
     const std::string text = effectiveYaml(config);
     for (const ConfigKey& key : configKeys()) {
       const bool ofStore = key.storeType.empty() || (key.storeType == "sqlite" && sqlite);
-      const bool applies = ofStore && (!key.path.starts_with("jobs.") || !config.jobs.empty());
+      const bool ofSection = (!key.path.starts_with("jobs.") || !config.jobs.empty()) &&
+                             (!key.path.starts_with("routing.") || !config.routing.isNone());
+      const bool applies = ofStore && ofSection;
       const std::string name = key.path.substr(key.path.rfind('.') + 1);
       EXPECT_EQ(text.find(name + ": ") != std::string::npos, applies) << key.path;
     }
@@ -150,6 +153,7 @@ TEST(GroupConfig, EveryFieldCountsForEquality) {
   EXPECT_TRUE(differs([](GroupConfig& c) { c.store = MemoryStoreOptions{}; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.logLevel = LogLevel::info; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.logFormat = LogFormat::text; }));
+  EXPECT_TRUE(differs([](GroupConfig& c) { c.routing.pod = "a"; }));
   EXPECT_TRUE(differs([](GroupConfig& c) { c.jobs.emplace_back(); }));
 }
 

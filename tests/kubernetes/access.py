@@ -161,6 +161,15 @@ class Access:
     def leases(name="", namespace=NAMESPACE):
         return f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases" + (f"/{name}" if name else "")
 
+    @staticmethod
+    def pods(name="", namespace=NAMESPACE):
+        return f"/api/v1/namespaces/{namespace}/pods" + (f"/{name}" if name else "")
+
+    def make_pod(self, name, labels):
+        """A plain object, which nobody runs."""
+        self._apply_object("v1", "Pod", name, labels, spec={"automountServiceAccountToken": False, "serviceAccountName": "tenure",
+                                                            "containers": [{"name": "main", "image": "none"}]})
+
     def apply(self, text, namespace=NAMESPACE, dry_run=False):
         """As kubectl apply does: documents with --- between. Unknown fields are refused."""
         for document in re.split(r"^---\n", text, flags=re.M):
@@ -176,15 +185,16 @@ class Access:
         self.must("PATCH", f"{root}{place}/{PLURALS[kind]}/{name}?fieldManager=tenure-test&force=true&fieldValidation=Strict" +
                   ("&dryRun=All" if dry_run else ""), document, headers={"Content-Type": "application/apply-patch+yaml"})
 
-    def _apply_object(self, version, kind, name, **more):
-        self._apply_one(version, kind, name, {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **more})
+    def _apply_object(self, version, kind, name, labels=None, **more):
+        metadata = {"name": name, **({"labels": labels} if labels else {})}
+        self._apply_one(version, kind, name, {"apiVersion": version, "kind": kind, "metadata": metadata, **more})
 
     # -- roles ----------------------------------------------------------------------------------------------------
 
     def prepare(self):
         """What the users may do. The manifests are those that a user of tenure applies."""
         self.apply(f"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {NAMESPACE}\n")
-        for file in ("role.yaml", "prepared.yaml"):
+        for file in ("role.yaml", "prepared.yaml", "routing.yaml"):
             self.apply(self.manifest(file))
         for user in ROLES:
             self.give_back(user)

@@ -140,11 +140,13 @@ class Example(unittest.TestCase):
         store = kubernetes_server.store_section(None)
         group = re.sub(r"^    ", "", lines, flags=re.M)
         self.assertIn("store: { type: kubernetes }", group)
+        pod = f"example-{os.getpid()}"
+        self.access.make_pod(pod, {"app": "billing-scheduler"})
         with tempfile.TemporaryDirectory() as directory:
             file = pathlib.Path(directory) / "group.yaml"
             file.write_text(group.replace("{ type: kubernetes }", store), encoding="utf-8")
             done = subprocess.run([os.environ["TENURE_PROGRAM"], "run", "--config", file, "--once", "--", "/bin/echo", "elected"],
-                                  env={**os.environ, "HOSTNAME": "pod-1"}, capture_output=True, text=True, timeout=60, check=False)
+                                  env={**os.environ, "HOSTNAME": "pod-1", "POD_NAME": pod}, capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual((done.returncode, done.stdout), (0, "elected\n"), done.stderr)
 
 

@@ -90,6 +90,8 @@ class Rules(unittest.TestCase):
                    "#pragma once\n#include <tenure/lockcore/lock.hpp>\n", 2)
         self.finds("floors", "lockcore/stores/sqlite/src/a.cpp", '#include "lockcore/driver/watchdog.hpp"\n')
         self.finds("floors", "adapters/http/src/a.cpp", '#include "lockcore/lease/observation.hpp"\n')
+        self.finds("floors", "adapters/s3/src/a.cpp", '#include "lockcore/stores/kubernetes/src/gateway.hpp"\n')
+        self.accepts("adapters/kubernetes/src/a.cpp", '#include "lockcore/stores/kubernetes/src/gateway.hpp"\n')
         self.accepts("lockcore/driver/a.cpp", '#include "lockcore/lease/observation.hpp"\n')
         self.accepts("lockcore/lease/a.cpp", "#include <tenure/lockcore/clock.hpp>\n")
         self.accepts("cli/a.cpp", '#include "lockcore/driver/watchdog.hpp"\n')

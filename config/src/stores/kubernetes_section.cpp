@@ -144,9 +144,7 @@ void resolveFilesOfKubernetes(KubernetesConfig& options, const std::filesystem::
 
 /// Throws std::runtime_error if the kubeconfig file has faults, all of them in one message.
 std::shared_ptr<LeaseStore> made(const KubernetesConfig& config, Logger logger) {
-  if (config.kubeconfig.empty()) return makeKubernetesStore(config, std::move(logger));
-  const KubernetesStoreOptions& given = config;  // what the file does not say
-  const auto options = kubernetesOptionsFrom(config.kubeconfig, config.context, given);
+  const auto options = kubernetesOptionsOf(config);
   if (options.has_error()) throw std::runtime_error{toString(options.error())};
   return makeKubernetesStore(*options, std::move(logger));
 }

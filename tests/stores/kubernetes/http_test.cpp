@@ -65,14 +65,16 @@ TEST(KubernetesHttp, requestsGoBelowThePathOfTheServer) {
   const auto gateway = makeHttpGateway(server.options("/k8s/clusters/c-1/"));
   ASSERT_TRUE(ask(*gateway, {"PUT", "/apis/x", "{1}"}).has_value());
   ASSERT_TRUE(ask(*gateway, {"GET", "/apis/x?y=z"}).has_value());
+  ASSERT_TRUE(ask(*gateway, {"PATCH", "/apis/x", "{2}", false, "application/merge-patch+json"}).has_value());
   const auto requests = server.requests();
-  ASSERT_EQ(requests.size(), 2U);
+  ASSERT_EQ(requests.size(), 3U);
   EXPECT_TRUE(requests[0].starts_with("PUT /k8s/clusters/c-1/apis/x HTTP/1.1\r\n")) << requests[0];
   EXPECT_NE(requests[0].find("Content-Type: application/json\r\n"), std::string::npos);
   EXPECT_NE(requests[0].find("Accept: application/json\r\n"), std::string::npos);
   EXPECT_EQ(requests[0].find("Authorization"), std::string::npos) << "no token, no header";
   EXPECT_TRUE(requests[1].starts_with("GET /k8s/clusters/c-1/apis/x?y=z HTTP/1.1\r\n")) << requests[1];
   EXPECT_EQ(requests[1].find("Content-Type"), std::string::npos);
+  EXPECT_NE(requests[2].find("Content-Type: application/merge-patch+json\r\n"), std::string::npos);
 }
 
 class KubernetesRefused : public testing::Test {

@@ -196,6 +196,9 @@ TEST(KubernetesReplies, rights) {
   EXPECT_TRUE(all->has("get") && all->has("create"));
   const auto pods = rightsFrom(start + rule(R"("get")", "coordination.k8s.io", "leasecandidates") + "]}}");
   EXPECT_FALSE(pods->has("get"));
+  const std::string ofPods = start + rule(R"("patch")", "", "pods") + "]}}";
+  EXPECT_TRUE(rightsFrom(ofPods, {"", "pods"})->has("patch"));
+  EXPECT_FALSE(rightsFrom(ofPods)->has("patch"));
   const auto partly =
       rightsFrom(R"({"kind":"SelfSubjectRulesReview","status":{"incomplete":true,"resourceRules":[]}})");
   EXPECT_FALSE(partly->complete);

@@ -1,6 +1,9 @@
 // Writes through the store under answers that a real server gives rarely: what is believed, and what is asked.
 #include <future>
 
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+
 #include "stores/kubernetes/store_case.hpp"
 
 namespace tenure::kubernetes_store {

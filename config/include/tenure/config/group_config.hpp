@@ -56,6 +56,17 @@ struct JobConfig {
 /// When the job's periods begin. The faults' fields are "schedule", "per" and "timeZone".
 [[nodiscard]] boost::system::result<Schedule, OptionFaults> scheduleOf(const JobConfig& job);
 
+/// The section `routing`: by which label of pods the leader is found (PodLabel). Only with the Kubernetes store, and in
+/// a group with one lease. All is empty: there is none.
+struct RoutingConfig {
+  std::string pod{};       ///< the pod in which the process runs
+  std::string selector{};  ///< finds all pods that may lead, by equality
+
+  [[nodiscard]] bool isNone() const noexcept { return pod.empty() && selector.empty(); }
+
+  friend bool operator==(const RoutingConfig&, const RoutingConfig&) = default;
+};
+
 /// One YAML file. Values that the file leaves out have the defaults of these structs; lease values that are computed
 /// from others (heartbeat, guard, ...) stay unset.
 struct GroupConfig {
@@ -64,6 +75,7 @@ struct GroupConfig {
   LogLevel logLevel{LogLevel::info};     ///< `log.level`
   LogFormat logFormat{LogFormat::text};  ///< `log.format`
   std::string httpListen{};              ///< `http.listen`, for HttpListener of tenure::ops; empty: off
+  RoutingConfig routing{};               ///< `routing`
   std::vector<JobConfig> jobs{};         ///< in the order of the file
 
   friend bool operator==(const GroupConfig& a, const GroupConfig& b);

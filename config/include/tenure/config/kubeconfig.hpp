@@ -32,4 +32,8 @@ namespace tenure {
     std::string_view text, const std::filesystem::path& file, const std::string& context = {},
     KubernetesStoreOptions given = {});
 
+/// The options that a store section describes: those of its kubeconfig file, which is read, or its own.
+[[nodiscard]] boost::system::result<KubernetesStoreOptions, ConfigFaults> kubernetesOptionsOf(
+    const KubernetesConfig& config);
+
 }  // namespace tenure

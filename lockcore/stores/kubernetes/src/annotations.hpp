@@ -37,6 +37,10 @@ inline constexpr std::array ofRecord{holder,   version, token,        lease, rel
                                      acquired, renewed, livenessFile, data,  attributes};
 }  // namespace annotation
 
+// Of a pod, which a Service selects by its role. A pod has the annotation `token` too, of the term that wrote last.
+inline constexpr std::string_view roleLabel = "tenure.dev/role";
+inline constexpr std::string_view leaderRole = "leader";
+
 inline constexpr std::string_view yes = "true";
 
 inline constexpr std::string_view managedBy = "app.kubernetes.io/managed-by";

@@ -20,6 +20,7 @@ struct Request {
   std::string body{};
   /// It can wait: while the server asks for patience (429 with Retry-After), it is not sent. What a holder asks cannot.
   bool yields{false};
+  std::string contentType{"application/json"};  ///< of the body
 };
 
 /// The server answered, possibly with a refusal.

@@ -17,6 +17,13 @@ bool isPart(std::string_view part) {
          std::all_of(part.begin(), part.end(), [](char c) { return isLetterOrDigit(c) || c == '-'; });
 }
 
+/// The name of a label without its prefix, or a value.
+bool isWordOfLabel(std::string_view text) {
+  const auto isSolid = [](char c) { return isLetterOrDigit(c) || (c >= 'A' && c <= 'Z'); };
+  return !text.empty() && text.size() <= longestLabel && isSolid(text.front()) && isSolid(text.back()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return isSolid(c) || c == '-' || c == '_' || c == '.'; });
+}
+
 /// FNV-1a of 64 bits, folded.
 std::uint32_t hashOf(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -60,6 +67,14 @@ bool isObjectName(std::string_view name) {
     name.remove_prefix(dot + 1);
   }
 }
+
+bool isLabelName(std::string_view text) {
+  const auto slash = text.find('/');
+  if (slash == std::string_view::npos) return isWordOfLabel(text);
+  return isObjectName(text.substr(0, slash)) && isWordOfLabel(text.substr(slash + 1));
+}
+
+bool isLabelValue(std::string_view text) { return text.empty() || isWordOfLabel(text); }
 
 bool isPlain(const LeaseKey& key) { return key.sortKey.empty() && isObjectName(key.name); }
 

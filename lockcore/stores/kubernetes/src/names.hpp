@@ -1,6 +1,7 @@
-// Which object keeps a lease.
+// Names that Kubernetes allows, and which object keeps a lease.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,14 @@ inline constexpr std::size_t longestName = 253;
 /// Whether an object may have this name: an RFC 1123 subdomain (parts of lower-case letters, digits and hyphens, joined
 /// by dots).
 [[nodiscard]] bool isObjectName(std::string_view name);
+
+/// The longest value of a label, the longest name of one without its prefix, and the longest name of a namespace.
+inline constexpr std::size_t longestLabel = 63;
+
+/// `name` or `prefix/name`, as labels are called.
+[[nodiscard]] bool isLabelName(std::string_view text);
+/// What a label may be; also empty.
+[[nodiscard]] bool isLabelValue(std::string_view text);
 
 /// Whether the object has the very name of the lease, so that other clients find it by that name.
 [[nodiscard]] bool isPlain(const LeaseKey& key);

@@ -49,8 +49,8 @@ bool names(const object& from, std::string_view list, std::initializer_list<std:
   });
 }
 
-void takeVerbs(const object& rule, std::vector<std::string>& out) {
-  if (!names(rule, "apiGroups", {"coordination.k8s.io", "*"}) || !names(rule, "resources", {"leases", "*"})) return;
+void takeVerbs(const object& rule, const Resource& of, std::vector<std::string>& out) {
+  if (!names(rule, "apiGroups", {of.group, "*"}) || !names(rule, "resources", {of.name, "*"})) return;
   const array* verbs = arrayIn(rule, "verbs");
   if (verbs == nullptr) return;
   for (const value& one : *verbs) {
@@ -148,7 +148,7 @@ bool Rights::has(std::string_view verb) const {
   return std::any_of(verbs.begin(), verbs.end(), [&](const std::string& one) { return one == verb || one == "*"; });
 }
 
-Read<Rights> rightsFrom(std::string_view body) {
+Read<Rights> rightsFrom(std::string_view body, const Resource& of) {
   const value read = parsed(body);
   const object* all = read.if_object();
   const object* status = all != nullptr ? objectIn(*all, "status") : nullptr;
@@ -160,7 +160,7 @@ Read<Rights> rightsFrom(std::string_view body) {
   rights.complete = incomplete != nullptr && incomplete->is_bool() && !incomplete->get_bool();
   if (const array* rules = arrayIn(*status, "resourceRules")) {
     for (const value& one : *rules) {
-      if (const object* rule = one.if_object()) takeVerbs(*rule, rights.verbs);
+      if (const object* rule = one.if_object()) takeVerbs(*rule, of, rights.verbs);
     }
   }
   return rights;

@@ -59,13 +59,20 @@ struct WatchEvent {
 /// The resourceVersion is older than the server remembers, so that only a listing helps.
 [[nodiscard]] bool saysGone(int status, const Status& said);
 
-/// What the user may do with Leases.
+/// A kind of object, as a Role names it.
+struct Resource {
+  std::string_view group;
+  std::string_view name;
+};
+inline constexpr Resource leasesResource{"coordination.k8s.io", "leases"};
+
+/// What the user may do with objects of a kind.
 struct Rights {
   std::vector<std::string> verbs{};  ///< `*` for all
   bool complete{true};               ///< false: there may be more
 
   [[nodiscard]] bool has(std::string_view verb) const;
 };
-[[nodiscard]] Read<Rights> rightsFrom(std::string_view body);
+[[nodiscard]] Read<Rights> rightsFrom(std::string_view body, const Resource& of = leasesResource);
 
 }  // namespace tenure::kubernetes_store

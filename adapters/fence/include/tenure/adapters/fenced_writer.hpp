@@ -28,9 +28,11 @@ concept TermOfALease = std::copy_constructible<Term> && requires(const Term& ter
 /// any thread if the term that it was made from may.
 class FencedTerm {
  public:
-  template <TermOfALease Term>
-  // NOLINTNEXTLINE(google-explicit-constructor): a Leadership is what users have, and what they shall hand in
-  FencedTerm(const Term& term)
+  template <class Term>
+  // A copy is not made by this one: TermOfALease asks whether its term is copied, and so would ask itself.
+  requires(!std::same_as<Term, FencedTerm>) && TermOfALease<Term>
+      // NOLINTNEXTLINE(google-explicit-constructor): a Leadership is what users have, and what they shall hand in
+      FencedTerm(const Term& term)
       : FencedTerm{TermStamp::of(term), [term] { return static_cast<bool>(term.isValid()); },
                    [term](FencingToken seen) { term.reportStaleToken(seen); }} {}
 

@@ -100,7 +100,7 @@ class UserCall : public std::enable_shared_from_this<UserCall> {
     const auto client = server_->client();
     if (!client) return refuse({ErrorClass::transient, "the store was closed"});
     net::HttpRequest request = server_->requestFor(request_.method, request_.target, token);
-    if (!request_.body.empty()) request.headers.push_back({"Content-Type", "application/json"});
+    if (!request_.body.empty()) request.headers.push_back({"Content-Type", request_.contentType});
     request.body = request_.body;
     client->send(server_->origin(), std::move(request), deadline_ - now(),
                  [self = shared_from_this(), token, mayRepeat](net::HttpOutcome outcome) {

@@ -13,24 +13,10 @@
 namespace tenure {
 namespace {
 
+using kubernetes_store::isLabelName;
+using kubernetes_store::isLabelValue;
 using kubernetes_store::isObjectName;
-
-constexpr std::size_t longestLabel = 63;
-
-bool isWordOfLabel(std::string_view text) {
-  const auto isSolid = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
-  return !text.empty() && text.size() <= longestLabel && isSolid(text.front()) && isSolid(text.back()) &&
-         std::all_of(text.begin(), text.end(), [&](char c) { return isSolid(c) || c == '-' || c == '_' || c == '.'; });
-}
-
-/// `name` or `prefix/name`.
-bool isLabelName(std::string_view text) {
-  const auto slash = text.find('/');
-  if (slash == std::string_view::npos) return isWordOfLabel(text);
-  return isObjectName(text.substr(0, slash)) && isWordOfLabel(text.substr(slash + 1));
-}
+using kubernetes_store::longestLabel;
 
 /// Of a namespace: an RFC 1123 label.
 bool isNamespace(std::string_view text) {
@@ -85,7 +71,7 @@ void checkLabels(const KubernetesStoreOptions& options, OptionFaults& faults) {
   for (const auto& [name, text] : options.labels) {
     if (name == kubernetes_store::managedBy) {
       faults.push_back({"labels", inQuotes(name) + " is the store's own, by which it lists its Leases"});
-    } else if (!isLabelName(name) || (!text.empty() && !isWordOfLabel(text))) {
+    } else if (!isLabelName(name) || !isLabelValue(text)) {
       faults.push_back({"labels", inQuotes(name) + ": " + inQuotes(text) + " is no label of Kubernetes"});
     }
   }

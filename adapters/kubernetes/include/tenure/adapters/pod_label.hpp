@@ -1,0 +1,78 @@
+// The pod of the leader has a label, by which a Service of Kubernetes routes requests to it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+#include <string>
+
+#include <tenure/adapters/fenced_writer.hpp>
+#include <tenure/lockcore/lease_store.hpp>
+#include <tenure/lockcore/logger.hpp>
+#include <tenure/lockcore/stores/kubernetes_store.hpp>
+
+namespace tenure {
+
+struct PodLabelOptions {
+  /// Server, namespace and user, as for the store; `labels` and `watches` say nothing here. The user needs the verbs
+  /// get, list and patch on pods in the namespace.
+  KubernetesStoreOptions cluster{};
+  /// The name of the pod in which this process runs. The downward API gives it (metadata.name).
+  std::string pod{};
+  /// Finds all pods that may lead, by equality: `app=scheduler`. It is the selector of the Service without the role.
+  /// Groups in one namespace need selectors that find different pods.
+  std::string selector{};
+  /// How often a leader looks at the pods: about once a lease. 100 ms .. 24 h.
+  std::chrono::milliseconds lookEvery{10'000};
+  std::chrono::milliseconds timeout{5'000};  ///< of one request; 10 ms .. 1 h
+};
+
+/// Every fault of the options, each with its field; those of the cluster with "cluster." before it. Nobody is asked.
+[[nodiscard]] OptionFaults faultsOf(const PodLabelOptions& options);
+
+/// While this process leads, its pod has the label `tenure.dev/role=leader`, and no other pod of the selector has it.
+/// It is routing and no fence: a former leader may have the label for a moment, and connections that are open stay.
+///
+/// At the election, and then every `lookEvery`, it looks which pods have the label, takes it from the others, and gives
+/// it to its own. So what a former leader writes late, or somebody else by hand, is put right at the next look. At the
+/// end of the term it takes the label from its own pod. What a crash leaves is taken away by the successor.
+///
+/// Beside the label is the annotation `tenure.dev/token` with the fencing token of the term that wrote last. A pod with
+/// a higher one belongs to a later term: then nothing is written, and the log says so. Each write names the
+/// resourceVersion that was seen, so what has changed since is not overwritten.
+///
+/// Trouble never ends the term. Each kind is logged once, and that all is well again. With a right that is missing the
+/// line says which.
+///
+/// Threads: one of its own, which does all the work; neither elections nor renewals wait for it. All functions may be
+/// called from any thread. In a forked child it does nothing.
+class PodLabel {
+ public:
+  /// Throws std::invalid_argument for options with faults, std::runtime_error as makeKubernetesStore() does, and
+  /// std::system_error if there is no thread to be had. Nobody is asked before the first call.
+  explicit PodLabel(const PodLabelOptions& options, Logger logger = {});
+  /// Takes the label from the own pod if it has it, and waits for that for at most a second. So destroy the elector
+  /// first: then the lease is released before.
+  ~PodLabel();
+  PodLabel(const PodLabel&) = delete;
+  PodLabel& operator=(const PodLabel&) = delete;
+
+  /// For onElected: until `stop` is requested or the term is not valid any more. Returns at once. A term that is over
+  /// is replaced by the next one.
+  void elected(const FencedTerm& term, std::stop_token stop);
+  /// Of a Leadership.
+  template <TermOfALease Term>
+  void elected(const Term& term) {
+    elected(FencedTerm{term}, term.stopToken());
+  }
+
+  /// Asks the server for the rights of the user on pods; the error names those that are missing. It blocks for at most
+  /// `timeout`.
+  [[nodiscard]] StoreStatus checkRights() const;
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace tenure
