@@ -9,6 +9,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "exit_codes.hpp"
+#include "first_process.hpp"
 #include "guard.hpp"
 #include "guard_protocol.hpp"
 #include "output.hpp"
@@ -48,7 +49,11 @@ int mainOf(const std::vector<std::string>& words) {
   const auto parsed = parseArguments(words);
   if (const int* code = std::get_if<int>(&parsed)) return *code;
   const auto& arguments = std::get<Arguments>(parsed);
-  if (!runsJob(arguments)) std::signal(SIGCHLD, SIG_DFL);
+  if (!runsJob(arguments)) {
+    std::signal(SIGCHLD, SIG_DFL);
+  } else if (const auto code = waitAsFirstProcess()) {
+    return *code;
+  }
   return std::visit(Dispatch{}, arguments);
 }
 

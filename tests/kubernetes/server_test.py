@@ -134,6 +134,12 @@ class Example(unittest.TestCase):
         with self.assertRaises(Trouble):
             self.access.apply(self.text.replace("serviceAccountName", "serviceAccountNames"), dry_run=True)
 
+    def test_the_servers_take_the_sidecar(self):
+        sidecar = (ROOT / "examples" / "container" / "sidecar.yaml").read_text(encoding="utf-8")
+        self.access.apply(sidecar, dry_run=True)
+        with self.assertRaises(Trouble):
+            self.access.apply(sidecar.replace("initContainers", "initContainer"), dry_run=True)
+
     def test_the_groups_file_of_the_example_elects(self):
         """In a pod the store needs no keys; here the server is in a kubeconfig file."""
         lines = re.search(r"^  group\.yaml: \|\n((?:    .*\n)+)", self.text, re.M).group(1)

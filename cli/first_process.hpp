@@ -1,0 +1,16 @@
+// The first process of a container.
+#pragma once
+
+#include <optional>
+
+namespace tenure::cli {
+
+/// The kernel makes process 1 the parent of every orphan of its container, so it has to wait for the dead ones. They
+/// cannot be told from children that other code waits for. So process 1 starts a child for its own work, hands on the
+/// signals that it gets, and waits for whatever ends.
+///
+/// In process 1: the exit code of the work, once that has ended. The kernel then kills what is left. In the child, and
+/// where this is not process 1: empty. To be called before there are threads. Throws std::system_error.
+[[nodiscard]] std::optional<int> waitAsFirstProcess();
+
+}  // namespace tenure::cli

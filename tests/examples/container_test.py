@@ -1,0 +1,152 @@
+"""The image of examples/container: its packages hold the program's libraries, and its content runs in a chroot, as process 1
+and as a user without rights."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+PROGRAM = os.environ["TENURE_PROGRAM"]
+DOCKERFILE = pathlib.Path(__file__).resolve().parents[2] / "examples/container/Dockerfile"
+BASE = {"libc6", "libgcc-s1", "libstdc++6"}  # of debian:12-slim, or dependencies of each C++ library
+USER = 65532
+
+
+def libraries():
+    told = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+    return sorted(set(re.findall(r"(/\S+) \(0x", told)))
+
+
+def package_of(library):
+    for path in (library, os.path.realpath(library), library.removeprefix("/usr"), os.path.realpath(library).removeprefix("/usr")):
+        told = subprocess.run(["dpkg", "-S", path], capture_output=True, text=True)
+        if told.returncode == 0:
+            return told.stdout.split(":")[0]
+    return library
+
+
+def depends(package):
+    """All packages that come with it."""
+    told = subprocess.run(["apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts", "--no-breaks",
+                           "--no-replaces", "--no-enhances", "--installed", package], capture_output=True, text=True).stdout
+    return {line.split(":")[0] for line in told.splitlines() if line and not line.startswith(" ")}
+
+
+def listed():
+    last_stage = DOCKERFILE.read_text().split("\nFROM ")[-1]
+    installed = re.search(r"--no-install-recommends \\\n\s+(.*?) \\\n", last_stage, re.S)[1].split()
+    return set(installed)
+
+
+class Container(unittest.TestCase):
+    def test_the_packages_of_the_image_hold_the_libraries_of_the_program(self):
+        if not shutil.which("dpkg"):
+            self.skipTest("packages of Debian only")
+        needed = {package_of(library) for library in libraries()}
+        direct = {name for name in listed() if name.startswith("lib")}
+        covered = BASE.union(*(depends(name) for name in direct))
+        self.assertEqual(needed - covered, set())
+        self.assertEqual(direct - needed, set(), "nothing is installed that the program does not need")
+
+
+@unittest.skipIf(os.geteuid() != 0, "only root may change the root directory")
+class Chroot(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="tenure-image."))
+        self.addCleanup(shutil.rmtree, self.root, ignore_errors=True)
+        self.put(PROGRAM, "/usr/bin/tenure")
+        for tool in ("/bin/sh", "/bin/sleep"):
+            self.put(tool, tool)
+            for library in re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", tool], capture_output=True, text=True).stdout):
+                self.put(library, library)
+        for library in libraries():
+            self.put(library, library)
+        (self.root / "proc").mkdir()
+        (self.root / "data").mkdir()
+        os.chown(self.root / "data", USER, USER)
+        (self.root / "etc").mkdir()
+        (self.root / "etc/group.yaml").write_text(
+            "group: billing\ncandidate: { id: a }\nstore: { type: sqlite, path: /data/leases.db }\n"
+            "lease: { duration: 2s, heartbeat: 500ms, drain_timeout: 1s }\n")
+        self.root.chmod(0o755)
+
+    def put(self, source, at):
+        to = self.root / at.lstrip("/")
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(os.path.realpath(source), to)
+
+    def command(self, *words):
+        """As process 1 of a namespace of its own, without rights and without a network."""
+        inside = 'mount -t proc proc "$0/proc" && exec chroot --userspec=' + f'{USER}:{USER} "$0" "$@"'
+        return ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "sh", "-c", inside, str(self.root), *words]
+
+    def test_the_program_says_its_version(self):
+        done = subprocess.run(self.command("/usr/bin/tenure", "--version"), capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^tenure \d+\.\d+\.\d+")
+
+    def test_as_process_one_it_runs_the_job_and_gives_its_exit_code(self):
+        job = 'test "$$" != 1 && exit 7'
+        done = subprocess.run(self.command("/usr/bin/tenure", "run", "-c", "/etc/group.yaml", "--once", "--", "/bin/sh", "-c", job),
+                              capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("stopped (released)", done.stderr)
+
+    def test_as_process_one_it_ends_by_sigterm_and_leaves_no_dead_process_behind(self):
+        # Orphans of the job end while it runs; process 1 is their parent then.
+        job = "(sleep 0.2 &) ; (sleep 0.3 &) ; sleep 100"
+        process = subprocess.Popen(self.command("/usr/bin/tenure", "run", "-c", "/etc/group.yaml", "--", "/bin/sh", "-c", job),
+                                   stderr=subprocess.PIPE, text=True)
+        try:
+            first = self.first_process(process.pid)
+            time.sleep(1.5)
+            self.assertEqual(self.dead_children(first), [])
+            os.kill(first, signal.SIGTERM)
+            _, errors = process.communicate(timeout=20)
+            self.assertIn("stopped (released)", errors)
+        finally:
+            process.kill()
+            process.wait()
+
+    def first_process(self, unshare):
+        """The process `tenure` that is process 1 in there."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            for child in children(unshare):
+                if (pathlib.Path(f"/proc/{child}/comm").read_text().strip() == "tenure"
+                        and any("sleep" in commandline(one) for one in descendants(child))):
+                    return child
+            time.sleep(0.02)
+        raise AssertionError("the job did not begin")
+
+    @staticmethod
+    def dead_children(parent):
+        return [child for child in children(parent) if pathlib.Path(f"/proc/{child}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"]
+
+
+def children(parent):
+    found = []
+    for task in pathlib.Path(f"/proc/{parent}/task").iterdir():
+        found += [int(word) for word in (task / "children").read_text().split()]
+    return found
+
+
+def descendants(parent):
+    found = children(parent)
+    return found + [one for child in found for one in descendants(child)]
+
+
+def commandline(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+if __name__ == "__main__":
+    unittest.main()
