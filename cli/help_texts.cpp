@@ -141,7 +141,8 @@ Options:
   -c, --config FILE    the group's YAML file (or set TENURE_CONFIG)
   --connect            reach the store too, and create what it needs if missing.
                        PostgreSQL: if this role may not create it, or lacks a
-                       right, print the SQL for somebody who may, on stdout
+                       right, print the SQL for somebody who may, on stdout.
+                       With routing: name the rights on pods that are missing
   --effective          print the whole configuration with every default
   -h, --help           print this help and exit
 

@@ -5,6 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
+#include "adapters/kubernetes/src/pods.hpp"
 #include "fuzz_support.hpp"
 #include "lockcore/stores/kubernetes/src/changes.hpp"
 #include "lockcore/stores/kubernetes/src/errors.hpp"
@@ -80,6 +81,20 @@ void asRefusal(int status, const std::string& body) {
   require(!saysAbsent(reply, "billing") || body.find("billing") != std::string::npos, "an absent Lease is named");
 }
 
+void asPods(const std::string& text) {
+  const auto pods = pod_label::podsFrom(text);
+  if (pods.has_error()) return;
+  for (const pod_label::Pod& one : *pods) {
+    require(!one.name.empty() && !one.resourceVersion.empty(), "a pod has a name and a version");
+    require(one.token <= maxFencingToken, "a token is exact in every reader");
+    const auto plan = pod_label::planFor(one, *pods, FencingToken{7});
+    require(!plan.later || plan.changes.empty(), "where a later term leads, nothing is changed");
+    for (const pod_label::Change& change : plan.changes) {
+      require(change.leads == (change.pod == one.name), "the own pod alone gets the label");
+    }
+  }
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
@@ -100,5 +115,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             "an event that has an object is about one");
   }
   static_cast<void>(rightsFrom(text));
+  asPods(text);
   return 0;
 }
