@@ -70,7 +70,7 @@ Options:
                        --schedule: the name of this one (default job)
   --http ADDRESS       show over HTTP who leads: 127.0.0.1:9200, [::1]:9200 or
                        unix:/PATH (/leader, /metrics, /status, /history, ...);
-                       instead of the file's http.listen
+                       instead of the file's http.listen; off: nowhere
   -h, --help           print this help and exit
 
 COMMAND finds in its environment:

@@ -29,12 +29,15 @@ int runCommand(const RunArguments& arguments, const SignalState& signals) {
     complain(chosen.fault);
     return exitUsage;
   }
-  if (const std::string fault = arguments.http.empty() ? "" : ops::faultOfListen(arguments.http); !fault.empty()) {
+  const std::string listen = arguments.http.empty()    ? config->httpListen
+                             : arguments.http == "off" ? ""
+                                                       : arguments.http;
+  if (const std::string fault = listen.empty() ? "" : ops::faultOfListen(listen); !fault.empty()) {
     complain("--http: " + fault + "; nothing was done");
     return exitUsage;
   }
   SupervisorOptions options;
-  options.http = arguments.http.empty() ? config->httpListen : arguments.http;
+  options.http = listen;
   options.job = std::move(chosen.job);
   options.busyIsFine = arguments.busyOk;
   options.command = arguments.command;

@@ -135,6 +135,17 @@ void addLeaseKeys(std::vector<KeySpec>& out) {
   out.back().derived = [](const GroupConfig&) { return "off"; };
 }
 
+/// "off" is the empty text of the struct.
+Codec<std::string> listenCodec() {
+  Codec<std::string> codec = textCodec("ADDRESS:PORT such as \"127.0.0.1:9200\", unix:/PATH of a socket, or off");
+  codec.parse = [parse = codec.parse](std::string_view text) -> boost::system::result<std::string, ValueFault> {
+    if (text == "off") return std::string{};
+    return parse(text);
+  };
+  codec.write = [](const std::string& value) { return value.empty() ? "off" : yamlScalar(value); };
+  return codec;
+}
+
 using Names = std::vector<std::string>;
 
 boost::system::result<Names, ValueFault> parseNames(std::string_view text) {
@@ -238,15 +249,11 @@ void addRemainingKeys(std::vector<KeySpec>& out) {
       [](auto& config) -> auto& { return config.options.onLost; }));
   out.push_back(keySpec<std::string>(
       {.path = "http.listen",
-       .fallback = "off",
-       .example = "\"127.0.0.1:9200\"",
-       .about =
-           "Where tenure run shows who leads: /leader for load balancers, /metrics for Prometheus, /status and more. "
-           "ADDRESS:PORT, or unix:/PATH of a socket. Port 0: the system chooses one, and the log says which. There "
-           "is neither a password nor encryption, so other machines should reach it in trusted networks only.",
-       .field = "http.listen"},
-      textCodec("ADDRESS:PORT or unix:/PATH"), [](auto& config) -> auto& { return config.httpListen; }));
-  out.back().derived = [](const GroupConfig&) { return "off"; };
+       .about = "Where tenure run shows who leads: /leader for load balancers, /metrics for Prometheus, /status and "
+                "more. Port 0: the system chooses one, and the log says which. There is neither a password nor "
+                "encryption, so other machines should reach it in trusted networks only."},
+      listenCodec(), [](auto& config) -> auto& { return config.httpListen; }));
+  out.back().get = [codec = listenCodec()](const GroupConfig& config) { return codec.write(config.httpListen); };
   std::vector<std::pair<std::string, LogLevel>> levels;
   for (const LogLevel level :
        {LogLevel::trace, LogLevel::debug, LogLevel::info, LogLevel::warn, LogLevel::error, LogLevel::off}) {

@@ -36,7 +36,9 @@ std::uint64_t nextWait() noexcept {
 
 Task<void> RequestSession::run() {
   const auto self = shared_from_this();
-  while (co_await awaitFirstByte() && co_await serveOne()) {
+  for (;;) {  // g++ 12 would await the second of two in one condition whatever the first one gives
+    if (!co_await awaitFirstByte()) break;
+    if (!co_await serveOne()) break;
   }
   co_await closeGently();
 }
