@@ -35,6 +35,12 @@ struct CheckArguments {
   bool effective{false};
 };
 
+struct DoctorArguments {
+  std::string config;
+  bool json{false};
+  bool write{false};
+};
+
 struct InitArguments {
   std::string file{"group.yaml"};  ///< "-": stdout
   std::string store{};             ///< empty: the first one
@@ -110,9 +116,10 @@ struct FenceRecoverArguments {
   bool yes{false};
 };
 
-using Arguments = std::variant<RunArguments, StatusArguments, CheckArguments, InitArguments, ResignArguments,
-                               PauseArguments, ResumeArguments, JobsArguments, JobsForgetArguments, LockArguments,
-                               StoreSqlArguments, FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
+using Arguments =
+    std::variant<RunArguments, StatusArguments, CheckArguments, DoctorArguments, InitArguments, ResignArguments,
+                 PauseArguments, ResumeArguments, JobsArguments, JobsForgetArguments, LockArguments, StoreSqlArguments,
+                 FenceInstallSqlArguments, FenceProxyArguments, FenceRecoverArguments>;
 
 /// The arguments, or the exit code if there is nothing more to do: help or the version was printed, or a fault was
 /// reported on stderr. `words` has no program name.
